@@ -6,6 +6,7 @@ import { costNanoUsd, nanoUsdToText } from '../accounts/cost.ts'
 import { mayCall } from '../accounts/model-access.ts'
 import { ModelIndex } from '../accounts/model-index.ts'
 import { concreteModel } from '../config/models/model-facts.ts'
+import { watchRuns } from '../pipeline/run-watch.ts'
 import type { ReloadReport, ServeOptions } from '../config/serve-options.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
@@ -79,6 +80,11 @@ export function assemble(assembling: Assembling) {
     assistants: store.assistants,
     files: store.files,
     detached,
+    runWatch: watchRuns({
+      assistants: store.assistants,
+      clock,
+      isAlone: () => store.redisReachable === undefined && store.isOnlyReplica(),
+    }),
     hashKey: store.installation.hashKey,
     metrics: () => exposition.bytes(),
     readiness: () => readiness(store, draining),

@@ -2,7 +2,7 @@
 import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'
 import { toGatewayError } from '../core/errors.ts'
-import type { AssistantChange, AssistantObject } from '../core/ports.ts'
+import type { AssistantChange, AssistantObject, HeldRun } from '../core/ports.ts'
 import { nowS } from './objects.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { askModel, failureOfError, serverFailure } from './model-call.ts'
@@ -14,8 +14,6 @@ import type { Ending } from './run-object.ts'
 import { Turn } from './turn.ts'
 import type { TurnEnd, TurnObjects } from './turn.ts'
 
-/** How often a run is renewed in the store while it is worked on. */
-const renewalMs = 5000
 /** Waits before an answer is stored again: it was paid for, and the database may be unreachable for a moment. */
 const storeRetryMs = [250, 1000, 4000]
 
@@ -40,16 +38,21 @@ interface Reservation {
 export function reserveWork(services: Services, run: AssistantObject): Reservation {
   const decided = Promise.withResolvers<RunWork | undefined>()
   services.detached.start({ id: workId(run), keyId: run.keyId }, async signal => {
-    const work = await decided.promise
-    if (work) await execute(work, signal)
+    const held = services.runWatch.hold(run.id)
+    try {
+      const work = await decided.promise
+      if (work) await execute(work, held, signal)
+    } finally {
+      held.release()
+    }
   })
   return { start: work => decided.resolve(work), release: () => decided.resolve(undefined) }
 }
 
-async function execute(work: RunWork, signal: AbortSignal): Promise<void> {
+async function execute(work: RunWork, held: HeldRun, signal: AbortSignal): Promise<void> {
   const { services, run, listener } = work
   try {
-    await advance(work, signal)
+    await advance(work, held, signal)
   } catch (thrown) {
     const error = toGatewayError(thrown)
     listener?.fail(error)
@@ -63,7 +66,7 @@ async function execute(work: RunWork, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function advance(work: RunWork, signal: AbortSignal): Promise<void> {
+async function advance(work: RunWork, held: HeldRun, signal: AbortSignal): Promise<void> {
   const { services, listener } = work
   const run = await services.assistants.change(work.run.id, ({ active, body }) => {
     if (!active || body.status !== 'queued') return undefined
@@ -74,37 +77,17 @@ async function advance(work: RunWork, signal: AbortSignal): Promise<void> {
   })
   if (!run) return sendEnd(work)
   listener?.emit('thread.run.in_progress', run.body)
-  const renewal = new Renewal(services, run)
+  let isExpired = false
+  held.renew({
+    expiresAtMs: Number(run.body.expires_at) * 1000,
+    ended(expired) {
+      isExpired = expired
+      services.detached.cancel(workId(run))
+    },
+  })
   const turn = new Turn(services, run, (event, data) => listener?.emit(event, data))
-  try {
-    const { end, dropped } = await answered({ ...work, run }, turn, signal)
-    await finish({ ...work, run }, turn, { end: renewal.expired ? { status: 'expired' } : end, dropped })
-  } finally {
-    renewal.stop()
-  }
-}
-
-/** Renews a run in the store, and ends its work when the run was cancelled, deleted, or takes too long. */
-class Renewal {
-  expired = false
-  readonly #timer: ReturnType<typeof setInterval>
-
-  constructor(services: Services, run: AssistantObject) {
-    const end = () => services.detached.cancel(workId(run))
-    const renew = async () => {
-      const nowMs = services.clock.epochMs()
-      this.expired ||= nowMs >= Number(run.body.expires_at) * 1000
-      if (this.expired) return end()
-      const status = await services.assistants.renew(run.id, nowMs)
-      if (status === undefined || status === 'cancelling') end()
-    }
-    // While the database is unreachable the run continues.
-    this.#timer = setInterval(() => void renew().catch(() => {}), renewalMs)
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
-  }
+  const { end, dropped } = await answered({ ...work, run }, turn, signal)
+  await finish({ ...work, run }, turn, { end: isExpired ? { status: 'expired' } : end, dropped })
 }
 
 interface Answered {

@@ -15,7 +15,6 @@ import {
   toolsField,
   truncationField,
 } from './fields.ts'
-import { abandonedAfterMs } from '../core/ports.ts'
 import { messageBody } from './message-object.ts'
 
 /** OpenAI's lifetime of a run; afterwards it is expired, also while it waits for the outputs of tools. */
@@ -169,21 +168,22 @@ export function endedStep(step: AssistantObject, ending: Ending, atS: number): A
 }
 
 /** The ending of an active run whose process has ended, or that took too long; undefined = it goes on. */
-function overdue({ active, body, updatedAtMs }: AssistantObject, nowMs: number): Ending | undefined {
+function overdue(services: Services, run: AssistantObject): Ending | undefined {
+  const { active, body } = run
   if (!active) return undefined
   if (body.status === 'requires_action')
-    return nowMs >= Number(body.expires_at) * 1000 ? { status: 'expired' } : undefined
-  if (nowMs - updatedAtMs < abandonedAfterMs) return undefined
+    return services.clock.epochMs() >= Number(body.expires_at) * 1000 ? { status: 'expired' } : undefined
+  if (!services.runWatch.isAbandoned(run)) return undefined
   if (body.status === 'cancelling') return { status: 'cancelled' }
   return { status: 'failed', code: 'server_error', message: 'the gateway process that worked on this run has ended' }
 }
 
 /** The run as it is now: one that is overdue is ended when it is read. */
 export async function currentRun(services: Services, run: AssistantObject): Promise<AssistantObject> {
-  if (!overdue(run, services.clock.epochMs())) return run
+  if (!overdue(services, run)) return run
   const steps = await openSteps(services, run)
   const ended = await services.assistants.change(run.id, now => {
-    const ending = overdue(now, services.clock.epochMs())
+    const ending = overdue(services, now)
     return ending && endRun(now, steps, ending, nowS(services))
   })
   return ended ?? (await services.assistants.find('run', run.id, null)) ?? run

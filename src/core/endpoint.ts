@@ -11,7 +11,15 @@ import type { Format } from './format.ts'
 import type { FileCalls } from './files.ts'
 import type { Ledger } from './ledger.ts'
 import type { Operation, Outcome } from './operation.ts'
-import type { AssistantStore, CurrentConfiguration, DetachedRuns, FileStore, KeyStore, ResponseStore } from './ports.ts'
+import type {
+  AssistantStore,
+  CurrentConfiguration,
+  DetachedRuns,
+  FileStore,
+  KeyStore,
+  ResponseStore,
+  RunWatch,
+} from './ports.ts'
 import type { Client, HttpRequest } from './request.ts'
 import type { Usage } from './usage.ts'
 
@@ -124,6 +132,7 @@ export interface Services {
   readonly files: FileStore
   readonly fileCalls: FileCalls
   readonly detached: DetachedRuns
+  readonly runWatch: RunWatch
   /** Hash of a key text under the installation's pepper (see KeyRecord.hash). */
   hashKey(keyText: string): string
   /** Prometheus text exposition; the same bytes for all readers. */

@@ -197,10 +197,28 @@ export interface AssistantStore {
     id: string,
     edit: (object: AssistantObject) => AssistantChange | undefined,
   ): Promise<AssistantObject | undefined>
-  /** Marks an active run as alive. Its status; undefined = it has ended or is gone. */
-  renew(runId: string, nowMs: number): Promise<string | undefined>
+  /** Marks active runs as alive. Their status by id; those that have ended or are gone are left out. */
+  renew(runIds: readonly string[], nowMs: number): Promise<ReadonlyMap<string, string>>
   /** Deletes it with its children. true = it existed. */
   delete(id: string): Promise<boolean>
+}
+
+/** Which runs of assistants are worked on, by this process or another one. */
+export interface RunWatch {
+  /** This process works on the run until `release`. */
+  hold(runId: string): HeldRun
+  /** The process that worked on the run has ended: the run is queued or in progress, and never will be continued. */
+  isAbandoned(run: Pick<AssistantObject, 'id' | 'updatedAtMs'>): boolean
+}
+
+/** A run that this process works on. */
+export interface HeldRun {
+  /**
+   * From now on the stored run is renewed every second. `ended` is called when it was cancelled or deleted, or, with
+   * true, at `expiresAtMs` (milliseconds since 1970).
+   */
+  renew(until: { readonly expiresAtMs: number; ended(expired: boolean): void }): void
+  release(): void
 }
 
 /** The two kinds of objects that upstreams store. */

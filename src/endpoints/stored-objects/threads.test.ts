@@ -6,7 +6,7 @@ import type { Caller } from '../../core/caller.ts'
 import type { Services } from '../../core/endpoint.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { AssistantStore } from '../../core/ports.ts'
+import type { AssistantStore, RunWatch } from '../../core/ports.ts'
 import { DetachedWork } from '../../pipeline/background-work.ts'
 import { createAssistantStore } from '../../store/objects/assistants.ts'
 import { guardOf, testServers } from '../../store/database/database-fixture.ts'
@@ -18,6 +18,7 @@ import { assistantEndpoints } from './assistants.ts'
 import { EventStream } from '../../assistants/event-stream.ts'
 import { runEndpoints } from './runs.ts'
 import { threadEndpoints } from './threads.ts'
+import { watchRuns } from '../../pipeline/run-watch.ts'
 
 type Json = Record<string, any>
 
@@ -27,6 +28,9 @@ let made: TestDatabase
 let database: Database
 let store: AssistantStore
 let detached: DetachedWork
+let runWatch: RunWatch
+/** No other process works on runs. */
+let isAlone: boolean
 let nowMs = 0
 /** What the model says. */
 let answer: (request: HttpRequest) => Response | Promise<Response>
@@ -38,6 +42,9 @@ beforeEach(async () => {
   await migrate(database)
   store = createAssistantStore(database, guardOf(database))
   detached = new DetachedWork()
+  isAlone = false
+  const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs }
+  runWatch = watchRuns({ assistants: store, clock, isAlone: () => isAlone })
   answer = () => whole({ content: 'hello' }, 'stop')
 })
 afterEach(async () => {
@@ -59,6 +66,7 @@ const services = (more: Partial<Services> = {}): Services =>
     callModel: async (request: HttpRequest) => answerOf(await answer(request)),
     assistants: store,
     detached,
+    runWatch,
     clock: { epochMs: () => nowMs },
     ...more,
   }) as unknown as Services
@@ -133,6 +141,35 @@ describe('a run that no process works on', () => {
       failed_at: 1060,
     })
     expect((await json('GET', `/threads/${run.thread_id}/runs`)).data[0].status).toBe('failed')
+  })
+
+  test('holds its thread for no longer than five seconds after its process crashed', async () => {
+    const run = await lost()
+    const add = ['POST', `/threads/${run.thread_id}/messages`, { role: 'user', content: 'x' }] as const
+    expect(await failing(...add)).toMatchObject({ kind: 'invalid-request' })
+    let tries = 0
+    for (; (await failing(...add)) !== undefined; tries++) nowMs += 1000
+    expect(tries).toBe(3)
+    expect((await now(run)).status).toBe('failed')
+  })
+
+  test('does not hold its thread at all where no other process could work on it', async () => {
+    const run = await lost()
+    isAlone = true
+    expect((await ask('POST', `/threads/${run.thread_id}/messages`, { role: 'user', content: 'x' })).status).toBe(200)
+  })
+
+  test('is not given up while it is renewed, nor because the database was away for long', async () => {
+    const run = await lost()
+    for (let second = 0; second < 20; second++) {
+      nowMs += 1000
+      await store.renew([run.id], nowMs)
+      expect((await now(run)).status).toBe('queued')
+    }
+    for (const awayMs of [20_000, 1000]) {
+      nowMs += awayMs
+      expect((await now(run)).status).toBe('queued')
+    }
   })
 
   test('does not hold its thread', async () => {

@@ -138,10 +138,11 @@ for (const server of testServers('assistants'))
 
     test('a run is renewed while it is active', async () => {
       await store.insert([thread(), run('r')])
-      expect(await store.renew('r', 5000)).toBe('queued')
+      expect([...(await store.renew(['unknown', 'r'], 5000))]).toEqual([['r', 'queued']])
       expect((await store.find('run', 'r', null))?.updatedAtMs).toBe(5000)
       await store.change('r', () => ({ active: false }))
-      expect(await store.renew('r', 6000)).toBeUndefined()
+      expect((await store.renew(['r'], 6000)).size).toBe(0)
+      expect((await store.find('run', 'r', null))?.updatedAtMs).toBe(5000)
     })
 
     test('a thread goes with all that is in it', async () => {

@@ -28,7 +28,7 @@ export function createAssistantStore(database: Database, guard: StorageGuard): A
     insert: objects => available(transaction(database, tx => insertWithin(tx, guard, objects))),
     append: (threadId, objects) => available(transaction(database, tx => append(tx, guard, { threadId, objects }))),
     change: (id, edit) => available(transaction(database, tx => change(tx, guard, { id, edit }))),
-    renew: (runId, nowMs) => available(renew(sql, runId, nowMs)),
+    renew: (runIds, nowMs) => available(renew(sql, runIds, nowMs)),
     delete: id => available(remove(sql, id)),
   }
 }
@@ -183,13 +183,13 @@ async function replace(tx: SQL, { id, active, updatedAtMs, body, hidden }: Assis
   return rows.length > 0
 }
 
-async function renew(sql: SQL, runId: string, nowMs: number): Promise<string | undefined> {
-  const rows = (await sql`
-    update assistant_objects set updated_at_ms = ${nowMs} where id = ${runId} and active = 1 returning body`) as Pick<
-    Row,
-    'body'
-  >[]
-  return rows[0] && String((JSON.parse(rows[0].body) as Record<string, unknown>).status)
+async function renew(sql: SQL, runIds: readonly string[], nowMs: number): Promise<Map<string, string>> {
+  const places = runIds.map((_, at) => `$${at + 2}`).join(', ')
+  const rows = (await sql.unsafe(
+    `update assistant_objects set updated_at_ms = $1 where id in (${places}) and active = 1 returning id, body`,
+    [nowMs, ...runIds],
+  )) as Pick<Row, 'id' | 'body'>[]
+  return new Map(rows.map(({ id, body }) => [id, String((JSON.parse(body) as Record<string, unknown>).status)]))
 }
 
 async function remove(sql: SQL, id: string): Promise<boolean> {
