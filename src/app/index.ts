@@ -120,10 +120,14 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
 
 /** The master key that was generated at a first start, if any. */
 async function keepMasterKey(
-  { installation }: Store,
+  { installation, startedAway }: Store,
   logger: Logger,
   show: (made: string | undefined) => void,
 ): Promise<string | undefined> {
+  if (startedAway) {
+    show(undefined)
+    return undefined
+  }
   const { made, replaced } = await installation.keepMasterKey(show)
   if (replaced)
     logger.warn(

@@ -9,7 +9,7 @@ import { createAssistantStore } from '../store/objects/assistants.ts'
 import { createFileStore } from '../store/objects/files.ts'
 import { createStorageGuard } from '../store/objects/storage-guard.ts'
 import type { StorageQuota } from '../accounts/storage-quota.ts'
-import { openInstallation } from '../store/keys/installation.ts'
+import { openInstallation, restoreInstallation } from '../store/keys/installation.ts'
 import type { Installation } from '../store/keys/installation.ts'
 import { KeyCache } from '../store/keys/key-cache.ts'
 import { createKeyStore, keyChangesSince } from '../store/keys/keys.ts'
@@ -17,13 +17,12 @@ import { openLedger } from '../store/ledger/ledger.ts'
 import type { JournalledLedger } from '../store/ledger/ledger.ts'
 import { MemoryLimiter } from '../store/limits/limiter-memory.ts'
 import { RedisLimiter } from '../store/limits/limiter-redis.ts'
-import { migrate } from '../store/database/migrate.ts'
-import { openDatabase } from '../store/database/open.ts'
 import type { Database } from '../store/database/open.ts'
 import { claimSingleReplica } from '../store/database/replica-lock.ts'
 import { createResponseStore } from '../store/objects/responses.ts'
 import type { RunningResponseStore } from '../store/objects/responses.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { catchUp, keepsKnownKeys, openWithSchema } from './start-without-database.ts'
 
 /** Open from start to shutdown. */
 export interface Store {
@@ -37,6 +36,8 @@ export interface Store {
   readonly assistants: AssistantStore
   readonly files: FileStore
   databaseReachable(): boolean
+  /** The database was away at the start: the master key is stored when it answers. */
+  readonly startedAway: boolean
   /** Absent = Redis is not configured. */
   readonly redisReachable: (() => boolean) | undefined
   /** Without Redis: no other replica uses this database. */
@@ -53,13 +54,17 @@ export async function openStore(
   logger: Logger,
   storageQuota: () => StorageQuota,
 ): Promise<Store> {
-  const database = await openDatabase(options.databaseUrl)
-  await migrate(database)
+  const { database, kept } = await openWithSchema(options, logger)
+  const reportHeld = (held: boolean) => reportClaim(held, logger)
   const replica =
     options.redisUrl === undefined
-      ? await claimSingleReplica(options.databaseUrl, { reportHeld: held => reportClaim(held, logger) })
+      ? await claimSingleReplica(options.databaseUrl, { reportHeld, later: kept !== undefined })
       : undefined
-  const installation = await openInstallation(database, { masterKey: options.masterKey, pepper: options.keyPepper })
+  const secrets = { masterKey: options.masterKey, pepper: options.keyPepper }
+  const installation = kept
+    ? restoreInstallation(database, secrets, kept.installation)
+    : await openInstallation(database, secrets)
+  const keepKnown = database.kind === 'postgres' ? keepsKnownKeys(options, { installation, logger }) : undefined
   let reachable = true
   let directory: KeyCache | undefined
   const keys = createKeyStore({ database, clock, onChange: hash => directory?.changed(hash) })
@@ -67,6 +72,8 @@ export async function openStore(
     store: keys,
     clock,
     hashKey: installation.hashKey,
+    restored: kept && { snapshot: kept.keys, ageMs: clock.epochMs() - kept.savedAtMs },
+    polled: keepKnown && (() => directory && keepKnown(directory)),
     async changesSince(revision) {
       const [changes] = await Promise.all([keyChangesSince(database, revision), followMasterKey(installation, logger)])
       return changes
@@ -79,15 +86,10 @@ export async function openStore(
     },
   })
   await directory.start()
+  let stopped = false
+  if (kept) void catchUp({ database, installation, logger }, () => stopped)
   const redis = await openRedis(options.redisUrl, logger)
-  const ledger = await openLedger({
-    databaseUrl: options.databaseUrl,
-    journalDirectory: join(options.dataDirectory, 'journal'),
-    clock,
-    report: problem => logger.error('the ledger reports a problem', { problem }),
-    note: (text, { bytes, records, sinceMs }) =>
-      logger.info(text, bytes > 0 ? { bytes, records, oldest: new Date(sinceMs).toISOString() } : {}),
-  })
+  const ledger = await openLedgerOf(options, logger)
   const guard = createStorageGuard(database, storageQuota)
   const responses = createResponseStore({
     database,
@@ -108,8 +110,10 @@ export async function openStore(
     databaseReachable: () => reachable,
     redisReachable: redis && (() => redis.reachable),
     isOnlyReplica: () => replica?.held ?? true,
+    startedAway: kept !== undefined,
     close: () =>
       endAll([
+        () => (stopped = true),
         () => responses.stop(),
         () => directory.stop(),
         () => ledger.close(),
@@ -118,6 +122,17 @@ export async function openStore(
         () => database.close(),
       ]),
   }
+}
+
+function openLedgerOf({ databaseUrl, dataDirectory }: ServeOptions, logger: Logger): Promise<JournalledLedger> {
+  return openLedger({
+    databaseUrl,
+    journalDirectory: join(dataDirectory, 'journal'),
+    clock,
+    report: problem => logger.error('the ledger reports a problem', { problem }),
+    note: (text, { bytes, records, sinceMs }) =>
+      logger.info(text, bytes > 0 ? { bytes, records, oldest: new Date(sinceMs).toISOString() } : {}),
+  })
 }
 
 /** Called at every poll of the keys, so that replicas notice a new master key as fast as other key changes. */

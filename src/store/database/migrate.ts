@@ -19,6 +19,8 @@ const columnSteps: readonly Migration[] = columnVersions.map(id => ({
   },
 }))
 const migrations = inOrder([first, second, third, fourth, sixth, seventh, ...columnSteps])
+/** The newest step that this program knows. */
+export const newestMigration = migrations.at(-1)!.id
 /** Any number; the same for all replicas. */
 const advisoryLock = 7_203_611
 
@@ -30,10 +32,9 @@ export async function migrate(database: Database): Promise<void> {
     const rows = (await tx`select id from migrations`) as { id: number }[]
     const done = new Set(rows.map(row => Number(row.id)))
     const newest = Math.max(0, ...done)
-    const known = migrations.at(-1)!.id
-    if (newest > known) {
+    if (newest > newestMigration) {
       throw new Error(
-        `the database has migration ${newest}, this program knows ${known}: ` +
+        `the database has migration ${newest}, this program knows ${newestMigration}: ` +
           'start the newer program, or restore the backup',
       )
     }

@@ -34,13 +34,19 @@ async function openSqlite(path: string): Promise<Database> {
 }
 
 async function openPostgres(url: string, connectionsMax: number): Promise<Database> {
+  const database = openPostgresLater(url, connectionsMax)
+  await database.sql`select 1`
+  return database
+}
+
+/** Postgres that cannot be reached now: statements fail until it can. */
+export function openPostgresLater(url: string, connectionsMax = 4): Database {
   const sql = new SQL(url, {
     max: connectionsMax,
     connectionTimeout: 5,
     // Bun pipelines queries onto busy connections, where one that hangs blocks those behind it.
     connection: { statement_timeout: statementTimeoutMs, lock_timeout: 5000, application_name: 'modelgate' },
   })
-  await sql`select 1`
   return { sql, kind: 'postgres', close: () => sql.close({ timeout: closeTimeoutS }) }
 }
 
@@ -91,6 +97,13 @@ export function isOfStatement(error: unknown): boolean {
     /^(?:(22|23|42|54)...|57014)$/.test(String(errno)) ||
     /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(String(code))
   )
+}
+
+/** The database cannot be reached, or takes no connections yet; it may later. */
+export function isAway(error: unknown): boolean {
+  const { errno, code } = error as { errno?: unknown; code?: unknown }
+  // 57P01 and 57P03: it stops or starts; 53300: too many connections.
+  return String(code).startsWith('ERR_POSTGRES_CONNECTION') || /^(57P0[13]|53300)$/.test(String(errno))
 }
 
 /** Integers arrive as number, string or bigint, depending on the database. */

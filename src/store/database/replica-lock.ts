@@ -15,6 +15,8 @@ interface ReplicaClaim {
 }
 
 interface ClaimOptions {
+  /** The database is away: the claim is taken when it comes, and counts as held until then. */
+  readonly later?: boolean
   /** Another replica has taken the claim (`false`), or this one has it again. */
   reportHeld(held: boolean): void
 }
@@ -30,7 +32,7 @@ export async function claimSingleReplica(
 ): Promise<ReplicaClaim | undefined> {
   if (databaseUrl.startsWith('sqlite:')) return undefined
   const claim = new Claim(databaseUrl, options)
-  if (!(await claim.take())) {
+  if (options?.later !== true && !(await claim.take())) {
     await claim.release()
     throw new Error(
       'another replica already runs on this database; more than one needs REDIS_URL, because rate limits of replicas ' +

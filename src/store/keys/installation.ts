@@ -28,6 +28,17 @@ export interface Installation {
    * was restored from a backup: the present key is stored again, because a replaced key must not become valid again.
    */
   followMasterKey(): Promise<MasterKeyChange>
+  /** The pepper of the database is the one that is used here. */
+  isOfDatabase(): Promise<boolean>
+  /** For a start while the database is away, see `start-snapshot.ts`; undefined before `keepMasterKey`. */
+  snapshot(): InstallationSnapshot | undefined
+}
+
+/** What is needed to check keys without the database. */
+export interface InstallationSnapshot {
+  /** null = it is given by the environment. */
+  readonly pepper: string | null
+  readonly masterKey: MasterKeyRow
 }
 
 /** `followed` = another one is valid from now on. */
@@ -55,12 +66,31 @@ const nameLength = 8
 
 /** Throws with the reason and the remedy when the given master key or pepper is weak. */
 export async function openInstallation(database: Database, options: InstallationOptions): Promise<Installation> {
-  const hashKey = await openKeyHash(database, options.pepper)
+  const pepper = await openPepper(database, options.pepper)
+  return installationOf(database, options, { pepper, kept: await findMasterKey(database.sql) })
+}
+
+/** As `openInstallation`, while the database is away. Throws as that, and where the snapshot lacks the pepper. */
+export function restoreInstallation(
+  database: Database,
+  options: InstallationOptions,
+  { pepper, masterKey }: InstallationSnapshot,
+): Installation {
+  const given = checkedPepper(options.pepper) ?? (pepper === null ? undefined : new Secret(pepper))
+  if (given === undefined) throw new Error('MODELGATE_KEY_PEPPER was given at the last start and is needed again')
+  return installationOf(database, options, { pepper: given, kept: masterKey })
+}
+
+function installationOf(
+  database: Database,
+  options: InstallationOptions,
+  { pepper, kept }: { pepper: Secret; kept: MasterKeyRow | undefined },
+): Installation {
+  const hashKey = keyHash(pepper)
   // A secret from a file often ends with a line feed, which clients do not send.
   const given = options.masterKey?.reveal().trim()
   const problem = given === undefined ? undefined : masterKeyProblem(given)
   if (problem !== undefined) throw new Error(`the master key ${problem}, or leave it out and the gateway makes one`)
-  const kept = await findMasterKey(database.sql)
   const made = given === undefined && kept === undefined ? mintKey() : undefined
   const asked = given ?? made
   let valid = asked === undefined ? kept!.hash : hashKey(asked)
@@ -100,6 +130,12 @@ export async function openInstallation(database: Database, options: Installation
       revision = await storeAgain(database, { hash: valid, revision })
       return 'stored-again'
     },
+    isOfDatabase: async () =>
+      options.pepper !== undefined || (await answerInTime(find(database.sql, 'pepper'))) === pepper.reveal(),
+    snapshot: () =>
+      revision === undefined
+        ? undefined
+        : { pepper: options.pepper ? null : pepper.reveal(), masterKey: { hash: valid, revision } },
   }
 }
 
@@ -162,14 +198,20 @@ export async function openKeyHash(
   database: Database,
   givenPepper: Secret | undefined,
 ): Promise<Installation['hashKey']> {
-  const pepper = await openPepper(database, givenPepper)
+  return keyHash(await openPepper(database, givenPepper))
+}
+
+function keyHash(pepper: Secret): Installation['hashKey'] {
   // With a key, CryptoHasher computes an HMAC: half the time and a quarter of the garbage of node:crypto.
   return keyText => new CryptoHasher('sha256', pepper.reveal()).update(keyText).digest('hex')
 }
 
 async function openPepper(database: Database, given: Secret | undefined): Promise<Secret> {
-  if (!given) return new Secret(await keepFirst(database, 'pepper', randomBytes(32).toString('base64')))
-  if (given.reveal().length < pepperLengthMin)
+  return checkedPepper(given) ?? new Secret(await keepFirst(database, 'pepper', randomBytes(32).toString('base64')))
+}
+
+function checkedPepper(given: Secret | undefined): Secret | undefined {
+  if (given !== undefined && given.reveal().length < pepperLengthMin)
     throw new Error(
       `MODELGATE_KEY_PEPPER is shorter than ${pepperLengthMin} characters; make one with: openssl rand -base64 32`,
     )

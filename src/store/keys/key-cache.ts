@@ -6,10 +6,12 @@ import { LRUCache } from 'lru-cache'
 import type { VirtualKey } from '../../core/caller.ts'
 import type { KeyDirectory, KeyStore } from '../../core/ports.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { KeySnapshot } from './start-snapshot.ts'
 import { DatabaseMoved } from '../../platform/sqlite-file-guard.ts'
 
 const knownMax = 50_000
 const unknownMax = 10_000
+const snapshotMax = 5000
 const unknownMs = 1000
 const pollMs = 500
 /** How long cached keys are valid while the database does not answer. */
@@ -23,6 +25,10 @@ interface KeyDirectoryOptions {
   changesSince(revision: number): Promise<{ hashes: string[]; revision: number }>
   /** The database stopped or began to answer; `reason` says why it stopped, for the log. */
   reportReachable(reachable: boolean, reason?: string): void
+  /** Called after each poll that the database answered. */
+  polled?(): void
+  /** What was known `ageMs` ago, for a start while the database is away. */
+  readonly restored?: { readonly snapshot: KeySnapshot; readonly ageMs: number } | undefined
 }
 
 /**
@@ -38,6 +44,7 @@ export class KeyCache implements KeyDirectory {
   /** Hash of the key that brought `#revision`. */
   #newest: string | undefined
   #generation = 0
+  #loaded = 0
   #timer: ReturnType<typeof setInterval> | undefined
   #polling: Promise<void> | undefined
   #polledMs: number
@@ -49,6 +56,25 @@ export class KeyCache implements KeyDirectory {
     this.#options = options
     this.#unknown = new LRUCache<string, true>({ max: unknownMax, ttl: unknownMs })
     this.#polledMs = options.clock.monotonicMs()
+    if (options.restored) this.#restore(options.restored)
+  }
+
+  #restore({ snapshot, ageMs }: NonNullable<KeyDirectoryOptions['restored']>): void {
+    this.#polledMs -= ageMs
+    this.#revision = snapshot.revision
+    this.#newest = snapshot.newest
+    for (const [hash, key] of snapshot.keys.toReversed()) this.#known.set(hash, key)
+  }
+
+  /** The keys used last, at most 5000. */
+  snapshot(): KeySnapshot {
+    const keys = [...this.#known.entries()].slice(0, snapshotMax)
+    return { revision: this.#revision, newest: this.#newest, keys }
+  }
+
+  /** Changes when a key becomes known, and when one is dropped because it changed. */
+  get versions(): { readonly loaded: number; readonly dropped: number } {
+    return { loaded: this.#loaded, dropped: this.#generation }
   }
 
   lookup(keyText: string): VirtualKey | undefined | Promise<VirtualKey | undefined> {
@@ -90,6 +116,7 @@ export class KeyCache implements KeyDirectory {
       await this.#follow()
       this.#polledMs = clock.monotonicMs()
       if (!this.#reachable) reportReachable((this.#reachable = true))
+      this.#options.polled?.()
     } catch (error) {
       if (error instanceof DatabaseMoved) this.#moved = true
       if (this.#reachable) reportReachable((this.#reachable = false), String(error))
@@ -137,8 +164,10 @@ export class KeyCache implements KeyDirectory {
       const record = await loading
       // A key changed meanwhile: the answer is for this call only.
       if (generation === this.#generation) {
-        if (record) this.#known.set(hash, record)
-        else this.#unknown.set(hash, true)
+        if (record) {
+          this.#known.set(hash, record)
+          this.#loaded++
+        } else this.#unknown.set(hash, true)
       }
       return record
     } finally {
