@@ -53,14 +53,7 @@ export interface Assembling {
 /** Creates the parts of a running gateway. A reload replaces the contents of `current`, which each call reads once. */
 export function assemble(assembling: Assembling) {
   const { source, store, logger } = assembling
-  const transport = createHttp1Transport({
-    clock,
-    unsolicited: (upstream, closed) =>
-      logger.warn('an upstream sent bytes that no request asked for; its idle connections were closed', {
-        upstream,
-        closed_connections: closed,
-      }),
-  })
+  const transport = openTransport(logger)
   const timers = new TimerWheel(clock)
   const models = modelsOf(source)
   const current = { models, settings: models.settings }
@@ -121,6 +114,17 @@ export function assemble(assembling: Assembling) {
       tellReload(logger, report, current.settings)
     },
   }
+}
+
+function openTransport(logger: Logger) {
+  return createHttp1Transport({
+    clock,
+    unsolicited: (upstream, closed) =>
+      logger.warn('an upstream sent bytes that no request asked for; its idle connections were closed', {
+        upstream,
+        closed_connections: closed,
+      }),
+  })
 }
 
 function modelsOf(source: SettingsSource): ModelIndex {

@@ -90,13 +90,7 @@ export async function openStore(
   if (kept) void catchUp({ database, installation, logger }, () => stopped)
   const redis = await openRedis(options.redisUrl, logger)
   const ledger = await openLedgerOf(options, logger)
-  const guard = createStorageGuard(database, storageQuota)
-  const responses = createResponseStore({
-    database,
-    clock,
-    guard,
-    report: problem => logger.error('the response store reports a problem', { problem }),
-  })
+  const objects = objectStores(database, storageQuota, logger)
   return {
     database,
     installation,
@@ -104,9 +98,7 @@ export async function openStore(
     directory,
     limiter: redis ?? new MemoryLimiter(clock),
     ledger,
-    responses,
-    assistants: createAssistantStore(database, guard),
-    files: createFileStore(database, guard),
+    ...objects,
     databaseReachable: () => reachable,
     redisReachable: redis && (() => redis.reachable),
     isOnlyReplica: () => replica?.held ?? true,
@@ -114,13 +106,27 @@ export async function openStore(
     close: () =>
       endAll([
         () => (stopped = true),
-        () => responses.stop(),
+        () => objects.responses.stop(),
         () => directory.stop(),
         () => ledger.close(),
         () => redis?.close(),
         () => replica?.release(),
         () => database.close(),
       ]),
+  }
+}
+
+function objectStores(database: Database, storageQuota: () => StorageQuota, logger: Logger) {
+  const guard = createStorageGuard(database, storageQuota)
+  return {
+    responses: createResponseStore({
+      database,
+      clock,
+      guard,
+      report: problem => logger.error('the response store reports a problem', { problem }),
+    }),
+    assistants: createAssistantStore(database, guard),
+    files: createFileStore(database, guard),
   }
 }
 
