@@ -7,6 +7,13 @@ import type { ConnectionOwner } from './connection-owner.ts'
 export abstract class ClientSocket<Connection> extends TimerEntry {
   protected readonly owner: ConnectionOwner
   protected readonly socket: Socket<Connection>
+  /**
+   * `Clock.monotonicMs` since which the client has been in a phase that may be evicted. Without a valid key the time
+   * goes on over its phases: requests that need no key hold no place.
+   */
+  protected sinceMs = 0
+  /** The request that is answered, or was answered last, had a valid key. */
+  protected authenticated = false
   #address: string | undefined
   #readPaused = false
 
@@ -45,6 +52,12 @@ export abstract class ClientSocket<Connection> extends TimerEntry {
     const nowMs = wheel.nowMs()
     wheel.touch(this, nowMs + ms)
     return nowMs
+  }
+
+  /** A phase of at most `ms` begins in which the connection waits for its client. */
+  protected enterPhase(ms: number): void {
+    const nowMs = this.setDeadline(ms)
+    if (this.authenticated) this.sinceMs = nowMs
   }
 
   /** For work without a caller that could handle its error. */

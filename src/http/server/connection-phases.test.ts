@@ -243,6 +243,25 @@ test('a refused client that goes on sending is read no further than the table sa
   }
 })
 
+test('requests without a valid key hold no place: their connection makes room however often it asks', async () => {
+  for (const [target, isKept] of [
+    ['/none', false],
+    ['/key', true],
+  ] as const) {
+    const rig = phaseRig(1)
+    const client = rig.client()
+    for (let count = 1; count <= 4; count++) {
+      client.send(get(target))
+      await client.answers(count)
+      await settle()
+      rig.clock.advance(400)
+    }
+    const next = rig.client()
+    next.send(get('/key'))
+    expect((await next.answer()).status).toBe(isKept ? 503 : 200)
+  }
+})
+
 test('a refused client with a small rest keeps its connection', async () => {
   const rig = phaseRig(10)
   const client = rig.client()

@@ -59,10 +59,6 @@ export class ClientConnection
   #stream: AnswerStream | undefined
   /** Bytes in the receive buffer wait until the client has taken the answers before them. */
   #pipeliningPaused = false
-  /** `Clock.monotonicMs` since which it is idle, owes a body, does not read, closes, or has its key looked up. */
-  #sinceMs: number
-  /** The request that is answered, or was answered last, had a valid key. */
-  #authenticated = false
   /** `100 Continue` is sent. */
   #continued = false
   /** The rest of the present body cannot be framed, or is not waited for. */
@@ -76,7 +72,7 @@ export class ClientConnection
 
   constructor(owner: ConnectionOwner, socket: Socket<ClientConnection>) {
     super(owner, socket)
-    this.#sinceMs = this.setDeadline(stallTimeoutMs)
+    this.sinceMs = this.setDeadline(stallTimeoutMs)
   }
 
   get idle(): boolean {
@@ -87,14 +83,14 @@ export class ClientConnection
     if (this.queued || this.#phase === 'closed') return Infinity
     const request = this.#phase === 'request' ? this.#request : undefined
     const isStalled = this.#sendQueue.size > 0
-    if (isStalled && this.#authenticated) return this.#sinceMs + stalledEvictableAfterMs
-    if (isStalled || !request?.authenticated) return this.#sinceMs + evictableAfterMs
+    if (isStalled && this.authenticated) return this.sinceMs + stalledEvictableAfterMs
+    if (isStalled || !request?.authenticated) return this.sinceMs + evictableAfterMs
     return request.body.awaited ? this.#rate.sinceMs + stalledEvictableAfterMs : Infinity
   }
 
   get evictionRank(): number {
     if (this.#phase === 'request') return this.#request!.authenticated ? 2 : 0
-    return !this.#authenticated ? 0 : this.#sendQueue.size > 0 ? 2 : 1
+    return !this.authenticated ? 0 : this.#sendQueue.size > 0 ? 2 : 1
   }
 
   // ---- what the socket calls
@@ -206,7 +202,7 @@ export class ClientConnection
     while (rest.length > 0) {
       if (this.#phase === 'head') {
         // One request a tick: many from one client would keep the others waiting, and fill the memory with answers.
-        if (this.#sendQueue.size > 0) return this.#pausePipelining(rest)
+        if (this.#sendQueue.size > 0 || this.#pipeliningPaused) return this.#pausePipelining(rest)
         rest = this.#takeHead(rest)
       } else if (this.#phase === 'request') {
         if (this.#bodyBroken) return
@@ -239,7 +235,7 @@ export class ClientConnection
     this.#closeAfterAnswer = !head.keepAlive || this.owner.stopping
     const rest = bytes.length > 0 && !request.body.ended ? this.#takeFirst(bytes) : bytes
     const answer = this.owner.handle(request)
-    if (!request.authenticated) this.#sinceMs = this.owner.wheel.nowMs()
+    if (this.authenticated && !request.authenticated) this.sinceMs = this.owner.wheel.nowMs()
     if (answer instanceof Promise) this.#answerLater(request, answer)
     else this.#answer(request, answer)
     return rest
@@ -279,11 +275,9 @@ export class ClientConnection
 
   #discard(bytes: Buffer): Buffer {
     this.#discardedBytes += bytes.length
-    if (this.#discardedBytes > discardedBytesMax) {
-      this.close()
-      return noBytes
-    }
-    return this.#framing.take(bytes, this.#discarder)
+    if (this.#discardedBytes <= discardedBytesMax) return this.#framing.take(bytes, this.#discarder)
+    this.close()
+    return noBytes
   }
 
   /** The connection closes: so much is read that the client is not reset before it has read its answer. */
@@ -319,7 +313,7 @@ export class ClientConnection
       body instanceof ReadableStream ? new ReadableStreamSource(body) : isAnswerStream(body) ? body : undefined
     const framing = framingOf(body, status, head)
     if (framing === 'until-close') this.#closeAfterAnswer = true
-    this.#authenticated = request.authenticated
+    this.authenticated = request.authenticated
     if (!request.body.ended && !this.#waitsForRest(request)) this.#closeAfterAnswer = true
     const connection = this.#closeAfterAnswer ? 'close' : head.isHttp10 ? 'keep-alive' : ''
     // Before the head: when it cannot be made, the stream ends with the connection.
@@ -372,7 +366,7 @@ export class ClientConnection
     if (this.#bodyBroken || isLast) return this.#next()
     this.#phase = 'discard'
     this.resume()
-    this.#sinceMs = this.setDeadline(this.#authenticated ? stallTimeoutMs : lingerMs)
+    this.enterPhase(this.authenticated ? stallTimeoutMs : lingerMs)
     this.owner.flushSoon(this)
   }
 
@@ -422,6 +416,7 @@ export class ClientConnection
     if (this.#sendQueue.size > 0) return this.#retryFlush()
     if (this.#phase === 'request') return this.#checkBodyRate()
     if (this.#phase === 'head') {
+      if (this.#pipeliningPaused) return this.#resumePipelining()
       if (!this.#heads.hasPartialHead) return this.#closeInOrder()
       return this.#refuse(new RefusedRequest(408, `the head did not end within ${stallTimeoutMs / 1000} s`))
     }
@@ -436,7 +431,7 @@ export class ClientConnection
     this.flush()
     if (this.#phase === 'closed') return
     const isLeft = this.#sendQueue.size > 0
-    if (!this.#sendQueue.madeProgress || (isLeft && !this.#authenticated)) this.close()
+    if (!this.#sendQueue.madeProgress || (isLeft && !this.authenticated)) this.close()
     else if (!isLeft) this.setDeadline(keepAliveTimeoutMs)
   }
 
@@ -461,15 +456,21 @@ export class ClientConnection
    * needed, nothing moves it.
    */
   #awaitClient(): void {
-    if (this.#sendStalled && !(this.#sendQueue.madeProgress && this.#authenticated)) return
+    if (this.#sendStalled && !(this.#sendQueue.madeProgress && this.authenticated)) return
     this.#sendStalled = true
-    this.#sinceMs = this.setDeadline(stallTimeoutMs)
+    this.enterPhase(stallTimeoutMs)
   }
 
   /** All answers are sent: pipelined requests go on, or the connection waits for the next one. */
   #becomeIdle(): void {
-    if (!this.#heads.hasPartialHead) this.#sinceMs = this.setDeadline(keepAliveTimeoutMs)
+    if (!this.#heads.hasPartialHead) this.enterPhase(keepAliveTimeoutMs)
     if (!this.#pipeliningPaused) return
+    // Without a valid key they wait for a step of the timers: they must not keep calls waiting.
+    if (this.authenticated) this.#resumePipelining()
+    else this.setDeadline(0)
+  }
+
+  #resumePipelining(): void {
     this.#pipeliningPaused = false
     this.resume()
     this.#takeBuffered()
@@ -479,7 +480,7 @@ export class ClientConnection
   #closeLingering(): void {
     if (this.#resetOnClose) return this.close()
     if (this.#halfClosed) return this.#closeInOrder()
-    this.#sinceMs = this.setDeadline(lingerMs)
+    this.enterPhase(lingerMs)
     this.socket.shutdown()
   }
 
