@@ -3,15 +3,23 @@ import type { Target } from './provider.ts'
 import type { ProxyRules } from './transport.ts'
 import type { Prices, PriceSource } from './usage.ts'
 
+/** How long content of a stream is waited for, in milliseconds. Comments, pings and empty deltas are none. */
+export interface ContentTimeouts {
+  /** From the head of the answer to its first content. 0 = no limit. */
+  readonly firstContentMs: number
+  /** Between two contents. 0 = no limit. */
+  readonly contentMs: number
+}
+
 /** How long an upstream may take, in milliseconds. */
-export interface Timeouts {
+export interface Timeouts extends ContentTimeouts {
   /** Until the connection (and TLS) is established. */
   readonly connectMs: number
   /** From the request to the first byte of a whole answer. 0 = no limit, as for all of these. */
   readonly firstByteMs: number
   /** The same for a stream. */
   readonly streamFirstByteMs: number
-  /** Between two pieces of an answer. */
+  /** Between two pieces of an answer; keep-alives are pieces too. */
   readonly idleMs: number
   /** The whole call; 0 = no limit beyond the others. */
   readonly totalMs: number

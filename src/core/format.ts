@@ -48,12 +48,22 @@ export interface StreamRelay {
   errorEvent(error: GatewayError): string
   /** Content has been received: from now on a failure cannot be repaired by another attempt. */
   readonly started: boolean
+  /** An event has been received. Comments and pings are none. */
+  readonly heard: boolean
+  /**
+   * Events so far that carried the answer on: content of any kind, calls, stages of a hosted tool, finish reasons.
+   * Comments, pings, empty deltas and reports of usage do not.
+   */
+  readonly steps: number
   /** Every choice has its finish: an end of the bytes is now a normal end. */
   readonly complete: boolean
   /** The terminal event (`[DONE]`, `message_stop`) was returned: the client knows that the answer is complete. */
   readonly terminated: boolean
-  /** The upstream's dialect has no terminal event: a complete answer is over when nothing follows it for a while. */
-  readonly endsSilently?: boolean
+  /**
+   * After so many milliseconds without a further step a complete answer is over, without its terminal event. Absent =
+   * it ends only with that event, or with the upstream's bytes.
+   */
+  readonly quietMs?: number | undefined
   readonly failure: GatewayError | undefined
   /** As reported by the upstream. */
   readonly usage: Usage | undefined

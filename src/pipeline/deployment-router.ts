@@ -23,8 +23,8 @@ import { blamesDeployment, cleanFault, deploymentFault, readFault } from './upst
 import { answerInProcess, inProcessExchange } from './lanes/in-process.ts'
 import { streamingOf } from './lanes/streaming.ts'
 import { openStream } from './lanes/stream-reply.ts'
-import { checkedExchange } from './lanes/structured-output.ts'
-import type { AnswerCheck } from './lanes/structured-output.ts'
+import { checkedExchange } from './lanes/checked-exchange.ts'
+import type { AnswerCheck } from './lanes/checked-exchange.ts'
 import { isSuccess, recordUsage } from './usage.ts'
 import { noteUnusableAnswer, noteWholeAnswer } from './usage-estimate.ts'
 
@@ -371,7 +371,11 @@ export class Router implements AttemptListener {
     }
     const source = { exchange, body: bytes, relay: attempt.relay(type) }
     const { contentType, heartbeat } = streamingOf(call.format!, given)
-    const body = await openStream(source, control, { timers: this.#parts.timers, heartbeat })
+    const body = await openStream(source, control, {
+      timers: this.#parts.timers,
+      timeouts: deployment.timeouts,
+      heartbeat,
+    })
     control.answered(this.#parts.clock.monotonicMs())
     // Its end is told by `ended`; a short stream is already over.
     if (control.attempting) this.#cooldowns.began(deployment, control)

@@ -1,5 +1,7 @@
 /** Reads error answers of OpenAI's shape and its variants, for vendors without a rule of their own. */
 import type { ChatEvent } from '../core/chat.ts'
+import { readErrorBody } from '../core/error-body.ts'
+import type { ErrorBody } from '../core/error-body.ts'
 import type { FaultKind } from '../core/errors.ts'
 import type { UpstreamFault } from '../core/provider.ts'
 
@@ -24,46 +26,6 @@ export function generalFault(status: number, body: unknown): UpstreamFault {
   const error = readErrorBody(body)
   const message = error.message || `the upstream answered with the status ${status}`
   return { kind: kindOf(status, error), message, code: error.code, param: error.param }
-}
-
-interface ErrorBody {
-  /** '' = none. */
-  message: string
-  code: string | null | undefined
-  param: string | null | undefined
-}
-
-/**
- * Reads `{error: {message}}`, `{error: "text"}`, `{message}`, `{detail: "text"}`, `{detail: [{loc, msg}]}` and plain
- * text. HTML pages have no message for clients.
- */
-export function readErrorBody(body: unknown): ErrorBody {
-  const nothing: ErrorBody = { message: '', code: undefined, param: undefined }
-  if (typeof body === 'string') return { ...nothing, message: body.trimStart().startsWith('<') ? '' : body.trim() }
-  if (typeof body !== 'object' || body === null) return nothing
-  // Some hosts wrap the object in a list.
-  if (Array.isArray(body)) return readErrorBody(body[0])
-  const outer = body as Record<string, unknown>
-  const inner =
-    typeof outer.error === 'object' && outer.error !== null ? (outer.error as Record<string, unknown>) : outer
-  const message = [outer.error, inner.message, outer.message, outer.detail].find(one => typeof one === 'string')
-  const code = [inner.code, inner.type].find(one => typeof one === 'string')
-  return {
-    message: typeof message === 'string' ? message : detailList(outer.detail),
-    code: typeof code === 'string' ? code : undefined,
-    param: typeof inner.param === 'string' ? inner.param : undefined,
-  }
-}
-
-function detailList(detail: unknown): string {
-  if (!Array.isArray(detail)) return ''
-  return detail
-    .slice(0, 5)
-    .map(one => {
-      const { loc, msg } = (one ?? {}) as { loc?: unknown; msg?: unknown }
-      return `${Array.isArray(loc) ? loc.join('.') : 'body'}: ${typeof msg === 'string' ? msg : 'invalid'}`
-    })
-    .join('; ')
 }
 
 function kindOf(status: number, { message, code }: ErrorBody): FaultKind {

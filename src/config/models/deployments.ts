@@ -23,6 +23,9 @@ const defaultTimeouts: Timeouts & { streamFirstByteMs: number } = {
   firstByteMs: 600_000,
   streamFirstByteMs: 60_000,
   idleMs: 60_000,
+  // Some models think for minutes, of which only pings are seen.
+  firstContentMs: 600_000,
+  contentMs: 300_000,
   totalMs: 0,
 }
 
@@ -143,6 +146,8 @@ function timeouts(params: ModelEntry['proxy_params'], context: BuildContext): Ti
       defaultTimeouts.streamFirstByteMs,
     ),
     idleMs: ms(params.idle_timeout, defaultTimeouts.idleMs),
+    firstContentMs: ms(params.first_content_timeout, defaultTimeouts.firstContentMs),
+    contentMs: ms(params.content_timeout, defaultTimeouts.contentMs),
     totalMs: ms(params.total_timeout, defaultTimeouts.totalMs),
   }
 }

@@ -103,8 +103,7 @@ describe('a stream', () => {
     const { relay } = run(every(wire, 5))
     expect([relay.started, relay.complete, relay.terminated, relay.failure]).toEqual([true, true, true, undefined])
     expect(relay.usage).toEqual({ inputTokens: 480, outputTokens: 89, cachedInputTokens: 8 })
-    // JSON text of the deltas, as it stands on the wire.
-    const said = ['Let me ✓', '\\"model\\":\\"claude-up\\" 😀', '{\\"text\\": \\"San', ' Francisco\\"}']
+    const said = ['Let me ✓', '"model":"claude-up" 😀', '{"text": "San', ' Francisco"}']
     expect([relay.contentEvents, relay.contentCharacters]).toEqual([said.length, said.join('').length])
   })
 

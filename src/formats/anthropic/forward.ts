@@ -48,7 +48,9 @@ export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
 
 function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   const body = readAnswer(bytes, 'content')
-  if (typeof body.get('stop_reason') !== 'string') throw broken('no stop reason')
+  if (!Array.isArray(body.get('content'))) throw broken('no `content`')
+  const reason = body.get('stop_reason')
+  if (typeof reason !== 'string' || reason === '') throw broken('no stop reason')
   const edits: Edit[] = body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }]
   return { body: editedAnswer(body, edits), usage: readUsage(body.get('usage')) }
 }

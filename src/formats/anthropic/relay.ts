@@ -1,45 +1,50 @@
 /**
- * A stream of Messages on its way to a client of the same dialect. The few events that name the model, count or end
- * are parsed; of all others, nearly all of a stream, the text goes out as it came.
+ * A stream of Messages on its way to a client of the same dialect. Each event is parsed to be judged; of nearly all the
+ * text goes out as it came.
  */
 import type { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { Usage } from '../../core/usage.ts'
+import { ChoiceStates, endWaitMs } from '../../core/stream-end.ts'
 import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame } from '../../lib/frame.ts'
-import { looksLikeObject } from '../../lib/json/json-object-check.ts'
+import { frameworkError } from '../../core/error-body.ts'
 import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
 import { anthropicErrorEvent, broken, failureOf, namedEvent } from './error.ts'
 import { mergeUsage, readUsage } from './usage.ts'
 
-const quote = 34
-const backslash = 92
-/** Nearly every event names its type first. */
-const leadingType = /^\s*\{\s*"type"\s*:\s*"([a-z_]+)"/
-/** Where a delta says something. Inside of strings quotes are escaped, so that the name of a field is one. */
-const saying = /"(?:text|thinking|partial_json)"\s*:\s*"/g
-
 /**
- * Complete at a stop reason; a complete stream without `message_stop` gets one. The events `[DONE]` and all that follow
- * the end are left out.
+ * Complete at a stop reason that no content follows; a complete stream without `message_stop` gets one. The events
+ * `[DONE]` and all that follow the end are left out.
  */
 export class MessagesRelay implements StreamRelay {
   started = false
-  complete = false
+  heard = false
+  steps = 0
   terminated = false
   failure: GatewayError | undefined
   contentEvents = 0
   contentCharacters = 0
   readonly #publicModel: string
   readonly #splitter = frameSplitter('sse')
+  /** A message is a single choice. */
+  readonly #message = new ChoiceStates()
   #counts: Fields = {}
   /** The output was counted at its end. */
   #counted = false
 
   constructor(publicModel: string) {
     this.#publicModel = publicModel
+  }
+
+  get complete(): boolean {
+    return this.#message.complete
+  }
+
+  get quietMs(): number {
+    return endWaitMs(this.#counted)
   }
 
   /** What a message begins with says little of its output: of a stream that was cut, nothing is known. */
@@ -81,31 +86,31 @@ export class MessagesRelay implements StreamRelay {
   #frame({ event, data }: Frame): string {
     // After the terminal event nothing may follow; some hosts send a `[DONE]` that this dialect does not know.
     if (this.terminated || data === '[DONE]') return ''
-    if (!looksLikeObject(data)) throw broken('an event that is not a JSON object')
-    const type = event ?? leadingType.exec(data)?.[1] ?? typeOf(data)
+    const body = parsed(data)
+    const type = typeOf(body, event)
+    if (type !== 'ping') this.heard = true
     switch (type) {
       case 'content_block_delta':
-        this.#count(data)
+        this.#content(body.delta)
         break
       case 'message_start':
-        return this.#start(data)
+        return this.#start(body)
       case 'content_block_start':
-        this.#block(data)
+        this.#block(body)
         break
       case 'message_delta':
-        this.#delta(parsed(data))
+        this.#delta(body)
         break
       case 'message_stop':
         this.#stop()
         break
       case 'error':
-        this.failure = failureIn(parsed(data).error)
+        this.failure = failureIn(body)
     }
     return this.failure ? '' : namedEvent(type, data)
   }
 
-  #start(data: string): string {
-    const event = parsed(data)
+  #start(event: Fields): string {
     if (!isObject(event.message)) throw broken('a message_start without `message`')
     this.#counts = mergeUsage(this.#counts, event.message.usage)
     event.message.model = this.#publicModel
@@ -113,18 +118,20 @@ export class MessagesRelay implements StreamRelay {
   }
 
   /** A block that begins with something, or that is not filled by text: searches, calls, what is to come. */
-  #block(data: string): void {
-    const { content_block: block } = parsed(data)
+  #block({ content_block: block }: Fields): void {
     if (!isObject(block)) throw broken('a content_block_start without `content_block`')
     if ((block.type !== 'text' && block.type !== 'thinking') || block.text || block.thinking) this.started = true
+    this.steps++
+    this.#message.begin(0)
   }
 
   #delta({ delta, usage }: Fields): void {
     this.#counts = mergeUsage(this.#counts, usage)
     if (isObject(usage) && usage.output_tokens != null) this.#counted = true
-    if (!isObject(delta) || typeof delta.stop_reason !== 'string') return
+    if (!isObject(delta) || typeof delta.stop_reason !== 'string' || delta.stop_reason === '') return
     this.started = true
-    this.complete = true
+    this.#message.finish(0)
+    this.steps++
   }
 
   #stop(): void {
@@ -132,17 +139,17 @@ export class MessagesRelay implements StreamRelay {
     else this.failure = broken('a message_stop without a stop reason')
   }
 
-  #count(data: string): void {
-    saying.lastIndex = 0
-    const found = saying.exec(data)
-    if (!found) return
-    const from = saying.lastIndex
-    let at = from
-    while (at < data.length && data.charCodeAt(at) !== quote) at += data.charCodeAt(at) === backslash ? 2 : 1
-    if (at === from) return
+  #content(delta: unknown): void {
+    if (!isObject(delta)) return
+    const said = [delta.text, delta.thinking, delta.partial_json].find(one => typeof one === 'string')
+    // An empty delta is nothing; signatures and citations are something without text.
+    if (said === '') return
+    this.steps++
+    this.#message.begin(0)
+    if (typeof said !== 'string') return
     this.started = true
     this.contentEvents++
-    this.contentCharacters += at - from
+    this.contentCharacters += said.length
   }
 }
 
@@ -152,14 +159,18 @@ function parsed(data: string): Fields {
   return value
 }
 
-/** Some hosts name an error as they would in a body, or say it in one word. */
-const failureIn = (error: unknown): GatewayError => failureOf(typeof error === 'string' ? { message: error } : error)
+/** Some hosts name an error as they would in a body, or say it in one word, or as their web framework does. */
+function failureIn(body: Fields): GatewayError {
+  const { error } = body
+  if (error === undefined) return frameworkError(body) ?? failureOf(undefined)
+  return failureOf(typeof error === 'string' ? { message: error } : error)
+}
 
-function typeOf(data: string): string {
-  const { type, error } = parsed(data)
-  if (type === undefined && error) return 'error'
-  if (typeof type !== 'string') throw broken('an event without a type')
-  return type
+function typeOf(body: Fields, event: string | undefined): string {
+  if (typeof body.type === 'string') return body.type
+  if (body.error || frameworkError(body)) return 'error'
+  if (event === undefined) throw broken('an event without a type')
+  return event
 }
 
 /** What stands after the last blank line is an event of which only that line is missing. */

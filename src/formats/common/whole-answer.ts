@@ -17,17 +17,22 @@ function notJson(reason: string, cause: unknown): GatewayError {
  */
 export function readWholeAnswer(bytes: Uint8Array, broken = notJson): JsonBody {
   try {
-    return JsonBody.read(bytes, answerLimits)
+    const body = JsonBody.read(bytes, answerLimits)
+    // The outline alone does not see what is wrong inside of a field.
+    body.parse()
+    return body
   } catch (cause) {
     if (!(cause instanceof JsonBodyError)) throw cause
     throw broken(cause.message, cause)
   }
 }
 
-/** The same, for an answer that has to have the field. */
-export function readAnswerWith(bytes: Uint8Array, field: string): JsonBody {
+/** The same, for an answer that has to have the field, as a list or as a text. */
+export function readAnswerWith(bytes: Uint8Array, field: string, type: 'list' | 'text' = 'list'): JsonBody {
   const body = readWholeAnswer(bytes)
-  if (!body.has(field)) throw new GatewayError('upstream-broken', `the upstream's answer has no \`${field}\``)
+  const value = body.get(field)
+  if (type === 'list' ? !Array.isArray(value) : typeof value !== 'string')
+    throw new GatewayError('upstream-broken', `the upstream's answer has no \`${field}\``)
   return body
 }
 

@@ -5,11 +5,12 @@ import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import type { MakeFraming } from './stream-framing.ts'
 import { GenerateRelay } from './relay.ts'
 import { readUsage } from './usage.ts'
-import { broken } from './json-names.ts'
+import { isObject } from '../common/field-checks.ts'
+import { broken, objectsOf } from './json-names.ts'
 
 /**
  * `framing` = what streams are wrapped in; whole answers have none. `answer` throws `upstream-broken` for what is no
- * JSON object, or has neither `candidates` nor `promptFeedback`.
+ * JSON object, has neither `candidates` nor a blocked prompt, or has a candidate without a finish reason.
  */
 export function generateForward(framing: MakeFraming): ForwardRules {
   return {
@@ -31,7 +32,12 @@ export function generateForward(framing: MakeFraming): ForwardRules {
 
 function readAnswer(bytes: Uint8Array): JsonBody {
   const body = readWholeAnswer(bytes)
+  const candidates = body.has('candidates') ? objectsOf(body.get('candidates')) : []
+  const feedback = body.has('promptFeedback') ? body.get('promptFeedback') : undefined
   // A blocked prompt has feedback and no candidates.
-  if (!body.has('candidates') && !body.has('promptFeedback')) throw broken("the upstream's answer has no `candidates`")
+  if (candidates.length === 0 && !(isObject(feedback) && feedback.blockReason != null))
+    throw broken("the upstream's answer has no `candidates`")
+  if (!candidates.every(({ finishReason }) => typeof finishReason === 'string' && finishReason !== ''))
+    throw broken("the upstream's answer has no finish reason")
   return body
 }

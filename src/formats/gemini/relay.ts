@@ -3,9 +3,11 @@
  * server-sent events; the client gets them as such, or as the elements of an array. Gemini's events are few and
  * large, so each is parsed; of its bytes only the model's name is changed.
  */
+import { frameworkError } from '../../core/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { Usage } from '../../core/usage.ts'
+import { silentEndMs } from '../../core/stream-end.ts'
 import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { SseSplitter } from '../../lib/sse.ts'
@@ -23,8 +25,10 @@ const eventBytesMax = 64 * 1024 * 1024
 /** Complete when every candidate that began has its finish reason, or the prompt was blocked. */
 export class GenerateRelay implements StreamRelay {
   started = false
+  heard = false
+  steps = 0
   terminated = false
-  readonly endsSilently = true
+  readonly quietMs = silentEndMs
   failure: GatewayError | undefined
   contentEvents = 0
   contentCharacters = 0
@@ -97,7 +101,8 @@ export class GenerateRelay implements StreamRelay {
     const out = this.#release()
     const body = JsonBody.read(Buffer.from(data, 'utf8'), answerLimits)
     const event = body.parse()
-    this.failure = errorOfEvent(event)
+    this.heard = true
+    this.failure = errorOfEvent(event) ?? (event.candidates === undefined ? frameworkError(event) : undefined)
     if (this.failure) return out
     this.#see(event)
     const edits = body.has('modelVersion') ? [{ set: 'modelVersion', json: this.#modelJson }] : []
@@ -113,6 +118,7 @@ export class GenerateRelay implements StreamRelay {
     // A prompt that is blocked gets no candidate: this is the whole answer.
     if (candidates.length === 0 && isObject(event.promptFeedback) && event.promptFeedback.blockReason != null) {
       this.started = true
+      this.steps++
       this.#ended = true
     }
     if (isObject(event.usageMetadata)) this.#counts = { ...this.#counts, ...event.usageMetadata }
@@ -126,11 +132,13 @@ export class GenerateRelay implements StreamRelay {
     this.#open.add(index)
     if (characters > 0) {
       this.started = true
+      this.steps++
       this.contentEvents++
       this.contentCharacters += characters
     }
     if (typeof candidate.finishReason !== 'string' || candidate.finishReason === '') return
     this.#open.delete(index)
+    this.steps++
     this.#ended = true
     this.started = true
   }

@@ -4,11 +4,15 @@
  */
 import { GatewayError } from '../../core/errors.ts'
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
+import { failedChoice, finishReasonOf, reportedError } from '../../core/openai-chunk.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { ForwardQuirks } from '../../core/provider.ts'
 import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
+import { isObject } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { commonEdits } from '../common/forward-edits.ts'
-import { editedAnswer, readAnswerWith } from '../common/whole-answer.ts'
+import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
+import { broken } from './chunk-content.ts'
 import { openaiErrorEvent } from './error.ts'
 import { OpenaiRelay } from './relay.ts'
 
@@ -28,7 +32,10 @@ function streamEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dr
 
 /** What an answer of a dialect must have, and what clients break without. */
 interface AnswerShape {
+  /** A list; each of `choices` has to be finished. */
   readonly mustHave: 'choices' | 'data'
+  /** Where a choice has its content; absent = there are no choices. */
+  readonly content?: 'message' | 'text'
   /** Fields set to null where the upstream leaves them out. */
   readonly nullable: readonly string[]
 }
@@ -58,7 +65,8 @@ function forwardSmall(bytes: Uint8Array, publicModel: string, shape: AnswerShape
   } catch {
     return undefined
   }
-  if (!answer || typeof answer.model !== 'string' || answer[shape.mustHave] === undefined) return undefined
+  if (!isObject(answer) || typeof answer.model !== 'string') return undefined
+  checkList(answer, shape)
   const name = modelValue(text)
   if (!name) return undefined
   let value = answer.model === publicModel ? text.slice(name.from, name.to) : JSON.stringify(publicModel)
@@ -66,6 +74,24 @@ function forwardSmall(bytes: Uint8Array, publicModel: string, shape: AnswerShape
   return {
     body: text.slice(0, name.from) + value + text.slice(name.to),
     usage: readOpenaiUsage(answer.usage),
+  }
+}
+
+/**
+ * As strict as the translate lane (`providers/openai-compatible/read.ts`). Throws `upstream-broken` where the list is
+ * none, or a choice is not finished, and what the upstream itself says of a failure.
+ */
+function checkList(answer: Json, { mustHave, content }: AnswerShape): void {
+  const list = answer[mustHave]
+  if (!Array.isArray(list) || (content && list.length === 0))
+    throw reportedError(answer) ?? broken(`the upstream's answer has no \`${mustHave}\``)
+  if (!content) return
+  for (const choice of list as unknown[]) {
+    if (!isObject(choice) || choice[content] === undefined || choice[content] === null)
+      throw broken(`the upstream's answer has a choice without \`${content}\``)
+    const reason = finishReasonOf(choice)
+    if (reason === '') throw broken("the upstream's answer has no finish reason")
+    if (reason === 'error') throw failedChoice({ error: answer.error, ...choice })
   }
 }
 
@@ -84,7 +110,8 @@ function modelValue(text: string): { from: number; to: number } | undefined {
 
 /** Any answer, by its outline: an answer of megabytes is never copied. */
 function forwardOutlined(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer {
-  const body = readAnswerWith(bytes, shape.mustHave)
+  const body = readWholeAnswer(bytes)
+  checkList(body.parse(), shape)
   return forwardAnswer(
     body,
     publicModel,
@@ -116,8 +143,8 @@ function choicesOf(body: JsonBody): number {
 }
 
 /** @openrouter/sdk refuses an answer without the key; null is enough. */
-const chatAnswer: AnswerShape = { mustHave: 'choices', nullable: ['system_fingerprint'] }
-const completionAnswer: AnswerShape = { mustHave: 'choices', nullable: [] }
+const chatAnswer: AnswerShape = { mustHave: 'choices', content: 'message', nullable: ['system_fingerprint'] }
+const completionAnswer: AnswerShape = { mustHave: 'choices', content: 'text', nullable: [] }
 const embeddingsAnswer: AnswerShape = { mustHave: 'data', nullable: [] }
 
 /** Chat completions (API reference, "Chat"). A whole answer always has `system_fingerprint`, if only as null. */

@@ -44,6 +44,8 @@ export function readMediaUsage(value: unknown): Usage | undefined {
 /** The parts of a relay that do not depend on what is relayed. */
 abstract class MediaRelay implements StreamRelay {
   started = false
+  heard = false
+  steps = 0
   complete = false
   terminated = false
   failure: GatewayError | undefined
@@ -59,7 +61,8 @@ abstract class MediaRelay implements StreamRelay {
 /** Audio as it comes. There is no word for an error in it: a stream that breaks is cut. */
 export class ByteRelay extends MediaRelay {
   push(bytes: Uint8Array): Uint8Array {
-    if (bytes.length > 0) this.started = true
+    if (bytes.length > 0) this.started = this.heard = true
+    this.steps++
     return bytes
   }
 
@@ -88,6 +91,7 @@ export class WholeRelay extends MediaRelay {
   push(bytes: Uint8Array): Uint8Array {
     this.#pieces.push(bytes)
     this.#bytes += bytes.length
+    this.steps++
     if (this.#bytes > wholeBytesMax)
       this.failure = broken(`the upstream's answer is larger than ${wholeBytesMax} bytes`)
     return nothing
@@ -187,6 +191,8 @@ export class EventRelay extends MediaRelay {
       return
     }
     this.contentEvents++
+    this.steps++
+    this.heard = true
     // Base64 holds neither quotes nor dots: the large events are never parsed.
     const isOfInterest =
       event === 'error' ||

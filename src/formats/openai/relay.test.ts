@@ -129,7 +129,7 @@ test('what comes behind [DONE] counts for nothing, wherever the bytes are cut', 
   }
 })
 
-test('a stream without a chunk is no answer; one without a finish reason is, if it says that it is done', () => {
+test('a stream without a chunk is no answer, nor is one without a finish reason, whatever its end says', () => {
   const filters = chunk({ choices: [], prompt_filter_results: [] })
   for (const empty of [done, `: ping\n\n${done}`, filters + usageChunk + done, `event: x\r\ndata: [DONE]\r\n\r\n`])
     for (const size of [1, 9, 1000]) {
@@ -137,10 +137,18 @@ test('a stream without a chunk is no answer; one without a finish reason is, if 
       expect(run(relay, every(empty, size))).not.toContain('[DONE]')
       expect([relay.failure?.kind, relay.complete, relay.terminated]).toEqual(['upstream-broken', false, false])
     }
-  const relay = relayOf()
-  const spare = delta({ content: 'hi' }) + done
-  expect(run(relay, every(spare, 5))).toBe(spare)
-  expect([relay.failure, relay.complete]).toEqual([undefined, true])
+  const text = { index: 0, delta: { content: 'hi' } }
+  for (const unfinished of [
+    delta({ content: 'hi' }),
+    chunk({ choices: [{ ...text, finish_reason: '' }] }),
+    chunk({ choices: [text] }),
+  ])
+    for (const end of ['', usageChunk, done, usageChunk + done])
+      for (const size of [1, 9, 1000]) {
+        const relay = relayOf()
+        expect(run(relay, every(unfinished + end, size))).not.toContain('[DONE]')
+        expect([relay.failure?.kind, relay.complete, relay.terminated]).toEqual(['upstream-broken', false, false])
+      }
 })
 
 test('an event that is not a JSON object breaks the stream, and what came before it went out', () => {
@@ -250,7 +258,7 @@ test('a byte order mark before the first event is none of its words', () => {
   }
 })
 
-test('of several choices each has to finish, unless the host says that it is done', () => {
+test('of several choices each has to finish; at `[DONE]` each that has begun', () => {
   const choice = (index: number, text: string, finish: string | null = null) =>
     chunk({ choices: [{ index, delta: { content: text }, finish_reason: finish }] })
   const half = choice(0, 'a') + choice(1, 'b') + choice(0, '', 'stop')
@@ -278,8 +286,15 @@ test('of several choices each has to finish, unless the host says that it is don
       const twice = relayFor(fields)
       run(twice, every(half + choice(0, '', 'stop'), size))
       expect([twice.failure?.kind, twice.terminated]).toEqual(['upstream-broken', false])
-      const said = relayFor(fields)
-      expect([run(said, every(half + done, size)), said.failure]).toEqual([half + done, undefined])
+      const open = relayFor(fields)
+      run(open, every(half + done, size))
+      expect([open.failure?.kind, open.terminated]).toEqual(['upstream-broken', false])
+      const fewer = relayFor(fields)
+      const one = choice(0, 'a') + choice(0, '', 'stop')
+      expect([run(fewer, every(one + done, size)), fewer.failure]).toEqual([one + done, undefined])
+      const without = relayFor(fields)
+      run(without, every(one, size))
+      expect([without.failure?.kind, without.terminated]).toEqual(['upstream-broken', false])
     }
   for (const fields of [{ n: 1 }, { n: null }, { prompt: [1, 2, 3] }, { prompt: 'x', n: 1 }, {}])
     expect(run(relayFor(fields), every(choice(0, '', 'stop'), 9))).toEndWith(done)
@@ -298,4 +313,59 @@ test('a blank line ends an event, with any line ends around it', () => {
       expect([out.includes('"model":"up-2026"'), relay.usage?.inputTokens, relay.terminated]).toEqual([false, 5, true])
     }
   }
+})
+
+test('usage after `[DONE]` counts, and goes out before it to who asked for it', () => {
+  const before = delta({ content: 'a' }) + delta({}, 'stop')
+  for (const showUsage of [true, false])
+    for (const size of [1, 7, 1000]) {
+      const relay = relayOf({ showUsage })
+      const late = `${before + done}: ping\n\ndata: rubbish\n\n${usageChunk}${delta({ content: 'late' })}`
+      expect(run(relay, every(late, size))).toBe(before + (showUsage ? usageChunk : '') + done)
+      expect([relay.failure, relay.usage]).toEqual([undefined, { inputTokens: 5, outputTokens: 3 }])
+    }
+  // Until the usage, or the end of the bytes, nothing says that the answer is complete.
+  const relay = relayOf()
+  relay.push(Buffer.from(before))
+  expect([relay.complete, relay.quietMs]).toEqual([true, 3000])
+  expect([relay.push(Buffer.from(done)).length, relay.terminated, relay.quietMs]).toEqual([0, false, 1000])
+  expect([Buffer.from(relay.end()).toString(), relay.terminated, relay.usage]).toEqual([done, true, undefined])
+})
+
+test('content after its finish reason has to finish again', () => {
+  const late = delta({ content: 'a' }) + delta({}, 'stop') + delta({ content: 'b' })
+  for (const end of ['', done, usageChunk + done])
+    for (const size of [1, 1000]) {
+      const relay = relayOf()
+      run(relay, every(late + end, size))
+      expect([relay.failure?.kind, relay.terminated]).toEqual(['upstream-broken', false])
+      const again = relayOf()
+      run(again, every(late + delta({}, 'stop') + end, size))
+      expect([again.failure, again.terminated]).toEqual([undefined, true])
+    }
+})
+
+test('only what carries the answer on is a step; comments and empty deltas are none', () => {
+  const relay = relayOf()
+  const steps = [
+    ': ping\n\n',
+    delta({ role: 'assistant', content: '' }),
+    delta({ content: 'a' }),
+    delta({ reasoning_content: 'b' }),
+    delta({ tool_calls: [{ index: 0, id: 'x', function: { name: 'f', arguments: '' } }] }),
+    delta({ tool_calls: [{ index: 0, function: { arguments: '' } }] }),
+    delta({ tool_calls: [{ index: 0, function: { arguments: '{}' } }] }),
+    delta({ audio: { data: 'QUJD' } }),
+    delta({}, 'stop'),
+    usageChunk,
+  ].map(event => {
+    relay.push(Buffer.from(event))
+    return [relay.heard, relay.started, relay.steps]
+  })
+  expect(steps).toEqual([
+    [false, false, 0],
+    [true, false, 0],
+    ...[1, 2, 3, 3, 4, 5, 6, 6].map(count => [true, true, count]),
+  ])
+  expect([relay.contentEvents, relay.contentCharacters]).toEqual([3, 4])
 })

@@ -1,15 +1,20 @@
 /**
- * A stream of OpenAI's dialect on its way to a client of the same dialect. Events are looked at, not
- * parsed: a few searches in the text decide what an event is, and unless the model's name must be
- * restored the very bytes of the upstream go out (parsing every event doubles its cost).
+ * A stream of OpenAI's dialect on its way to a client of the same dialect. Each chunk is parsed to be judged, as
+ * strictly as on the translate lane; what goes out are the very bytes of the upstream, in which only the model's name
+ * is replaced and what the client did not ask for is left out.
  */
-import { GatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
+import { choiceIndex, failedChoice, finishReasonOf, reportedError } from '../../core/openai-chunk.ts'
 import { readChunkUsage } from '../../core/openai-usage.ts'
-import type { Usage } from '../../core/usage.ts'
+import { ChoiceStates, endWaitMs } from '../../core/stream-end.ts'
 import { unfinishedStream } from '../../core/unfinished-stream.ts'
+import type { Usage } from '../../core/usage.ts'
 import { looksLikeObject } from '../../lib/json/json-object-check.ts'
+import { isObject, listOf } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { lastEventEnd } from '../../lib/sse.ts'
+import { broken, contentCharacters } from './chunk-content.ts'
 
 const eventBytesMax = 8 * 1024 * 1024
 const nothing = new Uint8Array(0)
@@ -17,19 +22,10 @@ const noTail = Buffer.alloc(0)
 /** What stands of a blank line before its last byte: `\r\n\r`. */
 const blankLineBytesMax = 3
 const doneEvent = 'data: [DONE]\n\n'
-const finishPattern = /"finish_reason":\s*"/
-const usagePattern = /"usage":\s*\{/
 const modelPattern = /"model":\s*"[^"\\]*(?:\\.[^"\\]*)*"/
 const nullUsagePattern = /"usage":\s*null/y
-const noChoicesPattern = /"choices":\s*\[\s*\]/
-/** In every event that reports a failure, and in few others: inside of texts quotes are escaped. */
-const errorWord = '"error"'
-/** A report that says something. */
-const countPattern = /"prompt_tokens":\s*\d/
 /** As Latin-1, which is how events are looked at. */
 const byteOrderMark = '\xef\xbb\xbf'
-/** A delta that says something: text, thinking, refusal or arguments that are not empty. */
-const contentPattern = /"(?:content|text|reasoning_content|reasoning|refusal|arguments)":\s*"(?!")/g
 
 interface RelayOptions {
   readonly publicModel: string
@@ -41,50 +37,49 @@ interface RelayOptions {
 }
 
 /**
- * Complete when every choice has its finish reason, or at `[DONE]` after an answer; a complete stream without `[DONE]`
- * gets one. Fails on events of more than 8 MiB, or that are no JSON object, and on errors that the upstream reports in
- * its stream.
+ * Complete when every choice has its finish reason; a complete stream without `[DONE]` gets one. A `[DONE]` that comes
+ * before any usage is held until the usage, the end of the bytes or `quietMs`: some hosts report the usage after it.
+ * Fails on events of more than 8 MiB, or that are no chunks in JSON, on errors that the upstream reports in its stream,
+ * and at a `[DONE]` before every choice that began has finished.
  */
 export class OpenaiRelay implements StreamRelay {
   readonly errorEvent: (error: GatewayError) => string
   started = false
-  complete = false
+  heard = false
+  steps = 0
   terminated = false
   failure: GatewayError | undefined
+  usage: Usage | undefined
   contentEvents = 0
   contentCharacters = 0
   readonly #modelJson: string
   readonly #showUsage: boolean
-  readonly #choices: number
-  /** Where several were asked for: the indexes of those that have finished, which some hosts say twice. */
-  readonly #finished = new Set<unknown>()
+  readonly #choices: ChoiceStates
   /** Pieces of an event that is not complete yet. */
   #pending: Buffer[] = []
   #pendingBytes = 0
   /** The last of them: a blank line may begin here. */
   #tail = noTail
-  #usageEvent: string | undefined
-  /** A chunk was more than a report of filters or usage. */
+  /** A chunk had a choice. */
   #answered = false
+  /** The upstream's `[DONE]` as it came, while usage may still follow it. */
+  #heldDone = ''
   /** `"model":"..."` as this upstream writes it; empty until seen. */
   #upstreamModel = ''
 
   constructor(options: RelayOptions) {
     this.errorEvent = options.errorEvent
     this.#showUsage = options.showUsage
-    this.#choices = options.choices ?? 1
+    this.#choices = new ChoiceStates(options.choices)
     this.#modelJson = `"model":${JSON.stringify(options.publicModel)}`
   }
 
-  get usage(): Usage | undefined {
-    const event = this.#usageEvent
-    if (event === undefined) return undefined
-    try {
-      const chunk = JSON.parse(latin1ToUtf8(dataOf(event) ?? '')) as Record<string, unknown>
-      return readChunkUsage(chunk)
-    } catch {
-      return undefined
-    }
+  get complete(): boolean {
+    return this.#choices.complete || this.#heldDone !== '' || this.terminated
+  }
+
+  get quietMs(): number {
+    return endWaitMs(this.usage !== undefined || this.#heldDone !== '')
   }
 
   push(bytes: Uint8Array): Uint8Array {
@@ -118,7 +113,7 @@ export class OpenaiRelay implements StreamRelay {
       // Some servers leave the last blank line out.
       const last = Buffer.concat([...this.#pending, Buffer.from('\n\n')])
       this.#pending = []
-      if (this.#isWhole(last)) out = this.#relay(last)
+      if (isWhole(last)) out = this.#relay(last)
     }
     if (this.failure) return out
     if (!this.complete) {
@@ -127,20 +122,7 @@ export class OpenaiRelay implements StreamRelay {
     }
     if (this.terminated) return out
     this.terminated = true
-    return Buffer.concat([out, Buffer.from(doneEvent)])
-  }
-
-  /** A cut event is not valid JSON: what remains at the end is only used if it is. */
-  #isWhole(event: Buffer): boolean {
-    const data = dataOf(event.toString('utf8'))
-    if (data === undefined) return false
-    if (data === '[DONE]') return true
-    try {
-      JSON.parse(data)
-      return true
-    } catch {
-      return false
-    }
+    return Buffer.concat([out, Buffer.from(this.#heldDone || doneEvent, 'latin1')])
   }
 
   /** Complete events only. Latin-1 keeps every byte as one character, so the way back is exact. */
@@ -162,7 +144,9 @@ export class OpenaiRelay implements StreamRelay {
 
   /** What goes out for one event; the same string when nothing had to change. */
   #event(event: string): string {
-    return event.startsWith('data:') && looksLikeObject(event, 'data:'.length) ? this.#chunk(event) : this.#odd(event)
+    if (this.#heldDone !== '') return this.#afterDone(event)
+    const chunk = event.startsWith('data:') ? objectIn(event.slice('data:'.length)) : undefined
+    return chunk ? this.#chunk(event, chunk) : this.#odd(event)
   }
 
   /** What is not one line of JSON: the end, comments, events with names, and what no client could read. */
@@ -173,58 +157,66 @@ export class OpenaiRelay implements StreamRelay {
     // By the rules of server-sent events this is none; clients that parse it all the same would break.
     if (data === '') return ''
     if (data.startsWith('[DONE]')) return this.#done(event)
-    if (!looksLikeObject(data)) {
-      this.failure = broken("an event of the upstream's stream is not a JSON object")
-      return ''
-    }
-    return this.#chunk(event, `data:${data}`)
+    const chunk = objectIn(data)
+    if (chunk) return this.#chunk(event, chunk)
+    this.failure = broken("an event of the upstream's stream is not a JSON object")
+    return ''
   }
 
   #done(event: string): string {
-    if (!this.complete && !this.#answered) {
-      this.failure = broken('the upstream ended its stream without an answer')
+    if (!this.#choices.mayEnd) {
+      this.failure = this.#answered ? unfinishedStream() : broken('the upstream ended its stream without an answer')
       return ''
     }
-    // Many small hosts know no finish reason: their `[DONE]` is taken for the end.
-    this.complete = true
+    if (!this.usage) {
+      this.#heldDone = event
+      return ''
+    }
     this.terminated = true
     return event
   }
 
-  /** `line` = the event as if it had one line of data and no name. */
-  #chunk(event: string, line = event): string {
-    if (line.includes(errorWord)) {
-      this.failure = errorOf(line)
-      if (this.failure) {
-        this.#noteUsage(line)
-        return ''
-      }
+  /** Only a report of usage counts: it goes out before the `[DONE]` that it came after. */
+  #afterDone(event: string): string {
+    const data = dataOf(event)
+    const chunk = data === undefined ? undefined : objectIn(data)
+    this.usage = chunk && readChunkUsage(chunk)
+    if (!this.usage) return ''
+    this.terminated = true
+    return (this.#showUsage ? this.#restoreModel(event) : '') + this.#heldDone
+  }
+
+  #chunk(event: string, chunk: Json): string {
+    this.heard = true
+    this.usage = readChunkUsage(chunk) ?? this.usage
+    if (reportedError(chunk)) this.failure = reportedError(objectIn(latin1ToUtf8(dataOf(event) ?? '')) ?? {})
+    else for (const choice of listOf(chunk.choices)) this.#choice(choice)
+    if (this.failure) return ''
+    if (this.#showUsage || chunk.usage === undefined) return this.#restoreModel(event)
+    if (isObject(chunk.usage)) return listOf(chunk.choices).length === 0 ? '' : this.#restoreModel(event)
+    return this.#restoreModel(withoutNullUsage(event, event.indexOf('"usage":')))
+  }
+
+  #choice(choice: unknown): void {
+    const index = isObject(choice) ? choiceIndex(choice, 0) : undefined
+    if (index === undefined || !isObject(choice)) {
+      this.failure ??= broken("the upstream's answer does not follow its protocol: a choice that cannot be read")
+      return
     }
-    if (!this.#answered) this.#answered = !noChoicesPattern.test(event)
-    const content = event.match(contentPattern)
-    if (content) {
+    this.#answered = true
+    const characters = contentCharacters(choice)
+    if (characters >= 0) {
       this.started = true
-      this.contentEvents++
-      this.#countCharacters(event)
+      this.steps++
+      this.#choices.begin(index)
+      if (characters > 0) this.contentEvents++
+      this.contentCharacters += characters
     }
-    if (event.includes('"finish_reason":') && finishPattern.test(event)) this.#finish(event)
-    const usageAt = event.indexOf('"usage":')
-    if (usageAt < 0) return this.#restoreModel(event)
-    if (usagePattern.test(event)) {
-      this.#noteUsage(event)
-      if (!this.#showUsage && noChoicesPattern.test(event)) return ''
-    } else if (!this.#showUsage) return this.#restoreModel(withoutNullUsage(event, usageAt))
-    return this.#restoreModel(event)
-  }
-
-  #finish(event: string): void {
+    const reason = finishReasonOf(choice)
+    if (reason === '') return
     this.started = true
-    if (this.#choices > 1) for (const index of finishedIn(event)) this.#finished.add(index)
-    if (this.#choices === 1 || this.#finished.size >= this.#choices) this.complete = true
-  }
-
-  #noteUsage(event: string): void {
-    if (countPattern.test(event)) this.#usageEvent = event
+    if (reason === 'error') this.failure = failedChoice(choice)
+    else if (this.#choices.finish(index)) this.steps++
   }
 
   #restoreModel(event: string): string {
@@ -243,16 +235,6 @@ export class OpenaiRelay implements StreamRelay {
   #latin1Model(): string {
     return Buffer.from(this.#modelJson, 'utf8').toString('latin1')
   }
-
-  #countCharacters(event: string): void {
-    contentPattern.lastIndex = 0
-    for (let found = contentPattern.exec(event); found; found = contentPattern.exec(event)) {
-      let at = found.index + found[0].length
-      const from = at
-      while (at < event.length && event.charCodeAt(at) !== 34) at += event.charCodeAt(at) === 92 ? 2 : 1
-      this.contentCharacters += at - from
-    }
-  }
 }
 
 /**
@@ -270,13 +252,19 @@ function splitEvents(text: string): string[] {
   return text.split(/(?<=\n\n|\n\r\n)/)
 }
 
-/** The indexes of the choices that finish in a chunk; none where it cannot be read. */
-function finishedIn(event: string): unknown[] {
+/** A cut event is not valid JSON: what remains at the end is only used if it is. */
+function isWhole(event: Buffer): boolean {
+  const data = dataOf(event.toString('latin1'))
+  return data === '[DONE]' || (data !== undefined && objectIn(data) !== undefined)
+}
+
+/** Undefined = no JSON object. */
+function objectIn(json: string): Json | undefined {
+  if (!looksLikeObject(json)) return undefined
   try {
-    const { choices } = JSON.parse(dataOf(event) ?? '') as { choices: { index?: unknown; finish_reason?: unknown }[] }
-    return choices.filter(one => typeof one.finish_reason === 'string').map(one => one.index)
+    return JSON.parse(json) as Json
   } catch {
-    return []
+    return undefined
   }
 }
 
@@ -294,32 +282,3 @@ function dataOf(event: string): string | undefined {
 function latin1ToUtf8(text: string): string {
   return Buffer.from(text, 'latin1').toString('utf8')
 }
-
-function broken(message: string): GatewayError {
-  return new GatewayError('upstream-broken', message)
-}
-
-/**
- * The upstream's own words about a failure inside a stream: `{error}`, alone or beside the fields of a chunk
- * (openrouter.ai/docs/api/reference/streaming), `{object: "error", message}` as vLLM writes it, or a choice that
- * finished with `error`. Undefined = the event is none: it only has the word.
- */
-function errorOf(event: string): GatewayError | undefined {
-  try {
-    const body = JSON.parse(latin1ToUtf8(event).replace(/^data:\s*/, '')) as Words
-    const failed = Array.isArray(body.choices)
-      ? (body.choices as (Words | null)[]).find(one => one?.finish_reason === 'error')
-      : undefined
-    if (!body.error && body.object !== 'error' && !failed) return undefined
-    const error = body.error || (failed ? failed.error || 'the upstream failed while it answered' : body)
-    const { message, code } = typeof error === 'string' ? { message: error } : (error as Words)
-    return new GatewayError('upstream-failed', typeof message === 'string' ? message : 'the upstream failed', {
-      code: typeof code === 'string' ? code : undefined,
-    })
-  } catch (cause) {
-    return new GatewayError('upstream-broken', 'the upstream sent an error event that cannot be read', { cause })
-  }
-}
-
-/** Of an error, or of what may have one. */
-type Words = Readonly<Record<string, unknown>>

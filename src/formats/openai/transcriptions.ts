@@ -77,7 +77,7 @@ function inspector(table: FieldTable<object>): (body: JsonBody) => Inspection {
 function answer(bytes: Uint8Array, contentType: string): ForwardedAnswer {
   const type = contentType.toLowerCase()
   if (type === '' || type.includes('json')) {
-    const body = readAnswerWith(bytes, 'text')
+    const body = readAnswerWith(bytes, 'text', 'text')
     return { body: bytes, usage: usageOf(body), contentType: contentType || 'application/json' }
   }
   if (!textTypes.some(one => type.startsWith(one)))

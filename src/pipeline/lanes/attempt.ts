@@ -19,11 +19,12 @@ import { editedForm } from '../files/form.ts'
 import { editedRequest, formEdits } from '../input.ts'
 import { endRequest, recordUsage } from '../usage.ts'
 import { noteUnusableAnswer } from '../usage-estimate.ts'
+import type { AnswerCheck } from './checked-exchange.ts'
 import { answerFilters, filteredFormat } from './filtered-format.ts'
 import { withLocalAnswer } from './local-ids-answer.ts'
 import { GatheredSeries, PromptSeries, SeriesRelay } from './prompt-series.ts'
 import { CheckedRelay, JsonDialogue, validatedAnswer } from './structured-output.ts'
-import type { AnswerCheck, JsonQuestion } from './structured-output.ts'
+import type { JsonQuestion } from './structured-output.ts'
 import { encodeAnswer, readAnswer, TranslatedRelay } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
 
@@ -274,7 +275,8 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): At
         return next && sent(next)
       },
       isOver: () => relay.isOver,
-      hasSilentEnd: () => relay.hasSilentEnd,
+      endsInMs: () => relay.endsInMs,
+      steps: () => relay.steps,
       streamed() {
         const next = relay.ended()
         return next && sent(next)
@@ -328,7 +330,8 @@ function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
         return sent(dialogue.call())
       },
       isOver: () => relay.isOver,
-      hasSilentEnd: () => relay.hasSilentEnd,
+      endsInMs: () => relay.endsInMs,
+      steps: () => relay.steps,
       streamed() {
         const again = relay.ended()
         return again && sent(again)

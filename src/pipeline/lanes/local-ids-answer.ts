@@ -69,8 +69,16 @@ class LocalRelay implements StreamRelay {
     return this.#relay.terminated
   }
 
-  get endsSilently(): boolean | undefined {
-    return this.#relay.endsSilently
+  get heard(): boolean {
+    return this.#relay.heard
+  }
+
+  get steps(): number {
+    return this.#relay.steps
+  }
+
+  get quietMs(): number | undefined {
+    return this.#relay.quietMs
   }
 
   get failure(): GatewayError | undefined {

@@ -11,8 +11,8 @@ import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 import { addUsage } from '../usage.ts'
-import { AnswerState, endsSilently, unreadable } from './translate.ts'
-import type { TranslatedStream } from './translate.ts'
+import { answerState, quietMsOf, unreadable, usageIn } from './translate.ts'
+import type { AnswerState, TranslatedStream } from './translate.ts'
 
 /** The position in the prompts, and the events of all answers as those of one. */
 export class PromptSeries {
@@ -100,9 +100,12 @@ export class SeriesRelay implements StreamRelay {
   readonly #series: PromptSeries
   readonly #onNext: () => void
   readonly #writer: EventWriter
-  #state = new AnswerState()
+  #state: AnswerState
+  /** The terminal event has come, before any usage. */
+  #holdsEnd = false
   #splitter: FrameSplitter
   #read: (frame: Frame) => readonly ChatEvent[]
+  #steps = 0
   /** Bytes from the end of one stream, sent with the next piece. */
   #late = ''
 
@@ -112,16 +115,27 @@ export class SeriesRelay implements StreamRelay {
     this.#series = series
     this.#onNext = onNext
     this.#writer = format.writer(publicModel, request)
+    this.#state = answerState(adapter, request)
     this.#splitter = frameSplitter(adapter.framing)
     this.#read = adapter.reader()
   }
 
-  /** The current answer is complete, and its dialect has no terminal event. */
-  get hasSilentEnd(): boolean {
-    return this.#state.complete && endsSilently(this.#series.stream.adapter)
+  /** After so much quiet the current answer is over; 0 = it is not complete. */
+  get endsInMs(): number {
+    const { adapter } = this.#series.stream
+    return this.#hasEnd ? quietMsOf(adapter, this.#holdsEnd || this.#state.usage !== undefined) : 0
+  }
+  get #hasEnd(): boolean {
+    return this.#holdsEnd || this.isOver ? this.#state.mayEnd : this.#state.complete
   }
   get complete(): boolean {
-    return this.#series.isLast && this.#state.complete
+    return this.#series.isLast && this.#hasEnd
+  }
+  get heard(): boolean {
+    return this.#steps > 0 || this.#state.heard
+  }
+  get steps(): number {
+    return this.#steps + this.#state.steps
   }
   get usage(): Usage | undefined {
     return this.#state.usage
@@ -144,6 +158,11 @@ export class SeriesRelay implements StreamRelay {
     const { adapter } = this.#series.stream
     let out = ''
     for (const frame of frames) {
+      if (this.#holdsEnd) {
+        this.#afterEnd(frame)
+        if (this.isOver) return out
+        continue
+      }
       for (const event of this.#read(frame)) {
         const isNew = this.#state.see(event)
         this.started ||= this.#state.started
@@ -154,12 +173,20 @@ export class SeriesRelay implements StreamRelay {
         const renumbered = isNew ? this.#series.renumbered(event) : undefined
         if (renumbered) out += this.#writer.write(renumbered)
       }
-      if (adapter.isLast?.(frame)) {
-        this.isOver = true
-        return out
-      }
+      if (!adapter.isLast?.(frame)) continue
+      this.#holdsEnd = this.#state.mayEnd && !this.#state.usage
+      this.isOver = !this.#holdsEnd
+      if (this.isOver) return out
     }
     return out
+  }
+
+  /** Only a report of usage counts any more. */
+  #afterEnd(frame: Frame): void {
+    const usage = usageIn(frame, this.#read)
+    if (!usage) return
+    this.#state.see(usage)
+    this.isOver = true
   }
 
   /**
@@ -168,7 +195,7 @@ export class SeriesRelay implements StreamRelay {
    */
   ended(): TranslatedCall | undefined {
     if (!this.isOver) this.#late += this.#guarded(() => this.#translate(this.#splitter.end()))
-    if (!this.failure && !this.#state.complete) this.failure = unfinishedStream()
+    if (!this.failure && !this.#hasEnd) this.failure = unfinishedStream()
     if (this.failure || this.#series.isLast) return undefined
     let call: TranslatedCall | undefined
     this.#guarded(() => {
@@ -181,9 +208,11 @@ export class SeriesRelay implements StreamRelay {
   }
 
   #restart(): void {
-    const { adapter } = this.#series.stream
+    const { adapter, request } = this.#series.stream
     this.#onNext()
-    this.#state = new AnswerState()
+    this.#steps = this.steps
+    this.#state = answerState(adapter, request)
+    this.#holdsEnd = false
     this.isOver = false
     this.#splitter = frameSplitter(adapter.framing)
     this.#read = adapter.reader()

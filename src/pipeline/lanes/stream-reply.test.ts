@@ -21,6 +21,8 @@ import { TranslatedRelay } from './translate.ts'
 function wordRelay(): StreamRelay {
   const relay = {
     started: false,
+    heard: false,
+    steps: 0,
     complete: false,
     terminated: false,
     failure: undefined,
@@ -30,7 +32,11 @@ function wordRelay(): StreamRelay {
       const text = Buffer.from(bytes)
         .toString()
         .replace(/\[.*?\]/g, '')
-      if (text !== '') relay.started = true
+      if (bytes.length > 0) relay.heard = true
+      if (text !== '') {
+        relay.started = true
+        relay.steps++
+      }
       if (text.endsWith('!')) relay.terminated = relay.complete = true
       return text
     },
@@ -40,7 +46,9 @@ function wordRelay(): StreamRelay {
   return relay as unknown as StreamRelay
 }
 
-function stream(heartbeat = '<alive>', relay = wordRelay()) {
+const noTimeouts = { firstContentMs: 0, contentMs: 0 }
+
+function stream(heartbeat = '<alive>', relay = wordRelay(), timeouts = noTimeouts) {
   const clock = { nowMs: 1_000_000, epochMs: () => clock.nowMs, monotonicMs: () => clock.nowMs }
   const timers = new TimerWheel(clock, 50)
   const advance = (ms: number) => {
@@ -86,7 +94,7 @@ function stream(heartbeat = '<alive>', relay = wordRelay()) {
     abort: () => void (seen.ended = 'abort'),
   }
   let isOpen = false
-  const opened = openStream({ exchange, body, relay }, control, { timers, heartbeat }).then(answer => {
+  const opened = openStream({ exchange, body, relay }, control, { timers, timeouts, heartbeat }).then(answer => {
     isOpen = true
     answer.pipe(sink)
     return answer
@@ -413,14 +421,112 @@ test.each(endless)(
   },
 )
 
-test('where the dialect has a word for the end, a host that leaves it out is waited for', async () => {
-  for (const [, mark, relay] of lanes) {
-    const { send, advance, seen, ends, opened, upstream } = stream('', relay())
+const usageOnly = spoken.slice(spoken.indexOf('data: {"id":"c","model":"up","choices":[],'))
+const unreported = spoken.slice(0, -usageOnly.length)
+
+test.each(lanes)(
+  '%s: everything is sent, the connection stays open, no terminal event: complete after a second, comments or not',
+  async (_, mark, relay) => {
+    const { send, advance, seen, ends, opened, control } = stream('', relay())
     send(spoken)
     await opened
-    advance(50_000)
+    advance(900)
+    send(': still here\n\n')
     expect([seen.ended, ends.length, seen.cancelled]).toEqual(['', 0, 0])
-    upstream.end()
+    advance(200)
+    expect([seen.text.endsWith(mark), seen.ended, seen.cancelled]).toEqual([true, 'end', 1])
+    expect(ends.map(([outcome]) => outcome)).toEqual(['success'])
+    expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
+  },
+)
+
+test.each(lanes)(
+  '%s: without usage it is waited for a little longer, and counts when it comes',
+  async (_, mark, relay) => {
+    const quiet = stream('', relay())
+    quiet.send(unreported)
+    await quiet.opened
+    quiet.advance(2900)
+    expect(quiet.seen.ended).toBe('')
+    quiet.advance(200)
+    expect([quiet.seen.text.endsWith(mark), quiet.ends.map(([outcome]) => outcome)]).toEqual([true, ['success']])
+    const late = stream('', relay())
+    late.send(unreported)
+    await late.opened
+    late.advance(2900)
+    late.send(usageOnly)
+    late.advance(900)
+    expect(late.seen.ended).toBe('')
+    late.advance(200)
+    expect([late.seen.text.endsWith(mark), late.control.call.progress?.usage?.inputTokens]).toEqual([true, 5])
+  },
+)
+
+test.each(lanes)('%s: usage after the terminal event is in the record', async (_, mark, relay) => {
+  for (const waits of [false, true]) {
+    const { send, advance, seen, ends, opened, control } = stream('', relay())
+    send(`${unreported}data: [DONE]\n\n`)
+    await opened
+    expect([seen.text.includes(mark), ends]).toEqual([false, []])
+    if (waits) advance(900)
+    send(usageOnly)
     expect([seen.text.endsWith(mark), seen.ended, ends.map(([outcome]) => outcome)]).toEqual([true, 'end', ['success']])
+    expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
   }
+  const never = stream('', relay())
+  never.send(`${unreported}data: [DONE]\n\n`)
+  await never.opened
+  never.advance(1100)
+  expect([never.seen.text.endsWith(mark), never.seen.cancelled, never.ends.length]).toEqual([true, 1, 1])
+})
+
+const limits = { firstContentMs: 10_000, contentMs: 4000 }
+test.each(lanes)('%s: comments alone are no content: another deployment may answer', async (_, __, relay) => {
+  const { send, advance, seen, ends, opened, isOpen } = stream('<alive>', relay(), limits)
+  for (let at = 0; at < 99; at++) {
+    send(': OPENROUTER PROCESSING\n\n')
+    advance(100)
+  }
+  expect(await isOpen()).toBe(false)
+  advance(200)
+  expect(
+    await opened.then(
+      () => 'open',
+      (error: GatewayError) => [error.kind, error.message],
+    ),
+  ).toEqual(['upstream-timeout', 'the upstream sent no content for 10 s (`first_content_timeout`)'])
+  expect([seen.text, seen.cancelled, ends]).toEqual(['', 1, []])
+})
+
+test.each(lanes)(
+  '%s: after its first content a stream of comments and empty deltas ends as cut',
+  async (_, __, relay) => {
+    const { send, advance, seen, ends, opened } = stream('<alive>', relay(), limits)
+    send(spoken.slice(0, spoken.indexOf('\n\n') + 2))
+    await opened
+    for (let at = 0; at < 39; at++) {
+      send(`: ping\n\ndata: {"choices":[{"index":0,"delta":{"content":""},"finish_reason":null}]}\n\n`)
+      advance(100)
+    }
+    expect([seen.ended, ends]).toEqual(['', []])
+    advance(200)
+    expect([seen.ended, seen.cancelled, ends.map(([outcome]) => outcome)]).toEqual(['end', 1, ['upstream_cut']])
+    expect(seen.text).toContain('no content for 4 s (`content_timeout`)')
+  },
+)
+
+test('the wait for content stands still while the client does not read', async () => {
+  const { send, advance, seen, sink, ends, opened } = stream('', wordRelay(), limits)
+  send('a')
+  const answer = await opened
+  sink.full = true
+  send('b')
+  advance(60_000)
+  expect([seen.ended, ends]).toEqual(['', []])
+  sink.full = false
+  answer.resume()
+  advance(3900)
+  expect(seen.ended).toBe('')
+  advance(200)
+  expect(ends.map(([outcome]) => outcome)).toEqual(['upstream_cut'])
 })

@@ -1,13 +1,14 @@
 /** A streamed answer: pushed from the upstream's socket through the relay into the client's response. */
 import type { AnswerSink, AnswerStream } from '../../core/answer.ts'
+import type { ContentTimeouts } from '../../core/deployment.ts'
 import type { Outcome } from '../../core/operation.ts'
-import type { GatewayError } from '../../core/errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange } from '../../core/transport.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { CallControl } from '../call-control.ts'
-import { UpstreamDrain, silenceMs } from './upstream-drain.ts'
+import { UpstreamDrain } from './upstream-drain.ts'
 import { recordProgress } from '../usage.ts'
 
 /** Held back until content is seen, so that an early failure can still go to another deployment. */
@@ -32,6 +33,7 @@ export function openStream(source: StreamSource, control: CallControl, upkeep: U
 
 interface Upkeep {
   readonly timers: TimerWheel
+  readonly timeouts: ContentTimeouts
   /** Sent to a client after a while without data; ignored in its dialect. Empty = nothing may be sent. */
   readonly heartbeat: string
 }
@@ -39,8 +41,8 @@ interface Upkeep {
 type Phase = 'holding' | 'flowing' | 'closed'
 
 /**
- * Its one timer is for the current phase: the wait for content, or the next heartbeat. A client that does not read is
- * detected by its connection.
+ * Its one timer is for what comes first: the opening or the next heartbeat, or the end of the wait for content. A
+ * client that does not read is detected by its connection.
  */
 class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   readonly opened: Promise<AnswerStream>
@@ -48,13 +50,18 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   readonly #control: CallControl
   readonly #timers: TimerWheel
   readonly #heartbeat: string
+  readonly #timeouts: ContentTimeouts
   readonly #beganMs: number
+  /** Of the relay, when the wait for content began. */
+  #steps = 0
+  /** How long content is waited for: see `#contentWaitMs`. */
+  #waitMs = 0
+  /** When that wait is over, by the timers' clock. */
+  #contentDueMs = Infinity
   #phase: Phase = 'holding'
   /** Waits for content, and then for the client's connection. */
   #held: (Uint8Array | string)[] = []
   #heldBytes = 0
-  /** The upstream has sent bytes, perhaps none that reach the client. */
-  #hasReceived = false
   #resolve!: (stream: AnswerStream) => void
   #reject!: (error: GatewayError) => void
   #sink: AnswerSink | undefined
@@ -63,18 +70,20 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   /** Set after the upstream's terminal event, until its bytes end. */
   #drain: UpstreamDrain | undefined
 
-  constructor(source: StreamSource, control: CallControl, { timers, heartbeat }: Upkeep) {
+  constructor(source: StreamSource, control: CallControl, { timers, timeouts, heartbeat }: Upkeep) {
     super()
     this.#source = source
     this.#control = control
     this.#timers = timers
     this.#heartbeat = heartbeat
+    this.#timeouts = timeouts
     this.opened = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
     })
     this.#beganMs = timers.nowMs()
     recordProgress(control.call, source.relay)
+    this.#awaitContent()
     this.#wait(holdMs)
     source.body.pipe(this)
   }
@@ -92,6 +101,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   resume(): void {
     if (!this.#paused) return
     this.#paused = false
+    this.#awaitContent()
     this.#wait(heartbeatMs)
     this.#source.body.resume()
   }
@@ -114,16 +124,16 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
 
   data(bytes: Uint8Array): void {
     if (this.#phase === 'closed') return this.#drain?.data(bytes)
-    this.#hasReceived = true
     const { relay } = this.#source
     const out = relay.push(bytes)
     if (relay.failure) return this.#break(relay.failure, out)
+    if (relay.steps !== this.#steps || this.#waitMs !== this.#contentWaitMs) this.#awaitContent()
     // The terminal event may only be sent after the call is recorded.
     if (relay.terminated) this.#settleSuccess()
     this.#send(out)
     if (this.#phase === 'holding' && (relay.started || relay.complete || this.#heldBytes > holdBytesMax)) this.#open()
     if (relay.terminated) this.#endAhead()
-    else if (this.#isOverUnsaid && !this.#paused) this.#wait(silenceMs)
+    else if (this.#isOverUnsaid && !this.#paused) this.#wait(heartbeatMs)
   }
 
   end(): void {
@@ -145,10 +155,16 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   }
 
   override expired(): void {
-    if (this.#phase === 'holding') {
-      this.#holdOn()
-    } else if (this.#phase === 'flowing' && !this.#control.settled && !this.#paused) {
-      if (this.#isOverUnsaid) return this.#endUnsaid()
+    if (this.#phase === 'closed') return
+    if (this.#control.left || this.#timers.nowMs() < this.#contentDueMs) {
+      if (this.#phase === 'holding') this.#holdOn()
+      else this.#beat()
+    } else if (this.#isOverUnsaid) this.#endUnsaid()
+    else this.#break(this.#noContent(), '')
+  }
+
+  #beat(): void {
+    if (!this.#control.settled && !this.#paused) {
       if (this.#heartbeat) this.#sink?.write(this.#heartbeat)
       this.#wait(heartbeatMs)
     }
@@ -158,12 +174,13 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
 
   /**
    * A model may send nothing for minutes while it thinks or reads a long prompt, and proxies before the gateway close
-   * silent connections sooner: once bytes arrive, or after the heartbeat interval, the client gets its headers.
+   * silent connections sooner: once an event arrives, or after the heartbeat interval, the client gets its headers.
+   * Comments and pings are no events: within that interval another deployment may still answer.
    */
   #holdOn(): void {
     if (this.#control.left) this.#phase = 'closed'
-    else if (this.#hasReceived || this.#heldMs() >= heartbeatMs) this.#open()
-    else if (this.#heartbeat) this.#wait(heartbeatMs - holdMs)
+    else if (this.#source.relay.heard || this.#heldMs() >= heartbeatMs) this.#open()
+    else this.#wait(this.#heartbeat ? heartbeatMs - holdMs : Infinity)
   }
 
   #heldMs(): number {
@@ -205,7 +222,26 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   }
 
   #wait(ms: number): void {
-    this.#timers.touch(this, this.#timers.nowMs() + ms)
+    this.#timers.touch(this, Math.min(this.#timers.nowMs() + ms, this.#contentDueMs))
+  }
+
+  /** The wait begins anew: content has come, or another limit holds. */
+  #awaitContent(): void {
+    this.#steps = this.#source.relay.steps
+    this.#waitMs = this.#contentWaitMs
+    this.#contentDueMs = this.#waitMs === 0 ? Infinity : this.#timers.nowMs() + this.#waitMs
+  }
+
+  /** Milliseconds; 0 = no limit. For more of a complete answer, between contents, or for the first one. */
+  get #contentWaitMs(): number {
+    const { relay } = this.#source
+    if (relay.complete) return relay.quietMs ?? 0
+    return relay.started ? this.#timeouts.contentMs : this.#timeouts.firstContentMs
+  }
+
+  #noContent(): GatewayError {
+    const limit = this.#source.relay.started ? '`content_timeout`' : '`first_content_timeout`'
+    return new GatewayError('upstream-timeout', `the upstream sent no content for ${this.#waitMs / 1000} s (${limit})`)
   }
 
   #pause(): void {
@@ -246,10 +282,10 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     body.resume()
   }
 
-  /** The answer is complete, and its dialect has no terminal event. */
+  /** The answer is complete, and its terminal event has not come. */
   get #isOverUnsaid(): boolean {
     const { relay } = this.#source
-    return relay.endsSilently === true && relay.complete
+    return relay.complete && relay.quietMs !== undefined
   }
 
   /** The answer is complete and the upstream is silent: the end of its bytes is not needed. */

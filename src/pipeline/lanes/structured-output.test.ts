@@ -10,8 +10,9 @@ import type { BodySink, UpstreamExchange, UpstreamResponse } from '../../core/tr
 import { anthropicMessages } from '../../formats/anthropic/index.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { openaiResponses } from '../../formats/openai/responses/index.ts'
-import { checkedExchange, CheckedRelay, JsonDialogue } from './structured-output.ts'
-import type { AnswerCheck } from './structured-output.ts'
+import { checkedExchange } from './checked-exchange.ts'
+import { CheckedRelay, JsonDialogue } from './structured-output.ts'
+import type { AnswerCheck } from './checked-exchange.ts'
 import { TimerWheel } from '../../lib/timer-wheel.ts'
 
 const schema = { type: 'object', required: ['a'] }
@@ -220,7 +221,7 @@ describe('one exchange for several calls', () => {
   const again = (times: number): AnswerCheck => {
     let left = times
     const ask = () => (left-- > 0 ? next : undefined)
-    return { isSeries: false, whole: ask, isOver: () => false, streamed: ask }
+    return { isSeries: false, whole: ask, isOver: () => false, endsInMs: () => 0, steps: () => 0, streamed: ask }
   }
   const failure = (run: Promise<unknown>) =>
     run.then(
@@ -286,8 +287,14 @@ describe('one exchange for several calls', () => {
   /** A stream is over with a piece that ends in a full stop, and may be over with one that ends in a question mark. */
   async function ending(times: number) {
     let isOver = false
-    let hasSilentEnd = false
-    const started = start({ ...again(times), isOver: () => isOver, hasSilentEnd: () => hasSilentEnd })
+    let endsInMs = 0
+    let steps = 0
+    const started = start({
+      ...again(times),
+      isOver: () => isOver,
+      endsInMs: () => endsInMs,
+      steps: () => steps,
+    })
     const heard: string[] = []
     const { body } = await started.exchange.response
     body.pipe({
@@ -295,7 +302,8 @@ describe('one exchange for several calls', () => {
         const text = Buffer.from(bytes).toString()
         heard.push(text)
         isOver = text.endsWith('.')
-        hasSilentEnd = text.endsWith('?')
+        endsInMs = text.endsWith('?') ? 10_000 : 0
+        if (!text.startsWith(':')) steps++
       },
       end: () => heard.push('end'),
       fail: error => heard.push(error.kind),

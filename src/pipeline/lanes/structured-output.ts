@@ -4,30 +4,18 @@
  */
 import type { Call } from '../../core/call.ts'
 import type { ChatEvent, ChatRequest, Message } from '../../core/chat.ts'
-import { GatewayError, toGatewayError } from '../../core/errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import type { EventWriter, StreamRelay, StrictSchema } from '../../core/format.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
-import type {
-  AnswerHead,
-  BodyPiece,
-  BodySink,
-  CallHead,
-  UpstreamBody,
-  UpstreamExchange,
-  UpstreamResponse,
-} from '../../core/transport.ts'
+import type { AnswerHead } from '../../core/transport.ts'
 import type { Usage } from '../../core/usage.ts'
 import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { checkReferences, correctionPrompt, validateJson, schemaMismatch } from '../../emulation/index.ts'
 import type { OutputSchema } from '../../emulation/index.ts'
-import type { Clock } from '../../lib/clock.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
-import { TimerEntry } from '../../lib/timer-wheel.ts'
-import type { TimerWheel } from '../../lib/timer-wheel.ts'
-import { UpstreamDrain, silenceMs } from './upstream-drain.ts'
-import { AnswerState, endsSilently, unreadable } from './translate.ts'
-import type { TranslatedStream } from './translate.ts'
+import { answerState, quietMsOf, unreadable, usageIn } from './translate.ts'
+import type { AnswerState, TranslatedStream } from './translate.ts'
 import { addUsage, recordUsage } from '../usage.ts'
 import { noteWholeAnswer } from '../usage-estimate.ts'
 
@@ -137,10 +125,13 @@ export class CheckedRelay implements StreamRelay {
   readonly #dialogue: JsonDialogue
   readonly #onNext: () => void
   readonly #writer: EventWriter
-  #state = new AnswerState()
+  #state: AnswerState
+  /** The terminal event has come, before any usage. */
+  #holdsEnd = false
   #events: ChatEvent[] = []
   #splitter: FrameSplitter
   #read: (frame: Frame) => readonly ChatEvent[]
+  #steps = 0
 
   /** `onNext` is called when an answer is over and the next one is asked for: usage and content then begin anew. */
   constructor(dialogue: JsonDialogue, onNext: () => void = () => {}) {
@@ -148,13 +139,26 @@ export class CheckedRelay implements StreamRelay {
     this.#onNext = onNext
     const { adapter, format, publicModel, request } = dialogue.question
     this.#writer = format.writer(publicModel, request)
+    this.#state = answerState(adapter, request)
     this.#splitter = frameSplitter(adapter.framing)
     this.#read = adapter.reader()
   }
 
-  /** The current answer is complete, and its dialect has no terminal event. */
-  get hasSilentEnd(): boolean {
-    return this.#state.complete && endsSilently(this.#dialogue.question.adapter)
+  /** After so much quiet the current answer is over; 0 = it is not complete. */
+  get endsInMs(): number {
+    const { adapter } = this.#dialogue.question
+    return this.#hasEnd ? quietMsOf(adapter, this.#holdsEnd || this.#state.usage !== undefined) : 0
+  }
+
+  get #hasEnd(): boolean {
+    return this.#holdsEnd || this.isOver ? this.#state.mayEnd : this.#state.complete
+  }
+
+  get heard(): boolean {
+    return this.#steps > 0 || this.#state.heard
+  }
+  get steps(): number {
+    return this.#steps + this.#state.steps
   }
 
   /** false while the answer may still be requested again. */
@@ -179,15 +183,30 @@ export class CheckedRelay implements StreamRelay {
   #gather(frames: readonly Frame[]): void {
     const { adapter } = this.#dialogue.question
     for (const frame of frames) {
-      for (const event of this.#read(frame)) {
-        const isNew = this.#state.see(event)
-        this.started ||= this.#state.started
-        if (this.#state.failure) throw this.#state.failure
-        if (isNew) this.#events.push(event)
+      if (this.#holdsEnd) this.#afterEnd(frame)
+      else {
+        for (const event of this.#read(frame)) this.#see(event)
+        if (!adapter.isLast?.(frame)) continue
+        this.#holdsEnd = this.#state.mayEnd && !this.#state.usage
+        this.isOver = !this.#holdsEnd
       }
-      this.isOver = adapter.isLast?.(frame) ?? false
       if (this.isOver) return
     }
+  }
+
+  #see(event: ChatEvent): void {
+    const isNew = this.#state.see(event)
+    this.started ||= this.#state.started
+    if (this.#state.failure) throw this.#state.failure
+    if (isNew) this.#events.push(event)
+  }
+
+  /** Only a report of usage counts any more. */
+  #afterEnd(frame: Frame): void {
+    const usage = usageIn(frame, this.#read)
+    if (!usage) return
+    this.#see(usage)
+    this.isOver = true
   }
 
   /**
@@ -197,7 +216,7 @@ export class CheckedRelay implements StreamRelay {
     let again: TranslatedCall | undefined
     this.#guarded(() => {
       if (!this.isOver) this.#gather(this.#splitter.end())
-      if (!this.#state.complete) throw unfinishedStream()
+      if (!this.#hasEnd) throw unfinishedStream()
       if (this.#dialogue.accepts(this.#events)) return
       again = this.#dialogue.call()
       this.#restart()
@@ -206,9 +225,11 @@ export class CheckedRelay implements StreamRelay {
   }
 
   #restart(): void {
-    const { adapter } = this.#dialogue.question
+    const { adapter, request } = this.#dialogue.question
     this.#onNext()
-    this.#state = new AnswerState()
+    this.#steps = this.steps
+    this.#state = answerState(adapter, request)
+    this.#holdsEnd = false
     this.#events = []
     this.isOver = false
     this.#splitter = frameSplitter(adapter.framing)
@@ -276,207 +297,5 @@ export function validatedAnswer<Answer extends WholeAnswer>(
       )
     }
     return answer
-  }
-}
-
-/** The request that is sent when an answer must be repeated. */
-interface NextCall {
-  readonly head: CallHead
-  readonly body: readonly BodyPiece[]
-}
-
-/** Checks finished answers of one attempt. */
-export interface AnswerCheck {
-  /** The requests are the prompts of a list; else the same is asked for again. */
-  readonly isSeries: boolean
-  /** For a whole answer: the next request; undefined = the answer is accepted. Throws after the last try. */
-  whole(bytes: Uint8Array): NextCall | undefined
-  /** The attempt's relay has seen the frame that ends a stream, though its bytes may go on. */
-  isOver(): boolean
-  /** The answer is complete, in a dialect without such a frame. */
-  hasSilentEnd?(): boolean
-  /** As `whole`, for the stream that the attempt's relay has just read to its end. */
-  streamed(): NextCall | undefined
-}
-
-interface Asking {
-  readonly check: AnswerCheck
-  readonly clock: Clock
-  readonly timers: TimerWheel
-  /** Limit for all tries together; 0 = none. */
-  readonly totalMs: number
-  /** Asked before each further request; it is not sent when this rejects. */
-  admit(): Promise<void>
-  send(next: NextCall, totalMs: number): UpstreamExchange
-  /** Told the status of each answer to `send`. */
-  answered(status: number): void
-  /** The error for an answer without success. */
-  fault(response: UpstreamResponse): Promise<GatewayError>
-}
-
-/** `first` and the requests that follow it, as one exchange with one body. */
-export function checkedExchange(first: UpstreamExchange, asking: Asking): UpstreamExchange {
-  const body = new CheckedBody(first, asking)
-  const response = first.response.then(answer => {
-    if (answer.status < 200 || answer.status >= 300) return answer
-    body.begin(answer.body)
-    return { status: answer.status, header: (name: string) => answer.header(name), body }
-  })
-  return {
-    response,
-    get sent() {
-      return body.sent
-    },
-    cancel: () => body.cancel(),
-  }
-}
-
-/** Waits for silence after an answer without a terminal event. */
-class Silence extends TimerEntry {
-  readonly #timers: TimerWheel
-  #over: () => void = () => {}
-
-  constructor(timers: TimerWheel) {
-    super()
-    this.#timers = timers
-  }
-
-  await(over: () => void): void {
-    this.#over = over
-    this.#timers.touch(this, this.#timers.nowMs() + silenceMs)
-  }
-
-  cancel(): void {
-    this.#timers.cancel(this)
-  }
-
-  override expired(): void {
-    this.#over()
-  }
-}
-
-class CheckedBody implements UpstreamBody {
-  readonly #asking: Asking
-  readonly #startedMs: number
-  #exchange: UpstreamExchange
-  #body: UpstreamBody | undefined
-  #paused = false
-  #cancelled = false
-  /** An answer is over, and the next request is not sent yet. */
-  #isBetween = false
-  readonly #silence: Silence
-  /** Ends the current stream as its own end would; undefined = it has ended. */
-  #onSilence: (() => void) | undefined
-
-  constructor(first: UpstreamExchange, asking: Asking) {
-    this.#exchange = first
-    this.#asking = asking
-    this.#silence = new Silence(asking.timers)
-    this.#startedMs = asking.clock.monotonicMs()
-  }
-
-  begin(body: UpstreamBody): void {
-    this.#body = body
-  }
-
-  /** Of the current request; those before it are answered, and their usage is known. */
-  get sent(): boolean {
-    return !this.#isBetween && this.#exchange.sent
-  }
-
-  async bytes(bytesMax: number): Promise<Uint8Array> {
-    for (;;) {
-      const bytes = await this.#body!.bytes(bytesMax)
-      const next = this.#asking.check.whole(bytes)
-      if (!next) return bytes
-      await this.#ask(next)
-    }
-  }
-
-  pipe(sink: BodySink): void {
-    const fail = (error: unknown): void => {
-      this.#hush()
-      if (!this.#cancelled) sink.fail(toGatewayError(error))
-    }
-    const { check, timers } = this.#asking
-    const exchange = this.#exchange
-    const body = this.#body!
-    let drain: UpstreamDrain | undefined
-    const ended = (): void => {
-      this.#hush()
-      const next = check.streamed()
-      if (!next) return sink.end()
-      this.#ask(next).then(() => {
-        if (!this.#cancelled) this.pipe(sink)
-      }, fail)
-    }
-    this.#onSilence = () => {
-      exchange.cancel()
-      ended()
-    }
-    body.pipe({
-      data: bytes => {
-        if (drain) return drain.data(bytes)
-        sink.data(bytes)
-        if (this.#cancelled) return
-        if (!check.isOver()) return this.#listen()
-        drain = new UpstreamDrain(exchange, timers)
-        body.resume()
-        ended()
-      },
-      fail: error => {
-        if (drain) return drain.over()
-        // The deployment's idle timeout was shorter than the wait for silence: the answer is complete all the same.
-        if (error.kind === 'upstream-timeout' && check.hasSilentEnd?.()) ended()
-        else fail(error)
-      },
-      end: () => (drain ? drain.over() : ended()),
-    })
-    if (this.#paused && !drain) body.pause()
-  }
-
-  #listen(): void {
-    if (this.#onSilence && !this.#paused && this.#asking.check.hasSilentEnd?.()) this.#silence.await(this.#onSilence)
-    else this.#silence.cancel()
-  }
-
-  #hush(): void {
-    this.#onSilence = undefined
-    this.#silence.cancel()
-  }
-
-  async #ask(next: NextCall): Promise<void> {
-    this.#isBetween = true
-    const { clock, totalMs } = this.#asking
-    await this.#asking.admit()
-    const leftMs = totalMs === 0 ? 0 : totalMs - (clock.monotonicMs() - this.#startedMs)
-    if (leftMs < 0)
-      throw new GatewayError('upstream-timeout', 'no time was left to ask the upstream for the rest of the answer')
-    if (this.#cancelled)
-      throw new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
-    this.#exchange = this.#asking.send(next, leftMs)
-    this.#isBetween = false
-    const response = await this.#exchange.response
-    this.#asking.answered(response.status)
-    if (response.status < 200 || response.status >= 300) throw await this.#asking.fault(response)
-    this.#body = response.body
-  }
-
-  pause(): void {
-    this.#paused = true
-    this.#silence.cancel()
-    this.#body?.pause()
-  }
-
-  resume(): void {
-    this.#paused = false
-    this.#listen()
-    this.#body?.resume()
-  }
-
-  cancel(): void {
-    this.#cancelled = true
-    this.#silence.cancel()
-    this.#exchange.cancel()
   }
 }

@@ -4,6 +4,7 @@ import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { ChatFormat, EventWriter, StreamRelay } from '../../core/format.ts'
 import type { ChatAdapter } from '../../core/provider.ts'
 import type { Usage } from '../../core/usage.ts'
+import { ChoiceStates, endWaitMs, silentEndMs } from '../../core/stream-end.ts'
 import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
@@ -11,26 +12,32 @@ import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 /** The state of an answer as a whole, from its events. */
 export class AnswerState {
   started = false
+  heard = false
+  steps = 0
   usage: Usage | undefined
   failure: GatewayError | undefined
   contentEvents = 0
   contentCharacters = 0
-  readonly #open = new Set<number>()
-  readonly #finished = new Set<number>()
+  readonly #choices: ChoiceStates
+
+  /** `asked` = the choices that have to finish where no terminal event says that there are fewer. */
+  constructor(asked = 1) {
+    this.#choices = new ChoiceStates(asked)
+  }
 
   /** false = a repetition, which must not reach the client. */
   see(event: ChatEvent): boolean {
+    this.heard = true
     if (event.type === 'finish') return this.#finish(event.choice)
     this.#note(event)
     return true
   }
 
   #finish(choice: number): boolean {
-    this.#open.delete(choice)
     this.started = true
-    if (this.#finished.has(choice)) return false
-    this.#finished.add(choice)
-    return true
+    const isNew = this.#choices.finish(choice)
+    if (isNew) this.steps++
+    return isNew
   }
 
   #note(event: Exclude<ChatEvent, { type: 'finish' }>): void {
@@ -52,27 +59,40 @@ export class AnswerState {
         return this.#content(event.choice, event.fragment.length)
       default:
         this.started = true
-        this.#open.add(event.choice)
+        this.steps++
+        this.#choices.begin(event.choice)
     }
   }
 
   #content(choice: number, characters: number): void {
-    this.#open.add(choice)
+    this.#choices.begin(choice)
     if (characters === 0) return
     this.started = true
+    this.steps++
     this.contentEvents++
     this.contentCharacters += characters
   }
 
-  /** Every choice that began has ended, including the first one: some dialects have no other. */
+  /** Every choice that began has ended, including the first one: the upstream may say that this is the end. */
+  get mayEnd(): boolean {
+    return this.#choices.mayEnd
+  }
+  /** The same, and no choice that was asked for is missing. */
   get complete(): boolean {
-    return this.#finished.has(0) && this.#open.size === 0
+    return this.#choices.complete
   }
 }
 
 /** Streams of this dialect may end without a terminal event. */
-export const endsSilently = ({ isLast, endsSilently: some }: ChatAdapter): boolean =>
-  isLast === undefined || some === true
+const endsSilently = ({ isLast, endsSilently: some }: ChatAdapter): boolean => isLast === undefined || some === true
+
+/** After so many milliseconds without a further step a complete answer is over, without its terminal event. */
+export const quietMsOf = (adapter: ChatAdapter, isCounted: boolean): number =>
+  endsSilently(adapter) ? silentEndMs : endWaitMs(isCounted)
+
+/** The state of one stream. Where nothing marks its end, an upstream may answer with fewer choices than asked for. */
+export const answerState = (adapter: ChatAdapter, { choices }: ChatRequest): AnswerState =>
+  new AnswerState(endsSilently(adapter) ? 1 : choices)
 
 /** How the upstream's answer to one call is read, and how it is written for the client. */
 export interface TranslatedStream {
@@ -83,11 +103,13 @@ export interface TranslatedStream {
 }
 
 /**
- * After its terminal event or a failure further bytes are ignored. Output before a failure stays valid.
+ * After its terminal event or a failure further bytes are ignored. Output before a failure stays valid. A terminal
+ * event that comes before any usage is held until the usage, the end of the bytes or `quietMs`: some report it later.
  */
 export class TranslatedRelay implements StreamRelay {
   terminated = false
-  readonly #state = new AnswerState()
+  #holdsEnd = false
+  readonly #state: AnswerState
   readonly #splitter: FrameSplitter
   readonly #read: (frame: Frame) => readonly ChatEvent[]
   readonly #adapter: ChatAdapter
@@ -95,6 +117,7 @@ export class TranslatedRelay implements StreamRelay {
   readonly #format: ChatFormat
 
   constructor(stream: TranslatedStream) {
+    this.#state = answerState(stream.adapter, stream.request)
     this.#splitter = frameSplitter(stream.adapter.framing)
     this.#read = stream.adapter.reader()
     this.#adapter = stream.adapter
@@ -105,14 +128,20 @@ export class TranslatedRelay implements StreamRelay {
   get started(): boolean {
     return this.#state.started
   }
+  get heard(): boolean {
+    return this.#state.heard
+  }
+  get steps(): number {
+    return this.#state.steps
+  }
   get complete(): boolean {
-    return this.#state.complete
+    return this.#holdsEnd || this.#state.complete
   }
   get failure(): GatewayError | undefined {
     return this.#state.failure
   }
-  get endsSilently(): boolean {
-    return endsSilently(this.#adapter)
+  get quietMs(): number {
+    return quietMsOf(this.#adapter, this.#holdsEnd || this.#state.usage !== undefined)
   }
   get usage(): Usage | undefined {
     return this.#state.usage
@@ -133,13 +162,20 @@ export class TranslatedRelay implements StreamRelay {
     let out = ''
     try {
       for (const frame of cut()) {
+        if (this.#holdsEnd) {
+          out += this.#afterEnd(frame)
+          if (this.terminated) return out
+          continue
+        }
         for (const event of this.#read(frame)) {
           const isNew = this.#state.see(event)
           if (this.#state.failure) return out
           if (isNew) out += this.#writer.write(event)
         }
         // The bytes may go on: an upstream may keep its connection open.
-        if (this.#adapter.isLast?.(frame)) return out + this.#finish()
+        if (!this.#adapter.isLast?.(frame)) continue
+        if (!this.#state.mayEnd || this.#state.usage) return out + this.#finish(this.#state.mayEnd)
+        this.#holdsEnd = true
       }
     } catch (cause) {
       this.#state.failure = unreadable(cause)
@@ -147,12 +183,20 @@ export class TranslatedRelay implements StreamRelay {
     return out
   }
 
+  /** Only a report of usage counts any more. */
+  #afterEnd(frame: Frame): string {
+    const usage = usageIn(frame, this.#read)
+    if (!usage) return ''
+    this.#state.see(usage)
+    return this.#writer.write(usage) + this.#finish(true)
+  }
+
   end(): string {
     if (this.#isOver) return ''
     const last = this.#translate(() => this.#splitter.end())
     if (this.#isOver) return last
     try {
-      return last + this.#finish()
+      return last + this.#finish(this.complete)
     } catch (cause) {
       this.#state.failure = unreadable(cause)
       return last
@@ -165,8 +209,8 @@ export class TranslatedRelay implements StreamRelay {
   }
 
   /** The upstream has sent its terminal event, or its bytes have ended. */
-  #finish(): string {
-    if (!this.#state.complete) {
+  #finish(isComplete: boolean): string {
+    if (!isComplete) {
       this.#state.failure = unfinishedStream()
       return ''
     }
@@ -179,6 +223,17 @@ export class TranslatedRelay implements StreamRelay {
     return this.#writer.fail?.(error) ?? this.#format.errorEvent(error)
   }
 }
+
+/** The report of usage in a frame behind the terminal event, where nothing else is believed; undefined = none. */
+export function usageIn(frame: Frame, read: (frame: Frame) => readonly ChatEvent[]): UsageEvent | undefined {
+  try {
+    return read(frame).find(event => event.type === 'usage')
+  } catch {
+    return undefined
+  }
+}
+
+type UsageEvent = Extract<ChatEvent, { type: 'usage' }>
 
 /** A whole answer in the client's dialect. */
 export function encodeAnswer({ format, publicModel, request }: TranslatedStream, events: readonly ChatEvent[]): string {

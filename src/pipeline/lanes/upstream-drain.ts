@@ -6,8 +6,6 @@ import type { TimerWheel } from '../../lib/timer-wheel.ts'
 /** The end of the bytes usually comes with the last frame, or soon after it. */
 const waitMs = 1000
 const bytesMax = 64 * 1024
-/** For dialects without a terminal event: usage and sources follow the finish reason within this time. */
-export const silenceMs = 10_000
 
 /**
  * Reads them, so that the connection can be used again; closes it when that takes too long or there are too many. The

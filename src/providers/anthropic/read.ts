@@ -3,6 +3,7 @@
  * class, so that they give the same events.
  */
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import { frameworkError } from '../../core/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { Usage } from '../../core/usage.ts'
@@ -177,7 +178,7 @@ export function messageResult(body: unknown): ChatEvent[] {
   if (!isObject(body)) throw broken('no object')
   if (body.type === 'error') return [{ type: 'error', error: errorOf(body.error) }]
   if (!Array.isArray(body.content)) throw broken('no content')
-  if (typeof body.stop_reason !== 'string') throw broken('no stop_reason')
+  if (!textOf(body.stop_reason)) throw broken('no stop_reason')
   const blocks = new Blocks()
   const events: ChatEvent[] = [{ type: 'start', id: textOf(body.id), model: textOf(body.model) }]
   for (const block of body.content) if (isObject(block)) events.push(...blocks.start(block), ...blocks.stop())
@@ -221,15 +222,24 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
         return [{ type: 'error', error: errorOf(data.error) }]
       default:
         // `ping`, `message_stop` and unknown types, which the API's versioning policy asks clients to ignore.
-        return []
+        return data.type === undefined ? untyped(data) : []
     }
   }
+}
+
+/** Some hosts name an error as they would in a body, or as their web framework does. */
+function untyped(data: Json): ChatEvent[] {
+  const { error } = data
+  const failure = error
+    ? errorOf(typeof error === 'string' ? { message: error } : error)
+    : (frameworkError(data) ?? broken('an event without a type'))
+  return [{ type: 'error', error: failure }]
 }
 
 function messageDelta(data: Json, counts: UsageCounts, calls: number): ChatEvent[] {
   const delta = isObject(data.delta) ? data.delta : {}
   counts.take(data.usage)
-  const events: ChatEvent[] = typeof delta.stop_reason === 'string' ? [finish(delta, calls)] : []
+  const events: ChatEvent[] = textOf(delta.stop_reason) ? [finish(delta, calls)] : []
   const usage = counts.usage()
   if (usage) events.push({ type: 'usage', usage })
   return events

@@ -3,6 +3,7 @@
  * the equivalent stream, so that both give the same events.
  */
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import { failureOfBody, frameworkError } from '../../core/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
@@ -107,10 +108,11 @@ class Answer {
     return [{ type: 'tool-call-arguments', choice: 0, index: this.#open.index, fragment }]
   }
 
-  /** `{message}` without a type is an error; events of unknown types are ignored. */
+  /** `{message}`, `{detail}` or `{error}` without a type is an error; events of unknown types are ignored. */
   #untyped(data: Json): ChatEvent[] {
-    if (data.type !== undefined || typeof data.message !== 'string') return []
-    return [{ type: 'error', error: new GatewayError('upstream-failed', data.message) }]
+    if (data.type !== undefined) return []
+    const error = data.error ? failureOfBody(data) : frameworkError(data)
+    return error ? [{ type: 'error', error }] : []
   }
 }
 

@@ -1,6 +1,7 @@
 /** Answers of `generateContent` as events. Each frame of a stream is such an answer, so one reader serves both. */
 import { createHash } from 'node:crypto'
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import { frameworkError } from '../../core/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
@@ -72,6 +73,8 @@ class AnswerReader {
     const error = errorIn(body)
     if (error) return [{ type: 'error', error }]
     if (!isObject(body)) throw broken('no object')
+    const words = body.candidates === undefined ? frameworkError(body) : undefined
+    if (words) return [{ type: 'error', error: words }]
     const candidates = objectsOf(body.candidates)
     const refusal = candidates.length === 0 ? promptRefusal(body.promptFeedback) : undefined
     if (refusal) return [{ type: 'error', error: refusal }]

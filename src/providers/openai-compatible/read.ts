@@ -1,11 +1,11 @@
 /** OpenAI's chat completions and streams as events, with the variations of compatible hosts. */
 import type { ChatEvent, FinishReason, Source } from '../../core/chat.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { choiceIndex, failedChoice, finishReasonOf, reportedError } from '../../core/openai-chunk.ts'
 import { readChunkUsage } from '../../core/openai-usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { errorLast, readErrorBody } from '../fault.ts'
+import { errorLast } from '../fault.ts'
 import { broken } from '../json.ts'
 
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
@@ -22,32 +22,32 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
   }),
 )
 
-/** Bounds the numbers of choices; far above what the API generates. */
-const choicesMax = 4096
-
-/** The choice's number; `fallback` where a host leaves it out. Throws `upstream-broken` for an invalid one. */
-function choiceIndex({ index }: Json, fallback: number): number {
-  if (typeof index !== 'number') return fallback
-  if (Number.isInteger(index) && index >= 0 && index < choicesMax) return index
-  throw broken('a choice whose number cannot be')
+/** As `choiceIndex`. Throws `upstream-broken` for an invalid number. */
+function numberOf(choice: Json, fallback: number): number {
+  const index = choiceIndex(choice, fallback)
+  if (index === undefined) throw broken('a choice whose number cannot be')
+  return index
 }
 
 /** A whole chat completion. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {
-  if (!isObject(body) || !Array.isArray(body.choices)) {
-    if (isObject(body) && isError(body)) return [errorEvent(body)]
+  if (!isObject(body)) throw broken('no object')
+  if (!Array.isArray(body.choices) || body.choices.length === 0) {
+    const error = reportedError(body)
+    if (error) return [{ type: 'error', error }]
     throw broken('no choices')
   }
   const events: ChatEvent[] = [start(body)]
   for (const [at, choice] of body.choices.entries()) {
     if (!isObject(choice) || !isObject(choice.message)) throw broken('a choice without a message')
-    const index = choiceIndex(choice, at)
+    const index = numberOf(choice, at)
     const calls = new CallNumbers()
     events.push(
       ...messageEvents(index, choice.message, calls),
       ...calls.close(index),
       ...logprobs(index, choice.logprobs),
     )
+    if (finishReasonOf(choice) === '') throw broken('no finish reason')
     events.push(finish(index, { error: body.error, ...choice }, calls.seen))
   }
   const usage = usageEvent(body)
@@ -66,7 +66,8 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
     if (isDone(frame)) return []
     const chunk: unknown = JSON.parse(frame.data)
     if (!isObject(chunk)) throw broken('a chunk that is no object')
-    if (isError(chunk)) return [errorEvent(chunk)]
+    const error = reportedError(chunk)
+    if (error) return [{ type: 'error', error }]
     const events: ChatEvent[] = []
     // Azure's first chunk holds filter results and has no id.
     if (!started && (chunk.id || listOf(chunk.choices).length > 0)) {
@@ -75,14 +76,13 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
     }
     for (const choice of listOf(chunk.choices)) {
       if (!isObject(choice)) throw broken('a choice that is no object')
-      const index = choiceIndex(choice, 0)
+      const index = numberOf(choice, 0)
       let numbers = calls.get(index)
       if (!numbers) calls.set(index, (numbers = new CallNumbers()))
       // Some hosts repeat the whole message in the last chunk: only `delta` is read.
       if (isObject(choice.delta)) events.push(...deltaEvents(index, choice.delta, numbers))
       events.push(...logprobs(index, choice.logprobs))
-      if (typeof choice.finish_reason === 'string' && choice.finish_reason)
-        events.push(...numbers.close(index), finish(index, choice, numbers.seen))
+      if (finishReasonOf(choice) !== '') events.push(...numbers.close(index), finish(index, choice, numbers.seen))
     }
     const usage = usageEvent(chunk)
     if (usage) events.push(usage)
@@ -99,11 +99,10 @@ function start(body: Json): ChatEvent {
   }
 }
 
-function finish(choice: number, { finish_reason: reason, error }: Json, sawCalls: boolean): ChatEvent {
-  // Mistral and OpenRouter: the model failed while it answered.
-  if (reason === 'error') return errorEvent({ error: error ?? 'the upstream failed while it answered' })
-  const known = typeof reason === 'string' ? finishReasons.get(reason.toLowerCase()) : undefined
-  if (known === undefined && reason !== null && typeof reason !== 'string') throw broken('no finish reason')
+function finish(choice: number, ended: Json, sawCalls: boolean): ChatEvent {
+  const reason = finishReasonOf(ended)
+  if (reason === 'error') return { type: 'error', error: failedChoice(ended) }
+  const known = finishReasons.get(reason.toLowerCase())
   // Some hosts finish a tool call with `stop`; clients continue their loop only on `tool_calls`.
   return { type: 'finish', choice, reason: sawCalls && known !== 'length' ? 'tool-calls' : (known ?? 'stop') }
 }
@@ -111,14 +110,6 @@ function finish(choice: number, { finish_reason: reason, error }: Json, sawCalls
 function usageEvent(body: Json): ChatEvent | undefined {
   const usage = readChunkUsage(body)
   return usage && { type: 'usage', usage }
-}
-
-/** `{error: ...}`, or `{object: "error", message}` as Mistral and vLLM write it. */
-const isError = (body: Json): boolean => Boolean(body.error) || body.object === 'error'
-
-function errorEvent(body: Json): ChatEvent {
-  const { message, code } = readErrorBody(body)
-  return { type: 'error', error: new GatewayError('upstream-failed', message || 'the upstream failed', { code }) }
 }
 
 /** A whole message. `thinking_blocks` carry signatures and replace the plain reasoning, which repeats their text. */

@@ -8,6 +8,7 @@ import type { Edit, JsonBody } from '../../../lib/json/json-body.ts'
 import { isObject } from '../../common/field-checks.ts'
 import { commonEdits } from '../../common/forward-edits.ts'
 import { editedAnswer, readAnswerWith } from '../../common/whole-answer.ts'
+import { broken } from '../chunk-content.ts'
 import { ResponsesRelay } from './relay.ts'
 import { failureOf } from './response-object.ts'
 import { ownPrefix, decodeProof } from './encrypted-reasoning.ts'
@@ -40,7 +41,9 @@ function holdsOwnProofs(body: JsonBody): boolean {
 
 function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   const body = readAnswerWith(bytes, 'output')
-  if (body.get('status') === 'failed') throw failureOf(body.get('error'))
+  const status = body.has('status') ? body.get('status') : 'completed'
+  if (status === 'failed') throw failureOf(body.get('error'))
+  if (status !== 'completed' && status !== 'incomplete') throw broken("the upstream's answer is not finished")
   const changes: Edit[] = body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }]
   return { body: editedAnswer(body, changes), usage: readUsage(body.get('usage')) }
 }

@@ -1,24 +1,21 @@
 /**
- * A stream of the Responses dialect on its way to a client of the same dialect. Only the few events that
- * carry the whole response are parsed; of all others the text goes out as it came.
+ * A stream of the Responses dialect on its way to a client of the same dialect. Each event is parsed to be judged; only
+ * those that carry the whole response are written anew, of all others the text goes out as it came.
  */
+import { frameworkError } from '../../../core/error-body.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { StreamRelay } from '../../../core/format.ts'
 import type { Usage } from '../../../core/usage.ts'
 import { unfinishedStream } from '../../../core/unfinished-stream.ts'
 import { frameSplitter } from '../../../lib/frames.ts'
 import type { Frame } from '../../../lib/frame.ts'
-import { looksLikeObject } from '../../../lib/json/json-object-check.ts'
 import { isObject } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { failureOf, responseError, sseEvent } from './response-object.ts'
 import { readUsage } from './usage.ts'
 
-const typePattern = /"type":\s*"((?:response|error)[^"\\]*)"/
-const deltaPattern = /"delta":\s*"/
-const quote = 34
-const backslash = 92
-const sequencePattern = /"sequence_number":\s*(\d+)/
+/** Say that the connection is alive; '' = an event without a name. */
+const silentEvents = new Set(['keepalive', 'ping', ''])
 /** Events with the whole response in them. */
 const wholeEvents = new Set([
   'response.created',
@@ -35,6 +32,8 @@ const wholeEvents = new Set([
  */
 export class ResponsesRelay implements StreamRelay {
   started = false
+  heard = false
+  steps = 0
   complete = false
   terminated = false
   failure: GatewayError | undefined
@@ -89,36 +88,33 @@ export class ResponsesRelay implements StreamRelay {
   #frame({ event, data }: Frame): string {
     // After the terminal event nothing may follow; some hosts send a `[DONE]` that this dialect does not know.
     if (this.terminated || data === '[DONE]') return ''
-    if (!looksLikeObject(data))
-      throw new GatewayError('upstream-broken', "an event of the upstream's stream is not a JSON object")
-    const type = event ?? typePattern.exec(data)?.[1] ?? untyped(data)
-    this.#sequence = Number(sequencePattern.exec(data)?.[1] ?? this.#sequence + 1)
-    if (wholeEvents.has(type)) return this.#whole(type, data)
+    const body: unknown = JSON.parse(data)
+    if (!isObject(body)) throw new TypeError('an event that is no object')
+    const type = typeOf(body, event)
+    if (!silentEvents.has(type)) this.heard = true
+    this.#sequence = typeof body.sequence_number === 'number' ? body.sequence_number : this.#sequence + 1
+    if (wholeEvents.has(type)) return this.#whole(type, body)
     if (type === 'error') {
-      this.failure = failureIn(JSON.parse(data))
+      this.failure = failureIn(body)
       return ''
     }
-    if (type.endsWith('.delta')) this.#count(data)
-    else if (type.endsWith('.done')) this.started = true
+    if (type.endsWith('.delta')) this.#delta(body.delta)
+    else if (!silentEvents.has(type)) this.steps++
+    if (type.endsWith('.done')) this.started = true
     return sseEvent(type, data.replaceAll('\n', '\ndata: '))
   }
 
-  #count(data: string): void {
-    const found = deltaPattern.exec(data)
-    if (!found) return
-    const from = found.index + found[0].length
-    let at = from
-    // By hand: a pattern for the whole string takes a second for the largest ones.
-    while (at < data.length && data.charCodeAt(at) !== quote) at += data.charCodeAt(at) === backslash ? 2 : 1
-    if (at === from) return
+  #delta(delta: unknown): void {
+    if (delta === '') return
+    this.steps++
+    if (typeof delta !== 'string') return
     this.started = true
     this.contentEvents++
-    this.contentCharacters += at - from
+    this.contentCharacters += delta.length
   }
 
-  #whole(type: string, data: string): string {
-    const body: unknown = JSON.parse(data)
-    if (!isObject(body) || !isObject(body.response))
+  #whole(type: string, body: Fields): string {
+    if (!isObject(body.response))
       throw new GatewayError('upstream-broken', `the upstream's event ${type} has no \`response\``)
     const { response } = body
     response.model = this.#publicModel
@@ -131,6 +127,7 @@ export class ResponsesRelay implements StreamRelay {
     }
     if (type === 'response.completed' || type === 'response.incomplete') {
       this.started = true
+      this.steps++
       this.complete = true
       this.terminated = true
     }
@@ -138,14 +135,14 @@ export class ResponsesRelay implements StreamRelay {
   }
 }
 
-/** Some hosts write an error as they would in a body: `{error}`. Everything else passes without a name. */
-function untyped(data: string): string {
-  if (!data.includes('"error"')) return ''
-  const body: unknown = JSON.parse(data)
-  return isObject(body) && body.error ? 'error' : ''
+/** Some hosts write an error as they would in a body. Everything else passes without a name. */
+function typeOf(body: Fields, event: string | undefined): string {
+  if (typeof body.type === 'string') return body.type
+  return body.error || frameworkError(body) ? 'error' : (event ?? '')
 }
 
-function failureIn(body: unknown): GatewayError {
-  const error = isObject(body) && body.error ? body.error : body
+function failureIn(body: Fields): GatewayError {
+  const error = body.error || (body.message === undefined ? undefined : body)
+  if (!error) return frameworkError(body) ?? failureOf(body)
   return failureOf(typeof error === 'string' ? { message: error } : error)
 }

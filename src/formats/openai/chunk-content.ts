@@ -1,0 +1,38 @@
+/** What a chunk of a stream adds to the answer. */
+import { GatewayError } from '../../core/errors.ts'
+import { isObject, listOf } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
+
+/** The upstream's answer is not what its protocol says. */
+export function broken(message: string): GatewayError {
+  return new GatewayError('upstream-broken', message)
+}
+
+/**
+ * Characters of text, thinking, refusal and arguments that a choice adds; 0 = something without characters, such as a
+ * picture or the beginning of a call; -1 = nothing.
+ */
+export function contentCharacters({ delta, text }: Json): number {
+  if (!isObject(delta)) return lengthOf(text) || -1
+  const { content, refusal, reasoning_content: thinking, reasoning } = delta
+  const characters = lengthOf(content) + lengthOf(refusal) + (lengthOf(thinking) || lengthOf(reasoning))
+  const { tool_calls: calls, function_call: called } = delta
+  if (calls === undefined && called === undefined) return characters || otherContent(delta)
+  const all = [...listOf(calls), ...(isObject(called) ? [{ function: called }] : [])].filter(isObject)
+  const written = all.reduce((sum, call) => sum + (isObject(call.function) ? lengthOf(call.function.arguments) : 0), 0)
+  const isBegun = all.some(call => call.id || (isObject(call.function) && call.function.name))
+  return characters + written || (isBegun ? 0 : otherContent(delta))
+}
+
+/** Of a text, or of the parts that Mistral and others write (docs.mistral.ai, "Reasoning"). */
+function lengthOf(content: unknown): number {
+  if (typeof content === 'string') return content.length
+  let length = 0
+  for (const part of listOf(content)) if (isObject(part)) length += lengthOf(part.text) || lengthOf(part.thinking)
+  return length
+}
+
+/** 0 = pictures, sound, citations or signatures; -1 = none. */
+function otherContent({ audio, images, annotations, thinking_blocks: blocks }: Json): number {
+  return isObject(audio) || [images, annotations, blocks].some(list => listOf(list).length > 0) ? 0 : -1
+}
