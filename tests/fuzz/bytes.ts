@@ -1,5 +1,16 @@
 /** What happens to the bytes of a protocol on their way. */
 
+/** mulberry32: numbers in [0, 1), the same in every run with the same seed. */
+export function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}
+
 /** In random pieces of up to `meanMax` bytes on average. */
 export function split(bytes: Buffer, random: () => number, meanMax: number): Buffer[] {
   const pieces: Buffer[] = []

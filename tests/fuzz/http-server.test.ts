@@ -2,30 +2,8 @@ import { expect, test } from 'bun:test'
 import type { Answer } from '../../src/core/answer.ts'
 import type { ServerRequest } from '../../src/http/server/server-request.ts'
 import { echo, FakeConnection, HandStream, readAnswers, text } from '../server-rig.ts'
-import { interesting, mutate, split } from './bytes.ts'
-
-/** Conversations of all kinds: what splits and mutations start from. */
-const corpus = [
-  'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\nhello\r\n\r\nabGET /b?c=d HTTP/1.1\r\nHost: x\r\n\r\n',
-  'POST /chunks HTTP/1.1\r\nhost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA;x="y"\r\n0123456789\r\n0\r\nx-sum: 1\r\n\r\n' +
-    'PUT /pieces HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nwxyz',
-  '\r\n\r\nGET /old HTTP/1.0\r\nconnection: keep-alive\r\n\r\n\r\nGET /later HTTP/1.1\r\nhost: x\r\n\r\nHEAD /h HTTP/1.1\r\nhost: x\r\n\r\n',
-  'POST /e HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\nabcGET /stream HTTP/1.1\r\nhost: x\r\n\r\n' +
-    'GET /f HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\nGET /never HTTP/1.1\r\nhost: x\r\n\r\n',
-  'POST /refused HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\nGET /g HTTP/1.1\r\nhost: x\r\n\r\n',
-  'GET /stream HTTP/1.0\r\n\r\n',
-].map(one => Buffer.from(one, 'latin1'))
-
-/** mulberry32: the same numbers in every run. */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
-}
+import { interesting, mutate, randomFrom, split } from './bytes.ts'
+import { conversationSeeds } from './seeds.ts'
 
 /** At once without the body, whole, piece by piece, as a stream, or without ever asking for the body. */
 async function answered(request: ServerRequest): Promise<Answer> {
@@ -107,7 +85,7 @@ async function outcome(pieces: readonly Uint8Array[], room: () => number = () =>
 }
 
 test('each conversation is the same when it is cut in two at any byte, and byte by byte', async () => {
-  for (const bytes of corpus) {
+  for (const bytes of conversationSeeds) {
     const expected = await outcome([bytes])
     expect(expected.statuses.length).toBeGreaterThan(0)
     expect(expected.said).not.toContain('| refused')
@@ -124,7 +102,7 @@ test('each conversation is the same when it is cut in two at any byte, and byte 
 })
 
 test('the conversations say what they should', async () => {
-  const said = await Promise.all(corpus.map(async bytes => (await outcome([bytes])).said))
+  const said = await Promise.all(conversationSeeds.map(async bytes => (await outcome([bytes])).said))
   expect(said).toEqual([
     'POST /a | GET /b?c=d | 200 POST /a [hello\r\n\r\nab] | 200 at once /b?c=d',
     'POST /chunks | PUT /pieces | 200 POST /chunks [hello0123456789] | 200 pieces [wxyz]',
@@ -139,7 +117,7 @@ test('6,000 mutated conversations: no crash, no hang, no second answer; splits c
   const random = randomFrom(20261121)
   let refusals = 0
   for (let i = 0; i < 6000; i++) {
-    const bytes = mutate(corpus[i % corpus.length]!, random)
+    const bytes = mutate(conversationSeeds[i % conversationSeeds.length]!, random)
     const atOnce = await outcome([bytes])
     const inParts = await outcome(split(bytes, random, 60))
     if (atOnce.said !== inParts.said)

@@ -4,82 +4,20 @@ import { createHttp1Transport } from '../../src/http/client/client.ts'
 import { MalformedResponseError } from '../../src/http/client/response-head.ts'
 import { ResponseParser } from '../../src/http/client/response-parser.ts'
 import { rawUpstream, timeouts, until } from '../raw-upstream.ts'
-import { mutate, split } from './bytes.ts'
+import { mutate, randomFrom, split } from './bytes.ts'
+import { answerOutcome } from './parsers.ts'
+import { answerSeeds } from './seeds.ts'
 
 const ok = 'HTTP/1.1 200 OK\r\n'
 
-/** Valid answers of all framings: the corpus that splits and mutations start from. */
-const corpus = [
-  `${ok}content-type: application/json\r\ncontent-length: 17\r\n\r\n{"id":"chatcmpl"}`,
-  `${ok}content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n` +
-    '13\r\ndata: {"a":"\u00e9\u00e8\n"}\n\n\r\nE;x=y\r\ndata: [DONE]\n\n\r\n0\r\nx-sum: 1\r\n\r\n',
-  'HTTP/1.1 100 Continue\r\n\r\n' +
-    'HTTP/1.1 429 Too Many\r\nretry-after: 3\r\nkeep-alive: timeout=5\r\ncontent-length: 2\r\n\r\nno',
-  'HTTP/1.1 204 No Content\r\ndate: now\r\n\r\n',
-  'HTTP/1.0 200 OK\r\nserver: old\r\n\r\nuntil the end\r\n\r\n',
-].map(text => Buffer.from(text, 'latin1'))
-
-/** mulberry32: the same numbers in every run. */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
-}
-
-/** What a reader sees, in one string; `refused` when the parser refuses. Fails when events do not end. */
-function outcome(pieces: readonly Buffer[]): string {
-  const parser = new ResponseParser()
-  const body: Uint8Array[] = []
-  let ended = false
-  let left = ''
-  try {
-    for (const piece of pieces) {
-      if (ended) {
-        left += piece.toString('latin1')
-        continue
-      }
-      parser.feed(piece)
-      for (let turns = 0; ; turns++) {
-        if (turns > piece.length + 3) throw new Error('the parser does not advance')
-        const event = parser.next()
-        if (event === 'more') break
-        if (event === 'body') {
-          if (parser.piece.length === 0) throw new Error('an empty piece')
-          body.push(parser.piece)
-        }
-        if (event === 'end') {
-          ended = true
-          left = piece.subarray(piece.length - parser.leftover).toString('latin1')
-          break
-        }
-      }
-    }
-    if (!ended && parser.head) ended = parser.finish()
-  } catch (thrown) {
-    if (thrown instanceof MalformedResponseError) return 'refused'
-    throw thrown
-  }
-  const names = [
-    ...Buffer.concat(pieces)
-      .toString('latin1')
-      .matchAll(/^([^\s:]+):/gm),
-  ].map(([, name]) => name!.toLowerCase())
-  const headers = names.map(name => parser.head?.all(name))
-  return JSON.stringify([parser.head ?? null, Buffer.concat(body).toString('latin1'), ended, left, headers])
-}
-
 test('every answer reads the same when it is cut in two at any byte, and byte by byte', () => {
-  for (const bytes of corpus) {
-    const expected = outcome([bytes])
+  for (const bytes of answerSeeds) {
+    const expected = answerOutcome([bytes])
     expect(expected).not.toBe('refused')
     expect(JSON.parse(expected)[2]).toBe(true)
     for (let cut = 1; cut < bytes.length; cut++)
-      expect(outcome([bytes.subarray(0, cut), bytes.subarray(cut)])).toBe(expected)
-    expect(outcome(Array.from(bytes, byte => Buffer.of(byte)))).toBe(expected)
+      expect(answerOutcome([bytes.subarray(0, cut), bytes.subarray(cut)])).toBe(expected)
+    expect(answerOutcome(Array.from(bytes, byte => Buffer.of(byte)))).toBe(expected)
   }
 })
 
@@ -87,9 +25,9 @@ test('20,000 mutated answers: nothing but a refusal is thrown, and splits do not
   const random = randomFrom(20261121)
   let refusals = 0
   for (let i = 0; i < 20_000; i++) {
-    const bytes = mutate(corpus[i % corpus.length]!, random)
-    const atOnce = outcome([bytes])
-    const inParts = outcome(split(bytes, random, 30))
+    const bytes = mutate(answerSeeds[i % answerSeeds.length]!, random)
+    const atOnce = answerOutcome([bytes])
+    const inParts = answerOutcome(split(bytes, random, 30))
     if (atOnce !== inParts) throw new Error(`differs by split: ${JSON.stringify(bytes.toString('latin1'))}`)
     if (atOnce === 'refused') refusals++
   }
@@ -119,7 +57,7 @@ test('300 mutated answers over sockets: each ends in an answer or upstream-broke
   let answers = 0
   let errors = 0
   for (let i = 0; i < 300; i++) {
-    answerNext = split(mutate(corpus[i % corpus.length]!, random), random, 30)
+    answerNext = split(mutate(answerSeeds[i % answerSeeds.length]!, random), random, 30)
     try {
       const response = await transport.send({ method: 'POST', head, body: [], timeouts: limits }).response
       await response.body.bytes(10_000)
