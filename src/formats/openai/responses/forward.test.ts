@@ -212,3 +212,40 @@ test('an error without a type, as hosts of this dialect write it, is a failure i
   expect(relay.push(Buffer.from('data: {"error":null,"more":1}\n\n'))).toContain('"more":1')
   expect(relay.failure).toBeUndefined()
 })
+
+test('`detail` in the place of an event is a failure in its words; deltas that are no JSON break the stream', () => {
+  for (const [event, kind, message] of [
+    ['data: {"detail":"the engine died"}\n\n', 'upstream-failed', 'the engine died'],
+    [
+      'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"a" oops}\n\n',
+      'upstream-broken',
+      "the upstream's stream does not follow its protocol",
+    ],
+  ]) {
+    const relay = relayOf()
+    relay.push(Buffer.from(opening + delta('a', 2) + event))
+    expect([relay.failure?.kind as string, relay.failure?.message, relay.complete]).toEqual([kind, message, false])
+  }
+})
+
+test('a whole response without a list of output, or not finished, is none', () => {
+  const answer = (fields: object) => () =>
+    openaiResponses.forward.answer(Buffer.from(JSON.stringify({ id: 'r', model: 'm', output: [], ...fields })), 'm')
+  expect(answer({ status: 'completed' })).not.toThrow()
+  expect(answer({})).not.toThrow()
+  expect(answer({ output: null })).toThrow('no `output`')
+  for (const status of ['in_progress', 'queued', '', null]) expect(answer({ status })).toThrow('not finished')
+})
+
+test('keep-alives are no steps, the stages of a hosted tool are', () => {
+  const relay = relayOf()
+  const steps = ['keepalive', 'response.web_search_call.searching', 'response.web_search_call.completed'].map(type => {
+    relay.push(Buffer.from(`event: ${type}\ndata: {"type":"${type}"}\n\n`))
+    return [relay.heard, relay.steps]
+  })
+  expect(steps).toEqual([
+    [false, 0],
+    [true, 1],
+    [true, 2],
+  ])
+})
