@@ -41,8 +41,8 @@ interface Asked {
   readonly path: string
 }
 
-/** Far above the timeouts of the gateway towards its upstream. */
-const answersWithinMs = 60_000
+/** Above the timeouts of the gateway towards its upstream. */
+const answersWithinMs = 90_000
 
 /** Ends when every request has its answer, or its client has left. */
 export async function soak(options: SoakOptions): Promise<Tally> {
@@ -87,7 +87,12 @@ function requestText({ order, stream, path }: Asked, key: string, random: () => 
   // Early answers come while a large body is still on its way.
   const more = order.lie === 'early' || random() < 0.02 ? 'x'.repeat(Math.floor(random() * 200_000)) : ''
   const messages = [{ role: 'user', content: orderText(order) + more }]
-  const body = JSON.stringify({ model: 'up/soak', max_tokens: 99, stream, messages })
+  const body = JSON.stringify({
+    model: order.lie === 'hang' ? 'hanging/soak' : 'up/soak',
+    max_tokens: 99,
+    stream,
+    messages,
+  })
   const head = `host: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`
   return `POST ${path} HTTP/1.1\r\n${head}\r\n\r\n${body}`
 }

@@ -17,7 +17,9 @@ export async function soakedGateway(
   const config = standardConfig.replace(
     'router_settings: {',
     `  - model_name: up/*
-    proxy_params: { model: "custom_openai/*", api_base: "${upstream.url}/v1", timeout: 2, stream_timeout: 2, idle_timeout: 2 }
+    proxy_params: { model: "custom_openai/*", api_base: "${upstream.url}/v1" }
+  - model_name: hanging/*
+    proxy_params: { model: "custom_openai/*", api_base: "${upstream.url}/v1", timeout: 1, stream_timeout: 1 }
 router_settings: { allowed_fails: 1000, cooldown_time: 0, `,
   )
   const gateway = await startGateway({ config })

@@ -112,12 +112,8 @@ const proxyParams = z.strictObject({
   stream_timeout: seconds.optional().describe('Seconds until the first byte of a stream.'),
   connect_timeout: seconds.optional(),
   idle_timeout: seconds.optional().describe('Seconds between two pieces of an answer, keep-alives included; 60.'),
-  first_content_timeout: seconds
-    .optional()
-    .describe('Seconds until the first content of a stream, of which comments and pings are none; 600.'),
-  content_timeout: seconds
-    .optional()
-    .describe('Seconds between two contents of a stream, of which comments and pings are none; 300.'),
+  first_content_timeout: seconds.optional().describe('Seconds to the first content of a stream, pings are none; 600.'),
+  content_timeout: seconds.optional().describe('Seconds between two contents of a stream, pings are none; 300.'),
   total_timeout: seconds.optional(),
   proxy: proxy
     .optional()
