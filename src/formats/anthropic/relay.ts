@@ -141,7 +141,7 @@ export class MessagesRelay implements StreamRelay {
 
   #content(delta: unknown): void {
     if (!isObject(delta)) return
-    const said = [delta.text, delta.thinking, delta.partial_json].find(one => typeof one === 'string')
+    const said = delta.text ?? delta.thinking ?? delta.partial_json
     // An empty delta is nothing; signatures and citations are something without text.
     if (said === '') return
     this.steps++

@@ -91,7 +91,8 @@ export class ResponsesRelay implements StreamRelay {
     const body: unknown = JSON.parse(data)
     if (!isObject(body)) throw new TypeError('an event that is no object')
     const type = typeOf(body, event)
-    if (!silentEvents.has(type)) this.heard = true
+    const isSilent = silentEvents.has(type)
+    if (!isSilent) this.heard = true
     this.#sequence = typeof body.sequence_number === 'number' ? body.sequence_number : this.#sequence + 1
     if (wholeEvents.has(type)) return this.#whole(type, body)
     if (type === 'error') {
@@ -99,7 +100,7 @@ export class ResponsesRelay implements StreamRelay {
       return ''
     }
     if (type.endsWith('.delta')) this.#delta(body.delta)
-    else if (!silentEvents.has(type)) this.steps++
+    else if (!isSilent) this.steps++
     if (type.endsWith('.done')) this.started = true
     return sseEvent(type, data.replaceAll('\n', '\ndata: '))
   }
