@@ -120,6 +120,22 @@ describe('streams', () => {
     expect(relay.started).toBe(true)
   })
 
+  test('usage after the frame that ends a stream counts, wherever it is cut', () => {
+    const marked: ChatAdapter = {
+      ...adapter,
+      reader: () => frame => (frame.data === '[DONE]' ? [] : [JSON.parse(frame.data) as ChatEvent]),
+      isLast: ({ data }) => data === '[DONE]',
+    }
+    const late = answers.map(events =>
+      Buffer.concat([sse(events.slice(0, -1)), Buffer.from('data: [DONE]\n\n'), sse(events.slice(-1))]),
+    )
+    const whole = run(answers.map(sse), 100_000).out
+    for (let size = 1; size < 80; size++) {
+      const { relay, out } = run(late, size, two, marked)
+      expect([out, relay.usage]).toEqual([whole, { inputTokens: 30, outputTokens: 9 }])
+    }
+  })
+
   test('each is over with the frame that says so, wherever it is cut; what comes behind it is not read', () => {
     const marked: ChatAdapter = {
       ...adapter,

@@ -128,6 +128,35 @@ test('behind the frame that ends a stream nothing is gathered, wherever it is cu
   }
 })
 
+test('usage after the frame that ends a stream counts; without any the stream is over after a second of quiet', () => {
+  const marked: ChatAdapter = {
+    ...adapter,
+    reader: () => frame => (frame.data === '[DONE]' ? [] : [JSON.parse(frame.data) as ChatEvent]),
+    isLast: ({ data }) => data === '[DONE]',
+  }
+  const events = said('{"a":1}')
+  const usage = events.filter(event => event.type === 'usage')
+  const unreported = [sse(events.filter(event => event.type !== 'usage')), Buffer.from('data: [DONE]\n\n')]
+  const bytes = Buffer.concat([
+    ...unreported,
+    Buffer.from('data: rubbish\n\n'),
+    sse(said('more', 'more').slice(0, 2)),
+    sse(usage),
+  ])
+  for (let size = 1; size < 80; size++) {
+    const relay = new CheckedRelay(new JsonDialogue({ ...dialogue().question, adapter: marked }))
+    for (let at = 0; at < bytes.length && !relay.isOver; at += size) relay.push(bytes.subarray(at, at + size))
+    expect([relay.isOver, relay.ended(), relay.failure]).toEqual([true, undefined, undefined])
+    expect(relay.end()).not.toContain('more')
+    expect(relay.usage).toMatchObject({ inputTokens: 10, outputTokens: 3 })
+  }
+  const relay = new CheckedRelay(new JsonDialogue({ ...dialogue().question, adapter: marked }))
+  relay.push(unreported[0]!)
+  expect([relay.endsInMs, relay.isOver]).toEqual([3000, false])
+  relay.push(unreported[1]!)
+  expect([relay.endsInMs, relay.isOver, relay.ended(), relay.failure]).toEqual([1000, false, undefined, undefined])
+})
+
 describe('a stream that breaks says so in its own dialect', () => {
   const broken = new GatewayError('upstream-broken', 'cut ✓')
   const types = (text: string) => [...text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)
