@@ -132,7 +132,7 @@ describe('streams', () => {
     const whole = run(answers.map(sse), 100_000).out
     for (let size = 1; size < 80; size++) {
       const { relay, out } = run(late, size, two, marked)
-      expect([out, relay.usage]).toEqual([whole, { inputTokens: 30, outputTokens: 9 }])
+      expect([out, relay.usage]).toEqual([whole, { inputTokens: 10, outputTokens: 3 }])
     }
   })
 
