@@ -22,7 +22,6 @@ const noHeaderText = 'has a line break or another character that no header can c
 const headerText = text.refine(isHeaderText, noHeaderText)
 const seconds = z.number().positive().max(86_400)
 const count = z.number().int().min(1).max(1_000_000_000)
-
 /** Prices in dollars: at most 1 for a token, 1000 for other units. */
 const prices = {
   ...keysOf<TokenPriceKey>(tokenPriceKeys, z.number().min(0).max(1)),
@@ -134,7 +133,6 @@ const proxyParams = z.strictObject({
 
 const flag = z.boolean().nullable().optional()
 const modalities = ['text', 'image', 'audio', 'video'] as const
-
 const modelInfo = z.strictObject({
   id: z
     .string()
