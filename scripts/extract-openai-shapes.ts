@@ -17,6 +17,7 @@ const roots = [
   'CreateCompletionResponse',
   'CreateEmbeddingResponse',
   'CreateModerationResponse',
+  'CreateResponse',
   'CreateTranscriptionResponseJson',
   'CreateTranscriptionResponseVerboseJson',
   'DeleteFileResponse',

@@ -47,6 +47,9 @@ export interface Message {
   name?: string
 }
 
+/** What the text for a tool of free text must be; a grammar can be enforced only where such tools are known. */
+export type FreeTextFormat = { type: 'text' } | { type: 'grammar'; syntax: string; definition: string }
+
 /** A function that the model may ask the client to call. */
 export interface Tool {
   name: string
@@ -55,6 +58,11 @@ export interface Tool {
   parameters?: Record<string, unknown>
   strict?: boolean
   cache?: CacheControl
+  /**
+   * The client's tool takes plain text (OpenAI's `custom`). For upstreams without such tools the tool is a function all
+   * the same: `parameters` has one text, `input`, and `description` the grammar; calls are those of that function.
+   */
+  freeText?: { description?: string; format?: FreeTextFormat }
 }
 
 /** Whether the model has to call a tool, or which one. */

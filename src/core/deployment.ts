@@ -69,6 +69,19 @@ export interface ModelProfile {
   readonly guard: boolean
 }
 
+/**
+ * Which chats a model takes only by OpenAI's Responses (`Provider.chatByResponses`), because its `/chat/completions`
+ * refuses them; the rest goes by chat completions.
+ */
+export type ResponsesOnly =
+  /** Function tools beside an effort other than `none`. */
+  | 'tools-with-effort'
+  /** Function tools, unless the effort is `none`: the model reasons by default. */
+  | 'tools-unless-effort-none'
+  /** Function tools. */
+  | 'tools'
+  | 'everything'
+
 /** A model that needs no emulation. Compared by identity, which is all the forward lane checks. */
 export const nativeProfile: ModelProfile = Object.freeze({
   toolCalling: 'native',
@@ -104,6 +117,8 @@ export interface Deployment {
   /** What `/model/info` shows: `model_info` of the configuration, completed by the catalogue. */
   readonly info: Readonly<Record<string, unknown>>
   readonly profile: ModelProfile
+  /** Absent = it takes every chat by chat completions, or has no other API. */
+  readonly responsesOnly?: ResponsesOnly | undefined
   /** It accepts schemas but does not promise to enforce them: whole answers to strict schemas are validated here. */
   readonly validatesSchemas?: boolean
   readonly origin: Origin

@@ -50,3 +50,22 @@ export function readChunkUsage(chunk: Readonly<Record<string, unknown>>): Usage 
     readOpenaiUsage(details(choice).usage)
   )
 }
+
+/**
+ * The `usage` of a Response. Undefined when it is missing or not plausible: such a report is worth no more than none.
+ */
+export function readResponsesUsage(value: unknown): Usage | undefined {
+  const usage = details(value)
+  const inputTokens = count(usage.input_tokens)
+  const outputTokens = count(usage.output_tokens)
+  if (inputTokens === undefined || outputTokens === undefined) return undefined
+  const result: Usage = { inputTokens, outputTokens }
+  const input = details(usage.input_tokens_details)
+  const cached = count(input.cached_tokens)
+  const written = count(input.cache_write_tokens)
+  const reasoning = count(details(usage.output_tokens_details).reasoning_tokens)
+  if (cached) result.cachedInputTokens = Math.min(cached, inputTokens)
+  if (written) result.cacheWriteTokens = Math.min(written, inputTokens)
+  if (reasoning) result.reasoningTokens = reasoning
+  return result
+}

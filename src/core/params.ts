@@ -3,7 +3,7 @@ import { chatFields } from './chat-fields.ts'
 import type { ChatField } from './chat-fields.ts'
 import type { ChatRequest } from './chat.ts'
 import type { Deployment, ModelProfile } from './deployment.ts'
-import type { Target } from './provider.ts'
+import type { ChatAdapter, Target } from './provider.ts'
 import { GatewayError } from './errors.ts'
 import type { PlainSchema } from './fields.ts'
 
@@ -17,21 +17,29 @@ export function supportedParams(deployments: readonly Deployment[]): string[] {
   return first?.filter(param => others.every(other => other.includes(param))) ?? []
 }
 
-function paramsOf({ target, profile, info }: Deployment): string[] {
-  const params = [...new Set([...paramsOfTarget(target), ...emulatedParams(profile)])]
+function paramsOf({ target, profile, info, responsesOnly }: Deployment): string[] {
+  const only = responsesOnly === 'everything' ? target.provider.chatByResponses?.(target) : undefined
+  const params = [...new Set([...paramsOfTarget(target, only), ...emulatedParams(profile)])]
   if (profile.guard) return params.filter(param => guardParams.has(param))
   const lacks = (param: string): boolean =>
     (needsOf.get(param) ?? []).some(ability => info[ability] === false) && !isEmulated(param, profile)
   return params.filter(param => !lacks(param) && !(profile.toolCalling === 'none' && toolParams.includes(param)))
 }
 
-/** The hub's fields that the provider's translation carries for this model, and those that it takes beside them. */
-function paramsOfTarget(target: Target): string[] {
+/**
+ * The hub's fields that the provider's translation carries for this model, and those that it takes beside them.
+ * `adapter` = the only one that is asked; absent = chat completions.
+ */
+function paramsOfTarget(target: Target, adapter?: ChatAdapter): string[] {
   const { chat, chatExtras = [], quirks } = target.provider
   if (!chat) return []
-  const taken = chatFields.filter(field => field.always || isCarried(field, target)).map(nameOf)
-  return [...taken, ...chatExtras].filter(param => !quirks?.drop?.includes(param))
+  const asked = adapter ?? chat
+  const taken = chatFields.filter(field => field.always || isCarried(field, target, asked)).map(nameOf)
+  const extras = adapter ? chatExtras.filter(name => isTaken(withExtra(name), [name], { target, adapter })) : chatExtras
+  return [...taken, ...extras].filter(param => !quirks?.drop?.includes(param))
 }
+
+const withExtra = (name: string): ChatRequest => ({ ...bare, extra: { ...bare.extra, fields: { [name]: 'low' } } })
 
 function nameOf({ name }: ChatField): string {
   return name
@@ -50,17 +58,25 @@ function emulatedParams(profile: ModelProfile): string[] {
 }
 
 /** Models of one provider differ: its own translation says what it would leave out. Nothing is sent. */
-function isCarried(field: ChatField, target: Target): boolean {
+function isCarried(field: ChatField, target: Target, adapter: ChatAdapter): boolean {
   const names = [field.name, ...(field.lostAs ?? [])]
-  return probesOf(field).some(probe => {
-    try {
-      const { dropped } = target.provider.chat!.request({ ...bare, ...probe }, target)
-      return !dropped.some(name => names.includes(name.split('.')[0]!))
-    } catch (error) {
-      if (error instanceof GatewayError) return false
-      throw error
-    }
-  })
+  return probesOf(field).some(probe => isTaken({ ...bare, ...probe }, names, { target, adapter }))
+}
+
+interface Asked {
+  readonly target: Target
+  readonly adapter: ChatAdapter
+}
+
+/** false = the request is refused, or one of the names is dropped. */
+function isTaken(request: ChatRequest, names: readonly string[], { target, adapter }: Asked): boolean {
+  try {
+    const { dropped } = adapter.request(request, target)
+    return !dropped.some(name => names.includes(name.split('.')[0]!))
+  } catch (error) {
+    if (error instanceof GatewayError) return false
+    throw error
+  }
 }
 
 /** Empty for a field that the hub has no property for. */

@@ -200,6 +200,8 @@ export interface Provider {
   forwards?(target: Target, dialect: Dialect): boolean
   readonly quirks?: ForwardQuirks
   readonly chat?: ChatAdapter
+  /** The same by OpenAI's Responses, for models and calls that `chat` cannot serve (`Deployment.responsesOnly`). */
+  readonly chatByResponses?: (target: Target) => ChatAdapter
   readonly embeddings?: UnaryAdapter<EmbeddingsRequest, EmbeddingsResult>
   readonly rerank?: UnaryAdapter<RerankRequest, RerankResult>
   readonly moderations?: UnaryAdapter<ModerationsRequest, ModerationsResult>

@@ -15,3 +15,19 @@ export function argumentsObject(text: string): Json {
     return { invalid_json: text }
   }
 }
+
+/** The text for a tool of free text as the arguments of its function; `freeTextOf` is the inverse. */
+export function freeTextArguments(text: string): string {
+  return JSON.stringify({ input: text })
+}
+
+/** Arguments of another shape are returned as the model wrote them. */
+export function freeTextOf(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isObject(value) && typeof value.input === 'string') return value.input
+    return typeof value === 'string' ? value : text
+  } catch {
+    return text
+  }
+}

@@ -61,10 +61,7 @@ const kinds = new Set([
   'ollama',
   'bedrock',
 ])
-const grid = [...targets.values()]
-  .flat()
-  .map(one => one.target)
-  .filter(target => kinds.has(target.provider.name))
+const grid = [...targets.values()].flat().filter(({ target }) => kinds.has(target.provider.name))
 
 const dialects: readonly { format: Format; body: Json }[] = [
   { format: formats.openaiChat, body: { model: 'm', ...chatBody } },
@@ -107,16 +104,18 @@ const adapters = {
 function translate(format: Format, body: JsonBody): void {
   const { problems } = format.inspect(body)
   if (problems.length > 0) throw new GatewayError('unprocessable', problems[0]!.msg, { problems })
-  if (grid.some(target => target.provider.speaks[format.dialect])) forward(format, body)
+  if (grid.some(({ target }) => target.provider.speaks[format.dialect])) forward(format, body)
   bodyTokens(body)
   if (!('decode' in format)) return
   if ('writer' in format) return each(() => toProviders(format, body))
   if (format.operation === 'speech')
-    return each(() => grid.forEach(target => send(target.provider.speech?.request({ ...format.decode(body) }, target))))
+    return each(() =>
+      grid.forEach(({ target }) => send(target.provider.speech?.request({ ...format.decode(body) }, target))),
+    )
   const unary = format as UnaryFormat<keyof UnaryOperations>
   each(() => {
     const request = unary.decode(body)
-    for (const target of grid) {
+    for (const { target } of grid) {
       const adapter = target.provider[adapters[unary.operation]] as UnaryAdapter<typeof request, unknown> | undefined
       if (adapter) each(() => send(adapter.request(request, target)))
     }
@@ -149,16 +148,15 @@ function send(
 function toProviders(format: ChatFormat, body: JsonBody): void {
   // Providers and emulations change nothing in the request that they are given.
   const request = format.decode(body)
-  for (const target of grid) {
-    if (!target.provider.chat) continue
-    each(() => send(target.provider.chat!.request(request, target)))
+  for (const { target, adapter } of grid) {
+    each(() => send(adapter.request(request, target)))
     const count = target.provider.countTokens
     if (count) each(() => send(count.request(request, target)))
   }
   for (const profile of profiles)
     each(() => {
       const played = emulate(providerOf('openai').chat!, profile, request)
-      if (played) send(played.adapter.request(request, grid[0]!))
+      if (played) send(played.adapter.request(request, grid[0]!.target))
     })
 }
 
@@ -382,12 +380,12 @@ describe('nothing takes long: each step of each upstream', () => {
       timed('decode', () => decode(body))
       if (!('writer' in format)) return expect(slow).toEqual([])
       const request = decode(body)
-      for (const target of grid)
-        timed(`${target.provider.name} ${target.model}`, () => target.provider.chat!.request(request, target))
+      for (const { target, adapter } of grid)
+        timed(`${target.provider.name} ${target.model}`, () => adapter.request(request, target))
       // Playing what a model lacks reads the conversation twice.
       for (const profile of profiles)
         timed('emulation', () =>
-          emulate(providerOf('openai').chat!, profile, request)?.adapter.request(request, grid[0]!),
+          emulate(providerOf('openai').chat!, profile, request)?.adapter.request(request, grid[0]!.target),
         )
       expect(slow).toEqual([])
     },
@@ -677,7 +675,7 @@ function expectUpstreamsFault(error: unknown): void {
 
 /** A whole answer: an error that is the upstream's, or an answer that a client can read. */
 function wholeLie(family: AnswerFamily, fixture: AnswerFixture, body: unknown): 'read' | 'refused' {
-  const adapter = providerOf(family.providers[0]!).chat!
+  const { adapter } = targets.get(family.providers[0]!)![0]!
   let read: ReturnType<typeof readAnswer>
   try {
     read = readAnswer(adapter, Buffer.from(JSON.stringify(body) ?? 'x'))
@@ -742,7 +740,7 @@ const terminal: Readonly<Record<string, string>> = {
 
 /** A stream: it ends in its terminal event after the finish of every choice, or it fails and has none. */
 function streamLie(family: AnswerFamily, fixture: AnswerFixture, bytes: Uint8Array, size: number): 'read' | 'refused' {
-  const adapter = providerOf(family.providers[0]!).chat!
+  const { adapter } = targets.get(family.providers[0]!)![0]!
   let failed = false
   for (const format of clients) {
     const relay = new TranslatedRelay({

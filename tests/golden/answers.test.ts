@@ -24,11 +24,11 @@ import { chatRequest } from '../provider-rig.ts'
 import { families } from './answers/index.ts'
 import type { AnswerFamily, AnswerFixture } from './answers/index.ts'
 import { expectGolden } from './golden.ts'
-import { providerOf, targets } from './targets.ts'
+import { targets } from './targets.ts'
 
 type Json = Record<string, unknown>
 
-const adapterOf = ({ providers: [name] }: AnswerFamily): ChatAdapter => providerOf(name!).chat!
+const adapterOf = ({ providers: [name] }: AnswerFamily): ChatAdapter => targets.get(name!)![0]!.adapter
 const requestOf = ({ request }: AnswerFixture): ChatRequest => chatRequest({ ...request })
 const describeFailure = (error: unknown): Json =>
   error instanceof GatewayError

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ChatRequest } from '../../src/core/chat.ts'
-import type { Target } from '../../src/core/provider.ts'
+import type { ChatAdapter, Provider, Target } from '../../src/core/provider.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import { openaiChat } from '../../src/formats/index.ts'
 import { JsonBody } from '../../src/lib/json/json-body.ts'
@@ -16,6 +16,16 @@ import { shapes } from './shapes.ts'
 import type { Json, Shape } from './shapes.ts'
 import { providerOf, rowKey, targets } from './targets.ts'
 
+/** Where a shape is sent, and by which translation. */
+interface Called {
+  readonly target: Target
+  readonly adapter: ChatAdapter
+}
+
+function calledBy(provider: Provider): Called {
+  return { target: targetOf(provider), adapter: provider.chat! }
+}
+
 /** The decoded hub request of a shape; fails when the format reports a problem. */
 function decoded({ name, body }: Shape, stream: boolean): ChatRequest {
   const bytes = Buffer.from(JSON.stringify({ model: 'public', ...body, ...(stream && { stream: true }) }))
@@ -27,10 +37,10 @@ function decoded({ name, body }: Shape, stream: boolean): ChatRequest {
 /**
  * As the pipeline sends it: without undefined fields, and with the dropped fields of format and provider in one list.
  */
-function upstreamCall(shape: Shape, target: Target, stream: boolean): Json {
+function upstreamCall(shape: Shape, { target, adapter }: Called, stream: boolean): Json {
   try {
     const request = decoded(shape, stream)
-    const { head, body, dropped } = target.provider.chat!.request(request, target)
+    const { head, body, dropped } = adapter.request(request, target)
     const understood = request.understoodExtra ?? []
     const lost = [...new Set([...(request.dropped ?? []), ...dropped])].filter(one => !understood.includes(one))
     const headers = JSON.parse(JSON.stringify(head.headers).replaceAll('canary', '<key>')) as Json
@@ -67,7 +77,7 @@ function sameCall(one: Json, other: Json | undefined): boolean {
  * What all shapes of a model have in common is listed once. `reference` = results that are replaced by their name when
  * equal.
  */
-function calls(target: Target, reference?: { readonly name: string; readonly results: Json }): Json {
+function calls(target: Called, reference?: { readonly name: string; readonly results: Json }): Json {
   const common = upstreamCall(shapes[0]!, target, false)
   const streamsBy = streamed(common, upstreamCall(shapes[0]!, target, true))
   const out: Json = { common: { url: common.url, headers: common.headers, streamed: streamsBy } }
@@ -91,8 +101,9 @@ function calls(target: Target, reference?: { readonly name: string; readonly res
 function callsOf(provider: string, openai: Json): Json {
   const out: Json = {}
   let reference = speaksOpenai(provider) ? { name: 'openai', results: openai } : undefined
-  for (const { model, target } of targets.get(provider)!) {
-    out[model] = calls(target, reference)
+  for (const called of targets.get(provider)!) {
+    const { model } = called
+    out[model] = calls(called, reference)
     reference ??= { name: model, results: out[model] as Json }
   }
   return out
@@ -100,7 +111,7 @@ function callsOf(provider: string, openai: Json): Json {
 
 const speaksOpenai = (provider: string): boolean =>
   provider !== 'openai' &&
-  providerOf(provider).chat!.result === providerOf('openai').chat!.result &&
+  targets.get(provider)![0]!.adapter.result === providerOf('openai').chat!.result &&
   provider !== 'mistral'
 
 test('every file of expected results belongs to a test', () => {
@@ -117,7 +128,7 @@ describe('requests', () => {
     expect(shapes.length).toBeGreaterThan(40)
   })
 
-  const openai = calls(targets.get('openai')![0]!.target)
+  const openai = calls(targets.get('openai')![0]!)
   for (const provider of targets.keys())
     test(provider, () => expectGolden(`requests-${provider}`, callsOf(provider, openai)))
 
@@ -128,8 +139,8 @@ describe('requests', () => {
       if (!provider.chat || targets.has(name)) continue
       const representative = covered.get(rowKey(name) ?? 'none')
       expect({ name, hasRepresentative: representative !== undefined }).toEqual({ name, hasRepresentative: true })
-      const own = targetOf(provider)
-      const other = targetOf(providerOf(representative!))
+      const own = calledBy(provider)
+      const other = calledBy(providerOf(representative!))
       for (const shape of shapes) {
         const { url: _, ...mine } = upstreamCall(shape, own, true)
         const { url: __, ...theirs } = upstreamCall(shape, other, true)
@@ -142,13 +153,18 @@ describe('requests', () => {
 /** OpenAI allows four stop sequences and refuses more itself; other hosts allow more. */
 const refusedByOpenai = new Set(['many stops'])
 
-test('what goes to OpenAI is what its document describes', async () => {
-  const { target } = targets.get('openai')![0]!
-  for (const shape of shapes.filter(one => !refusedByOpenai.has(one.name)))
-    for (const stream of [false, true]) {
-      const { body } = upstreamCall(shape, target, stream)
-      if (body) expectConforms('CreateChatCompletionRequest', body)
-    }
+test('what goes to OpenAI is what its document describes', () => {
+  for (const [name, schema] of [
+    ['openai', 'CreateChatCompletionRequest'],
+    ['openai-responses', 'CreateResponse'],
+    ['azure-responses', 'CreateResponse'],
+  ] as const)
+    for (const called of targets.get(name)!)
+      for (const shape of shapes.filter(one => !refusedByOpenai.has(one.name)))
+        for (const stream of [false, true]) {
+          const { body } = upstreamCall(shape, called, stream)
+          if (body) expectConforms(schema, body)
+        }
 })
 
 test('a request is never changed by a provider: a second attempt sends the same', () => {
@@ -156,10 +172,10 @@ test('a request is never changed by a provider: a second attempt sends the same'
     const request = decoded(shape, true)
     const before = JSON.stringify(request)
     for (const [, models] of targets)
-      for (const { target } of models)
+      for (const { target, adapter } of models)
         try {
-          const first = JSON.stringify(target.provider.chat!.request(request, target))
-          expect(JSON.stringify(target.provider.chat!.request(request, target))).toBe(first)
+          const first = JSON.stringify(adapter.request(request, target))
+          expect(JSON.stringify(adapter.request(request, target))).toBe(first)
         } catch (error) {
           if (!(error instanceof GatewayError)) throw error
         }
@@ -213,9 +229,9 @@ test('no answer of a provider to a hostile request is anything but a call or a c
     },
   ]
   for (const [, models] of targets)
-    for (const { target } of models)
+    for (const called of models)
       for (const body of hostile) {
-        const call = upstreamCall({ name: JSON.stringify(body).slice(0, 80), body }, target, true)
+        const call = upstreamCall({ name: JSON.stringify(body).slice(0, 80), body }, called, true)
         if (call.refused) expect((call.refused as Json).status as number).toBeLessThan(500)
         else expect(JSON.stringify(call.body)).not.toContain('canary')
       }

@@ -2,7 +2,7 @@
  * The upstreams of the golden tests: native providers by the models that differ, and representatives of compatible
  * hosts.
  */
-import type { Provider, Target } from '../../src/core/provider.ts'
+import type { ChatAdapter, Provider, Target } from '../../src/core/provider.ts'
 import { catalog } from '../../src/providers/catalog.ts'
 import { providers } from '../../src/providers/index.ts'
 import type { CompatibleRow } from '../../src/providers/openai-compatible/row.ts'
@@ -10,6 +10,8 @@ import { targetOf } from '../provider-rig.ts'
 
 interface Row {
   readonly provider: string
+  /** By OpenAI's Responses, under the name `provider-responses`. */
+  readonly responses?: true
   readonly models: readonly string[]
   readonly baseUrl?: string
   readonly options?: Record<string, unknown>
@@ -22,6 +24,9 @@ const rows: readonly Row[] = [
   { provider: 'openrouter', models: ['openai/gpt-5'] },
   { provider: 'together_ai', models: ['meta-llama/Llama-3.3-70B-Instruct-Turbo'] },
   { provider: 'perplexity', models: ['sonar'] },
+  { provider: 'openai', responses: true, models: ['gpt-5.6', 'gpt-4o'] },
+  { provider: 'azure', responses: true, models: ['my-gpt-6'], baseUrl: 'https://name.openai.azure.com' },
+  { provider: 'hosted_vllm', responses: true, models: ['openai/gpt-oss-120b'] },
   { provider: 'local', models: ['simulated-chat'], baseUrl: 'http://built-in' },
   { provider: 'azure', models: ['gpt-5'], baseUrl: 'https://name.openai.azure.com' },
   { provider: 'azure_ai', models: ['Phi-4'], baseUrl: 'https://name.services.ai.azure.com' },
@@ -45,20 +50,21 @@ const rows: readonly Row[] = [
 interface GridTarget {
   readonly model: string
   readonly target: Target
+  readonly adapter: ChatAdapter
 }
 
 /** By provider, in the order of its models. */
 export const targets: ReadonlyMap<string, readonly GridTarget[]> = new Map(
-  rows.map(({ provider, models, baseUrl, options }) => [
-    provider,
-    models.map(model => ({
-      model,
-      target: targetOf(providerOf(provider), {
+  rows.map(({ provider, responses, models, baseUrl, options }) => [
+    responses ? `${provider}-responses` : provider,
+    models.map(model => {
+      const target = targetOf(providerOf(provider), {
         model,
         ...(baseUrl !== undefined && { baseUrl }),
         options: options ?? {},
-      }),
-    })),
+      })
+      return { model, target, adapter: responses ? target.provider.chatByResponses!(target) : target.provider.chat! }
+    }),
   ]),
 )
 

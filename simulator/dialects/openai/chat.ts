@@ -17,6 +17,7 @@ import type {
 import type { JsonObject } from '../../lib/json.ts'
 import { dataEvent } from '../stream-events.ts'
 import { openaiFailure } from './error.ts'
+import { checkChatModel } from './model-apis.ts'
 import { hash } from '../../generation/random.ts'
 import { countTokens, tokensOf } from '../../generation/tokens.ts'
 
@@ -41,11 +42,11 @@ export function textOf(content: unknown): string {
     .join('')
 }
 
-/** A token limit, checked as OpenAI does. Throws ApiError. */
-export function readMaxTokens(value: unknown, param: string): number | undefined {
+/** A token limit of at least `min`, checked as OpenAI does. Throws ApiError. */
+export function readMaxTokens(value: unknown, param: string, min = 1): number | undefined {
   if (value === undefined || value === null) return undefined
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return value
-  throw new ApiError(`Invalid '${param}': integer below minimum value. Expected a value >= 1.`, { param })
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min) return value
+  throw new ApiError(`Invalid '${param}': integer below minimum value. Expected a value >= ${min}.`, { param })
 }
 
 /** The number of choices, 1 to 128. Throws ApiError. */
@@ -108,6 +109,7 @@ function checkMessages(body: JsonObject): JsonObject[] {
 
 /** Reads a chat request. Throws ApiError. */
 export function readChat(body: JsonObject, model: string): GenerationRequest {
+  checkChatModel(model, body)
   const messages = checkMessages(body)
   const results: string[] = []
   for (const message of messages) {

@@ -30,7 +30,7 @@ describe('OpenAI', () => {
       { input: 'say: hi' },
       { input: 'use the tool', tools },
       { input: 'x', reasoning: { effort: 'low' as const } },
-      { input: 'tokens: 9', max_output_tokens: 2 },
+      { input: 'tokens: 30', max_output_tokens: 16 },
     ]) {
       const { text } = await postJson(simulator, '/v1/responses', { model: 'sim', ...body })
       expect(deviations('Response', JSON.parse(text))).toEqual([])

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import type { Generation, GeneratedToolCall, TokenUsage } from '../../generation/types.ts'
 import { namedEvent } from '../stream-events.ts'
 import { createdS } from './chat.ts'
+import { encrypt, wantsEncrypted } from './model-apis.ts'
 import type { EndpointCall } from '../endpoint.ts'
 
 function responsesUsage(usage: TokenUsage): JsonObject {
@@ -28,8 +29,11 @@ interface Item {
   readonly whole: JsonObject
 }
 
-function reasoningItem(pieces: readonly string[], id: string): Item {
+/** Encrypted for a client that is to send it back; then with a summary only where the request wants one. */
+function reasoningItem(pieces: readonly string[], id: string, body: JsonObject): Item {
   const text = pieces.join('')
+  const isEncrypted = wantsEncrypted(body)
+  const isSummarised = !isEncrypted || (isJsonObject(body.reasoning) && typeof body.reasoning.summary === 'string')
   const head = { id: `rs_${id}`, type: 'reasoning' }
   const place = { summary_index: 0 }
   const deltas = function* (): Generator<Delta> {
@@ -41,8 +45,12 @@ function reasoningItem(pieces: readonly string[], id: string): Item {
   }
   return {
     start: { ...head, summary: [] },
-    deltas: deltas(),
-    whole: { ...head, summary: [{ type: 'summary_text', text }] },
+    deltas: isSummarised ? deltas() : [],
+    whole: {
+      ...head,
+      summary: isSummarised ? [{ type: 'summary_text', text }] : [],
+      ...(isEncrypted && { encrypted_content: encrypt(text) }),
+    },
   }
 }
 
@@ -101,10 +109,10 @@ function imageItem(data: string, id: string): Item {
   }
 }
 
-function itemsOf(reply: Generation): Item[] {
+function itemsOf(reply: Generation, body: JsonObject): Item[] {
   const choice = reply.choices[0]!
   const items: Item[] = []
-  if (choice.reasoning.length > 0) items.push(reasoningItem(choice.reasoning, reply.id))
+  if (choice.reasoning.length > 0) items.push(reasoningItem(choice.reasoning, reply.id, body))
   for (const [at, image] of choice.images.entries()) items.push(imageItem(image.data, `${reply.id}${at}`))
   const isCut = choice.finish === 'length' || choice.finish === 'content-filter'
   if (choice.text.length > 0 || (items.length === 0 && choice.calls.length === 0))
@@ -146,14 +154,14 @@ function responseHead(reply: Generation, body: JsonObject): JsonObject {
   }
 }
 
-function* responseEvents(reply: Generation, head: JsonObject, done: JsonObject): Generator<StreamEvent> {
+function* responseEvents(items: readonly Item[], head: JsonObject, done: JsonObject): Generator<StreamEvent> {
   let sequence = 0
   const event = (value: JsonObject, kind: StreamEvent['kind'] = 'start', tokens = 0): StreamEvent =>
     namedEvent({ ...value, sequence_number: sequence++ }, kind, tokens)
   const started = { ...head, status: 'in_progress', output: [], usage: null }
   yield event({ type: 'response.created', response: started })
   yield event({ type: 'response.in_progress', response: started })
-  for (const [at, item] of itemsOf(reply).entries()) {
+  for (const [at, item] of items.entries()) {
     yield event({ type: 'response.output_item.added', output_index: at, item: item.start })
     for (const [value, kind, tokens] of item.deltas)
       yield event({ ...value, item_id: item.whole.id, output_index: at }, kind, tokens)
@@ -177,13 +185,14 @@ export function writeResponse(
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   const head = responseHead(reply, body)
   const details = incompleteDetails(reply)
+  const items = itemsOf(reply, body)
   const done = {
     ...head,
     status: details ? 'incomplete' : 'completed',
     incomplete_details: details,
-    output: itemsOf(reply).map(item => item.whole),
+    output: items.map(item => item.whole),
     usage: usageOf(responsesUsage)(reply.usage) ?? null,
   }
   if (body.stream !== true) return jsonResponse(done, billable)
-  return { status: 200, headers: [], content: responseEvents(reply, head, done), billable, failure }
+  return { status: 200, headers: [], content: responseEvents(items, head, done), billable, failure }
 }

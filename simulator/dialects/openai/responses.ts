@@ -4,6 +4,7 @@ import { isJsonObject, objectsOf } from '../../lib/json.ts'
 import type { GenerationRequest, ToolDefinition } from '../../generation/types.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { readMaxTokens, textOf, reasoningTokensFor } from './chat.ts'
+import { checkReasoning, checkResponsesModel, defaultEffort } from './model-apis.ts'
 import { writeResponse } from './responses-output.ts'
 import type { EndpointHandler } from '../endpoint.ts'
 import { countTokens } from '../../generation/tokens.ts'
@@ -77,10 +78,14 @@ function lastResults(items: readonly JsonObject[]): string[] {
   return results
 }
 
+const effortOf = ({ reasoning }: JsonObject): unknown => (isJsonObject(reasoning) ? reasoning.effort : undefined)
+
 function readResponses(body: JsonObject, model: string): GenerationRequest {
   checkPreviousResponse(body)
+  checkResponsesModel(model, body)
   const items = itemsOf(body)
   checkCalls(items)
+  checkReasoning(items)
   const messages = items.filter(item => typeof item.role === 'string')
   const results = lastResults(items)
   const parts = messages.flatMap(message => objectsOf(message.content))
@@ -96,10 +101,10 @@ function readResponses(body: JsonObject, model: string): GenerationRequest {
     toolChoice: readToolChoice(body.tool_choice),
     parallelTools: body.parallel_tool_calls !== false,
     json: readFormat(body.text),
-    maxTokens: readMaxTokens(body.max_output_tokens, 'max_output_tokens'),
+    maxTokens: readMaxTokens(body.max_output_tokens, 'max_output_tokens', 16),
     stop: [],
     choices: 1,
-    reasoningTokens: reasoningTokensFor(isJsonObject(body.reasoning) ? body.reasoning.effort : undefined),
+    reasoningTokens: reasoningTokensFor(effortOf(body) ?? defaultEffort(model)),
     wantsImage: objectsOf(body.tools).some(tool => tool.type === 'image_generation'),
   }
 }

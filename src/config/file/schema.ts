@@ -194,6 +194,13 @@ const modelInfo = z.strictObject({
       'What its host enforces; otherwise a schema is asked for in the prompt and checked by the gateway. Unset: ' +
         'sent as it is, and whole answers to strict schemas are checked unless the host is known to enforce them.',
     ),
+  chat_api: z
+    .enum(['auto', 'chat', 'responses'])
+    .optional()
+    .describe(
+      'Where the upstream is asked for chats: /chat/completions or /responses. Default: auto, by the model and ' +
+        'by what the call asks for.',
+    ),
   guard: flag.describe('A safety classifier: one user message in, safe or unsafe out.'),
   ...prices,
 })

@@ -71,6 +71,11 @@ export function buildDeployment(
   const bedrock =
     provider.name === 'bedrock' ? bedrockOptions(params, context.environment, apiKey !== undefined) : undefined
   if (bedrock && 'message' in bedrock) return bedrock
+  if (entry.model_info?.chat_api === 'responses' && !provider.chatByResponses)
+    return {
+      path: ['model_info', 'chat_api'],
+      message: `the provider ${provider.name} has no /responses; leave \`chat_api\` out`,
+    }
   const { model } = named
   const { baseUrl, apiVersion } = readAddress(given)
   const declared = { ...entry.model_info, ...pick(params, [...tokenPriceKeys, ...unitPriceKeys]) }

@@ -5,11 +5,13 @@ import type { Flag } from './capabilities.ts'
 import { catalogueEntry } from '../prices/catalogue.ts'
 import { catalogPrices, resolvePrices } from '../prices/prices.ts'
 import type { GivenPrices } from '../prices/prices.ts'
+import { responsesOnly } from './responses-models.ts'
+import type { DeclaredApi } from './responses-models.ts'
 import { validatesSchemas, modelProfile } from './model-profile.ts'
 import type { DeclaredAbilities } from './model-profile.ts'
 
 /** `model_info` of the configuration, with the prices of `proxy_params`. */
-interface DeclaredInfo extends DeclaredAbilities, GivenPrices {
+interface DeclaredInfo extends DeclaredAbilities, DeclaredApi, GivenPrices {
   readonly mode?: ModelMode | undefined
   readonly base_model?: string | undefined
   readonly [other: string]: unknown
@@ -24,7 +26,7 @@ interface NamedModel {
   readonly provider: string
 }
 
-type Facts = Pick<Deployment, 'mode' | 'prices' | 'priceSource' | 'info' | 'validatesSchemas'> & {
+type Facts = Pick<Deployment, 'mode' | 'prices' | 'priceSource' | 'info' | 'validatesSchemas' | 'responsesOnly'> & {
   readonly profile: ModelProfile
 }
 
@@ -44,7 +46,11 @@ const unknown = Object.freeze({
  */
 export function modelFacts({ modelName, model, provider }: NamedModel, declared: DeclaredInfo): Facts {
   const profile = modelProfile(modelName, model, provider, declared)
-  const abilities = { profile, ...(validatesSchemas(profile, provider, declared) && { validatesSchemas: true }) }
+  const abilities = {
+    profile,
+    responsesOnly: responsesOnly({ modelName, model, provider }, declared),
+    ...(validatesSchemas(profile, provider, declared) && { validatesSchemas: true }),
+  }
   const lookedUp = declared.base_model ?? model
   if (lookedUp.includes('*')) {
     const mode = declared.mode ?? 'chat'

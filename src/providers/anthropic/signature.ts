@@ -1,15 +1,14 @@
 /** Signatures of thinking: Claude refuses thinking blocks with a signature that is not its own. */
-import { readSignature } from '../gemini/signature.ts'
 
 /** Begins what the gateway's formats send as a signature where there is none of Claude's. */
 const gatewayPrefix = 'modelgate-'
 
-/** true = neither absent nor empty, and neither the gateway's own nor one of Gemini's. */
+/** Begins a signature of another vendor, as its provider writes it: `vendor/kind/000/...`. */
+const otherVendors = /^[a-z_]+\/[a-z]+\/\d{3,6}\//
+
+/** true = neither absent nor empty, and neither the gateway's own nor one of another vendor's. */
 export function isClaudeSignature(signature: string | undefined): signature is string {
   return (
-    signature !== undefined &&
-    signature !== '' &&
-    !signature.startsWith(gatewayPrefix) &&
-    readSignature(signature) === undefined
+    signature !== undefined && signature !== '' && !signature.startsWith(gatewayPrefix) && !otherVendors.test(signature)
   )
 }

@@ -8,6 +8,7 @@ import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import { contentHeaders, dialectPaths } from '../openai-compatible/head.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'
 import { chatAdapter } from '../openai-compatible/index.ts'
+import { chatByResponses } from '../openai-compatible/responses/index.ts'
 import { keyHeaders } from './address.ts'
 import { entraAuthorization } from './entra.ts'
 import { azureFault } from './fault.ts'
@@ -16,7 +17,8 @@ const defaultVersion = '2024-05-01-preview'
 
 /**
  * A resource (`https://name.services.ai.azure.com`) serves its models under `/models`, or under `/openai/v1` where
- * `api_base` ends so. Any other URL is an endpoint of one model, with a bearer token and without a version.
+ * `api_base` ends so; Responses are only there. Any other URL is an endpoint of one model, with a bearer token and
+ * without a version.
  */
 function foundryHead(target: Target, dialect: CompatibleDialect): CallHead {
   const { baseUrl } = target
@@ -24,6 +26,11 @@ function foundryHead(target: Target, dialect: CompatibleDialect): CallHead {
   const isResource =
     /\.services\.ai\.azure\.(com|us|cn)$/.test(new URL(baseUrl).hostname) || baseUrl.endsWith('/models')
   const headers = { ...contentHeaders(dialect), ...(isV1 || isResource ? keyHeaders(target) : bearerHeaders(target)) }
+  if (dialect === 'openai-responses' && isResource && !isV1)
+    return {
+      url: `${baseUrl.replace(/\/models$/, '')}/openai/v1/responses`,
+      headers: { ...headers, ...target.headers },
+    }
   if (isV1 || !isResource)
     return { url: `${baseUrl}${dialectPaths[dialect]}`, headers: { ...headers, ...target.headers } }
   const { api_version: given } = target.options
@@ -49,6 +56,7 @@ export const azureAi: Provider = {
   apiKeyEnv: ['AZURE_AI_API_KEY'],
   speaks: { 'openai-chat': chatHead, 'openai-embeddings': embeddingsHead },
   chat: chatAdapter({ apiKeyEnv: [] }, chatHead),
+  chatByResponses: chatByResponses({ head: target => foundryHead(target, 'openai-responses'), customTools: true }),
   embeddings: embeddingsAdapter(embeddingsHead, {}),
   authorization: entraAuthorization,
   fault: azureFault,

@@ -4,6 +4,7 @@ import type { MakeHead, Provider } from '../../core/provider.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'
 import { chatAdapter } from '../openai-compatible/index.ts'
+import { chatByResponses } from '../openai-compatible/responses/index.ts'
 import { azureFilesHead, azureHead, deploymentName } from './address.ts'
 import { entraAuthorization } from './entra.ts'
 import { azureFault } from './fault.ts'
@@ -37,6 +38,7 @@ export const azure: Provider = {
     'openai-translations': at('openai-translations'),
   },
   chat: chatAdapter({ apiKeyEnv: [], maxTokensField: 'max_completion_tokens' }, chatHead),
+  chatByResponses: chatByResponses({ head: at('openai-responses'), modelName: deploymentName, customTools: true }),
   embeddings: embeddingsAdapter(embeddingsHead, {}),
   files: { head: azureFilesHead, modelName: deploymentName },
   authorization: entraAuthorization,

@@ -7,6 +7,7 @@ import { compatibleHead, headAt } from './head.ts'
 import type { CompatibleDialect } from './head.ts'
 import { chatReader, chatResult, isDone } from './read.ts'
 import { chatBody } from './request.ts'
+import { chatByResponses } from './responses/index.ts'
 import { rerankAdapter } from './rerank.ts'
 import type { CompatibleRow } from './row.ts'
 
@@ -23,6 +24,12 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     speaks: Object.fromEntries(forwardedDialects(row).map(dialect => [dialect, headMaker(dialect)])),
     ...(row.quirks && { quirks: row.quirks }),
     ...(row.chat !== false && { chat: chatAdapter(row, headMaker('openai-chat')) }),
+    ...(row.chat !== false && {
+      chatByResponses: chatByResponses({
+        head: headMaker('openai-responses'),
+        ...(row.newestParams && { customTools: true }),
+      }),
+    }),
     ...(row.embeddings !== false && { embeddings: embeddingsAdapter(headMaker('openai-embeddings'), row) }),
     ...(row.rerank && { rerank: rerankAdapter(headMaker('jina-rerank'), row.rerank) }),
     ...(row.files && { files: { head: headAt } }),

@@ -54,13 +54,14 @@ const writers: { readonly [Property in keyof ChatRequest]?: (request: ChatReques
 }
 
 /** Only an effort can be expressed; a chat template's own switch is passed on in `extra`. */
-function unsaidReasoning({ reasoning, extra }: ChatRequest): string[] {
+export function unsaidReasoning({ reasoning, extra }: ChatRequest): string[] {
   if (!reasoning || reasoning.effort !== undefined) return []
   if (reasoning.budgetTokens !== undefined) return ['reasoning.budget_tokens']
   return reasoning.enabled === undefined || 'chat_template_kwargs' in extra.fields ? [] : ['reasoning.enabled']
 }
 
-function usesCacheControl(request: ChatRequest): boolean {
+/** A part or a tool has a breakpoint for a cache, which OpenAI's dialects have no word for. */
+export function usesCacheControl(request: ChatRequest): boolean {
   const marked = (part: Part): boolean => 'cache' in part && part.cache !== undefined
   return (
     request.messages.some(message => message.parts.some(marked)) || (request.tools?.some(one => one.cache) ?? false)

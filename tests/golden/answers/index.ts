@@ -7,11 +7,13 @@ import { geminiFamily } from './gemini.ts'
 import { mistralFamily } from './mistral.ts'
 import { ollamaFamily } from './ollama.ts'
 import { openaiFamily } from './openai.ts'
+import { responsesFamily } from './responses.ts'
 
 export type { AnswerFamily, AnswerFixture } from './family.ts'
 
 export const families: readonly AnswerFamily[] = [
   openaiFamily,
+  responsesFamily,
   anthropicFamily,
   geminiFamily,
   cohereFamily,

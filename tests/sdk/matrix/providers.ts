@@ -24,6 +24,22 @@ const bedrock = {
 
 export const providerRows: readonly ProviderRow[] = [
   { name: 'openai', params: { model: 'openai/gpt-5', api_base: '{simulator}/v1', ...key }, path: chatOrResponses },
+  // Function tools and all calls, respectively, only by Responses, whatever the client speaks.
+  {
+    name: 'openai-six',
+    params: { model: 'openai/gpt-6-sol', api_base: '{simulator}/v1', ...key },
+    path: chatOrResponses,
+  },
+  {
+    name: 'openai-codex',
+    params: { model: 'openai/gpt-5-codex', api_base: '{simulator}/v1', ...key },
+    path: /\/v1\/responses$/,
+  },
+  {
+    name: 'azure-codex',
+    params: { model: 'azure/gpt-5.3-codex', api_base: '{simulator}', ...key },
+    path: /\/openai\/v1\/responses$/,
+  },
   { name: 'custom_openai', params: { model: 'custom_openai/sim', api_base: '{simulator}/v1', ...key }, path: chat },
   {
     name: 'groq',

@@ -1,12 +1,12 @@
 /** Items of a Responses body as messages. Only for items that passed the inspection. */
 import type { Message, Part, Role, Source } from '../../../core/chat.ts'
 import { unprocessable } from '../../../core/errors.ts'
+import { freeTextArguments } from '../../../core/tool-arguments.ts'
 import { isObject, shown } from '../../common/field-checks.ts'
 import type { Fields, Path } from '../../common/field-checks.ts'
 import { untranslatable } from '../../common/untranslatable.ts'
 import { sourceOf } from '../url-source.ts'
 import { decodeProof } from './encrypted-reasoning.ts'
-import { customArguments } from './tools.ts'
 import type { ClientTool, ToolNames } from './tools.ts'
 
 interface DecodedItems {
@@ -113,7 +113,7 @@ function toolCall(item: Fields, names: ToolNames): Part {
     type: 'tool-call',
     id: item.call_id as string,
     name: names.nameOf(tool),
-    arguments: kind === 'custom' ? customArguments(item.input as string) : (item.arguments as string),
+    arguments: kind === 'custom' ? freeTextArguments(item.input as string) : (item.arguments as string),
   }
 }
 

@@ -3,6 +3,7 @@
  * background, so that what reaches the upstream stands on its own.
  */
 import type { ForwardedAnswer, ForwardRules } from '../../../core/format.ts'
+import { readResponsesUsage } from '../../../core/openai-usage.ts'
 import type { ForwardQuirks } from '../../../core/provider.ts'
 import type { Edit, JsonBody } from '../../../lib/json/json-body.ts'
 import { isObject } from '../../common/field-checks.ts'
@@ -12,7 +13,6 @@ import { broken } from '../chunk-content.ts'
 import { ResponsesRelay } from './relay.ts'
 import { failureOf } from './response-object.ts'
 import { ownPrefix, decodeProof } from './encrypted-reasoning.ts'
-import { readUsage } from './usage.ts'
 
 /** Done here: an upstream knows neither our ids nor our runs. */
 const ownFields = ['previous_response_id', 'conversation', 'background']
@@ -45,7 +45,7 @@ function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   if (status === 'failed') throw failureOf(body.get('error'))
   if (status !== 'completed' && status !== 'incomplete') throw broken("the upstream's answer is not finished")
   const changes: Edit[] = body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }]
-  return { body: editedAnswer(body, changes), usage: readUsage(body.get('usage')) }
+  return { body: editedAnswer(body, changes), usage: readResponsesUsage(body.get('usage')) }
 }
 
 /** `answer` throws `upstream-broken` for what is no response, and the upstream's own error for one that failed. */

@@ -1,10 +1,10 @@
 /** The items of an answer while they are written: each makes its events and its final object. */
+import { freeTextOf } from '../../../core/tool-arguments.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { isObject } from '../../common/field-checks.ts'
 import { annotation } from '../answer-fields.ts'
 import { encodeProof } from './encrypted-reasoning.ts'
 import type { Proof } from './encrypted-reasoning.ts'
-import { customInput } from './tools.ts'
 import type { ClientTool } from './tools.ts'
 
 /** `incomplete` = the answer was cut, by its length or by a filter, while the item was open. */
@@ -233,7 +233,7 @@ export class CallItem extends Item {
   }
 
   #customEnd(send: Send): string {
-    const input = JSON.stringify(customInput(this.#arguments))
+    const input = JSON.stringify(freeTextOf(this.#arguments))
     return (
       send('response.custom_tool_call_input.delta', `${this.where},"delta":${input}`) +
       send('response.custom_tool_call_input.done', `${this.where},"input":${input}`)
@@ -261,7 +261,7 @@ export class CallItem extends Item {
         name,
         arguments: this.#arguments,
       }
-    const input = status === 'in_progress' ? '' : customInput(this.#arguments)
+    const input = status === 'in_progress' ? '' : freeTextOf(this.#arguments)
     return { id: this.id, type: 'custom_tool_call', status, call_id: this.#callId, ...where, name, input }
   }
 }

@@ -5,6 +5,7 @@
 import { frameworkError } from '../../../core/error-body.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { StreamRelay } from '../../../core/format.ts'
+import { readResponsesUsage } from '../../../core/openai-usage.ts'
 import type { Usage } from '../../../core/usage.ts'
 import { unfinishedStream } from '../../../core/unfinished-stream.ts'
 import { frameSplitter } from '../../../lib/frames.ts'
@@ -12,7 +13,6 @@ import type { Frame } from '../../../lib/frame.ts'
 import { isObject } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { failureOf, responseError, sseEvent } from './response-object.ts'
-import { readUsage } from './usage.ts'
 
 /** Say that the connection is alive; '' = an event without a name. */
 const silentEvents = new Set(['keepalive', 'ping', ''])
@@ -121,7 +121,7 @@ export class ResponsesRelay implements StreamRelay {
     response.model = this.#publicModel
     if (typeof this.#previousId === 'string') response.previous_response_id = this.#previousId
     this.#response = response
-    this.usage = readUsage(response.usage) ?? this.usage
+    this.usage = readResponsesUsage(response.usage) ?? this.usage
     if (type === 'response.failed') {
       this.failure = failureOf(response.error)
       return ''

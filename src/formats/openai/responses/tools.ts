@@ -129,22 +129,6 @@ function customTool(definition: Fields, name: string, description: string): Tool
   }
 }
 
-/** The input of a custom tool as the arguments of its function. */
-export function customArguments(input: string): string {
-  return JSON.stringify({ input })
-}
-
-/** The way back; what does not have the agreed shape is passed on as the model wrote it. */
-export function customInput(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (isObject(value) && typeof value.input === 'string') return value.input
-    return typeof value === 'string' ? value : text
-  } catch {
-    return text
-  }
-}
-
 /** Sets tools and choice. Throws `unprocessable` when the call is forced onto a tool that only its vendor can run. */
 export function applyTools(request: ChatRequest, { tools, names, hosted }: ReadTools, fields: Fields): void {
   const choice = toolChoice(fields.tool_choice, names, hosted)
