@@ -202,6 +202,8 @@ export interface Provider {
   readonly chat?: ChatAdapter
   /** The same by OpenAI's Responses, for models and calls that `chat` cannot serve (`Deployment.responsesOnly`). */
   readonly chatByResponses?: (target: Target) => ChatAdapter
+  /** Both know tools that take plain text (`custom`); for other hosts these are functions. */
+  readonly textTools?: true
   readonly embeddings?: UnaryAdapter<EmbeddingsRequest, EmbeddingsResult>
   readonly rerank?: UnaryAdapter<RerankRequest, RerankResult>
   readonly moderations?: UnaryAdapter<ModerationsRequest, ModerationsResult>

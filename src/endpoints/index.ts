@@ -4,7 +4,6 @@ import { speech, transcriptions, translations } from './model-calls/audio.ts'
 import { batchEndpoints } from './stored-objects/batches.ts'
 import { chatCompletions } from './model-calls/chat-completions.ts'
 import { completions } from './model-calls/completions.ts'
-import { cursorCompletions } from './model-calls/cursor.ts'
 import { embeddings } from './model-calls/embeddings.ts'
 import { fileEndpoints } from './stored-objects/files.ts'
 import { geminiEndpoints } from './model-calls/gemini.ts'
@@ -36,7 +35,6 @@ import {
 
 const working: Endpoint[] = [
   chatCompletions,
-  cursorCompletions,
   completions,
   responsesCreate,
   responsesInputTokens,

@@ -428,10 +428,7 @@ export const matrixCases: Readonly<Record<string, readonly Case[]>> = {
   createChatCompletion: [
     ...jsonCases('/v1/chat/completions', { model: 'chat' }, chatPlaces),
     escaped('/v1/chat/completions', { model: 'chat' }, text => ({ messages: [user(text)] })),
-  ],
-  createCursorChatCompletion: [
-    ...jsonCases('/cursor/chat/completions', { model: 'chat' }, { message: text => ({ messages: [user(text)] }) }),
-    ...jsonCases('/cursor/chat/completions', { model: 'chat' }, { 'input of responses': text => ({ input: text }) }),
+    ...jsonCases('/v1/chat/completions', { model: 'chat' }, { 'input of responses': text => ({ input: text }) }),
   ],
   createCompletion: [
     ...jsonCases(

@@ -1,10 +1,11 @@
 import type { Endpoint } from '../../core/endpoint.ts'
+import { chatOrCursor } from '../../formats/openai/cursor.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { jsonOrEvents } from '../openapi/schema.ts'
 
 /**
  * Chat completions: gateway API specification, "Chat completion". The deployment in the path overrides the body's
- * model.
+ * model. Bodies with `input` in place of `messages` are Cursor's.
  */
 export const chatCompletions: Endpoint = {
   method: 'POST',
@@ -16,6 +17,7 @@ export const chatCompletions: Endpoint = {
     '/openai/deployments/{model+}/chat/completions',
     '/engines/{model+}/chat/completions',
     '/v1/engines/{model+}/chat/completions',
+    '/cursor/chat/completions',
   ],
   auth: 'key',
   doc: {
@@ -29,6 +31,7 @@ export const chatCompletions: Endpoint = {
   handle: (request, services, caller) =>
     services.callModel(request, caller!, {
       format: openaiChat,
+      formatOf: chatOrCursor,
       route: '/v1/chat/completions',
       model: request.params.model,
     }),

@@ -21,7 +21,7 @@ import { endRequest, recordUsage } from '../usage.ts'
 import { noteUnusableAnswer } from '../usage-estimate.ts'
 import type { AnswerCheck } from './checked-exchange.ts'
 import { answerFilters, filteredFormat } from './filtered-format.ts'
-import { chatAdapterOf, needsResponses } from './chat-api.ts'
+import { chatRoute, needsTranslation } from './chat-api.ts'
 import { withLocalAnswer } from './local-ids-answer.ts'
 import { GatheredSeries, PromptSeries, SeriesRelay } from './prompt-series.ts'
 import { CheckedRelay, JsonDialogue, validatedAnswer } from './structured-output.ts'
@@ -150,7 +150,7 @@ function forwardAttempt({ call, deployment, body }: Plan, format: Format): Attem
   const { provider } = target
   const makeHead = provider.speaks[format.dialect]
   if (!makeHead || provider.forwards?.(target, format.dialect) === false) return undefined
-  if (needsResponses(deployment, format.dialect, body)) return undefined
+  if (needsTranslation(deployment, format.dialect, body)) return undefined
   // In the client's own dialect only the fields of a form can be changed.
   if (call.edits.length > 0 && !call.upload) return undefined
   if (provider.quirks?.noDeveloperRole && provider.chat && mentionsDeveloper(body)) return undefined
@@ -218,9 +218,8 @@ function translateAttempt(plan: Plan, format: Format): Attempt | undefined {
 function chatAttempt({ call, deployment, body }: Plan, format: ChatFormat): Attempt | undefined {
   const { target } = deployment
   if (!target.provider.chat) return undefined
-  const request = editedRequest(call, body, format.decode)
-  const adapter = chatAdapterOf(deployment, request)
-  return adapter && translatedAttempt(call, { adapter, format, request, publicModel: call.model }, target)
+  const route = chatRoute(deployment, editedRequest(call, body, format.decode))
+  return route && translatedAttempt(call, { ...route, format, publicModel: call.model }, target)
 }
 
 function translatedAttempt(call: Call, stream: TranslatedStream, target: Target): Attempt {
@@ -305,10 +304,11 @@ function emulatedAttempt(plan: Plan, format: Format): Attempt | undefined {
   // Text completions of the host itself are raw text, which is returned unchanged.
   if (format.operation === 'completions' && speaks[format.dialect]) return undefined
   if (call.edits.length === 0 && needsNoEmulation(profile, body)) return undefined
-  const request = editedRequest(call, body, format.decode)
-  const emulated = emulate(chatAdapterOf(deployment, request) ?? chat, profile, request)
+  const route = chatRoute(deployment, editedRequest(call, body, format.decode))
+  const emulated = route && emulate(route.adapter, profile, route.request)
   if (!emulated) return undefined
   const { adapter, outputSchema } = emulated
+  const { request } = route
   const stream = { adapter, format, request, publicModel: call.model }
   return outputSchema
     ? checkedAttempt(call, { ...stream, target, outputSchema })

@@ -3,30 +3,63 @@ import type { ChatRequest } from '../../core/chat.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { ChatAdapter, Dialect } from '../../core/provider.ts'
+import { decorated } from '../../emulation/decorate.ts'
+import { fitToolNames } from '../../emulation/tool-names.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { isObject, objectsOf } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
-/**
- * The adapter for this request. What a client asked for as a Response goes to the upstream as one, where it has them.
- * undefined = the upstream has no chats.
- */
-export function chatAdapterOf(deployment: Deployment, request: ChatRequest): ChatAdapter | undefined {
-  const { target, profile } = deployment
-  const { chat, chatByResponses, speaks } = target.provider
-  if (!chatByResponses) return chat
-  const { tools, reasoning, extra } = request
-  const isResponse = extra.format === 'openai-responses' && speaks['openai-responses'] && profile === nativeProfile
-  return isResponse || takesResponses(deployment, (tools?.length ?? 0) > 0, reasoning?.effort)
-    ? chatByResponses(target)
-    : chat
+/** Which adapter a chat goes through, and the request for it. */
+interface ChatRoute {
+  readonly adapter: ChatAdapter
+  readonly request: ChatRequest
 }
 
-/** The same for a body that may be forwarded, without decoding it: true = it has to be translated to Responses. */
-export function needsResponses(deployment: Deployment, dialect: Dialect, body: JsonBody): boolean {
+/**
+ * What a client asked for as a Response goes to the upstream as one, where it has them; so do tools of plain text,
+ * where it knows these. undefined = the upstream has no chats.
+ */
+export function chatRoute(deployment: Deployment, request: ChatRequest): ChatRoute | undefined {
+  const { chat, chatByResponses, speaks, textTools } = deployment.target.provider
+  if (!chat) return undefined
+  if (!chatByResponses) return { adapter: fitted(chat, request), request }
+  const { tools, reasoning, extra } = request
+  const isNative = deployment.profile === nativeProfile
+  const isResponse = isNative && extra.format === 'openai-responses' && speaks['openai-responses'] !== undefined
+  const hasTexts = isNative && textTools === true && (tools?.some(tool => tool.freeText) ?? false)
+  const isAsked = isResponse || hasTexts || takesResponses(deployment, (tools?.length ?? 0) > 0, reasoning?.effort)
+  if (!isAsked) return { adapter: fitted(chat, request), request }
+  const dropped = textTools && request.dropped?.filter(name => name !== 'tools.format')
+  return {
+    adapter: fitted(chatByResponses(deployment.target), request),
+    request: dropped ? { ...request, dropped } : request,
+  }
+}
+
+function fitted(adapter: ChatAdapter, request: ChatRequest): ChatAdapter {
+  const names = fitToolNames(request)
+  return names ? decorated(adapter, names) : adapter
+}
+
+/**
+ * The same for a body that may be forwarded, without decoding it: true = it has to be translated, to Responses or
+ * because the upstream does not know its tools.
+ */
+export function needsTranslation(deployment: Deployment, dialect: Dialect, body: JsonBody): boolean {
   const { responsesOnly } = deployment
-  if (responsesOnly === undefined) return false
   if (dialect === 'openai-completions') return responsesOnly === 'everything'
-  return dialect === 'openai-chat' && takesResponses(deployment, hasTools(body), effortOf(body))
+  if (dialect !== 'openai-chat') return false
+  if (responsesOnly !== undefined && takesResponses(deployment, hasTools(body), effortOf(body))) return true
+  return body.has('tools') && hasForeignTextTools(deployment, body)
+}
+
+/** Cursor's, which are flat, are foreign everywhere. */
+function hasForeignTextTools({ target }: Deployment, body: JsonBody): boolean {
+  const { bytes } = body
+  if (Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf('"custom"') < 0) return false
+  const { chat, textTools } = target.provider
+  const isForeign = (tool: Json): boolean => tool.type === 'custom' && (!textTools || !isObject(tool.custom))
+  return chat !== undefined && objectsOf(body.get('tools')).some(isForeign)
 }
 
 function takesResponses({ responsesOnly }: Deployment, tools: boolean, effort: unknown): boolean {

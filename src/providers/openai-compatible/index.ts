@@ -27,9 +27,10 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     ...(row.chat !== false && {
       chatByResponses: chatByResponses({
         head: headMaker('openai-responses'),
-        ...(row.newestParams && { customTools: true }),
+        ...(row.newestParams && { textTools: true }),
       }),
     }),
+    ...(row.newestParams && { textTools: true }),
     ...(row.embeddings !== false && { embeddings: embeddingsAdapter(headMaker('openai-embeddings'), row) }),
     ...(row.rerank && { rerank: rerankAdapter(headMaker('jina-rerank'), row.rerank) }),
     ...(row.files && { files: { head: headAt } }),

@@ -13,6 +13,13 @@ interface GatheredAudio {
   pieces: Buffer[]
 }
 
+/** A call; its arguments are JSON text as the model wrote it. */
+export interface Called {
+  id: string
+  name: string
+  arguments: string
+}
+
 /** One choice, joined from its deltas. */
 export interface GatheredChoice {
   index: number
@@ -24,7 +31,7 @@ export interface GatheredChoice {
   openBlock: string
   signed: boolean
   /** By their index, which the upstream chose. */
-  calls: Map<number, { id: string; name: string; arguments: string }>
+  calls: Map<number, Called>
   annotations: Record<string, unknown>[]
   citations: Record<string, unknown>[]
   images: Record<string, unknown>[]

@@ -1,5 +1,6 @@
 /** Messages of an OpenAI body in the gateway's own words. Only for messages that passed the inspection. */
 import type { CacheControl, Message, Part, Role, Source } from '../../../core/chat.ts'
+import { freeTextArguments } from '../../../core/tool-arguments.ts'
 import { readCacheControl } from '../../common/cache-control.ts'
 import { isObject, shown } from '../../common/field-checks.ts'
 import type { Fields, Path } from '../../common/field-checks.ts'
@@ -83,6 +84,9 @@ function assistantParts(message: Fields, at: number): Part[] {
 }
 
 function toolCall(call: Fields, path: Path): Part {
+  const { custom } = call
+  if (isObject(custom) && typeof custom.name === 'string' && typeof custom.input === 'string')
+    return { type: 'tool-call', id: call.id as string, name: custom.name, arguments: freeTextArguments(custom.input) }
   if (!isObject(call.function))
     throw untranslatable([...path, 'type'], `tool calls of type ${shown(call.type)} cannot be translated`)
   const part: Part = {

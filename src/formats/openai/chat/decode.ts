@@ -6,6 +6,7 @@ import { isObject, parseChecked, shown } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { readFields } from '../../common/field-table.ts'
 import { untranslatable } from '../../common/untranslatable.ts'
+import { hasGrammar, lostGrammar, markTextTools, textTool } from '../text-tool.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { chatTable } from './fields.ts'
 
@@ -73,7 +74,8 @@ export function readSampling(fields: Fields, request: ChatRequest): void {
 
 /** `understood` gets the names of settings that are set here and that the client did not send. */
 function readTools(fields: Fields, request: MarkedRequest, understood: string[]): void {
-  const tools = ((fields.tools ?? []) as Fields[]).map(decodeTool)
+  const given = (fields.tools ?? []) as Fields[]
+  const tools = given.map(decodeTool)
   const functions = (fields.functions ?? []) as Fields[]
   for (const definition of functions) tools.push(functionTool(definition, definition))
   if (functions.length > 0 && fields.tools == null) {
@@ -86,9 +88,21 @@ function readTools(fields: Fields, request: MarkedRequest, understood: string[])
   if (choice?.only) request.tools = tools.filter(tool => choice.only!.has(tool.name))
   else if (tools.length > 0) request.tools = tools
   if (choice) request.toolChoice = choice.choice
+  const texts = given.filter(isTextTool)
+  markTextTools(request, new Map(texts.map(tool => [nameOfTool(tool) as string, tool.custom ? 'custom' : 'function'])))
+  if (hasGrammar(request.tools)) request.dropped = [lostGrammar]
 }
 
+/** `{type: "custom", custom: {name}}`, or flat as Cursor sends it. */
+const isTextTool = ({ type, custom, name }: Fields): boolean =>
+  type === 'custom' && (isObject(custom) || typeof name === 'string')
+
 function decodeTool(tool: Fields, at: number): Tool {
+  if (isTextTool(tool)) {
+    const definition = isObject(tool.custom) ? tool.custom : tool
+    const { name, description } = definition
+    return textTool(definition, name as string, typeof description === 'string' ? description : '')
+  }
   if (tool.type !== 'function' || !isObject(tool.function))
     throw untranslatable(['tools', at, 'type'], `tools of type ${shown(tool.type)} cannot be translated`)
   return functionTool(tool.function, tool)

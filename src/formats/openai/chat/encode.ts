@@ -1,7 +1,9 @@
 /** A whole chat completion (OpenAI API reference, "The chat completion object"). */
 import type { ChatEvent, ChatRequest } from '../../../core/chat.ts'
+import { freeTextOf } from '../../../core/tool-arguments.ts'
+import { callShapeOf } from '../text-tool.ts'
 import { gather } from './answer.ts'
-import type { GatheredChoice } from './answer.ts'
+import type { Called, GatheredChoice } from './answer.ts'
 import { usesLegacyFunctions } from './decode.ts'
 import { answerId } from '../../common/answer-id.ts'
 import { createdOr, finishReason, usageObject } from '../answer-fields.ts'
@@ -18,7 +20,7 @@ export function encodeChat(events: readonly ChatEvent[], model: string, request:
     system_fingerprint: null,
     choices: answer.choices.map(choice => ({
       index: choice.index,
-      message: message(choice, legacy),
+      message: message(choice, request, legacy),
       logprobs: logprobs(choice),
       finish_reason: finishReason(choice.finish, legacy),
     })),
@@ -27,7 +29,7 @@ export function encodeChat(events: readonly ChatEvent[], model: string, request:
   return body
 }
 
-function message(choice: GatheredChoice, legacy: boolean): Record<string, unknown> {
+function message(choice: GatheredChoice, request: ChatRequest, legacy: boolean): Record<string, unknown> {
   const calls = [...choice.calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call)
   const hasOther = calls.length > 0 || choice.refusal !== '' || choice.audio !== undefined
   const result: Record<string, unknown> = {
@@ -44,18 +46,19 @@ function message(choice: GatheredChoice, legacy: boolean): Record<string, unknow
   }
   if (choice.signed) result.thinking_blocks = choice.blocks
   if (calls.length > 0 && legacy) result.function_call = { name: calls[0]!.name, arguments: calls[0]!.arguments }
-  else if (calls.length > 0)
-    result.tool_calls = calls.map(call => ({
-      id: call.id,
-      type: 'function',
-      function: { name: call.name, arguments: call.arguments },
-    }))
+  else if (calls.length > 0) result.tool_calls = calls.map(call => toolCall(call, request))
   if (choice.images.length > 0) result.images = choice.images
   if (choice.audio) {
     const { id, expires_at, transcript, pieces } = choice.audio
     result.audio = { id, expires_at, data: Buffer.concat(pieces).toString('base64'), transcript }
   }
   return result
+}
+
+function toolCall({ id, name, arguments: text }: Called, request: ChatRequest): object {
+  const shape = callShapeOf(request, name)
+  if (shape === 'custom') return { id, type: 'custom', custom: { name, input: freeTextOf(text) } }
+  return { id, type: 'function', function: { name, arguments: shape ? freeTextOf(text) : text } }
 }
 
 function logprobs(choice: GatheredChoice): object | null {

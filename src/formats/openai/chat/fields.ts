@@ -32,9 +32,14 @@ function checkTools(value: unknown, problems: ProblemList): void {
     else if (typeof tool.type !== 'string')
       problems.wrong(['tools', at, 'type'], 'a string such as "function"', tool.type)
     else if (tool.type === 'function') checkFunction(tool.function, ['tools', at, 'function'], problems)
-    else if (tool.type === 'custom' && !(isObject(tool.custom) && typeof tool.custom.name === 'string'))
-      problems.wrong(['tools', at, 'custom'], 'an object with a `name`', tool.custom)
+    else if (tool.type === 'custom') checkTextTool(tool, ['tools', at, 'custom'], problems)
   }
+}
+
+/** Cursor has the name beside the type, as in Responses. */
+function checkTextTool({ custom, name }: Fields, path: Path, problems: ProblemList): void {
+  const named = isObject(custom) ? custom.name : custom === undefined ? name : undefined
+  if (typeof named !== 'string' || named === '') problems.wrong(path, 'an object with a `name`', custom)
 }
 
 function checkFunctions(value: unknown, problems: ProblemList): void {

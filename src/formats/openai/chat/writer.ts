@@ -1,9 +1,11 @@
 /** A chat completion as a stream (OpenAI API reference, "The chat completion chunk object"). */
 import type { ChatEvent, ChatRequest } from '../../../core/chat.ts'
 import type { EventWriter } from '../../../core/format.ts'
+import { freeTextOf } from '../../../core/tool-arguments.ts'
 import type { Usage } from '../../../core/usage.ts'
 import { answerId } from '../../common/answer-id.ts'
 import { openaiErrorEvent } from '../error.ts'
+import { callShapeOf } from '../text-tool.ts'
 import { usesLegacyFunctions } from './decode.ts'
 import {
   annotation,
@@ -27,6 +29,8 @@ interface OpenChoice {
   uncovered: boolean
   /** Logprobs that came before their text, as JSON; empty = none. */
   logprobs: string
+  /** Open calls of text tools, by their number: their arguments so far. */
+  texts?: Map<number, { readonly shape: 'custom' | 'function'; json: string }>
 }
 
 /**
@@ -35,6 +39,7 @@ interface OpenChoice {
  */
 export class ChatWriter implements EventWriter {
   readonly #modelJson: string
+  readonly #request: ChatRequest
   readonly #legacy: boolean
   readonly #includeUsage: boolean
   /** Closes a chunk, from behind its choices. */
@@ -48,6 +53,7 @@ export class ChatWriter implements EventWriter {
 
   constructor(model: string, request: ChatRequest) {
     this.#modelJson = JSON.stringify(model)
+    this.#request = request
     this.#legacy = usesLegacyFunctions(request)
     this.#includeUsage = request.includeUsage
     this.#tail = request.includeUsage ? '],"usage":null}\n\n' : ']}\n\n'
@@ -63,8 +69,6 @@ export class ChatWriter implements EventWriter {
         return ''
       case 'error':
         return openaiErrorEvent(event.error)
-      case 'tool-call-end':
-        return ''
     }
     const opened = event.choice === this.#currentIndex ? '' : this.#enter(event.choice)
     const choice = this.#current!
@@ -82,6 +86,8 @@ export class ChatWriter implements EventWriter {
       case 'tool-call-start':
       case 'tool-call-arguments':
         return opened + this.#toolCall(choice, event)
+      case 'tool-call-end':
+        return opened + this.#textCallEnd(choice, event.index)
       default:
         return opened + this.#chunk(choice, deltaOf(event))
     }
@@ -128,6 +134,22 @@ export class ChatWriter implements EventWriter {
     return `${choice.prefix}${delta},"logprobs":null,"finish_reason":null}${this.#tail}`
   }
 
+  /** The text of a text tool is inside of its arguments: it is written once they are whole. */
+  #textCall(choice: OpenChoice, event: Start, shape: 'custom' | 'function'): string {
+    choice.texts ??= new Map()
+    choice.texts.set(event.index, { shape, json: '' })
+    return this.#chunk(choice, `{"tool_calls":[{"index":${event.index},${textCallStart(event, shape)}}]}`)
+  }
+
+  #textCallEnd(choice: OpenChoice, index: number): string {
+    const call = choice.texts?.get(index)
+    if (!call) return ''
+    choice.texts!.delete(index)
+    const text = JSON.stringify(freeTextOf(call.json))
+    const input = call.shape === 'custom' ? `"custom":{"input":${text}}` : `"function":{"arguments":${text}}`
+    return this.#chunk(choice, `{"tool_calls":[{"index":${index},${input}}]}`)
+  }
+
   #delta(choice: OpenChoice, delta: string): string {
     if (choice.logprobs === '') {
       choice.uncovered = true
@@ -152,9 +174,11 @@ export class ChatWriter implements EventWriter {
   #finish(choice: OpenChoice, reason: string): string {
     const { logprobs } = choice
     choice.logprobs = ''
+    let texts = ''
+    for (const index of [...(choice.texts?.keys() ?? [])]) texts += this.#textCallEnd(choice, index)
     const block = choice.signed ? this.#closeBlock(choice) : ''
     const end = `"logprobs":${logprobs || 'null'},"finish_reason":"${reason}"}`
-    return `${block}${choice.prefix}{},${end}${this.#tail}`
+    return `${texts}${block}${choice.prefix}{},${end}${this.#tail}`
   }
 
   /** The signature closes a block: the block then goes out whole, as clients must send it back. */
@@ -195,6 +219,16 @@ export class ChatWriter implements EventWriter {
   ): string {
     // `function_call` has room for one call.
     if (this.#legacy && event.index > 0) return ''
+    if (event.type === 'tool-call-start') {
+      const shape = callShapeOf(this.#request, event.name)
+      if (shape) return this.#textCall(choice, event, shape)
+    } else {
+      const text = choice.texts?.get(event.index)
+      if (text) {
+        text.json += event.fragment
+        return ''
+      }
+    }
     if (event.type === 'tool-call-arguments') {
       const json = JSON.stringify(event.fragment)
       return this.#chunk(
@@ -210,6 +244,13 @@ export class ChatWriter implements EventWriter {
     const call = `"id":${JSON.stringify(event.id)},"type":"function",${called}`
     return this.#chunk(choice, `{"tool_calls":[{"index":${event.index},${call}}]}`)
   }
+}
+
+type Start = Extract<ChatEvent, { type: 'tool-call-start' }>
+
+function textCallStart({ id, name }: Start, shape: 'custom' | 'function'): string {
+  const called = shape === 'custom' ? { name, input: '' } : { name, arguments: '' }
+  return `"id":${JSON.stringify(id)},"type":"${shape}","${shape}":${JSON.stringify(called)}`
 }
 
 function deltaOf(event: Extract<ChatEvent, { type: 'image' | 'audio' | 'citation' }>): string {

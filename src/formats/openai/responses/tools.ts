@@ -7,6 +7,7 @@ import type { ChatRequest, Tool, ToolChoice } from '../../../core/chat.ts'
 import { isObject, shown } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { untranslatable } from '../../common/untranslatable.ts'
+import { hasGrammar, lostGrammar, textTool } from '../text-tool.ts'
 
 /** The tool of the client that a function stands for. */
 export interface ClientTool {
@@ -97,8 +98,9 @@ function addTool(result: ReadTools, tool: Fields, namespace?: string, about?: un
   const description = [about, tool.description].filter(text => typeof text === 'string' && text !== '').join('\n\n')
   if (tool.type === 'function') result.tools.push(functionTool(tool, name, description))
   else {
-    if (isObject(tool.format) && tool.format.type === 'grammar') result.dropped.push('tools.format')
-    result.tools.push(customTool(tool, name, description))
+    const own = textTool(tool, name, description)
+    if (hasGrammar([own])) result.dropped.push(lostGrammar)
+    result.tools.push(own)
   }
 }
 
@@ -108,25 +110,6 @@ function functionTool(definition: Fields, name: string, description: string): To
   if (isObject(definition.parameters)) tool.parameters = definition.parameters
   if (typeof definition.strict === 'boolean') tool.strict = definition.strict
   return tool
-}
-
-/** The grammar cannot be enforced elsewhere; the model gets it as a description. */
-function customTool(definition: Fields, name: string, description: string): Tool {
-  const { format } = definition
-  const grammar =
-    isObject(format) && typeof format.definition === 'string'
-      ? `The input must follow this grammar (${String(format.syntax)}):\n${format.definition}`
-      : ''
-  return {
-    name,
-    description: [description, grammar].filter(text => text !== '').join('\n\n') || `Calls ${name} with free text.`,
-    parameters: {
-      type: 'object',
-      properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
-      required: ['input'],
-      additionalProperties: false,
-    },
-  }
 }
 
 /** Sets tools and choice. Throws `unprocessable` when the call is forced onto a tool that only its vendor can run. */

@@ -10,7 +10,7 @@ export interface ResponsesHost {
   /** The model's name in the body; absent = `Target.model`. */
   modelName?(target: Target): string
   /** Knows tools of free text (`custom`); others get functions with one text. */
-  readonly customTools?: boolean
+  readonly textTools?: boolean
 }
 
 /** The adapter for each target: what is signed for one account means nothing to another. */

@@ -32,7 +32,7 @@ const outputTokensMin = 16
 const reasoningModel = /(?:^|[/.])(?:o[1-9](?:-|$)|gpt-[5-9](?![^/]*-chat)|codex|computer-use)/i
 
 interface HostOptions {
-  readonly customTools?: boolean
+  readonly textTools?: boolean
   /** Whose encrypted reasoning can be sent. */
   readonly account: string
 }
@@ -46,8 +46,8 @@ export function responsesBody(
   model: string,
   host: HostOptions,
 ): Pick<TranslatedCall, 'body' | 'dropped'> {
-  const tools = host.customTools ? request.tools : request.tools?.map(({ freeText: _, ...tool }) => tool)
-  const { items, dropped } = inputItems(request.messages, new Set(textTools(tools)), host.account)
+  const tools = host.textTools ? request.tools : request.tools?.map(({ freeText: _, ...tool }) => tool)
+  const { items, dropped } = inputItems(request.messages, new Set(textToolNames(tools)), host.account)
   const text = textOptions(request)
   const { maxOutputTokens, temperature, topP, user, metadata, serviceTier } = request
   const fields = extraFields(request)
@@ -118,7 +118,7 @@ function includes({ logprobs, reasoning }: ChatRequest, model: string): string[]
   return list.length > 0 ? list : undefined
 }
 
-const textTools = (tools: readonly Tool[] | undefined): string[] =>
+const textToolNames = (tools: readonly Tool[] | undefined): string[] =>
   (tools ?? []).filter(tool => tool.freeText).map(tool => tool.name)
 
 /** Unlike chat completions, Responses makes schemas strict unless the tool says otherwise. */
@@ -136,6 +136,6 @@ function toolOf({ name, description, parameters, strict, freeText }: Tool): Json
 
 function toolChoice({ toolChoice: choice }: ChatRequest, tools: readonly Tool[] | undefined): unknown {
   if (typeof choice !== 'object') return choice
-  const isText = textTools(tools).includes(choice.name)
+  const isText = textToolNames(tools).includes(choice.name)
   return { type: isText ? 'custom' : 'function', name: choice.name }
 }
