@@ -222,6 +222,7 @@ export type CarriedProperty = Exclude<
   | 'extra'
   | 'understoodExtra'
   | 'essentialExtra'
+  | 'essentialCode'
   | 'series'
   | 'dropped'
 >

@@ -119,6 +119,8 @@ export interface ChatRequest {
    * them is not called, and the call is refused.
    */
   essentialExtra?: readonly string[]
+  /** The code of that refusal, where clients of the format go by one. */
+  essentialCode?: string
   /**
    * Further conversations, each answered separately with the same settings (text completions with a list of prompts).
    * The choices of all are one list, in order: those of the n-th conversation start at n times `choices`. Never set for

@@ -204,6 +204,8 @@ export interface Provider {
   readonly chatByResponses?: (target: Target) => ChatAdapter
   /** Both know tools that take plain text (`custom`); for other hosts these are functions. */
   readonly textTools?: true
+  /** Keeps the state of Anthropic's message threads (`thread`). */
+  readonly threads?: true
   readonly embeddings?: UnaryAdapter<EmbeddingsRequest, EmbeddingsResult>
   readonly rerank?: UnaryAdapter<RerankRequest, RerankResult>
   readonly moderations?: UnaryAdapter<ModerationsRequest, ModerationsResult>

@@ -8,6 +8,7 @@ import { readFields } from '../common/field-table.ts'
 import { readCacheControl } from '../common/cache-control.ts'
 import { untranslatable } from '../common/untranslatable.ts'
 import { MessagesDecoder } from './decode-messages.ts'
+import { unsupportedThread } from './error.ts'
 import { messagesTable } from './fields.ts'
 
 /** What a client sees of the thinking: nothing, unless it asks; or only the proof that lets it be continued. */
@@ -41,6 +42,11 @@ export function decodeMessagesBody(body: JsonBody): ChatRequest {
     extra: { format: 'anthropic-messages', fields: {} },
   }
   readFields(fields, messagesTable, request, request.extra.fields)
+  if (isObject(fields.thread)) {
+    // The rest of the conversation is kept elsewhere: an answer without it would be to another question.
+    request.essentialExtra = ['thread']
+    request.essentialCode = unsupportedThread
+  }
   readSampling(fields, request)
   readMetadata(fields.metadata, request, dropped)
   readTools(fields, request, dropped)

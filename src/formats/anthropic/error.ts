@@ -25,13 +25,24 @@ const types: Readonly<Partial<Record<FaultKind, string>>> = {
 /** Claude Code shortens its conversation when it reads these words: all providers' errors of this kind need them. */
 const tooLongWords = 'prompt is too long'
 
-/** `{type: 'error', error: {type, message}, request_id}`; in a stream the id is only in the header that came before. */
+/** The code for a thread that the upstream cannot keep: Anthropic's clients then send the whole conversation. */
+export const unsupportedThread = 'thread_unsupported_request'
+
+/**
+ * `{type: 'error', error: {type, message}, request_id}`; in a stream the id is only in the header that came before.
+ * Errors of threads have their code in `details`, by which clients start another one, or go on without.
+ */
 export function anthropicErrorBody(error: GatewayError, requestId?: string): object {
   const type =
     types[error.kind] ?? (error.status >= 500 || error.kind === 'client-closed' ? 'api_error' : 'invalid_request_error')
   const needsWords = error.kind === 'context-too-long' && !error.message.toLowerCase().includes(tooLongWords)
   const message = needsWords ? `${tooLongWords}: ${error.message}` : error.message
-  return { type: 'error', error: { type, message }, ...(requestId !== undefined && { request_id: requestId }) }
+  const details = error.code?.startsWith('thread_') ? { details: { error_code: error.code } } : {}
+  return {
+    type: 'error',
+    error: { type, message, ...details },
+    ...(requestId !== undefined && { request_id: requestId }),
+  }
 }
 
 /** The same as an event of a stream that has already begun. */

@@ -104,6 +104,15 @@ function checkServers(value: unknown, problems: ProblemList): void {
   }
 }
 
+/** State of the conversation at Anthropic (beta `message-threads-2026-08-12`). */
+function checkThread(value: unknown, problems: ProblemList): void {
+  if (!isObject(value)) return problems.wrong(['thread'], 'an object such as {"type": "create"}', value)
+  if (value.type === 'create') return
+  if (value.type !== 'continue') return problems.unknownValue(['thread', 'type'], '"create" or "continue"', value.type)
+  if (typeof value.previous_message_id !== 'string')
+    problems.wrong(['thread', 'previous_message_id'], 'the id of the message before', value.previous_message_id)
+}
+
 const messageList = {
   type: 'array',
   minItems: 1,
@@ -133,6 +142,13 @@ const messagesFields: readonly CheckedField<ChatRequest>[] = [
   { name: 'tools', schema: type.objects, property: 'tools', converted: true, check: checkTools },
   { name: 'tool_choice', schema: { type: 'object' }, property: 'toolChoice', converted: true, check: checkToolChoice },
   { name: 'thinking', schema: { type: 'object' }, property: 'reasoning', converted: true, check: checkThinking },
+  {
+    name: 'thread',
+    schema: { type: 'object' },
+    extra: true,
+    check: checkThread,
+    description: 'Only Anthropic keeps threads; refused with `thread_unsupported_request` for other upstreams.',
+  },
   { name: 'output_config', schema: { type: 'object' }, check: checkOutputConfig },
   {
     name: 'output_format',

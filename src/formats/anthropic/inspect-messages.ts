@@ -15,8 +15,6 @@ const hints: ReadonlyMap<string, string> = new Map(
 /** Looks into every block until `problems` is full. Kinds of blocks that are not known here pass. */
 export function checkMessages(value: unknown, problems: ProblemList): void {
   if (!Array.isArray(value)) return problems.wrong(['messages'], 'an array of messages', value)
-  if (value.length === 0)
-    return problems.add(['messages'], '`messages` must hold at least one message; got an empty array', 'out_of_range')
   for (let at = 0; at < value.length && !problems.full; at++) checkMessage(value[at], ['messages', at], problems)
 }
 

@@ -7,10 +7,23 @@ import { messagesTable } from './fields.ts'
 
 const missingMessages = '`messages` is missing; send [{"role": "user", "content": "..."}]'
 
+/** A thread that paused in its turn goes on without a message. */
 function checkPresence(body: JsonBody, problems: ProblemList): void {
-  if (isGiven(body, 'messages')) return
+  if (isGiven(body, 'messages')) {
+    const isEmpty = body.sizeOf('messages') < 16 && isEmptyList(readField(body, 'messages'))
+    if (isEmpty && !continuesThread(body))
+      problems.add(['messages'], '`messages` must hold at least one message; got an empty array', 'out_of_range')
+    return
+  }
   const remedy = body.has('input') ? '; this is a Responses body (`input`): send it to /v1/responses' : ''
   problems.add(['messages'], missingMessages + remedy, 'missing')
+}
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0
+
+function continuesThread(body: JsonBody): boolean {
+  const thread = body.has('thread') ? readField(body, 'thread') : undefined
+  return isObject(thread) && thread.type === 'continue'
 }
 
 /** Everything but `max_tokens` is the same where tokens are counted. */

@@ -409,9 +409,7 @@ function sent(translated: TranslatedCall, request?: ChatRequest): Pick<Attempt, 
     throw new GatewayError(
       'invalid-request',
       `\`${missing}\`: the model '${request!.model}' does not know it; leave it out, or use a model that does`,
-      {
-        param: missing,
-      },
+      { param: missing, code: request!.essentialCode },
     )
   const dropped = request?.dropped ? [...new Set([...request.dropped, ...translated.dropped])] : translated.dropped
   return {

@@ -48,6 +48,9 @@ function fitted(adapter: ChatAdapter, request: ChatRequest): ChatAdapter {
 export function needsTranslation(deployment: Deployment, dialect: Dialect, body: JsonBody): boolean {
   const { responsesOnly } = deployment
   if (dialect === 'openai-completions') return responsesOnly === 'everything'
+  // Refused by the translation, in words that the client knows.
+  if (dialect === 'anthropic-messages')
+    return body.has('thread') && body.get('thread') !== null && !deployment.target.provider.threads
   if (dialect !== 'openai-chat') return false
   if (responsesOnly !== undefined && takesResponses(deployment, hasTools(body), effortOf(body))) return true
   return body.has('tools') && hasForeignTextTools(deployment, body)

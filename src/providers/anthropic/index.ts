@@ -58,6 +58,13 @@ function countResult(body: unknown): TokenCount {
   return { inputTokens, usage: { inputTokens: 0, outputTokens: 0 } }
 }
 
+/** What clients of message threads go by (`error.details.error_code`). */
+function threadCode(body: unknown): string | undefined {
+  const details = (body as { error: { details?: { error_code?: unknown } | null } }).error.details
+  const code = details?.error_code
+  return typeof code === 'string' && code.startsWith('thread_') ? code : undefined
+}
+
 function fault(status: number, body: unknown): UpstreamFault {
   const general = generalFault(status, body)
   const type = (body as { error?: { type?: unknown } } | undefined)?.error?.type
@@ -66,6 +73,9 @@ function fault(status: number, body: unknown): UpstreamFault {
   const kind = type === 'api_error' ? undefined : errorKinds.get(type)
   // A prompt that is too long is recognised by its message; Anthropic's type for it is the general one.
   if (general.kind === 'context-too-long') return { kind: general.kind, message: general.message }
+  const code = threadCode(body)
+  // Of the thread, not of the model that the status 404 speaks of elsewhere.
+  if (code !== undefined) return { ...general, kind: 'upstream-refused', code }
   return { ...general, kind: kind ?? general.kind, code: type }
 }
 
@@ -84,6 +94,7 @@ export const anthropic: Provider = {
     reader: messageReader,
     isLast: isMessageStop,
   },
+  threads: true,
   countTokens: { request: countCall, result: countResult },
   fault,
 }

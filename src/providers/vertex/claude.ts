@@ -19,12 +19,13 @@ function withBetas(head: CallHead, target: Target): CallHead {
 /** The model is in the path, the version in the body. Throws as `messagesBody` does. */
 export function claudeCall(request: ChatRequest, target: Target): TranslatedCall {
   const { body, dropped } = messagesBody(request, target)
-  const { model: _, ...rest } = body
+  const { model: _, thread, ...rest } = body
   const { anthropic_version: configured } = target.options
   return {
     head: withBetas(vertexHead(target, request.stream ? 'streamRawPredict' : 'rawPredict'), target),
     body: { anthropic_version: typeof configured === 'string' ? configured : version, ...rest },
-    dropped,
+    // Threads are kept by Anthropic alone.
+    dropped: thread === undefined ? dropped : [...dropped, 'thread'],
   }
 }
 
