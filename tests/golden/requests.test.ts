@@ -153,18 +153,17 @@ describe('requests', () => {
 /** OpenAI allows four stop sequences and refuses more itself; other hosts allow more. */
 const refusedByOpenai = new Set(['many stops'])
 
-test('what goes to OpenAI is what its document describes', () => {
-  for (const [name, schema] of [
-    ['openai', 'CreateChatCompletionRequest'],
-    ['openai-responses', 'CreateResponse'],
-    ['azure-responses', 'CreateResponse'],
-  ] as const)
-    for (const called of targets.get(name)!)
-      for (const shape of shapes.filter(one => !refusedByOpenai.has(one.name)))
-        for (const stream of [false, true]) {
-          const { body } = upstreamCall(shape, called, stream)
-          if (body) expectConforms(schema, body)
-        }
+test.each([
+  ['openai', 'CreateChatCompletionRequest'],
+  ['openai-responses', 'CreateResponse'],
+  ['azure-responses', 'CreateResponse'],
+] as const)('what goes to %s is what its document describes', (name, schema) => {
+  const [called] = targets.get(name)!
+  for (const shape of shapes.filter(one => !refusedByOpenai.has(one.name)))
+    for (const stream of [false, true]) {
+      const { body } = upstreamCall(shape, called!, stream)
+      if (body) expectConforms(schema, body)
+    }
 })
 
 test('a request is never changed by a provider: a second attempt sends the same', () => {

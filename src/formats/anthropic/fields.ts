@@ -113,9 +113,9 @@ function checkThread(value: unknown, problems: ProblemList): void {
     problems.wrong(['thread', 'previous_message_id'], 'the id of the message before', value.previous_message_id)
 }
 
+/** Empty only where a thread is continued (`checkPresence`). */
 const messageList = {
   type: 'array',
-  minItems: 1,
   items: {
     type: 'object',
     required: ['role', 'content'],

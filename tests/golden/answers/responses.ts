@@ -129,9 +129,9 @@ const whole = (items: readonly Item[], more: Json = {}): Json => ({
 })
 
 function* events(items: readonly Item[], last: Json): Generator<Json> {
-  const begun = { ...head, status: 'in_progress', output: [], usage: null }
-  yield { type: 'response.created', response: begun }
-  yield { type: 'response.in_progress', response: begun }
+  const { id, object, created_at, model } = head
+  yield { type: 'response.created', response: { id, object, created_at, model, status: 'in_progress', output: [] } }
+  yield { type: 'response.in_progress', response: { id } }
   for (const [output_index, item] of items.entries()) {
     yield { type: 'response.output_item.added', output_index, item: item.start }
     for (const delta of item.deltas) yield { ...delta, item_id: item.whole.id, output_index }
