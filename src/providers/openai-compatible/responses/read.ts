@@ -1,5 +1,6 @@
 /** OpenAI's Responses, whole and streamed, as events (API reference, "The response object", "Streaming events"). */
 import type { ChatEvent, FinishReason } from '../../../core/chat.ts'
+import { readErrorBody } from '../../../core/error-body.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { FaultKind } from '../../../core/errors.ts'
 import { readResponsesUsage } from '../../../core/openai-usage.ts'
@@ -7,7 +8,7 @@ import { freeTextArguments } from '../../../core/tool-arguments.ts'
 import type { Frame } from '../../../lib/frame.ts'
 import { isObject, listOf, objectsOf, textOf } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
-import { errorLast, readErrorBody } from '../../fault.ts'
+import { errorLast } from '../../fault.ts'
 import { broken } from '../../json.ts'
 import { itemSignature } from './signature.ts'
 
