@@ -121,7 +121,6 @@ test('calls that can stream say so', () => {
   expect([...new Set(streaming)].sort()).toEqual([
     'createChatCompletion',
     'createCompletion',
-    'createCursorChatCompletion',
     'createImage',
     'createMessage',
     'createResponse',
