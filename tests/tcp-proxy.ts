@@ -1,4 +1,4 @@
-/** A TCP forwarder that a test can cut, stall and restore. */
+/** A TCP forwarder that a test can cut, stall, hold and restore, and that can be far away. */
 import { connect, createServer } from 'node:net'
 import type { Socket } from 'node:net'
 
@@ -6,32 +6,48 @@ export interface TcpProxy {
   readonly port: number
   /** Closes all connections and refuses new ones. */
   cut(): void
+  /** Closes all connections; new ones work. */
+  reset(): void
   /** Accepts connections and bytes but forwards nothing, as a network that drops all packets. */
   stall(): void
-  /** New connections work again; stalled ones are closed. */
+  /** Keeps everything back until `restore`, as a server that stands still. */
+  hold(): void
+  /** New connections work again; stalled ones are closed, what was held is passed on. */
   restore(): void
   close(): Promise<void>
 }
 
-export async function startTcpProxy(host: string, port: number): Promise<TcpProxy> {
-  let state: 'open' | 'cut' | 'stalled' = 'open'
+/** `roundTripMs` = how much longer a question and its answer take together. */
+export async function startTcpProxy(host: string, port: number, { roundTripMs = 0 } = {}): Promise<TcpProxy> {
+  let state: 'open' | 'cut' | 'stalled' | 'held' = 'open'
+  let held: (() => void)[] = []
   const pairs = new Map<Socket, Socket | undefined>()
   const end = (socket: Socket) => {
     pairs.get(socket)?.destroy()
     pairs.delete(socket)
     socket.destroy()
   }
+  const pass = (deliver: () => void) => {
+    if (state === 'held') held.push(deliver)
+    else if (state !== 'stalled') deliver()
+  }
+  const forward = (bytes: Uint8Array | string, to: Socket) => {
+    const deliver = () => void (to.destroyed || to.write(bytes))
+    if (roundTripMs === 0) pass(deliver)
+    else setTimeout(() => pass(deliver), roundTripMs / 2)
+  }
   const server = createServer(client => {
+    client.setNoDelay(true)
     client.on('error', () => end(client))
-    client.on('close', () => end(client))
+    client.on('close', () => pass(() => end(client)))
     if (state === 'cut') return void client.resetAndDestroy()
     if (state === 'stalled') return void pairs.set(client, undefined)
-    const upstream = connect(port, host)
+    const upstream = connect({ port, host, noDelay: true })
     pairs.set(client, upstream)
     upstream.on('error', () => end(client))
     upstream.on('close', () => end(client))
-    client.on('data', bytes => void (state === 'stalled' || upstream.write(bytes)))
-    upstream.on('data', bytes => void (state === 'stalled' || client.write(bytes)))
+    client.on('data', bytes => forward(bytes, upstream))
+    upstream.on('data', bytes => forward(bytes, client))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const endAll = () => [...pairs.keys()].forEach(end)
@@ -41,14 +57,21 @@ export async function startTcpProxy(host: string, port: number): Promise<TcpProx
       state = 'cut'
       endAll()
     },
+    reset: endAll,
     stall() {
       state = 'stalled'
+    },
+    hold() {
+      state = 'held'
     },
     restore() {
       if (state === 'stalled') endAll()
       state = 'open'
+      for (const deliver of held.splice(0)) deliver()
     },
     async close() {
+      state = 'cut'
+      held = []
       endAll()
       await new Promise(resolve => server.close(resolve))
     },

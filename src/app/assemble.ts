@@ -76,7 +76,7 @@ export function assemble(assembling: Assembling) {
     runWatch: watchRuns({
       assistants: store.assistants,
       clock,
-      isAlone: () => store.redisReachable === undefined && store.isOnlyReplica(),
+      isAlone: () => store.redis === undefined && store.isOnlyReplica(),
     }),
     hashKey: store.installation.hashKey,
     metrics: () => exposition.bytes(),
@@ -145,7 +145,7 @@ function assembleMetrics(
     droppedLogLines: () => logger.dropped(),
     deploymentsInCooldown: cooling,
     databaseReachable: () => store.databaseReachable(),
-    redisReachable: store.redisReachable,
+    redis: store.redis,
   })
 }
 
@@ -248,8 +248,8 @@ function readiness(store: Store, draining: boolean): { ready: boolean; details: 
     ready,
     details: {
       db: database,
-      redis:
-        store.redisReachable === undefined ? 'not configured' : store.redisReachable() ? 'connected' : 'disconnected',
+      redis: store.redis === undefined ? 'not configured' : store.redis.reachable ? 'connected' : 'disconnected',
+      ...(store.redis && !store.redis.reachable && { limits: store.redis.withoutRedis }),
       ledger: store.ledger.healthy ? (store.ledger.failure() ?? 'ok') : 'the journal cannot be written (disk full?)',
       ledger_backlog: backlogDetails(store.ledger.backlog()),
       ...(!store.isOnlyReplica() && {

@@ -43,7 +43,7 @@ export async function startServer(
   const lock = lockDataDirectory(options.dataDirectory)
   let store: Store | undefined
   try {
-    store = await openStore(options, logger, () => source.current().storageQuota)
+    store = await openStore(options, logger, () => source.current())
     return await serveStore({ options, logger, source, lock, store, announce })
   } catch (error) {
     // Errors of the cleanup are ignored: the operator needs the reason of the failed start.

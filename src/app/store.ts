@@ -8,7 +8,6 @@ import { endAll } from '../lib/end-all.ts'
 import { createAssistantStore } from '../store/objects/assistants.ts'
 import { createFileStore } from '../store/objects/files.ts'
 import { createStorageGuard } from '../store/objects/storage-guard.ts'
-import type { StorageQuota } from '../accounts/storage-quota.ts'
 import { openInstallation, restoreInstallation } from '../store/keys/installation.ts'
 import type { Installation } from '../store/keys/installation.ts'
 import { KeyCache } from '../store/keys/key-cache.ts'
@@ -17,12 +16,17 @@ import { openLedger } from '../store/ledger/ledger.ts'
 import type { JournalledLedger } from '../store/ledger/ledger.ts'
 import { MemoryLimiter } from '../store/limits/limiter-memory.ts'
 import { RedisLimiter } from '../store/limits/limiter-redis.ts'
+import type { StorageQuota } from '../accounts/storage-quota.ts'
+import type { Settings, WithoutRedis } from '../core/settings.ts'
 import type { Database } from '../store/database/open.ts'
 import { claimSingleReplica } from '../store/database/replica-lock.ts'
 import { createResponseStore } from '../store/objects/responses.ts'
 import type { RunningResponseStore } from '../store/objects/responses.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { catchUp, keepsKnownKeys, openWithSchema } from './start-without-database.ts'
+
+/** How limits are shared over Redis now. */
+export type RedisState = Pick<RedisLimiter, 'reachable' | 'replicas' | 'roundTrips' | 'withoutRedis'>
 
 /** Open from start to shutdown. */
 export interface Store {
@@ -39,20 +43,20 @@ export interface Store {
   /** The database was away at the start: the master key is stored when it answers. */
   readonly startedAway: boolean
   /** Absent = Redis is not configured. */
-  readonly redisReachable: (() => boolean) | undefined
+  readonly redis: RedisState | undefined
   /** Without Redis: no other replica uses this database. */
   isOnlyReplica(): boolean
   close(): Promise<void>
 }
 
 /**
- * `storageQuota` is read at each check. Throws if the database cannot be used; an unreachable Redis does not prevent
- * the start.
+ * `settings` is read at each use. Throws if the database cannot be used; an unreachable Redis does not prevent the
+ * start.
  */
 export async function openStore(
   options: ServeOptions,
   logger: Logger,
-  storageQuota: () => StorageQuota,
+  settings: () => Pick<Settings, 'storageQuota' | 'limitsWithoutRedis'>,
 ): Promise<Store> {
   const { database, kept } = await openWithSchema(options, logger)
   const reportHeld = (held: boolean) => reportClaim(held, logger)
@@ -88,9 +92,9 @@ export async function openStore(
   await directory.start()
   let stopped = false
   if (kept) void catchUp({ database, installation, logger }, () => stopped)
-  const redis = await openRedis(options.redisUrl, logger)
+  const redis = await openRedis(options.redisUrl, logger, () => settings().limitsWithoutRedis)
   const ledger = await openLedgerOf(options, logger)
-  const objects = objectStores(database, storageQuota, logger)
+  const objects = objectStores(database, () => settings().storageQuota, logger)
   return {
     database,
     installation,
@@ -100,7 +104,7 @@ export async function openStore(
     ledger,
     ...objects,
     databaseReachable: () => reachable,
-    redisReachable: redis && (() => redis.reachable),
+    redis,
     isOnlyReplica: () => replica?.held ?? true,
     startedAway: kept !== undefined,
     close: () =>
@@ -162,17 +166,22 @@ function reportClaim(held: boolean, logger: Logger): void {
     )
 }
 
-async function openRedis(url: string | undefined, logger: Logger): Promise<RedisLimiter | undefined> {
+async function openRedis(
+  url: string | undefined,
+  logger: Logger,
+  withoutRedis: () => WithoutRedis,
+): Promise<RedisLimiter | undefined> {
   if (url === undefined) return undefined
   const limiter = new RedisLimiter({
     url,
-    fallback: new MemoryLimiter(clock),
+    withoutRedis,
     reportReachable: (reachable, reason) =>
       reachable
-        ? logger.info('Redis answers again')
-        : logger.error('Redis does not answer; limits hold for each replica by itself', {
+        ? logger.info('Redis answers again; limits are shared')
+        : logger.error('Redis does not answer; limits are not shared until it does', {
             server: new URL(url).host,
             reason,
+            limits: limiter.withoutRedis,
           }),
   })
   await limiter.start()

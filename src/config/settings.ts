@@ -90,6 +90,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
       parallelRequests: limits.max_parallel_requests ?? null,
     },
     rateLimitCounts: general.rate_limit_counts ?? 'calls',
+    limitsWithoutRedis: general.limits_without_redis ?? 'share',
     keysPerUser: general.max_keys_per_user ?? null,
     headerPrefix: general.header_prefix ?? 'x-proxy',
     accessGroups: accessGroups(deployments),

@@ -40,6 +40,9 @@ export type LimitVerdict =
 
 /** Counts requests, tokens and parallel calls. */
 export interface Limiter {
-  /** `tokens` is what the call is expected to use at least (its input). */
+  /**
+   * `tokens` is what the call is expected to use at least (its input). Throws or rejects with `overloaded` where limits
+   * cannot be checked.
+   */
   take(scopes: readonly LimitScope[], tokens: number): LimitVerdict | Promise<LimitVerdict>
 }

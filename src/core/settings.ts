@@ -13,6 +13,8 @@ export interface Settings {
   readonly userLimits: Omit<LimitScope, 'id'>
   /** What counts as a request per minute: calls of models and files, or every request with a key. */
   readonly rateLimitCounts: 'calls' | 'requests'
+  /** What decides on limits while the Redis that shares them is away. */
+  readonly limitsWithoutRedis: WithoutRedis
   /** The maximum number of valid keys of a user; null = unlimited. */
   readonly keysPerUser: number | null
   /** Prefix of the gateway's own response headers: `x-proxy`. */
@@ -36,6 +38,12 @@ export interface Settings {
   /** Messages for the operator that do not prevent the start. */
   readonly warnings: readonly string[]
 }
+
+/**
+ * What decides on limits that are shared over Redis while it is away: refuse, or a share of each limit for each replica
+ * by itself, above 0 and up to 1. `share` = one part for each replica that was seen last.
+ */
+export type WithoutRedis = 'refuse' | 'share' | number
 
 /** Retries, cooldowns and fallbacks. */
 export interface RouterSettings {

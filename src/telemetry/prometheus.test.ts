@@ -137,16 +137,21 @@ test('a quote, a backslash or a line end in a name cannot break the exposition',
     expect(line === '' || line.startsWith('#') || /^[a-z_]+(\{.*\})? [-+0-9.eEInfNa]+$/.test(line)).toBe(true)
 })
 
-test('the Redis gauge is there only where Redis is configured', () => {
-  const line = (redisReachable?: () => boolean) =>
-    createMetrics({ ...gauges, redisReachable })
+test('the gauges of Redis are there only where Redis is configured', () => {
+  const lines = (redis?: { reachable: boolean; replicas: number | undefined; roundTrips: number }) =>
+    createMetrics({ ...gauges, redis })
       .text()
       .split('\n')
-      .find(one => one.startsWith('modelgate_redis_reachable'))
-  expect([line(), line(() => true), line(() => false)]).toEqual([
-    undefined,
+      .filter(one => /^modelgate_(redis|limit)_/.test(one))
+  expect(lines()).toEqual([])
+  expect(lines({ reachable: true, replicas: 3, roundTrips: 7 })).toEqual([
     'modelgate_redis_reachable 1',
+    'modelgate_limit_replicas 3',
+    'modelgate_redis_round_trips_total 7',
+  ])
+  expect(lines({ reachable: false, replicas: undefined, roundTrips: 1 })).toEqual([
     'modelgate_redis_reachable 0',
+    'modelgate_redis_round_trips_total 1',
   ])
 })
 

@@ -29,6 +29,15 @@ const otherDeployments = '_other'
 const callKindsMax = 50
 const overheadBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
 
+/** How limits are shared over Redis. */
+interface RedisGauges {
+  readonly reachable: boolean
+  /** Undefined = Redis has not answered yet. */
+  readonly replicas: number | undefined
+  /** Counts since the start. */
+  readonly roundTrips: number
+}
+
 /** Values read at each scrape. */
 interface Gauges {
   upstreamConnections(): { busy: number; idle: number }
@@ -46,7 +55,7 @@ interface Gauges {
   epochMs(): number
   databaseReachable(): boolean
   /** Absent = no Redis is configured. */
-  redisReachable?: (() => boolean) | undefined
+  readonly redis?: RedisGauges | undefined
   deploymentsInCooldown(): readonly Deployment[]
   droppedLogLines(): number
 }
@@ -267,6 +276,13 @@ function exposeEvents(out: Exposition, { fallbacks, authFailures }: Events): voi
   for (const [reason, count] of authFailures) out.value(refused, { reason }, count)
 }
 
+function exposeRedis(out: Exposition, { reachable, replicas, roundTrips }: RedisGauges): void {
+  out.value(gauge('modelgate_redis_reachable', '1 while Redis answers and limits are shared.'), {}, reachable ? 1 : 0)
+  if (replicas !== undefined)
+    out.value(gauge('modelgate_limit_replicas', 'Replicas that share limits, as Redis told last.'), {}, replicas)
+  out.value(counter('modelgate_redis_round_trips_total', 'Questions to Redis about limits.'), {}, roundTrips)
+}
+
 function exposeProcess(out: Exposition, gauges: Gauges): void {
   const { busy, idle } = gauges.upstreamConnections()
   const connections = gauge('modelgate_upstream_connections', 'Open sockets to upstreams.')
@@ -281,12 +297,7 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
     {},
     gauges.databaseReachable() ? 1 : 0,
   )
-  if (gauges.redisReachable)
-    out.value(
-      gauge('modelgate_redis_reachable', '1 while Redis answers and limits are shared.'),
-      {},
-      gauges.redisReachable() ? 1 : 0,
-    )
+  if (gauges.redis) exposeRedis(out, gauges.redis)
   exposeClients(out, gauges.clientConnections())
   exposeLedger(out, gauges)
   out.value(

@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { startTcpProxy } from '../tcp-proxy.ts'
 import type { TcpProxy } from '../tcp-proxy.ts'
-import { backends, startGateway } from './harness.ts'
+import { backends, standardConfig, startGateway } from './harness.ts'
 import type { Backend, Gateway } from './harness.ts'
 
 const real = backends().find(one => one.name !== 'SQLite')
@@ -30,7 +30,7 @@ async function wire(url: string): Promise<{ proxy: TcpProxy; url: string }> {
   return { proxy, url: there.href }
 }
 
-async function startWired(): Promise<Wired> {
+async function startWired(config = standardConfig): Promise<Wired> {
   let postgres: TcpProxy | undefined
   let redis: TcpProxy | undefined
   const backend: Backend = {
@@ -44,7 +44,7 @@ async function startWired(): Promise<Wired> {
       return { databaseUrl: database.url, redisUrl: limiter.url, close: () => opened.close() }
     },
   }
-  const gateway = await startGateway({ backend })
+  const gateway = await startGateway({ backend, config })
   cleanups.push(() => gateway.stop())
   return { gateway, postgres: postgres!, redis: redis! }
 }
@@ -172,23 +172,28 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
 
 describe.skipIf(!real)('Redis goes away and comes back', () => {
   for (const how of ['cut', 'stall'] as const)
-    test(`${how}: limits hold for the replica by itself, calls are not held up`, async () => {
-      const { gateway, redis } = await startWired()
+    test(`${how}: each replica admits the configured part of a limit by itself, and its count survives`, async () => {
+      const alone = `${standardConfig}general_settings: { limits_without_redis: 0.5 }\n`
+      const { gateway, redis } = await startWired(alone)
       const free = await gateway.key({ rpm_limit: 100_000 })
       expect((await call(gateway, free)).status).toBe(200)
       const clients = load(gateway, free)
       await Bun.sleep(300)
       redis[how]()
-      const limited = await gateway.key({ rpm_limit: 5 })
+      const limited = await gateway.key({ rpm_limit: 10 })
       await Bun.sleep(300)
       const statuses: number[] = []
       for (let at = 0; at < 8; at++) statuses.push((await call(gateway, limited)).status)
       expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429, 429])
       await Bun.sleep(1500)
       redis.restore()
-      // Redis counts from nothing: only its own answer lets five more through within the minute.
-      await until('Redis decides again', async () => (await call(gateway, limited)).status === 200)
-      await Bun.sleep(300)
+      const told = async () =>
+        ((await (await fetch(`${gateway.url}/health/readiness`)).json()) as { redis: string }).redis
+      await until('Redis decides again', async () => (await told()) === 'connected')
+      // What was spent meanwhile is reported before anything is granted.
+      const after: number[] = []
+      for (let at = 0; at < 7; at++) after.push((await call(gateway, limited)).status)
+      expect(after).toEqual([200, 200, 200, 200, 200, 429, 429])
       await clients.stop()
       console.log(`Redis ${how}: ${clients.complete.size} calls, slowest ${clients.slowestMs().toFixed(0)} ms`)
       expect(clients.wrong).toEqual([])

@@ -144,26 +144,30 @@ const real = backends().find(one => one.name !== 'SQLite')
 describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
   const newKey = `${masterKey}-new`
 
-  async function wire(url: string, portDefault: number): Promise<{ proxy: TcpProxy; url: string }> {
+  async function wire(url: string, portDefault: number, roundTripMs = 0): Promise<{ proxy: TcpProxy; url: string }> {
     const there = new URL(url)
-    const proxy = await startTcpProxy(there.hostname, Number(there.port || portDefault))
+    const proxy = await startTcpProxy(there.hostname, Number(there.port || portDefault), { roundTripMs })
     cleanups.push(() => proxy.close())
     there.host = `127.0.0.1:${proxy.port}`
     return { proxy, url: there.href }
   }
 
-  async function openStore() {
+  /** `distances` = of each replica to Redis and back, in milliseconds. */
+  async function openStore(distances: readonly number[] = [0]) {
     const store = await real!.open()
     cleanups.push(() => store.close())
-    const [postgres, redis] = [await wire(store.databaseUrl!, 5432), await wire(store.redisUrl!, 6379)]
-    const replica = async (name: string, key: string) => {
+    const postgres = await wire(store.databaseUrl!, 5432)
+    const wires = await Promise.all(distances.map(ms => wire(store.redisUrl!, 6379, ms)))
+    let opened = 0
+    const replica = async (name: string, key: string, configFile?: string) => {
       const server = await startServer({
         host: '127.0.0.1',
         port: 0,
         dataDirectory: join(folder, name),
         masterKey: new Secret(key),
         databaseUrl: postgres.url,
-        redisUrl: redis.url,
+        redisUrl: wires[opened++ % wires.length]!.url,
+        configFile,
         environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DISCOVER: '0', MODELGATE_DRAIN_DELAY_MS: '0' },
       })
       let stopped: Promise<void> | undefined
@@ -171,7 +175,8 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
       cleanups.push(stop)
       return { url: server.url.replace(/\/$/, ''), stop }
     }
-    return { replica, postgres: postgres.proxy, redis: redis.proxy }
+    const urls = { postgres: postgres.url, redis: wires[0]!.url }
+    return { replica, urls, postgres: postgres.proxy, redis: wires[0]!.proxy }
   }
 
   test('a master key given to one of them is valid on the other within a second, and the old one refused', async () => {
@@ -220,16 +225,96 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     const { replica, redis } = await openStore()
     const { url } = await replica('one', masterKey)
     const told = async () => {
-      const { redis: word } = (await (await fetch(`${url}/health/readiness`)).json()) as { redis: string }
+      const { redis: word, limits } = (await (await fetch(`${url}/health/readiness`)).json()) as Record<string, string>
       const [, value] = /^modelgate_redis_reachable (\d)$/m.exec(await (await fetch(`${url}/metrics`)).text())!
-      return [word, value]
+      return [word, value, limits]
     }
-    expect(await told()).toEqual(['connected', '1'])
+    expect(await told()).toEqual(['connected', '1', undefined])
     redis.cut()
     await until('it is told', async () => (await told())[0] === 'disconnected')
-    expect(await told()).toEqual(['disconnected', '0'])
+    expect(await told()).toEqual([
+      'disconnected',
+      '0',
+      expect.stringMatching(/^this replica admits [\d.]+ % of each limit by itself$/),
+    ])
     expect((await fetch(`${url}/health/readiness`)).status).toBe(200)
     redis.restore()
     await until('it is back', async () => (await told())[0] === 'connected')
+  }, 30_000)
+
+  const keyOf = async (url: string, fields: object) => {
+    const made = await fetch(`${url}/key/generate`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${masterKey}` },
+      body: JSON.stringify(fields),
+    })
+    return ((await made.json()) as { key: string }).key
+  }
+  const ask = (url: string, key: string, model = 'local/simulated-chat') =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
+    })
+  const statuses = async (answers: Promise<Response>[]) => {
+    const all = await Promise.all(answers)
+    const counts: Record<string, number> = {}
+    for (const answer of all) {
+      counts[answer.status] = (counts[answer.status] ?? 0) + 1
+      await answer.arrayBuffer()
+    }
+    return counts
+  }
+
+  test('three replicas at 5, 50 and 200 ms of Redis let through the limit of a key: no more, and no less', async () => {
+    const { replica } = await openStore([5, 50, 200])
+    const urls: string[] = []
+    for (const name of ['one', 'two', 'three']) urls.push((await replica(name, masterKey)).url)
+    for (let round = 0; round < 2; round++) {
+      const key = await keyOf(urls[0]!, { rpm_limit: 60 })
+      const counts = await statuses(Array.from({ length: 240 }, (_, at) => ask(urls[at % 3]!, key)))
+      expect(counts).toEqual({ 200: 60, 429: 180 })
+    }
+  }, 60_000)
+
+  test('refusals for slots of a killed replica say when they are free again, not 1 s', async () => {
+    const { replica, urls } = await openStore()
+    const simulator = await startSimulator({ seed: 1 })
+    cleanups.push(() => simulator.stop())
+    const config = join(folder, 'config.yaml')
+    writeFileSync(config, standardConfig.replaceAll('{simulator}', simulator.url.replace(/\/$/, '')))
+    const killed = serve(['--port', '0', '--config', config], {
+      MODELGATE_MASTER_KEY: masterKey,
+      DATABASE_URL: urls.postgres,
+      REDIS_URL: urls.redis,
+    })
+    const there = await killed.url()
+    const { url } = await replica('living', masterKey, config)
+    const key = await keyOf(url, { max_parallel_requests: 1 })
+    void ask(there, key, 'fault/x#hang').catch(() => {})
+    await until('it is under way', () => simulator.truth.entries.length === 1)
+    const living = await ask(url, key, 'chat-model')
+    expect([living.status, living.headers.get('retry-after')]).toEqual([429, '1'])
+    await killed.end('SIGKILL')
+    const waitS = async () => Number((await ask(url, key, 'chat-model')).headers.get('retry-after'))
+    await until('it is no longer waited for', async () => (await waitS()) > 1, 15_000)
+    expect(await waitS()).toBeWithin(25, 42)
+  }, 40_000)
+
+  test('with `refuse` a key with limits gets 503 while Redis is away, and keys without limits go on', async () => {
+    const { replica, redis } = await openStore()
+    const config = join(folder, 'refuse.yaml')
+    writeFileSync(config, 'model_list: []\ngeneral_settings: { limits_without_redis: refuse }\n')
+    const { url } = await replica('one', masterKey, config)
+    const [limited, free] = [await keyOf(url, { rpm_limit: 100 }), await keyOf(url, {})]
+    redis.cut()
+    const refused = await ask(url, limited)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(await refused.text()).toContain('limits_without_redis')
+    expect((await ask(url, free)).status).toBe(200)
+    const readiness = (await (await fetch(`${url}/health/readiness`)).json()) as Record<string, string>
+    expect(readiness.limits).toBe('calls of limited keys are refused: limits_without_redis is `refuse`')
+    redis.restore()
+    await until('it is shared again', async () => (await ask(url, limited)).status === 200)
   }, 30_000)
 })

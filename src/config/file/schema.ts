@@ -3,6 +3,7 @@
  * that this gateway does not implement yet are warnings, so that an existing file starts.
  */
 import { z } from 'zod'
+import { limitSettings } from './limit-settings.ts'
 import { storageSettings } from './storage-settings.ts'
 import { tokenPriceKeys, unitPriceKeys } from '../prices/prices.ts'
 import type { TokenPriceKey, UnitPriceKey } from '../prices/prices.ts'
@@ -242,13 +243,7 @@ const generalSettings = z.strictObject({
   master_key: ruled(text, masterKeyProblem).optional(),
   database_url: ruled(text, databaseUrlProblem).optional(),
   max_keys_per_user: count.optional(),
-  rate_limit_counts: z
-    .enum(['calls', 'requests'])
-    .optional()
-    .describe(
-      'What takes one of the requests a minute: `calls` of models and files and what creates or changes assistants, ' +
-        'threads and messages, or all `requests` made with a key, listing and polling too.',
-    ),
+  ...limitSettings,
   max_request_size_mb: z.number().min(0.01).max(100).optional(),
   max_body_memory_mb: z
     .number()

@@ -176,6 +176,10 @@ export const administrationSchemas: Readonly<Record<string, Schema>> = {
       ),
       version: text,
     },
-    { replicas: text, draining: constant(true) },
+    {
+      limits: described('While Redis is away: what decides on limits.', text),
+      replicas: text,
+      draining: constant(true),
+    },
   ),
 }

@@ -1,71 +1,15 @@
 /** Limits of one process: exact and synchronous. */
 import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../../core/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { SlidingWindow, windowMs } from './sliding-window.ts'
 
-const windowMs = 60_000
-const bucketMs = 250
-/** One more than the window has: the oldest bucket counts until all of it is a minute old. */
-const bucketCount = windowMs / bucketMs + 1
 const sweepMs = 30_000
 
 type Refusal = Extract<LimitVerdict, { allowed: false }>
 
-/** A sliding window of the last minute in buckets of 250 ms. Never more than the limit in any 60 s. */
-class Window {
-  total = 0
-  readonly #buckets = new Float64Array(bucketCount)
-  #last: number
-
-  constructor(nowMs: number) {
-    this.#last = Math.floor(nowMs / bucketMs)
-  }
-
-  advance(nowMs: number): void {
-    const current = Math.floor(nowMs / bucketMs)
-    if (current - this.#last >= bucketCount) {
-      this.#buckets.fill(0)
-      this.total = 0
-      this.#last = current
-    }
-    while (this.#last < current) {
-      this.#last++
-      const at = this.#last % bucketCount
-      this.total -= this.#buckets[at]!
-      this.#buckets[at] = 0
-    }
-  }
-
-  add(amount: number): void {
-    this.#buckets[this.#last % bucketCount]! += amount
-    this.total += amount
-  }
-
-  /** Subtracts what was added at `atMs`, unless it has left the window. */
-  giveBack(amount: number, atMs: number): void {
-    const bucket = Math.floor(atMs / bucketMs)
-    if (this.#last - bucket >= bucketCount) return
-    const at = bucket % bucketCount
-    const given = Math.min(amount, this.#buckets[at]!)
-    this.#buckets[at]! -= given
-    this.total -= given
-  }
-
-  /** Milliseconds until the total is at most `total`, to the nearest step; never more than the window. */
-  waitMs(total: number, nowMs: number): number {
-    let left = this.total
-    for (let bucket = this.#last - bucketCount + 1; bucket <= this.#last; bucket++) {
-      if (left <= total) break
-      if (bucket < 0) continue
-      left -= this.#buckets[bucket % bucketCount]!
-      if (left <= total) return Math.min(Math.max((bucket + bucketCount) * bucketMs - nowMs, 1), windowMs)
-    }
-    return left <= total ? 0 : windowMs
-  }
-}
-
 class Scope {
-  requests: Window | undefined = undefined
-  tokens: Window | undefined = undefined
+  requests: SlidingWindow | undefined = undefined
+  tokens: SlidingWindow | undefined = undefined
   parallel = 0
   /** Takings that are not released: the scope is kept for them. */
   holders = 0
@@ -120,8 +64,8 @@ export class MemoryLimiter implements Limiter {
     let scope = this.#scopes.get(id)
     if (!scope) this.#scopes.set(id, (scope = new Scope(nowMs)))
     // A window takes 2 KB: none for what has no limit.
-    if (requestsPerMinute !== null) scope.requests ??= new Window(nowMs)
-    if (tokensPerMinute !== null) scope.tokens ??= new Window(nowMs)
+    if (requestsPerMinute !== null) scope.requests ??= new SlidingWindow(nowMs)
+    if (tokensPerMinute !== null) scope.tokens ??= new SlidingWindow(nowMs)
     scope.requests?.advance(nowMs)
     scope.tokens?.advance(nowMs)
     scope.usedMs = nowMs
@@ -132,7 +76,7 @@ export class MemoryLimiter implements Limiter {
   #sweep(nowMs: number): void {
     this.#sweptMs = nowMs
     for (const [id, scope] of this.#scopes)
-      if (scope.holders === 0 && nowMs - scope.usedMs > windowMs + bucketMs) this.#scopes.delete(id)
+      if (scope.holders === 0 && nowMs - scope.usedMs > windowMs + sweepMs) this.#scopes.delete(id)
   }
 }
 
@@ -153,7 +97,7 @@ function refuse(scope: Scope, limits: LimitScope, now: { tokens: number; nowMs: 
 function refusal(
   scope: string,
   kind: 'requests' | 'tokens',
-  window: Window,
+  window: SlidingWindow,
   { limit, room, nowMs }: { limit: number; room: number; nowMs: number },
 ): Refusal {
   return {
@@ -207,7 +151,7 @@ class Taken {
   }
 }
 
-function tighter(known: LimitState | undefined, limit: number, window: Window): LimitState {
+function tighter(known: LimitState | undefined, limit: number, window: SlidingWindow): LimitState {
   const remaining = Math.max(limit - window.total, 0)
   return known && known.remaining <= remaining ? known : { limit, remaining, resetMs: windowMs }
 }

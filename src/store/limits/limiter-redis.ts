@@ -1,449 +1,473 @@
 /**
- * The same limits across replicas: one script to take, one to release, on Redis' own clock. While Redis is away each
- * replica limits by itself, and releases wait until Redis answers; what a killed replica held expires.
+ * The same limits across replicas. Redis holds the truth; a replica holds grants, from which most calls are decided
+ * without a round trip. Granted and spent amounts of all replicas never exceed a limit, so nothing overshoots, however
+ * far Redis is. A call that no grant covers waits for Redis. See docs/decisions/0013-grants-over-redis.md.
  */
-import { createHash } from 'node:crypto'
-import { randomUUIDv7, RedisClient } from 'bun'
-import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../../core/limits.ts'
-import { AnswerWatch } from './answer-deadline.ts'
-import type { AnswerTimeouts } from './answer-deadline.ts'
-import { refusalOfRedis } from './redis-refusal.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Limiter, LimitScope, LimitVerdict } from '../../core/limits.ts'
+import type { WithoutRedis } from '../../core/settings.ts'
+import { atEndOfTick } from '../../lib/end-of-tick.ts'
+import type { TickTask } from '../../lib/end-of-tick.ts'
+import { Batch, WaitingCall } from './grant-batch.ts'
+import { Counter } from './grant-counter.ts'
+import { exchangeScript, mailKey, parametersOf, readAnswer, spendMs } from './grant-script.ts'
+import type { CallAnswer, CounterKind, ExchangeAnswer } from './grant-script.ts'
+import { refusal, Taken } from './grant-verdict.ts'
+import type { Taking } from './grant-verdict.ts'
+import { RedisLink } from './redis-link.ts'
 
-/** A call waits 50 ms for an answer, in a burst 250 ms; work that no call waits for has more time. */
-const callTimeouts: AnswerTimeouts = { silenceMs: 50, queueMs: 250 }
-const backgroundDeadlineMs = 500
-const backgroundTimeouts: AnswerTimeouts = { silenceMs: backgroundDeadlineMs, queueMs: 5000 }
-/** How often Redis is probed. While it does not answer, no call waits for it. */
+/** How often a replica is heard, looks after its grants, and probes a Redis that is away. */
 const tickMs = 1000
-/** A slot of a parallel call expires unless its replica renews it, so that a killed replica blocks no key for long. */
-const leaseS = 45
-const renewalMs = 15_000
-/** How much longer than its slots a call is known: a late release still books its tokens. */
-const lapsedCallS = 300
-/** Counts are needed for a minute, slots for one lease; keys that are no longer used expire. */
-const countsTtlS = 120
-const slotsTtlS = leaseS * 2
-/** Outdated entries removed at once: `unpack` in Lua takes at most 8000 values, and a call waits for the script. */
-const removalSize = 1000
-const releasesMax = 50_000
-const batchSize = 200
-/** Attempts for a release that Redis refuses while it takes others; then its slot expires. */
-const attemptsMax = 5
-
-interface Script {
-  readonly text: string
-  /** Redis caches scripts by it: EVALSHA costs a fifth less than sending the text with every call. */
-  readonly sha1: string
-}
-
-function script(text: string): Script {
-  return { text, sha1: createHash('sha1').update(text).digest('hex') }
-}
-
-/**
- * What Redis holds. All keys have one hash tag: on a cluster a script may only touch keys of one slot.
- * Of a call: the second it was taken in. The release that deletes it books its tokens, so they are booked once.
- * Of a scope: a hash of counts, `r<second>` requests and `t<second>` tokens; and, where parallel calls are limited, a
- * sorted set of the ids of running calls by the last second of their lease. Its size does not slow a take down.
- */
-const callKey = (id: string) => `{modelgate}:limit-call:${id}`
-const countsKey = (scope: LimitScope) => `{modelgate}:limit-counts:${scope.id}`
-const slotsKey = (scope: LimitScope) => `{modelgate}:limit-slots:${scope.id}`
-
-/**
- * KEYS: the call, then per scope its counts and its slots. ARGV: request id, tokens, then per scope requests, tokens,
- * parallel (-1 = no limit). Answers {1, second, then per scope requests used, tokens used}, {0, scope, kind, limit,
- * used, wait ms}, or {2, second it was taken}: this request has been counted already.
- */
-const takeScript = script(`
-local time = redis.call('TIME')
-local second, micros = tonumber(time[1]), tonumber(time[2])
-local id, tokens = ARGV[1], tonumber(ARGV[2])
-local known = redis.call('GET', KEYS[1])
-if known then return {2, tonumber(known)} end
-local scopes = (#KEYS - 1) / 2
-local used = {}
-local function wait(key, kind, total, limit, room)
-  for s = second - 60, second do
-    if total + room <= limit then break end
-    total = total - (tonumber(redis.call('HGET', key, kind .. s)) or 0)
-    if total + room <= limit then return (s + 61 - second) * 1000 - math.floor(micros / 1000) end
-  end
-  return 60000
-end
-local function counted(key)
-  local requests, spent, old = 0, 0, {}
-  local all = redis.call('HGETALL', key)
-  for f = 1, #all, 2 do
-    local name = all[f]
-    if tonumber(string.sub(name, 2)) < second - 60 then old[#old + 1] = name
-    elseif string.byte(name) == 114 then requests = requests + all[f + 1]
-    else spent = spent + all[f + 1] end
-  end
-  for from = 1, #old, ${removalSize} do
-    redis.call('HDEL', key, unpack(old, from, math.min(from + ${removalSize - 1}, #old)))
-  end
-  return requests, spent
-end
-local function underWay(key)
-  local lapsed = redis.call('ZCOUNT', key, '-inf', second - 1)
-  if lapsed > 0 then redis.call('ZREMRANGEBYRANK', key, 0, math.min(lapsed, ${removalSize}) - 1) end
-  return redis.call('ZCOUNT', key, second, '+inf')
-end
-for i = 1, scopes do
-  local key, base = KEYS[i * 2], i * 3 - 1
-  local rpm, tpm, slots = tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]), tonumber(ARGV[base + 3])
-  local requests, spent = counted(key)
-  if rpm >= 0 and requests + 1 > rpm then return {0, i, 1, rpm, requests, wait(key, 'r', requests, rpm, 1)} end
-  if tpm >= 0 and spent > 0 and spent + tokens > tpm then
-    return {0, i, 2, tpm, spent, wait(key, 't', spent, tpm, tokens)}
-  end
-  if slots >= 0 then
-    local parallel = underWay(KEYS[i * 2 + 1])
-    if parallel + 1 > slots then return {0, i, 3, slots, parallel, 1000} end
-  end
-  used[#used + 1] = requests + 1
-  used[#used + 1] = spent + tokens
-end
-redis.call('SET', KEYS[1], second, 'EX', ${leaseS + lapsedCallS})
-for i = 1, scopes do
-  local rpm, tpm = tonumber(ARGV[i * 3]), tonumber(ARGV[i * 3 + 1])
-  if rpm >= 0 then redis.call('HINCRBY', KEYS[i * 2], 'r' .. second, 1) end
-  if tpm >= 0 then redis.call('HINCRBY', KEYS[i * 2], 't' .. second, tokens) end
-  if rpm >= 0 or tpm >= 0 then redis.call('EXPIRE', KEYS[i * 2], ${countsTtlS}) end
-  if tonumber(ARGV[i * 3 + 2]) >= 0 then
-    redis.call('ZADD', KEYS[i * 2 + 1], second + ${leaseS}, id)
-    redis.call('EXPIRE', KEYS[i * 2 + 1], ${slotsTtlS})
-  end
-end
-return {1, second, unpack(used)}
-`)
-
-/**
- * Idempotent: the difference is booked only while the call is there. Tokens that were not used are subtracted from the
- * second they were taken in: in a later one they would allow more than the limit. KEYS: the call, then counts, then
- * slots. ARGV: request id, tokens used minus taken, number of counts.
- */
-const releaseScript = script(`
-local second, more, counts = tonumber(redis.call('TIME')[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local taken = redis.call('GET', KEYS[1])
-redis.call('DEL', KEYS[1])
-for i = counts + 2, #KEYS do redis.call('ZREM', KEYS[i], ARGV[1]) end
-if not taken then return 1 end
-for i = 2, counts + 1 do
-  if more > 0 then
-    redis.call('HINCRBY', KEYS[i], 't' .. second, more)
-    redis.call('EXPIRE', KEYS[i], ${countsTtlS})
-  elseif more < 0 and redis.call('HEXISTS', KEYS[i], 't' .. taken) == 1 then
-    redis.call('HINCRBY', KEYS[i], 't' .. taken, more)
-  end
-end
-return 1
-`)
-
-/**
- * Also restores what Redis lost by a restart. KEYS: calls and slots. ARGV per key: request id, and the second it
- * was taken for a call, nothing for slots.
- */
-const renewScript = script(`
-local second = tonumber(redis.call('TIME')[1])
-for i, key in ipairs(KEYS) do
-  local id, taken = ARGV[i * 2 - 1], ARGV[i * 2]
-  if taken ~= '' then
-    redis.call('SET', key, taken, 'EX', ${leaseS + lapsedCallS})
-  else
-    redis.call('ZADD', key, second + ${leaseS}, id)
-    redis.call('EXPIRE', key, ${slotsTtlS})
-  end
-end
-return 1
-`)
-
-/** Writes: a Redis that is a read-only replica, or whose disk or memory is full, would answer reads. */
-const probeScript = script(`
-local known = redis.call('EXISTS', KEYS[1])
-redis.call('SET', KEYS[1], 1, 'EX', 60)
-return {known}`)
-
-const kinds = ['requests', 'tokens', 'parallel_requests'] as const
-const windowMs = 60_000
+/** A call waits so long for what other replicas hold. For Redis itself it waits less: see `RedisLink`. */
+const decisionMs = 5000
+/** Pauses between questions of a call that waits for other replicas. */
+const retryMinMs = 10
+const retryMaxMs = 100
+/** Time to give back what is held at the end. */
+const leaveMs = 1000
+const leavePollMs = 5
+/** Redis forgets a replica after minutes; one that was away for longer begins anew under another name. */
+const nameMs = 60_000
 
 interface RedisLimiterOptions {
   readonly url: string
-  /** Decides while Redis does not answer. */
-  readonly fallback: Limiter
+  /** As configured now. */
+  withoutRedis(): WithoutRedis
   /** Redis stopped or began to answer, or does not answer for another reason than before. */
   reportReachable(reachable: boolean, reason?: string): void
-  /** How often slots are renewed, well below the lease; 15 s unless a test sets it. */
-  readonly renewalMs?: number
 }
 
-/** The keys by which a call is counted. Slots only where parallel calls were limited when it began. */
-interface ScopeKeys {
-  readonly counts: readonly string[]
-  readonly slots: readonly string[]
-}
-
-interface Held {
-  readonly scopeKeys: ScopeKeys
-  /** Second in which it was taken, on Redis' clock. */
-  readonly taken: number
-}
-
-interface Release {
-  readonly id: string
-  readonly scopeKeys: ScopeKeys
-  /** Used minus taken. */
-  readonly tokens: number
-  readonly sinceMs: number
-  attempts: number
-}
+type Kinds = { [kind in CounterKind]?: Counter }
 
 /**
- * Limits that all replicas with one Redis share. `start` comes before the first `take`, which never rejects: without an
- * answer in time the fallback decides. `close` releases nothing: what is held then expires.
+ * Limits that all replicas with one Redis share. `start` comes before the first `take`. A verdict comes at once where
+ * grants cover it, else within the time to Redis, 5 s at most. `take` throws or rejects with `overloaded` when Redis is
+ * away and the configuration says to refuse. What a limiter that is killed held expires; `close` gives it back.
  */
-export class RedisLimiter implements Limiter {
+export class RedisLimiter implements Limiter, TickTask {
   readonly #options: RedisLimiterOptions
-  readonly #client: RedisClient
-  readonly #watch = new AnswerWatch(() => new Error('timeout: Redis gave no answer in time'))
-  /** Running calls that Redis counted. */
-  readonly #held = new Map<string, Held>()
-  readonly #waiting: Release[] = []
-  #reachable = true
-  #reason: string | undefined
-  /** Of this process alone: the key of another replica would not show that Redis lost ours. */
-  readonly #probeKey = `{modelgate}:limit-probe:${randomUUIDv7()}`
-  #renewedMs = performance.now()
-  #connecting: Promise<void> | undefined
-  #explaining: Promise<void> | undefined
-  #ticking: Promise<void> | undefined
+  readonly #link: RedisLink
+  readonly #scopes = new Map<string, Kinds>()
+  readonly #byKey = new Map<string, Counter>()
+  /** To be reported by the next exchange. */
+  readonly #urgent = new Set<Counter>()
+  #queue: WaitingCall[] = []
+  #later: WaitingCall[] = []
+  #laterTimer: ReturnType<typeof setTimeout> | undefined
+  #isScheduled = false
+  #replica = crypto.randomUUID()
+  #number = 0
+  /** Other replicas, as of the last answer; undefined = Redis has not answered yet. */
+  #others: readonly string[] | undefined
+  /** When the last exchange that was answered was sent. */
+  #heardMs = -Infinity
+  #sentMs = -Infinity
+  /** It has spent more than was granted, while Redis was away. */
+  #isOverspent = false
+  #isLeaving = false
+  /** The question that finds out whether a Redis that is away answers again. */
+  #probing: Promise<void> | undefined
   #timer: ReturnType<typeof setInterval> | undefined
   #closed = false
 
   constructor(options: RedisLimiterOptions) {
     this.#options = options
-    // The client's offline queue would send commands long after their callers have given up.
-    this.#client = new RedisClient(options.url, {
-      enableOfflineQueue: false,
-      maxRetries: 1_000_000,
-      connectionTimeout: 500,
-    })
+    this.#link = new RedisLink(options)
   }
 
-  /** Whether Redis answered when it was asked last, at most a second ago. */
+  /** false = Redis is away: what is held decides, then the configuration. */
   get reachable(): boolean {
-    return this.#reachable
+    return this.#link.reachable
   }
 
-  /** Connects and stays connected. Resolves within about a second and never rejects: see `reportReachable`. */
+  /** Questions sent to Redis. */
+  get roundTrips(): number {
+    return this.#link.roundTrips
+  }
+
+  /** Replicas that share the limits, this one included, as Redis told last; undefined = it has not answered yet. */
+  get replicas(): number | undefined {
+    return this.#others && this.#others.length + 1
+  }
+
+  /** Counters now in memory: those used in the last minute, held, or with calls under way. */
+  get size(): number {
+    return this.#byKey.size
+  }
+
+  /** Connects and stays connected. Never rejects: see `reportReachable`. */
   async start(): Promise<void> {
-    await this.#tick()
-    await this.#explaining
-    this.#timer = setInterval(
-      () => void (this.#ticking ??= this.#tick().finally(() => (this.#ticking = undefined))),
-      tickMs,
-    )
+    await this.#send(new Batch())
+    await this.#link.explained()
+    this.#timer = setInterval(() => this.#tick(), tickMs)
     this.#timer.unref()
+    void this.#link.readMail(
+      () => mailKey(this.#replica),
+      key => this.#recalled([key]),
+    )
   }
 
-  async take(scopes: readonly LimitScope[], tokens: number): Promise<LimitVerdict> {
-    if (!this.#reachable) return this.#options.fallback.take(scopes, tokens)
-    const id = randomUUIDv7()
-    const keys = [callKey(id), ...scopes.flatMap(scope => [countsKey(scope), slotsKey(scope)])]
-    const scopeKeys: ScopeKeys = {
-      counts: scopes.filter(scope => scope.tokensPerMinute !== null).map(countsKey),
-      slots: scopes.filter(scope => scope.parallelRequests !== null).map(slotsKey),
-    }
-    const numbers = scopes.flatMap(scope => [
-      scope.requestsPerMinute ?? -1,
-      scope.tokensPerMinute ?? -1,
-      scope.parallelRequests ?? -1,
-    ])
-    let answer: number[]
-    try {
-      answer = await this.#script(takeScript, keys, [id, tokens, ...numbers])
-    } catch (error) {
-      this.#lost(error)
-      // The script may have run, or run later: its slot is released as soon as Redis answers again.
-      this.#release({ id, scopeKeys, tokens: -tokens, sinceMs: performance.now(), attempts: 0 })
-      return this.#options.fallback.take(scopes, tokens)
-    }
-    if (answer[0] === 0) return refused(scopes, answer)
-    this.#held.set(id, { scopeKeys, taken: answer[1]! })
-    return {
-      allowed: true,
-      ...(answer[0] === 1 && states(scopes, answer)),
-      release: used => {
-        if (!this.#held.delete(id)) return
-        this.#release({ id, scopeKeys, tokens: Math.round(used) - tokens, sinceMs: performance.now(), attempts: 0 })
-      },
-    }
+  take(scopes: readonly LimitScope[], tokens: number): LimitVerdict | Promise<LimitVerdict> {
+    const nowMs = performance.now()
+    const counters = this.#countersOf(scopes, nowMs)
+    const amount = Math.ceil(tokens)
+    if (this.#fits(counters, amount, nowMs)) return this.#spend(counters, amount, nowMs)
+    if (!this.#link.reachable) return this.#withoutRedis(counters, amount, nowMs)
+    const certain = counters.find(one => nowMs < one.refusedUntilMs && one.refusedLimit === one.limit)
+    if (certain) return refusal(certain, certain.refusedUntilMs - nowMs)
+    const call = new WaitingCall(counters, amount, nowMs)
+    this.#queue.push(call)
+    this.#schedule()
+    return call.verdict
   }
 
-  close(): void {
-    this.#closed = true
+  /** Gives back what is held, if Redis answers within a second. */
+  async close(): Promise<void> {
+    if (this.#closed) return
     clearInterval(this.#timer)
-    this.#client.close()
-  }
-
-  /** At once, or as soon as Redis answers again. */
-  #release(release: Release): void {
-    if (!this.#reachable) return this.#wait(release)
-    this.#sendRelease(release).catch((error: unknown) => {
-      this.#wait(release)
-      this.#lost(error)
-    })
-  }
-
-  #wait(release: Release): void {
-    // The oldest is dropped: its slot expires first.
-    if (this.#waiting.length >= releasesMax) this.#waiting.shift()
-    this.#waiting.push(release)
-  }
-
-  #sendRelease({ id, scopeKeys, tokens, sinceMs }: Release): Promise<unknown> {
-    // Tokens that were used more than a minute ago are in no window any more.
-    const late = tokens > 0 && performance.now() - sinceMs > windowMs
-    const { counts, slots } = scopeKeys
-    const keys = [callKey(id), ...counts, ...slots]
-    return this.#script(releaseScript, keys, [id, late ? 0 : tokens, counts.length], backgroundTimeouts)
-  }
-
-  /** Probes Redis. When it answers, waiting releases are sent before calls use it: these then find the slots free. */
-  async #tick(): Promise<void> {
-    try {
-      if (!this.#client.connected) await Promise.race([this.#connect(), Bun.sleep(backgroundDeadlineMs)])
-      const [known] = await this.#script(probeScript, [this.#probeKey], [], backgroundTimeouts)
-      await this.#sendWaiting()
-      // A Redis that restarted between two probes may have come back empty.
-      if (
-        known === 0 ||
-        !this.#reachable ||
-        performance.now() - this.#renewedMs >= (this.#options.renewalMs ?? renewalMs)
-      )
-        await this.#renew()
-    } catch (error) {
-      if (this.#reachable) return this.#lost(error)
-      return this.#explain(error)
+    if (this.#link.reachable) {
+      this.#isLeaving = true
+      this.#recalled([...this.#byKey.keys()])
+      void this.#send(new Batch())
+      const isReported = () => this.#urgent.size === 0 && !this.#byKey.values().some(one => one.isBusy)
+      for (const from = performance.now(); performance.now() - from < leaveMs; await Bun.sleep(leavePollMs))
+        if (isReported() && this.#heardMs >= from) break
     }
-    // The loss is reported before the recovery.
-    await this.#explaining
-    if (this.#reachable || this.#closed) return
-    this.#reachable = true
-    this.#reason = undefined
-    this.#options.reportReachable(true)
+    this.#closed = true
+    clearTimeout(this.#laterTimer)
+    this.#link.close()
+    for (const call of [...this.#queue, ...this.#later]) this.#decideWithoutRedis(call)
   }
 
-  /** The client reconnects by itself after a lost connection, but not after one that Redis refused (a password). */
-  #connect(): Promise<void> {
-    return (this.#connecting ??= this.#client
-      .connect()
-      .then(
-        () => {},
-        () => {},
-      )
-      .finally(() => (this.#connecting = undefined)))
-  }
-
-  async #sendWaiting(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, batchSize)
-      const ends = await Promise.allSettled(batch.map(release => this.#sendRelease(release)))
-      const failed = batch.filter((_, at) => ends[at]!.status === 'rejected')
-      this.#waiting.unshift(...failed.filter(release => ++release.attempts < attemptsMax))
-      const end = ends.find(one => one.status === 'rejected')
-      if (end) throw end.reason
+  #countersOf(scopes: readonly LimitScope[], nowMs: number): Counter[] {
+    const counters: Counter[] = []
+    for (const { id, requestsPerMinute, tokensPerMinute, parallelRequests } of scopes) {
+      if (requestsPerMinute !== null) counters.push(this.#counter('requests', id, requestsPerMinute, nowMs))
+      if (tokensPerMinute !== null) counters.push(this.#counter('tokens', id, tokensPerMinute, nowMs))
+      if (parallelRequests !== null) counters.push(this.#counter('parallel_requests', id, parallelRequests, nowMs))
     }
+    return counters
   }
 
-  /** Renews the leases of all running calls, many in one script. */
-  async #renew(): Promise<void> {
-    const ids = [...this.#held.keys()]
-    for (let from = 0; from < ids.length; from += batchSize) {
-      const keys: string[] = []
-      const values: (string | number)[] = []
-      for (const id of ids.slice(from, from + batchSize)) {
-        // It may have been released since the list was made, and must not be restored.
-        const held = this.#held.get(id)
-        if (!held) continue
-        keys.push(callKey(id))
-        values.push(id, held.taken)
-        for (const key of held.scopeKeys.slots) {
-          keys.push(key)
-          values.push(id, '')
-        }
+  #counter(kind: CounterKind, id: string, limit: number, nowMs: number): Counter {
+    let kinds = this.#scopes.get(id)
+    if (!kinds) this.#scopes.set(id, (kinds = {}))
+    let counter = kinds[kind]
+    if (!counter) {
+      kinds[kind] = counter = new Counter(kind, id, { limit, nowMs })
+      this.#byKey.set(counter.key, counter)
+    }
+    counter.limit = limit
+    return counter
+  }
+
+  /** Whether what is held covers the call. Grants that Redis may have given to others are not spent any more. */
+  #fits(counters: readonly Counter[], tokens: number, nowMs: number): boolean {
+    if (nowMs - this.#heardMs > spendMs) return counters.length === 0
+    for (const counter of counters) if (counter.unspent < counter.amount(tokens)) return false
+    return true
+  }
+
+  #spend(counters: readonly Counter[], tokens: number, nowMs: number): LimitVerdict {
+    for (const counter of counters) {
+      counter.spend(counter.amount(tokens), nowMs)
+      if (!counter.isBusy && counter.ahead(nowMs) > 0) this.#report(counter)
+    }
+    return new Taken(this, { counters, tokens, takenMs: nowMs })
+  }
+
+  #report(counter: Counter): void {
+    this.#urgent.add(counter)
+    this.#schedule()
+  }
+
+  /** Called once by each verdict. */
+  release({ counters, tokens, takenMs }: Taking, used: number): void {
+    const nowMs = performance.now()
+    for (const counter of counters) {
+      if (counter.kind === 'tokens') {
+        if (!counter.correct(tokens, used, { takenMs, nowMs })) this.#report(counter)
+      } else if (counter.kind === 'parallel_requests') counter.releaseSlot()
+      if (counter.isChanged && (nowMs < counter.eagerUntilMs || !this.#link.reachable)) {
+        counter.drop()
+        this.#report(counter)
       }
-      if (keys.length > 0) await this.#script(renewScript, keys, values, backgroundTimeouts)
     }
-    this.#renewedMs = performance.now()
   }
 
-  /** From now on no call waits for Redis, until a probe is answered. */
-  #lost(error: unknown): void {
-    // Other calls that fail for the same loss add nothing.
-    if (!this.#reachable || this.#closed) return
-    this.#reachable = false
-    this.#explaining = this.#explain(error)
+  /** Spends a share of each limit, or refuses. Throws `overloaded`. */
+  #withoutRedis(counters: readonly Counter[], tokens: number, nowMs: number): LimitVerdict {
+    const { share, reason } = this.#shareNow()
+    if (share === 0)
+      throw new GatewayError(
+        'overloaded',
+        `the limits of this key cannot be checked: Redis does not answer, and ${reason}; try again in a second`,
+        { retryAfterMs: tickMs },
+      )
+    for (const counter of counters) {
+      const amount = counter.amount(tokens)
+      if (!counter.fitsShare(amount, share, nowMs)) return refusal(counter, counter.shareWaitMs(amount, share, nowMs))
+    }
+    this.#isOverspent = true
+    for (const counter of counters) counter.spendBeyond(counter.amount(tokens), nowMs)
+    return new Taken(this, { counters, tokens, takenMs: nowMs })
   }
 
-  async #explain(error: unknown): Promise<void> {
-    const { code, message } = error as { code?: string; message?: string }
-    const refusal = code === 'ERR_REDIS_CONNECTION_CLOSED' ? await refusalOfRedis(this.#options.url) : undefined
-    const reason = refusal ?? message ?? String(error)
-    if (this.#closed || reason === this.#reason) return
-    this.#reason = reason
-    this.#options.reportReachable(false, reason)
+  #shareNow(): { readonly share: number; readonly reason: string } {
+    const configured = this.#options.withoutRedis()
+    if (configured === 'refuse') return { share: 0, reason: 'limits_without_redis is `refuse`' }
+    if (configured !== 'share') return { share: configured, reason: '' }
+    const replicas = this.replicas
+    return { share: replicas === undefined ? 0 : 1 / replicas, reason: 'it has not answered since the start' }
   }
 
-  /** The script's answer; rejects when Redis failed or took too long. */
-  async #script(
-    { text, sha1 }: Script,
-    keys: readonly string[],
-    values: readonly (string | number)[],
-    timeouts = callTimeouts,
-  ): Promise<number[]> {
-    const parameters = [String(keys.length), ...keys, ...values.map(String)]
-    let answer: unknown
+  /** What holds while Redis is away, for operators. */
+  get withoutRedis(): string {
+    const { share, reason } = this.#shareNow()
+    if (share === 0) return `calls of limited keys are refused: ${reason}`
+    return `this replica admits ${Number((share * 100).toFixed(1))} % of each limit by itself`
+  }
+
+  #decideWithoutRedis(call: WaitingCall): void {
+    if (call.isDecided) return
+    call.giveBack()
+    const nowMs = performance.now()
+    const { counters, tokens } = call
     try {
-      answer = await this.#watch.inTime(this.#client.send('EVALSHA', [sha1, ...parameters]), timeouts)
+      call.decide(
+        this.#fits(counters, tokens, nowMs)
+          ? this.#spend(counters, tokens, nowMs)
+          : this.#withoutRedis(counters, tokens, nowMs),
+      )
     } catch (error) {
-      // Redis was restarted: nothing has run, and EVAL with the text makes it cache the script again.
-      if (!String((error as { message?: unknown }).message).startsWith('NOSCRIPT')) throw error
-      answer = await this.#watch.inTime(this.#client.send('EVAL', [text, ...parameters]), timeouts)
+      call.refuse(error as GatewayError)
     }
-    return (Array.isArray(answer) ? answer : [answer]).map(Number)
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#closed) return
+    this.#isScheduled = true
+    atEndOfTick(this)
+  }
+
+  /** Sends what waits, in as few scripts as possible. */
+  endOfTick(): void {
+    this.#isScheduled = false
+    if (this.#closed) return
+    if (!this.#link.reachable) return this.#drainQueue()
+    for (;;) {
+      const batch = this.#nextBatch(performance.now())
+      if (batch.counters.length === 0) return
+      void this.#send(batch)
+    }
+  }
+
+  #drainQueue(): void {
+    const waiting = [...this.#queue, ...this.#later]
+    this.#queue = []
+    this.#later = []
+    for (const call of waiting) this.#decideWithoutRedis(call)
+  }
+
+  /** Calls in order, as far as none of their counters is in another exchange; then what is to be reported. */
+  #nextBatch(nowMs: number): Batch {
+    const batch = new Batch()
+    const mayUseHeld = nowMs - this.#heardMs <= spendMs
+    const left: WaitingCall[] = []
+    for (const call of this.#queue) {
+      if (call.isDecided) continue
+      if (mayUseHeld && call.counters.every(one => one.place === 0 && one.unspent >= one.amount(call.tokens)))
+        call.decide(this.#spend(call.counters, call.tokens, nowMs))
+      else if (batch.isFull || !batch.add(call, mayUseHeld)) left.push(call)
+    }
+    this.#queue = left
+    for (const counter of this.#urgent) {
+      if (batch.isFull) break
+      if (!counter.isBusy && counter.place === 0) batch.include(counter)
+    }
+    batch.seal(nowMs)
+    for (const counter of batch.counters) this.#urgent.delete(counter)
+    return batch
+  }
+
+  async #send(batch: Batch): Promise<void> {
+    const sentMs = performance.now()
+    if (sentMs - this.#heardMs > nameMs && this.#heardMs > 0) this.#beginAnew()
+    this.#sentMs = sentMs
+    const known = this.#isOverspent ? 'overspent' : this.#heardMs > 0 ? 'known' : 'new'
+    const standing = this.#isLeaving ? 'leaving' : known
+    const { keys, values } = parametersOf({
+      replica: this.#replica,
+      number: ++this.#number,
+      standing,
+      keys: batch.counters.map(counter => counter.key),
+      reports: batch.reports,
+      calls: batch.calls,
+      others: this.#others ?? [],
+    })
+    let answer: ExchangeAnswer | undefined
+    try {
+      answer = readAnswer(await this.#link.ask(exchangeScript, keys, values))
+    } catch (error) {
+      this.#failed(batch, error)
+      return
+    }
+    if (this.#closed) return
+    if (!answer) {
+      this.#again(batch)
+      return this.#schedule()
+    }
+    const wasAway = !this.#link.reachable
+    // Others may have been granted what was held before.
+    if (wasAway) for (const counter of this.#byKey.values()) counter.drop()
+    if (standing === 'overspent') this.#isOverspent = false
+    this.#heardMs = Math.max(this.#heardMs, sentMs)
+    this.#others = answer.others
+    // Before the verdicts, of which some may spend what is held.
+    await this.#link.answered()
+    this.#answered(batch, answer, sentMs)
+    if (answer.isLost || wasAway) this.#reportAll()
+    this.#recalled(answer.mail)
+    this.#schedule()
+  }
+
+  /** Every report is the whole state: what Redis did with this one is undone or kept by the next. */
+  #again({ counters, waiting }: Batch): void {
+    for (const counter of counters) {
+      counter.isBusy = false
+      counter.isChanged = true
+      this.#urgent.add(counter)
+    }
+    for (const call of waiting) call.giveBack()
+    this.#queue.unshift(...waiting)
+  }
+
+  #failed(batch: Batch, error: unknown): void {
+    if (this.#closed) return
+    this.#again(batch)
+    if (this.#link.failed(error)) setTimeout(() => this.#schedule(), retryMaxMs)
+    else this.#schedule()
+  }
+
+  #answered(batch: Batch, answer: ExchangeAnswer, sentMs: number): void {
+    const nowMs = performance.now()
+    batch.counters.forEach((counter, at) => {
+      const { granted, spent, heldByOthers } = answer.counters[at]!
+      counter.isBusy = false
+      counter.granted(granted, batch.wanted[at]!, nowMs)
+      counter.learn(spent, heldByOthers)
+      this.#dropRecalled(counter, nowMs)
+    })
+    batch.waiting.forEach((call, at) =>
+      this.#settle(call, { batch, answer: answer.calls[at]!, sentMs, nowMs }, answer.nowMs),
+    )
+    if (this.#later.length > 0) this.#retryLater()
+  }
+
+  #settle(call: WaitingCall, { batch, answer, sentMs, nowMs }: Settling, redisMs: number): void {
+    const { counters, tokens, reserved } = call
+    if (answer.decision === 'taken' && !call.isDecided) {
+      call.reserved = []
+      for (const counter of counters)
+        if (reserved.includes(counter)) counter.spendReserved(counter.amount(tokens), nowMs)
+        else counter.spendBeyond(counter.amount(tokens), nowMs)
+      return call.decide(new Taken(this, { counters, tokens, takenMs: nowMs }))
+    }
+    call.giveBack()
+    for (const counter of reserved) this.#dropRecalled(counter, nowMs)
+    // It was decided meanwhile: the next report corrects what Redis booked for it.
+    if (call.isDecided) return counters.forEach(counter => this.#report(counter))
+    const counter = batch.counters[answer.counter]!
+    if (answer.decision === 'later' && nowMs - call.sinceMs < decisionMs) {
+      call.firstAskedMs ||= redisMs
+      call.attempts++
+      call.short = { counter, waitMs: answer.waitMs }
+      this.#later.push(call)
+      return
+    }
+    if (answer.isCertain) {
+      counter.refusedUntilMs = sentMs + answer.waitMs
+      counter.refusedLimit = counter.limit
+    }
+    call.decide(refusal(counter, answer.waitMs))
+  }
+
+  /** What was recalled since it was asked for, or set aside, goes back. */
+  #dropRecalled(counter: Counter, nowMs: number): void {
+    if (counter.unspent === 0 || nowMs >= counter.eagerUntilMs) return
+    counter.drop()
+    this.#report(counter)
+  }
+
+  #retryLater(): void {
+    if (this.#laterTimer !== undefined) return
+    const attempts = Math.min(...this.#later.map(call => call.attempts))
+    this.#laterTimer = setTimeout(
+      () => {
+        this.#laterTimer = undefined
+        this.#queue.unshift(...this.#later)
+        this.#later = []
+        this.#schedule()
+      },
+      Math.min(retryMinMs * 2 ** attempts, retryMaxMs),
+    )
+  }
+
+  /** Other replicas run short of these: what is held and not spent goes back at once. */
+  #recalled(keys: readonly string[]): void {
+    const nowMs = performance.now()
+    for (const key of keys) {
+      const counter = this.#byKey.get(key)
+      if (!counter) continue
+      counter.recall(nowMs)
+      this.#report(counter)
+    }
+  }
+
+  #reportAll(): void {
+    for (const counter of this.#byKey.values()) {
+      counter.isChanged = true
+      this.#urgent.add(counter)
+    }
+  }
+
+  #beginAnew(): void {
+    this.#replica = crypto.randomUUID()
+    this.#number = 0
+    this.#heardMs = -Infinity
+  }
+
+  #tick(): void {
+    const nowMs = performance.now()
+    for (const call of [...this.#queue, ...this.#later]) this.#giveUp(call, nowMs)
+    for (const [id, kinds] of this.#scopes) {
+      for (const counter of Object.values(kinds)) {
+        if (counter.tick(nowMs)) this.#urgent.add(counter)
+        if (!counter.isEmpty(nowMs) || this.#urgent.has(counter)) continue
+        this.#byKey.delete(counter.key)
+        delete kinds[counter.kind]
+      }
+      if (Object.keys(kinds).length === 0) this.#scopes.delete(id)
+    }
+    if (!this.#link.reachable) this.#probing ??= this.#send(new Batch()).finally(() => (this.#probing = undefined))
+    else {
+      this.#schedule()
+      // Behind the reports, which also tell that this replica lives.
+      setImmediate(() => setImmediate(() => void (nowMs - this.#sentMs > tickMs * 0.9 && this.#send(new Batch()))))
+    }
+  }
+
+  /** Other replicas do not say whether they have room. That Redis does not answer is up to the link. */
+  #giveUp(call: WaitingCall, nowMs: number): void {
+    const { isDecided, short, sinceMs } = call
+    if (!isDecided && short && nowMs - sinceMs > decisionMs) call.decide(refusal(short.counter, short.waitMs))
   }
 }
 
-function refused(scopes: readonly LimitScope[], answer: readonly number[]): LimitVerdict {
-  const [, scope, kind, limit, used, waitMs] = answer as [number, number, number, number, number, number]
-  const remaining = Math.max(limit - used, 0)
-  return {
-    allowed: false,
-    scope: scopes[scope - 1]!.id,
-    kind: kinds[kind - 1]!,
-    state: { limit, remaining, resetMs: kind === 3 ? waitMs : windowMs },
-    retryAfterMs: Math.max(waitMs, 1),
-  }
-}
-
-/** The tightest of all scopes, per kind. */
-function states(
-  scopes: readonly LimitScope[],
-  answer: readonly number[],
-): { requests?: LimitState; tokens?: LimitState } {
-  let requests: LimitState | undefined
-  let tokens: LimitState | undefined
-  scopes.forEach((scope, at) => {
-    requests = tighter(requests, scope.requestsPerMinute, answer[2 + at * 2]!)
-    tokens = tighter(tokens, scope.tokensPerMinute, answer[3 + at * 2]!)
-  })
-  return { ...(requests && { requests }), ...(tokens && { tokens }) }
-}
-
-function tighter(known: LimitState | undefined, limit: number | null, used: number): LimitState | undefined {
-  if (limit === null) return known
-  const remaining = Math.max(limit - used, 0)
-  return known && known.remaining <= remaining ? known : { limit, remaining, resetMs: windowMs }
+interface Settling {
+  readonly batch: Batch
+  readonly answer: CallAnswer
+  /** When the exchange was sent. */
+  readonly sentMs: number
+  readonly nowMs: number
 }

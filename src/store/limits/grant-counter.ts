@@ -1,0 +1,225 @@
+/** What one replica knows and holds of one counter. All times are monotonic milliseconds. */
+import { counterKey } from './grant-script.ts'
+import type { CounterKind, CounterReport } from './grant-script.ts'
+import { SlidingWindow } from './sliding-window.ts'
+
+/** Of the use of a second: a grant covers three, and the next is asked for when one is left. */
+const grantSeconds = 3
+/** After a recall every change is reported at once, and nothing is asked for ahead. */
+const eagerMs = 5000
+/** What was not granted in full is not asked for again before. */
+const aheadPauseMs = 250
+/** A report of what changed here waits for others that long: what is held counts in full meanwhile. */
+const reportMs = 5000
+/** Running calls are reported anew before the counter's key in Redis expires. */
+const renewMs = 30_000
+
+/** Requests, tokens or parallel calls of one scope. */
+export class Counter {
+  readonly kind: CounterKind
+  readonly scope: string
+  /** Its key in Redis. */
+  readonly key: string
+  readonly #window: SlidingWindow | undefined
+  #limit: number
+  /** Granted and not spent. */
+  unspent = 0
+  /** Granted, and set aside for calls that wait for other counters. */
+  reserved = 0
+  /** Running calls; of parallel calls only. */
+  running = 0
+  /** Calls that wait for it. */
+  waiting = 0
+  /** In an exchange that is not answered yet: in no other meanwhile. */
+  isBusy = false
+  /** Its place in the exchange that is being put together, from 1; 0 = it is not in it. */
+  place = 0
+  /** Redis does not know its present state. */
+  isChanged = false
+  /** Until then every change is urgent. */
+  eagerUntilMs = 0
+  /** Certainly no room before, at `refusedLimit`. */
+  refusedUntilMs = 0
+  refusedLimit = 0
+  #room = 0
+  #usedSinceSent = 0
+  #usedInTick = 0
+  #usedInLastTick = 0
+  #perSecond = 0
+  #unspentMin = 0
+  #aheadAfterMs = 0
+  #reportedMs: number
+
+  constructor(kind: CounterKind, scope: string, { limit, nowMs }: { limit: number; nowMs: number }) {
+    this.kind = kind
+    this.scope = scope
+    this.key = counterKey(kind, scope)
+    this.#limit = limit
+    this.#room = limit
+    this.#reportedMs = nowMs
+    if (kind !== 'parallel_requests') this.#window = new SlidingWindow(nowMs)
+  }
+
+  get limit(): number {
+    return this.#limit
+  }
+
+  /** A lower limit drops what is held: it was granted under the higher one. */
+  set limit(limit: number) {
+    if (limit === this.#limit) return
+    if (limit < this.#limit) this.drop()
+    this.#room += limit - this.#limit
+    this.#limit = limit
+  }
+
+  /** What a call takes. */
+  amount(tokens: number): number {
+    return this.kind === 'tokens' ? tokens : 1
+  }
+
+  /** What is left of the limit for this replica, as far as it knows. */
+  get remaining(): number {
+    return Math.max(Math.min(this.#room, this.#limit), 0)
+  }
+
+  /** Takes `amount` of what is held. */
+  spend(amount: number, nowMs: number): void {
+    this.unspent -= amount
+    if (this.unspent < this.#unspentMin) this.#unspentMin = this.unspent
+    this.#room -= amount
+    this.#usedSinceSent += amount
+    this.#book(amount, nowMs)
+  }
+
+  /** Books what was set aside before. */
+  spendReserved(amount: number, nowMs: number): void {
+    this.reserved -= amount
+    this.#room -= amount
+    this.#usedSinceSent += amount
+    this.#book(amount, nowMs)
+  }
+
+  /** Books what Redis has booked already, or what no grant covers. */
+  spendBeyond(amount: number, nowMs: number): void {
+    this.#book(amount, nowMs)
+  }
+
+  #book(amount: number, nowMs: number): void {
+    this.isChanged = true
+    this.#usedInTick += amount
+    if (!this.#window) {
+      this.running += amount
+      return
+    }
+    this.#window.advance(nowMs)
+    this.#window.add(amount)
+  }
+
+  /** The slot of an ended call stays here for the next one, unless more run than a lowered limit allows. */
+  releaseSlot(): void {
+    this.running--
+    this.#room++
+    if (this.#room > 0) this.unspent++
+    this.#usedSinceSent--
+    this.isChanged = true
+  }
+
+  /** Corrects what was booked at `takenMs` to what was used. false = more was used than is held: to be reported now. */
+  correct(taken: number, used: number, { takenMs, nowMs }: { takenMs: number; nowMs: number }): boolean {
+    if (taken === used || !this.#window) return true
+    const excess = used - taken
+    this.#window.advance(nowMs)
+    this.#room -= excess
+    this.#usedSinceSent += excess
+    this.isChanged = true
+    if (excess < 0) {
+      this.#window.giveBack(-excess, takenMs)
+      return true
+    }
+    this.#window.add(excess)
+    this.#usedInTick += excess
+    const isCovered = this.unspent >= excess
+    this.unspent -= Math.min(this.unspent, excess)
+    return isCovered
+  }
+
+  /** Gives up what is not spent. */
+  drop(): void {
+    if (this.unspent > 0) this.isChanged = true
+    this.unspent = 0
+    this.#unspentMin = 0
+  }
+
+  /** Another replica runs short of it. */
+  recall(nowMs: number): void {
+    this.drop()
+    this.eagerUntilMs = nowMs + eagerMs
+    this.isChanged = true
+  }
+
+  /** How much to ask for ahead; 0 = enough is held, or others are short of it. */
+  ahead(nowMs: number): number {
+    if (this.kind === 'parallel_requests' || nowMs < this.eagerUntilMs || nowMs < this.#aheadAfterMs) return 0
+    const perSecond = Math.max(this.#perSecond, this.#usedInTick / grantSeconds)
+    return this.unspent > perSecond ? 0 : Math.ceil(perSecond * grantSeconds - this.unspent)
+  }
+
+  /** Its state as sent to Redis. `wanted` = what is asked for ahead. */
+  report(nowMs: number, wanted: number): CounterReport {
+    this.isBusy = true
+    this.isChanged = false
+    this.#usedSinceSent = 0
+    this.#reportedMs = nowMs
+    this.#window?.advance(nowMs)
+    const rest = this.#window ? JSON.stringify(this.#window.ages(nowMs)) : this.running
+    const eager = Math.max(Math.ceil(this.eagerUntilMs - nowMs), 0)
+    return [this.kind, this.#limit, this.unspent + this.reserved, wanted, eager, rest]
+  }
+
+  /** Adds a grant. */
+  granted(amount: number, wanted: number, nowMs: number): void {
+    this.unspent += amount
+    if (amount < wanted) this.#aheadAfterMs = nowMs + aheadPauseMs
+  }
+
+  /** What Redis knows of all replicas, as of the report. */
+  learn(spent: number, heldByOthers: number): void {
+    this.#room = this.#limit - spent - heldByOthers - this.#usedSinceSent
+  }
+
+  /** Once a second: measures the use, and gives up what is not needed. Whether a report is due. */
+  tick(nowMs: number): boolean {
+    this.#perSecond = (this.#perSecond + this.#usedInTick) / 2
+    const isIdle = this.#usedInTick === 0 && this.#usedInLastTick === 0
+    this.#usedInLastTick = this.#usedInTick
+    this.#usedInTick = 0
+    if (isIdle) this.#perSecond = 0
+    const surplus = this.#window ? (isIdle ? this.unspent : 0) : Math.min(this.#unspentMin, this.unspent)
+    this.#unspentMin = this.unspent - surplus
+    if (surplus > 0) {
+      this.unspent -= surplus
+      return (this.isChanged = true)
+    }
+    const sinceMs = nowMs - this.#reportedMs
+    return (this.isChanged && sinceMs > reportMs) || (this.running > 0 && sinceMs > renewMs)
+  }
+
+  /** Nothing is held, spent in the last minute, or under way. */
+  isEmpty(nowMs: number): boolean {
+    this.#window?.advance(nowMs)
+    const used = this.running + this.unspent + this.reserved + this.waiting + (this.#window?.total ?? 0)
+    return used === 0 && !this.isBusy && !this.isChanged
+  }
+
+  /** Whether `amount` fits into a share of the limit that this replica may use by itself. */
+  fitsShare(amount: number, share: number, nowMs: number): boolean {
+    this.#window?.advance(nowMs)
+    return this.running + (this.#window?.total ?? 0) + amount <= Math.floor(this.#limit * share)
+  }
+
+  /** Until `amount` fits into that share. */
+  shareWaitMs(amount: number, share: number, nowMs: number): number {
+    const room = Math.max(Math.floor(this.#limit * share) - amount, 0)
+    return this.#window ? Math.max(this.#window.waitMs(room, nowMs), 1) : 1000
+  }
+}

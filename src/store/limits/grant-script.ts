@@ -1,0 +1,321 @@
+/**
+ * The exchange between a replica and Redis: one script that takes what the replica holds and wants, and answers with
+ * decisions and grants. What Redis holds, all in one hash slot (on a cluster a script may only touch keys of one):
+ *
+ * - `limit-replicas`, a hash: of each replica when it was heard last and the number of its last exchange.
+ * - `limit:<kind>:<scope>`, a hash for each counter: of each replica `<heard> <kept> <eager until> <rest>`. `kept` is
+ *   granted and not spent; the rest is `[age, amount, ...]` of what it spent, by age at `heard`, or for parallel calls
+ *   the number of running ones. Every report is the whole state of the replica, so a lost answer, a repeated report and
+ *   a Redis that lost its data need no rule of their own.
+ * - `limit-mail:<replica>`, a list: counters that another replica runs short of.
+ *
+ * The clock is Redis' own. Replicas send ages, measured on monotonic clocks and so never above the real age at arrival.
+ */
+import { createHash } from 'node:crypto'
+import { windowMs } from './sliding-window.ts'
+
+/** What a counter counts: requests or tokens of a minute, or calls at the same time. */
+export type CounterKind = 'requests' | 'tokens' | 'parallel_requests'
+
+/** How long after its last answered exchange a replica may spend what it holds. */
+export const spendMs = 10_000
+/** How long the running calls of a replica count after it was heard last: so long are slots of a killed one blocked. */
+const slotLeaseMs = 45_000
+/** A replica that was not heard for this long is not waited for. A living one is heard every second. */
+const livingMs = 5000
+/** After a loss or an absence of Redis nothing is granted for so long: all replicas report what they hold and spent. */
+const settleMs = 2000
+const counterTtlMs = 180_000
+const replicaTtlMs = 300_000
+/** Longer than a replica can hold back an answer to a recall. */
+const mailTtlMs = 60_000
+const mailLengthMax = 200
+
+const prefix = '{modelgate}:limit'
+/** The hash of all replicas. */
+export const replicasKey = `${prefix}-replicas`
+/** The list of counters that `replica` is asked to report. */
+export const mailKey = (replica: string) => `${prefix}-mail:${replica}`
+/** The hash of one counter. */
+export const counterKey = (kind: CounterKind, scope: string) => `${prefix}:${kind}:${scope}`
+
+/** A script, and the name under which Redis caches it. */
+export interface Script {
+  readonly text: string
+  readonly sha1: string
+}
+
+function script(text: string): Script {
+  return { text, sha1: createHash('sha1').update(text).digest('hex') }
+}
+
+/** A counter in an exchange: `[kind, limit, kept, wanted ahead, eager ms, running or '[age, amount, ...]']`. */
+export type CounterReport = readonly [CounterKind, number, number, number, number, number | string]
+
+/** A call that waits: `[first asked, counter, amount, counter, amount, ...]`; counters by their place, from 1. */
+export type CallReport = readonly number[]
+
+/** One exchange. */
+export interface Exchange {
+  readonly replica: string
+  /** Grows with each exchange: one that arrives after a later one is dropped. */
+  readonly number: number
+  /**
+   * `known` = an earlier exchange of this replica was answered: if Redis does not know it, its data is lost.
+   * `overspent` = known, and it has spent more than was granted while Redis was away, as others may have. `leaving` =
+   * it ends: it is no replica any more, and only what it spent counts.
+   */
+  readonly standing: 'new' | 'known' | 'overspent' | 'leaving'
+  readonly keys: readonly string[]
+  readonly reports: readonly CounterReport[]
+  readonly calls: readonly CallReport[]
+  /** Other replicas, as of the last answer. */
+  readonly others: readonly string[]
+}
+
+/** KEYS and ARGV of the exchange. */
+export function parametersOf(exchange: Exchange): { readonly keys: string[]; readonly values: string[] } {
+  const { replica, number, standing, keys, reports, calls, others } = exchange
+  return {
+    keys: [replicasKey, mailKey(replica), ...keys, ...others.map(mailKey)],
+    values: [replica, String(number), standing, ...[reports, calls, others].map(one => JSON.stringify(one))],
+  }
+}
+
+/** What the exchange did for a counter. */
+export interface CounterAnswer {
+  readonly granted: number
+  /** Spent by all replicas, or running calls of all. */
+  readonly spent: number
+  /** Granted to other replicas and not spent. */
+  readonly heldByOthers: number
+}
+
+/** The decision on a call. */
+export interface CallAnswer {
+  /** `later` = other replicas hold what it needs, and are asked to report. */
+  readonly decision: 'taken' | 'refused' | 'later'
+  /** The counter that is short, from 0; -1 when taken. */
+  readonly counter: number
+  readonly waitMs: number
+  /** Refused by what was spent: nothing can make room before. */
+  readonly isCertain: boolean
+}
+
+/** Redis' answer to an exchange. */
+export interface ExchangeAnswer {
+  /** Redis' clock. */
+  readonly nowMs: number
+  /** Redis did not know this replica any more: everything has to be reported. */
+  readonly isLost: boolean
+  /** Other replicas heard in the last seconds. */
+  readonly others: readonly string[]
+  readonly counters: readonly CounterAnswer[]
+  readonly calls: readonly CallAnswer[]
+  /** Keys of counters that others run short of. */
+  readonly mail: readonly string[]
+}
+
+const decisions = ['taken', 'refused', 'later'] as const
+
+/** Undefined = a later exchange of this replica came first, and nothing was done. */
+export function readAnswer(raw: unknown): ExchangeAnswer | undefined {
+  const [nowMs, lost, others, counters, calls, mail] = raw as [number, number, string[], number[], number[], string[]]
+  if (lost < 0) return undefined
+  return {
+    nowMs,
+    isLost: lost === 1,
+    others,
+    counters: chunks(counters, 3).map(([granted, spent, heldByOthers]) => ({
+      granted: granted!,
+      spent: spent!,
+      heldByOthers: heldByOthers!,
+    })),
+    calls: chunks(calls, 4).map(([decision, counter, waitMs, certain]) => ({
+      decision: decisions[decision!]!,
+      counter: counter! - 1,
+      waitMs: waitMs!,
+      isCertain: certain === 1,
+    })),
+    mail,
+  }
+}
+
+function chunks(flat: readonly number[], size: number): number[][] {
+  return Array.from({ length: flat.length / size }, (_, at) => flat.slice(at * size, (at + 1) * size))
+}
+
+/** KEYS: replicas, own mail, counters, mail of the others. ARGV: see `parametersOf`. Answers: see `readAnswer`. */
+export const exchangeScript = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local me, number, standing = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local reports, calls, others = cjson.decode(ARGV[4]), cjson.decode(ARGV[5]), cjson.decode(ARGV[6])
+local heard, living, settle, last = {}, {}, nil, nil
+local all = redis.call('HGETALL', KEYS[1])
+for f = 1, #all, 2 do
+  local id = all[f]
+  if id == 'settle' then settle = tonumber(all[f + 1]) else
+    local at, of = string.match(all[f + 1], '^(%d+) (%d+)$')
+    at = tonumber(at)
+    if id == me then last = tonumber(of)
+    elseif now - at > ${replicaTtlMs} then redis.call('HDEL', KEYS[1], id)
+    else
+      heard[id] = at
+      if now - at < ${livingMs} then living[#living + 1] = id end
+    end
+  end
+end
+if last and last >= number then return {now, -1, {}, {}, {}, {}} end
+local lost = (standing == 'known' or standing == 'overspent') and not last
+if (lost and not settle) or (standing == 'overspent' and (not settle or now > settle + ${settleMs})) then
+  settle = now + ${settleMs}
+  redis.call('HSET', KEYS[1], 'settle', string.format('%d', settle))
+end
+local settling = settle and now < settle
+if standing == 'leaving' then redis.call('HDEL', KEYS[1], me)
+else redis.call('HSET', KEYS[1], me, string.format('%d %d', now, number)) end
+redis.call('PEXPIRE', KEYS[1], ${replicaTtlMs})
+
+local function spend(c, base, pairs)
+  c.lists[#c.lists + 1] = {base, pairs}
+  for p = 1, #pairs, 2 do
+    if base - pairs[p] > now - ${windowMs} then c.spent = c.spent + pairs[p + 1] end
+  end
+end
+local function read(key, report)
+  local c = {kind = report[1], limit = report[2], kept = report[3], rest = report[6]}
+  c.spent, c.held, c.taken, c.lists, c.unsure = 0, 0, 0, {}, {}
+  local parallel = c.kind == 'parallel_requests'
+  local lease = parallel and ${slotLeaseMs} or ${spendMs + windowMs}
+  local all = redis.call('HGETALL', key)
+  for f = 1, #all, 2 do
+    local id = all[f]
+    if id ~= me then
+      local base, kept, eager, rest = string.match(all[f + 1], '^(%d+) (%d+) (%d+) (.*)$')
+      base, kept, eager = tonumber(base), tonumber(kept), tonumber(eager)
+      local seen = math.max(heard[id] or 0, base)
+      if now - seen >= lease then redis.call('HDEL', key, id) else
+        c.held = c.held + kept
+        local running = 0
+        if parallel then
+          running = tonumber(rest)
+          c.spent = c.spent + running
+        else spend(c, base, cjson.decode(rest)) end
+        if now - seen < ${livingMs} then
+          c.lives = c.lives or running > 0
+          c.unsure[#c.unsure + 1] = {id = id, base = base, kept = kept, eager = eager > now}
+        elseif kept + running > 0 then c.ends = math.min(c.ends or seen + lease, seen + lease) end
+      end
+    end
+  end
+  c.others, c.held = c.held, c.held + c.kept
+  if parallel then
+    c.lives = c.lives or c.rest > 0
+    c.spent = c.spent + c.rest
+  else spend(c, now, cjson.decode(c.rest)) end
+  return c
+end
+local function sorted(c)
+  if not c.dates then
+    c.dates = {}
+    for _, list in ipairs(c.lists) do
+      for p = 1, #list[2], 2 do
+        local ends = list[1] - list[2][p] + ${windowMs}
+        if ends > now then c.dates[#c.dates + 1] = {ends, list[2][p + 1]} end
+      end
+    end
+    table.sort(c.dates, function(a, b) return a[1] < b[1] end)
+  end
+  return c.dates
+end
+-- Until there can be room, and whether it is certain that there is none before.
+local function wait(c, amount)
+  local full = c.spent + amount > c.limit and not (c.kind == 'tokens' and c.spent == 0)
+  if c.kind == 'parallel_requests' then
+    if c.lives or not c.ends then return 1000, false end
+    return c.ends - now, false
+  end
+  if not full then return math.min(c.ends and c.ends - now or 1000, ${windowMs}), false end
+  local left, room = c.spent, math.max(c.limit - amount, 0)
+  for _, date in ipairs(sorted(c)) do
+    left = left - date[2]
+    if left <= room then return math.max(math.min(date[1] - now, ${windowMs}), 1), c.kind == 'requests' end
+  end
+  return ${windowMs}, false
+end
+local function fits(c, amount)
+  local total = c.spent + c.held
+  return total + amount <= c.limit or (c.kind == 'tokens' and total == 0)
+end
+-- Whether replicas that live may have room: they hold some, or have not reported since the call asked first.
+local function pending(c, amount, since)
+  if c.kind == 'requests' and c.spent + amount > c.limit then return false end
+  local found = false
+  for _, other in ipairs(c.unsure) do
+    local fresh = other.kept == 0 and (other.eager or (since > 0 and other.base >= since))
+    if not fresh then found, other.asked = true, true end
+  end
+  return found
+end
+
+local counters, decided = {}, {}
+for i, report in ipairs(reports) do counters[i] = read(KEYS[2 + i], report) end
+local function decide(call)
+  for p = 2, #call, 2 do
+    local c, amount = counters[call[p]], call[p + 1]
+    if settling then return 2, call[p], settle - now, 0 end
+    if not fits(c, amount) then
+      c.short = true
+      local ms, certain = wait(c, amount)
+      if pending(c, amount, call[1]) then return 2, call[p], ms, 0 end
+      return 1, call[p], ms, certain and 1 or 0
+    end
+  end
+  for p = 2, #call, 2 do
+    local c, amount = counters[call[p]], call[p + 1]
+    c.spent, c.taken = c.spent + amount, c.taken + amount
+    if c.kind == 'parallel_requests' then c.lives = true
+    else c.lists[#c.lists + 1], c.dates = {now, {0, amount}}, nil end
+  end
+  return 0, 0, 0, 0
+end
+for _, call in ipairs(calls) do
+  for _, value in ipairs({decide(call)}) do decided[#decided + 1] = value end
+end
+
+local places, answers = {}, {}
+for i, id in ipairs(others) do places[id] = KEYS[2 + #reports + i] end
+for i, c in ipairs(counters) do
+  local key, ahead, eager = KEYS[2 + i], reports[i][4], reports[i][5]
+  local granted = 0
+  if ahead > 0 and not settling and not c.short then
+    local free = c.limit - c.spent - c.held
+    granted = math.max(math.min(ahead, math.floor(free / (2 * (#living + 1)))), 0)
+  end
+  local kept, rest = c.kept + granted, c.rest
+  if c.kind == 'parallel_requests' then rest = string.format('%d', rest + c.taken)
+  elseif c.taken > 0 then
+    rest = string.sub(rest, 1, -2) .. (rest == '[]' and '' or ',') .. string.format('0,%d]', c.taken)
+  end
+  if kept == 0 and (rest == '[]' or rest == '0') then redis.call('HDEL', key, me)
+  else
+    local ends = eager > 0 and now + eager or 0
+    redis.call('HSET', key, me, string.format('%d %d %d %s', now, kept, ends, rest))
+    redis.call('PEXPIRE', key, ${counterTtlMs})
+  end
+  for _, other in ipairs(c.unsure) do
+    local mail = other.asked and places[other.id]
+    if mail and redis.call('LLEN', mail) < ${mailLengthMax} then
+      redis.call('RPUSH', mail, key)
+      redis.call('PEXPIRE', mail, ${mailTtlMs})
+    end
+  end
+  answers[#answers + 1] = granted
+  answers[#answers + 1] = c.spent
+  answers[#answers + 1] = c.others
+end
+local mail = redis.call('LRANGE', KEYS[2], 0, -1)
+redis.call('DEL', KEYS[2])
+return {now, lost and 1 or 0, living, answers, decided, mail}
+`)

@@ -1,0 +1,186 @@
+/** The connection to Redis that all exchanges share, and its state: a slow Redis is not a lost one. */
+import { RedisClient } from 'bun'
+import type { Script } from './grant-script.ts'
+import { refusalOfRedis } from './redis-refusal.ts'
+
+/** An answer is waited for this long. Beyond it Redis counts as away. */
+const answerMs = 5000
+/** Time to connect: five round trips over the farthest distance that is meant to work. */
+const connectMs = 2000
+/** A connection that was closed is opened anew, so often in a row before Redis counts as away. */
+const reconnectsMax = 3
+/** A blocking read of the mail lasts so long, in seconds; then it is repeated. */
+const mailWaitS = 5
+const mailPauseMs = 1000
+
+interface RedisLinkOptions {
+  readonly url: string
+  /** Redis stopped or began to answer, or does not answer for another reason than before. */
+  reportReachable(reachable: boolean, reason?: string): void
+}
+
+const isClosed = (error: unknown) => (error as { code?: string }).code === 'ERR_REDIS_CONNECTION_CLOSED'
+
+/** One connection for questions, one that waits for mail. `start` comes first. */
+export class RedisLink {
+  readonly #options: RedisLinkOptions
+  #client: RedisClient
+  #mailClient: RedisClient | undefined
+  #reachable = true
+  #reason: string | undefined
+  #connecting: Promise<void> | undefined
+  #explaining: Promise<void> | undefined
+  #wasAnswered = false
+  /** Connections in a row that failed or were closed without an answer. */
+  #connectsFailed = 0
+  #closed = false
+  /** Questions sent, those that wait for mail included. */
+  roundTrips = 0
+
+  constructor(options: RedisLinkOptions) {
+    this.#options = options
+    this.#client = this.#newClient()
+  }
+
+  #newClient(): RedisClient {
+    // The client's offline queue would send commands long after their callers have given up, and its own attempts to
+    // connect hide why they fail: each question connects where it has to.
+    return new RedisClient(this.#options.url, {
+      enableOfflineQueue: false,
+      autoReconnect: false,
+      connectionTimeout: connectMs,
+    })
+  }
+
+  /** Whether Redis counts as there: it answered the last question, or is still waited for. */
+  get reachable(): boolean {
+    return this.#reachable
+  }
+
+  /** Resolves when the reason of a loss has been reported. */
+  explained(): Promise<void> | undefined {
+    return this.#explaining
+  }
+
+  /**
+   * The script's answer. Rejects when Redis refuses, gives no answer in time or closes the connection; the script may
+   * have run all the same.
+   */
+  async ask({ text, sha1 }: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
+    if (!this.#client.connected) await this.#connect()
+    const parameters = [String(keys.length), ...keys, ...values]
+    try {
+      this.roundTrips++
+      return await this.#inTime(this.#client.send('EVALSHA', [sha1, ...parameters]))
+    } catch (error) {
+      // Redis was restarted: nothing has run, and EVAL with the text makes it cache the script again.
+      if (!String((error as { message?: unknown }).message).startsWith('NOSCRIPT')) throw error
+      this.roundTrips++
+      return await this.#inTime(this.#client.send('EVAL', [text, ...parameters]))
+    }
+  }
+
+  #inTime<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const late = () => {
+        reject(new Error(`timeout: Redis gave no answer within ${answerMs} ms`))
+        // The connection may be dead without a sign of it.
+        this.#renew()
+      }
+      let isOver = false
+      // Two ends of turns, so that the sockets are read before: this process may have been busy.
+      const timer = setTimeout(
+        () => setImmediate(() => setImmediate(() => void (isOver || this.#closed || late()))),
+        answerMs,
+      )
+      const end = () => {
+        isOver = true
+        clearTimeout(timer)
+      }
+      answer.then(
+        value => {
+          end()
+          resolve(value)
+        },
+        (error: unknown) => {
+          end()
+          reject(error)
+        },
+      )
+    })
+  }
+
+  #renew(): void {
+    if (this.#closed) return
+    this.#client.close()
+    this.#client = this.#newClient()
+  }
+
+  #connect(): Promise<void> {
+    return (this.#connecting ??= this.#connectInTime().finally(() => (this.#connecting = undefined)))
+  }
+
+  async #connectInTime(): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`timeout: no connection within ${connectMs} ms`)), connectMs)
+    })
+    try {
+      this.#connectsFailed++
+      await Promise.race([this.#client.connect(), late])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** A question was answered. */
+  async answered(): Promise<void> {
+    this.#wasAnswered = true
+    this.#connectsFailed = 0
+    // The loss is reported before the recovery.
+    await this.#explaining
+    if (this.#reachable || this.#closed) return
+    this.#reachable = true
+    this.#reason = undefined
+    this.#options.reportReachable(true)
+  }
+
+  /** A question failed. true = the connection was closed a moment ago, and is worth another attempt. */
+  failed(error: unknown): boolean {
+    if (this.#closed) return false
+    if (this.#reachable && this.#wasAnswered && isClosed(error) && this.#connectsFailed < reconnectsMax) return true
+    this.#reachable = false
+    this.#explaining = this.#explain(error)
+    return false
+  }
+
+  async #explain(error: unknown): Promise<void> {
+    const { message } = error as { message?: string }
+    const refusal = isClosed(error) ? await refusalOfRedis(this.#options.url) : undefined
+    const reason = refusal ?? message ?? String(error)
+    if (this.#closed || this.#reachable || reason === this.#reason) return
+    this.#reason = reason
+    this.#options.reportReachable(false, reason)
+  }
+
+  /** Waits for mail until it is closed. Without this second connection mail comes with the next exchange. */
+  async readMail(key: () => string, deliver: (counter: string) => void): Promise<void> {
+    while (!this.#closed) {
+      try {
+        this.#mailClient ??= this.#newClient()
+        if (!this.#mailClient.connected) await this.#mailClient.connect()
+        this.roundTrips++
+        const found = (await this.#mailClient.send('BLPOP', [key(), String(mailWaitS)])) as [string, string] | null
+        if (found && !this.#closed) deliver(found[1])
+      } catch {
+        await Bun.sleep(mailPauseMs)
+      }
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#client.close()
+    this.#mailClient?.close()
+  }
+}
