@@ -7,6 +7,9 @@ import type { ChatEvent, ChatRequest, Message, Part } from '../core/chat.ts'
 import type { Emulation } from './decorate.ts'
 
 const fitting = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
+
+/** Whether every upstream takes a tool of this name. */
+export const isFittingToolName = (name: string): boolean => fitting.test(name)
 const lengthMax = 64
 const hashLength = 8
 

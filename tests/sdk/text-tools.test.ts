@@ -155,32 +155,48 @@ describe('tool names that an upstream would refuse', () => {
   const tools = names.map(name => ({ type: 'function' as const, function: { name } }))
   const good = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
-  test.each(['anthropic', 'gemini', 'mistral', 'cohere', 'bedrock', 'openai-six', 'openai-codex'])(
-    'are fitted for %s, restored in its answer, and fitted alike in the conversation',
-    async model => {
-      for (const name of names)
-        for (const streamed of [false, true]) {
-          const messages: Messages = [{ role: 'user', content: 'x' }]
-          const body = { model, tools, messages, tool_choice: { type: 'function' as const, function: { name } } }
-          const answer = streamed
-            ? await client.chat.completions.stream(body).finalChatCompletion()
-            : await client.chat.completions.create(body)
-          const { message } = answer.choices[0]!
-          const call = message.tool_calls![0]!
-          expect(call.type === 'function' && call.function.name).toBe(name)
-          const turns: Messages = [
-            ...messages,
-            message as OpenAI.ChatCompletionMessageParam,
-            { role: 'tool', tool_call_id: call.id, content: 'done' },
-          ]
-          const last = await client.chat.completions.create({ model, tools, messages: turns })
-          expect(last.choices[0]!.message.content).toBe('The tool said: done')
-          const sent = JSON.stringify(lastBody())
-          for (const one of names) expect(sent).not.toContain(JSON.stringify(one))
-          for (const [, sentName] of sent.matchAll(/"name":"([^"]*)"/g)) expect(sentName).toMatch(good)
-        }
-    },
-  )
+  test.each([
+    'openai',
+    'custom_openai',
+    'groq',
+    'anthropic',
+    'gemini',
+    'mistral',
+    'cohere',
+    'bedrock',
+    'openai-six',
+    'openai-codex',
+  ])('are fitted for %s, restored in its answer, and fitted alike in the conversation', async model => {
+    for (const name of names)
+      for (const streamed of [false, true]) {
+        const messages: Messages = [{ role: 'user', content: 'x' }]
+        const body = { model, tools, messages, tool_choice: { type: 'function' as const, function: { name } } }
+        const answer = streamed
+          ? await client.chat.completions.stream(body).finalChatCompletion()
+          : await client.chat.completions.create(body)
+        const { message } = answer.choices[0]!
+        const call = message.tool_calls![0]!
+        expect(call.type === 'function' && call.function.name).toBe(name)
+        const turns: Messages = [
+          ...messages,
+          message as OpenAI.ChatCompletionMessageParam,
+          { role: 'tool', tool_call_id: call.id, content: 'done' },
+        ]
+        const last = await client.chat.completions.create({ model, tools, messages: turns })
+        expect(last.choices[0]!.message.content).toBe('The tool said: done')
+        const sent = JSON.stringify(lastBody())
+        for (const one of names) expect(sent).not.toContain(JSON.stringify(one))
+        for (const [, sentName] of sent.matchAll(/"name":"([^"]*)"/g)) expect(sentName).toMatch(good)
+      }
+  })
+
+  test('calls whose names fit are forwarded as they are, also with properties and participants of other names', async () => {
+    const parameters = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
+    const fitting = [{ type: 'function', function: { name: 'read_file', parameters } }]
+    const messages = [{ role: 'user', name: 'Ada L.', content: 'x', unknown_field: 1 }]
+    await post('/v1/chat/completions', { model: 'custom_openai', messages, tools: fitting })
+    expect(lastBody()).toMatchObject({ messages, tools: fitting })
+  })
 
   test('are fitted for clients of Messages too', async () => {
     const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: key, maxRetries: 0 })

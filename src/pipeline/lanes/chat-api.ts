@@ -4,7 +4,7 @@ import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { ChatAdapter, Dialect } from '../../core/provider.ts'
 import { decorated } from '../../emulation/decorate.ts'
-import { fitToolNames } from '../../emulation/tool-names.ts'
+import { fitToolNames, isFittingToolName } from '../../emulation/tool-names.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { isObject, objectsOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -53,7 +53,27 @@ export function needsTranslation(deployment: Deployment, dialect: Dialect, body:
     return body.has('thread') && body.get('thread') !== null && !deployment.target.provider.threads
   if (dialect !== 'openai-chat') return false
   if (responsesOnly !== undefined && takesResponses(deployment, hasTools(body), effortOf(body))) return true
-  return body.has('tools') && hasForeignTextTools(deployment, body)
+  return body.has('tools') && (hasForeignTextTools(deployment, body) || hasUnfitToolName(body))
+}
+
+const nameKey = Buffer.from('"name"')
+/** Of what follows `"name"`: longer than any name that fits, with white space. */
+const nameBytesMax = 80
+/** No colon (it is a text itself), no text behind it (the property of a schema), or a name that fits. */
+const fittingValue = /^\s*(?:[^\s:]|:\s*(?:[^\s"]|"[A-Za-z_][A-Za-z0-9_-]{0,63}"))/
+
+/** Parses the tools only where some `"name"` of the body holds a text that is no fitting name, as seldom one does. */
+function hasUnfitToolName(body: JsonBody): boolean {
+  const bytes = Buffer.from(body.bytes.buffer, body.bytes.byteOffset, body.bytes.byteLength)
+  for (let at = bytes.indexOf(nameKey); at >= 0; at = bytes.indexOf(nameKey, at + nameKey.length)) {
+    const from = at + nameKey.length
+    if (fittingValue.test(bytes.toString('latin1', from, from + nameBytesMax))) continue
+    return objectsOf(body.get('tools')).some(tool => {
+      const { name } = isObject(tool.function) ? tool.function : tool
+      return typeof name === 'string' && !isFittingToolName(name)
+    })
+  }
+  return false
 }
 
 /** Cursor's, which are flat, are foreign everywhere. */
