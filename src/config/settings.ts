@@ -99,6 +99,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
     ...(general.response_retention_days !== undefined && {
       responseRetentionMs: general.response_retention_days * 86_400_000,
     }),
+    providerObjectIds: general.provider_object_ids ?? 'master_key',
     bodyBytesMax: Math.floor((general.max_request_size_mb ?? bodyMbDefault) * 1024 * 1024),
     bodyMemoryBytesMax: Math.floor((general.max_body_memory_mb ?? bodyMemoryMbDefault) * 1024 * 1024),
     storageQuota: storageQuota(general),
@@ -152,6 +153,7 @@ function buildDeployments(
     timeoutS: router.timeout ?? common.request_timeout,
     streamTimeoutS: router.stream_timeout,
     dropParams: common.drop_params ?? true,
+    forwardUnknownFields: common.forward_unknown_fields,
     proxies,
   }
   const entries = new Map<number, Deployment>()

@@ -149,6 +149,10 @@ export interface Call {
   upstreamMs: number
   /** Milliseconds spent waiting for the client's body, and before attempts at a deployment that has failed. */
   waitedMs: number
+  /**
+   * Top-level fields of the body that its dialect does not know; an upstream gets those that its deployment lets pass.
+   */
+  unknownFields: readonly string[]
   /** Client fields that were not sent to the chosen upstream. */
   dropped: readonly string[]
   /** What the call took from the limits, released at its end. */

@@ -114,6 +114,10 @@ export interface Deployment {
   readonly priceSource?: PriceSource
   /** true = fields this upstream lacks are dropped and reported; false = they are refused with 422. */
   readonly dropParams: boolean
+  /** Fields that pass to the upstream although their dialect does not know them, or they steer it (`routingFields`). */
+  readonly allowedFields: ReadonlySet<string>
+  /** false = of the fields that a dialect does not know only `allowedFields` pass. */
+  readonly forwardsUnknownFields: boolean
   /** What `/model/info` shows: `model_info` of the configuration, completed by the catalogue. */
   readonly info: Readonly<Record<string, unknown>>
   readonly profile: ModelProfile

@@ -4,6 +4,7 @@ import type { ChatEvent, ChatRequest } from './chat.ts'
 import type { Operation } from './operation.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from './embeddings.ts'
 import type { GatewayError, Problem } from './errors.ts'
+import type { FieldNames } from './field-names.ts'
 import type { ImagesRequest, ImagesResult } from './images.ts'
 import type { ModerationsRequest, ModerationsResult } from './moderations.ts'
 import type { Dialect, ForwardQuirks, TokenCount } from './provider.ts'
@@ -105,6 +106,8 @@ interface FormatBase {
    * upstream's content type (audio), without keep-alive bytes.
    */
   readonly streaming?: { readonly contentType: string; readonly heartbeat: string } | 'as-upstream'
+  /** The top-level fields that this dialect knows. */
+  readonly fieldNames: FieldNames
   inspect(body: JsonBody): Inspection
   /** Options for the gateway itself in the body; absent = this dialect has none. Throws `unprocessable`. */
   overrides?(body: JsonBody): RequestOverrides

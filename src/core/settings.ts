@@ -24,6 +24,8 @@ export interface Settings {
   /** Without a model list: the providers of which nothing is offered, and what would change that. */
   readonly notOffered?: Readonly<Record<string, string>>
   readonly metricsRequireKey: boolean
+  /** Who may name objects of a provider's account by the provider's own ids. */
+  readonly providerObjectIds: 'master_key' | 'all_keys' | 'none'
   readonly bodyBytesMax: number
   /** Of the bodies of all open calls together. */
   readonly bodyMemoryBytesMax: number

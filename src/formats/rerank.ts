@@ -196,6 +196,7 @@ function cohereEdits(body: JsonBody): { edits: Edit[]; dropped: string[] } {
 export const cohereRerank: UnaryFormat<'rerank'> = {
   dialect: 'cohere-rerank',
   operation: 'rerank',
+  fieldNames: rerankTable.names,
   inspect,
   overrides: readOverrides,
   decode: decodeAs('cohere-rerank'),
@@ -212,6 +213,7 @@ export const cohereRerank: UnaryFormat<'rerank'> = {
 export const jinaRerank: UnaryFormat<'rerank'> = {
   dialect: 'jina-rerank',
   operation: 'rerank',
+  fieldNames: rerankTable.names,
   inspect,
   overrides: readOverrides,
   decode: decodeAs('jina-rerank'),

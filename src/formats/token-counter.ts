@@ -4,6 +4,7 @@
  */
 import type { ChatRequest, Message } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
+import { FieldNames } from '../core/field-names.ts'
 import type { Inspection, UnaryFormat } from '../core/format.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { anthropicCountTokens } from './anthropic/index.ts'
@@ -102,6 +103,7 @@ function decode(body: JsonBody): ChatRequest {
 export const tokenCounter: UnaryFormat<'count-tokens'> = {
   dialect: 'token-counter',
   operation: 'count-tokens',
+  fieldNames: new FieldNames(['model', ...inputFields, 'system', 'tools', 'contents']),
   inspect,
   decode,
   encode: ({ inputTokens }, _model, _request, upstream) => ({ input_tokens: inputTokens, upstream }),

@@ -52,7 +52,7 @@ const noDeployments: readonly Deployment[] = []
 const nothingSent: readonly SentRequest[] = []
 const noModels: readonly FallbackModel[] = []
 const noEdits: readonly InputEdit[] = []
-const nothingDropped: readonly string[] = []
+const noFields: readonly string[] = []
 
 /**
  * The fields are those of `Call`. All are assigned from the start, even to undefined, so that the hidden class never
@@ -105,7 +105,8 @@ export class CallRecord implements Call {
   firstByteMs = -1
   upstreamMs = 0
   waitedMs = 0
-  dropped = nothingDropped
+  unknownFields = noFields
+  dropped = noFields
   taken: Call['taken'] = undefined
   responseHeaders: Record<string, string> = {}
   releaseBody: Call['releaseBody'] = undefined

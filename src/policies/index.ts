@@ -7,11 +7,13 @@ import type { Clock } from '../lib/clock.ts'
 import { checkFields, prepareCall } from './check-fields.ts'
 import { countTokens } from './count-tokens.ts'
 import { fallbacks } from './fallbacks.ts'
+import { fieldNames } from './field-names.ts'
 import { identify } from './identify.ts'
 import { modelAccess } from './model-access.ts'
 import { modelMode } from './model-mode.ts'
 import { observe } from './observe.ts'
 import { placeFiles } from './place-files.ts'
+import { providerObjects } from './provider-objects.ts'
 import { countRequests, rateLimit } from './rate-limit.ts'
 import { recordLedger } from './record-ledger.ts'
 import { requireRole } from './require-role.ts'
@@ -51,7 +53,9 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     limits.onHead,
 
     // Once the body is read: its fields, the model, the deployments that may serve it.
+    fieldNames(),
     checkFields(),
+    providerObjects(),
     prepareCall(),
     modelAccess(),
     modelMode(),

@@ -151,7 +151,7 @@ test("Claude's words name a file for any dialect; what is said in texts, calls a
   expect([got.messages[0].content[1], got.metadata]).toEqual([named(there), body.metadata])
 })
 
-test("another key's id and one that never was are refused alike; a vendor's own passes", async () => {
+test("another key's id and one that never was are refused alike; the operator may name a vendor's own", async () => {
   const file = await upload(pdf, 'a.pdf')
   const stranger = await gateway.key()
   const never = `${file.id.slice(0, -4)}0000`
@@ -178,7 +178,8 @@ test("another key's id and one that never was are refused alike; a vendor's own 
   expect(sent()).toEqual([])
 
   const own = ['file-6F2ksmvXxt4VdoqmHRw6kL', 'file-9f4c5e8ab1fa4f4e9d5e5b3b5b5f5f5f']
-  for (const id of own) expect((await chat('elsewhere', named(id)))[0]).toBe(200)
+  for (const id of own)
+    expect((await asked('/v1/chat/completions', chatOf('elsewhere', named(id)), masterKey))[0]).toBe(200)
   expect(
     gateway.simulator.truth.entries.slice(-2).map(entry => (entry.body as Json).messages[0].content[1].file.file_id),
   ).toEqual(own)

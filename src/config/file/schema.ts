@@ -9,6 +9,7 @@ import { tokenPriceKeys, unitPriceKeys } from '../prices/prices.ts'
 import type { TokenPriceKey, UnitPriceKey } from '../prices/prices.ts'
 import { proxyProblem, proxySettingHelp } from '../models/proxies.ts'
 import { masterKeyProblem } from '../../accounts/key.ts'
+import { fieldParams, fieldSettings, objectIdSettings } from './body-field-settings.ts'
 import {
   addressProblem,
   databaseUrlProblem,
@@ -129,7 +130,7 @@ const proxyParams = z.strictObject({
     .optional()
     .describe('Share of the calls among deployments of one name and `order`; 0 = drained: it gets no new calls.'),
   order: z.number().int().min(0).max(1000).optional(),
-  drop_params: z.boolean().optional(),
+  ...fieldParams,
   ...prices,
 })
 
@@ -234,7 +235,7 @@ const limits = z.strictObject({
 const commonSettings = z.strictObject({
   request_timeout: seconds.optional(),
   num_retries: z.number().int().min(0).max(10).optional(),
-  drop_params: z.boolean().optional(),
+  ...fieldSettings,
   ...fallbacks,
   default_internal_user_params: limits.optional().describe('Limits of every user.'),
 })
@@ -264,6 +265,7 @@ const generalSettings = z.strictObject({
     .regex(/^[a-z][a-z0-9-]{0,30}[a-z0-9]$/, 'lower-case letters, digits and dashes')
     .optional(),
   disable_local_models: z.boolean().optional(),
+  ...objectIdSettings,
   proxy: proxy
     .optional()
     .describe(

@@ -37,6 +37,8 @@ export interface BuildContext {
   readonly timeoutS: number | undefined
   readonly streamTimeoutS: number | undefined
   readonly dropParams: boolean
+  /** Absent = true. */
+  readonly forwardUnknownFields?: boolean | undefined
   /** Absent = every upstream is reached without a proxy. */
   readonly proxies?: ProxySettings
   readonly origin: Origin
@@ -110,6 +112,8 @@ export function buildDeployment(
     timeouts: timeouts(params, context),
     proxies: context.proxies?.rulesFor(params.proxy),
     dropParams: params.drop_params ?? context.dropParams,
+    allowedFields: new Set(params.allowed_fields),
+    forwardsUnknownFields: params.forward_unknown_fields ?? context.forwardUnknownFields ?? true,
     origin: context.origin,
   }
 }

@@ -3,6 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { UnaryFormat } from '../../core/format.ts'
 import { decodeMessagesBody } from './decode.ts'
 import { anthropicErrorBody, broken } from './error.ts'
+import { countTable } from './fields.ts'
 import { messagesEdits, messagesHeaders, readAnswer } from './forward.ts'
 import { inspectCount } from './inspect.ts'
 import { count } from './usage.ts'
@@ -12,6 +13,7 @@ import { readOverrides } from '../common/overrides.ts'
 export const anthropicCountTokens: UnaryFormat<'count-tokens'> = {
   dialect: 'anthropic-count-tokens',
   operation: 'count-tokens',
+  fieldNames: countTable.names,
   inspect: inspectCount,
   overrides: readOverrides,
   decode: decodeMessagesBody,

@@ -3,6 +3,7 @@ import type { ChatFormat } from '../../core/format.ts'
 import { encodeMessage } from './answer.ts'
 import { decodeMessagesBody } from './decode.ts'
 import { anthropicErrorBody, anthropicErrorEvent } from './error.ts'
+import { messagesTable } from './fields.ts'
 import { messagesForward } from './forward.ts'
 import { inspectMessages } from './inspect.ts'
 import { strictMessageSchema } from './structured-output.ts'
@@ -17,6 +18,7 @@ export const anthropicMessages: ChatFormat = {
   dialect: 'anthropic-messages',
   operation: 'chat',
   streaming: { contentType: 'text/event-stream; charset=utf-8', heartbeat: 'event: ping\ndata: {"type": "ping"}\n\n' },
+  fieldNames: messagesTable.names,
   inspect: inspectMessages,
   overrides: readOverrides,
   strictSchema: strictMessageSchema,

@@ -1,4 +1,5 @@
 /** What follows from a dialect's table of fields: the checks, and how each field is decoded. */
+import { FieldNames } from '../../core/field-names.ts'
 import type { Field, PlainSchema } from '../../core/fields.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { isObject, readField } from './field-checks.ts'
@@ -12,6 +13,8 @@ export interface FieldTable<Request> {
   readonly checks: ReadonlyMap<string, Check>
   /** What becomes of each field: the value of a property, or work of the dialect's code. All others are extra. */
   readonly uses: ReadonlyMap<string, { readonly property: keyof Request } | 'code'>
+  /** Of the rows in both spellings, and of the fields for the gateway itself. */
+  readonly names: FieldNames
   /** What a body must have, and what the error asks the client to send. */
   readonly required: readonly { readonly name: string; readonly what: string }[]
 }
@@ -47,7 +50,8 @@ export function fieldTable<Request>(
   const required = fields.flatMap(field =>
     typeof field.required === 'string' ? [{ name: field.name, what: field.required }] : [],
   )
-  return { fields, checks, uses, required }
+  const names = new FieldNames([...fields.flatMap(({ name }) => [name, alias(name)]), ...gatewayFields])
+  return { fields, checks, uses, names, required }
 }
 
 /** The rows with the checks of those whose schema is not plain. Throws for a check without a row. */

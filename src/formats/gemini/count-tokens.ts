@@ -30,6 +30,7 @@ export const countFields: readonly CheckedField<ChatRequest>[] = [
   inner,
   ...generateTable.fields.map(({ required: _required, ...field }) => field),
 ]
+const countTable = fieldTable(countFields, { alias: snakeName })
 const hasInner = (body: JsonBody): boolean => body.has('generateContentRequest') || body.has('generate_content_request')
 
 function inspect(body: JsonBody): Inspection {
@@ -50,6 +51,7 @@ function decode(body: JsonBody): ChatRequest {
 export const geminiCountTokens: UnaryFormat<'count-tokens'> = {
   dialect: 'gemini-named-inside',
   operation: 'count-tokens',
+  fieldNames: countTable.names,
   inspect,
   decode,
   encode: ({ inputTokens }) => ({ totalTokens: inputTokens }),

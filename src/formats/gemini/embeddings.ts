@@ -128,6 +128,7 @@ const shared = {
 /** One content, all its texts together one vector. `decode` throws `unprocessable` for parts that are no text. */
 export const geminiEmbedContent: EmbeddingsFormat = {
   ...shared,
+  fieldNames: embedTable.names,
   inspect: inspectOne,
   decode: body => decodeRequests([{ fields: parseChecked(body), path: [] }]),
   encode: (result, _model, request) => ({ embedding: values(result, request)[0], ...metadata(result) }),
@@ -136,6 +137,7 @@ export const geminiEmbedContent: EmbeddingsFormat = {
 /** Up to 2048 requests, one vector each, in order. Settings that differ between them are `unprocessable`. */
 export const geminiBatchEmbedContents: EmbeddingsFormat = {
   ...shared,
+  fieldNames: batchTable.names,
   inspect: inspectBatch,
   decode(body) {
     const { requests } = parseChecked(body)

@@ -5,6 +5,7 @@ import { decodeGenerate } from './decode.ts'
 import { arrayFraming, sseFraming } from './stream-framing.ts'
 import type { MakeFraming } from './stream-framing.ts'
 import { geminiErrorBody } from './error.ts'
+import { generateTable } from './fields.ts'
 import { generateForward } from './forward.ts'
 import { inspectGenerate } from './inspect.ts'
 import { GenerateWriter } from './writer.ts'
@@ -17,6 +18,7 @@ export { geminiModelEntry } from './models.ts'
 const generate = (framing: MakeFraming): ChatFormat => ({
   dialect: 'gemini-generate',
   operation: 'chat',
+  fieldNames: generateTable.names,
   inspect: inspectGenerate,
   decode: decodeGenerate,
   encode: encodeGenerate,

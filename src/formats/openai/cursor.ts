@@ -27,6 +27,7 @@ export const chatOrCursor = (body: JsonBody): ChatFormat =>
 export const cursorChat: ChatFormat = {
   ...openaiChat,
   dialect: 'cursor-chat',
+  fieldNames: openaiResponses.fieldNames,
   inspect: body => openaiResponses.inspect(flatBody(body)),
   strictSchema: { ...strictResponseSchema, texts: strictChatSchema.texts },
   decode(body) {

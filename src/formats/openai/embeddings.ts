@@ -93,6 +93,7 @@ function encode(result: EmbeddingsResult, model: string, request: EmbeddingsRequ
 export const openaiEmbeddings: EmbeddingsFormat = {
   dialect: 'openai-embeddings',
   operation: 'embeddings',
+  fieldNames: embeddingsTable.names,
   inspect,
   overrides: readOverrides,
   decode,

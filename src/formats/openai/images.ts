@@ -159,6 +159,7 @@ const imagesForward: ForwardRules = {
 export const openaiImages: UnaryFormat<'images'> = {
   dialect: 'openai-images',
   operation: 'images',
+  fieldNames: generationTable.names,
   inspect: inspector(generationTable),
   overrides: readOverrides,
   decode,
@@ -172,6 +173,7 @@ function uploadFormat(dialect: Dialect, table: FieldTable<ImagesRequest>): Uploa
     dialect,
     operation: 'images',
     multipart: true,
+    fieldNames: table.names,
     inspect: inspector(table),
     errorBody: openaiErrorBody,
     forward: imagesForward,

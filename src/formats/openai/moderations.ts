@@ -147,6 +147,7 @@ function encode({ verdicts }: ModerationsResult, model: string, request: Moderat
 export const openaiModerations: UnaryFormat<'moderations'> = {
   dialect: 'openai-moderations',
   operation: 'moderations',
+  fieldNames: moderationTable.names,
   inspect,
   overrides: readOverrides,
   decode,

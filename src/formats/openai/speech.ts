@@ -63,6 +63,7 @@ export const openaiSpeech: SpeechFormat = {
   dialect: 'openai-speech',
   operation: 'speech',
   streaming: 'as-upstream',
+  fieldNames: speechTable.names,
   inspect,
   overrides: readOverrides,
   decode,

@@ -101,6 +101,7 @@ function uploadFormat(dialect: Dialect, table: FieldTable<object>): UploadFormat
     multipart: true,
     // Models that cannot stream ignore `stream` and answer whole (API reference, `stream`).
     streaming: 'as-upstream',
+    fieldNames: table.names,
     inspect: inspector(table),
     errorBody: openaiErrorBody,
     forward: {

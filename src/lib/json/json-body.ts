@@ -69,6 +69,7 @@ export class JsonBody {
   #whole: Record<string, unknown> | undefined
   readonly #longStrings: LongStrings
   #shape: Record<string, unknown> | undefined
+  #names: readonly string[] | undefined
 
   private constructor(bytes: Uint8Array, { spans, end, longStrings }: Outline, start: number) {
     this.bytes = bytes
@@ -118,8 +119,9 @@ export class JsonBody {
     return this.#spans.has(field)
   }
 
-  names(): string[] {
-    return [...this.#spans.keys()]
+  /** Of the top-level fields, in their order. */
+  names(): readonly string[] {
+    return (this.#names ??= [...this.#spans.keys()])
   }
 
   /** Bytes of a field's value; 0 when it is absent. */

@@ -4,12 +4,12 @@ import type { ChatRequest } from '../../core/chat.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
+import { routingFields } from '../../core/field-names.ts'
 import type { ChatFormat, Format, SpeechFormat, StreamRelay } from '../../core/format.ts'
 import type { UnaryFormat, UnaryOperations } from '../../core/format.ts'
 import type { ChatAdapter, MakeHead, Target, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
 import type { AnswerHead, BodyPiece, CallHead } from '../../core/transport.ts'
 import type { Usage } from '../../core/usage.ts'
-import type { RequestOverrides } from '../../core/overrides.ts'
 import { emulate, needsNoEmulation, moderationsByGuard } from '../../emulation/index.ts'
 import { framingMediaTypes } from '../../lib/frames.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
@@ -67,10 +67,12 @@ const heads = new WeakMap<Target, Map<MakeHead, [CallHead?, CallHead?]>>()
  */
 export function planAttempt(call: Call, deployment: Deployment, policies: CallPolicies): Attempt {
   const { overrides } = call
-  const planned = plannedAttempt({ call, deployment, policies, body: sentBody(call, deployment) })
-  const attempt = withOverrides(
+  const withheld = withheldFields(call, deployment)
+  const planned = plannedAttempt({ call, deployment, policies, withheld, body: sentBody(call, deployment, withheld) })
+  const attempt = withDropped(
     call.namedFiles ? withLocalAnswer(planned, call.namedFiles.localIds) : planned,
-    overrides,
+    overrides.unfulfilled,
+    withheld,
   )
   if (attempt.dropped.length > 0 && !(overrides.dropParams ?? deployment.dropParams))
     throw lossRefused(attempt.dropped, call.model)
@@ -82,12 +84,15 @@ interface Plan {
   readonly call: Call
   readonly deployment: Deployment
   readonly policies: CallPolicies
-  /** The client's body, with files named as the deployment knows them. */
+  /** Fields that the deployment does not let pass. */
+  readonly withheld: readonly string[]
+  /** The client's body without `withheld` (but in forms), with files named as the deployment knows them. */
   readonly body: JsonBody
 }
 
-function withOverrides(attempt: Attempt, { unfulfilled }: RequestOverrides): Attempt {
-  return unfulfilled.length === 0 ? attempt : { ...attempt, dropped: [...attempt.dropped, ...unfulfilled] }
+function withDropped(attempt: Attempt, unfulfilled: readonly string[], withheld: readonly string[]): Attempt {
+  if (unfulfilled.length === 0 && withheld.length === 0) return attempt
+  return { ...attempt, dropped: [...attempt.dropped, ...unfulfilled, ...withheld] }
 }
 
 function validatedAttempt(call: Call, attempt: Attempt): Attempt {
@@ -125,9 +130,25 @@ function unreadable(model: string): GatewayError {
   )
 }
 
-/** The client's body, with the upstream's ids of uploaded files. */
-function sentBody(call: Call, deployment: Deployment): JsonBody {
-  return call.namedFiles ? call.namedFiles.bodyFor(deployment) : call.body!
+/** The client's body without the fields withheld, with the upstream's ids of uploaded files. */
+function sentBody(call: Call, deployment: Deployment, withheld: readonly string[]): JsonBody {
+  const body = call.namedFiles ? call.namedFiles.bodyFor(deployment) : call.body!
+  // A form is edited itself.
+  return withheld.length === 0 || call.upload ? body : without(body, withheld)
+}
+
+function without(body: JsonBody, names: readonly string[]): JsonBody {
+  return JsonBody.read(Buffer.concat(body.edited(names.map(remove => ({ remove })))))
+}
+
+const nothingWithheld: readonly string[] = []
+
+/** Fields beyond the dialect that the deployment does not let pass; of a form only those that steer the upstream. */
+function withheldFields(call: Call, { allowedFields, forwardsUnknownFields }: Deployment): readonly string[] {
+  const { unknownFields } = call
+  if (unknownFields.length === 0) return nothingWithheld
+  const passes = forwardsUnknownFields || call.upload !== undefined
+  return unknownFields.filter(name => !allowedFields.has(name) && (!passes || routingFields.has(name)))
 }
 
 function lossRefused(dropped: readonly string[], model: string): GatewayError {
@@ -145,7 +166,7 @@ function lossRefused(dropped: readonly string[], model: string): GatewayError {
   )
 }
 
-function forwardAttempt({ call, deployment, body }: Plan, format: Format): Attempt | undefined {
+function forwardAttempt({ call, deployment, body, withheld }: Plan, format: Format): Attempt | undefined {
   const { target } = deployment
   const { provider } = target
   const makeHead = provider.speaks[format.dialect]
@@ -156,7 +177,8 @@ function forwardAttempt({ call, deployment, body }: Plan, format: Format): Attem
   if (provider.quirks?.noDeveloperRole && provider.chat && mentionsDeveloper(body)) return undefined
   const { edits: asked, dropped } = format.forward.edits(body, provider.quirks ?? {})
   const edits = format.forward.modelInPath ? asked : withModel(asked, target.model, body)
-  const form = call.upload && editedForm(call.upload, [...formEdits(call), ...edits])
+  const form =
+    call.upload && editedForm(call.upload, [...formEdits(call), ...edits, ...withheld.map(remove => ({ remove }))])
   const publicModel = call.model
   return {
     head: withClientHeaders(
@@ -423,12 +445,16 @@ function sent(translated: TranslatedCall, request?: ChatRequest): Pick<Attempt, 
  * A line of a batch's input file with the changes of the policies, as the upstream of `deployment` reads it. Only chat
  * completions can be encoded again. Throws `invalid-request` for others that a policy has changed.
  */
-export function lineBody(line: Call, { target }: Deployment): JsonBody {
-  const { format, body } = line
-  if (line.edits.length === 0) return body!
+export function lineBody(line: Call, deployment: Deployment): JsonBody {
+  const { target } = deployment
+  const { format } = line
+  const withheld = withheldFields(line, deployment)
+  // There is no answer in which the loss could be named.
+  if (withheld.length > 0) throw lossRefused(withheld, line.model)
+  if (line.edits.length === 0) return line.body!
   if (format?.dialect === 'openai-chat' && 'writer' in format && target.provider.speaks['openai-chat']) {
     const adapter = target.provider.chat
-    const request = editedRequest(line, body!, format.decode)
+    const request = editedRequest(line, line.body!, format.decode)
     const translated = adapter?.request(request, target)
     if (translated && translated.dropped.length === 0)
       return JsonBody.read(Buffer.from(JSON.stringify(translated.body), 'utf8'))

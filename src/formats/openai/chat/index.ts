@@ -2,6 +2,7 @@
 import type { ChatFormat } from '../../../core/format.ts'
 import { decodeChat } from './decode.ts'
 import { encodeChat } from './encode.ts'
+import { chatTable } from './fields.ts'
 import { inspectChat } from './inspect.ts'
 import { strictChatSchema } from './structured-output.ts'
 import { readOverrides } from '../../common/overrides.ts'
@@ -13,6 +14,7 @@ import { openaiChatForward } from '../forward.ts'
 export const openaiChat: ChatFormat = {
   dialect: 'openai-chat',
   operation: 'chat',
+  fieldNames: chatTable.names,
   inspect: inspectChat,
   overrides: readOverrides,
   strictSchema: strictChatSchema,

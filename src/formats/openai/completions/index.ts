@@ -126,6 +126,7 @@ function conversation(prompt: string): Message[] {
 export const openaiCompletions: ChatFormat = {
   dialect: 'openai-completions',
   operation: 'completions',
+  fieldNames: completionTable.names,
   inspect,
   overrides: readOverrides,
   decode,

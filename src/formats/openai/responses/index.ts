@@ -6,6 +6,7 @@ import { readOverrides } from '../../common/overrides.ts'
 import { openaiErrorBody } from '../error.ts'
 import { decodeResponses } from './decode.ts'
 import { encodeResponse } from './encode.ts'
+import { responsesTable } from './fields.ts'
 import { responsesForward } from './forward.ts'
 import { inspectResponses } from './inspect.ts'
 import { responseError, sseEvent } from './response-object.ts'
@@ -22,6 +23,7 @@ function errorEvent(error: GatewayError): string {
 export const openaiResponses: ChatFormat = {
   dialect: 'openai-responses',
   operation: 'chat',
+  fieldNames: responsesTable.names,
   inspect: inspectResponses,
   overrides: readOverrides,
   strictSchema: strictResponseSchema,
@@ -37,6 +39,7 @@ export const openaiResponses: ChatFormat = {
 export const openaiInputTokens: UnaryFormat<'count-tokens'> = {
   dialect: 'openai-input-tokens',
   operation: 'count-tokens',
+  fieldNames: responsesTable.names,
   inspect: body => ({ ...inspectResponses(body), stream: false }),
   overrides: readOverrides,
   decode: decodeResponses,

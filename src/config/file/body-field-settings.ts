@@ -1,0 +1,41 @@
+/** Keys of the configuration that say which fields of a client's body reach an upstream. */
+import { z } from 'zod'
+
+const dropParams = z.boolean().optional()
+
+/** Of `proxy_params`. */
+export const fieldParams = {
+  drop_params: dropParams,
+  allowed_fields: z
+    .array(z.string().min(1))
+    .optional()
+    .describe(
+      'Fields of a body that pass to this upstream although they choose another model, route, plugin or data source ' +
+        'there (`models`, `provider`, `plugins`, ...), or although `forward_unknown_fields` is false.',
+    ),
+  forward_unknown_fields: z.boolean().optional().describe('As in `settings`, for this upstream.'),
+}
+
+/** Of `settings`. */
+export const fieldSettings = {
+  drop_params: dropParams,
+  forward_unknown_fields: z
+    .boolean()
+    .optional()
+    .describe(
+      'false = fields of a body that its dialect does not know are not sent; true (when left out) = they pass, ' +
+        'except those that choose a model, route, plugin or data source at the upstream. See `allowed_fields`.',
+    ),
+}
+
+/** Of `general_settings`. */
+export const objectIdSettings = {
+  provider_object_ids: z
+    .enum(['master_key', 'all_keys', 'none'])
+    .optional()
+    .describe(
+      "Who may name objects of the provider's account by the provider's own ids (files, vector stores, containers, " +
+        'prompts, cached contents, addresses in its storage): only calls with the `master_key` (when left out), ' +
+        '`all_keys`, or `none`.',
+    ),
+}

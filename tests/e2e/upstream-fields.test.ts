@@ -1,0 +1,162 @@
+/** Fields by which a client could steer an upstream past the gateway, and the provider's own ids, in every dialect. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { startGateway } from './harness.ts'
+import type { Gateway } from './harness.ts'
+
+const entry = (name: string, more = '') =>
+  `  - model_name: ${name}
+    proxy_params: { model: custom_openai/sim-chat, api_base: "{simulator}/v1", api_key: canary${more} }\n`
+const config = `model_list:
+${entry('chat')}${entry('open', ', allowed_fields: [provider, repetition_penalty]')}
+${entry('closed', ', forward_unknown_fields: false, allowed_fields: [repetition_penalty]')}
+${entry('strict', ', drop_params: false')}
+  - model_name: claude
+    proxy_params: { model: anthropic/sim-claude, api_base: "{simulator}", api_key: canary }
+  - model_name: gemini
+    proxy_params: { model: gemini/sim-gemini, api_base: "{simulator}/v1beta", api_key: canary }
+  - model_name: responses
+    proxy_params: { model: lm_studio/sim-chat, api_base: "{simulator}/v1", api_key: canary }
+  - model_name: embed
+    proxy_params: { model: custom_openai/sim-embedding, api_base: "{simulator}/v1", api_key: canary }
+  - model_name: speech
+    proxy_params: { model: custom_openai/sim-speech, api_base: "{simulator}/v1", api_key: canary }
+router_settings: { num_retries: 0, fallbacks: [{ open: [chat] }] }
+`
+
+let gateway: Gateway
+let key: string
+beforeAll(async () => {
+  gateway = await startGateway({ config })
+  key = await gateway.key()
+})
+afterAll(() => gateway?.stop())
+afterEach(() => gateway.simulator.reset())
+
+async function ask(path: string, body: object | FormData, as = key) {
+  const response = await fetch(`${gateway.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${as}`, 'anthropic-version': '2023-06-01' },
+    body: body instanceof FormData ? body : JSON.stringify(body),
+  })
+  return {
+    status: response.status,
+    dropped: response.headers.get('x-proxy-dropped-params'),
+    text: await response.text(),
+  }
+}
+
+const sent = () => gateway.simulator.truth.entries.map(one => one.body as Record<string, unknown>)
+
+const messages = [{ role: 'user', content: 'say: hi' }]
+const chat = { model: 'chat', messages }
+const paths: readonly (readonly [string, object])[] = [
+  ['/v1/chat/completions', chat],
+  ['/v1/completions', { model: 'chat', prompt: 'x' }],
+  ['/v1/responses', { model: 'responses', input: 'x' }],
+  ['/v1/messages', { model: 'claude', max_tokens: 9, messages }],
+  ['/v1/messages/count_tokens', { model: 'claude', messages }],
+  ['/v1beta/models/gemini:generateContent', { contents: [{ parts: [{ text: 'x' }] }] }],
+  ['/v1/embeddings', { model: 'embed', input: 'x' }],
+  ['/v1/images/generations', { model: 'chat', prompt: 'x' }],
+  ['/v1/audio/speech', { model: 'speech', input: 'x', voice: 'alloy' }],
+  ['/v1/rerank', { model: 'chat', query: 'x', documents: ['x'] }],
+]
+
+describe('names that differ only by case', () => {
+  for (const [path, body] of paths)
+    test(`are refused on ${path}, and nothing is sent`, async () => {
+      for (const name of ['Model', 'MODEL', 'Models', 'Api_Base', '\u0050rovider']) {
+        const { status, text } = await ask(path, { ...body, [name]: 'other' })
+        expect({ name, status, text }).toMatchObject({ status: 400, text: expect.stringContaining(`\`${name}\``) })
+      }
+      expect(sent()).toEqual([])
+    })
+
+  test('so are letters beyond ASCII that fold to ASCII ones', async () => {
+    for (const name of ['\u017Ftream', 'top_\u212A'])
+      expect(await ask('/v1/chat/completions', { ...chat, [name]: 1 })).toMatchObject({ status: 400 })
+  })
+
+  test('are refused in forms and in the lines of a batch', async () => {
+    const form = new FormData()
+    form.set('model', 'chat')
+    form.set('Model', 'other')
+    form.set('prompt', 'x')
+    form.set('image', new File([new Uint8Array([137, 80, 78, 71])], 'x.png', { type: 'image/png' }))
+    expect(await ask('/v1/images/edits', form)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('`Model`'),
+    })
+    const upload = (extra: object) => {
+      const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { ...chat, ...extra } }
+      const file = new FormData()
+      file.set('purpose', 'batch')
+      file.set('model', 'chat')
+      file.set('file', new File([JSON.stringify(line)], 'x.jsonl'))
+      return ask('/v1/files', file)
+    }
+    expect((await upload({})).status).toBe(200)
+    expect(await upload({ MODEL: 'x' })).toMatchObject({ status: 400, text: expect.stringContaining('line 1') })
+    expect(await upload({ models: ['x'] })).toMatchObject({ status: 400, text: expect.stringContaining('models') })
+  })
+
+  test('other unknown names pass on the forward lane', async () => {
+    expect((await ask('/v1/chat/completions', { ...chat, guidedJson: {}, repetition_penalty: 1.1 })).status).toBe(200)
+    expect(sent()[0]).toMatchObject({ guidedJson: {}, repetition_penalty: 1.1 })
+  })
+})
+
+describe('fields that choose a model, route or plugin of the upstream', () => {
+  const steering = { models: ['a'], route: 'fallback', provider: { order: ['x'] }, plugins: [], preset: 'p' }
+
+  for (const [path, body] of paths)
+    test(`are not sent from ${path}`, async () => {
+      await ask(path, { ...body, ...steering })
+      expect(sent().length).toBe(1)
+      for (const one of sent()) expect(Object.keys(one).filter(name => name in steering)).toEqual([])
+    })
+
+  test('are named in the answer, whole and streamed; a client or operator that wants no loss is told', async () => {
+    const named = 'models,route,provider,plugins,preset'
+    expect(await ask('/v1/chat/completions', { ...chat, ...steering })).toMatchObject({ status: 200, dropped: named })
+    expect(await ask('/v1/chat/completions', { ...chat, ...steering, stream: true })).toMatchObject({
+      status: 200,
+      dropped: named,
+    })
+    const strict = await ask('/v1/chat/completions', { ...chat, model: 'strict', ...steering })
+    expect(strict).toMatchObject({ status: 422, text: expect.stringContaining('does not take models') })
+  })
+
+  test('are not sent with a form', async () => {
+    const form = new FormData()
+    for (const [name, value] of Object.entries({ model: 'chat', models: 'other', prompt: 'x' })) form.set(name, value)
+    form.set('image', new File([new Uint8Array([137, 80, 78, 71])], 'x.png', { type: 'image/png' }))
+    const answer = await ask('/v1/images/edits', form)
+    expect(answer).toMatchObject({ dropped: 'models' })
+    expect(sent().length).toBe(1)
+    expect(JSON.stringify(sent())).not.toContain('other')
+  })
+
+  test('pass where the deployment allows them, not to its fallback', async () => {
+    expect(await ask('/v1/chat/completions', { ...chat, model: 'open', ...steering })).toMatchObject({
+      status: 200,
+      dropped: 'models,route,plugins,preset',
+    })
+    expect(sent()[0]).toMatchObject({ provider: { order: ['x'] } })
+    gateway.simulator.reset()
+    let refusals = 1
+    gateway.simulator.script(() => refusals-- > 0, { raw: { status: 503, body: '{}' } })
+    expect((await ask('/v1/chat/completions', { ...chat, model: 'open', ...steering })).status).toBe(200)
+    expect(sent().map(one => 'provider' in one)).toEqual([true, false])
+  })
+
+  test('with forward_unknown_fields: false only the known and the allowed ones pass', async () => {
+    const more = { repetition_penalty: 1.1, guided_json: {}, seed: 1 }
+    expect(await ask('/v1/chat/completions', { ...chat, model: 'closed', ...more })).toMatchObject({
+      status: 200,
+      dropped: 'guided_json',
+    })
+    expect(sent()[0]).toMatchObject({ repetition_penalty: 1.1, seed: 1 })
+    expect(sent()[0]).not.toHaveProperty('guided_json')
+  })
+})
