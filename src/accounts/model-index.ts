@@ -20,6 +20,7 @@ const none: readonly Deployment[] = []
  */
 export class ModelIndex implements ModelDirectory {
   readonly settings: Settings
+  readonly catalogued: ModelDirectory['catalogued']
   readonly #byName = new Map<string, Deployment[]>()
   readonly #byId = new Map<string, Deployment[]>()
   readonly #wildcards: Deployment[] = []
@@ -29,7 +30,12 @@ export class ModelIndex implements ModelDirectory {
   readonly #names: readonly string[]
   readonly #wildcardNames: readonly string[]
 
-  constructor(settings: Settings, expandPattern: ExpandPattern) {
+  constructor(
+    settings: Settings,
+    expandPattern: ExpandPattern,
+    catalogued: ModelDirectory['catalogued'] = () => undefined,
+  ) {
+    this.catalogued = catalogued
     this.settings = settings
     this.#expandPattern = expandPattern
     for (const deployment of settings.deployments) {

@@ -5,6 +5,7 @@ import { costBounds } from '../accounts/cost-bounds.ts'
 import { costNanoUsd, nanoUsdToText } from '../accounts/cost.ts'
 import { mayCall } from '../accounts/model-access.ts'
 import { ModelIndex } from '../accounts/model-index.ts'
+import { catalogueModel } from '../config/models/catalogue-model.ts'
 import { concreteModel } from '../config/models/model-facts.ts'
 import { watchRuns } from '../pipeline/run-watch.ts'
 import type { ReloadReport, ServeOptions } from '../config/serve-options.ts'
@@ -128,7 +129,7 @@ function openTransport(logger: Logger) {
 }
 
 function modelsOf(source: SettingsSource): ModelIndex {
-  return new ModelIndex(source.current(), concreteModel)
+  return new ModelIndex(source.current(), concreteModel, catalogueModel)
 }
 
 type Transport = ReturnType<typeof createHttp1Transport>

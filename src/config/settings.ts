@@ -100,6 +100,11 @@ export function readSettings(input: SettingsInput): SettingsReading {
       responseRetentionMs: general.response_retention_days * 86_400_000,
     }),
     providerObjectIds: general.provider_object_ids ?? 'master_key',
+    defaultModels: {
+      moderation: general.moderation_model,
+      image_generation: general.image_generation_model,
+      files: general.files_model,
+    },
     bodyBytesMax: Math.floor((general.max_request_size_mb ?? bodyMbDefault) * 1024 * 1024),
     bodyMemoryBytesMax: Math.floor((general.max_body_memory_mb ?? bodyMemoryMbDefault) * 1024 * 1024),
     storageQuota: storageQuota(general),

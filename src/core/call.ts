@@ -70,6 +70,8 @@ export interface Call {
   readonly id: string
   /** What `x-request-id` of the answer says: the client's own, else `id`. */
   readonly requestId: string
+  /** The client's own id for the call (`proxy_call_id` of the body), which `x-proxy-call-id` says; empty = `id`. */
+  clientCallId: string
   readonly operation: Operation
   /** Canonical path, for metrics and the ledger: `/v1/chat/completions`. */
   readonly route: string

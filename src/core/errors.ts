@@ -59,9 +59,11 @@ export const faults = {
     'APIConnectionError',
     'other-target',
   ),
+  /** The upstream closed or reset a connection that stood, before its answer was whole. */
+  'upstream-closed': fault(503, 'api_connection_error', 'upstream_closed', 'APIConnectionError', 'other-target'),
   'upstream-overloaded': fault(503, 'api_error', 'upstream_overloaded', 'ServiceUnavailableError', 'other-target'),
   'upstream-failed': fault(500, 'api_error', 'upstream_error', 'InternalServerError', 'other-target'),
-  /** The upstream answered what its protocol forbids: cut, garbled, redirecting, wrong type. */
+  /** The upstream answered what its protocol forbids: garbled, redirecting, wrong type. */
   'upstream-broken': fault(502, 'api_error', 'upstream_bad_response', 'BadGatewayError', 'other-target'),
 } as const
 

@@ -58,6 +58,8 @@ export interface ModelDirectory {
   wildcardNames(): readonly string[]
   /** The deployments behind a name, alias, deployment id or pattern; empty = no such model. */
   resolve(name: string): readonly Deployment[]
+  /** What a deployment of a model of the catalogue would be, for questions about it; never to be called. */
+  readonly catalogued: (name: string) => Deployment | undefined
 }
 
 /** The configuration in use. A reload replaces both at once; the values themselves never change. */

@@ -198,6 +198,8 @@ export interface Provider {
   readonly speaks: Readonly<Partial<Record<Dialect, MakeHead>>>
   /** false = this model of the provider does not speak that dialect, so it is translated; absent = all do. */
   forwards?(target: Target, dialect: Dialect): boolean
+  /** Dialects of modes that are not assumed of the host, spoken by a deployment that declares such a mode. */
+  readonly speaksByMode?: Readonly<Partial<Record<'moderation', Readonly<Partial<Record<Dialect, MakeHead>>>>>>
   readonly quirks?: ForwardQuirks
   readonly chat?: ChatAdapter
   /** The same by OpenAI's Responses, for models and calls that `chat` cannot serve (`Deployment.responsesOnly`). */

@@ -62,7 +62,12 @@ const requestIdForm = /^[A-Za-z0-9._:/@=+~-]{1,128}$/
 /** The client's own `x-request-id`, if it is short and safe in headers, logs and URLs; it need not be unique. */
 export function clientRequestId(headers: RequestHeaders): string | undefined {
   const id = headers.get('x-request-id')
-  return id !== null && requestIdForm.test(id) ? id : undefined
+  return id !== null && isSafeId(id) ? id : undefined
+}
+
+/** true = 1 to 128 characters, all safe in headers, logs and URLs. */
+export function isSafeId(id: string): boolean {
+  return requestIdForm.test(id)
 }
 
 /** A request from the wire, before and while it is routed. */

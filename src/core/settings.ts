@@ -26,6 +26,12 @@ export interface Settings {
   readonly metricsRequireKey: boolean
   /** Who may name objects of a provider's account by the provider's own ids. */
   readonly providerObjectIds: 'master_key' | 'all_keys' | 'none'
+  /** Public names of models for calls that name none; undefined = none is configured. */
+  readonly defaultModels: {
+    readonly moderation: string | undefined
+    readonly image_generation: string | undefined
+    readonly files: string | undefined
+  }
   readonly bodyBytesMax: number
   /** Of the bodies of all open calls together. */
   readonly bodyMemoryBytesMax: number

@@ -23,7 +23,8 @@ export function callable({ caller, models }: Asking, model: string): readonly De
 }
 
 /** Throws 400, with a list of the choices, unless this leaves exactly one upstream. */
-export function chooseUpstream(call: Asking, target: FileTarget): Deployment {
+export function chooseUpstream(call: Asking, asked: FileTarget): Deployment {
+  const target = withDefault(call, asked)
   const accounts = target.models.length > 0 ? accountsOfAll(call, target.models) : reachable(call)
   const fitting = [...accounts.values()].filter(
     one => target.provider === undefined || one.target.provider.name === target.provider,
@@ -65,6 +66,13 @@ function accountsOfAll(call: Asking, models: readonly string[]): Map<string, Dep
       throw refused(`the model '${model}' is at another upstream than the models before it; a file goes to one`)
   }
   return common!
+}
+
+/** Where the client names no upstream and several take files, the configured one is meant, if the caller may use it. */
+function withDefault(call: Asking, target: FileTarget): FileTarget {
+  const { files } = call.models.settings.defaultModels
+  if (files === undefined || target.models.length > 0 || target.provider !== undefined) return target
+  return mayCall(call.caller, files, call.models.settings) ? { ...target, models: [files] } : target
 }
 
 function reachable({ caller, models: index }: Asking): Map<string, Deployment> {

@@ -78,6 +78,7 @@ export class CallRecord implements Call {
   upload: Call['upload'] = undefined
   namedFiles: Call['namedFiles'] = undefined
   forwardedHeaders: Call['forwardedHeaders'] = undefined
+  clientCallId = ''
   model = ''
   stream = false
   endUser = ''

@@ -81,7 +81,7 @@ export function answerHeaders(parts: RespondParts, call: Call): Record<string, s
   // Not copied: the call has ended.
   const headers = call.responseHeaders
   headers['x-request-id'] = call.requestId
-  headers[names.callId] = call.id
+  headers[names.callId] = call.clientCallId || call.id
   if (call.deployment) headers[names.modelId] = call.deployment.id
   if (call.model && call.model.length <= modelLengthMax && isHeaderSafe(call.model))
     headers[names.modelGroup] = call.model

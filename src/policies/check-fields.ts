@@ -3,6 +3,7 @@ import type { Call } from '../core/call.ts'
 import { unprocessable } from '../core/errors.ts'
 import { noOverrides } from '../core/overrides.ts'
 import type { RequestOverrides } from '../core/overrides.ts'
+import { isSafeId } from '../core/request.ts'
 import type { Policy } from '../core/policy.ts'
 
 /** Sets model, stream, end user and overrides of the call. Throws `unprocessable` with every problem. */
@@ -40,8 +41,23 @@ function readFields(call: Call): void {
   if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
   if (!call.model)
     throw unprocessable([{ loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' }])
+  if (body.has('proxy_call_id')) readCallId(call, body.get('proxy_call_id'))
   call.overrides = format.overrides?.(body) ?? noOverrides
   checkEssentials(call.overrides)
+}
+
+/** The ledger keeps the gateway's own id: only that one is certain to be unique. */
+function readCallId(call: Call, id: unknown): void {
+  if (id == null) return
+  if (typeof id !== 'string' || !isSafeId(id))
+    throw unprocessable([
+      {
+        loc: ['body', 'proxy_call_id'],
+        msg: 'must be a text of 1 to 128 letters, digits and . _ : / @ = + ~ -',
+        type: 'wrong_type',
+      },
+    ])
+  call.clientCallId = id
 }
 
 /** The operator's `drop_params` does not apply: the client must learn that such a field has no effect. */

@@ -6,6 +6,7 @@ import type { CurrentConfiguration, KeyDirectory } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
 import { checkFields, prepareCall } from './check-fields.ts'
 import { countTokens } from './count-tokens.ts'
+import { embeddingInputs } from './embedding-inputs.ts'
 import { fallbacks } from './fallbacks.ts'
 import { fieldNames } from './field-names.ts'
 import { identify } from './identify.ts'
@@ -64,6 +65,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     // Policies that read or change requests and answers.
     ...parts.own,
 
+    embeddingInputs(),
     countTokens(),
     limits.onBody,
     placeFiles(parts.placeFiles),

@@ -1,9 +1,10 @@
 /** A model can be called only with the operations of its mode. */
 import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
-import { GatewayError } from '../core/errors.ts'
+import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { Operation } from '../core/operation.ts'
 import type { Policy } from '../core/policy.ts'
+import { isObject } from '../lib/json/json-values.ts'
 
 /** The operations of each mode, and its usual path. */
 const modes: Readonly<Record<Deployment['mode'], { what: string; operations: readonly Operation[]; path: string }>> = {
@@ -40,12 +41,29 @@ export function modelMode(): Policy {
     stage: 'body',
     admit(call) {
       const { candidates } = call
+      checkThinkingMode(call)
       if (candidates.length === 0 || candidates.every(one => offers(one, call))) return
       const fitting = candidates.filter(one => offers(one, call))
       if (fitting.length === 0) throw wrongMode(call, candidates[0]!)
       call.candidates = fitting
     },
   }
+}
+
+/** Templates of models that think in tags know two words; another one would silently mean the default. */
+function checkThinkingMode({ body, candidates }: Call): void {
+  if (!body?.has('chat_template_kwargs')) return
+  const template = body.get('chat_template_kwargs')
+  const mode = isObject(template) ? template.thinking_mode : undefined
+  if (mode == null || mode === 'on' || mode === 'off') return
+  if (candidates.every(one => one.profile.thinking === 'separate')) return
+  throw unprocessable([
+    {
+      loc: ['body', 'chat_template_kwargs', 'thinking_mode'],
+      msg: `must be "on" or "off"; got ${JSON.stringify(mode).slice(0, 60)}`,
+      type: 'unknown_value',
+    },
+  ])
 }
 
 /** true = the deployment can serve the call's operation. Only a declared mode excludes it. */

@@ -74,6 +74,7 @@ function callLine(
     `,"input_tokens":${usage?.inputTokens ?? 'null'},"output_tokens":${usage?.outputTokens ?? 'null'}` +
     `,"usage_source":"${call.usageSource}","cost_nano_usd":${costNanoUsd ?? 'null'}` +
     `${call.requestId === call.id ? '' : `,"client_request_id":"${call.requestId}"`}` +
+    `${call.clientCallId ? `,"client_call_id":"${call.clientCallId}"` : ''}` +
     `${keyFields(call.caller.key)},"client":"${call.clientAddress}"` +
     `,"user_agent":${userAgentText(call.userAgent)}` +
     `${call.dropped.length > 0 ? droppedField(call.dropped) : ''}${error ? errorFields(error) : ''}}`

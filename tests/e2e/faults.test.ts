@@ -25,11 +25,11 @@ const lanes = { forward: 'fault/sim', translate: 'claude-fault/sim' }
 for (const [lane, prefix] of Object.entries(lanes))
   describe(`${lane} lane`, () => {
     const whole: [string, number, string][] = [
-      ['refuse', 502, 'BadGatewayError'],
-      ['reset', 502, 'BadGatewayError'],
+      ['refuse', 503, 'APIConnectionError'],
+      ['reset', 503, 'APIConnectionError'],
       ['hang', 408, 'Timeout'],
       ['truncated-json', 502, 'BadGatewayError'],
-      ['length-long', 502, 'BadGatewayError'],
+      ['length-long', 503, 'APIConnectionError'],
       ['length-short', 502, 'BadGatewayError'],
       ['bad-chunk', 502, 'BadGatewayError'],
       ['bad-status-line', 502, 'BadGatewayError'],

@@ -370,7 +370,7 @@ for (const backend of backends())
       expect(((await refused.json()) as { error: { message: string } }).error.message).toBe('no such voice')
       expect(await lastRow(refused)).toMatchObject({ outcome: 'error', status: 400 })
       expect((await post('/v1/audio/speech', { model: 'media/lies', input: 'x', voice: 'a' })).status).toBe(502)
-      expect((await post('/v1/audio/speech', { model: 'raw/cut-early', input: 'x', voice: 'a' })).status).toBe(502)
+      expect((await post('/v1/audio/speech', { model: 'raw/cut-early', input: 'x', voice: 'a' })).status).toBe(503)
       expect((await post('/v1/audio/speech', { model: 'media/tts', voice: 'a' })).status).toBe(422)
       expect((await post('/v1/audio/speech', { model: 'chatty', input: 'x', voice: 'a' })).status).toBe(400)
     })
@@ -384,7 +384,7 @@ for (const backend of backends())
           () => 'cut',
         ),
       ).toBe('cut')
-      expect(await lastRow(response)).toMatchObject({ outcome: 'upstream_cut', error_kind: 'upstream-broken' })
+      expect(await lastRow(response)).toMatchObject({ outcome: 'upstream_cut', error_kind: 'upstream-closed' })
     })
 
     test('a client that leaves stops the voice', async () => {

@@ -191,7 +191,7 @@ for (const backend of backends())
               for await (const chunk of stream) text += chunk.text ?? ''
             })(),
           )
-          expect(broken.message).toContain('502')
+          expect(broken.message).toContain('503')
           expect(text.length).toBeGreaterThan(0)
         }
       })

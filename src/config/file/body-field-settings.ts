@@ -1,4 +1,4 @@
-/** Keys of the configuration that say which fields of a client's body reach an upstream. */
+/** Keys of the configuration about a client's body: which fields reach an upstream, what stands for absent ones. */
 import { z } from 'zod'
 
 const dropParams = z.boolean().optional()
@@ -26,6 +26,25 @@ export const fieldSettings = {
       'false = fields of a body that its dialect does not know are not sent; true (when left out) = they pass, ' +
         'except those that choose a model, route, plugin or data source at the upstream. See `allowed_fields`.',
     ),
+}
+
+/** Of `general_settings`: models for calls that name none, in LiteLLM's words where it has one. */
+export const defaultModelSettings = {
+  moderation_model: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('For moderations without `model`; left out = the first moderation model, else the first guard model.'),
+  image_generation_model: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('For images without `model`; left out = the first image generation model that the key may use.'),
+  files_model: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Files whose upload names no upstream go to that of this model, where several upstreams take files.'),
 }
 
 /** Of `general_settings`. */

@@ -9,7 +9,7 @@ import { tokenPriceKeys, unitPriceKeys } from '../prices/prices.ts'
 import type { TokenPriceKey, UnitPriceKey } from '../prices/prices.ts'
 import { proxyProblem, proxySettingHelp } from '../models/proxies.ts'
 import { masterKeyProblem } from '../../accounts/key.ts'
-import { fieldParams, fieldSettings, objectIdSettings } from './body-field-settings.ts'
+import { defaultModelSettings, fieldParams, fieldSettings, objectIdSettings } from './body-field-settings.ts'
 import {
   addressProblem,
   databaseUrlProblem,
@@ -266,6 +266,7 @@ const generalSettings = z.strictObject({
     .optional(),
   disable_local_models: z.boolean().optional(),
   ...objectIdSettings,
+  ...defaultModelSettings,
   proxy: proxy
     .optional()
     .describe(

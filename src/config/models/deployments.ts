@@ -86,7 +86,7 @@ export function buildDeployment(
     modelName: entry.model_name,
     ...modelFacts({ modelName: entry.model_name, model, provider: provider.name }, declared),
     target: {
-      provider,
+      provider: speakingFor(provider, entry.model_info?.mode),
       model,
       baseUrl: bedrock?.baseUrl ?? baseUrl,
       apiKey: apiKey === undefined ? undefined : new Secret(apiKey),
@@ -116,6 +116,12 @@ export function buildDeployment(
     forwardsUnknownFields: params.forward_unknown_fields ?? context.forwardUnknownFields ?? true,
     origin: context.origin,
   }
+}
+
+/** A declared mode says what the host has beside what is known of it. */
+function speakingFor(provider: Provider, mode: string | undefined): Provider {
+  const more = mode === 'moderation' ? provider.speaksByMode?.moderation : undefined
+  return more ? { ...provider, speaks: { ...provider.speaks, ...more } } : provider
 }
 
 function unknownProvider(model: string, given: string | undefined, providers: Providers) {

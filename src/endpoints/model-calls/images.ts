@@ -1,3 +1,4 @@
+import { defaultModel } from '../../accounts/default-model.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import type { Format } from '../../core/format.ts'
 import { openaiImageEdits, openaiImages, openaiImageVariations } from '../../formats/index.ts'
@@ -31,11 +32,20 @@ function endpoint({ name, operationId, format, summary, schema }: Operation): En
       callsModel: true,
     },
     handle: (request, services, caller) =>
-      services.callModel(request, caller!, { format, route: `/v1/images/${name}`, model: request.params.model }),
+      services.callModel(request, caller!, {
+        format,
+        route: `/v1/images/${name}`,
+        model: request.params.model,
+        defaultModel: () => defaultModel(services.current.settings, caller!, 'image_generation'),
+      }),
   }
 }
 
-/** OpenAI API reference, "Images". Edits and variations are forms and go only to upstreams that support them. */
+/**
+ * OpenAI API reference, "Images". Without `model` the configured one is called (`image_generation_model`), else the
+ * first model of mode `image_generation` that the key may use. Edits and variations are forms and go only to upstreams
+ * that support them.
+ */
 export const images = endpoint({
   name: 'generations',
   operationId: 'createImage',

@@ -79,30 +79,46 @@ export const modelsList: Endpoint = {
     success: {
       'application/json': either(reference('ModelList'), reference('CodexCatalogue'), reference('GeminiModelList')),
     },
-    failures: [400, 403],
+    failures: [400, 404],
   },
   handle(request, services, caller) {
     if (isGeminiClient(request)) return inGemini(() => geminiModelsAnswer(request, services, caller!))
-    const options = readOptions(request, caller!)
-    const index = services.current.models
-    const ids = visibleIds(index, caller!, options)
-    if (request.query.has('client_version'))
-      return jsonAnswer(codexCatalogue(ids.map(id => ({ id, info: infoOf(index, id) }))))
-    const page = pageOf(ids, readQuery(request, pageQuery))
-    const data = page.ids.map(id => {
-      const entry = listedModel(id, index.resolve(id)[0], services)
-      return options.metadata
-        ? { ...entry, metadata: { fallbacks: shownFallbacks(id, options.fallbackType, index.settings) } }
-        : entry
-    })
-    return jsonAnswer({
-      object: 'list',
-      data,
-      has_more: page.hasMore,
-      first_id: data[0]?.id ?? null,
-      last_id: data.at(-1)?.id ?? null,
-    })
+    const options = readOptions(request)
+    const team = request.query.get('team_id')
+    if (team === null || team === caller!.key.teamId) return listAnswer(request, services, caller!, options)
+    return checkTeam(team, services, caller!).then(() => listAnswer(request, services, caller!, options))
   },
+}
+
+/** Throws 404 for a team without keys; for a virtual key also for any other than its own, so that it finds none out. */
+async function checkTeam(teamId: string, { keys }: Services, { role }: Caller): Promise<void> {
+  if (role === 'admin' && (await keys.list({ teamId, limit: 1, offset: 0 })).total > 0) return
+  const why = role === 'admin' ? 'no key belongs to it' : 'this key belongs to another one, or to none'
+  const shown = teamId.slice(0, 100)
+  throw new GatewayError('not-found', `there is no team '${shown}' here: ${why}; leave \`team_id\` out`, {
+    param: 'team_id',
+  })
+}
+
+function listAnswer(request: HttpRequest, services: Services, caller: Caller, options: ListOptions): Answer {
+  const index = services.current.models
+  const ids = visibleIds(index, caller, options)
+  if (request.query.has('client_version'))
+    return jsonAnswer(codexCatalogue(ids.map(id => ({ id, info: infoOf(index, id) }))))
+  const page = pageOf(ids, readQuery(request, pageQuery))
+  const data = page.ids.map(id => {
+    const entry = listedModel(id, index.resolve(id)[0], services)
+    return options.metadata
+      ? { ...entry, metadata: { fallbacks: shownFallbacks(id, options.fallbackType, index.settings) } }
+      : entry
+  })
+  return jsonAnswer({
+    object: 'list',
+    data,
+    has_more: page.hasMore,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  })
 }
 
 /** The query of Anthropic's clients (platform.claude.com/docs/en/api/models-list). */
@@ -148,7 +164,7 @@ interface ListOptions {
   readonly fallbackType: FallbackType
 }
 
-function readOptions(request: HttpRequest, caller: Caller): ListOptions {
+function readOptions(request: HttpRequest): ListOptions {
   const { query } = request
   const scope = query.get('scope')
   if (scope !== null && scope !== 'expand')
@@ -162,9 +178,6 @@ function readOptions(request: HttpRequest, caller: Caller): ListOptions {
         param: 'fallback_type',
       },
     )
-  const team = query.get('team_id')
-  if (team !== null && caller.role !== 'admin' && caller.key.teamId !== team)
-    throw new GatewayError('forbidden', 'this key does not belong to that team', { param: 'team_id' })
   return {
     wildcards: flag(query, 'return_wildcard_routes'),
     groups: flag(query, 'include_model_access_groups'),

@@ -56,7 +56,13 @@ const paramsAt = (name: 'supported_compat_params' | 'supported_openai_params'): 
     operationId: name === 'supported_compat_params' ? 'listSupportedCompatParams' : 'listSupportedOpenaiParams',
     summary: 'The fields of a chat completion that a model takes',
     tag: 'Utilities',
-    query: { model: { schema: { type: 'string' }, description: 'A model of this gateway.', required: true } },
+    query: {
+      model: {
+        schema: { type: 'string' },
+        description: 'A model of this gateway, or of the catalogue.',
+        required: true,
+      },
+    },
     success: json(name === 'supported_compat_params' ? 'SupportedCompatParams' : 'SupportedOpenaiParams'),
     failures: [400, 404],
   },
@@ -78,7 +84,11 @@ const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a')
 
 /** Throws 404 for a model that does not exist or that the key may not see. */
 function paramsOf(model: string, services: Services, caller: Caller): string[] {
-  const deployments = visibleDeployments(caller, model, services.current.models)
+  const { models } = services.current
+  const visible = visibleDeployments(caller, model, models)
+  // The name of a configured model that is not the caller's says nothing about the model of that name elsewhere.
+  const known = visible.length > 0 || models.resolve(model).length > 0 ? undefined : models.catalogued(model)
+  const deployments = known ? [known] : visible
   const [first] = deployments
   const shown = model.slice(0, 200)
   if (!first)

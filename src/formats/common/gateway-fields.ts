@@ -52,16 +52,21 @@ export const overrideFields: readonly CheckedField[] = [
   timeout,
 ]
 
-const neverUsed = 'Accepted for compatibility and never used.'
+const neverUsed = 'Accepted for compatibility and never used; named as dropped.'
 
 /** Fields of embeddings that would choose host, key or code: checked as the specification says, and never used. */
 export const embeddingsGatewayFields: readonly CheckedField[] = [
   timeout,
-  ...['api_base', 'api_version', 'api_key', 'api_type', 'proxy_call_id', 'logger_fn'].map(name => ({
+  ...['api_base', 'api_version', 'api_key', 'api_type', 'logger_fn'].map(name => ({
     name,
     schema: type.text,
     description: neverUsed,
   })),
+  {
+    name: 'proxy_call_id',
+    schema: type.text,
+    description: "The client's id of the call: up to 128 letters, digits and . _ : / @ = + ~ -",
+  },
   {
     name: 'custom_llm_provider',
     schema: type.anyOf(type.text, type.object),
@@ -73,6 +78,11 @@ export const embeddingsGatewayFields: readonly CheckedField[] = [
   },
   { name: 'proxy_logging_obj', schema: type.object, description: neverUsed },
   { name: 'caching', schema: type.boolean, description: neverUsed },
+]
+
+/** Those of them that the answer names as dropped when a client sends them. */
+export const ignoredFields: readonly string[] = [
+  ...['api_base', 'api_version', 'api_key', 'api_type', 'logger_fn', 'custom_llm_provider', 'proxy_logging_obj'],
 ]
 
 /** Of no dialect's checks, and of no upstream's business. */

@@ -9,10 +9,10 @@ import type { JsonBody } from '../../lib/json/json-body.ts'
 import { isObject, ProblemList, readField } from './field-checks.ts'
 import type { Fields } from './field-checks.ts'
 import { fieldTable } from './field-table.ts'
-import { overrideFields } from './gateway-fields.ts'
+import { ignoredFields, overrideFields } from './gateway-fields.ts'
 
 const { checks } = fieldTable(overrideFields)
-const names = [...checks.keys()]
+const names = [...checks.keys(), ...ignoredFields]
 
 /** Throws `unprocessable` for a field of a wrong shape, in dialects that do not look at them before. */
 export function readOverrides(body: JsonBody): RequestOverrides {
@@ -39,6 +39,7 @@ function overridesOf(fields: Fields): RequestOverrides {
       ...essential,
       ...(fields.caching === true ? ['caching'] : []),
       ...(asksForCache(fields.cache) ? ['cache'] : []),
+      ...ignoredFields.filter(name => fields[name] != null),
     ],
     essential,
   }

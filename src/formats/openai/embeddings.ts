@@ -6,7 +6,7 @@ import type { EmbeddingsFormat, Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, parseChecked, ProblemList, textOf } from '../common/field-checks.ts'
 import type { CheckedField, Fields } from '../common/field-checks.ts'
-import { fieldTable, isGiven, readFields } from '../common/field-table.ts'
+import { fieldTable, readFields } from '../common/field-table.ts'
 import { embeddingsGatewayFields } from '../common/gateway-fields.ts'
 import { checkTexts } from './prompt-texts.ts'
 import { readOverrides } from '../common/overrides.ts'
@@ -14,15 +14,17 @@ import { openaiErrorBody } from './error.ts'
 import { openaiEmbeddingsForward } from './forward.ts'
 
 const inputsMax = 2048
-const missing = '`input` is missing; send a text, an array of texts, or token ids'
 
 const embeddingsFields: readonly CheckedField<EmbeddingsRequest>[] = [
   { name: 'model', schema: type.text, required: true },
   {
     name: 'input',
     schema: type.anyOf(type.text, { type: 'array' }),
-    required: true,
-    check: (value, problems) => checkTexts({ field: 'input', most: inputsMax, emptyAllowed: false }, value, problems),
+    description: 'Nothing, or an empty list: an empty list of vectors, and no call of the model.',
+    check(value, problems) {
+      if (Array.isArray(value) && value.length === 0) return
+      checkTexts({ field: 'input', most: inputsMax, emptyAllowed: false }, value, problems)
+    },
   },
   { name: 'encoding_format', schema: type.oneOf('float', 'base64'), property: 'encoding' },
   { name: 'dimensions', schema: type.integer(1), property: 'dimensions' },
@@ -34,7 +36,6 @@ export const embeddingsTable = fieldTable<EmbeddingsRequest>([...embeddingsField
 function inspect(body: JsonBody): Inspection {
   const list = new ProblemList()
   checkFields(body, embeddingsTable.checks, list)
-  if (!isGiven(body, 'input')) list.add(['input'], missing, 'missing')
   return {
     model: textOf(body, 'model'),
     stream: false,
@@ -44,6 +45,7 @@ function inspect(body: JsonBody): Inspection {
 }
 
 function inputsOf(input: unknown): (string | number[])[] {
+  if (input == null) return []
   if (typeof input === 'string') return [input]
   const list = input as (string | number | number[])[]
   return typeof list[0] === 'number' ? [list as number[]] : (list as (string | number[])[])

@@ -23,7 +23,7 @@ const editedImagesMax = 16
 
 /** Fields of all three operations. Sizes, qualities and styles are each model's own. */
 const sharedFields: readonly CheckedField<ImagesRequest>[] = [
-  { name: 'model', schema: type.text, required: true },
+  { name: 'model', schema: type.text },
   { name: 'n', schema: type.integer(1, countMax), property: 'count' },
   { name: 'size', schema: type.text, property: 'size' },
   { name: 'quality', schema: type.text, property: 'quality' },

@@ -369,3 +369,19 @@ test('only what carries the answer on is a step; comments and empty deltas are n
   ])
   expect([relay.contentEvents, relay.contentCharacters]).toEqual([3, 4])
 })
+
+test("Azure's report of filters before the answer gets the id of the answer, cut anywhere", () => {
+  const azure = (more: object) =>
+    `data: ${JSON.stringify({ choices: [], created: 0, id: '', model: '', object: '', ...more })}\n\n`
+  const filters = { prompt_filter_results: [{ prompt_index: 0, content_filter_results: {} }] }
+  const stream = azure(filters) + whole
+  const expected =
+    azure({ ...filters, id: 'c1', created: 1, model: 'public', object: 'chat.completion.chunk' }) +
+    whole.replaceAll('"model":"up-2026"', '"model":"public"')
+  for (let size = 1; size < 200; size++)
+    expect(run(relayOf({ publicModel: 'public' }), every(stream, size))).toBe(expected)
+  // A stream of nothing else is no answer.
+  const empty = relayOf()
+  expect(run(empty, cut(azure(filters) + done))).toBe('')
+  expect(empty.failure?.kind).toBe('upstream-broken')
+})

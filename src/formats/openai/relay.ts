@@ -60,6 +60,8 @@ export class OpenaiRelay implements StreamRelay {
   #pendingBytes = 0
   /** The last of them: a blank line may begin here. */
   #tail = noTail
+  /** Chunks without id and choices, until one with a choice comes. */
+  #nameless: string[] = []
   /** A chunk had a choice. */
   #answered = false
   /** The upstream's `[DONE]` as it came, while usage may still follow it. */
@@ -192,6 +194,28 @@ export class OpenaiRelay implements StreamRelay {
     if (reportedError(chunk)) this.failure = reportedError(objectIn(latin1ToUtf8(dataOf(event) ?? '')) ?? {})
     else for (const choice of listOf(chunk.choices)) this.#choice(choice)
     if (this.failure) return ''
+    if (this.#answered)
+      return this.#nameless.length > 0 ? this.#named(chunk) + this.#shown(event, chunk) : this.#shown(event, chunk)
+    if (chunk.id !== '' || !Array.isArray(chunk.choices) || chunk.usage != null) return this.#shown(event, chunk)
+    this.#nameless.push(event)
+    return ''
+  }
+
+  /** Azure's reports of filters before the answer, with the id of the chunk after them: clients refuse an empty one. */
+  #named({ id, created }: Json): string {
+    const named = this.#nameless.map(event =>
+      this.#restoreModel(
+        event
+          .replace(/"id":\s*""/, () => `"id":${JSON.stringify(id || `chatcmpl-${Bun.randomUUIDv7('hex')}`)}`)
+          .replace(/"created":\s*0(?=[,}\s])/, () => `"created":${typeof created === 'number' ? created : 0}`)
+          .replace(/"object":\s*""/, '"object":"chat.completion.chunk"'),
+      ),
+    )
+    this.#nameless = []
+    return named.join('')
+  }
+
+  #shown(event: string, chunk: Json): string {
     if (this.#showUsage || chunk.usage === undefined) return this.#restoreModel(event)
     if (isObject(chunk.usage)) return listOf(chunk.choices).length === 0 ? '' : this.#restoreModel(event)
     return this.#restoreModel(withoutNullUsage(event, event.indexOf('"usage":')))

@@ -167,7 +167,7 @@ test('an upstream that resets in the middle of an upload fails the call, and the
       () => undefined,
       (thrown: GatewayError) => thrown,
     )
-    expect(error?.kind).toBe('upstream-broken')
+    expect(error?.kind).toBe('upstream-closed')
   }
   expect(transport.connections()).toEqual({ busy: 0, idle: 0 })
 })

@@ -343,7 +343,7 @@ for (const scheme of ['http', 'https'] as const)
         },
       })
       const sink = await piped(send())
-      expect([sink.text, sink.error?.kind]).toEqual(['hel', 'upstream-broken'])
+      expect([sink.text, sink.error?.kind]).toEqual(['hel', 'upstream-closed'])
       expect(transport.connections()).toEqual(none)
       dies = false
       expect(await text(send())).toBe('hello')

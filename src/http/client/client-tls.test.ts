@@ -120,8 +120,8 @@ test('a reader that pauses and resumes at every piece gets every byte over TLS',
   transport.close()
 })
 
-test('a cut answer over TLS is upstream-broken', async () => {
-  expect((await failure(call({ ca: cert }, { path: 'cut' }))).kind).toBe('upstream-broken')
+test('a cut answer over TLS is upstream-closed', async () => {
+  expect((await failure(call({ ca: cert }, { path: 'cut' }))).kind).toBe('upstream-closed')
 })
 
 test('a server that does not speak TLS, or never finishes the handshake, is unreachable', async () => {

@@ -76,25 +76,25 @@ test('a body that ends with the connection is complete at FIN and broken at a re
   const sink = await piped(reset.send())
   expect(sink.text).toBe('part of it')
   expect(sink.ends).toBe(0)
-  expect(sink.error?.kind).toBe('upstream-broken')
+  expect(sink.error?.kind).toBe('upstream-closed')
 })
 
-test('a cut answer is upstream-broken, with all bytes before it delivered', async () => {
+test('a cut answer is upstream-closed, with all bytes before it delivered', async () => {
   const chunked = 'transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n'
   for (const head of ['content-length: 10\r\n\r\nhello', chunked]) {
     for (const how of ['fin', 'reset'] as const) {
       const { send } = await rig(says(ok + head, how))
       const sink = await piped(send())
       expect(sink.text).toBe('hello')
-      expect(sink.error?.kind).toBe('upstream-broken')
+      expect(sink.error?.kind).toBe('upstream-closed')
       const error = await failure(text(send()))
-      expect(error.kind).toBe('upstream-broken')
+      expect(error.kind).toBe('upstream-closed')
       expect(error.message).toContain('cut')
     }
   }
 })
 
-test('half a head, no answer at all, and garbage are upstream-broken', async () => {
+test('half a head and no answer at all are upstream-closed, garbage is upstream-broken', async () => {
   for (const [said, how] of [
     [`${ok}content-le`, 'fin'],
     ['', 'fin'],
@@ -104,7 +104,7 @@ test('half a head, no answer at all, and garbage are upstream-broken', async () 
     [`${ok}content-length: 1\ncontent-length: 2\r\n\r\n`, 'stay'],
   ] as const) {
     const { send, transport, upstream } = await rig(says(said, how))
-    expect((await failure(send().response)).kind).toBe('upstream-broken')
+    expect((await failure(send().response)).kind).toBe(how === 'stay' ? 'upstream-broken' : 'upstream-closed')
     expect(transport.connections()).toEqual({ busy: 0, idle: 0 })
     expect(upstream.requests()).toBe(1)
   }
@@ -185,7 +185,7 @@ test('the second connection is not replaced again', async () => {
     else peer.socket.resetAndDestroy()
   })
   await text(send())
-  expect((await failure(send().response)).kind).toBe('upstream-broken')
+  expect((await failure(send().response)).kind).toBe('upstream-closed')
   expect(upstream.requests()).toBe(3)
 })
 
@@ -195,7 +195,7 @@ test('a call is never repeated once a byte of an answer was seen', async () => {
     else peer.socket.end('H')
   })
   await text(send())
-  expect((await failure(send().response)).kind).toBe('upstream-broken')
+  expect((await failure(send().response)).kind).toBe('upstream-closed')
   expect(upstream.requests()).toBe(2)
 })
 

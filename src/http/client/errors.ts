@@ -120,7 +120,7 @@ export function cut(answerBegan: boolean, cause: unknown): GatewayError {
   const message = answerBegan
     ? 'the upstream cut the connection in the middle of its answer'
     : 'the upstream closed the connection without an answer'
-  return new GatewayError('upstream-broken', message, { cause })
+  return new GatewayError('upstream-closed', message, { cause })
 }
 
 /** Bytes that HTTP/1.1 forbids. `reason` comes from MalformedResponseError. */

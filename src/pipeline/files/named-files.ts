@@ -306,6 +306,7 @@ const passing: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'upstream-rate-limited',
   'upstream-timeout',
   'upstream-unreachable',
+  'upstream-closed',
   'upstream-overloaded',
   'upstream-failed',
   'upstream-broken',

@@ -22,6 +22,9 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     apiKeyEnv: row.apiKeyEnv,
     ...(row.keyless && { keyless: true }),
     speaks: Object.fromEntries(forwardedDialects(row).map(dialect => [dialect, headMaker(dialect)])),
+    ...(!row.moderations && {
+      speaksByMode: { moderation: { 'openai-moderations': headMaker('openai-moderations') } },
+    }),
     ...(row.quirks && { quirks: row.quirks }),
     ...(row.chat !== false && { chat: chatAdapter(row, headMaker('openai-chat')) }),
     ...(row.chat !== false && {

@@ -9,25 +9,45 @@ import { sourceOf } from '../url-source.ts'
 
 /** The messages in order. Throws `unprocessable` for a part that only this dialect knows. */
 export function decodeMessages(messages: readonly Fields[]): Message[] {
-  // The old function messages have no ids: each answers the latest call of its name.
-  const functionCalls = new Map<string, string>()
-  return messages.map((message, at) => decodeMessage(message, at, functionCalls))
+  const calls: EarlierCalls = { functions: new Map(), open: [] }
+  return messages.map((message, at) => decodeMessage(message, at, calls))
 }
 
-function decodeMessage(message: Fields, at: number, functionCalls: Map<string, string>): Message {
+/** What results without an id answer. */
+interface EarlierCalls {
+  /** The old function messages have no ids: each answers the latest call of its name. */
+  readonly functions: Map<string, string>
+  /** Ids of the last tool calls that have no result yet, in order. */
+  open: string[]
+}
+
+/** Without `tool_call_id` results answer the open calls in order. Throws `unprocessable` when none is open. */
+function answeredCall(message: Fields, at: number, calls: EarlierCalls): string {
+  const id = message.tool_call_id ?? calls.open[0]
+  if (typeof id !== 'string')
+    throw untranslatable(
+      ['messages', at, 'tool_call_id'],
+      'is missing, and no tool call before it is without its result; send the `id` of the call that this answers',
+    )
+  calls.open = calls.open.filter(one => one !== id)
+  return id
+}
+
+function decodeMessage(message: Fields, at: number, calls: EarlierCalls): Message {
   const cache = readCacheControl(message.cache_control)
   switch (message.role) {
     case 'tool':
-      return toolMessage(message, at, message.tool_call_id as string)
+      return toolMessage(message, at, answeredCall(message, at, calls))
     case 'function': {
       const name = message.name as string
-      return toolMessage(message, at, functionCalls.get(name) ?? `call_${name}`)
+      return toolMessage(message, at, calls.functions.get(name) ?? `call_${name}`)
     }
     case 'assistant': {
       const parts = assistantParts(message, at)
+      calls.open = parts.flatMap(part => (part.type === 'tool-call' ? [part.id] : []))
       const legacy = legacyCall(message.function_call, at)
       if (legacy) {
-        functionCalls.set(legacy.name, legacy.id)
+        calls.functions.set(legacy.name, legacy.id)
         parts.push(legacy)
       }
       return finished('assistant', message, cacheLast(parts, cache))

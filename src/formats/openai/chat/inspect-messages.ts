@@ -27,12 +27,9 @@ function checkMessage(message: unknown, at: number, problems: ProblemList): void
   if (role === 'user' && content == null)
     problems.wrong(['messages', at, 'content'], 'a string or an array of parts', content)
   if (role === 'user' || role === 'system') return checkName(message, at, problems)
-  if (role === 'tool' && (typeof message.tool_call_id !== 'string' || message.tool_call_id === ''))
-    problems.wrong(
-      ['messages', at, 'tool_call_id'],
-      'the `id` of the tool call that this answers',
-      message.tool_call_id,
-    )
+  const { tool_call_id: callId } = message
+  if (role === 'tool' && callId != null && (typeof callId !== 'string' || callId === ''))
+    problems.wrong(['messages', at, 'tool_call_id'], 'the `id` of the tool call that this answers', callId)
   if (role === 'function' && (typeof message.name !== 'string' || message.name === ''))
     problems.wrong(['messages', at, 'name'], 'the name of the function that this answers', message.name)
   else checkName(message, at, problems)
