@@ -36,6 +36,8 @@ export const faults = {
     'never',
   ),
   unprocessable: fault(422, 'invalid_request_error', 'invalid_value', 'UnprocessableEntityError', 'never'),
+  /** A protocol was asked for that is not spoken here. */
+  'upgrade-required': fault(426, 'invalid_request_error', 'upgrade_required', 'UpgradeRequiredError', 'never'),
   'rate-limited': fault(429, 'rate_limit_error', 'rate_limit_exceeded', 'RateLimitError', 'never'),
   'budget-exceeded': fault(429, 'budget_exceeded', 'budget_exceeded', 'RateLimitError', 'never'),
   /** What a key may store is used up: waiting does not help, deleting does. */

@@ -72,7 +72,9 @@ test('a base URL that makes wrong paths is told so', async () => {
   const said = async (path: string) => JSON.parse(String((await door.handle(wire('POST', path))).body)).error.message
   expect(await said('/v1/v1/embeddings')).toContain('the path has /v1 twice: leave one out of the base URL')
   expect(await said('//v1/embeddings')).toContain('begins with two slashes: end the base URL without one')
-  expect(await said('/v1/embedding')).toBe('there is no POST /v1/embedding; see /docs for the API')
+  expect(await said('/v1/embedding')).toBe(
+    'there is no POST /v1/embedding; try POST /v1/embeddings; see /docs for the API',
+  )
 })
 
 test('only a request whose key is valid counts as authenticated, as soon as its key is known, also when it is refused', async () => {

@@ -10,6 +10,7 @@ import { clientRequestId } from '../core/request.ts'
 import type { HttpRequest, IncomingRequest, RequestHeaders } from '../core/request.ts'
 import { openaiErrorBody } from '../formats/openai/error.ts'
 import { PathTable } from '../lib/path-table.ts'
+import { dialectOfPath, PathHints } from './unknown-path.ts'
 
 /** `endpoints` are indexed once; everything else is used for each request. */
 interface FrontDoorParts {
@@ -44,12 +45,14 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
       methods.set(endpoint.method, endpoint)
       table.add(path, methods)
     }
+  const hints = new PathHints(table, parts.endpoints)
   return {
     handle(request) {
       const { method, path } = request
       const found = table.find(path)
       if (method === 'OPTIONS') return options(parts, request, found?.value)
-      if (!found) return notFound(request)
+      if (method === 'GET' && asksForWebSocket(request)) return upgradeRefused(request)
+      if (!found) return notFound(request, hints)
       const endpoint = endpointFor(method, found.value)
       if (!endpoint) return otherMethod(request, found.value)
       request.params = found.params
@@ -62,7 +65,8 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
       // Without an answer to its health checks a gateway with too many clients would be restarted.
       if (endpoint?.auth === 'none' || (method === 'OPTIONS' && methods?.get('GET')?.isProbe))
         return this.handle(request)
-      return withCors(request, errorAnswer(error, { request, body: endpoint?.errorBody }), endpoint)
+      const body = endpoint ? endpoint.errorBody : dialectOfPath(request)
+      return withCors(request, errorAnswer(error, { request, body }), endpoint)
     },
     refuse: ({ status, message }) => ({ ...errorAnswer(new GatewayError('invalid-request', message)), status }),
   }
@@ -190,24 +194,33 @@ function errorAnswer(error: GatewayError, { request, body = openaiErrorBody }: E
 
 const nothing = (): Answer => ({ status: 200, headers: {}, body: null })
 
-function notFound(request: HttpRequest): Answer {
+function notFound(request: HttpRequest, hints: PathHints): Answer {
   const { method, path } = request
   // Claude Code asks so whether a gateway is there.
   if (method === 'HEAD' && path === '/api/hello') return withCors(request, nothing())
-  const why = `there is no ${method} ${path.slice(0, 200)}${hintFor(path)}; see /docs for the API`
-  return withCors(request, errorAnswer(new GatewayError('not-found', why), { request }))
+  const hint = hints.nextStep(path)
+  const why = `there is no ${method} ${path.slice(0, 200)}${hint === '' ? '' : `; ${hint}`}; see /docs for the API`
+  return withCors(request, errorAnswer(new GatewayError('not-found', why), { request, body: dialectOfPath(request) }))
 }
 
-/** The frequent mistakes in base URLs. */
-function hintFor(path: string): string {
-  if (path.startsWith('/v1/v1/')) return '; the path has /v1 twice: leave one out of the base URL'
-  return path.startsWith('//') ? '; the path begins with two slashes: end the base URL without one' : ''
+function asksForWebSocket({ headers }: HttpRequest): boolean {
+  return headers.has('upgrade') && /websocket/i.test(headers.get('upgrade')!)
+}
+
+/** At once: clients that try a WebSocket first (Codex) go on with HTTP when they read this status. */
+function upgradeRefused(request: HttpRequest): Answer {
+  const error = new GatewayError(
+    'upgrade-required',
+    'there are no WebSockets here; send the same request as POST over HTTP, with `stream` for events',
+  )
+  return withCors(request, errorAnswer(error, { request, body: dialectOfPath(request) }))
 }
 
 function otherMethod(request: HttpRequest, methods: Methods): Answer {
   const allowed = [...methods.keys()].join(', ')
   const why = `${request.method} is not allowed here; use ${allowed}`
-  const answer = errorAnswer(new GatewayError('method-not-allowed', why), { request })
+  const body = [...methods.values()].find(one => one.errorBody)?.errorBody ?? dialectOfPath(request)
+  const answer = errorAnswer(new GatewayError('method-not-allowed', why), { request, body })
   answer.headers.allow = allowed
   return withCors(request, answer, methods.values().next().value)
 }

@@ -22,7 +22,9 @@ import { readConversation } from './responses/conversation.ts'
 import { keepAnswer } from './responses/keep.ts'
 import type { KeptCall } from './responses/keep.ts'
 
-const paths = (rest: string) => [`/v1/responses${rest}`, `/responses${rest}`, `/openai/v1/responses${rest}`]
+/** The last one is that of Azure's dated versions. */
+const paths = (rest: string) =>
+  ['/v1/responses', '/responses', '/openai/v1/responses', '/openai/responses'].map(base => base + rest)
 const requestSchema = bodySchema(responsesTable.fields)
 
 const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({ tag: 'Responses', ...more })

@@ -246,6 +246,7 @@ export const modelsOne: Endpoint = {
     '/v1/models/{model_id+}',
     '/openai/v1/models/{model_id+}',
     '/anthropic/v1/models/{model_id+}',
+    '/openai/models/{model_id+}',
   ],
   auth: 'key',
   doc: {

@@ -21,6 +21,7 @@ const reasons: Readonly<Record<number, string>> = {
   415: 'Unsupported Media Type',
   417: 'Expectation Failed',
   422: 'Unprocessable Content',
+  426: 'Upgrade Required',
   429: 'Too Many Requests',
   431: 'Request Header Fields Too Large',
   500: 'Internal Server Error',
@@ -100,11 +101,16 @@ function put(bytes: Uint8Array, from: number, text: string): number {
 }
 
 const statusLines = new Map<number, string>()
+/** A 426 says which protocol is spoken instead (RFC 9110, 15.5.22). */
+const upgradeFields = 'upgrade: HTTP/1.1\r\nconnection: upgrade\r\n'
 
 function statusLine(status: number): string {
   let line = statusLines.get(status)
   if (line === undefined)
-    statusLines.set(status, (line = `HTTP/1.1 ${status} ${reasons[status] ?? 'Status'}\r\ndate: `))
+    statusLines.set(
+      status,
+      (line = `HTTP/1.1 ${status} ${reasons[status] ?? 'Status'}\r\n${status === 426 ? upgradeFields : ''}date: `),
+    )
   return line
 }
 
