@@ -111,10 +111,19 @@ export function buildDeployment(
     order: params.order ?? 0,
     timeouts: timeouts(params, context),
     proxies: context.proxies?.rulesFor(params.proxy),
-    dropParams: params.drop_params ?? context.dropParams,
-    allowedFields: new Set(params.allowed_fields),
-    forwardsUnknownFields: params.forward_unknown_fields ?? context.forwardUnknownFields ?? true,
+    ...fieldRules(params, context),
     origin: context.origin,
+  }
+}
+
+function fieldRules(
+  { allowed_fields: allowed, forward_unknown_fields: forwards, drop_params: drops }: ModelEntry['proxy_params'],
+  { dropParams, forwardUnknownFields = true }: BuildContext,
+): Pick<Deployment, 'allowedFields' | 'forwardsUnknownFields' | 'dropParams'> {
+  return {
+    allowedFields: new Set(allowed),
+    forwardsUnknownFields: forwards ?? forwardUnknownFields,
+    dropParams: drops ?? dropParams,
   }
 }
 
