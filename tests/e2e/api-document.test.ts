@@ -233,7 +233,7 @@ describe('the API document and the gateway that serves it', () => {
   })
 
   test('responses: made, streamed, kept, counted, in the background', async () => {
-    for (const base of ['/v1/responses', '/responses', '/openai/v1/responses']) {
+    for (const base of ['/v1/responses', '/responses', '/openai/v1/responses', '/openai/responses']) {
       for (const model of chatModels) await both(base, { model, input: 'think', reasoning: { effort: 'low' } })
       const tools = [{ type: 'function', name: 'weather', parameters: weather.function.parameters }]
       for (const model of chatModels) await both(base, { model, input: 'use the tool', tools })
@@ -310,7 +310,7 @@ describe('the API document and the gateway that serves it', () => {
   })
 
   test('assistants, threads, messages, runs and steps', async () => {
-    for (const base of ['', '/v1', '/openai/v1']) {
+    for (const base of ['', '/v1', '/openai/v1', '/openai']) {
       const made = await post(`${base}/assistants`, { model: 'chat-model', tools: [weather], name: 'a' })
       const assistant_id = String(made.id)
       await ask('GET', `${base}/assistants`)
@@ -380,7 +380,7 @@ describe('the API document and the gateway that serves it', () => {
       url: '/v1/chat/completions',
       body: { model: 'batch-model', ...message('x') },
     }
-    for (const base of ['', '/v1', '/openai/v1']) {
+    for (const base of ['', '/v1', '/openai/v1', '/openai']) {
       const lines = new FormData()
       lines.append('purpose', 'batch')
       lines.append('model', 'batch-model')
@@ -412,7 +412,7 @@ describe('the API document and the gateway that serves it', () => {
       await ask('GET', path, { headers: { 'x-goog-api-client': 'x' } })
       await ask('GET', path, { query: 'limit=0', status: 422 })
     }
-    for (const path of ['/models/{model_id}', '/v1/models/{model_id}', '/openai/v1/models/{model_id}'])
+    for (const path of ['', '/v1', '/openai/v1', '/openai'].map(base => `${base}/models/{model_id}`))
       await ask('GET', path, { in: { model_id: 'chat-model' } })
     await ask('GET', '/anthropic/v1/models/{model_id}', { in: { model_id: 'claude-model' } })
     await ask('GET', '/v1/models/{model_id}', { in: { model_id: 'none' }, status: 404 })

@@ -270,7 +270,7 @@ describe.skipIf(missing.length > 0)('speech', () => {
       const got = Buffer.concat(pieces)
       expect(got.length).toBeGreaterThan(0)
       expect(sentBytes().subarray(0, got.length).equals(got)).toBe(true)
-      expect(await rowOf(response)).toMatchObject({ outcome: 'upstream_cut', error_kind: 'upstream-broken' })
+      expect(await rowOf(response)).toMatchObject({ outcome: 'upstream_cut', error_kind: 'upstream-closed' })
     })
 })
 

@@ -46,13 +46,13 @@ test('attempts by deployment and error, fallbacks from and to, and the error of 
   expect(await series('upstream_attempts_total')).toEqual([
     `${attempts}{model="one",deployment="one-id",error="upstream-failed"} 2`,
     `${attempts}{model="two",deployment="two-id",error=""} 1`,
-    `${attempts}{model="cut",deployment="cut-id",error="upstream-broken"} 1`,
+    `${attempts}{model="cut",deployment="cut-id",error="upstream-closed"} 1`,
   ])
   expect(await series('fallbacks_total')).toEqual(['modelgate_fallbacks_total{from="one",to="two"} 1'])
   const errors = (await series('calls_total')).map(line => /deployment="([^"]*)".*error="([^"]*)"/.exec(line)!.slice(1))
   expect(errors).toEqual([
     ['two-id', ''],
-    ['cut-id', 'upstream-broken'],
+    ['cut-id', 'upstream-closed'],
   ])
 })
 

@@ -237,7 +237,7 @@ test('a request that an idle connection lost was not sent, unless it is sent aga
   })
   expect(await text(send())).toBe('one')
   const again = send()
-  expect((await failure(again.response)).kind).toBe('upstream-broken')
+  expect((await failure(again.response)).kind).toBe('upstream-closed')
   expect([again.sent, upstream.requests()]).toEqual([true, 3])
   const gone = await rig(peer => {
     if (peer.requests === 1) peer.socket.write(answer('one'))
