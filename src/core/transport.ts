@@ -76,13 +76,13 @@ export interface BodySink {
   data(bytes: Uint8Array): void
   /** The body ended as its framing said it would. A close-delimited body may be incomplete nevertheless. */
   end(): void
-  /** Cut, stalled or malformed: `upstream-broken` or `upstream-timeout`. */
+  /** Cut, stalled or malformed: `upstream-closed`, `upstream-timeout` or `upstream-broken`. */
   fail(error: GatewayError): void
 }
 
 /** The body of an upstream's answer; it is read in one way, once. */
 export interface UpstreamBody {
-  /** The whole body. Rejects with `upstream-broken` when it is cut or larger than `bytesMax`. */
+  /** The whole body. Rejects with `upstream-closed` when it is cut, `upstream-broken` when it is above `bytesMax`. */
   bytes(bytesMax: number): Promise<Uint8Array>
   /** The whole body if it has already arrived, without a promise; undefined = call `bytes`. */
   whole?(bytesMax: number): Uint8Array | undefined
@@ -108,7 +108,7 @@ export interface UpstreamResponse {
 
 /** One attempt at one upstream. */
 export interface UpstreamExchange {
-  /** Rejects with GatewayError `upstream-unreachable`, `upstream-timeout` or `upstream-broken`. */
+  /** Rejects with GatewayError `upstream-unreachable`, `upstream-closed`, `upstream-timeout` or `upstream-broken`. */
   readonly response: Promise<UpstreamResponse>
   /** At least one byte of the request was handed to the upstream's socket: it may work on it, and bill it. */
   readonly sent: boolean

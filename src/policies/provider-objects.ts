@@ -8,7 +8,7 @@ import { isObject } from '../lib/json/json-values.ts'
 
 type Fields = Record<string, unknown>
 type Path = readonly (string | number)[]
-/** Where an object is named; undefined = nowhere. */
+/** Where an object is named, below the value looked at; undefined = nowhere. Made only once it is found. */
 type Found = Path | undefined
 
 /**
@@ -47,21 +47,20 @@ function refused(path: Path): GatewayError {
 function namedIn(body: JsonBody): Found {
   for (const [field, look] of fields) {
     if (!body.has(field) || !isWorthALook(body, field)) continue
-    const value = body.get(field)
-    const found = look(value, [field])
+    const found = under(field, look(body.get(field)))
     if (found) return found
   }
   return undefined
 }
 
-const fields: readonly (readonly [string, (value: unknown, path: Path) => Found])[] = [
+const fields: readonly (readonly [string, (value: unknown) => Found])[] = [
   ['messages', inMessages],
   ['input', inMessages],
   ['contents', inContents],
   ['tools', inTools],
   ['systemInstruction', inContents],
   ['system_instruction', inContents],
-  ['prompt', (value, path) => (isObject(value) ? idIn(value, 'id', path) : undefined)],
+  ['prompt', value => (isObject(value) ? idIn(value, 'id') : undefined)],
   ['container', inContainer],
   ['cachedContent', asId],
   ['cached_content', asId],
@@ -82,55 +81,57 @@ function isWorthALook(body: JsonBody, field: string): boolean {
   return marks.some(mark => buffer.includes(mark))
 }
 
-function first(list: unknown, path: Path, look: (value: Fields, path: Path) => Found): Found {
+function under(step: string | number, found: Found): Found {
+  return found && [step, ...found]
+}
+
+function first(list: unknown, look: (value: Fields) => Found): Found {
   if (!Array.isArray(list)) return undefined
   for (let at = 0; at < list.length; at++) {
     const one: unknown = list[at]
-    const found = isObject(one) ? look(one, [...path, at]) : undefined
-    if (found) return found
+    const found = isObject(one) ? look(one) : undefined
+    if (found) return [at, ...found]
   }
   return undefined
 }
 
 /** Messages of chats, and items of Responses, whose results have `output`. */
-function inMessages(list: unknown, path: Path): Found {
-  return first(list, path, (message, at) => {
-    const { content, output } = message
-    if (typeof content === 'string' && output === undefined) return undefined
-    return (
-      inPart(message, at) ??
-      (isObject(output) ? inPart(output, [...at, 'output']) : first(output, [...at, 'output'], inPart))
-    )
-  })
+function inMessages(list: unknown): Found {
+  return first(list, inMessage)
+}
+
+function inMessage(message: Fields): Found {
+  const { content, output } = message
+  if (typeof content === 'string' && output === undefined) return undefined
+  return inPart(message) ?? under('output', isObject(output) ? inPart(output) : first(output, inPart))
 }
 
 /** Blocks in which the provider itself names what it has made: they are history, and give access to nothing. */
 const isResult = (type: unknown): boolean => typeof type === 'string' && /_(result|output|call)$/.test(type)
 
-function inPart(part: Fields, path: Path): Found {
+function inPart(part: Fields): Found {
   const { type, file, source, content } = part
-  const own = isResult(type) ? undefined : rawFile(part, path)
   return (
-    own ??
-    (isObject(file) ? rawFile(file, [...path, 'file']) : undefined) ??
-    (isObject(source) ? inSource(source, [...path, 'source']) : undefined) ??
-    first(content, [...path, 'content'], inPart)
+    (type === 'text' || isResult(type) ? undefined : rawFile(part)) ??
+    (isObject(file) ? under('file', rawFile(file)) : undefined) ??
+    (isObject(source) ? under('source', inSource(source)) : undefined) ??
+    under('content', first(content, inPart))
   )
 }
 
-function inSource(source: Fields, path: Path): Found {
-  return rawFile(source, path) ?? first(source.content, [...path, 'content'], inPart)
+function inSource(source: Fields): Found {
+  return rawFile(source) ?? under('content', first(source.content, inPart))
 }
 
 const addresses = ['url', 'file_url', 'image_url', 'video_url', 'audio_url', 'file_data']
 
-function rawFile(holder: Fields, path: Path): Found {
+function rawFile(holder: Fields): Found {
   const { file_id: id } = holder
-  if (typeof id === 'string' && id !== '' && !isLocalFileId(id)) return [...path, 'file_id']
+  if (typeof id === 'string' && id !== '' && !isLocalFileId(id)) return ['file_id']
   for (const name of addresses) {
     const value = holder[name]
-    if (typeof value === 'string' && isStored(value)) return [...path, name]
-    if (isObject(value) && typeof value.url === 'string' && isStored(value.url)) return [...path, name, 'url']
+    if (typeof value === 'string' && isStored(value)) return [name]
+    if (isObject(value) && typeof value.url === 'string' && isStored(value.url)) return [name, 'url']
   }
   return undefined
 }
@@ -140,77 +141,78 @@ const storage = /^\s*((gs|s3|file|abfss?|azureml):|files\/|https?:\/\/[^/]*gener
 
 const isStored = (address: string): boolean => storage.test(address)
 
-function asId(value: unknown, path: Path): Found {
-  return typeof value === 'string' && value !== '' ? path : undefined
+function asId(value: unknown): Found {
+  return typeof value === 'string' && value !== '' ? [] : undefined
 }
 
-function idIn(holder: Fields, name: string, path: Path): Found {
-  return asId(holder[name], [...path, name])
+function idIn(holder: Fields, name: string): Found {
+  return under(name, asId(holder[name]))
 }
 
-function asIds(list: unknown, path: Path): Found {
+function asIds(list: unknown): Found {
   if (!Array.isArray(list)) return undefined
   const at = list.findIndex(id => typeof id === 'string' && !isLocalFileId(id))
-  return at < 0 ? undefined : [...path, at]
+  return at < 0 ? undefined : [at]
 }
 
 /** A container: an id, or an object with one, with files and skills; the vendor's own skills are for everyone. */
-function inContainer(value: unknown, path: Path): Found {
-  if (!isObject(value)) return asId(value, path)
+function inContainer(value: unknown): Found {
+  if (!isObject(value)) return asId(value)
   return (
-    idIn(value, 'id', path) ??
-    idIn(value, 'container_id', path) ??
-    asIds(value.file_ids, [...path, 'file_ids']) ??
-    first(value.skills, [...path, 'skills'], (skill, at) =>
-      skill.type === 'custom' ? idIn(skill, 'skill_id', at) : undefined,
+    idIn(value, 'id') ??
+    idIn(value, 'container_id') ??
+    under('file_ids', asIds(value.file_ids)) ??
+    under(
+      'skills',
+      first(value.skills, skill => (skill.type === 'custom' ? idIn(skill, 'skill_id') : undefined)),
     )
   )
 }
 
+function inTools(list: unknown): Found {
+  return first(Array.isArray(list) ? list : [list], inTool)
+}
+
 /** Of functions there is nothing to see: their parameters may have any names. */
-function inTools(list: unknown, path: Path): Found {
-  return first(Array.isArray(list) ? list : [list], path, (tool, at) => {
-    if (tool.type === 'function' || tool.type === 'custom') return undefined
-    const mask = tool.input_image_mask
-    return (
-      asIds(tool.vector_store_ids, [...at, 'vector_store_ids']) ??
-      inContainer(tool.container, [...at, 'container']) ??
-      (isObject(tool.environment) ? inContainer(tool.environment, [...at, 'environment']) : undefined) ??
-      (isObject(mask) ? rawFile(mask, [...at, 'input_image_mask']) : undefined) ??
-      namedTool(tool, at)
-    )
-  })
+function inTool(tool: Fields): Found {
+  if (tool.type === 'function' || tool.type === 'custom') return undefined
+  const { environment, input_image_mask: mask } = tool
+  return (
+    under('vector_store_ids', asIds(tool.vector_store_ids)) ??
+    under('container', inContainer(tool.container)) ??
+    (isObject(environment) ? under('environment', inContainer(environment)) : undefined) ??
+    (isObject(mask) ? under('input_image_mask', rawFile(mask)) : undefined) ??
+    storeTool(tool)
+  )
 }
 
 /** Gemini's tools that read stores of the account. */
-function namedTool(tool: Fields, path: Path): Found {
+function storeTool(tool: Fields): Found {
   const name = ['fileSearch', 'file_search', 'retrieval'].find(one => isObject(tool[one]))
-  return name === undefined ? undefined : [...path, name]
+  return name === undefined ? undefined : [name]
 }
 
-/** Gemini's contents: one or several, in camel or snake case. */
-function inContents(value: unknown, path: Path): Found {
-  return Array.isArray(value)
-    ? first(value, path, (content, at) => inGeminiParts(content.parts, [...at, 'parts']) ?? inGeminiPart(content, at))
-    : isObject(value)
-      ? inGeminiParts(value.parts, [...path, 'parts'])
-      : undefined
+/** Gemini's contents: one or several, in camel or snake case; clients may leave `parts` out. */
+function inContents(value: unknown): Found {
+  if (Array.isArray(value)) return first(value, content => inContent(content) ?? inGeminiPart(content))
+  return isObject(value) ? inContent(value) : undefined
 }
 
-function inGeminiParts(parts: unknown, path: Path): Found {
-  return first(Array.isArray(parts) ? parts : [parts], path, inGeminiPart)
+function inContent({ parts }: Fields): Found {
+  return under(
+    'parts',
+    Array.isArray(parts) ? first(parts, inGeminiPart) : isObject(parts) ? inGeminiPart(parts) : undefined,
+  )
 }
 
-function inGeminiPart(part: Fields, path: Path): Found {
+function inGeminiPart(part: Fields): Found {
   const data = part.fileData ?? part.file_data
   if (isObject(data)) {
     const uri = data.fileUri ?? data.file_uri
-    if (typeof uri === 'string' && !isPublic(uri)) return [...path, 'fileData', 'fileUri']
+    if (typeof uri === 'string' && !isPublic(uri)) return ['fileData', 'fileUri']
   }
   const response = part.functionResponse ?? part.function_response
-  return isObject(response) && response.parts !== undefined
-    ? inGeminiParts(response.parts, [...path, 'functionResponse', 'parts'])
-    : undefined
+  return isObject(response) ? under('functionResponse', inContent(response)) : undefined
 }
 
 const isPublic = (uri: string): boolean => /^https?:\/\//i.test(uri) && !isStored(uri)
