@@ -5,7 +5,7 @@ import { modelWarnings } from './key-warnings.ts'
 import { ModelIndex } from './model-index.ts'
 
 const deployments = ['gpt-5', 'claude-sonnet', 'groq/*'].map(
-  modelName => ({ id: `id-${modelName}`, modelName, target: { model: '*' } }) as Deployment,
+  modelName => ({ id: `id-${modelName}`, modelName, target: { model: '*', provider: { name: 'groq' } } }) as Deployment,
 )
 const settings = { deployments, aliases: { fast: 'gpt-5' }, accessGroups: { team: ['gpt-5'] } } as unknown as Settings
 const index = new ModelIndex(settings, pattern => pattern)

@@ -76,3 +76,31 @@ test('the missing setting is named only to callers that may use the model', () =
     "the model 'openai/gpt-5' does not exist; GET /v1/models lists those that do",
   )
 })
+
+test("a vendor's pattern also serves bare names of that vendor's models, to keys that may use the pattern", () => {
+  const pattern = (name: string) => `  - { model_name: "${name}", proxy_params: { model: "${name}", api_key: k } }\n`
+  const index = indexOf({
+    text:
+      `model_list:\n${pattern('openai/*')}${pattern('anthropic/*')}${entry('gpt-4o')}` +
+      'router_settings: { model_group_alias: { best: claude-sonnet-4-5, gpt-4: openai/gpt-5 }, fallbacks: [{ gpt-4o: [gpt-5] }] }\n',
+  })
+  const [found] = index.resolve('claude-sonnet-4-5')
+  expect([found!.target.provider.name, found!.target.model]).toEqual(['anthropic', 'claude-sonnet-4-5'])
+  expect(index.resolve('claude-sonnet-4-5')).toBe(index.resolve('anthropic/claude-sonnet-4-5'))
+  expect(asked(index, 'best')).toEqual(['anthropic/*'])
+  // What is listed by its own name stays what it is.
+  expect(index.resolve('gpt-4o')[0]!.target.provider.name).toBe('groq')
+  expect(asked(index, 'gpt-5', callerFor('openai/*'))).toEqual(['openai/*'])
+  expect(asked(index, 'gpt-5', callerFor('openai/gpt-5'))).toEqual(['openai/*'])
+  expect(asked(index, 'gpt-5', callerFor('gpt-5'))).toEqual(['openai/*'])
+  for (const [name, ...models] of [
+    ['gpt-4o', 'openai/*'],
+    ['gpt-5', 'anthropic/*'],
+    ['gpt-5', 'gpt-4o'],
+    ['best', 'anthropic/claude-haiku'],
+    ['gpt-4', 'openai/gpt-4'],
+  ])
+    expect([name, asked(index, name!, callerFor(...models))[0]]).toEqual([name, 'model-forbidden'])
+  for (const name of ['llama-3', 'gemini-2.5-pro', 'groq/claude-x', 'x'.repeat(600)])
+    expect(asked(index, name)[0]).toBe('model-not-found')
+})

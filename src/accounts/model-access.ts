@@ -6,6 +6,7 @@ import type { ModelDirectory } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
 import { closestMatch } from '../lib/closest-match.ts'
 import { mayUseModel } from './key.ts'
+import { standsForBare } from './model-index.ts'
 
 /** true = the caller may call `model` (as the client names it). The master key may call every model. */
 export function mayCall(
@@ -18,7 +19,21 @@ export function mayCall(
 
 /** The deployments of `model`; empty where the model does not exist or the caller may not use it. */
 export function visibleDeployments(caller: Caller, model: string, index: ModelDirectory): readonly Deployment[] {
-  return mayCall(caller, model, index.settings) ? index.resolve(model) : []
+  const found = index.resolve(model)
+  return mayCallFound(caller, model, found, index) ? found : []
+}
+
+/** A bare name that a vendor's pattern matched may also be called where the name with its vendor may. */
+function mayCallFound(
+  caller: Caller,
+  model: string,
+  found: readonly Deployment[],
+  { settings }: ModelDirectory,
+): boolean {
+  if (mayCall(caller, model, settings)) return true
+  const first = found[0]
+  if (first === undefined || first.target.model !== model || !standsForBare(first, model)) return false
+  return mayCall(caller, `${first.target.provider.name}/${model}`, settings)
 }
 
 /** The configured deployments that the caller may call by their own name. */
@@ -38,7 +53,7 @@ export function callableDeployments(
   const found = index.resolve(model)
   if (found.length === 0)
     return new GatewayError('model-not-found', unknownModel(caller, model, index), { param: 'model' })
-  if (mayCall(caller, model, index.settings)) return found
+  if (mayCallFound(caller, model, found, index)) return found
   const why = `this key may not use the model '${shownModel(model)}'; GET /v1/models lists those it may use`
   return new GatewayError('model-forbidden', why, { param: 'model' })
 }

@@ -63,8 +63,16 @@ export class ModelIndex implements ModelDirectory {
     const exact = this.#byName.get(name)
     if (exact) return exact
     const alias = Object.hasOwn(this.settings.aliases, name) ? this.settings.aliases[name] : undefined
-    if (alias !== undefined && alias !== name) return this.#byName.get(alias) ?? this.#match(alias)
-    return this.#byId.get(name) ?? this.#match(name)
+    if (alias !== undefined && alias !== name) return this.#byName.get(alias) ?? this.#matchAny(alias)
+    return this.#byId.get(name) ?? this.#matchAny(name)
+  }
+
+  /** Where no pattern matches a bare name, `vendor/*` does for that vendor's names: `gpt-4o` as `openai/gpt-4o`. */
+  #matchAny(name: string): readonly Deployment[] {
+    const found = this.#match(name)
+    if (found.length > 0 || name.length > patternedLengthMax) return found
+    const pattern = this.#wildcards.find(deployment => standsForBare(deployment, name))
+    return pattern ? this.#match(`${pattern.target.provider.name}/${name}`) : none
   }
 
   #match(name: string): readonly Deployment[] {
@@ -93,6 +101,12 @@ export class ModelIndex implements ModelDirectory {
  * leaves dots as they are (RFC 3986, 5.2.4 and 6.2.2.3).
  */
 const dotSegment = /(^|\/)\.{1,2}(\/|$)/
+
+/** Whether `pattern` is that of a whole vendor, `openai/*`, and `name` the bare name of one of its models. */
+export function standsForBare({ modelName, target }: Deployment, name: string): boolean {
+  const { provider } = target
+  return modelName === `${provider.name}/*` && !name.includes('/') && provider.ownNames?.test(name) === true
+}
 
 /** The part of `name` that the pattern's `*` matches (at least one character); undefined = it does not match. */
 export function wildcardRest(pattern: string, name: string): string | undefined {

@@ -256,7 +256,7 @@ describe('check', () => {
     const { error } = await run(['check', file])
     expect(error.trim().split('\n')).toEqual([
       expect.stringContaining('model_list: must be a list'),
-      `warning: ${file}:2:20 router_settings.routing_strategy: is not supported yet and has no effect`,
+      `warning: ${file}:2:20 router_settings.routing_strategy: has no effect here: calls are shared by \`weight\` and \`order\``,
     ])
     expect(JSON.parse((await run(['check', '--json', file])).out)).toMatchObject({
       ok: false,

@@ -4,8 +4,8 @@ import type { Command } from './command.ts'
 import { print } from './command.ts'
 
 /**
- * The schema has our own names only; editors mark LiteLLM's names, which are read as well (`otherNames`,
- * `notSupportedYet`).
+ * The schema has our own names only; editors mark LiteLLM's names, which are read as well
+ * (config/file/litellm-keys.ts).
  */
 export const configSchemaCommand: Command = {
   name: 'config schema',

@@ -11,7 +11,7 @@ import { EntryIds } from './models/deployment-ids.ts'
 import { idMistakes, mistakeAt, nameFindings } from './file/name-checks.ts'
 import type { BuiltDeployments } from './file/name-checks.ts'
 import { ProxySettings } from './models/proxies.ts'
-import { readConfig } from './file/parse.ts'
+import { noReading, readConfig } from './file/parse.ts'
 import type { ConfigReading } from './file/parse.ts'
 import type { Config, FallbackField } from './file/schema.ts'
 
@@ -22,6 +22,8 @@ const bodyMemoryMbDefault = 512
 const batchPollSecondsDefault = 60
 const storedObjectsDefault = 100_000
 const storedMbDefault = 1024
+/** No cooldown is longer (pipeline/cooldown.ts). */
+const cooldownSecondsMax = 60
 /** Model names in one warning. */
 const warnedNamesMax = 10
 
@@ -51,7 +53,7 @@ interface SettingsInput {
 export function readSettings(input: SettingsInput): SettingsReading {
   const reading: ConfigReading =
     input.text === undefined
-      ? { config: {}, entries: undefined, mistakes: [], warnings: [], lineOf: () => '', placeOf: () => '' }
+      ? noReading
       : readConfig(input.text, { file: input.file ?? 'config.yaml', environment: input.environment })
   const config = reading.config
   if (!config) return { settings: undefined, config: {}, mistakes: reading.mistakes, warnings: reading.warnings }
@@ -71,7 +73,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
       mistakes: sortedByPlace(mistakes),
       warnings,
     }
-  warnings.push(...missingPriceWarnings(deployments), ...retryWarnings(config, reading))
+  warnings.push(...missingPriceWarnings(deployments), ...routerWarnings(config, reading))
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const limits = common.default_internal_user_params ?? {}
   const settings: Settings = {
@@ -80,8 +82,9 @@ export function readSettings(input: SettingsInput): SettingsReading {
     router: {
       retries: router.num_retries ?? common.num_retries ?? 2,
       attemptsMax: router.max_attempts ?? attemptsMaxDefault,
-      allowedFails: router.allowed_fails ?? 3,
-      cooldownMs: (router.cooldown_time ?? 5) * 1000,
+      // 0 is LiteLLM's word for a cooldown at the first failure.
+      allowedFails: Math.max(1, router.allowed_fails ?? 3),
+      cooldownMs: Math.min(router.cooldown_time ?? 5, cooldownSecondsMax) * 1000,
       ...fallbackLists(config),
     },
     userLimits: {
@@ -115,11 +118,19 @@ export function readSettings(input: SettingsInput): SettingsReading {
   return { settings, config, mistakes, warnings }
 }
 
-function retryWarnings({ router_settings: router = {} }: Config, reading: ConfigReading): string[] {
-  const { num_retries: retries = 0, max_attempts: attempts = attemptsMaxDefault } = router
-  if (retries < attempts) return []
-  const message = `at most ${attempts} attempts are made for a call (\`max_attempts\`); raise that, or lower this`
-  return [mistakeAt(reading, ['router_settings', 'num_retries'], message)]
+function routerWarnings({ router_settings: router = {} }: Config, reading: ConfigReading): string[] {
+  const { num_retries: retries = 0, max_attempts: attempts = attemptsMaxDefault, cooldown_time: cooldown = 0 } = router
+  const warnings: string[] = []
+  const warn = (key: string, message: string) =>
+    void warnings.push(mistakeAt(reading, ['router_settings', key], message))
+  if (retries >= attempts)
+    warn(
+      'num_retries',
+      `at most ${attempts} attempts are made for a call (\`max_attempts\`); raise that, or lower this`,
+    )
+  if (cooldown > cooldownSecondsMax)
+    warn('cooldown_time', `counts as ${cooldownSecondsMax} seconds, after which one call probes the deployment`)
+  return warnings
 }
 
 function storageQuota(general: NonNullable<Config['general_settings']>): Settings['storageQuota'] {

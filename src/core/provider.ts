@@ -192,6 +192,8 @@ export interface Provider {
   readonly defaultBaseUrl?: string
   /** Environment variables that hold the key, most usual first. */
   readonly apiKeyEnv: readonly string[]
+  /** The names that this vendor alone gives to models: a name without a provider that matches is one of its models. */
+  readonly ownNames?: RegExp
   /** Works without any key (a local server). */
   readonly keyless?: boolean
   /** Dialects the upstream speaks itself, and where. Same dialect on both sides = bytes forwarded. */

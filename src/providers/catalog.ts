@@ -14,6 +14,10 @@ export const catalog = {
   openai: {
     baseUrl: 'https://api.openai.com/v1',
     apiKeyEnv: ['OPENAI_API_KEY'],
+    ownNames: new RegExp(
+      '^(?:(?:ft:)?(?:gpt-\\d|o\\d(?:-|$)|davinci-002|babbage-002)|chatgpt-|gpt-(?:image|audio|realtime)|codex-mini|' +
+        'text-embedding-(?:3|ada)|(?:text|omni)-moderation-|dall-e-|tts-1|whisper-1)',
+    ),
     maxTokensField: 'max_completion_tokens',
     newestParams: true,
     responses: true,
@@ -39,12 +43,14 @@ export const catalog = {
   deepseek: {
     baseUrl: 'https://api.deepseek.com/v1',
     apiKeyEnv: ['DEEPSEEK_API_KEY'],
+    ownNames: /^deepseek-(?:chat|reasoner)$/,
     embeddings: false,
     quirks: noDeveloper,
   },
   xai: {
     baseUrl: 'https://api.x.ai/v1',
     apiKeyEnv: ['XAI_API_KEY'],
+    ownNames: /^grok-/,
     embeddings: false,
     completions: true,
     responses: true,
@@ -82,6 +88,7 @@ export const catalog = {
     baseUrl: 'https://api.perplexity.ai/v1',
     responses: true,
     apiKeyEnv: ['PERPLEXITYAI_API_KEY', 'PERPLEXITY_API_KEY'],
+    ownNames: /^sonar(?:-|$)/,
     embeddings: false,
     topK: true,
     quirks: { ...noDeveloper, streamOptions: false },

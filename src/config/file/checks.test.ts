@@ -270,7 +270,7 @@ test('a duplicate key is reported with its position, and hides no other mistake'
     'c.yaml:6:33 router_settings.num_retries: must be a number of at least 0; got -2',
   ])
   expect(found.warnings).toEqual([
-    'c.yaml:6:37 router_settings.routing_strategy: is not supported yet and has no effect',
+    'c.yaml:6:37 router_settings.routing_strategy: has no effect here: calls are shared by `weight` and `order`',
   ])
 })
 

@@ -1,5 +1,5 @@
 /** Checks of one model entry that concern several of its values. */
-import { splitModel } from '../../providers/index.ts'
+import { splitModel, vendorOf } from '../../providers/index.ts'
 import type { ModelEntry } from './schema.ts'
 
 /** One mistake in an entry. */
@@ -27,7 +27,7 @@ export function entryProblems({ model_name: name, proxy_params: params }: ModelE
       'has a `*`, and `model_name` has none to say what it stands for; name one model, or write a `model_name` such ' +
         'as `my/*`',
     )
-  const { provider, model } = splitModel(withProvider(params))
+  const { provider, model } = namedModel(params)
   if (model.trim() === '')
     add(
       inModel,
@@ -39,9 +39,20 @@ export function entryProblems({ model_name: name, proxy_params: params }: ModelE
   return problems
 }
 
-/** Joins `custom_llm_provider` and `model`, which may already name the provider. */
-export function withProvider({ model, custom_llm_provider: provider }: Params): string {
-  return provider === undefined || model.startsWith(`${provider}/`) ? model : `${provider}/${model}`
+/**
+ * The provider of an entry and the model's name there. A bare name is its vendor's, as `gpt-4o`, unless an address is
+ * given: then it is a name at that OpenAI-compatible host. undefined = the provider is unknown.
+ */
+export function namedModel(params: Params): { readonly provider?: string; readonly model: string } {
+  const { model, custom_llm_provider: given, api_base: address } = params
+  if (given !== undefined) return splitModel(model.startsWith(`${given}/`) ? model : `${given}/${model}`)
+  const named = splitModel(model)
+  if (named.provider !== undefined) return named
+  if (address !== undefined) return { provider: 'custom_openai', model }
+  const vendor = vendorOf(model)
+  if (vendor === undefined) return named
+  const isVertex = vendor === 'gemini' && (params.vertex_project ?? params.vertex_credentials) !== undefined
+  return { provider: isVertex ? 'vertex_ai' : vendor, model }
 }
 
 /** An `api_base` in parts. */
@@ -75,7 +86,7 @@ function operationProblem({ api_base: address = '' }: Params): string | undefine
 function queryProblem(params: Params): string | undefined {
   const { api_base: address, api_version: version } = params
   if (address?.includes('?') !== true) return undefined
-  const { provider = '' } = splitModel(withProvider(params))
+  const { provider = '' } = namedModel(params)
   if (!['azure', 'azure_ai'].includes(provider))
     return (
       'has a query (`?...`), and the paths of calls are put behind the address; take it out, and give what it ' +

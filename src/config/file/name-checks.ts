@@ -1,5 +1,5 @@
 /** Checks of ids, aliases and fallbacks: the names they refer to must exist. */
-import { wildcardRest } from '../../accounts/model-index.ts'
+import { standsForBare, wildcardRest } from '../../accounts/model-index.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
 import { oneLine } from './yaml-document.ts'
@@ -24,7 +24,7 @@ interface NameFindings {
 
 /** `config.yaml:12:5 model_list.0: message`, in one line. */
 export function mistakeAt(reading: ConfigReading, path: Path, message: string): string {
-  return oneLine(`${reading.placeOf(path)} ${path.join('.')}: ${message}`)
+  return oneLine(`${reading.placeOf(path)} ${reading.writtenPath(path).join('.')}: ${message}`)
 }
 
 /** Ids must be unique, including those of invalid entries. */
@@ -66,9 +66,10 @@ export function nameFindings(
   const listed = reading.entries ?? []
   // An unreadable name may be the one that is referred to.
   if (reading.entries === null || listed.some(one => one.name === undefined)) return { mistakes: [], warnings: [] }
-  const names = new Set([...entries.values(), ...others].map(one => one.modelName).concat(listed.map(one => one.name!)))
+  const deployments = [...entries.values(), ...others]
+  const names = new Set(deployments.map(one => one.modelName).concat(listed.map(one => one.name!)))
   const aliases = new Map(Object.entries(config.router_settings?.model_group_alias ?? {}))
-  const known: Known = { names, aliases }
+  const known: Known = { names, deployments, aliases }
   const aliasPath = (alias: string): Path => ['router_settings', 'model_group_alias', alias]
   const mistakes = [...aliases].flatMap(([alias, name]) => {
     const problem = aliasProblem(alias, name, known)
@@ -98,11 +99,12 @@ function fallbackMistakes(config: Config, reading: ConfigReading, known: Known):
 interface Known {
   /** Model names, patterns included. */
   readonly names: ReadonlySet<string>
+  readonly deployments: readonly Deployment[]
   readonly aliases: ReadonlyMap<string, string>
 }
 
-const isServed = (name: string, { names }: Known): boolean =>
-  [...names].some(one => wildcardRest(one, name) !== undefined)
+const isServed = (name: string, { names, deployments }: Known): boolean =>
+  [...names].some(one => wildcardRest(one, name) !== undefined) || deployments.some(one => standsForBare(one, name))
 
 function noSuchModel(name: string, { names }: Known): string {
   const near = closestMatch(name, names)

@@ -61,7 +61,7 @@ const mistakes: [string, string, string[]][] = [
     'general_settings: { master_key: short }\n',
     [
       'config.yaml:1:33 general_settings.master_key: is shorter than 32 characters; make one with: echo ' +
-        '"sk-$(openssl rand -base64 32)"',
+        '"sk-$(openssl rand -base64 32)", or leave it out and the first start makes one',
     ],
   ],
   [
@@ -129,6 +129,76 @@ test('several mistakes are reported in order; broken YAML by its position', () =
   expect(read('model_list: [\n').mistakes[0]).toMatch(/^config\.yaml:\d+:\d+ /)
 })
 
+test('a key that is unknown in a section of LiteLLM is a warning, unless it looks like a known one', () => {
+  const found = read(
+    'model_list:\n  - model_name: m\n    litellm_params: { model: groq/x, api_key: k, headers: { a: b }, deadline: 5 }\n' +
+      '    model_info: { cost_center: 4711, supports_visoin: true }\n' +
+      'litellm_settings: { xyz_unheard_of: 1, num_retires: 2, callbacks: [x] }\n',
+  )
+  expect(found.mistakes).toEqual([
+    'config.yaml:4:38 model_list.0.model_info.supports_visoin: unknown key, did you mean `supports_vision`?',
+    'config.yaml:5:40 litellm_settings.num_retires: unknown key, did you mean `num_retries`?',
+  ])
+  expect(read('litellm_settings: {}\nsettings: {}\n').mistakes).toEqual([
+    'config.yaml:2:1 settings: is the same as `litellm_settings`; keep one',
+  ])
+  const { warnings } = read(
+    'model_list:\n  - model_name: m\n    litellm_params: { model: groq/x, api_key: k, deadline: 5, rpm: 3 }\n' +
+      '    model_info: { mode: batch, cost_center: 4711 }\n' +
+      'litellm_settings: { xyz_unheard_of: 1, callbacks: [x] }\n',
+  )
+  expect(warnings).toEqual([
+    'config.yaml:3:50 model_list.0.litellm_params.deadline: has no effect here: it is not known',
+    'config.yaml:3:63 model_list.0.litellm_params.rpm: has no effect here: limit keys (`rpm_limit`, `tpm_limit`, ' +
+      '`max_parallel_requests`), and share calls by `weight`',
+    'config.yaml:4:25 model_list.0.model_info.mode: has no effect here: `batch` is no mode of this gateway',
+    'config.yaml:4:32 model_list.0.model_info.cost_center: has no effect here: it is not known',
+    'config.yaml:5:21 litellm_settings.xyz_unheard_of: has no effect here: it is not known',
+    'config.yaml:5:40 litellm_settings.callbacks: has no effect here: read calls in the ledger (GET /spend/logs), in ' +
+      'the log and in /metrics',
+    expect.stringContaining('no price is known'),
+  ])
+  // Our own names stay strict.
+  expect(read(model('model: groq/x, api_key: k, deadline: 5')).mistakes).toEqual([
+    'config.yaml:3:48 model_list.0.proxy_params.deadline: unknown key',
+  ])
+})
+
+test('bare names of models belong to their vendor; a name of no vendor and a wrong provider name what is meant', () => {
+  const of = (params: string) => {
+    const { settings, mistakes: wrong } = read(model(`${params}, api_key: k`))
+    const target = settings?.deployments[0]?.target
+    return target ? `${target.provider.name} ${target.model}` : wrong[0]!.replace(/^[^`]*/, '')
+  }
+  const bare: Record<string, string> = {
+    'gpt-3.5-turbo': 'openai',
+    'gpt-6': 'openai',
+    'o4-mini': 'openai',
+    'ft:gpt-4o-mini-2024-07-18:org::id': 'openai',
+    'text-embedding-3-small': 'openai',
+    'claude-sonnet-4-5': 'anthropic',
+    'gemini-2.5-pro': 'gemini',
+    'command-r-plus': 'cohere',
+    'mistral-large-latest': 'mistral',
+    'deepseek-reasoner': 'deepseek',
+    'grok-4': 'xai',
+    'us.anthropic.claude-sonnet-4-5-20250929-v1:0': 'bedrock',
+  }
+  for (const [name, vendor] of Object.entries(bare))
+    expect(of(`model: "${name}"${vendor === 'bedrock' ? ', aws_region_name: us-east-1' : ''}`)).toBe(
+      `${vendor} ${name}`,
+    )
+  expect(of('model: gpt-4o, api_base: "http://h/v1"')).toBe('custom_openai gpt-4o')
+  expect(of('model: gpt-4o, custom_llm_provider: azure, api_base: "https://h.openai.azure.com"')).toBe('azure gpt-4o')
+  expect(of('model: text-completion-openai/gpt-3.5-turbo-instruct')).toBe(
+    'text_completion_openai gpt-3.5-turbo-instruct',
+  )
+  expect(of('model: my-own-name')).toStartWith('`provider/model`, for example `openai/my-own-name`')
+  expect(of('model: vllm/x')).toBe('`vllm`, did you mean `hosted_vllm`?')
+  expect(of('model: google/x')).toBe('`google`, did you mean `gemini`?')
+  expect(of('model: x, custom_llm_provider: Together')).toBe('`Together`, did you mean `together_ai`?')
+})
+
 test("LiteLLM's names are read, keys without a function are warnings", () => {
   const { settings, mistakes: none } = read(
     'model_list:\n  - model_name: m\n    litellm_params: { model: groq/x, api_key: "${K:-fallback}", rpm: 5 ' +
@@ -141,7 +211,7 @@ test("LiteLLM's names are read, keys without a function are warnings", () => {
     false,
     '[redacted]',
   ])
-  expect(settings!.warnings.filter(one => one.includes('not supported yet')).length).toBe(2)
+  expect(settings!.warnings.filter(one => one.includes('has no effect here')).length).toBe(2)
 })
 
 test('prices are exact, unknown ones are null and warned about', () => {
@@ -210,7 +280,7 @@ test('prices of every kind are read; a mistake in one is reported', () => {
     'did you mean `output_cost_per_image`?',
   )
   expect(read(model('model: groq/x, api_key: k, input_cost_per_token_flex: 1')).settings!.warnings[0]).toContain(
-    'not supported yet',
+    'has no effect here',
   )
 })
 

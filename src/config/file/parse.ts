@@ -1,7 +1,8 @@
 /** Parses the text of a configuration file into a checked Config, or reports every mistake with line and column. */
 import type { z } from 'zod'
 import type { Environment } from '../environment.ts'
-import { configSchema, notSupportedYet, otherNames } from './schema.ts'
+import { configSchema } from './schema.ts'
+import { readNames } from './written-names.ts'
 import { validParts } from './valid-parts.ts'
 import type { PartialConfig } from './valid-parts.ts'
 import type { Config } from './schema.ts'
@@ -24,6 +25,8 @@ export interface ConfigReading {
   lineOf(path: readonly (string | number)[]): string
   /** The position with its column: `config.yaml:12:5`. */
   placeOf(path: readonly (string | number)[]): string
+  /** The path in the names that the file uses: `litellm_settings.num_retries`. */
+  writtenPath(path: readonly (string | number)[]): Path
 }
 
 /** Parses, resolves references to the environment, checks the schema. `file` is used in messages only. */
@@ -37,8 +40,8 @@ export function readConfig(
   const findings: Finding[] = []
   const warnings: Finding[] = []
   const unsetVariables: Finding[] = []
-  const named = withOurNames(yaml.value, [], findings)
-  const known = withoutUnsupported(named, [], warnings)
+  const names = readNames(yaml.value, { findings, warnings, keysAt: knownKeys })
+  const known = withPlainValues(names.value)
   const resolved = withEnvironment(known, [], {
     environment: ownEnvironment(known, environment),
     findings: unsetVariables,
@@ -52,10 +55,10 @@ export function readConfig(
     )
   }
   findings.push(...unsetVariables)
-  const offset = (finding: Finding) => offsetOf(document, finding, namesOf)
+  const offset = (finding: Finding) => offsetOf(document, { ...finding, path: names.writtenPath(finding.path) })
   const where = (finding: Finding) => place(offset(finding))
   const line = (finding: Finding) =>
-    oneLine(`${where(finding)} ${finding.path.join('.') || 'file'}: ${finding.message}`)
+    oneLine(`${where(finding)} ${names.writtenPath(finding.path).join('.') || 'file'}: ${finding.message}`)
   const all = [...yaml.findings, ...findings]
   return {
     // A duplicate key is an error, but its last value is checked like any other.
@@ -69,11 +72,8 @@ export function readConfig(
     warnings: warnings.map(line),
     lineOf: path => where({ path, message: '' }).replace(/:\d+$/, ''),
     placeOf: path => where({ path, message: '' }),
+    writtenPath: path => names.writtenPath(path),
   }
-}
-
-function namesOf(key: string): string[] {
-  return Object.entries(otherNames).flatMap(([other, ours]) => (ours === key ? [other] : []))
 }
 
 function complete(config: Config): PartialConfig {
@@ -84,42 +84,32 @@ function complete(config: Config): PartialConfig {
 }
 
 function unreadable(mistakes: readonly string[]): ConfigReading {
-  return { config: undefined, entries: undefined, mistakes, warnings: [], lineOf: () => '', placeOf: () => '' }
+  return { ...noReading, config: undefined, mistakes }
 }
 
-/** Replaces LiteLLM's names by ours. Giving both is a mistake. */
-function withOurNames(value: unknown, path: Path, findings: Finding[]): unknown {
-  if (Array.isArray(value)) return value.map((one, at) => withOurNames(one, [...path, at], findings))
+/** The reading of no file. */
+export const noReading: ConfigReading = {
+  config: {},
+  entries: undefined,
+  mistakes: [],
+  warnings: [],
+  lineOf: () => '',
+  placeOf: () => '',
+  writtenPath: path => path,
+}
+
+/**
+ * A section whose lines are all comments is left out, but for the model list: a file that an editor has cut would offer
+ * no models. Variables may be numbers and true or false, and without a value they are not set.
+ */
+function withPlainValues(value: unknown): unknown {
   if (!isObject(value)) return value
-  const out: Record<string, unknown> = {}
-  for (const [key, one] of Object.entries(value)) {
-    // Keys of free maps (headers, environment variables) are the user's own.
-    const ours = path.length <= 3 && Object.hasOwn(otherNames, key) && !isFreeMap(path) ? otherNames[key]! : key
-    if (Object.hasOwn(out, ours))
-      findings.push({ path: [...path, key], message: `is the same as \`${ours}\`; keep one`, atKey: true })
-    out[ours] = withOurNames(one, [...path, key], findings)
-  }
-  return out
-}
-
-function isFreeMap(path: Path): boolean {
-  const last = path.at(-1)
-  return (
-    last === 'environment_variables' || last === 'extra_headers' || last === 'headers' || last === 'model_group_alias'
-  )
-}
-
-function withoutUnsupported(value: unknown, path: Path, warnings: Finding[]): unknown {
-  if (Array.isArray(value)) return value.map((one, at) => withoutUnsupported(one, [...path, at], warnings))
-  if (!isObject(value)) return value
-  const out: Record<string, unknown> = {}
-  for (const [key, one] of Object.entries(value)) {
-    const pattern = [...path.map(part => (typeof part === 'number' ? '*' : part)), key].join('.')
-    if (notSupportedYet.has(pattern))
-      warnings.push({ path: [...path, key], message: 'is not supported yet and has no effect', atKey: true })
-    else out[key] = withoutUnsupported(one, [...path, key], warnings)
-  }
-  return out
+  const sections = Object.entries(value).filter(([key, section]) => section !== null || key === 'model_list')
+  const given = Object.fromEntries(sections)
+  if (!isObject(given.environment_variables)) return given
+  const variables = Object.entries(given.environment_variables).filter(([, one]) => one !== null)
+  const texts = variables.map(([name, one]) => [name, ['number', 'boolean'].includes(typeof one) ? String(one) : one])
+  return { ...given, environment_variables: Object.fromEntries(texts) }
 }
 
 /** The process environment over `environment_variables` of the file, which may refer to the former. */

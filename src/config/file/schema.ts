@@ -1,6 +1,6 @@
 /**
  * Schema of the configuration file, in the layout that LiteLLM users know. Unknown keys are mistakes; LiteLLM's keys
- * that this gateway does not implement yet are warnings, so that an existing file starts.
+ * that have no function here are warnings (litellm-keys.ts), so that an existing file starts.
  */
 import { z } from 'zod'
 import { limitSettings } from './limit-settings.ts'
@@ -213,13 +213,16 @@ const fallbacks = {
 const routerSettings = z.strictObject({
   num_retries: z.number().int().min(0).max(10).optional(),
   max_attempts: z.number().int().min(1).max(100).optional().describe('Requests to upstreams of one call (6).'),
-  allowed_fails: z.number().int().min(1).max(1000).optional(),
+  allowed_fails: z.number().int().min(0).max(1_000_000).optional(),
   cooldown_time: z
     .number()
     .min(0)
-    .max(60)
+    .max(86_400)
     .optional()
-    .describe('Seconds of the first cooldown of a deployment that fails; each probe that fails doubles it. 0 = none.'),
+    .describe(
+      'Seconds of the first cooldown of a deployment that fails, at most 60; each probe that fails doubles it. ' +
+        '0 = none.',
+    ),
   timeout: seconds.optional(),
   stream_timeout: seconds.optional(),
   ...fallbacks,
@@ -307,176 +310,3 @@ export type FallbackField = (typeof fallbackFields)[number]
 export type Config = z.infer<typeof configSchema>
 /** A valid entry. Times are in seconds, prices in dollars for one unit. */
 export type ModelEntry = z.infer<typeof modelEntrySchema>
-
-/** LiteLLM's names for the same keys; replaced before the check. */
-export const otherNames: Readonly<Record<string, string>> = {
-  litellm_params: 'proxy_params',
-  litellm_settings: 'settings',
-  headers: 'extra_headers',
-}
-
-/** LiteLLM's prices for units that this gateway does not count. */
-const uncountedPrices = [
-  ...['flex', 'priority'].flatMap(tier =>
-    ['input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost'].map(key => `${key}_${tier}`),
-  ),
-  ...[
-    'input_cost_per_image',
-    'input_cost_per_pixel',
-    'output_cost_per_pixel',
-    'output_cost_per_character',
-    'input_cost_per_audio_per_second',
-    'input_cost_per_video_per_second',
-    'output_cost_per_video_per_second',
-    'search_context_cost_per_query',
-    'citation_cost_per_token',
-    'ocr_cost_per_page',
-    'annotation_cost_per_page',
-    'tiered_pricing',
-  ],
-]
-
-/** LiteLLM's keys without a function here: `section.key`, with `*` for every entry of a list. */
-export const notSupportedYet: ReadonlySet<string> = new Set([
-  ...[
-    'guardrails',
-    'policies',
-    'assistant_settings',
-    'mcp_servers',
-    'search_tools',
-    'files_settings',
-    'finetune_settings',
-    'vector_store_registry',
-    'credential_list',
-    'prompts',
-    'agent_list',
-    'callback_settings',
-    'include',
-  ],
-  ...[
-    'rpm',
-    'tpm',
-    'max_parallel_requests',
-    'max_retries',
-    'cooldown_time',
-    'tags',
-    'tag_regex',
-    'region_name',
-    'additional_drop_params',
-    'allowed_openai_params',
-    'modify_params',
-    'extra_body',
-    'max_budget',
-    'budget_duration',
-    'configurable_clientside_auth_params',
-    'mock_response',
-    'use_in_pass_through',
-    'merge_reasoning_content_in_choices',
-    'litellm_credential_name',
-    'temperature',
-    'top_p',
-    ...uncountedPrices,
-  ].map(key => `model_list.*.proxy_params.${key}`),
-  ...[
-    'health_check_model',
-    'health_check_timeout',
-    'disable_background_health_check',
-    'db_model',
-    'tier',
-    'team_id',
-    'supports_assistant_prefill',
-    'supports_computer_use',
-    'supports_native_streaming',
-    'supports_url_context',
-    'supports_embedding_image_input',
-    ...uncountedPrices,
-  ].map(key => `model_list.*.model_info.${key}`),
-  ...[
-    'routing_strategy',
-    'routing_strategy_args',
-    'retry_after',
-    'allowed_fails_policy',
-    'disable_cooldowns',
-    'retry_policy',
-    'model_group_retry_policy',
-    'max_fallbacks',
-    'enable_pre_call_checks',
-    'optional_pre_call_checks',
-    'enable_tag_filtering',
-    'provider_budget_config',
-    'redis_host',
-    'redis_port',
-    'redis_password',
-    'redis_url',
-    'set_verbose',
-    'debug_level',
-    'default_max_parallel_requests',
-  ].map(key => `router_settings.${key}`),
-  ...[
-    'callbacks',
-    'success_callback',
-    'failure_callback',
-    'service_callbacks',
-    'cache',
-    'cache_params',
-    'set_verbose',
-    'json_logs',
-    'max_budget',
-    'budget_duration',
-    'timezone',
-    'turn_off_message_logging',
-    'redact_user_api_key_info',
-    'allowed_fails',
-    'modify_params',
-    'ssl_verify',
-    'force_ipv4',
-    'default_team_settings',
-    'default_team_params',
-    'upperbound_key_generate_params',
-    'default_key_generate_params',
-    'key_generation_settings',
-    'public_model_groups',
-    'enable_json_schema_validation',
-    'max_internal_user_budget',
-    'internal_user_budget_duration',
-    'max_end_user_budget',
-  ].map(key => `settings.${key}`),
-  ...[
-    'store_model_in_db',
-    'database_connection_pool_limit',
-    'database_connection_timeout',
-    'disable_spend_logs',
-    'alerting',
-    'alerting_threshold',
-    'alert_types',
-    'background_health_checks',
-    'health_check_interval',
-    'enforce_user_param',
-    'allowed_routes',
-    'public_routes',
-    'admin_only_routes',
-    'allowed_ips',
-    'use_x_forwarded_for',
-    'max_parallel_requests',
-    'global_max_parallel_requests',
-    'infer_model_from_keys',
-    'completion_model',
-    'custom_auth',
-    'enable_jwt_auth',
-    'litellm_jwtauth',
-    'user_api_key_cache_ttl',
-    'proxy_batch_write_at',
-    'maximum_spend_logs_retention_period',
-    'store_prompts_in_spend_logs',
-    'pass_through_endpoints',
-    'key_management_system',
-    'key_management_settings',
-    'ui_access_mode',
-    'allow_requests_on_db_unavailable',
-    'disable_reset_budget',
-    'use_redis_transaction_buffer',
-    'always_include_stream_usage',
-    'forward_client_headers_to_llm_api',
-    'disable_master_key_return',
-  ].map(key => `general_settings.${key}`),
-])

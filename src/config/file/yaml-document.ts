@@ -114,19 +114,15 @@ function keyFindings(node: unknown, path: Path, lineOf: (offset: number) => numb
   })
 }
 
-/** The offset of the value at `path`, or of its nearest existing ancestor. `namesOf` = other names of a key. */
-export function offsetOf(
-  document: Document.Parsed,
-  { path, atKey, offset: known }: Finding,
-  namesOf: (key: string) => readonly string[],
-): number {
+/** The offset of the value at `path`, in the names of the file, or of its nearest existing ancestor. */
+export function offsetOf(document: Document.Parsed, { path, atKey, offset: known }: Finding): number {
   if (known !== undefined) return known
   let node = document.contents as Node | null
   let offset = node?.range?.[0] ?? 0
   for (const [depth, part] of path.entries()) {
     if (isSeq(node) && typeof part === 'number') node = (node.items[part] as Node | undefined) ?? null
     else if (isMap(node)) {
-      const pair = findPair(node.items as Pair[], [String(part), ...namesOf(String(part))])
+      const pair = findPair(node.items as Pair[], String(part))
       if (!pair) return offset
       const keyOffset = (pair.key as Node).range?.[0] ?? offset
       if (atKey && depth === path.length - 1) return keyOffset
@@ -139,12 +135,8 @@ export function offsetOf(
 }
 
 /** The last of duplicate keys, whose value was read. */
-function findPair(items: readonly Pair[], names: readonly string[]): Pair | undefined {
-  for (const name of names) {
-    const found = items.findLast(item => isPair(item) && isScalar(item.key) && String(item.key.value) === name)
-    if (found) return found
-  }
-  return undefined
+function findPair(items: readonly Pair[], name: string): Pair | undefined {
+  return items.findLast(item => isPair(item) && isScalar(item.key) && String(item.key.value) === name)
 }
 
 /** Escapes control characters, so that a message is always one line. */

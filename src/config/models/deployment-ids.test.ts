@@ -73,8 +73,21 @@ test(
 )
 
 test('identical entries are a mistake; a configured id is used unchanged', () => {
-  const [first, second] = [entry(`${plain}, weight: 2`), entry(`${plain.replace(': k', ': other')}, weight: 2`)]
+  const [first, second] = [entry(`${plain}, weight: 2`), entry(`weight: 2, ${plain}`)]
   expect(read(first, second).mistakes).toEqual([expect.stringContaining('model_list.1: is the same as')])
   const given = read(first, entry(`${plain}, weight: 2`, ', model_info: { id: two }')).deployments
   expect(given.map(one => one.id)).toEqual([only(plain).id, 'two'])
+})
+
+test('a pool of keys: entries that differ in their key alone have ids of their own, in the order of the list', () => {
+  const pool = ['a', 'b', 'c'].map(key => entry(plain.replace('api_key: k', `api_key: ${key}`)))
+  const found = ids(...pool)
+  expect(read(...pool).mistakes).toEqual([])
+  expect(new Set(found).size).toBe(3)
+  expect(found[0]).toBe(only(plain).id)
+  // They follow the place in the list, and not the key: a key may change.
+  expect(ids(...pool.toReversed())).toEqual(found)
+  const weighted = pool.map(one => one.replace('model:', 'weight: 2, model:'))
+  expect(new Set(ids(...pool, ...weighted)).size).toBe(6)
+  expect(read(...pool, pool[1]!).mistakes).toEqual([expect.stringContaining('is the same as c.yaml:3; keep one')])
 })

@@ -53,22 +53,39 @@ export function placeIdOf(entry: ModelEntry): string {
 
 /**
  * Assigns ids to entries with the same name and place, in list order. The first has the id of the place, as if it were
- * alone; the others have a hash of their settings, which have to differ.
+ * alone; the others have a hash of their settings, and of their number among those that differ in secrets alone.
  */
 export class EntryIds {
-  /** By place: the ids in use, by settings. */
-  readonly #places = new Map<string, Map<string, string>>()
+  /** By place and by settings: the id of the first such entry, and the secrets of all, in list order. */
+  readonly #places = new Map<string, Map<string, { readonly id: string; readonly secrets: string[] }>>()
 
   /** Returning the id of an earlier entry means that the two entries are identical. */
   idOf(entry: ModelEntry): string {
     const placeId = placeIdOf(entry)
     if (entry.model_info?.id !== undefined) return placeId
     const settingsId = settingsIdOf(entry)
-    const taken = this.#places.get(placeId)
-    if (taken === undefined) this.#places.set(placeId, new Map([[settingsId, placeId]]))
-    else if (!taken.has(settingsId)) taken.set(settingsId, settingsId)
-    return taken?.get(settingsId) ?? placeId
+    const secrets = secretsOf(entry)
+    let groups = this.#places.get(placeId)
+    if (groups === undefined) this.#places.set(placeId, (groups = new Map()))
+    const group = groups.get(settingsId)
+    if (group === undefined) {
+      const id = groups.size === 0 ? placeId : settingsId
+      groups.set(settingsId, { id, secrets: [secrets] })
+      return id
+    }
+    if (!group.secrets.includes(secrets)) group.secrets.push(secrets)
+    const number = group.secrets.indexOf(secrets)
+    return number === 0 ? group.id : settingsIdOf(entry, number)
   }
+}
+
+/** Compared in memory and never hashed into an id. */
+function secretsOf({ proxy_params: params }: ModelEntry): string {
+  return JSON.stringify(
+    Object.entries(params)
+      .filter(([name]) => secretFields.has(name))
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
 }
 
 /** The API version in Azure's address does not belong to the place. */
@@ -76,11 +93,12 @@ function placeValue([name, value]: [string, unknown]): [string, unknown] {
   return [name, name === 'api_base' && String(value).includes('?') ? readAddress(String(value)).baseUrl : value]
 }
 
-function settingsIdOf(entry: ModelEntry): string {
+/** `number` = among the entries with these settings, from 0. */
+function settingsIdOf(entry: ModelEntry, number = 0): string {
   const visible = Object.entries(entry.proxy_params).filter(([name]) => !secretFields.has(name))
   return hashOf(
     entry,
-    'settings',
+    number === 0 ? 'settings' : `settings, key ${number + 1}`,
     visible.map(([name, value]) => [
       name,
       name === 'proxy' ? proxyWithoutSecrets(value as NonNullable<Params['proxy']>) : value,
@@ -88,7 +106,7 @@ function settingsIdOf(entry: ModelEntry): string {
   )
 }
 
-function hashOf(entry: ModelEntry, of: 'place' | 'settings', fields: [string, unknown][]): string {
+function hashOf(entry: ModelEntry, of: string, fields: [string, unknown][]): string {
   const sorted = fields.sort(([a], [b]) => (a < b ? -1 : 1))
   return createHash('sha256')
     .update(JSON.stringify([of, entry.model_name, sorted]))

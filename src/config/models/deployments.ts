@@ -2,13 +2,12 @@
 import type { Deployment, Origin, Timeouts } from '../../core/deployment.ts'
 import type { Provider } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
-import { localModels, splitModel } from '../../providers/index.ts'
+import { localModels, similarProvider } from '../../providers/index.ts'
 import { bedrockOptions } from './bedrock-options.ts'
-import { readAddress, withProvider } from '../file/entry-checks.ts'
+import { namedModel, readAddress } from '../file/entry-checks.ts'
 import { placeIdOf } from './deployment-ids.ts'
 import type { Environment } from '../environment.ts'
 import { modelFacts } from './model-facts.ts'
-import { closestMatch } from '../../lib/closest-match.ts'
 import { tokenPriceKeys, unitPriceKeys } from '../prices/prices.ts'
 import type { ProxySettings } from './proxies.ts'
 import type { ModelEntry } from '../file/schema.ts'
@@ -50,10 +49,9 @@ export function buildDeployment(
   context: BuildContext,
 ): Deployment | { path: string[]; message: string } {
   const params = entry.proxy_params
-  const named = splitModel(withProvider(params))
-  const providerName = named.provider ?? (params.api_base && !params.custom_llm_provider ? 'custom_openai' : undefined)
+  const { provider: providerName, model } = namedModel(params)
   const provider = providerName === undefined ? undefined : context.providers.get(providerName)
-  if (!provider) return unknownProvider(params.model, params.custom_llm_provider, context.providers)
+  if (!provider) return unknownProvider(params.model, params.custom_llm_provider)
   const given = params.api_base ?? provider.defaultBaseUrl
   if (given === undefined)
     return {
@@ -78,7 +76,6 @@ export function buildDeployment(
       path: ['model_info', 'chat_api'],
       message: `the provider ${provider.name} has no /responses; leave \`chat_api\` out`,
     }
-  const { model } = named
   const { baseUrl, apiVersion } = readAddress(given)
   const declared = { ...entry.model_info, ...pick(params, [...tokenPriceKeys, ...unitPriceKeys]) }
   return {
@@ -133,12 +130,12 @@ function speakingFor(provider: Provider, mode: string | undefined): Provider {
   return more ? { ...provider, speaks: { ...provider.speaks, ...more } } : provider
 }
 
-function unknownProvider(model: string, given: string | undefined, providers: Providers) {
+function unknownProvider(model: string, given: string | undefined) {
   const word = given ?? (model.includes('/') ? model.split('/')[0]! : undefined)
   const path = ['proxy_params', given === undefined ? 'model' : 'custom_llm_provider']
   if (word === undefined)
     return { path, message: `must be \`provider/model\`, for example \`openai/${model}\`; or give \`api_base\`` }
-  const near = closestMatch(word, providers.keys())
+  const near = similarProvider(word)
   return {
     path,
     message:

@@ -87,6 +87,7 @@ export const anthropic: Provider = {
   name: 'anthropic',
   defaultBaseUrl: 'https://api.anthropic.com/v1',
   apiKeyEnv: ['ANTHROPIC_API_KEY'],
+  ownNames: /^claude-/,
   speaks: { 'anthropic-messages': messagesHead, 'anthropic-count-tokens': countHead },
   chat: {
     request: (request, target) => ({ head: messagesHead(target), ...messagesBody(request, target) }),

@@ -16,6 +16,7 @@ export const bedrock: Provider = {
   name: 'bedrock',
   defaultBaseUrl: regionalBaseUrl,
   apiKeyEnv: ['AWS_BEARER_TOKEN_BEDROCK'],
+  ownNames: /^(?:[a-z-]{2,6}\.)?(?:ai21|amazon|anthropic|cohere|meta|mistral|stability)\.[a-z]/,
   // Without a key, calls are signed.
   keyless: true,
   speaks: {},

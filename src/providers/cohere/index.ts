@@ -30,6 +30,7 @@ export const cohere: Provider = {
   name: 'cohere',
   defaultBaseUrl: 'https://api.cohere.com',
   apiKeyEnv: ['COHERE_API_KEY', 'CO_API_KEY'],
+  ownNames: /^(?:command(?:-|$)|embed-(?:english|multilingual|v4)|rerank-(?:english|multilingual|v))/,
   speaks: { 'cohere-rerank': target => cohereHead(target, 'rerank') },
   chat: {
     request: (request, target) => ({ head: cohereHead(target, 'chat'), ...chatBody(request, target) }),

@@ -47,6 +47,7 @@ export const gemini: Provider = {
   name: 'gemini',
   defaultBaseUrl: 'https://generativelanguage.googleapis.com/v1beta',
   apiKeyEnv: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+  ownNames: /^gemini-/,
   speaks: {
     'gemini-generate': generateHead,
     'gemini-count-tokens': target => head(target, 'countTokens'),

@@ -29,6 +29,7 @@ export const mistral: Provider = {
   name: 'mistral',
   defaultBaseUrl: 'https://api.mistral.ai/v1',
   apiKeyEnv: ['MISTRAL_API_KEY'],
+  ownNames: /^(?:mistral-(?:large|medium|small|embed|ocr|moderation)|codestral-|ministral-)/,
   speaks: {
     'openai-embeddings': embeddingsHead,
     'openai-transcriptions': target => compatibleHead(target, 'openai-transcriptions'),

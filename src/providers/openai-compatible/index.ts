@@ -20,6 +20,7 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     name,
     ...(row.baseUrl !== undefined && { defaultBaseUrl: row.baseUrl }),
     apiKeyEnv: row.apiKeyEnv,
+    ...(row.ownNames && { ownNames: row.ownNames }),
     ...(row.keyless && { keyless: true }),
     speaks: Object.fromEntries(forwardedDialects(row).map(dialect => [dialect, headMaker(dialect)])),
     ...(!row.moderations && {

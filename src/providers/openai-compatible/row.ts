@@ -6,6 +6,8 @@ export interface CompatibleRow {
   readonly baseUrl?: string
   /** Environment variables of the key, the most common first. */
   readonly apiKeyEnv: readonly string[]
+  /** As `Provider.ownNames`. */
+  readonly ownNames?: RegExp
   /** true = a self-hosted server that needs no key. */
   readonly keyless?: boolean
   /** false = has no chat, only embeddings or reranking. */

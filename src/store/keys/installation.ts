@@ -90,7 +90,7 @@ function installationOf(
   // A secret from a file often ends with a line feed, which clients do not send.
   const given = options.masterKey?.reveal().trim()
   const problem = given === undefined ? undefined : masterKeyProblem(given)
-  if (problem !== undefined) throw new Error(`the master key ${problem}, or leave it out and the gateway makes one`)
+  if (problem !== undefined) throw new Error(`the master key ${problem}`)
   const made = given === undefined && kept === undefined ? mintKey() : undefined
   const asked = given ?? made
   let valid = asked === undefined ? kept!.hash : hashKey(asked)

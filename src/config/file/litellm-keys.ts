@@ -1,0 +1,217 @@
+/**
+ * LiteLLM's names in configuration files: those that mean one of our keys, and those without a function here, which are
+ * warnings with what to do instead. Sources: LiteLLM's pages "All settings", "Config.yaml" and its routing pages.
+ * A pattern is `section.key`, with `*` for every entry of a list, in our own names of the sections.
+ */
+
+/** Patterns of LiteLLM's names, with our name of the last part. */
+export const otherNames: ReadonlyMap<string, string> = new Map([
+  ['litellm_settings', 'settings'],
+  ['model_list.*.litellm_params', 'proxy_params'],
+  ['model_list.*.proxy_params.headers', 'extra_headers'],
+  ['model_list.*.proxy_params.base_url', 'api_base'],
+  ['model_list.*.proxy_params.vertex_ai_project', 'vertex_project'],
+  ['model_list.*.proxy_params.vertex_ai_location', 'vertex_location'],
+  ['model_list.*.proxy_params.vertex_ai_credentials', 'vertex_credentials'],
+])
+
+/** Sections, as LiteLLM's users write them, that take any key: those without a function here are warnings. */
+export const openSections: ReadonlySet<string> = new Set(['litellm_params', 'litellm_settings', 'model_info'])
+
+/** What a mode of LiteLLM's that is none here is taken for: by what the model's name says. */
+export const otherModes: ReadonlySet<unknown> = new Set([
+  'batch',
+  'image_edit',
+  'ocr',
+  'realtime',
+  'responses',
+  'search',
+  'vector_store',
+  'video_generation',
+])
+
+const remedies = {
+  none: '',
+  limits: 'limit keys (`rpm_limit`, `tpm_limit`, `max_parallel_requests`), and share calls by `weight`',
+  budgets: 'costs are recorded (GET /spend/logs) and not limited; limit keys by `rpm_limit` and `tpm_limit`',
+  everyModel: 'set it for all models in `router_settings`',
+  client: 'clients send it with their calls',
+  upstream: 'fields beyond those of the API are not sent; extra headers are (`extra_headers`)',
+  strategy: 'calls are shared by `weight` and `order`',
+  redis: 'set REDIS_URL where the gateway runs, and replicas share limits',
+  logging: 'read calls in the ledger (GET /spend/logs), in the log and in /metrics',
+  logLevel: 'set MODELGATE_LOG_LEVEL; the log is JSON',
+  cache: 'answers are not cached',
+  health: 'a deployment is judged by the calls that it gets',
+  file: 'models and settings stand in this file, which is read again when it changes',
+  tags: 'give such models a `model_name` of their own, and name it in the keys that may use them',
+  keys: 'callers have virtual keys (POST /key/generate)',
+  oneKey: 'give `api_key` in the entry of the model',
+  policies: 'a rule of your own is a policy (docs/policies.md)',
+  paths: 'only the paths in /openapi.json are served',
+  secrets: 'give secrets as environment variables',
+  ledger: 'every call has its row in the ledger',
+  tls: 'certificates are always checked',
+  alerts: 'watch /metrics',
+  retries: '`num_retries` counts for every kind of error',
+  fails: '`allowed_fails` counts for every kind of error',
+  dropping:
+    'fields that an upstream does not take are dropped and named in a header; `drop_params: false` refuses them',
+  network: 'restrict addresses in front of the gateway',
+} as const
+
+/** By section: a remedy, and the keys it is for. */
+const sections: readonly (readonly [section: string, keys: Partial<Record<keyof typeof remedies, string>>])[] = [
+  [
+    '',
+    {
+      policies: 'guardrails policies',
+      file: 'include',
+      oneKey: 'credential_list',
+      logging: 'callback_settings',
+      none:
+        'assistant_settings files_settings finetune_settings mcp_servers search_tools vector_store_registry prompts ' +
+        'agent_list mcp_tools',
+    },
+  ],
+  ['model_list.*.', { limits: 'rpm tpm max_parallel_requests' }],
+  [
+    'model_list.*.proxy_params.',
+    {
+      limits: 'rpm tpm max_parallel_requests',
+      everyModel: 'max_retries num_retries cooldown_time allowed_fails',
+      budgets: 'max_budget budget_duration',
+      tags: 'tags tag_regex region_name',
+      client:
+        'temperature top_p top_k n stop seed stream stream_options presence_penalty frequency_penalty logit_bias ' +
+        'response_format reasoning_effort thinking tools tool_choice user metadata max_completion_tokens modalities ' +
+        'safety_settings cache_control_injection_points service_tier verbosity',
+      upstream: 'extra_body',
+      dropping: 'additional_drop_params allowed_openai_params modify_params',
+      oneKey: 'litellm_credential_name configurable_clientside_auth_params',
+      none:
+        'mock_response mock_timeout use_in_pass_through merge_reasoning_content_in_choices ' +
+        'input_cost_per_token_flex output_cost_per_token_flex cache_read_input_token_cost_flex ' +
+        'input_cost_per_token_priority output_cost_per_token_priority cache_read_input_token_cost_priority ' +
+        'input_cost_per_image input_cost_per_pixel output_cost_per_pixel output_cost_per_character ' +
+        'input_cost_per_audio_per_second input_cost_per_video_per_second output_cost_per_video_per_second ' +
+        'search_context_cost_per_query citation_cost_per_token ocr_cost_per_page annotation_cost_per_page ' +
+        'tiered_pricing s3_bucket_name s3_region_name aws_batch_role_arn aws_role_name aws_session_name ' +
+        'aws_profile_name',
+      tls: 'ssl_verify',
+    },
+  ],
+  [
+    'model_list.*.model_info.',
+    {
+      health: 'health_check_model health_check_timeout health_check_voice disable_background_health_check',
+      file: 'db_model',
+      tags: 'tier team_id team_public_model_name',
+      none:
+        'supports_assistant_prefill supports_computer_use supports_native_streaming supports_url_context ' +
+        'supports_embedding_image_input supports_audio supports_code_execution supports_file_search litellm_provider ' +
+        'input_cost_per_token_flex output_cost_per_token_flex cache_read_input_token_cost_flex ' +
+        'input_cost_per_token_priority output_cost_per_token_priority cache_read_input_token_cost_priority ' +
+        'input_cost_per_image input_cost_per_pixel output_cost_per_pixel output_cost_per_character ' +
+        'input_cost_per_audio_per_second input_cost_per_video_per_second output_cost_per_video_per_second ' +
+        'search_context_cost_per_query citation_cost_per_token ocr_cost_per_page annotation_cost_per_page ' +
+        'tiered_pricing metadata',
+    },
+  ],
+  [
+    'router_settings.',
+    {
+      strategy: 'routing_strategy routing_strategy_args default_priority polling_interval',
+      redis: 'redis_host redis_port redis_password redis_url redis_db cache_kwargs',
+      cache: 'cache_responses caching_groups',
+      retries: 'retry_after retry_policy model_group_retry_policy max_fallbacks',
+      fails: 'allowed_fails_policy disable_cooldowns',
+      tags: 'enable_tag_filtering tag_filtering_match_any',
+      budgets: 'provider_budget_config',
+      limits: 'default_max_parallel_requests',
+      client: 'default_litellm_params',
+      logLevel: 'set_verbose debug_level',
+      alerts: 'alerting_config',
+      policies: 'guardrail_list',
+      none: 'enable_pre_call_checks enable_pre_call_check optional_pre_call_checks client_ttl search_tools',
+    },
+  ],
+  [
+    'settings.',
+    {
+      logging:
+        'callbacks success_callback failure_callback service_callbacks service_callback audit_log_callbacks ' +
+        'langfuse_default_tags s3_callback_params turn_off_message_logging redact_user_api_key_info ' +
+        'prometheus_metrics_config custom_prometheus_metadata_labels custom_prometheus_tags ' +
+        'prometheus_initialize_budget_metrics forward_traceparent_to_llm_provider extra_spend_tag_headers ' +
+        'disable_add_user_agent_to_request_tags disable_end_user_cost_tracking ' +
+        'disable_end_user_cost_tracking_prometheus_only default_team_settings telemetry',
+      cache: 'cache cache_params enable_caching_on_provider_specific_optional_params',
+      logLevel: 'set_verbose json_logs',
+      budgets:
+        'max_budget budget_duration timezone max_internal_user_budget internal_user_budget_duration ' +
+        'max_end_user_budget max_end_user_budget_id tag_budget_config cost_discount_config cost_margin_config',
+      fails: 'allowed_fails',
+      dropping: 'modify_params additional_drop_params',
+      tls: 'ssl_verify ssl_certificate',
+      keys:
+        'default_team_params upperbound_key_generate_params default_key_generate_params key_generation_settings ' +
+        'enable_key_alias_format_validation',
+      limits: 'priority_reservation max_parallel_requests',
+      none:
+        'force_ipv4 public_model_groups public_model_groups_links enable_json_schema_validation ' +
+        'enable_preview_features include_cost_in_streaming_usage mcp_aliases return_response_headers ' +
+        'disable_hf_tokenizer_download disable_copilot_system_to_assistant ' +
+        'use_chat_completions_url_for_anthropic_messages disable_add_transform_inline_image_block',
+    },
+  ],
+  [
+    'settings.default_internal_user_params.',
+    {
+      budgets: 'max_budget budget_duration soft_budget',
+      keys: 'user_role models teams auto_create_key available_teams',
+    },
+  ],
+  [
+    'general_settings.',
+    {
+      file: 'store_model_in_db supported_db_objects infer_model_from_keys',
+      none:
+        'database_connection_pool_limit database_connection_timeout database_extra_connection_params ' +
+        'disable_prisma_schema_update disable_master_key_return disable_adding_master_key_hash_to_db ' +
+        'allow_requests_on_db_unavailable user_api_key_cache_ttl use_redis_transaction_buffer ' +
+        'always_include_stream_usage completion_model embedding_model image_generation_model moderation_model ' +
+        'proxy_batch_polling_interval max_response_size_mb litellm_license user_mcp_management_mode ' +
+        'disable_responses_id_security disable_retry_on_max_parallel_request_limit_error enable_public_model_hub',
+      ledger:
+        'disable_spend_logs disable_spend_updates disable_error_logs maximum_spend_logs_retention_period ' +
+        'maximum_spend_logs_retention_interval store_prompts_in_spend_logs proxy_batch_write_at',
+      budgets: 'proxy_budget_rescheduler_min_time proxy_budget_rescheduler_max_time disable_reset_budget',
+      alerts: 'alerting alerting_threshold alert_types alerting_args alert_to_webhook_url spend_report_frequency',
+      health:
+        'background_health_checks health_check_interval health_check_concurrency health_check_details ' +
+        'use_shared_health_check',
+      policies: 'enforce_user_param enforced_params reject_clientside_metadata_tags service_account_settings',
+      paths: 'allowed_routes public_routes admin_only_routes pass_through_endpoints ui_access_mode',
+      network: 'allowed_ips use_x_forwarded_for',
+      limits: 'max_parallel_requests global_max_parallel_requests token_rate_limit_type',
+      keys:
+        'custom_auth custom_auth_run_common_checks custom_key_generate custom_sso enable_jwt_auth litellm_jwtauth ' +
+        'enable_oauth2_auth enable_oauth2_proxy_auth oauth2_config_mappings allow_user_auth default_team_disabled ' +
+        'litellm_key_header_name user_header_name user_header_mappings allow_client_side_credentials ' +
+        'use_client_credentials_pass_through_routes',
+      secrets: 'key_management_system key_management_settings use_azure_key_vault use_google_kms',
+      upstream: 'forward_client_headers_to_llm_api forward_llm_provider_auth_headers forward_openai_org_id',
+      logLevel: 'set_verbose json_logs',
+    },
+  ],
+]
+
+/** LiteLLM's keys without a function here: what to do instead, by pattern; an empty text = nothing is missing. */
+export const keysWithoutFunction: ReadonlyMap<string, string> = new Map(
+  sections.flatMap(([section, groups]) =>
+    Object.entries(groups).flatMap(([remedy, keys]) =>
+      keys.split(' ').map((key): [string, string] => [`${section}${key}`, remedies[remedy as keyof typeof remedies]]),
+    ),
+  ),
+)

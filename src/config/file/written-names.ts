@@ -1,0 +1,84 @@
+/** Reads a file in LiteLLM's names as one in ours: other names are replaced, keys without a function are left out. */
+import { isObject } from '../../lib/json/json-values.ts'
+import { closestMatch } from '../../lib/closest-match.ts'
+import { keysWithoutFunction, openSections, otherModes, otherNames } from './litellm-keys.ts'
+import type { Finding, Path } from './yaml-document.ts'
+
+/** A file in our own names. */
+interface NamedFile {
+  readonly value: unknown
+  /** A path in our names as the path in the names of the file. */
+  writtenPath(path: Path): Path
+}
+
+interface Reading {
+  readonly findings: Finding[]
+  readonly warnings: Finding[]
+  /** The keys that the schema has at a path. */
+  keysAt(path: Path): readonly string[]
+}
+
+/** Adds a mistake where a key is given under two names, and a warning for each key that has no effect. */
+export function readNames(value: unknown, reading: Reading): NamedFile {
+  /** By path in our names: the name in the file, where it is another. */
+  const written = new Map<string, string>()
+  const writtenPath = (path: Path): Path =>
+    path.map((part, at) => written.get(JSON.stringify(path.slice(0, at + 1))) ?? part)
+  const renamed = withOurNames(value, [], { ...reading, written })
+  return { value: withoutUnused(renamed, [], { ...reading, writtenPath }), writtenPath }
+}
+
+const patternOf = (path: Path): string => path.map(part => (typeof part === 'number' ? '*' : part)).join('.')
+
+function withOurNames(
+  value: unknown,
+  path: Path,
+  reading: Reading & { readonly written: Map<string, string> },
+): unknown {
+  if (Array.isArray(value)) return value.map((one, at) => withOurNames(one, [...path, at], reading))
+  if (!isObject(value)) return value
+  const out: Record<string, unknown> = {}
+  for (const [key, one] of Object.entries(value)) {
+    const ours = otherNames.get(patternOf([...path, key])) ?? key
+    const place = JSON.stringify([...path, ours])
+    const earlier = Object.hasOwn(out, ours) ? (reading.written.get(place) ?? ours) : undefined
+    if (ours === key) reading.written.delete(place)
+    else reading.written.set(place, key)
+    if (earlier !== undefined)
+      reading.findings.push({ path: [...path, ours], message: `is the same as \`${earlier}\`; keep one`, atKey: true })
+    out[ours] = withOurNames(one, [...path, ours], reading)
+  }
+  return out
+}
+
+const noEffect = 'has no effect here'
+
+function withoutUnused(value: unknown, path: Path, reading: Reading & Pick<NamedFile, 'writtenPath'>): unknown {
+  if (Array.isArray(value)) return value.map((one, at) => withoutUnused(one, [...path, at], reading))
+  if (!isObject(value)) return value
+  const out: Record<string, unknown> = {}
+  const isOpen = openSections.has(String(reading.writtenPath(path).at(-1)))
+  for (const [key, one] of Object.entries(value)) {
+    const inside = [...path, key]
+    const remedy =
+      keysWithoutFunction.get(patternOf(inside)) ?? (isOpen ? remedyForUnknown(key, path, reading) : undefined)
+    if (remedy !== undefined)
+      reading.warnings.push({ path: inside, message: remedy ? `${noEffect}: ${remedy}` : noEffect, atKey: true })
+    else if (patternOf(inside) === modePattern && otherModes.has(one))
+      reading.warnings.push({ path: inside, message: `${noEffect}: \`${one}\` is no mode of this gateway` })
+    else out[key] = withoutUnused(one, inside, reading)
+  }
+  return out
+}
+
+const modePattern = 'model_list.*.model_info.mode'
+
+/** undefined = the key has a function, or is probably a misspelt one. */
+function remedyForUnknown(key: string, path: Path, { keysAt }: Reading): string | undefined {
+  const section = `${patternOf(path)}.`
+  const others = [...keysWithoutFunction.keys()]
+    .filter(one => one.startsWith(section))
+    .map(one => one.slice(section.length))
+  const known = keysAt(path)
+  return known.includes(key) || closestMatch(key, [...known, ...others]) !== undefined ? undefined : 'it is not known'
+}
