@@ -151,8 +151,7 @@ async function followMasterKey(installation: Installation, logger: Logger): Prom
   if (change === 'none') return
   const message =
     change === 'followed'
-      ? 'another replica was started with another master key, which is the valid one from now on; the one before is ' +
-        'refused'
+      ? 'the master key was replaced, by another replica or by `modelgate keys reset-master`; the one before is refused'
       : 'the database came back with an older master key; the present one was stored again'
   logger.warn(message, { master_key_hash: installation.masterKeyName() })
 }

@@ -1,10 +1,12 @@
 /** The commands as a user runs them: help, usage errors, exit codes, output. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import packageJson from '../../package.json' with { type: 'json' }
+import { migrate } from '../store/database/migrate.ts'
+import { openDatabase } from '../store/database/open.ts'
 import { main } from './index.ts'
 
 let folder: string
@@ -44,6 +46,7 @@ const commands = [
   'keys create',
   'keys list',
   'keys revoke',
+  'keys reset-master',
   'models list',
   'config schema',
   'simulate',
@@ -94,7 +97,7 @@ describe('help and usage errors', () => {
     expect((await run(['chekc'])).error).toContain("there is no command 'chekc', did you mean 'check'?")
     expect((await run(['xyzzy'])).error).toContain('modelgate --help')
     const group = await run(['keys'])
-    expect([group.code, group.out.split('\n').length]).toEqual([2, 4])
+    expect([group.code, group.out.split('\n').length]).toEqual([2, 5])
     expect((await run(['keys', '--help'])).code).toBe(0)
   })
 
@@ -271,7 +274,17 @@ describe('check', () => {
   })
 })
 
+/** As after a first start, without a master key. */
+async function database(directory = join(folder, 'data')): Promise<void> {
+  mkdirSync(directory, { recursive: true })
+  const opened = await openDatabase(`sqlite:${join(directory, 'modelgate.sqlite')}`)
+  await migrate(opened)
+  await opened.close()
+}
+
 describe('keys', () => {
+  beforeEach(() => database())
+
   test('created, listed, revoked by id, alias or text', async () => {
     const key = (
       await run([
@@ -366,12 +379,16 @@ describe('keys', () => {
     expect(new Set(starts).size).toBe(1)
   })
 
-  test('a directory without a database is an error and not created; the first key creates it', async () => {
+  test('no command on keys makes a database where there is none', async () => {
+    rmSync(join(folder, 'data'), { recursive: true })
     const directory = join(folder, 'typo')
-    for (const words of [
+    const every = [
       ['keys', 'list'],
       ['keys', 'revoke', 'ci'],
-    ]) {
+      ['keys', 'create'],
+      ['keys', 'reset-master'],
+    ]
+    for (const words of every) {
       const { code, out, error } = await run([...words, '--data-dir', directory])
       expect([code, out]).toEqual([1, ''])
       expect(error).toStartWith(`the data directory ${directory} cannot be used: it holds no database; `)
@@ -380,13 +397,16 @@ describe('keys', () => {
     const elsewhere = await run(['keys', 'list'], { DATABASE_URL: `sqlite:${join(folder, 'no.sqlite')}` })
     expect([elsewhere.code, elsewhere.error]).toEqual([
       1,
-      `there is no database at ${join(folder, 'no.sqlite')}; check DATABASE_URL (or general_settings.database_url)\n`,
+      `there is no database at ${join(folder, 'no.sqlite')}; check DATABASE_URL (or general_settings.database_url), ` +
+        'or start the gateway first\n',
     ])
     expect(readdirSync(folder)).toEqual([])
-    expect((await run(['keys', 'create', '--data-dir', directory])).code).toBe(0)
-    expect((JSON.parse((await run(['keys', 'list', '--json', '--data-dir', directory])).out) as unknown[]).length).toBe(
-      1,
-    )
+    // Nor in an empty file, as an interrupted copy leaves.
+    mkdirSync(directory)
+    writeFileSync(join(directory, 'modelgate.sqlite'), '')
+    for (const words of every)
+      expect((await run([...words, '--data-dir', directory])).error).toContain('it holds no database')
+    expect(statSync(join(directory, 'modelgate.sqlite')).size).toBe(0)
   })
 
   test('a database that cannot be reached is an error with its reason, exit code 1', async () => {

@@ -1,4 +1,5 @@
 /** Defines commands: flag parsing and help are derived from one description. */
+import { fstatSync, statSync, writeSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { closestMatch } from '../lib/closest-match.ts'
 
@@ -43,6 +44,36 @@ export class UsageError extends Error {
 export const print = (text: string): void => void process.stdout.write(`${text}\n`)
 /** Writes a line to standard error: mistakes, warnings, notes. */
 export const printError = (text: string): void => void process.stderr.write(`${text}\n`)
+
+/**
+ * Writes a secret to standard output, or to standard error where that is the null device. Everything is written when it
+ * returns. Throws if it could not be read: then the secret must not be stored.
+ */
+export function writeFully(text: string): void {
+  const [standardOutput, standardError] = [1, 2]
+  const descriptor = [standardOutput, standardError].find(one => !isNullDevice(one))
+  if (descriptor === undefined) throw new Error('both standard output and standard error are the null device')
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(descriptor, bytes, at)
+    } catch (error) {
+      // A full non-blocking pipe.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      Bun.sleepSync(10)
+    }
+  }
+}
+
+/** A service without a log may have the null device as output, where the key would be lost. */
+function isNullDevice(descriptor: number): boolean {
+  try {
+    const { rdev } = fstatSync(descriptor)
+    return rdev !== 0 && rdev === statSync('/dev/null').rdev
+  } catch {
+    return false
+  }
+}
 
 /** The text of `--help`, without a trailing line break. */
 export function helpOf(command: Command): string {

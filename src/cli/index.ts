@@ -5,7 +5,7 @@ import { endWithLauncher } from './launcher.ts'
 import { helpOf, parseFlags, print, printError, UsageError } from './command.ts'
 import type { Command } from './command.ts'
 import { configSchemaCommand } from './config-schema.ts'
-import { keysCreate, keysList, keysRevoke } from './keys.ts'
+import { keysCreate, keysList, keysResetMaster, keysRevoke } from './keys.ts'
 import { modelsList } from './models.ts'
 import { serve } from './serve.ts'
 import { simulate } from './simulate.ts'
@@ -17,6 +17,7 @@ const commands: readonly Command[] = [
   keysCreate,
   keysList,
   keysRevoke,
+  keysResetMaster,
   modelsList,
   configSchemaCommand,
   simulate,
@@ -72,7 +73,7 @@ function unknown(first: string, second: string | undefined): number {
 
 /** For a first word that several commands share, such as `keys`. */
 function unknownOf(group: readonly Command[], first: string, second: string | undefined): number {
-  const list = group.map(one => `  modelgate ${one.name.padEnd(16)} ${one.summary}`).join('\n')
+  const list = group.map(one => `  modelgate ${one.name.padEnd(17)} ${one.summary}`).join('\n')
   if (second === undefined || second === '--help' || second === '-h') {
     print(list)
     return second === undefined ? 2 : 0

@@ -1,5 +1,5 @@
 /** Manages keys directly in the database, without the HTTP API. A running gateway sees changes within a second. */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { randomUUIDv7 } from 'bun'
 import { keyProblem, mintKey } from '../accounts/key.ts'
 import { keyBody, limitRange, newKey } from '../accounts/key-fields.ts'
@@ -8,13 +8,14 @@ import type { KeyRecord, KeyStore } from '../core/ports.ts'
 import { problemsIn } from '../core/schema-problems.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Secret } from '../lib/secret.ts'
-import { openKeyHash } from '../store/keys/installation.ts'
+import { openKeyHash, resetMasterKey } from '../store/keys/installation.ts'
 import type { Installation } from '../store/keys/installation.ts'
 import { createKeyStore } from '../store/keys/keys.ts'
-import { migrate } from '../store/database/migrate.ts'
+import { isMigrated, migrate } from '../store/database/migrate.ts'
 import { openDatabase } from '../store/database/open.ts'
+import type { Database } from '../store/database/open.ts'
 import type { Command, CommandInput, FlagValues } from './command.ts'
-import { print, printError, table, UsageError } from './command.ts'
+import { print, printError, table, UsageError, writeFully } from './command.ts'
 import { explainFailure } from './failures.ts'
 import {
   configFile,
@@ -29,37 +30,52 @@ import {
 
 const listMax = 1000
 
-type KeyWork<T> = (keys: KeyStore, hashKey: Installation['hashKey']) => Promise<T>
-
-/** Opens an existing database only: with a wrong directory a new, empty database would look like one without keys. */
-async function withKnownKeys<T>(input: CommandInput, work: KeyWork<T>): Promise<T> {
-  const { flags, environment } = input
-  const url = databaseUrl(flags, environment)
-  const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
-  if (path === undefined || existsSync(path)) return withKeys(input, work)
-  const directory = dataDirectory(flags, environment)
-  if (path.startsWith(directory))
-    throw new Error(
-      `the data directory ${directory} cannot be used: it holds no database; name that of the gateway with ` +
-        '--data-dir (or MODELGATE_DATA_DIR)',
-    )
-  throw new Error(`there is no database at ${path}; check DATABASE_URL (or general_settings.database_url)`)
-}
-
-/** Creates the database if there is none: keys may be created before the first start. */
-async function withKeys<T>({ flags, environment }: CommandInput, work: KeyWork<T>): Promise<T> {
+/**
+ * Opens the database of a gateway and creates none: with a wrong directory a new, empty one would look like one without
+ * keys, and a key made in it would be known to no gateway.
+ */
+async function withDatabase<T>({ flags, environment }: CommandInput, work: (opened: Opened) => Promise<T>): Promise<T> {
   const used = { databaseUrl: databaseUrl(flags, environment), dataDirectory: dataDirectory(flags, environment) }
+  const path = used.databaseUrl.startsWith('sqlite:') ? used.databaseUrl.slice('sqlite:'.length) : undefined
+  if (path !== undefined && isEmptyFile(path)) throw noDatabase(path, used.dataDirectory)
   const database = await openDatabase(used.databaseUrl).catch((thrown: unknown) => {
     throw explainFailure(thrown, used)
   })
   try {
+    if (!(await isMigrated(database))) throw noDatabase(path, used.dataDirectory)
     await migrate(database)
     const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
-    const hashKey = await openKeyHash(database, pepper === undefined ? undefined : new Secret(pepper))
-    return await work(createKeyStore({ database, clock: systemClock }), hashKey)
+    return await work({ database, pepper: pepper === undefined ? undefined : new Secret(pepper) })
   } finally {
     await database.close()
   }
+}
+
+interface Opened {
+  readonly database: Database
+  readonly pepper: Secret | undefined
+}
+
+/** Opening it would make it a database. */
+const isEmptyFile = (path: string): boolean => !existsSync(path) || statSync(path).size === 0
+
+/** `path` undefined = a database at a server. */
+function noDatabase(path: string | undefined, directory: string): Error {
+  if (path?.startsWith(directory))
+    return new Error(
+      `the data directory ${directory} cannot be used: it holds no database; name that of the gateway with ` +
+        '--data-dir (or MODELGATE_DATA_DIR), or start the gateway first',
+    )
+  const what = path === undefined ? 'no gateway has used the database' : `there is no database at ${path}`
+  return new Error(`${what}; check DATABASE_URL (or general_settings.database_url), or start the gateway first`)
+}
+
+type KeyWork<T> = (keys: KeyStore, hashKey: Installation['hashKey']) => Promise<T>
+
+function withKeys<T>(input: CommandInput, work: KeyWork<T>): Promise<T> {
+  return withDatabase(input, async ({ database, pepper }) =>
+    work(createKeyStore({ database, clock: systemClock }), await openKeyHash(database, pepper)),
+  )
 }
 
 /** Flags by field of `POST /key/generate`; the same rules apply. */
@@ -160,7 +176,7 @@ export const keysList: Command = {
   summary: 'List virtual keys',
   flags: { config: configFlag, 'data-dir': dataFlag, json: jsonFlag },
   async run(input) {
-    const keys = await withKnownKeys(input, allKeys)
+    const keys = await withKeys(input, allKeys)
     const nowMs = systemClock.epochMs()
     const date = (ms: number | null) => (ms === null ? '' : new Date(ms).toISOString().slice(0, 16).replace('T', ' '))
     if (input.flags.json)
@@ -215,7 +231,7 @@ export const keysRevoke: Command = {
   async run(input) {
     const [named] = input.positionals
     if (named === undefined) throw new UsageError('name the key: modelgate keys revoke ID')
-    const gone = await withKnownKeys(input, async (keys, hashKey) => {
+    const gone = await withKeys(input, async (keys, hashKey) => {
       const found =
         (await keys.find({ hash: hashKey(named) })) ??
         (await keys.find({ id: named })) ??
@@ -234,4 +250,31 @@ async function findByAlias(keys: KeyStore, alias: string): Promise<KeyRecord | u
   if (total > 1)
     throw new Error(`${total} keys have the alias '${alias}'; name the one by its id: modelgate keys list shows them`)
   return found[0]
+}
+
+/**
+ * For an operator who has lost the master key. Access to the database is required, which allows everything anyway. The
+ * key is printed once, before it becomes valid.
+ */
+export const keysResetMaster: Command = {
+  name: 'keys reset-master',
+  summary: 'Make a new master key and show it once; the one before is refused from then on',
+  flags: { config: configFlag, 'data-dir': dataFlag },
+  async run(input) {
+    const { flags, environment } = input
+    const given =
+      nonEmpty(environment.MODELGATE_MASTER_KEY) !== undefined
+        ? 'MODELGATE_MASTER_KEY'
+        : generalSettings(flags, environment).master_key !== undefined && 'general_settings.master_key'
+    if (given)
+      throw new Error(`the master key is the one in ${given}, which every start of the gateway takes; change it there`)
+    await withDatabase(input, ({ database, pepper }) =>
+      resetMasterKey(database, pepper, made => writeFully(`${made}\n`)),
+    )
+    printError(
+      'this is the master key from now on, shown once; running gateways know it within a second. One that is started ' +
+        'with MODELGATE_MASTER_KEY or general_settings.master_key takes that instead',
+    )
+    return 0
+  },
 }

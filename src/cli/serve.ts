@@ -1,4 +1,3 @@
-import { fstatSync, statSync, writeSync } from 'node:fs'
 import { startServer } from '../app/index.ts'
 import type { Announcement } from '../app/index.ts'
 import type { RunningServer } from '../config/serve-options.ts'
@@ -6,7 +5,7 @@ import { modelCountText } from '../config/model-counts.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Command, CommandInput } from './command.ts'
-import { printError, UsageError } from './command.ts'
+import { printError, UsageError, writeFully } from './command.ts'
 import { explainFailure } from './failures.ts'
 import {
   configFile,
@@ -134,8 +133,20 @@ function announce({ url: address, models: counts, warnings, firstMasterKey }: An
   const url = address.replace(/\/$/, '')
   const { models, more } = modelCountText(counts)
   for (const warning of warnings) printError(`warning: ${warning}`)
-  if (firstMasterKey !== undefined) writeFully(masterKeyText(url, firstMasterKey))
+  if (firstMasterKey !== undefined) showMasterKey(masterKeyText(url, firstMasterKey))
   printError(`Modelgate serves ${models} on ${url} (API: ${url}/docs)${more}`)
+}
+
+function showMasterKey(text: string): void {
+  try {
+    writeFully(text)
+  } catch (error) {
+    throw new Error(
+      'the master key of the first start cannot be shown, so none was made: ' +
+        `${(error as Error).message}; set MODELGATE_MASTER_KEY, or start once at a terminal`,
+      { cause: error },
+    )
+  }
 }
 
 function masterKeyText(url: string, masterKey: string): string {
@@ -143,7 +154,7 @@ function masterKeyText(url: string, masterKey: string): string {
   // One line, to be pasted as it is.
   const headers = `-H "Authorization: Bearer ${masterKey}" -H "Content-Type: application/json"`
   return `
-This is the first start. The master key is shown now and never again:
+This is the first start. The master key is shown now and never again (lost: modelgate keys reset-master):
 
   ${masterKey}
 
@@ -152,40 +163,6 @@ Try it:
   curl ${url}/v1/chat/completions ${headers} -d '${body}'
 
 `
-}
-
-/** Writes everything before it returns. Throws if it cannot be read: the key is not stored then. */
-function writeFully(text: string): void {
-  const [standardOutput, standardError] = [1, 2]
-  const descriptor = [standardOutput, standardError].find(one => !isNullDevice(one))
-  if (descriptor === undefined) throw cannotShow('both standard output and standard error are the null device')
-  const bytes = Buffer.from(text)
-  for (let at = 0; at < bytes.length; ) {
-    try {
-      at += writeSync(descriptor, bytes, at)
-    } catch (error) {
-      // A full non-blocking pipe.
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw cannotShow((error as Error).message)
-      Bun.sleepSync(10)
-    }
-  }
-}
-
-/** A service without a log may have the null device as output, where the key would be lost. */
-function isNullDevice(descriptor: number): boolean {
-  try {
-    const { rdev } = fstatSync(descriptor)
-    return rdev !== 0 && rdev === statSync('/dev/null').rdev
-  } catch {
-    return false
-  }
-}
-
-function cannotShow(why: string): Error {
-  return new Error(
-    `the master key of the first start cannot be shown, so none was made: ${why}; set MODELGATE_MASTER_KEY, or ` +
-      'start once at a terminal',
-  )
 }
 
 /** Uncaught errors are logged and the process continues; SIGHUP reloads the configuration. */

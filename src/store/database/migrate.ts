@@ -45,6 +45,15 @@ export async function migrate(database: Database): Promise<void> {
   })
 }
 
+/** Whether a gateway has used this database. Changes nothing. */
+export async function isMigrated({ kind, sql }: Database): Promise<boolean> {
+  const found =
+    kind === 'postgres'
+      ? await sql`select 1 where to_regclass('migrations') is not null and to_regclass('installation') is not null`
+      : await sql`select 1 from sqlite_master where type = 'table' and name = 'installation'`
+  return (found as unknown[]).length > 0
+}
+
 function inOrder(steps: readonly Migration[]): readonly Migration[] {
   for (const { id } of steps)
     if (steps.filter(step => step.id === id).length > 1)

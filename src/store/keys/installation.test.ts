@@ -4,9 +4,9 @@ import { createHmac } from 'node:crypto'
 import { Secret } from '../../lib/secret.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { openInstallation, openKeyHash } from './installation.ts'
+import { openInstallation, openKeyHash, resetMasterKey } from './installation.ts'
 import type { Installation, InstallationOptions } from './installation.ts'
-import { migrate } from '../database/migrate.ts'
+import { isMigrated, migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
@@ -145,6 +145,32 @@ for (const server of testServers('the installation'))
       await database.sql`delete from installation where name like 'master_key%'`
       expect(await two.followMasterKey()).toBe('stored-again')
       expect([strong, newest].map((await start(database)).isMasterKey)).toEqual([false, true])
+    })
+
+    test('a reset master key is shown before it is stored, and replicas that run follow', async () => {
+      let shown = ''
+      const reset = () => resetMasterKey(database, undefined, made => void (shown = made))
+      await expect(reset()).rejects.toThrow('there is no master key yet')
+      const running = await start(database, { masterKey: new Secret(strong) })
+      await expect(
+        resetMasterKey(database, undefined, () => {
+          throw new Error('not shown')
+        }),
+      ).rejects.toThrow('not shown')
+      expect(await running.followMasterKey()).toBe('none')
+      await reset()
+      expect(await running.followMasterKey()).toBe('followed')
+      expect([strong, shown].map(running.isMasterKey)).toEqual([false, true])
+      expect((await start(database)).isMasterKey(shown)).toBe(true)
+    })
+
+    test('looking whether a gateway has used a database changes nothing', async () => {
+      expect(await isMigrated(database)).toBe(true)
+      const empty = await server.create()
+      const other = await openDatabase(empty.url)
+      expect([await isMigrated(other), await isMigrated(other)]).toEqual([false, false])
+      await other.close()
+      await empty.remove()
     })
 
     test('white space around a master key is not part of it', async () => {

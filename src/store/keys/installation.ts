@@ -60,6 +60,7 @@ export interface InstallationOptions {
 }
 
 const masterKeyRow = 'master_key_hash'
+const pepperRow = 'pepper'
 /** Counts the master keys that this installation has had. */
 const revisionRow = 'master_key_revision'
 const nameLength = 8
@@ -139,6 +140,26 @@ function installationOf(
   }
 }
 
+/**
+ * Makes a new master key in place of the stored one. `show` prints it before it is stored. Running gateways follow
+ * within a second. Throws where there is none yet, or where keys are hashed under a pepper that was not given.
+ */
+export async function resetMasterKey(
+  database: Database,
+  pepper: Secret | undefined,
+  show: (madeKey: string) => void,
+): Promise<void> {
+  const kept = await findMasterKey(database.sql)
+  if (kept === undefined) throw new Error('there is no master key yet; the first start of the gateway shows one')
+  if (pepper === undefined && (await find(database.sql, pepperRow)) === undefined)
+    throw new Error(
+      'the keys of this database are hashed under a pepper of its own; set the MODELGATE_KEY_PEPPER of the gateway',
+    )
+  const made = mintKey()
+  const installation = await openInstallation(database, { masterKey: new Secret(made), pepper })
+  await installation.keepMasterKey(() => show(made))
+}
+
 interface MasterKeyRow {
   readonly hash: string
   readonly revision: number
@@ -207,7 +228,7 @@ function keyHash(pepper: Secret): Installation['hashKey'] {
 }
 
 async function openPepper(database: Database, given: Secret | undefined): Promise<Secret> {
-  return checkedPepper(given) ?? new Secret(await keepFirst(database, 'pepper', randomBytes(32).toString('base64')))
+  return checkedPepper(given) ?? new Secret(await keepFirst(database, pepperRow, randomBytes(32).toString('base64')))
 }
 
 function checkedPepper(given: Secret | undefined): Secret | undefined {
