@@ -55,13 +55,18 @@ test('without a configuration, a model of a provider without a key names the var
     "the model 'openai/gpt-4.1-mini' does not exist: this gateway offers nothing of 'openai' yet; " +
       'set OPENAI_API_KEY where the gateway runs, and start it again',
   )
+  expect(asked(bare, 'claude-sonnet-4-5')[2]).toBe(
+    "the model 'claude-sonnet-4-5' does not exist: this gateway offers nothing of 'anthropic' yet; " +
+      'set ANTHROPIC_API_KEY where the gateway runs, and start it again',
+  )
+  expect(asked(bare, 'claude-sonnet-4-5', callerFor('groq/*'))[2]).not.toContain('anthropic')
   expect(asked(bare, 'ollama/llama3')[2]).toContain(
     'have it running before the gateway starts, or put it into the `model_list`',
   )
   expect(asked(bare, 'azure/gpt')[2]).toContain('put it into the `model_list` of a configuration, with its `api_base`')
   expect(asked(bare, 'groq/llama')).toEqual(['groq/*'])
   expect(asked(bare, 'local/simulated-chta')[2]).toContain("did you mean 'local/simulated-chat'?")
-  expect(asked(bare, 'gpt-4.1-mini-of-long-ago')[2]).toContain('and names like groq/* work, too')
+  expect(asked(bare, 'a-model-of-long-ago')[2]).toContain('and names like groq/* work, too')
   expect(asked(indexOf({ environment: { OPENAI_API_KEY: 'sk 1' } }), 'openai/gpt-5')[2]).toContain(
     'the key in OPENAI_API_KEY has a blank',
   )
@@ -103,4 +108,12 @@ test("a vendor's pattern also serves bare names of that vendor's models, to keys
     expect([name, asked(index, name!, callerFor(...models))[0]]).toEqual([name, 'model-forbidden'])
   for (const name of ['llama-3', 'gemini-2.5-pro', 'groq/claude-x', 'x'.repeat(600)])
     expect(asked(index, name)[0]).toBe('model-not-found')
+})
+
+test('a name without its vendor, or with one too many, is answered with the name that was meant', () => {
+  const text = `model_list:\n${entry('anthropic/claude-sonnet-4-5')}${entry('our-chat')}`
+  const index = indexOf({ text })
+  expect(asked(index, 'claude-sonnet-4-5')[2]).toContain("did you mean 'anthropic/claude-sonnet-4-5'?")
+  expect(asked(index, 'openai/our-chat')[2]).toContain("did you mean 'our-chat'?")
+  expect(asked(index, 'claude-sonnet-4-5', callerFor('our-chat'))[2]).not.toContain('anthropic/')
 })

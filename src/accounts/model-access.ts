@@ -74,9 +74,9 @@ function unknownModel(caller: Caller, model: string, index: ModelDirectory): str
   const { settings } = index
   const mayUse = (name: string) => mayCall(caller, name, settings)
   const absent = `the model '${shownModel(model)}' does not exist`
-  const [provider = ''] = model.split('/', 1)
-  const { notOffered = {} } = settings
-  if (model.includes('/') && Object.hasOwn(notOffered, provider) && mayUse(model))
+  const { notOffered = {}, vendorOf } = settings
+  const provider = model.includes('/') ? model.slice(0, model.indexOf('/')) : (vendorOf?.(model) ?? '')
+  if (Object.hasOwn(notOffered, provider) && mayUse(model.includes('/') ? model : `${provider}/${model}`))
     return `${absent}: this gateway offers nothing of '${provider}' yet; ${notOffered[provider]}`
   const near =
     model.length <= shownLengthMax

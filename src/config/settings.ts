@@ -4,6 +4,7 @@ import type { FallbackLists, RouterSettings, Settings } from '../core/settings.t
 import { buildDeployment, environmentDeployments, localDeployments } from './models/deployments.ts'
 import type { Environment } from './environment.ts'
 import type { BuildContext, EnvironmentOffer, Providers } from './models/deployments.ts'
+import { vendorOf } from '../providers/index.ts'
 import { discoveredDeployments } from './models/local-servers.ts'
 import type { DiscoveredModel } from './models/local-servers.ts'
 import { entryProblems } from './file/entry-checks.ts'
@@ -97,7 +98,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
     keysPerUser: general.max_keys_per_user ?? null,
     headerPrefix: general.header_prefix ?? 'x-proxy',
     accessGroups: accessGroups(deployments),
-    ...(built.missing && { notOffered: withoutOffered(built.missing, deployments) }),
+    ...(built.missing && { notOffered: withoutOffered(built.missing, deployments), vendorOf }),
     metricsRequireKey: general.require_auth_for_metrics_endpoint ?? false,
     ...(general.response_retention_days !== undefined && {
       responseRetentionMs: general.response_retention_days * 86_400_000,

@@ -23,6 +23,8 @@ export interface Settings {
   readonly accessGroups: Readonly<Record<string, readonly string[]>>
   /** Without a model list: the providers of which nothing is offered, and what would change that. */
   readonly notOffered?: Readonly<Record<string, string>>
+  /** The provider whose vendor alone names its models so: for the bare names of models that are not offered. */
+  readonly vendorOf?: (model: string) => string | undefined
   readonly metricsRequireKey: boolean
   /** Who may name objects of a provider's account by the provider's own ids. */
   readonly providerObjectIds: 'master_key' | 'all_keys' | 'none'

@@ -15,6 +15,23 @@ test('letters inserted, left out, changed or swapped are seen through; what is f
   for (const [word, meant] of cases) expect([word, closestMatch(word, names)]).toEqual([word, meant])
 })
 
+test('a word that lacks a part, or has one too many, is seen through where a single name fits', () => {
+  const names = ['user_id', 'team_id', 'rpm_limit', 'tpm_limit', 'anthropic/claude-sonnet-4-5', 'gpt-5', 'gpt-5-mini-x']
+  const cases: [string, string | undefined][] = [
+    ['user', 'user_id'],
+    ['claude-sonnet-4-5', 'anthropic/claude-sonnet-4-5'],
+    ['Claude-Sonnet-4-5', 'anthropic/claude-sonnet-4-5'],
+    ['openrouter/gpt-5', 'gpt-5'],
+    ['id', undefined],
+    ['limit', undefined],
+    ['sonnet', undefined],
+    ['use', undefined],
+    ['', undefined],
+  ]
+  for (const [word, meant] of cases) expect([word, closestMatch(word, names)]).toEqual([word, meant])
+  expect(closestMatch('x_y', ['', 'x', 'a_b'])).toBe('x')
+})
+
 test('the nearest of several wins, as a distance counted in full has it', () => {
   const distance = (a: string, b: string): number => {
     const rows = Array.from({ length: a.length + 1 }, (_, i) =>

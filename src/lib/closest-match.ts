@@ -1,20 +1,38 @@
 /** Edits beyond which two words are not taken for one another. */
 const editsMax = 6
 
-/** The candidate with the smallest edit distance to `word`, for "did you mean"; undefined when none is close. */
+/**
+ * The candidate that `word` probably stands for, for "did you mean": the one with the smallest edit distance, or else
+ * the only one that is the word with a part before or behind it, or the reverse (`user` and `user_id`, `a-model` and
+ * `vendor/a-model`). undefined = none is close.
+ */
 export function closestMatch(word: string, candidates: Iterable<string>): string | undefined {
   const meant = word.toLowerCase()
+  const sharing: string[] = []
   let best: string | undefined
   let bestDistance = Math.min(Math.max(2, Math.floor(word.length / 3)), editsMax) + 1
   for (const candidate of candidates) {
-    const distance = editDistance(meant, candidate.toLowerCase(), bestDistance)
+    const name = candidate.toLowerCase()
+    if (meant !== '' && name !== '' && (isPartOf(meant, name) || isPartOf(name, meant))) sharing.push(candidate)
+    const distance = editDistance(meant, name, bestDistance)
     if (distance < bestDistance) {
       best = candidate
       bestDistance = distance
     }
   }
-  return best
+  return best ?? (sharing.length === 1 ? sharing[0] : undefined)
 }
+
+/** Whole words at the beginning or the end, which `_`, `-` or `/` separates from the rest. */
+function isPartOf(part: string, whole: string): boolean {
+  if (part.length >= whole.length) return false
+  return (
+    (whole.startsWith(part) && separators.has(whole[part.length]!)) ||
+    (whole.endsWith(part) && separators.has(whole[whole.length - part.length - 1]!))
+  )
+}
+
+const separators: ReadonlySet<string> = new Set(['_', '-', '/'])
 
 /**
  * Optimal string alignment distance (insert, delete, substitute, swap two neighbours), in letters. Any distance of

@@ -117,6 +117,9 @@ for (const backend of backends())
         return ((await answer.json()) as { detail: { msg: string }[] }).detail.map(one => one.msg)
       }
       expect(await messages('/key/update', {})).toEqual(['is missing; send a string'])
+      expect(await messages('/key/generate', { user: 'ada', team: 't', alias: 'a' })).toEqual(
+        ['user_id', 'team_id', 'key_alias'].map(name => `is not a known field here, did you mean \`${name}\`?`),
+      )
       expect(
         await messages('/key/generate', { rpm_limit: 0, tpm_limit: 'x', max_parallel_requests: 1.5, key_alias: '' }),
       ).toEqual([
