@@ -1,7 +1,13 @@
 /** Keys of the configuration about a client's body: which fields reach an upstream, what stands for absent ones. */
 import { z } from 'zod'
 
-const dropParams = z.boolean().optional()
+const dropParams = z
+  .boolean()
+  .optional()
+  .describe(
+    'true (when left out): parameters that the upstream does not take are dropped and named in a header; false: such ' +
+      'calls are refused.',
+  )
 
 /** Of `proxy_params`. */
 export const fieldParams = {

@@ -180,7 +180,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'database_connection_pool_limit database_connection_timeout database_extra_connection_params ' +
         'disable_prisma_schema_update disable_master_key_return disable_adding_master_key_hash_to_db ' +
         'allow_requests_on_db_unavailable user_api_key_cache_ttl use_redis_transaction_buffer ' +
-        'always_include_stream_usage completion_model embedding_model image_generation_model moderation_model ' +
+        'always_include_stream_usage completion_model embedding_model ' +
         'proxy_batch_polling_interval max_response_size_mb litellm_license user_mcp_management_mode ' +
         'disable_responses_id_security disable_retry_on_max_parallel_request_limit_error enable_public_model_hub',
       ledger:

@@ -5,8 +5,16 @@
 import { z } from 'zod'
 import { limitSettings } from './limit-settings.ts'
 import { storageSettings } from './storage-settings.ts'
-import { tokenPriceKeys, unitPriceKeys } from '../prices/prices.ts'
-import type { TokenPriceKey, UnitPriceKey } from '../prices/prices.ts'
+import {
+  commonExamples,
+  generalExamples,
+  infoExamples,
+  limitExamples,
+  paramExamples,
+  routerExamples,
+  withExamples,
+} from './key-examples.ts'
+import { priceExamples, prices } from './price-settings.ts'
 import { proxyProblem, proxySettingHelp } from '../models/proxies.ts'
 import { masterKeyProblem } from '../../accounts/key.ts'
 import { defaultModelSettings, fieldParams, fieldSettings, objectIdSettings } from './body-field-settings.ts'
@@ -25,16 +33,6 @@ const noHeaderText = 'has a line break or another character that no header can c
 const headerText = text.refine(isHeaderText, noHeaderText)
 const seconds = z.number().positive().max(86_400)
 const count = z.number().int().min(1).max(1_000_000_000)
-/** Prices in dollars: at most 1 for a token, 1000 for other units. */
-const prices = {
-  ...keysOf<TokenPriceKey>(tokenPriceKeys, z.number().min(0).max(1)),
-  ...keysOf<UnitPriceKey>(unitPriceKeys, z.number().min(0).max(1000)),
-}
-
-function keysOf<Key extends string>(keys: readonly Key[], price: z.ZodNumber) {
-  return Object.fromEntries(keys.map(key => [key, price.optional()])) as Record<Key, z.ZodOptional<z.ZodNumber>>
-}
-
 /** The message does not show the value, which may hold a password. */
 const proxy = z.union([z.literal(false), z.string()], { error: proxySettingHelp }).superRefine((value, context) => {
   const problem = value === false ? undefined : proxyProblem(value)
@@ -59,136 +57,189 @@ const headerName = z
 const modelName = text.refine(isModelName, 'must not be blank or have line breaks and other control characters')
 
 /** `proxy_params`: how to reach one model at one provider. */
-const proxyParams = z.strictObject({
-  model: text.describe('provider/model; the name at the upstream. `*` = the part that the pattern matched.'),
-  custom_llm_provider: text.optional(),
-  api_key: text
-    .refine(
-      isKeyText,
-      'has a blank, a line break or a character beyond ASCII, which no key has; look at its beginning and end',
-    )
-    .optional(),
-  api_base: address.optional(),
-  api_version: text.optional(),
-  organization: headerText.optional(),
-  project: headerText.optional(),
-  extra_headers: z.record(headerName, z.string().refine(isHeaderText, noHeaderText)).optional(),
-  tenant_id: text.optional().describe('Azure: Entra ID instead of a key, with `client_id` and `client_secret`.'),
-  client_id: text.optional(),
-  client_secret: text.optional(),
-  azure_ad_token: headerText.optional().describe('Azure: a token that you renew yourself.'),
-  num_ctx: count.optional().describe('Ollama: tokens of context that the model is loaded with.'),
-  keep_alive: z
-    .union([text, z.number()])
-    .optional()
-    .describe('Ollama: how long the model stays loaded, as `5m`; -1 = for ever.'),
-  anthropic_version: headerText.optional(),
-  anthropic_beta: headerText.optional(),
-  vertex_project: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9.:-]{0,99}$/, 'must be a Google Cloud project id')
-    .optional(),
-  vertex_location: z
-    .string()
-    .regex(/^[a-z0-9-]{1,40}$/, 'must be a location such as `us-central1` or `global`')
-    .optional(),
-  vertex_credentials: z
-    .union([text, z.record(z.string(), z.unknown())])
-    .optional()
-    .describe('Google credentials: JSON text, a map, or the path of a file.'),
-  aws_region_name: z
-    .string()
-    .regex(/^[a-z]{2,4}(-[a-z]+){1,3}-\d{1,2}$/, 'must be a region such as `us-east-1`')
-    .optional(),
-  aws_access_key_id: headerText
-    .optional()
-    .describe('Bedrock: signs calls, with `aws_secret_access_key`; `api_key` is an API key of Bedrock.'),
-  aws_secret_access_key: text.optional(),
-  aws_session_token: headerText.optional().describe('Bedrock: of temporary credentials.'),
-  aws_bedrock_runtime_endpoint: address
-    .refine(value => !value.includes('?'), 'must have no query; take out what begins with `?`')
-    .optional()
-    .describe('Bedrock: an address of its own, as of a private network.'),
-  max_tokens: count.optional().describe('Output limit where the provider demands one and the client gives none.'),
-  timeout: seconds.optional().describe('Seconds until the first byte of a whole answer.'),
-  stream_timeout: seconds.optional().describe('Seconds until the first byte of a stream.'),
-  connect_timeout: seconds.optional(),
-  idle_timeout: seconds.optional().describe('Seconds between two pieces of an answer, keep-alives included; 60.'),
-  first_content_timeout: seconds.optional().describe('Seconds to the first content of a stream, pings are none; 600.'),
-  content_timeout: seconds.optional().describe('Seconds between two contents of a stream, pings are none; 300.'),
-  total_timeout: seconds.optional(),
-  proxy: proxy
-    .optional()
-    .describe(
-      'The HTTP proxy that leads to this upstream, as `http://user:password@host:port`; false = none. Wins over ' +
-        '`general_settings.proxy` and the environment.',
-    ),
-  weight: z
-    .number()
-    .min(0)
-    .max(1_000_000)
-    .optional()
-    .describe('Share of the calls among deployments of one name and `order`; 0 = drained: it gets no new calls.'),
-  order: z.number().int().min(0).max(1000).optional(),
-  ...fieldParams,
-  ...prices,
-})
+const proxyParams = z.strictObject(
+  withExamples(
+    {
+      model: text.describe('provider/model; the name at the upstream. `*` = the part that the pattern matched.'),
+      custom_llm_provider: text.optional().describe('The provider, where `model` does not begin with it.'),
+      api_key: text
+        .refine(
+          isKeyText,
+          'has a blank, a line break or a character beyond ASCII, which no key has; look at its beginning and end',
+        )
+        .optional()
+        .describe("The provider's key; else the provider's variable in the environment, as OPENAI_API_KEY."),
+      api_base: address
+        .optional()
+        .describe("The address of the upstream up to its version, as `https://host/v1`; else the provider's own."),
+      api_version: text.optional().describe('Azure: the `api-version` of every call.'),
+      organization: headerText
+        .optional()
+        .describe('OpenAI: the organization that is billed (header `OpenAI-Organization`).'),
+      project: headerText.optional().describe('OpenAI: the project that is billed (header `OpenAI-Project`).'),
+      extra_headers: z
+        .record(headerName, z.string().refine(isHeaderText, noHeaderText))
+        .optional()
+        .describe('Headers that are added to every call to this upstream.'),
+      tenant_id: text.optional().describe('Azure: Entra ID instead of a key, with `client_id` and `client_secret`.'),
+      client_id: text.optional().describe('Azure: the application that asks Entra ID for a token.'),
+      client_secret: text.optional().describe("Azure: that application's secret."),
+      azure_ad_token: headerText.optional().describe('Azure: a token that you renew yourself.'),
+      num_ctx: count.optional().describe('Ollama: tokens of context that the model is loaded with.'),
+      keep_alive: z
+        .union([text, z.number()])
+        .optional()
+        .describe('Ollama: how long the model stays loaded, as `5m`; -1 = for ever.'),
+      anthropic_version: headerText
+        .optional()
+        .describe('Anthropic: the version of the API (header `anthropic-version`).'),
+      anthropic_beta: headerText.optional().describe('Anthropic: beta features of every call, with commas between.'),
+      vertex_project: z
+        .string()
+        .regex(/^[a-z0-9][a-z0-9.:-]{0,99}$/, 'must be a Google Cloud project id')
+        .optional()
+        .describe('Vertex AI: the Google Cloud project; else VERTEXAI_PROJECT, or that of the credentials.'),
+      vertex_location: z
+        .string()
+        .regex(/^[a-z0-9-]{1,40}$/, 'must be a location such as `us-central1` or `global`')
+        .optional()
+        .describe('Vertex AI: the region, or `global`.'),
+      vertex_credentials: z
+        .union([text, z.record(z.string(), z.unknown())])
+        .optional()
+        .describe('Google credentials: JSON text, a map, or the path of a file.'),
+      aws_region_name: z
+        .string()
+        .regex(/^[a-z]{2,4}(-[a-z]+){1,3}-\d{1,2}$/, 'must be a region such as `us-east-1`')
+        .optional()
+        .describe('Bedrock: the region; else AWS_REGION.'),
+      aws_access_key_id: headerText
+        .optional()
+        .describe('Bedrock: signs calls, with `aws_secret_access_key`; `api_key` is an API key of Bedrock.'),
+      aws_secret_access_key: text.optional().describe('Bedrock: the secret of `aws_access_key_id`.'),
+      aws_session_token: headerText.optional().describe('Bedrock: of temporary credentials.'),
+      aws_bedrock_runtime_endpoint: address
+        .refine(value => !value.includes('?'), 'must have no query; take out what begins with `?`')
+        .optional()
+        .describe('Bedrock: an address of its own, as of a private network.'),
+      max_tokens: count.optional().describe('Output limit where the provider demands one and the client gives none.'),
+      timeout: seconds.optional().describe('Seconds until the first byte of a whole answer.'),
+      stream_timeout: seconds.optional().describe('Seconds until the first byte of a stream.'),
+      connect_timeout: seconds
+        .optional()
+        .describe('Seconds until a connection to the upstream stands; 5 when left out.'),
+      idle_timeout: seconds.optional().describe('Seconds between two pieces of an answer, keep-alives included; 60.'),
+      first_content_timeout: seconds
+        .optional()
+        .describe('Seconds to the first content of a stream, pings are none; 600.'),
+      content_timeout: seconds.optional().describe('Seconds between two contents of a stream, pings are none; 300.'),
+      total_timeout: seconds
+        .optional()
+        .describe('Seconds for a whole attempt, however much arrives; 0 or left out = none.'),
+      proxy: proxy
+        .optional()
+        .describe(
+          'The HTTP proxy that leads to this upstream, as `http://user:password@host:port`; false = none. Wins over ' +
+            '`general_settings.proxy` and the environment.',
+        ),
+      weight: z
+        .number()
+        .min(0)
+        .max(1_000_000)
+        .optional()
+        .describe('Share of the calls among deployments of one name and `order`; 0 = drained: it gets no new calls.'),
+      order: z
+        .number()
+        .int()
+        .min(0)
+        .max(1000)
+        .optional()
+        .describe(
+          'Deployments with the smallest number get the calls; those with the next one only while these cannot.',
+        ),
+      ...fieldParams,
+      ...prices,
+    },
+    { ...paramExamples, ...priceExamples },
+  ),
+)
 
 const modalities = ['text', 'image', 'audio', 'video'] as const
-const modelInfo = z.strictObject({
-  id: z
-    .string()
-    .regex(/^[A-Za-z0-9._:-]{1,128}$/, 'an id has 1 to 128 letters, digits and . _ : -')
-    .optional(),
-  mode: z
-    .enum([
-      'chat',
-      'completion',
-      'embedding',
-      'moderation',
-      'rerank',
-      'image_generation',
-      'audio_speech',
-      'audio_transcription',
-    ])
-    .optional(),
-  base_model: text.optional().describe('Name for the price catalogue, when the upstream uses its own.'),
-  access_groups: z.array(text).optional(),
-  display_name: text.optional(),
-  description: text.optional(),
-  max_tokens: count.optional(),
-  max_input_tokens: count.optional(),
-  max_output_tokens: count.optional(),
-  context_window: count.optional(),
-  output_vector_size: count.optional(),
-  supports_vision: flag,
-  supports_function_calling: flag,
-  supports_parallel_function_calling: flag,
-  supports_tool_choice: flag,
-  supports_response_schema: flag,
-  supports_reasoning: flag,
-  supports_prompt_caching: flag,
-  supports_system_messages: flag,
-  supports_audio_input: flag,
-  supports_audio_output: flag,
-  supports_video_input: flag,
-  supports_pdf_input: flag,
-  supports_image_output: flag,
-  supports_web_search: flag,
-  supported_modalities: z
-    .array(z.enum(modalities))
-    .optional()
-    .describe('What goes in; else made from the flags above.'),
-  supported_output_modalities: z.array(z.enum(modalities)).optional(),
-  ...abilities,
-  ...prices,
-})
+const modelInfo = z.strictObject(
+  withExamples(
+    {
+      id: z
+        .string()
+        .regex(/^[A-Za-z0-9._:-]{1,128}$/, 'an id has 1 to 128 letters, digits and . _ : -')
+        .optional()
+        .describe(
+          'A name of your own for the deployment, as in headers and the ledger. Entries that differ in their ' +
+            'key alone are otherwise told apart by their order.',
+        ),
+      mode: z
+        .enum([
+          'chat',
+          'completion',
+          'embedding',
+          'moderation',
+          'rerank',
+          'image_generation',
+          'audio_speech',
+          'audio_transcription',
+        ])
+        .optional()
+        .describe('What the model is for; else by its name.'),
+      base_model: text.optional().describe('Name for the price catalogue, when the upstream uses its own.'),
+      access_groups: z
+        .array(text)
+        .optional()
+        .describe('Names of groups; a key that lists one may use the models in it.'),
+      display_name: text.optional().describe('A name for people, shown in lists of models.'),
+      description: text.optional().describe('A sentence about the model, shown in lists of models.'),
+      max_tokens: count.optional().describe('Tokens of output at most, shown in lists of models.'),
+      max_input_tokens: count.optional().describe('Tokens of input at most.'),
+      max_output_tokens: count.optional().describe('Tokens of output at most, under its other name.'),
+      context_window: count.optional().describe('Tokens of input and output together; else by the catalogue.'),
+      output_vector_size: count.optional().describe('The number of dimensions of an embedding.'),
+      supports_vision: flag.describe('Takes images.'),
+      supports_function_calling: flag.describe('Takes tools.'),
+      supports_parallel_function_calling: flag.describe('Calls several tools at once.'),
+      supports_tool_choice: flag.describe('Takes `tool_choice`.'),
+      supports_response_schema: flag.describe('Takes a JSON schema for its answer.'),
+      supports_reasoning: flag.describe('Thinks before it answers.'),
+      supports_prompt_caching: flag.describe('Its provider keeps prompts at a lower price.'),
+      supports_system_messages: flag.describe('Takes system messages.'),
+      supports_audio_input: flag.describe('Takes audio.'),
+      supports_audio_output: flag.describe('Answers with audio.'),
+      supports_video_input: flag.describe('Takes video.'),
+      supports_pdf_input: flag.describe('Takes PDF files.'),
+      supports_image_output: flag.describe('Answers with images.'),
+      supports_web_search: flag.describe('Searches the web.'),
+      supported_modalities: z
+        .array(z.enum(modalities))
+        .optional()
+        .describe('What goes in; else made from the flags above.'),
+      supported_output_modalities: z
+        .array(z.enum(modalities))
+        .optional()
+        .describe('What comes out; else made from the flags above.'),
+      ...abilities,
+      ...prices,
+    },
+    { ...infoExamples, ...priceExamples },
+  ),
+)
 
 /** One entry of `model_list`. Entries with the same `model_name` are load-balanced. */
 export const modelEntrySchema = z.strictObject({
-  model_name: modelName,
-  proxy_params: proxyParams,
-  model_info: modelInfo.optional(),
+  model_name: modelName
+    .describe(
+      'The public name, which clients send. Entries with one name share its calls; `vendor/*` stands for ' +
+        'every name that fits.',
+    )
+    .meta({ examples: ['fast'] }),
+  proxy_params: proxyParams.describe('How the model is reached.'),
+  model_info: modelInfo.optional().describe('What is known about the model.'),
 })
 
 const fallbackList = z.array(z.record(z.string(), z.array(text).min(1)))
@@ -210,95 +261,168 @@ const fallbacks = {
     .describe('Models to try for every model without a list in `fallbacks`: the same as its `*`.'),
 }
 
-const routerSettings = z.strictObject({
-  num_retries: z.number().int().min(0).max(10).optional(),
-  max_attempts: z.number().int().min(1).max(100).optional().describe('Requests to upstreams of one call (6).'),
-  allowed_fails: z.number().int().min(0).max(1_000_000).optional(),
-  cooldown_time: z
-    .number()
-    .min(0)
-    .max(86_400)
-    .optional()
-    .describe(
-      'Seconds of the first cooldown of a deployment that fails, at most 60; each probe that fails doubles it. ' +
-        '0 = none.',
-    ),
-  timeout: seconds.optional(),
-  stream_timeout: seconds.optional(),
-  ...fallbacks,
-  model_group_alias: z.record(modelName, text).optional(),
-})
+const routerSettings = z.strictObject(
+  withExamples(
+    {
+      num_retries: z
+        .number()
+        .int()
+        .min(0)
+        .max(10)
+        .optional()
+        .describe('Attempts after the first at the deployments of a name; 2 when left out.'),
+      max_attempts: z.number().int().min(1).max(100).optional().describe('Requests to upstreams of one call (6).'),
+      allowed_fails: z
+        .number()
+        .int()
+        .min(0)
+        .max(1_000_000)
+        .optional()
+        .describe('Failures in a row after which a deployment cools down; 3 when left out.'),
+      cooldown_time: z
+        .number()
+        .min(0)
+        .max(86_400)
+        .optional()
+        .describe(
+          'Seconds of the first cooldown of a deployment that fails, at most 60; each probe that fails doubles it. ' +
+            '0 = none.',
+        ),
+      timeout: seconds
+        .optional()
+        .describe(
+          'Seconds until the first byte of a whole answer, for models without their own `timeout`; 600 when left out.',
+        ),
+      stream_timeout: seconds
+        .optional()
+        .describe('Seconds until the first byte of a stream, for models without their own; 60 when left out.'),
+      ...fallbacks,
+      model_group_alias: z
+        .record(modelName, text)
+        .optional()
+        .describe('Other names for models: `{alias: model_name}`.'),
+    },
+    routerExamples,
+  ),
+)
 
-const limits = z.strictObject({
-  rpm_limit: count.nullable().optional(),
-  tpm_limit: count.nullable().optional(),
-  max_parallel_requests: count.nullable().optional(),
-})
+const limits = z.strictObject(
+  withExamples(
+    {
+      rpm_limit: count.nullable().optional().describe('Requests a minute; null = no limit.'),
+      tpm_limit: count.nullable().optional().describe('Tokens a minute; null = no limit.'),
+      max_parallel_requests: count.nullable().optional().describe('Calls under way at once; null = no limit.'),
+    },
+    limitExamples,
+  ),
+)
 
-const commonSettings = z.strictObject({
-  request_timeout: seconds.optional(),
-  num_retries: z.number().int().min(0).max(10).optional(),
-  ...fieldSettings,
-  ...fallbacks,
-  default_internal_user_params: limits.optional().describe('Limits of every user.'),
-})
+const commonSettings = z.strictObject(
+  withExamples(
+    {
+      request_timeout: seconds.optional().describe('The same as `router_settings.timeout`, which wins.'),
+      num_retries: z
+        .number()
+        .int()
+        .min(0)
+        .max(10)
+        .optional()
+        .describe('The same as `router_settings.num_retries`, which wins.'),
+      ...fieldSettings,
+      ...fallbacks,
+      default_internal_user_params: limits.optional().describe('Limits of every user.'),
+    },
+    commonExamples,
+  ),
+)
 
-const generalSettings = z.strictObject({
-  master_key: ruled(text, masterKeyProblem).optional(),
-  database_url: ruled(text, databaseUrlProblem).optional(),
-  max_keys_per_user: count.optional(),
-  ...limitSettings,
-  max_request_size_mb: z.number().min(0.01).max(100).optional(),
-  max_body_memory_mb: z
-    .number()
-    .min(1)
-    .max(1_048_576)
-    .optional()
-    .describe('Of the bodies of all requests under way together; further ones get 503. 512 when left out.'),
-  ...storageSettings,
-  batch_poll_seconds: z
-    .number()
-    .min(1)
-    .max(86_400)
-    .optional()
-    .describe('How often the gateway looks for batches that have ended, so that each is settled. 60 when left out.'),
-  require_auth_for_metrics_endpoint: z.boolean().optional(),
-  header_prefix: z
-    .string()
-    .regex(/^[a-z][a-z0-9-]{0,30}[a-z0-9]$/, 'lower-case letters, digits and dashes')
-    .optional(),
-  disable_local_models: z.boolean().optional(),
-  ...objectIdSettings,
-  ...defaultModelSettings,
-  proxy: proxy
-    .optional()
-    .describe(
-      'The HTTP proxy that leads to upstreams, save those of NO_PROXY; false = none. Wins over HTTPS_PROXY, ' +
-        'HTTP_PROXY and ALL_PROXY.',
-    ),
-  response_retention_days: z
-    .number()
-    .positive()
-    .max(3650)
-    .optional()
-    .describe('How long /v1/responses keeps answers; 30 unless said.'),
-})
+const generalSettings = z.strictObject(
+  withExamples(
+    {
+      master_key: ruled(text, masterKeyProblem)
+        .optional()
+        .describe(
+          "The administrator's key, at least 32 random characters. MODELGATE_MASTER_KEY wins; without either " +
+            'the first start makes one.',
+        ),
+      database_url: ruled(text, databaseUrlProblem)
+        .optional()
+        .describe('`postgres://...` or `sqlite:path`. DATABASE_URL wins; else a SQLite file in the data directory.'),
+      max_keys_per_user: count.optional().describe('Valid keys that a user may have; no limit when left out.'),
+      ...limitSettings,
+      max_request_size_mb: z
+        .number()
+        .min(0.01)
+        .max(100)
+        .optional()
+        .describe('The largest body of a request, in MB; 32 when left out.'),
+      max_body_memory_mb: z
+        .number()
+        .min(1)
+        .max(1_048_576)
+        .optional()
+        .describe('Of the bodies of all requests under way together; further ones get 503. 512 when left out.'),
+      ...storageSettings,
+      batch_poll_seconds: z
+        .number()
+        .min(1)
+        .max(86_400)
+        .optional()
+        .describe(
+          'How often the gateway looks for batches that have ended, so that each is settled. 60 when left out.',
+        ),
+      require_auth_for_metrics_endpoint: z.boolean().optional().describe('true: `/metrics` needs a key.'),
+      header_prefix: z
+        .string()
+        .regex(/^[a-z][a-z0-9-]{0,30}[a-z0-9]$/, 'lower-case letters, digits and dashes')
+        .optional()
+        .describe("The beginning of the gateway's own response headers; `x-proxy` when left out."),
+      disable_local_models: z
+        .boolean()
+        .optional()
+        .describe('true: the built-in simulated models (`local/...`) are not offered.'),
+      ...objectIdSettings,
+      ...defaultModelSettings,
+      proxy: proxy
+        .optional()
+        .describe(
+          'The HTTP proxy that leads to upstreams, save those of NO_PROXY; false = none. Wins over HTTPS_PROXY, ' +
+            'HTTP_PROXY and ALL_PROXY.',
+        ),
+      response_retention_days: z
+        .number()
+        .positive()
+        .max(3650)
+        .optional()
+        .describe('How long /v1/responses keeps answers; 30 unless said.'),
+    },
+    generalExamples,
+  ),
+)
 
 /**
  * The whole file, with our own names and with variables resolved. Relations between values are checked later:
  * entry-checks.ts, name-checks.ts, models/deployment-ids.ts.
  */
 export const configSchema = z.strictObject({
-  model_list: z.array(modelEntrySchema).optional(),
-  router_settings: routerSettings.optional(),
-  settings: commonSettings.optional(),
-  general_settings: generalSettings.optional(),
+  model_list: z
+    .array(modelEntrySchema)
+    .optional()
+    .describe(
+      'The models that are offered. Without it: every provider with a key in the environment, and model ' +
+        'servers on this machine.',
+    ),
+  router_settings: routerSettings.optional().describe('Retries, cooldowns and fallbacks (docs/routing.md).'),
+  settings: commonSettings.optional().describe('Defaults of all calls, and limits of users.'),
+  general_settings: generalSettings.optional().describe('The gateway itself.'),
   environment_variables: z
     .record(
       z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]*$/, 'the name of a variable has letters, digits and _ . -'),
       z.string(),
     )
-    .optional(),
+    .optional()
+    .describe('Variables for references in this file and for keys of providers; those of the process win.')
+    .meta({ examples: [{ OPENAI_API_KEY: 'os.environ/KEY_OF_OPENAI' }] }),
 })
 
 /** The keys of `router_settings` and `settings` that hold lists of fallbacks by model name. */

@@ -1,0 +1,110 @@
+/**
+ * `npm run configuration-page`: writes docs/configuration.md, every key of the configuration file with its meaning,
+ * what it takes and an example, from the JSON Schema of the file. A test compares both.
+ */
+import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { configSchema } from '../src/config/file/schema.ts'
+
+/** The part of JSON Schema that the file's schema uses. */
+export interface KeySchema {
+  readonly type?: string | readonly string[]
+  readonly description?: string
+  readonly examples?: readonly unknown[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly anyOf?: readonly KeySchema[]
+  readonly items?: KeySchema
+  readonly properties?: Readonly<Record<string, KeySchema>>
+  readonly minimum?: number
+  readonly exclusiveMinimum?: number
+  readonly maximum?: number
+}
+
+/** As `modelgate config schema` prints it. */
+export const fileSchema = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as KeySchema
+
+const sections: readonly (readonly [title: string, path: readonly string[]])[] = [
+  ['The file', []],
+  ['An entry of `model_list`', ['model_list']],
+  ['`proxy_params` of an entry', ['model_list', 'proxy_params']],
+  ['`model_info` of an entry', ['model_list', 'model_info']],
+  ['`router_settings`', ['router_settings']],
+  ['`settings`', ['settings']],
+  ['`default_internal_user_params` of `settings`', ['settings', 'default_internal_user_params']],
+  ['`general_settings`', ['general_settings']],
+]
+
+const head = `# Configuration
+
+Written by \`npm run configuration-page\` from the schema in \`src/config/file/schema.ts\`; do not edit it by hand.
+
+\`modelgate check config.yaml\` reports every mistake with line and column, \`modelgate config schema\` prints a
+JSON Schema for editors. A value may be \`os.environ/NAME\`, or hold \`\${NAME}\` or \`\${NAME:-default}\`.
+LiteLLM's names are read as well: \`litellm_params\` is \`proxy_params\`, \`litellm_settings\` is
+\`settings\`. LiteLLM's keys without a function here are warnings that say what to do instead.
+Prices may stand in \`proxy_params\` or in \`model_info\`; the former win.
+`
+
+/** The whole page. */
+export function configurationPage(schema: KeySchema): string {
+  return [head, ...sections.map(([title, path]) => `## ${title}\n\n${keyTable(at(schema, path))}`)].join('\n')
+}
+
+function at(schema: KeySchema, path: readonly string[]): KeySchema {
+  return path.reduce((one, key) => {
+    const inside = one.properties![key]!
+    return inside.items ?? inside
+  }, schema)
+}
+
+function keyTable({ properties = {} }: KeySchema): string {
+  const rows = Object.entries(properties).map(([key, one]) => {
+    const example = one.examples?.[0]
+    const shown = example === undefined ? '' : `\`${key}: ${yamlOf(example)}\``
+    return `| \`${key}\` | ${cell(one.description ?? '')} | ${cell(taken(one))} | ${shown} |`
+  })
+  return ['| key | meaning | takes | example |', '|---|---|---|---|', ...rows, ''].join('\n')
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|')
+
+/** In the flow style of YAML. */
+function yamlOf(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(yamlOf).join(', ')}]`
+  if (typeof value === 'object' && value !== null)
+    return `{ ${Object.entries(value)
+      .map(([key, one]) => `${key}: ${yamlOf(one)}`)
+      .join(', ')} }`
+  if (typeof value === 'number' && value < 0.0001) return value.toFixed(9).replace(/0+$/, '')
+  return typeof value === 'string' && /^[\d.-]+$/.test(value) ? `"${value}"` : String(value)
+}
+
+function taken(schema: KeySchema): string {
+  if (schema.enum) return schema.enum.map(one => `\`${one}\``).join(', ')
+  if (schema.const !== undefined) return `\`${schema.const}\``
+  if (schema.anyOf) return schema.anyOf.map(taken).join(' or ')
+  const types = [schema.type ?? 'string'].flat()
+  return types.map(type => typeText(String(type), schema)).join(' or ')
+}
+
+function typeText(type: string, { minimum, exclusiveMinimum, maximum, items }: KeySchema): string {
+  const least = minimum ?? exclusiveMinimum
+  const range =
+    least === undefined || maximum === undefined
+      ? ''
+      : ` ${exclusiveMinimum === undefined ? `from ${least}` : `above ${least}`} to ${maximum}`
+  const words: Readonly<Record<string, string>> = {
+    integer: `a whole number${range}`,
+    number: `a number${range}`,
+    string: 'a text',
+    boolean: 'true or false',
+    array: items?.properties ? 'a list of entries' : 'a list',
+    object: 'a map',
+    null: 'null',
+  }
+  return words[type] ?? type
+}
+
+if (import.meta.main) writeFileSync(resolve(import.meta.dir, '../docs/configuration.md'), configurationPage(fileSchema))

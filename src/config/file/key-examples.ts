@@ -1,0 +1,148 @@
+/**
+ * An example of every key of the configuration file, for editors and docs/configuration.md. A key that the schema has
+ * and this file has not is a type error.
+ */
+import type { z } from 'zod'
+
+type Shape = Readonly<Record<string, z.ZodType>>
+
+/** The same keys, each with its example beside its description. */
+export function withExamples<T extends Shape>(shape: T, examples: Readonly<Record<keyof T, unknown>>): T {
+  return Object.fromEntries(
+    Object.entries(shape).map(([key, schema]) => [key, schema.meta({ examples: [examples[key]] })]),
+  ) as unknown as T
+}
+
+/** Of `proxy_params`, without prices. */
+export const paramExamples = {
+  model: 'openai/gpt-4.1-mini',
+  custom_llm_provider: 'openai',
+  api_key: 'os.environ/OPENAI_API_KEY',
+  api_base: 'http://10.0.0.5:8000/v1',
+  api_version: '2025-01-01-preview',
+  organization: 'org-example',
+  project: 'proj_example',
+  extra_headers: { 'x-team': 'research' },
+  tenant_id: 'os.environ/AZURE_TENANT_ID',
+  client_id: 'os.environ/AZURE_CLIENT_ID',
+  client_secret: 'os.environ/AZURE_CLIENT_SECRET',
+  azure_ad_token: 'os.environ/AZURE_AD_TOKEN',
+  num_ctx: 8192,
+  keep_alive: '5m',
+  anthropic_version: '2023-06-01',
+  anthropic_beta: 'context-1m-2025-08-07',
+  vertex_project: 'my-project',
+  vertex_location: 'us-central1',
+  vertex_credentials: '/etc/modelgate/google.json',
+  aws_region_name: 'us-east-1',
+  aws_access_key_id: 'os.environ/AWS_ACCESS_KEY_ID',
+  aws_secret_access_key: 'os.environ/AWS_SECRET_ACCESS_KEY',
+  aws_session_token: 'os.environ/AWS_SESSION_TOKEN',
+  aws_bedrock_runtime_endpoint: 'https://vpce-1.bedrock-runtime.us-east-1.vpce.amazonaws.com',
+  max_tokens: 4096,
+  timeout: 600,
+  stream_timeout: 60,
+  connect_timeout: 5,
+  idle_timeout: 60,
+  first_content_timeout: 600,
+  content_timeout: 300,
+  total_timeout: 1800,
+  proxy: 'http://proxy.internal:3128',
+  weight: 2,
+  order: 1,
+  drop_params: false,
+  allowed_fields: ['models'],
+  forward_unknown_fields: false,
+}
+
+/** Of `model_info`, without prices. */
+export const infoExamples = {
+  id: 'gpt-eu-1',
+  mode: 'chat',
+  base_model: 'gpt-4o',
+  access_groups: ['research'],
+  display_name: 'GPT-4.1 mini',
+  description: 'Fast and cheap, for short texts.',
+  max_tokens: 16_384,
+  max_input_tokens: 128_000,
+  max_output_tokens: 16_384,
+  context_window: 128_000,
+  output_vector_size: 1024,
+  supports_vision: true,
+  supports_function_calling: true,
+  supports_parallel_function_calling: true,
+  supports_tool_choice: true,
+  supports_response_schema: true,
+  supports_reasoning: false,
+  supports_prompt_caching: false,
+  supports_system_messages: true,
+  supports_audio_input: false,
+  supports_audio_output: false,
+  supports_video_input: false,
+  supports_pdf_input: false,
+  supports_image_output: false,
+  supports_web_search: false,
+  supported_modalities: ['text', 'image'],
+  supported_output_modalities: ['text'],
+  tool_calling: 'prompted',
+  thinking: 'tags',
+  alternate_roles: true,
+  structured_output: 'json_object',
+  chat_api: 'responses',
+  guard: false,
+}
+
+const fallbackExamples = {
+  fallbacks: [{ fast: ['small', 'large'] }],
+  context_window_fallbacks: [{ small: ['large'] }],
+  content_policy_fallbacks: [{ fast: ['lenient'] }],
+  default_fallbacks: ['small'],
+}
+
+/** Of `router_settings`. */
+export const routerExamples = {
+  num_retries: 2,
+  max_attempts: 6,
+  allowed_fails: 3,
+  cooldown_time: 5,
+  timeout: 600,
+  stream_timeout: 60,
+  ...fallbackExamples,
+  model_group_alias: { 'gpt-4': 'gpt-4.1-mini' },
+}
+
+/** Of `default_internal_user_params`. */
+export const limitExamples = { rpm_limit: 60, tpm_limit: 100_000, max_parallel_requests: 8 }
+
+/** Of `settings`. */
+export const commonExamples = {
+  request_timeout: 600,
+  num_retries: 2,
+  drop_params: true,
+  forward_unknown_fields: false,
+  ...fallbackExamples,
+  default_internal_user_params: { rpm_limit: 60 },
+}
+
+/** Of `general_settings`. */
+export const generalExamples = {
+  master_key: 'os.environ/MASTER_KEY',
+  database_url: 'os.environ/DATABASE_URL',
+  max_keys_per_user: 5,
+  rate_limit_counts: 'calls',
+  limits_without_redis: 'share',
+  max_request_size_mb: 32,
+  max_body_memory_mb: 512,
+  max_stored_objects_per_key: 100_000,
+  max_stored_mb_per_key: 1024,
+  batch_poll_seconds: 60,
+  require_auth_for_metrics_endpoint: true,
+  header_prefix: 'x-proxy',
+  disable_local_models: true,
+  provider_object_ids: 'master_key',
+  moderation_model: 'omni-moderation-latest',
+  image_generation_model: 'gpt-image-1',
+  files_model: 'gpt-4.1-mini',
+  proxy: 'http://proxy.internal:3128',
+  response_retention_days: 30,
+}

@@ -1,0 +1,49 @@
+/** docs/configuration.md: every key of the configuration file, explained, with an example that is taken. */
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { configurationPage, fileSchema } from '../../scripts/configuration-page.ts'
+import type { KeySchema } from '../../scripts/configuration-page.ts'
+import { readConfig } from '../../src/config/file/parse.ts'
+
+type Path = readonly string[]
+
+function keys(schema: KeySchema, path: Path = []): { readonly path: Path; readonly schema: KeySchema }[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([key, one]) => [
+    { path: [...path, key], schema: one },
+    ...keys(one.items ?? one, [...path, key]),
+  ])
+}
+const all = keys(fileSchema)
+const hasKeys = ({ schema }: (typeof all)[number]): boolean => (schema.items ?? schema).properties !== undefined
+
+test('the page is what the schema says', () => {
+  const page = readFileSync(join(import.meta.dir, '../../docs/configuration.md'), 'utf8')
+  expect(page === configurationPage(fileSchema) || 'run npm run configuration-page').toBe(true)
+  expect(all.length).toBeGreaterThan(150)
+  for (const { path } of all) expect(page).toContain(`| \`${path.at(-1)}\` |`)
+})
+
+test('every key has a sentence, and an example that the file takes', () => {
+  const variables = ['OPENAI_API_KEY', 'AZURE_TENANT_ID', 'AZURE_CLIENT_ID', 'AZURE_CLIENT_SECRET', 'AZURE_AD_TOKEN']
+  const more = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'KEY_OF_OPENAI']
+  const environment = {
+    ...Object.fromEntries([...variables, ...more].map(name => [name, 'a-value'])),
+    MASTER_KEY: 'sk-0Zq8vWm3Yx5Rk7Lp2Td9Nc4Hb6Jf1GsAe',
+    DATABASE_URL: 'postgres://gateway:secret@db.internal/modelgate',
+  }
+  for (const one of all) {
+    const { path, schema } = one
+    expect([path, schema.description]).toEqual([path, expect.stringMatching(/^.{8,}\.$/)])
+    if (hasKeys(one)) continue
+    expect([path, schema.examples?.length]).toEqual([path, 1])
+    const value = path.reduceRight<unknown>((inside, key) => ({ [key]: inside }), schema.examples![0])
+    const entry = (value as { model_list?: object }).model_list
+    const required = { model_name: 'm', proxy_params: { model: 'groq/x' } }
+    const params = (entry as { proxy_params?: object } | undefined)?.proxy_params
+    const file = entry
+      ? { model_list: [{ ...required, ...entry, proxy_params: { ...required.proxy_params, ...params } }] }
+      : value
+    expect([path, readConfig(JSON.stringify(file), { file: 'c.yaml', environment }).mistakes]).toEqual([path, []])
+  }
+})
