@@ -42,7 +42,8 @@ const entries = [
   'src/core/text-window.ts',
 ]
 const settings = ['bin/bunfig.toml', 'bin/bun-tsconfig.json', 'package.json']
-const documents = /^(README\.md|LICENSE|NOTICE|CHANGELOG\.md|docs\/[\w-]+\.md|examples\/[\w.-]+\.(yaml|json))$/
+const documents =
+  /^(README\.md|LICENSE|NOTICE|CHANGELOG\.md|docs\/[\w-]+\.md|examples\/[\w.-]+\.(yaml|json)|deploy\/\w[\w.-]*)$/
 
 test(
   'the package holds what runs, its documents, and nothing else',
