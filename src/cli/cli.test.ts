@@ -267,6 +267,62 @@ describe('check', () => {
     })
   })
 
+  test('--strict: warnings are mistakes', async () => {
+    const file = config(goodConfig)
+    const strict = await run(['check', '--strict', file])
+    expect([strict.code, strict.out, strict.error.startsWith('warning: ')]).toEqual([1, '', true])
+    expect(JSON.parse((await run(['check', '--strict', '--json', file])).out)).toMatchObject({
+      ok: false,
+      mistakes: [],
+    })
+    const clean = config(
+      'model_list:\n  - { model_name: m, proxy_params: { model: groq/llama-3.1-8b-instant, api_key: k } }\n',
+    )
+    expect([(await run(['check', '--strict', clean])).code, (await run(['check', clean])).error]).toEqual([0, ''])
+  })
+
+  test('--no-env: variables need not be set, and all else is checked', async () => {
+    const text =
+      'model_list:\n  - { model_name: a, proxy_params: { model: openai/gpt-4o } }\n' +
+      '  - { model_name: b, proxy_params: { model: groq/x, api_key: os.environ/NOT_SET } }\n' +
+      '  - { model_name: c, proxy_params: { model: custom_openai/x, api_base: "${NOT_SET}/v1", weight: 2 } }\n' +
+      '  - { model_name: d, proxy_params: { model: bedrock/anthropic.claude-x } }\n' +
+      'router_settings: { fallbacks: [{ a: [c] }] }\n'
+    expect((await run(['check', config(text)])).code).toBe(1)
+    const any = await run(['check', '--no-env', config(text)])
+    expect([any.code, any.out]).toEqual([0, expect.stringContaining('is good: variables were not looked up')])
+    const wrong = await run([
+      'check',
+      '--no-env',
+      config(text.replace('weight: 2', 'weight: heavy').replace('[c]', '[no]')),
+    ])
+    expect([wrong.code, wrong.error.match(/^(?!warning)/gm)!.length]).toEqual([1, 3])
+    expect(wrong.error).toContain('proxy_params.weight: must be a number')
+    expect(wrong.error).toContain('no model is named `no`')
+  })
+
+  test('secrets in the file itself are a warning that does not show them', async () => {
+    const secret = 'sk-0Zq8vWm3Yx5Rk7Lp2Td9Nc4Hb6Jf1GsAe'
+    const file = (key: string) =>
+      config(
+        `model_list:\n  - { model_name: m, proxy_params: { model: groq/llama-3.1-8b-instant, api_key: ${key} } }\n` +
+          `general_settings: { master_key: ${key}, database_url: "postgres://u:${key}@h/x" }\n` +
+          `environment_variables: { SOME_TOKEN: ${key}, SOME_NAME: a-name-that-is-long }\n`,
+      )
+    const { code, error } = await run(['check', file(secret)])
+    expect([code, error]).toEqual([0, expect.not.stringContaining(secret)])
+    const places = error.match(
+      /^warning: .*:\d+:\d+ \S+: a secret stands in the file itself; .* os\.environ\/NAME here$/gm,
+    )
+    expect(places!.map(line => line.split(' ')[2])).toEqual([
+      'model_list.0.proxy_params.api_key:',
+      'general_settings.master_key:',
+      'general_settings.database_url:',
+      'environment_variables.SOME_TOKEN:',
+    ])
+    expect((await run(['check', file('os.environ/GIVEN')], { GIVEN: secret })).error).not.toContain('a secret stands')
+  })
+
   test('a folder instead of a file', async () => {
     const { code, out, error } = await run(['check', folder])
     expect([code, out]).toEqual([1, ''])

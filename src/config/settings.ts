@@ -45,6 +45,8 @@ interface SettingsInput {
   /** File name, for messages. */
   readonly file?: string | undefined
   readonly environment: Environment
+  /** true = variables that are not set are no mistakes, and what refers to them is not checked. */
+  readonly anyVariables?: boolean
   readonly providers: Providers
   /** Models of servers on this machine; used only without a model list. */
   readonly discovered?: readonly DiscoveredModel[] | undefined
@@ -55,7 +57,11 @@ export function readSettings(input: SettingsInput): SettingsReading {
   const reading: ConfigReading =
     input.text === undefined
       ? noReading
-      : readConfig(input.text, { file: input.file ?? 'config.yaml', environment: input.environment })
+      : readConfig(input.text, {
+          file: input.file ?? 'config.yaml',
+          environment: input.environment,
+          anyVariables: input.anyVariables,
+        })
   const config = reading.config
   if (!config) return { settings: undefined, config: {}, mistakes: reading.mistakes, warnings: reading.warnings }
   const mistakes = [...reading.mistakes]

@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import type { Environment } from '../environment.ts'
 import { configSchema } from './schema.ts'
+import { inlineSecrets } from './inline-secrets.ts'
 import { readNames } from './written-names.ts'
 import { validParts } from './valid-parts.ts'
 import type { PartialConfig } from './valid-parts.ts'
@@ -29,11 +30,16 @@ export interface ConfigReading {
   writtenPath(path: readonly (string | number)[]): Path
 }
 
-/** Parses, resolves references to the environment, checks the schema. `file` is used in messages only. */
-export function readConfig(
-  text: string,
-  { file, environment }: { file: string; environment: Environment },
-): ConfigReading {
+interface ReadOptions {
+  /** For messages. */
+  readonly file: string
+  readonly environment: Environment
+  /** true = variables that are not set are no mistakes, and what refers to them is not checked. */
+  readonly anyVariables?: boolean | undefined
+}
+
+/** Parses, resolves references to the environment, checks the schema. */
+export function readConfig(text: string, { file, environment, anyVariables = false }: ReadOptions): ConfigReading {
   const yaml = readYaml(text, file)
   if (!('document' in yaml)) return unreadable(yaml)
   const { document, place } = yaml
@@ -54,7 +60,8 @@ export function readConfig(
       ...issues.filter(({ path }) => !unsetVariables.some(one => one.path.every((part, at) => path[at] === part))),
     )
   }
-  findings.push(...unsetVariables)
+  if (!anyVariables) findings.push(...unsetVariables)
+  warnings.push(...inlineSecrets(known))
   const offset = (finding: Finding) => offsetOf(document, { ...finding, path: names.writtenPath(finding.path) })
   const where = (finding: Finding) => place(offset(finding))
   const line = (finding: Finding) =>
@@ -62,11 +69,11 @@ export function readConfig(
   const all = [...yaml.findings, ...findings]
   return {
     // A duplicate key is an error, but its last value is checked like any other.
-    ...(checked.success && all.length === 0
+    ...(checked.success && all.length === 0 && unsetVariables.length === 0
       ? complete(checked.data)
       : validParts(
           resolved,
-          findings.map(finding => finding.path),
+          [...findings, ...unsetVariables].map(finding => finding.path),
         )),
     mistakes: all.sort((a, b) => offset(a) - offset(b)).map(line),
     warnings: warnings.map(line),

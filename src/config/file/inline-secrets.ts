@@ -1,0 +1,32 @@
+/** Secrets that stand in the file itself, where they are shown and stored with it. */
+import { isObject, objectsOf } from '../../lib/json/json-values.ts'
+import type { Finding, Path } from './yaml-document.ts'
+
+const paramSecrets = ['api_key', 'client_secret', 'azure_ad_token', 'aws_secret_access_key', 'aws_session_token']
+const variableOfSecret = /(key|secret|token|password)$/i
+/** Shorter texts are stand-ins, as `none` for a server without a key. */
+const lengthMin = 16
+
+/** One warning for each, without its value. `value` = the file in our names, with its references. */
+export function inlineSecrets(value: unknown): Finding[] {
+  if (!isObject(value)) return []
+  const found: Finding[] = []
+  const look = (path: Path, secret: unknown): void => {
+    if (typeof secret !== 'string' || secret.length < lengthMin || isReference(secret)) return
+    found.push({ path, message: 'a secret stands in the file itself; set a variable, and write os.environ/NAME here' })
+  }
+  for (const [at, { proxy_params: params }] of objectsOf(value.model_list).entries())
+    if (isObject(params)) for (const key of paramSecrets) look(['model_list', at, 'proxy_params', key], params[key])
+  const { general_settings: general, environment_variables: variables } = value
+  if (isObject(general)) {
+    look(['general_settings', 'master_key'], general.master_key)
+    if (hasPassword(general.database_url)) look(['general_settings', 'database_url'], general.database_url)
+  }
+  for (const [name, text] of Object.entries(isObject(variables) ? variables : {}))
+    if (variableOfSecret.test(name)) look(['environment_variables', name], text)
+  return found
+}
+
+const isReference = (text: string): boolean => text.startsWith('os.environ/') || text.includes('${')
+
+const hasPassword = (url: unknown): boolean => typeof url === 'string' && /^[a-z]+:\/\/[^/@]*:[^/@]+@/.test(url)
