@@ -9,7 +9,8 @@ import { print, printError, UsageError } from './command.ts'
 import { configFile, configFlag, jsonFlag } from './options.ts'
 
 /**
- * Warnings change the exit code with `--strict` alone. With `--json` standard output is always `{ok, mistakes, warnings}`.
+ * Warnings change the exit code with `--strict` alone. With `--json` standard output is always
+ * `{ok, mistakes, warnings}`.
  */
 export const check: Command = {
   name: 'check',

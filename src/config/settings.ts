@@ -54,14 +54,8 @@ interface SettingsInput {
 
 /** Reads the configuration and reports all mistakes at once. */
 export function readSettings(input: SettingsInput): SettingsReading {
-  const reading: ConfigReading =
-    input.text === undefined
-      ? noReading
-      : readConfig(input.text, {
-          file: input.file ?? 'config.yaml',
-          environment: input.environment,
-          anyVariables: input.anyVariables,
-        })
+  const { text, file = 'config.yaml' } = input
+  const reading: ConfigReading = text === undefined ? noReading : readConfig(text, { ...input, file })
   const config = reading.config
   if (!config) return { settings: undefined, config: {}, mistakes: reading.mistakes, warnings: reading.warnings }
   const mistakes = [...reading.mistakes]

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { configurationPage, fileSchema } from '../../scripts/configuration-page.ts'
 import type { KeySchema } from '../../scripts/configuration-page.ts'
+import { keysWithoutFunction } from '../../src/config/file/litellm-keys.ts'
 import { readConfig } from '../../src/config/file/parse.ts'
 
 type Path = readonly string[]
@@ -46,4 +47,9 @@ test('every key has a sentence, and an example that the file takes', () => {
       : value
     expect([path, readConfig(JSON.stringify(file), { file: 'c.yaml', environment }).mistakes]).toEqual([path, []])
   }
+})
+
+test('no key of the schema counts as one of LiteLLM without a function', () => {
+  const known = all.map(({ path }) => path.join('.').replace(/^model_list\./, 'model_list.*.'))
+  expect(known.filter(path => keysWithoutFunction.has(path))).toEqual([])
 })
