@@ -39,7 +39,7 @@ export const toolResourcesField = json.refine(isEmpty, noFiles).nullish()
 /** Only an empty list. */
 export const attachmentsField = z.array(z.unknown()).max(0, noFiles).nullish()
 
-const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'default'])
 
 const formatObject = z.discriminatedUnion(
   'type',

@@ -83,8 +83,6 @@ export interface Call {
   readonly userAgent: string
   /** Of the client's socket; empty = there is none. */
   readonly clientAddress: string
-  /** The header `content-encoding` of the request; null = not sent. */
-  readonly contentEncoding: string | null
   readonly asked: AskedCall
   /** Models and settings at the start of the call: a reload does not affect it. */
   readonly models: ModelDirectory

@@ -42,6 +42,9 @@ const calling: Ability = 'supports_function_calling'
 /** The client's words for how much a model shall think. */
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
+/** `reasoning_effort` of chats: as if the field were absent. Groq's word; most upstreams refuse it. */
+export const defaultEffort = 'default'
+
 /** Fields that text completions have too, with the same meaning. */
 export const sharedChatFields: readonly ChatField[] = [
   { name: 'seed', schema: type.int64, property: 'seed', guard: true },
@@ -107,7 +110,7 @@ const toolFields: readonly ChatField[] = [
 const reasoningFields: readonly ChatField[] = [
   {
     name: 'reasoning_effort',
-    schema: type.oneOf(...reasoningEfforts),
+    schema: type.oneOf(...reasoningEfforts, defaultEffort),
     property: 'reasoning',
     converted: true,
     probes: [{ reasoning: { effort: 'high' } }, { reasoning: { effort: 'low' } }],

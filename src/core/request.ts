@@ -27,13 +27,16 @@ export interface RequestHeaders {
 /** Receives a body: exactly one of the two is called, once. */
 export interface BodyReader {
   whole(bytes: Uint8Array): void
-  /** `too-large`, `overloaded`, `client-closed`, `body-timeout`, or `invalid-request` when its framing is broken. */
+  /**
+   * `too-large`, `overloaded`, `client-closed`, `body-timeout`, `unsupported-media` (an encoding that is not known), or
+   * `invalid-request` when its framing or its encoding is broken.
+   */
   failed(error: GatewayError): void
 }
 
-/** Read once, in one of two ways. */
+/** Read once, in one of two ways, unpacked where the client sent it compressed. */
 export interface RequestBody {
-  /** As the request says; undefined = not said. */
+  /** As the request says; undefined = not said, or compressed. */
   readonly announcedBytes: number | undefined
   /** The whole body, at once when it is there already. */
   read(bytesMax: number, reader: BodyReader): void
@@ -89,15 +92,6 @@ export function bodyTooLarge(bytesMax: number): GatewayError {
     'too-large',
     `the body is larger than ${bytesMax} bytes, the limit of this gateway; its operator can raise max_request_size_mb`,
   )
-}
-
-/** Throws `unsupported-media` for a compressed body, which could expand without limit. `encoding` = the header. */
-export function checkEncoding(encoding: string | null): void {
-  if (encoding && encoding !== 'identity')
-    throw new GatewayError(
-      'unsupported-media',
-      `content-encoding '${encoding}' is not accepted; send the body as it is`,
-    )
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import type { HttpRequest } from '../core/request.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
-import { checkEncoding, readBody } from '../core/request.ts'
+import { readBody } from '../core/request.ts'
 import { fieldsOf, problemsIn } from '../core/schema-problems.ts'
 import { JsonBody, JsonBodyError } from '../lib/json/json-body.ts'
 
@@ -14,11 +14,10 @@ const bytesMaxDefault = 1024 * 1024
  * what the schema refuses.
  */
 export async function readJsonAs<T>(
-  { headers, body }: HttpRequest,
+  { body }: HttpRequest,
   schema: z.ZodType<T>,
   bytesMax = bytesMaxDefault,
 ): Promise<T> {
-  checkEncoding(headers.get('content-encoding'))
   const bytes = await readBody(body, bytesMax)
   return check(schema, bytes.length === 0 ? {} : parsed(bytes), 'body')
 }

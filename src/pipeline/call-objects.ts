@@ -4,7 +4,7 @@ import type { Call } from '../core/call.ts'
 import type { AdmittedLine, BatchLine, ObjectCall, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { Outcome } from '../core/operation.ts'
-import { checkEncoding, readBody, readJsonBody } from '../core/request.ts'
+import { readBody, readJsonBody } from '../core/request.ts'
 import type { HttpRequest } from '../core/request.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { admitDryRun, admitted } from './admission.ts'
@@ -54,7 +54,6 @@ async function run(parts: ServeParts, request: HttpRequest, asked: ObjectCall, c
 async function admitBody(parts: ServeParts, request: HttpRequest, asked: ObjectCall, control: CallControl) {
   const { call } = control
   const { body, bodyBytesMax = jsonBytesMax } = asked
-  if (body !== 'none' && call.contentEncoding !== null) checkEncoding(call.contentEncoding)
   if (body === 'form') call.body = await takeForm(parts, request, control)
   if (body === 'json') call.body = await jsonBody(request, bodyBytesMax)
   return admitted(call, parts.policies.body)

@@ -39,7 +39,6 @@ interface CallStart {
   readonly client: Client
   readonly userAgent: string
   readonly clientAddress: string
-  readonly contentEncoding: string | null
   readonly format: Format | undefined
   readonly asked: AskedCall
   readonly announcedBytes: number | undefined
@@ -67,7 +66,6 @@ export class CallRecord implements Call {
   client: Client
   readonly userAgent: string
   readonly clientAddress: string
-  readonly contentEncoding: string | null
   readonly asked: AskedCall
   readonly models: ModelDirectory
   readonly announcedBytes: number | undefined
@@ -125,7 +123,6 @@ export class CallRecord implements Call {
     this.client = start.client
     this.userAgent = start.userAgent
     this.clientAddress = start.clientAddress
-    this.contentEncoding = start.contentEncoding
     this.asked = start.asked
     this.models = start.models
     this.announcedBytes = start.announcedBytes
@@ -180,7 +177,6 @@ export function openCall(
     client: request,
     userAgent: request.headers.get('user-agent') ?? '',
     clientAddress: request.clientAddress,
-    contentEncoding: request.headers.get('content-encoding'),
     announcedBytes: request.body.announcedBytes,
     models: parts.current.models,
   })
@@ -198,7 +194,6 @@ export function lineOf(parts: CallParts, call: Call, line: BatchLine): CallRecor
     client,
     userAgent,
     clientAddress,
-    contentEncoding: null,
     models,
     format,
     asked: {},

@@ -6,7 +6,7 @@ import type { Caller } from '../core/caller.ts'
 import type { ModelCall } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import { withLocalIds } from '../core/local-ids.ts'
-import { checkEncoding, clientClosed, readJsonBody } from '../core/request.ts'
+import { clientClosed, readJsonBody } from '../core/request.ts'
 import type { BodyReader, Client, HttpRequest } from '../core/request.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { admitCall } from './admission.ts'
@@ -141,9 +141,7 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
 
   #read(): void {
     const { parts, request, asked, control } = this.#at
-    const { contentEncoding } = control.call
     this.#readMs = parts.clock.monotonicMs()
-    if (contentEncoding !== null) checkEncoding(contentEncoding)
     if ('multipart' in asked.format)
       takeForm(parts, request, control)
         .then(body => {

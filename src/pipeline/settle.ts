@@ -66,7 +66,6 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
       client: noClient,
       userAgent: '',
       clientAddress: '',
-      contentEncoding: null,
       format: undefined,
       asked: {},
       announcedBytes: 0,

@@ -44,3 +44,21 @@ test('the master key is never taken from the URL', () => {
   expect(asked('key=sk-master', { keyInQuery: false })).toContain("accepted on Gemini's paths only")
   expect(asked('', { headers: { 'x-goog-api-key': 'sk-master' } })).toBe('admin')
 })
+
+test('any white space may stand behind Bearer, however it is written', () => {
+  const by = (authorization: string): string => {
+    const head = { headers: { get: (name: string) => (name === 'authorization' ? authorization : null) } }
+    const parts = { query: new URLSearchParams(), keyInQuery: false, ...head } as unknown as RequestHead
+    try {
+      void policy.admit(parts)
+    } catch (thrown) {
+      return (thrown as GatewayError).message
+    }
+    return parts.caller!.role
+  }
+  for (const space of [' ', '  ', '     ', '\t', ' \t '])
+    for (const scheme of ['Bearer', 'bearer', 'BEARER']) expect(by(`${scheme}${space}sk-known`)).toBe('key')
+  for (const empty of ['Bearer', 'Bearer ', 'bearer   ', 'bearer\t'])
+    expect(by(empty)).toContain('there is nothing behind Bearer')
+  expect(by('Basic  sk-known')).toContain('must be `Bearer <key>`')
+})

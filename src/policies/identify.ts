@@ -146,13 +146,14 @@ function contradiction(one: string, other: string): GatewayError {
 }
 
 function bearer(value: string): string {
-  if (value.startsWith('Bearer ')) return value.slice(7).trim()
-  const [scheme, rest] = value.split(' ', 2)
-  if (scheme!.toLowerCase() === 'bearer' && rest) return value.slice(scheme!.length + 1).trim()
-  const slip =
-    scheme!.toLowerCase() === 'bearer'
-      ? '; there is nothing behind Bearer: is the variable that holds the key empty?'
-      : ''
+  if (value.startsWith('Bearer ')) {
+    const token = value.slice(7).trim()
+    if (token) return token
+  }
+  const [, scheme, token] = /^(\S*)\s*(.*)$/.exec(value.trim())!
+  const isBearer = scheme!.toLowerCase() === 'bearer'
+  if (isBearer && token) return token
+  const slip = isBearer ? '; there is nothing behind Bearer: is the variable that holds the key empty?' : ''
   throw new KeyRefusal('malformed', `the Authorization header must be \`Bearer <key>\`${slip}`)
 }
 

@@ -167,6 +167,7 @@ const completionSchemas: Readonly<Record<string, Schema>> = {
 
 const vectorSchemas: Readonly<Record<string, Schema>> = {
   Embeddings: shape({
+    id: text,
     object: constant('list'),
     data: listOf(
       shape({

@@ -93,6 +93,7 @@ describe('encoding vectors', () => {
 
   test('floats are numbers', () => {
     expect(openaiEmbeddings.encode(result, 'public', request('float'))).toEqual({
+      id: expect.stringMatching(/^embd-\w{32}$/) as string,
       object: 'list',
       model: 'public',
       usage: { prompt_tokens: 4, total_tokens: 4 },

@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/errors.ts'
 import * as type from '../../core/fields.ts'
 import type { EmbeddingsFormat, Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
+import { answerId } from '../common/answer-id.ts'
 import { checkFields, parseChecked, ProblemList, textOf } from '../common/field-checks.ts'
 import type { CheckedField, Fields } from '../common/field-checks.ts'
 import { fieldTable, readFields } from '../common/field-table.ts'
@@ -84,6 +85,7 @@ function encode(result: EmbeddingsResult, model: string, request: EmbeddingsRequ
       `the upstream answered ${result.vectors.length} vectors for ${request.inputs.length} inputs`,
     )
   return {
+    id: answerId('embd-', ''),
     object: 'list',
     data: result.vectors.map((vector, index) => encodeVector(vector, index, request.encoding)),
     model,

@@ -2,6 +2,7 @@
  * The forward lane of OpenAI's dialects: the client's bytes go to the upstream and back, and only what
  * must change is touched (the model's name, usage asked for, gateway-only fields removed).
  */
+import { defaultEffort } from '../../core/chat-fields.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
 import { failedChoice, finishReasonOf, reportedError } from '../../core/openai-chunk.ts'
@@ -10,6 +11,7 @@ import type { ForwardQuirks } from '../../core/provider.ts'
 import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { answerId } from '../common/answer-id.ts'
 import { commonEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import { broken } from './chunk-content.ts'
@@ -19,6 +21,8 @@ import { OpenaiRelay } from './relay.ts'
 /** Usage is always requested, so that every stream can be billed; the relay hides it from clients that did not ask. */
 function streamEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
   const result = commonEdits(body, quirks)
+  if (body.has('reasoning_effort') && body.get('reasoning_effort') === defaultEffort)
+    result.edits.push({ remove: 'reasoning_effort' })
   const asked = body.get('stream_options')
   if (body.get('stream') !== true || quirks.streamOptions === false) {
     if (body.has('stream_options')) result.edits.push({ remove: 'stream_options' })
@@ -36,8 +40,8 @@ interface AnswerShape {
   readonly mustHave: 'choices' | 'data'
   /** Where a choice has its content; absent = there are no choices. */
   readonly content?: 'message' | 'text'
-  /** Fields set to null where the upstream leaves them out. */
-  readonly nullable: readonly string[]
+  /** Fields that clients demand, and the JSON that they are given where the upstream leaves them out. */
+  readonly added: readonly (readonly [name: string, json: () => string])[]
 }
 
 /** Above this an answer is never text as a whole. */
@@ -70,7 +74,7 @@ function forwardSmall(bytes: Uint8Array, publicModel: string, shape: AnswerShape
   const name = modelValue(text)
   if (!name) return undefined
   let value = answer.model === publicModel ? text.slice(name.from, name.to) : JSON.stringify(publicModel)
-  for (const field of shape.nullable) if (!(field in answer)) value += `,"${field}":null`
+  for (const [name, json] of shape.added) if (!(name in answer)) value += `,"${name}":${json()}`
   return {
     body: text.slice(0, name.from) + value + text.slice(name.to),
     usage: readOpenaiUsage(answer.usage),
@@ -115,7 +119,7 @@ function forwardOutlined(bytes: Uint8Array, publicModel: string, shape: AnswerSh
   return forwardAnswer(
     body,
     publicModel,
-    shape.nullable.filter(name => !body.has(name)).map(name => ({ set: name, json: 'null' })),
+    shape.added.filter(([name]) => !body.has(name)).map(([name, json]) => ({ set: name, json: json() })),
   )
 }
 
@@ -143,9 +147,14 @@ function choicesOf(body: JsonBody): number {
 }
 
 /** @openrouter/sdk refuses an answer without the key; null is enough. */
-const chatAnswer: AnswerShape = { mustHave: 'choices', content: 'message', nullable: ['system_fingerprint'] }
-const completionAnswer: AnswerShape = { mustHave: 'choices', content: 'text', nullable: [] }
-const embeddingsAnswer: AnswerShape = { mustHave: 'data', nullable: [] }
+const chatAnswer: AnswerShape = {
+  mustHave: 'choices',
+  content: 'message',
+  added: [['system_fingerprint', () => 'null']],
+}
+const completionAnswer: AnswerShape = { mustHave: 'choices', content: 'text', added: [] }
+/** @mistralai/mistralai refuses embeddings without an id, which OpenAI's have not. */
+const embeddingsAnswer: AnswerShape = { mustHave: 'data', added: [['id', () => JSON.stringify(answerId('embd-', ''))]] }
 
 /** Chat completions (API reference, "Chat"). A whole answer always has `system_fingerprint`, if only as null. */
 export const openaiChatForward: ForwardRules = {
@@ -167,7 +176,7 @@ export const openaiCompletionsForward: ForwardRules = {
   relay: openaiChatForward.relay,
 }
 
-/** Embeddings (API reference, "Embeddings"). `relay` throws `internal`: there is nothing to stream. */
+/** Embeddings (API reference, "Embeddings"), always with an `id`. `relay` throws `internal`: there is nothing to stream. */
 export const openaiEmbeddingsForward: ForwardRules = {
   edits: commonEdits,
   answer: (bytes, publicModel) => answerOf(bytes, publicModel, embeddingsAnswer),

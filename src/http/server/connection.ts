@@ -85,7 +85,7 @@ export class ClientConnection
     const isStalled = this.#sendQueue.size > 0
     if (isStalled && this.authenticated) return this.sinceMs + stalledEvictableAfterMs
     if (isStalled || !request?.authenticated) return this.sinceMs + evictableAfterMs
-    return request.body.awaited ? this.#rate.sinceMs + stalledEvictableAfterMs : Infinity
+    return request.incoming.awaited ? this.#rate.sinceMs + stalledEvictableAfterMs : Infinity
   }
 
   get evictionRank(): number {
@@ -206,7 +206,7 @@ export class ClientConnection
         rest = this.#takeHead(rest)
       } else if (this.#phase === 'request') {
         if (this.#bodyBroken) return
-        if (this.#request!.body.ended) return this.#bufferPipelined(rest)
+        if (this.#request!.incoming.ended) return this.#bufferPipelined(rest)
         rest = this.#takeBody(rest)
       } else if (this.#phase === 'discard') rest = this.#discard(rest)
       else return this.#ignore(rest.length)
@@ -233,7 +233,7 @@ export class ClientConnection
     this.#discardedBytes = 0
     this.#rate.reset()
     this.#closeAfterAnswer = !head.keepAlive || this.owner.stopping
-    const rest = bytes.length > 0 && !request.body.ended ? this.#takeFirst(bytes) : bytes
+    const rest = bytes.length > 0 && !request.incoming.ended ? this.#takeFirst(bytes) : bytes
     const answer = this.owner.handle(request)
     if (this.authenticated && !request.authenticated) this.sinceMs = this.owner.wheel.nowMs()
     if (answer instanceof Promise) this.#answerLater(request, answer)
@@ -264,7 +264,7 @@ export class ClientConnection
 
   /** Gives the body its bytes; returns those behind it. */
   #takeBody(bytes: Buffer): Buffer {
-    const { body } = this.#request!
+    const { incoming: body } = this.#request!
     this.#rate.received(bytes.length)
     if (body.awaited) {
       this.#rate.waited(this.owner.wheel.nowMs())
@@ -314,7 +314,7 @@ export class ClientConnection
     const framing = framingOf(body, status, head)
     if (framing === 'until-close') this.#closeAfterAnswer = true
     this.authenticated = request.authenticated
-    if (!request.body.ended && !this.#waitsForRest(request)) this.#closeAfterAnswer = true
+    if (!request.incoming.ended && !this.#waitsForRest(request)) this.#closeAfterAnswer = true
     const connection = this.#closeAfterAnswer ? 'close' : head.isHttp10 ? 'keep-alive' : ''
     // Before the head: when it cannot be made, the stream ends with the connection.
     this.#stream = stream
@@ -359,8 +359,8 @@ export class ClientConnection
   #answered(): void {
     const request = this.#request!
     request.complete()
-    if (request.body.ended) return this.#next()
-    request.body.fail(answeredEarly())
+    if (request.incoming.ended) return this.#next()
+    request.incoming.fail(answeredEarly())
     // HTTP/1.0 may need the close to see the end.
     const isLast = this.#closeAfterAnswer && (request.headers.isHttp10 || !this.#waitsForRest(request))
     if (this.#bodyBroken || isLast) return this.#next()
@@ -394,7 +394,7 @@ export class ClientConnection
   #breakBody(refusal: RefusedRequest): void {
     this.#bodyBroken = true
     this.#closeAfterAnswer = true
-    if (this.#phase === 'request') this.#request!.body.fail(new GatewayError('invalid-request', refusal.message))
+    if (this.#phase === 'request') this.#request!.incoming.fail(new GatewayError('invalid-request', refusal.message))
     else if (this.#phase === 'discard') this.#next()
   }
 
@@ -441,7 +441,7 @@ export class ClientConnection
   }
 
   #checkBodyRate(): void {
-    const { body } = this.#request!
+    const { incoming: body } = this.#request!
     // The gateway itself is at work, which has no limit here.
     if (!body.awaited) return void this.setDeadline(keepAliveTimeoutMs)
     if (this.#rate.deadlineMs > this.owner.wheel.nowMs()) return this.#watchBodyRate()

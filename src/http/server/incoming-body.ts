@@ -113,6 +113,11 @@ export class IncomingBody implements RequestBody {
     }
   }
 
+  /** Counts `bytes` more, which were unpacked from this body. Throws `overloaded` when they are not free. */
+  hold(bytes: number): void {
+    if (this.#lacksMemory(this.#heldBytes + bytes)) throw this.#failure!
+  }
+
   // ---- what the request and the connection call
 
   /** The request is over: unless something else keeps the body, its memory is free. */

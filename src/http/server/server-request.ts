@@ -1,7 +1,8 @@
 /** A request from the wire: the one object that the server, the router and the endpoints share. */
 import { randomUUIDv7 } from 'bun'
-import type { IncomingRequest } from '../../core/request.ts'
+import type { IncomingRequest, RequestBody } from '../../core/request.ts'
 import type { GatewayError } from '../../core/errors.ts'
+import { decodedBody } from './content-encoding.ts'
 import type { IncomingBody } from './incoming-body.ts'
 import type { RequestHead } from './request-head.ts'
 
@@ -18,7 +19,9 @@ export class ServerRequest implements IncomingRequest {
   /** Set by the router; see `IncomingRequest`. */
   authenticated = false
   readonly headers: RequestHead
-  readonly body: IncomingBody
+  readonly body: RequestBody
+  /** The body as it arrives. */
+  readonly incoming: IncomingBody
   readonly #connection: { readonly address: string }
   #id: string | undefined
   #query: URLSearchParams | undefined
@@ -27,13 +30,14 @@ export class ServerRequest implements IncomingRequest {
   #listener: Listener | undefined
   #moreListeners: Listener[] | undefined
 
-  constructor(connection: { readonly address: string }, headers: RequestHead, body: IncomingBody) {
+  constructor(connection: { readonly address: string }, headers: RequestHead, incoming: IncomingBody) {
     const { target } = headers
     const queryStart = target.indexOf('?')
     this.method = headers.method
     this.path = queryStart < 0 ? target : target.slice(0, queryStart)
     this.headers = headers
-    this.body = body
+    this.incoming = incoming
+    this.body = decodedBody(incoming, headers.get('content-encoding'))
     this.#connection = connection
   }
 
@@ -63,7 +67,7 @@ export class ServerRequest implements IncomingRequest {
 
   /** The answer is complete: a client that leaves now is no longer reported. */
   complete(): void {
-    if (!this.#over) this.body.release()
+    if (!this.#over) this.incoming.release()
     this.#over = true
     this.#listener = undefined
     this.#moreListeners = undefined
@@ -74,7 +78,7 @@ export class ServerRequest implements IncomingRequest {
     if (this.#over) return
     this.#over = true
     this.interrupt(error)
-    this.body.release()
+    this.incoming.release()
   }
 
   /** The gateway stops and cannot wait for the answer; an answer that is given synchronously now is still sent. */
@@ -84,7 +88,7 @@ export class ServerRequest implements IncomingRequest {
     this.#listener = undefined
     this.#moreListeners = undefined
     this.#left = true
-    if (!this.body.ended) this.body.fail(error)
+    if (!this.incoming.ended) this.incoming.fail(error)
     listener?.(error)
     for (const one of more) one(error)
   }

@@ -256,7 +256,7 @@ test('broken chunks: the handler hears of it and answers, and nothing after them
   // Broken only after the handler has asked.
   const late = rig.client()
   late.send(`${chunked}1\r\na\r\n`)
-  await until(() => rig.requests.at(-1)!.body.awaited, 'the question')
+  await until(() => rig.requests.at(-1)!.incoming.awaited, 'the question')
   late.send(`zz${smuggled}`)
   expect(await late.answer()).toMatchObject({ status: 400, headers: { connection: 'close' } })
   expect(rig.requests.every(request => request.headers.target === '/x')).toBe(true)

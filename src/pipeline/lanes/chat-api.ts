@@ -1,5 +1,6 @@
 /** By which API of its upstream a chat goes: chat completions, or OpenAI's Responses (docs/decisions/0017). */
 import type { ChatRequest } from '../../core/chat.ts'
+import { defaultEffort } from '../../core/chat-fields.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { ChatAdapter, Dialect } from '../../core/provider.ts'
@@ -110,5 +111,6 @@ function hasTools(body: JsonBody): boolean {
 /** As the decoder has it: the first of the two spellings counts. */
 function effortOf(body: JsonBody): unknown {
   const reasoning = body.get('reasoning')
+  if (body.get('reasoning_effort') === defaultEffort) return undefined
   return body.get('reasoning_effort') ?? (isObject(reasoning) ? (reasoning.effort ?? undefined) : undefined)
 }

@@ -99,7 +99,6 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
     client: { clientAddress: '', left: false, onLeft() {} },
     userAgent: '',
     clientAddress: '',
-    contentEncoding: null,
     format: openaiSpeech,
     asked: {},
     announcedBytes: undefined,

@@ -69,7 +69,6 @@ function stream(heartbeat = '<alive>', relay = wordRelay(), timeouts = noTimeout
     client,
     userAgent: '',
     clientAddress: '',
-    contentEncoding: null,
     format: undefined,
     asked: {},
     announcedBytes: undefined,

@@ -8,7 +8,7 @@ import type { Deployment } from '../../../core/deployment.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { unprocessable } from '../../../core/errors.ts'
-import { checkEncoding, readBody, readJsonBody } from '../../../core/request.ts'
+import { readBody, readJsonBody } from '../../../core/request.ts'
 import { countableInput, estimateInput } from '../../../core/input-tokens.ts'
 import { promptTexts, tokenCounter } from '../../../formats/token-counter.ts'
 import { TextCounter } from '../../../lib/tokens/count-tokens.ts'
@@ -47,7 +47,6 @@ const route = '/utils/token_counter'
 export async function countTokens(counting: Counting, callEndpoint: boolean): Promise<Answer> {
   const { request, services, caller } = counting
   if (!callEndpoint) return countLocally(counting, request)
-  checkEncoding(request.headers.get('content-encoding'))
   const body = readJsonBody(await readBody(request.body, services.current.settings.bodyBytesMax))
   const model = modelOf(body)
   const deployments = visibleDeployments(caller, model, services.current.models)

@@ -1,5 +1,6 @@
 /** A chat request of OpenAI's dialect in the gateway's own words. */
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts'
+import { defaultEffort } from '../../../core/chat-fields.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { readCacheControl } from '../../common/cache-control.ts'
 import { isObject, parseChecked, shown } from '../../common/field-checks.ts'
@@ -170,7 +171,7 @@ function readReasoning(fields: Fields): ChatRequest['reasoning'] {
   const reasoning = isObject(fields.reasoning) ? fields.reasoning : {}
   const thinking = isObject(fields.thinking) ? fields.thinking : {}
   const result: NonNullable<ChatRequest['reasoning']> = {}
-  const effort = fields.reasoning_effort ?? reasoning.effort
+  const effort = fields.reasoning_effort === defaultEffort ? undefined : (fields.reasoning_effort ?? reasoning.effort)
   // The hub's highest step is OpenAI's next to highest.
   if (typeof effort === 'string') result.effort = effort === 'max' ? 'xhigh' : (effort as ReasoningEffort)
   const budget = reasoning.max_tokens ?? thinking.budget_tokens

@@ -1,0 +1,89 @@
+/** What clients of other gateways and vendors send, and what they expect in answers. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { deflateSync, gzipSync } from 'node:zlib'
+import { matrixConfig } from '../sdk/matrix/providers.ts'
+import { startGateway } from './harness.ts'
+import type { Gateway } from './harness.ts'
+
+type Json = Record<string, unknown>
+
+let gateway: Gateway
+let key: string
+beforeAll(async () => {
+  gateway = await startGateway({ config: matrixConfig() })
+  key = await gateway.key()
+})
+afterAll(() => gateway?.stop())
+
+const lastBody = (): Json => gateway.simulator.truth.last()!.body as Json
+
+function post(path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) {
+  const all = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers }
+  return fetch(`${gateway.url}${path}`, { method: 'POST', headers: all, body })
+}
+const chat = (fields: Json): string => JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], ...fields })
+
+describe('reasoning_effort "default"', () => {
+  for (const model of ['openai', 'openai-six', 'groq', 'anthropic', 'gemini', 'cohere', 'bedrock', 'ollama'])
+    test(`means no field at ${model}: nothing is sent, nothing is named as dropped`, async () => {
+      const answer = await post('/v1/chat/completions', chat({ model, reasoning_effort: 'default' }))
+      expect([answer.status, answer.headers.get('x-modelgate-dropped-params')]).toEqual([200, null])
+      const sent = lastBody()
+      const again = await post('/v1/chat/completions', chat({ model }))
+      expect([again.status, sent]).toEqual([200, lastBody()])
+    })
+
+  test('is no word for tools either: they go where the model takes them without an effort', async () => {
+    const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]
+    for (const model of ['openai-six', 'openai']) {
+      const answer = await post('/v1/chat/completions', chat({ model, tools, reasoning_effort: 'default' }))
+      const { path } = gateway.simulator.truth.last()!
+      await post('/v1/chat/completions', chat({ model, tools }))
+      expect([answer.status, path]).toEqual([200, gateway.simulator.truth.last()!.path])
+    }
+  })
+})
+
+describe('compressed requests', () => {
+  for (const [encoding, pack] of [
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+  ] as const)
+    test(`${encoding}: reaches upstreams of both lanes unpacked, at its true size`, async () => {
+      for (const model of ['openai', 'anthropic']) {
+        const text = chat({ model, messages: [{ role: 'user', content: 'x'.repeat(300_000) }] })
+        const answer = await post('/v1/chat/completions', pack(text) as Uint8Array<ArrayBuffer>, {
+          'content-encoding': encoding,
+        })
+        expect(answer.status).toBe(200)
+        expect(JSON.stringify(lastBody())).toContain('x'.repeat(300_000))
+        const { usage } = (await answer.json()) as { usage: { prompt_tokens: number } }
+        expect(usage.prompt_tokens).toBeGreaterThan(30_000)
+      }
+    })
+
+  test('a form is unpacked as well', async () => {
+    const form = new FormData()
+    form.set('purpose', 'user_data')
+    form.set('model', 'openai')
+    form.set('file', new Blob(['a text of 18 bytes']), 'notes.txt')
+    const plain = new Response(form)
+    const type = plain.headers.get('content-type')!
+    const headers = { 'content-type': type, 'content-encoding': 'gzip' }
+    const answer = await post('/v1/files', gzipSync(new Uint8Array(await plain.arrayBuffer())), headers)
+    expect(await answer.json()).toMatchObject({ object: 'file', filename: 'notes.txt', bytes: 18 })
+  })
+
+  test('one that is damaged is refused, and nothing is sent', async () => {
+    const before = gateway.simulator.truth.last()
+    const packed = gzipSync(chat({ model: 'openai' }))
+    const answer = await post('/v1/chat/completions', packed.subarray(0, -8), { 'content-encoding': 'gzip' })
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("content-encoding 'gzip'")])
+    expect(gateway.simulator.truth.last()).toBe(before)
+  })
+})
+
+test('embeddings have an id in both lanes, and keep the one of their upstream', async () => {
+  const answer = await post('/v1/embeddings', JSON.stringify({ model: 'local/simulated-embedding', input: 'x' }))
+  expect(await answer.json()).toMatchObject({ id: expect.stringMatching(/^embd-\w{32}$/) as string, object: 'list' })
+})
