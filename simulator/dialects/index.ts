@@ -24,11 +24,14 @@ import { ollamaChat, ollamaEmbed, ollamaModels } from './ollama/endpoints.ts'
 import { openaiSpeech, openaiTranscriptions } from './openai/audio.ts'
 import { openaiUsage, readChat, writeChat } from './openai/chat.ts'
 import { readCompletion, writeCompletion } from './openai/completions.ts'
+import type { AnswerLine, Batches } from './openai/batches.ts'
 import type { UploadedFiles } from './openai/files.ts'
+import { openaiError } from './openai/error.ts'
 import { openaiImages } from './openai/images.ts'
 import { openaiModerations } from './openai/moderations.ts'
 import { answerEmbeddings, openaiModels } from './openai/embeddings.ts'
 import { inputTokens, openaiResponses } from './openai/responses.ts'
+import { matchRoute } from '../server/routes.ts'
 import type { Endpoint, Route } from '../server/routes.ts'
 import type { HttpRequest } from '../server/request-parser.ts'
 import { rerank } from './rerank.ts'
@@ -49,8 +52,8 @@ interface RoutedRequest {
   readonly seed: number
   readonly fault: Fault | undefined
   readonly script: ScriptedReply | undefined
-  /** Uploaded files. */
   readonly files: UploadedFiles
+  readonly batches: Batches
 }
 
 const openaiChat: EndpointHandler = ({ body, model, generate: answer, usageOf }) =>
@@ -64,7 +67,7 @@ const openaiEmbeddings: EndpointHandler = ({ body, model, seed, usageOf }) =>
   )
 
 /** Handlers that do not depend on the dialect, or whose path belongs to one vendor. */
-const handlers: Record<Exclude<Endpoint, 'models' | 'ollama-models' | 'files'>, EndpointHandler> = {
+const handlers: Record<Exclude<Endpoint, 'models' | 'ollama-models' | 'files' | 'batches'>, EndpointHandler> = {
   chat: openaiChat,
   completions: ({ body, model, generate: answer, usageOf }) =>
     writeCompletion(readCompletion(body, model).map(answer), body, usageOf(openaiUsage)),
@@ -128,6 +131,27 @@ function listModels(dialect: Dialect, model: string | undefined): SimulatedRespo
   return dialect === 'gemini' ? geminiModels(model) : openaiModels(model)
 }
 
+/** A line of a batch is answered like a request of its own. */
+function answerLine(routed: RoutedRequest): AnswerLine {
+  return (target, body) => {
+    const request = { ...routed.request, method: 'POST', target }
+    const model = String(body.model ?? '').split('#', 1)[0]!
+    try {
+      const { status, content } = respond({
+        ...routed,
+        request,
+        route: matchRoute(request),
+        model,
+        body: { ...body, stream: false },
+      })
+      return { status, body: typeof content === 'string' ? JSON.parse(content) : null }
+    } catch (thrown) {
+      if (!(thrown instanceof ApiError)) throw thrown
+      return { status: thrown.status, body: openaiError({ ...thrown, status: thrown.status, message: thrown.message }) }
+    }
+  }
+}
+
 /** The response of the vendor. Throws ApiError where a vendor would refuse the request. */
 export function respond(routed: RoutedRequest): SimulatedResponse {
   const { route, model, seed, fault, script, request } = routed
@@ -137,6 +161,7 @@ export function respond(routed: RoutedRequest): SimulatedResponse {
   if (endpoint === 'models') return listModels(dialect, route.model)
   if (endpoint === 'ollama-models') return ollamaModels()
   if (endpoint === 'files') return routed.files.answer(request, routed.body)
+  if (endpoint === 'batches') return routed.batches.answer(request, routed.body, answerLine(routed))
   const call: EndpointCall = {
     request,
     body: checkedBody(routed),

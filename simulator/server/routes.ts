@@ -10,6 +10,7 @@ export type Endpoint =
   | 'embeddings'
   | 'models'
   | 'files'
+  | 'batches'
   | 'responses'
   | 'input-tokens'
   | 'moderations'
@@ -97,6 +98,7 @@ const routePatterns: readonly RoutePattern[] = [
   { pathEnd: /\/models\/(.+)$/, endpoint: 'models' },
   { pathEnd: /\/models\/?$/, endpoint: 'models' },
   { pathEnd: /\/files(?:\/[^/]+(?:\/content)?)?$/, endpoint: 'files' },
+  { pathEnd: /\/batches(?:\/[^/]+(?:\/cancel)?)?$/, endpoint: 'batches' },
 ]
 
 function decoded(text: string): string {

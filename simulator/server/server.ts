@@ -11,6 +11,7 @@ import type { ParsedBody } from './request-body.ts'
 import { parseFault, splitModel, UnknownFault } from '../faults/fault.ts'
 import type { Fault } from '../faults/fault.ts'
 import { lastUserText } from '../script/last-user-text.ts'
+import { Batches } from '../dialects/openai/batches.ts'
 import { UploadedFiles } from '../dialects/openai/files.ts'
 import { matchRoute } from './routes.ts'
 import type { Route } from './routes.ts'
@@ -69,6 +70,7 @@ class SimulatorServer implements ConnectionOwner {
   readonly truth = new TruthLog()
   readonly scripts = new Scripts()
   readonly files: UploadedFiles
+  readonly batches: Batches
   readonly connections = new Set<Connection>()
   readonly seed: number
   url = ''
@@ -77,12 +79,14 @@ class SimulatorServer implements ConnectionOwner {
   constructor(seed: number) {
     this.seed = seed
     this.files = new UploadedFiles(seed)
+    this.batches = new Batches(this.files, seed)
   }
 
   reset(): void {
     this.truth.clear()
     this.scripts.clear()
     this.files.clear()
+    this.batches.clear()
     this.#count = 0
   }
 
@@ -160,7 +164,7 @@ class SimulatorServer implements ConnectionOwner {
       const isHealthCheck = request.method === 'HEAD' && route.endpoint !== 'models'
       const answer = isHealthCheck
         ? plain(200, {})
-        : respond({ ...parsed, body, seed: this.seed, fault, files: this.files })
+        : respond({ ...parsed, body, seed: this.seed, fault, files: this.files, batches: this.batches })
       if (!fault) return { answer }
       const more = { n: context.entry.n, seed: this.seed, target: request.target, url: this.url }
       return { answer: applyFault(answer, fault, { ...conventions, ...more }), fault }

@@ -30,18 +30,40 @@ export async function startBatch(
 ): Promise<Json> {
   const deployment = deploymentOf(services, input)
   const answer = await aboutObject(input, 'input_file_id', () =>
-    services.fileCalls.json({
-      request: call.client,
-      of: call,
-      deployment,
-      method: 'POST',
-      path: '/batches',
-      body: { json: { ...fields, input_file_id: input.upstreamId } },
-      outlivesClient: true,
-    }),
+    services.fileCalls
+      .json({
+        request: call.client,
+        of: call,
+        deployment,
+        method: 'POST',
+        path: '/batches',
+        body: { json: { ...fields, input_file_id: input.upstreamId } },
+        outlivesClient: true,
+      })
+      .catch((error: unknown) => noBatches(services, call.client, { input, deployment, error })),
   )
   const record = await store(services, call.client, { input, deployment, upstreamId: idIn(answer) })
   return refreshedBatch(services, call.client, record, answer)
+}
+
+/** An upstream that answers 404 and has the file does not know the path. Rejects in any case. */
+async function noBatches(
+  services: Services,
+  request: Client,
+  { input, deployment, error }: { input: FileRecord; deployment: Deployment; error: unknown },
+): Promise<never> {
+  if (!(error instanceof GatewayError) || error.kind !== 'model-not-found') throw error
+  const path = upstreamPath(input)
+  try {
+    await services.fileCalls.json({ request, deployment, method: 'GET', path, totalMs: optionalMs })
+  } catch {
+    throw error
+  }
+  throw new GatewayError(
+    'upstream-refused',
+    `the upstream that keeps the file runs no batches: ${error.message}; send the file with a model of one that does`,
+    { status: error.status, cause: error },
+  )
 }
 
 interface Started {

@@ -6,6 +6,7 @@ import type { GenerationRequest, Generation, GeneratedChoice, TokenUsage, UsageW
 import type { JsonObject } from '../../lib/json.ts'
 import { namedEvent } from '../stream-events.ts'
 import type { ErrorDetails } from '../openai/error.ts'
+import { checkTools } from './tool-rules.ts'
 import { modelNames } from '../openai/embeddings.ts'
 import { hash, randomId, seededRandom } from '../../generation/random.ts'
 import { countTokens } from '../../generation/tokens.ts'
@@ -93,6 +94,7 @@ export function readMessages(body: JsonObject, model: string, mustLimit = true):
   const userTexts = userContents.filter(content => !objectsOf(content).some(block => block.type === 'tool_result'))
   const texts = [textOf(body.system), ...messages.map(message => textOf(message.content))]
   checkRemovedParameters(body)
+  checkTools(body, messages)
   return {
     model,
     userText: textOf(userTexts.at(-1)),

@@ -46,8 +46,18 @@ function messagesOf(body: JsonObject): JsonObject[] {
   return messages
 }
 
+const toolName = /^[a-zA-Z0-9_-]{1,64}$/
+
 /** Tool uses and results have to match, and need a `toolConfig`. */
 function checkTools(body: JsonObject, messages: readonly JsonObject[]): void {
+  const specs = objectsOf(isJsonObject(body.toolConfig) ? body.toolConfig.tools : undefined).map(tool => tool.toolSpec)
+  for (const [at, spec] of specs.entries())
+    if (isJsonObject(spec) && !toolName.test(String(spec.name)))
+      throw invalid(
+        `1 validation error detected: Value '${String(spec.name)}' at ` +
+          `'toolConfig.tools.${at + 1}.member.toolSpec.name' ` +
+          'failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+',
+      )
   let open: unknown[] = []
   for (const message of messages) {
     const blocks = objectsOf(message.content)

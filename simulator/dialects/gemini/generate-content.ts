@@ -2,7 +2,7 @@
  * Gemini's `generateContent` at AI Studio and Vertex AI, requests and responses:
  * https://ai.google.dev/api/generate-content.
  */
-import { ApiError, jsonResponse } from '../response.ts'
+import { jsonResponse } from '../response.ts'
 import { isJsonObject, objectsOf } from '../../lib/json.ts'
 import type { SimulatedResponse, StreamEvent } from '../response.ts'
 import type {
@@ -16,6 +16,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import { dataEvent } from '../stream-events.ts'
 import { geminiError } from './error.ts'
 import { pcmOf } from '../../generation/media.ts'
+import { checkFunctions, checkThinking, invalid, spelled } from './request-rules.ts'
 import { readMaxTokens, textOf } from '../openai/chat.ts'
 import { hash, randomId, seededRandom } from '../../generation/random.ts'
 import type { EndpointHandler, EndpointCall } from '../endpoint.ts'
@@ -36,8 +37,6 @@ function plainSchema(schema: unknown): unknown {
     ]),
   )
 }
-
-const invalid = (message: string): ApiError => new ApiError(message, { code: 'INVALID_ARGUMENT' })
 
 function contentsOf(body: JsonObject): JsonObject[] {
   const { contents } = body
@@ -99,6 +98,7 @@ function readToolChoice(toolConfig: unknown): GenerationRequest['toolChoice'] {
 function readThinking(config: JsonObject): number {
   const { thinkingConfig: thinking } = config
   if (!isJsonObject(thinking)) return 0
+  checkThinking(thinking)
   if (typeof thinking.thinkingBudget === 'number' && thinking.thinkingBudget >= 0)
     return Math.min(thinking.thinkingBudget, thinkingTokensMax)
   return thinkingTokensMax
@@ -107,9 +107,11 @@ function readThinking(config: JsonObject): number {
 const configOf = (body: JsonObject): JsonObject => (isJsonObject(body.generationConfig) ? body.generationConfig : {})
 
 /** Reads a request for content. Throws ApiError. */
-export function readGenerate(body: JsonObject, model: string): GenerationRequest {
+export function readGenerate(sent: JsonObject, model: string): GenerationRequest {
+  const body = spelled(sent)
   const contents = contentsOf(body)
   checkSignatures(contents, model)
+  checkFunctions(body, contents)
   const config = configOf(body)
   const { candidateCount: choices = 1 } = config
   if (typeof choices !== 'number' || !Number.isInteger(choices) || choices < 1 || choices > choicesMax)
@@ -291,7 +293,7 @@ function streamOf(
 export const geminiGenerate: EndpointHandler = call => {
   const { body, model, seed } = call
   const reply = call.generate(readGenerate(body, model))
-  const config = configOf(body)
+  const config = configOf(spelled(body))
   const thinking = isJsonObject(config.thinkingConfig) ? config.thinkingConfig : {}
   const options = {
     includesThoughts: thinking.includeThoughts === true,

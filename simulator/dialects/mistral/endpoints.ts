@@ -136,6 +136,13 @@ function readMistral(body: JsonObject, model: string): GenerationRequest {
   checkFields(body, chatFields)
   if (!Array.isArray(body.messages) || body.messages.length === 0)
     throw new ApiError('Field required', { status: 422, param: 'messages', code: 'missing' })
+  checkOrder(objectsOf(body.messages))
+  if (body.reasoning_effort !== undefined && body.reasoning_effort !== 'high' && body.reasoning_effort !== 'none')
+    throw new ApiError("Input should be 'high' or 'none'", {
+      status: 422,
+      param: 'reasoning_effort',
+      code: 'literal_error',
+    })
   const request = readChat(
     {
       ...body,
@@ -144,13 +151,6 @@ function readMistral(body: JsonObject, model: string): GenerationRequest {
     },
     model,
   )
-  checkOrder(objectsOf(body.messages))
-  if (body.reasoning_effort !== undefined && body.reasoning_effort !== 'high' && body.reasoning_effort !== 'none')
-    throw new ApiError("Input should be 'high' or 'none'", {
-      status: 422,
-      param: 'reasoning_effort',
-      code: 'literal_error',
-    })
   return { ...request, reasoningTokens: thinks(body, model) ? thinkingTokens : 0, wantsImage: false }
 }
 

@@ -18,6 +18,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import { dataEvent } from '../stream-events.ts'
 import { openaiFailure } from './error.ts'
 import { checkChatModel } from './model-apis.ts'
+import { checkEffortWord, checkToolNames, checkToolResults } from './tool-rules.ts'
 import { hash } from '../../generation/random.ts'
 import { countTokens, tokensOf } from '../../generation/tokens.ts'
 
@@ -27,7 +28,7 @@ export const createdS = 1_735_689_600
 export const fingerprint = 'fp_5f6d8a1c2e'
 
 const choicesMax = 128
-const effortTokens: Record<string, number> = { none: 0, minimal: 4, low: 8, medium: 16, high: 32, xhigh: 64 }
+const effortTokens: Record<string, number> = { none: 0, minimal: 4, low: 8, medium: 16, high: 32, xhigh: 64, max: 64 }
 
 /** Number of reasoning tokens for a `reasoning_effort`. */
 export function reasoningTokensFor(effort: unknown): number {
@@ -111,6 +112,9 @@ function checkMessages(body: JsonObject): JsonObject[] {
 export function readChat(body: JsonObject, model: string): GenerationRequest {
   checkChatModel(model, body)
   const messages = checkMessages(body)
+  checkEffortWord(body.reasoning_effort, 'reasoning_effort')
+  checkToolNames(body, messages)
+  checkToolResults(messages)
   const results: string[] = []
   for (const message of messages) {
     if (message.role === 'tool') results.push(textOf(message.content))

@@ -14,7 +14,8 @@ import type { HttpRequest } from '../../server/request-parser.ts'
 /** Purposes whose content OpenAI lets clients download. */
 const downloadable = new Set(['batch', 'batch_output', 'fine-tune-results', 'vision'])
 
-interface UploadedFile {
+/** A file with what is said of it. */
+export interface UploadedFile {
   readonly object: JsonObject
   readonly content: Uint8Array
 }
@@ -60,6 +61,16 @@ export class UploadedFiles {
     const bytes = contentOf(file)
     if (!bytes) throw new ApiError("'file' is a required property")
     if (typeof purpose !== 'string') throw new ApiError("'purpose' is a required property")
+    const { filename } = file as FormFile
+    return this.add({ content: bytes, filename, purpose })
+  }
+
+  find(id: string): UploadedFile | undefined {
+    return this.#files.get(id)
+  }
+
+  /** Stores a file; returns what is said of it. */
+  add({ content: bytes, filename, purpose }: { content: Uint8Array; filename: string; purpose: string }): JsonObject {
     const id = `file-${[0, 1, 2]
       .map(part =>
         hash(`file ${++this.#count} ${part}`, this.#seed)
@@ -67,7 +78,6 @@ export class UploadedFiles {
           .padStart(7, '0'),
       )
       .join('')}`
-    const { filename } = file as FormFile
     const object = {
       id,
       object: 'file',

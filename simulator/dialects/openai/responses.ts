@@ -5,6 +5,7 @@ import type { GenerationRequest, ToolDefinition } from '../../generation/types.t
 import type { JsonObject } from '../../lib/json.ts'
 import { readMaxTokens, textOf, reasoningTokensFor } from './chat.ts'
 import { checkReasoning, checkResponsesModel, defaultEffort } from './model-apis.ts'
+import { checkEffortWord, checkToolName } from './tool-rules.ts'
 import { writeResponse } from './responses-output.ts'
 import type { EndpointHandler } from '../endpoint.ts'
 import { countTokens } from '../../generation/tokens.ts'
@@ -33,9 +34,22 @@ function checkPreviousResponse(body: JsonObject): void {
   })
 }
 
-/** OpenAI refuses a tool result without its call. */
+const isClientCall = (item: JsonObject): boolean => item.type === 'function_call' || item.type === 'custom_tool_call'
+
+/** OpenAI refuses a tool result without its call, and a call without its result. */
 function checkCalls(items: readonly JsonObject[]): void {
   const known = new Set(items.filter(item => /_call$/.test(String(item.type))).map(item => item.call_id))
+  const answered = new Set(items.filter(item => /_call_output$/.test(String(item.type))).map(item => item.call_id))
+  for (const [at, item] of items.entries()) {
+    if (!isClientCall(item)) continue
+    checkToolName(item.name, `input[${at}].name`)
+    if (!answered.has(item.call_id))
+      throw new ApiError(
+        `No tool output found for ${item.type === 'function_call' ? 'function' : 'custom tool'} call ` +
+          `${String(item.call_id)}.`,
+        { param: 'input' },
+      )
+  }
   for (const item of items)
     if (/_call_output$/.test(String(item.type)) && !known.has(item.call_id))
       throw new ApiError(
@@ -45,10 +59,12 @@ function checkCalls(items: readonly JsonObject[]): void {
 }
 
 function readTools(value: unknown): ToolDefinition[] {
+  for (const [at, tool] of objectsOf(value).entries())
+    if (tool.type === 'function' || tool.type === 'custom') checkToolName(tool.name, `tools[${at}].name`)
   return objectsOf(value)
     .filter(tool => tool.type === 'function' || tool.type === 'custom')
     .map(tool => ({
-      name: String(tool.name ?? ''),
+      name: String(tool.name),
       schema: tool.parameters,
       takesText: tool.type === 'custom',
     }))
@@ -83,6 +99,7 @@ const effortOf = ({ reasoning }: JsonObject): unknown => (isJsonObject(reasoning
 function readResponses(body: JsonObject, model: string): GenerationRequest {
   checkPreviousResponse(body)
   checkResponsesModel(model, body)
+  checkEffortWord(effortOf(body), 'reasoning.effort')
   const items = itemsOf(body)
   checkCalls(items)
   checkReasoning(items)

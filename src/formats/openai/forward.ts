@@ -154,7 +154,10 @@ const chatAnswer: AnswerShape = {
 }
 const completionAnswer: AnswerShape = { mustHave: 'choices', content: 'text', added: [] }
 /** @mistralai/mistralai refuses embeddings without an id, which OpenAI's have not. */
-const embeddingsAnswer: AnswerShape = { mustHave: 'data', added: [['id', () => JSON.stringify(answerId('embd-', ''))]] }
+const embeddingsAnswer: AnswerShape = {
+  mustHave: 'data',
+  added: [['id', () => JSON.stringify(answerId('embd-', ''))]],
+}
 
 /** Chat completions (API reference, "Chat"). A whole answer always has `system_fingerprint`, if only as null. */
 export const openaiChatForward: ForwardRules = {
@@ -176,7 +179,7 @@ export const openaiCompletionsForward: ForwardRules = {
   relay: openaiChatForward.relay,
 }
 
-/** Embeddings (API reference, "Embeddings"), always with an `id`. `relay` throws `internal`: there is nothing to stream. */
+/** Embeddings (API reference, "Embeddings"), with an `id`. `relay` throws `internal`: there is nothing to stream. */
 export const openaiEmbeddingsForward: ForwardRules = {
   edits: commonEdits,
   answer: (bytes, publicModel) => answerOf(bytes, publicModel, embeddingsAnswer),

@@ -101,7 +101,8 @@ class EncodedBody implements RequestBody {
     const why = cause instanceof Error ? cause.message : String(cause)
     return new GatewayError(
       'invalid-request',
-      `the body is not what content-encoding '${this.#name}' says (${why}); send it whole and packed that way, or as it is`,
+      `the body is not what content-encoding '${this.#name}' says (${why}); send all of it, ` +
+        'packed that way, or as it is',
       { cause },
     )
   }

@@ -158,7 +158,7 @@ function replyText(body: Json, messages: readonly Json[]): string {
     return JSON.stringify(synthesise(format.json_schema.schema ?? {}))
   if (format.type === 'json_object') return JSON.stringify({ simulated: true, you_said: echo })
   if (last?.role === 'tool' || last?.role === 'function') return `[simulated] The tool answered: ${echo}`
-  return `[simulated] No model is configured, so this is Modelgate's built-in echo. You said: ${echo}`
+  return `[simulated] This is Modelgate's built-in echo; no model has read it. You said: ${echo}`
 }
 
 /** Cuts the text at the first stop sequence, then at the length limit. */

@@ -1,0 +1,96 @@
+/** Batches from the client to the simulator and back, and an upstream that has files but no batches. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import OpenAI, { toFile } from 'openai'
+import { startGateway } from './harness.ts'
+import type { Gateway } from './harness.ts'
+
+/** Keeps one file, and knows no path of batches. */
+const filesOnly = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  async fetch(request) {
+    const { pathname } = new URL(request.url)
+    const file = { id: 'file-1', object: 'file', bytes: 1, created_at: 1, filename: 'a', purpose: 'batch' }
+    if (pathname === '/v1/files' || (pathname === '/v1/files/file-1' && !isGone)) return Response.json(file)
+    return Response.json({ error: { message: `Invalid URL (${request.method} ${pathname})` } }, { status: 404 })
+  },
+})
+let isGone = false
+let gateway: Gateway
+let client: OpenAI
+beforeAll(async () => {
+  gateway = await startGateway({
+    config: JSON.stringify({
+      model_list: [
+        { model_name: 'batches', proxy_params: { model: 'openai/gpt-4o', api_base: '{simulator}/v1', api_key: 'k' } },
+        {
+          model_name: 'files-only',
+          proxy_params: { model: 'openai/gpt-4o', api_base: `http://127.0.0.1:${filesOnly.port}/v1`, api_key: 'k' },
+        },
+      ],
+      router_settings: { num_retries: 0 },
+    }),
+  })
+  client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: await gateway.key(), maxRetries: 0 })
+})
+afterAll(async () => {
+  await gateway?.stop()
+  await filesOnly.stop(true)
+})
+
+const url = '/v1/chat/completions'
+async function upload(model: string, ...bodies: object[]): Promise<OpenAI.FileObject> {
+  const lines = bodies.map((body, at) =>
+    JSON.stringify({ custom_id: `line-${at}`, method: 'POST', url, body: { model, ...body } }),
+  )
+  const file = await toFile(Buffer.from(lines.join('\n')), 'lines.jsonl')
+  // The gateway's own field: several upstreams take files.
+  const named = { file, purpose: 'batch' as const, model }
+  return client.files.create(named)
+}
+const start = (input: OpenAI.FileObject) =>
+  client.batches.create({ input_file_id: input.id, endpoint: url, completion_window: '24h' })
+
+test('each line is answered as a request of its own, refusals apart', async () => {
+  const say = (content: string) => ({ messages: [{ role: 'user', content }] })
+  const lone = { messages: [{ role: 'tool', tool_call_id: 'x', content: 'orphan' }] }
+  const batch = await start(await upload('batches', say('say: one'), lone, say('say: two')))
+  expect(batch.status).toBe('validating')
+  const done = await client.batches.retrieve(batch.id)
+  expect(done).toMatchObject({ status: 'completed', request_counts: { total: 3, completed: 2, failed: 1 } })
+  const texts = async (id: string | undefined) =>
+    (await (await client.files.content(id!)).text())
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+  const good = await texts(done.output_file_id)
+  expect(good.map(one => [one.custom_id, one.response.body.choices[0].message.content])).toEqual([
+    ['line-0', 'one'],
+    ['line-2', 'two'],
+  ])
+  const [bad] = await texts(done.error_file_id)
+  expect(bad.custom_id).toBe('line-1')
+  expect(bad.response.body.error.message).toContain('preceeding message')
+})
+
+test('an upstream without batches is said as such, and a file that is gone as a missing file', async () => {
+  const file = await upload('files-only', { messages: [{ role: 'user', content: 'x' }] })
+  const refusal = await start(file).catch((error: unknown) => error as InstanceType<typeof OpenAI.APIError>)
+  expect(String((refusal as Error).message)).toContain('the upstream that keeps the file runs no batches')
+  isGone = true
+  const missing = await start(file).catch((error: unknown) => error as InstanceType<typeof OpenAI.APIError>)
+  expect(missing).toMatchObject({ status: 404, param: 'input_file_id' })
+})
+
+test('the built-in chat does not say that no model is configured', async () => {
+  const answer = await client.chat.completions.create({
+    model: 'local/simulated-chat',
+    messages: [{ role: 'user', content: 'hello there' }],
+  })
+  const text = answer.choices[0]!.message.content!
+  expect([text.includes('[simulated]'), text.includes('hello there'), /configured/.test(text)]).toEqual([
+    true,
+    true,
+    false,
+  ])
+})
