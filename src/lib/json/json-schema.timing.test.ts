@@ -16,3 +16,20 @@ test('hostile schemas end: circular references, exponential choices, backtrackin
   expect(schemaProblems({ pattern: '[' }, 'x')).toEqual([])
   expect(performance.now() - from).toBeLessThan(1000)
 })
+
+test('hostile patterns together end: many paths, each with a long fixed tail or a long group of choices', () => {
+  const patterns = [
+    `^${'(a|a)'.repeat(20)}a{150}b`,
+    '^[^b]*[^b]*[^b]*\\p{L}{50}b',
+    `^${'a?'.repeat(20)}a{190}b`,
+    '^.*.*.*b',
+  ]
+  for (const pattern of patterns) {
+    // Each pattern fails, the value matches: nothing but the bound on the work ends the check.
+    const schema = { allOf: Array.from({ length: 50 }, () => ({ anyOf: [{ pattern }, true] })) }
+    const from = performance.now()
+    expect(schemaProblems(schema, 'a'.repeat(200))).toEqual([])
+    expect(performance.now() - from).toBeLessThan(400)
+  }
+  expect(schemaProblems({ pattern: '^[a-z]+@[a-z]+\\.[a-z]{2,}$' }, 'a'.repeat(100)).length).toBe(1)
+})

@@ -13,11 +13,11 @@ const depthMax = 128
 /** Regular expressions come from clients and must not stall the process: only simple ones run, on short texts. */
 const patternCharactersMax = 200
 const matchedCharactersMax = 200
-/** Bound on the paths through a pattern that a backtracking engine may have to try (`pathsThrough`). */
-const patternPathsMax = 2_000_000
-/** How much other work counts as one step: characters compared, and paths of a pattern. */
+/** Bound on the characters that a backtracking engine may have to compare for one pattern (`comparisonsOf`). */
+const comparisonsMax = 16_000_000
+/** How much other work counts as one step: characters compared, in plain code and by the engine of patterns. */
 const charactersPerStep = 32
-const pathsPerStep = 64
+const comparisonsPerStep = 200
 
 /** What is wrong, at most five entries such as "`$.age` must be of type integer". Empty = the value matches. */
 export function schemaProblems(schema: Json, value: unknown): string[] {
@@ -137,8 +137,9 @@ class SchemaCheck {
   /** Whether the pattern matches; undefined = not run, because it is too expensive or invalid. */
   #tries(pattern: string, text: string): boolean | undefined {
     if (pattern.length > patternCharactersMax || text.length > matchedCharactersMax) return undefined
-    const paths = pathsThrough(pattern, text.length)
-    return paths <= patternPathsMax && this.#spend(1 + paths / pathsPerStep) ? patternMatches(pattern, text) : undefined
+    const comparisons = comparisonsOf(pattern, text.length)
+    if (comparisons > comparisonsMax || !this.#spend(1 + comparisons / comparisonsPerStep)) return undefined
+    return patternMatches(pattern, text)
   }
 
   #textsOf(choices: readonly unknown[]): ReadonlySet<string> {
@@ -316,18 +317,21 @@ function charactersIn(text: string): number {
 }
 
 /**
- * Estimates how many paths through `pattern` a backtracking engine may try on a text of this length; Infinity = not
- * estimated (repeated groups, back references, lookaround). Each optional part or alternative doubles the number, each
- * unbounded repetition may take any length, and a pattern without `^` may start at any position.
+ * Estimates how many characters a backtracking engine may compare on a text of this length; Infinity = not estimated
+ * (repeated groups, back references, lookaround). Each optional part or alternative doubles the paths through the
+ * pattern, each unbounded repetition may take any length, and a pattern without `^` may start at any position. On each
+ * path every part may be compared, those with a fixed count as often as that.
  */
-function pathsThrough(pattern: string, textLength: number): number {
+function comparisonsOf(pattern: string, textLength: number): number {
   const plain = pattern.replace(/\\[^1-9k]/g, 'x').replace(/\[[^\]]*\]/g, 'x')
   if (/\)[*+?{]|\\[1-9k]|\(\?<?[=!]/.test(plain)) return Infinity
   const repeated = (plain.match(/[*+]|\{\d*,/g) ?? []).length + (plain.startsWith('^') ? 0 : 1)
   const optional = (plain.match(/(?<!\()\?|\|/g) ?? []).length
-  let paths = 2 ** optional
-  for (let at = 1; at <= repeated; at++) paths *= (textLength + at) / at
-  return paths
+  let comparisons = plain.length
+  for (const [, times] of plain.matchAll(/\{(\d+)/g)) comparisons += Math.min(Number(times), textLength)
+  comparisons *= 2 ** optional
+  for (let at = 1; at <= repeated; at++) comparisons *= (textLength + at) / at
+  return comparisons
 }
 
 /** Undefined = not a valid pattern: ignored, like one that is too expensive. */
