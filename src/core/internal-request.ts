@@ -22,6 +22,7 @@ export function internalRequest(parts: RequestParts): IncomingRequest {
     query,
     headers,
     authenticated: false,
+    owner: '',
     body: new BytesBody(bytes),
     clientAddress: client.clientAddress,
     get left() {

@@ -79,6 +79,8 @@ export interface IncomingRequest extends HttpRequest {
   params: Readonly<Record<string, string>>
   /** Set when the request's key has proved valid. Other requests hold their connection only for moments. */
   authenticated: boolean
+  /** Set with `authenticated`, to the id of the key: the keys share the memory for bodies. */
+  set owner(keyId: string)
 }
 
 /** The whole body as a promise, where an await per call does not matter. Rejects as `BodyReader.failed` says. */

@@ -113,6 +113,7 @@ class AdmittedHead implements RequestHead {
   set caller(caller: Caller | undefined) {
     this.#caller = caller
     this.#request.authenticated = caller !== undefined
+    this.#request.owner = caller?.key.id ?? ''
   }
 
   get query(): URLSearchParams {

@@ -150,3 +150,25 @@ test('a body larger than all of the memory passes alone, and a body that is not 
   large.send('x'.repeat(100_000))
   expect((await large.answer()).body).toBe('300000 bytes')
 })
+
+test('the bodies of one key leave room for those of others, however slowly they come', async () => {
+  const rig = memoryRig(request => {
+    request.owner = request.path
+    return whole(request)
+  })
+  const of = (key: string, length: number): string => posted(length).replace('/', `/${key}`)
+  const held: RawClient[] = []
+  for (let at = 0; at < 5; at++) held.push(await sent(rig, of('greedy', 10_000)))
+  const refused = { status: 503, body: expect.stringContaining('of this key take its share') }
+  expect(await (await sent(rig, of('greedy', 10_000))).answer()).toMatchObject(refused)
+  const other = await sent(rig, of('other', 40_000))
+  // What is left is for the first body of any further key.
+  expect(await (await sent(rig, of('other', 5_000))).answer()).toMatchObject(refused)
+  const third = await sent(rig, of('third', 10_000) + 'x'.repeat(10_000))
+  expect((await third.answer()).body).toBe('10000 bytes')
+  for (const client of held) client.send('x'.repeat(10_000))
+  for (const client of held) expect((await client.answer()).status).toBe(200)
+  other.send('x'.repeat(40_000))
+  expect((await other.answer()).status).toBe(200)
+  await expectFree(rig)
+})

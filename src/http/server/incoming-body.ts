@@ -40,6 +40,8 @@ interface Waiter {
  */
 export class IncomingBody implements RequestBody {
   readonly announcedBytes: number | undefined
+  /** The id of the key whose share of the memory it takes; empty = no key's. Set before it is read. */
+  owner = ''
   readonly #source: BodySource
   readonly #memory: BodyMemory
   /** A read has begun: what arrives is counted. */
@@ -174,14 +176,14 @@ export class IncomingBody implements RequestBody {
     this.#isRead = true
     const held = this.#heldBytes
     if (bytes <= held) return false
-    const error = this.#memory.take(bytes - held, held)
+    const error = this.#memory.take(bytes - held, held, this.owner)
     if (!error) this.#heldBytes = bytes
     else this.fail(error)
     return error !== undefined
   }
 
   #giveBack(): void {
-    this.#memory.give(this.#heldBytes)
+    this.#memory.give(this.#heldBytes, this.owner)
     this.#heldBytes = 0
   }
 

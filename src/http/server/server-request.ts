@@ -41,6 +41,11 @@ export class ServerRequest implements IncomingRequest {
     this.#connection = connection
   }
 
+  /** Set by the router; see `IncomingRequest`. */
+  set owner(owner: string) {
+    this.incoming.owner = owner
+  }
+
   get id(): string {
     return (this.#id ??= randomUUIDv7())
   }
