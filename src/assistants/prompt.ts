@@ -77,6 +77,7 @@ async function threadMessages(services: Services, run: AssistantObject): Promise
       keyId: null,
       parentId: run.parentId!,
       limit: pageSize,
+      bytesMax: bodyBytesMax,
       order: 'desc',
       after,
     })

@@ -76,4 +76,7 @@ class BytesBody implements RequestBody {
   keep(): () => void {
     return () => {}
   }
+
+  /** What the gateway asks itself is bounded where it begins. */
+  hold(): void {}
 }

@@ -96,6 +96,9 @@ export interface StoredItem {
   readonly deploymentId: string | null
 }
 
+/** Takes memory for bytes that are about to be used. Throws `overloaded` when there is none. */
+export type HoldBytes = (bytes: number) => void
+
 /**
  * Responses by key: those of another key are never returned. All methods but `save` throw `overloaded` when the
  * database is unreachable.
@@ -111,12 +114,14 @@ export interface ResponseStore {
    * answer itself is not affected.
    */
   save(record: StoredResponse): Promise<'saved' | 'failed' | 'no-room'>
-  find(keyId: string, id: string): Promise<StoredResponse | undefined>
+  /** `hold` as in `conversation`. */
+  find(keyId: string, id: string, hold?: HoldBytes): Promise<StoredResponse | undefined>
   /**
    * A response and those it continues, oldest first; undefined = the conversation is not here as a whole.
-   * Throws `too-large` when it has more than `bytesMax` bytes or a thousand turns.
+   * Throws `too-large` when it has more than `bytesMax` bytes or a thousand turns. `hold` is told their bytes before
+   * they are read, and may throw.
    */
-  conversation(keyId: string, id: string, bytesMax: number): Promise<StoredResponse[] | undefined>
+  conversation(keyId: string, id: string, bytesMax: number, hold?: HoldBytes): Promise<StoredResponse[] | undefined>
   /** Output items by their ids, and the deployment that made each; what is not found is missing in the map. */
   items(keyId: string, ids: readonly string[]): Promise<Map<string, StoredItem>>
   delete(keyId: string, id: string): Promise<boolean>
@@ -158,12 +163,21 @@ export interface AssistantQuery {
   /** Only the messages of this run. */
   readonly runId?: string
   readonly limit: number
+  /** The page ends before what would exceed them, after one object at the earliest; absent = no limit. */
+  readonly bytesMax?: number
   /** By the time of creation. */
   readonly order: 'asc' | 'desc'
   /** The id before the page, in this order. */
   readonly after?: string | undefined
   /** The id after the page; only used without `after`. */
   readonly before?: string | undefined
+}
+
+/** `bytes` = of the objects, as they are stored. */
+export interface AssistantPage {
+  readonly objects: AssistantObject[]
+  readonly hasMore: boolean
+  readonly bytes: number
 }
 
 /** The changes to an object; absent = unchanged. */
@@ -186,7 +200,7 @@ export interface AssistantStore {
   /** `keyId` null = of every key. */
   find(kind: AssistantKind, id: string, keyId: string | null): Promise<AssistantObject | undefined>
   /** Undefined = `after` or `before` is not one of these objects. */
-  list(query: AssistantQuery): Promise<{ objects: AssistantObject[]; hasMore: boolean } | undefined>
+  list(query: AssistantQuery): Promise<AssistantPage | undefined>
   /** All or none, as `append` and `change` do. All three throw `quota-exceeded` or `too-large` by the key's quota. */
   insert(objects: readonly AssistantObject[]): Promise<void>
   /** Adds to a thread without an active run: all or none. Else returns the active run, or `gone`. */

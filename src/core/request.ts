@@ -44,6 +44,11 @@ export interface RequestBody {
   next(): Promise<Uint8Array | undefined>
   /** Its memory stays counted when the request is over, until the returned function is called. */
   keep(): () => void
+  /**
+   * Counts what was unpacked from the body, or read for the request from the store, as memory of the body, until the
+   * request is over. Throws `overloaded` when there is no room for it.
+   */
+  hold(bytes: number): void
 }
 
 /** A request after routing. Paths are matched once, on one parsed form. */

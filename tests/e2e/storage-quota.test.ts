@@ -86,3 +86,31 @@ for (const backend of backends())
       for (let at = 0; at < 7; at++) expect((await gateway.admin('/v1/threads', {})).status).toBe(200)
     })
   })
+
+test('a page of large objects is no larger than a body may be, and the next page goes on behind it', async () => {
+  const settings = '\ngeneral_settings: { max_request_size_mb: 0.1 }\n'
+  const gateway = await startGateway({ config: standardConfig + settings })
+  try {
+    const headers = { authorization: `Bearer ${await gateway.key()}`, 'content-type': 'application/json' }
+    const ask = async (path: string, body?: object) => {
+      const sent = body && { method: 'POST', body: JSON.stringify(body) }
+      return (await (await fetch(`${gateway.url}${path}`, { headers, ...sent })).json()) as Record<string, any>
+    }
+    const { id } = await ask('/v1/threads', {})
+    const sent: string[] = []
+    for (let at = 0; at < 5; at++)
+      sent.push((await ask(`/v1/threads/${id}/messages`, { role: 'user', content: `${at}`.repeat(40_000) })).id)
+    const seen: string[] = []
+    const sizes: number[] = []
+    for (let more = true; more; ) {
+      const after = seen.length > 0 ? `&after=${seen.at(-1)}` : ''
+      const page = await ask(`/v1/threads/${id}/messages?limit=100&order=asc${after}`)
+      seen.push(...page.data.map((one: { id: string }) => one.id))
+      sizes.push(page.data.length)
+      more = page.has_more
+    }
+    expect([seen, sizes]).toEqual([sent, [2, 2, 1]])
+  } finally {
+    await gateway.stop()
+  }
+})

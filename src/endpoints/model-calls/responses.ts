@@ -54,7 +54,7 @@ function create(request: HttpRequest, services: Services, caller: Caller): Promi
     route: '/v1/responses',
     async prepare(call) {
       sent = call.body!
-      kept = await readKept(call, services)
+      kept = await readKept(call, request, services)
     },
     detach: (call, run) => (kept?.background ? startBackground({ services, call, body: sent, kept, run }) : undefined),
   })
@@ -62,14 +62,14 @@ function create(request: HttpRequest, services: Services, caller: Caller): Promi
 }
 
 /** Replaces the call's body by one that contains everything it refers to; returns what is to be stored. */
-async function readKept(call: Call, services: Services): Promise<KeptCall> {
+async function readKept(call: Call, request: HttpRequest, services: Services): Promise<KeptCall> {
   const body = call.body!
   const background = body.get('background') === true
   if (background) checkBackground(body.get('stream'), body.get('store'))
   const keyId = call.caller.key.id
   // Where it was not asked for, an answer that is not stored says so (`store: false`).
   if (background || body.get('store') === true) await services.responses.admit(keyId)
-  const { input, previousId, bytes } = await readConversation(body, keyId, services)
+  const { input, previousId, bytes } = await readConversation(body, { keyId, request, services })
   if (bytes !== body.bytes) call.body = readJsonBody(bytes)
   return { keyId, input, previousId, store: body.get('store') !== false, background }
 }
@@ -110,7 +110,7 @@ export const responsesInputTokens: Endpoint = {
       format: openaiInputTokens,
       route: '/v1/responses/input_tokens',
       async prepare(call) {
-        const { bytes } = await readConversation(call.body!, call.caller.key.id, services)
+        const { bytes } = await readConversation(call.body!, { keyId: call.caller.key.id, request, services })
         if (bytes !== call.body!.bytes) call.body = readJsonBody(bytes)
       },
     }),
@@ -119,7 +119,7 @@ export const responsesInputTokens: Endpoint = {
 /** Throws 404 also for a response of another key. */
 async function find(request: HttpRequest, services: Services, caller: Caller): Promise<StoredResponse> {
   const id = request.params.id!
-  const record = await services.responses.find(caller.key.id, id)
+  const record = await services.responses.find(caller.key.id, id, bytes => request.body.hold(bytes))
   if (!record) throw notFound(id)
   const runs = record.status === 'queued' || record.status === 'in_progress'
   if (!runs || services.clock.epochMs() - record.updatedAtMs < abandonedAfterMs) return record

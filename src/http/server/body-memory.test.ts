@@ -172,3 +172,27 @@ test('the bodies of one key leave room for those of others, however slowly they 
   expect((await other.answer()).status).toBe(200)
   await expectFree(rig)
 })
+
+test('what a request reads from the store counts as its body does, until the request is over', async () => {
+  const answers: (() => void)[] = []
+  const rig = memoryRig(request =>
+    answered(async () => {
+      request.body.hold(60_000)
+      await new Promise<void>(resolve => answers.push(resolve))
+      // The body that comes counts beside it.
+      return (await readBody(request.body, 1e8)).length
+    }),
+  )
+  const first = await sent(rig, posted(50_000) + 'x'.repeat(50_000))
+  expect(await (await sent(rig, posted(0))).answer()).toMatchObject(busy)
+  answers[0]!()
+  expect((await first.answer()).status).toBe(200)
+  const leaver = await sent(rig, posted(10))
+  leaver.socket.destroy()
+  await until(() => rig.server.connections === 2, 'the end')
+  // Too late: the memory of a request that is over would never be given back.
+  rig.requests.at(-1)!.body.hold(60_000)
+  const last = await sent(rig, posted(0))
+  answers.at(-1)!()
+  expect((await last.answer()).status).toBe(200)
+})

@@ -64,6 +64,10 @@ class EncodedBody implements RequestBody {
     return this.#incoming.keep()
   }
 
+  hold(bytes: number): void {
+    this.#incoming.hold(bytes)
+  }
+
   /** What is unpacked is counted like bytes that arrived. */
   async #whole(bytesMax: number): Promise<Uint8Array> {
     let buffer = Buffer.alloc(0)

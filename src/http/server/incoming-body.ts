@@ -47,6 +47,8 @@ export class IncomingBody implements RequestBody {
   /** A read has begun: what arrives is counted. */
   #isRead = false
   #heldBytes = 0
+  /** Of them, what was unpacked from the body or read from the store. */
+  #storedBytes = 0
   /** The request, and each `keep`. */
   #holders = 1
   #pieces: Uint8Array[] = []
@@ -115,9 +117,15 @@ export class IncomingBody implements RequestBody {
     }
   }
 
-  /** Counts `bytes` more, which were unpacked from this body. Throws `overloaded` when they are not free. */
   hold(bytes: number): void {
-    if (this.#lacksMemory(this.#heldBytes + bytes)) throw this.#failure!
+    if (this.#holders === 0) return
+    const error = this.#memory.take(bytes, this.#heldBytes, this.owner)
+    if (error) {
+      this.fail(error)
+      throw error
+    }
+    this.#heldBytes += bytes
+    this.#storedBytes += bytes
   }
 
   // ---- what the request and the connection call
@@ -175,9 +183,10 @@ export class IncomingBody implements RequestBody {
   #lacksMemory(bytes: number): boolean {
     this.#isRead = true
     const held = this.#heldBytes
-    if (bytes <= held) return false
-    const error = this.#memory.take(bytes - held, held, this.owner)
-    if (!error) this.#heldBytes = bytes
+    const wanted = bytes + this.#storedBytes
+    if (wanted <= held) return false
+    const error = this.#memory.take(wanted - held, held, this.owner)
+    if (!error) this.#heldBytes = wanted
     else this.fail(error)
     return error !== undefined
   }
@@ -185,6 +194,7 @@ export class IncomingBody implements RequestBody {
   #giveBack(): void {
     this.#memory.give(this.#heldBytes, this.owner)
     this.#heldBytes = 0
+    this.#storedBytes = 0
   }
 
   #flow(): void {

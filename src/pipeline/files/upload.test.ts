@@ -31,6 +31,7 @@ function rawRequest(body: BodyInit, contentType = 'multipart/form-data; boundary
       read: () => {},
       next: async () => (await reader.read()).value,
       keep: () => () => {},
+      hold: () => {},
     },
   }
 }

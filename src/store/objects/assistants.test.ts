@@ -74,6 +74,19 @@ for (const server of testServers('assistants'))
       expect(await ids({ keyId: 'other' })).toBe('')
     })
 
+    test('a page ends before its bytes are more than asked for, after one object at the earliest', async () => {
+      const large = (id: string, length: number) => object(id, { body: { text: 'é'.repeat(length) } })
+      await store.insert([thread(), large('a', 100), large('b', 100), large('c', 1000), large('d', 1)])
+      expect(await ids({ bytesMax: 500, limit: 4 })).toBe('a b ...')
+      expect(await ids({ bytesMax: 500, limit: 4, after: 'b' })).toBe('c ...')
+      expect(await ids({ bytesMax: 500, limit: 4, after: 'c' })).toBe('d')
+      expect(await ids({ bytesMax: 500, limit: 4, order: 'desc' })).toBe('d ...')
+      expect(await ids({ bytesMax: 500, limit: 4, before: 'c' })).toBe('a b')
+      expect(await ids({ bytesMax: 5000, limit: 4 })).toBe('a b c d')
+      const page = await store.list({ kind: 'message', keyId: null, parentId: 't', limit: 1, order: 'asc' })
+      expect(page).toMatchObject({ bytes: Buffer.byteLength(JSON.stringify(large('a', 100).body)) + 2, hasMore: true })
+    })
+
     test('assistants are listed by their making, messages also by their run', async () => {
       const assistant = (id: string, updatedAtMs: number, keyId = 'key') =>
         object(id, { kind: 'assistant', parentId: null, updatedAtMs, keyId })

@@ -5,6 +5,7 @@ import type {
   AssistantChange,
   AssistantKind,
   AssistantObject,
+  AssistantPage,
   AssistantQuery,
   AssistantStore,
 } from '../../core/ports.ts'
@@ -68,18 +69,15 @@ async function rowOf(sql: SQL, kind: AssistantKind, id: string): Promise<Row | u
   return rows[0]
 }
 
-async function list(
-  sql: SQL,
-  query: AssistantQuery,
-): Promise<{ objects: AssistantObject[]; hasMore: boolean } | undefined> {
-  const { kind, keyId, parentId, runId, limit, order, after, before } = query
+async function list(sql: SQL, query: AssistantQuery): Promise<AssistantPage | undefined> {
+  const { kind, keyId, parentId, runId, limit, bytesMax, order, after, before } = query
   const cursor = after ?? before
   const backwards = after === undefined && before !== undefined
   const place = cursor === undefined ? undefined : await rowOf(sql, kind, cursor)
   const foreign = (row: Row) =>
     (keyId !== null && row.key_id !== keyId) || (parentId !== undefined && row.parent_id !== parentId)
   if (cursor !== undefined && (!place || foreign(place))) return undefined
-  if (runId !== undefined && !isId(runId)) return { objects: [], hasMore: false }
+  if (runId !== undefined && !isId(runId)) return { objects: [], hasMore: false, bytes: 0 }
   const ascending = (order === 'asc') !== backwards
   const values: (string | number)[] = []
   const value = (one: string | number) => `$${values.push(one)}`
@@ -90,14 +88,27 @@ async function list(
   if (place)
     conditions.push(`(position, id) ${ascending ? '>' : '<'} (${value(toNumber(place.position))}, ${value(place.id)})`)
   const direction = ascending ? 'asc' : 'desc'
-  // One row more than the page says whether there is another.
+  const inOrder = `order by position ${direction}, id ${direction}`
+  // The page is chosen by sizes alone. One row more than it says whether there is another.
   const rows = (await sql.unsafe(
-    `select * from assistant_objects where ${conditions.join(' and ')}
-      order by position ${direction}, id ${direction} limit ${value(limit + 1)}`,
+    `with page as materialized (
+      select id, position, octet_length(body) + octet_length(hidden) as bytes
+      from assistant_objects where ${conditions.join(' and ')} ${inOrder} limit ${value(limit + 1)}
+    ), counted as (
+      select id, bytes, sum(bytes) over (${inOrder} rows unbounded preceding) as total, count(*) over () as found
+      from page
+    )
+    select one.*, counted.bytes, counted.found from counted join assistant_objects one on one.id = counted.id
+    where total <= ${value(bytesMax ?? Number.MAX_SAFE_INTEGER)} or total = bytes
+    order by one.position ${direction}, one.id ${direction}`,
     values,
-  )) as Row[]
+  )) as (Row & { bytes: unknown; found: unknown })[]
   const objects = rows.slice(0, limit).map(toObject)
-  return { objects: backwards ? objects.reverse() : objects, hasMore: rows.length > limit }
+  return {
+    objects: backwards ? objects.reverse() : objects,
+    hasMore: toNumber(rows[0]?.found ?? 0) > objects.length,
+    bytes: rows.slice(0, limit).reduce((sum, { bytes }) => sum + toNumber(bytes), 0),
+  }
 }
 
 async function append(

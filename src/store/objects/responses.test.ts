@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
+import { GatewayError } from '../../core/errors.ts'
 import type { StoredResponse } from '../../core/ports.ts'
 import { guardOf } from '../database/database-fixture.ts'
 import { migrate } from '../database/migrate.ts'
@@ -109,6 +110,15 @@ for (const [name, open] of [
       expect(turns?.map(turn => turn.id)).toEqual(Array.from({ length: 30 }, (_, at) => `r${at}`))
       expect(await store.conversation('other', 'r29', 1_000_000)).toBeUndefined()
       await expect(store.conversation('key', 'r29', 500)).rejects.toMatchObject({ kind: 'too-large' })
+      const held: number[] = []
+      await store.conversation('key', 'r1', 1_000_000, bytes => held.push(bytes))
+      await store.find('key', 'r0', bytes => held.push(bytes))
+      // Two turns, and one of them.
+      expect(held).toEqual([held[1]! * 2, expect.any(Number)])
+      const full = (): never => {
+        throw new GatewayError('overloaded', 'no room')
+      }
+      await expect(store.conversation('key', 'r29', 1_000_000, full)).rejects.toMatchObject({ message: 'no room' })
       await store.delete('key', 'r3')
       expect(await store.conversation('key', 'r29', 1_000_000)).toBeUndefined()
       expect((await store.conversation('key', 'r2', 1_000_000))?.length).toBe(3)

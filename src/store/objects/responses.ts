@@ -1,7 +1,7 @@
 /** Answers of the Responses dialect in the database, each under the key that asked for it. */
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
-import type { ResponseStore, StoredItem, StoredResponse } from '../../core/ports.ts'
+import type { HoldBytes, ResponseStore, StoredItem, StoredResponse } from '../../core/ports.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
@@ -57,8 +57,8 @@ export function createResponseStore({ database, clock, guard, report }: Response
         return 'failed'
       }
     },
-    find: (keyId, id) => available(findOne(sql, clock, { keyId, id })),
-    conversation: (keyId, id, bytesMax) => available(readConversation(sql, clock, { keyId, id, bytesMax })),
+    find: (keyId, id, hold) => available(findOne(sql, clock, { keyId, id, hold })),
+    conversation: (keyId, id, bytesMax, hold) => available(readConversation(sql, clock, { keyId, id, bytesMax, hold })),
     items: (keyId, ids) => available(readItems(sql, keyId, ids)),
     delete: (keyId, id) =>
       available(changed(sql`delete from responses where key_id = ${keyId} and id = ${id} returning id`)),
@@ -91,11 +91,14 @@ async function changed(statement: Promise<unknown>): Promise<boolean> {
 async function findOne(
   sql: SQL,
   clock: Clock,
-  { keyId, id }: Pick<Asked, 'keyId' | 'id'>,
+  { keyId, id, hold }: Pick<Asked, 'keyId' | 'id' | 'hold'>,
 ): Promise<StoredResponse | undefined> {
   const rows = (await sql`
     select * from responses where key_id = ${keyId} and id = ${id} and expires_at_ms > ${clock.epochMs()}`) as Row[]
-  return rows[0] && toRecord(rows[0])
+  const [row] = rows
+  if (!row) return undefined
+  hold?.(toNumber(row.bytes))
+  return toRecord(row)
 }
 
 async function finish(tx: SQL, record: StoredResponse): Promise<boolean> {
@@ -127,12 +130,13 @@ interface Asked {
   readonly keyId: string
   readonly id: string
   readonly bytesMax: number
+  readonly hold: HoldBytes | undefined
 }
 
 /** Two statements for any length: ids and sizes first, then the turns. */
 async function readConversation(sql: SQL, clock: Clock, asked: Asked): Promise<StoredResponse[] | undefined> {
   const nowMs = clock.epochMs()
-  const { keyId, id, bytesMax } = asked
+  const { keyId, id, bytesMax, hold } = asked
   const turns = (await sql`
     with recursive chain (id, previous_id, turn, total) as (
       select id, previous_id, 1, bytes from responses
@@ -160,6 +164,7 @@ async function readConversation(sql: SQL, clock: Clock, asked: Asked): Promise<S
       },
     )
   if (oldest.previous_id !== null) return undefined
+  hold?.(toNumber(oldest.total))
   const rows = (await sql`
     select * from responses where key_id = ${keyId} and id in ${sql(turns.map(turn => turn.id))}`) as Row[]
   const byId = new Map(rows.map(row => [row.id, row]))

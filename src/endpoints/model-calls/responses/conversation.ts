@@ -2,6 +2,7 @@
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { StoredResponse } from '../../../core/ports.ts'
+import type { HttpRequest } from '../../../core/request.ts'
 import { itemsOf } from '../../../formats/openai/responses/decode.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 
@@ -20,11 +21,14 @@ interface Conversation {
  * Only for bodies without problems. Throws `invalid-request` for a reference to what this key does not have, or to a
  * response that has not ended.
  */
-export async function readConversation(body: JsonBody, keyId: string, services: Services): Promise<Conversation> {
+export async function readConversation(
+  body: JsonBody,
+  { keyId, request, services }: { keyId: string; request: HttpRequest; services: Services },
+): Promise<Conversation> {
   const sent = itemsOf(body.get('input'))
   const previousId = body.get('previous_response_id')
   const continues = typeof previousId === 'string'
-  const asking = { keyId, services, home: homeOf(body, services) }
+  const asking = { keyId, request, services, home: homeOf(body, services) }
   const references = sent.filter(isReference).map(item => item.id as string)
   const own = references.length > 0 ? await resolved(sent, references, asking) : sent
   const input = own.map(storedItem)
@@ -36,6 +40,7 @@ export async function readConversation(body: JsonBody, keyId: string, services: 
 
 interface Asking {
   readonly keyId: string
+  readonly request: HttpRequest
   readonly services: Services
   /** The only candidate, if its upstream stores items itself. */
   readonly home: string | undefined
@@ -65,8 +70,10 @@ async function resolved(
   })
 }
 
-async function historyOf(previousId: string, { keyId, services, home }: Asking): Promise<Item[]> {
-  const turns = await services.responses.conversation(keyId, previousId, services.current.settings.bodyBytesMax)
+async function historyOf(previousId: string, { keyId, request, services, home }: Asking): Promise<Item[]> {
+  const { bodyBytesMax } = services.current.settings
+  const hold = (bytes: number): void => request.body.hold(bytes)
+  const turns = await services.responses.conversation(keyId, previousId, bodyBytesMax, hold)
   if (!turns)
     throw new GatewayError('invalid-request', `Previous response with id '${previousId}' not found.`, {
       param: 'previous_response_id',

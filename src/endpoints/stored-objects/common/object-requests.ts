@@ -55,7 +55,10 @@ export const pageParameters: NonNullable<EndpointDoc['query']> = {
 
 type Listed = Pick<AssistantQuery, 'kind' | 'keyId' | 'parentId'>
 
-/** Answers with the page that the query asks for. `refresh` brings each object up to date first. */
+/**
+ * Answers with the page that the query asks for, or with as much of it as a body may have. `refresh` brings each object
+ * up to date first.
+ */
 export async function listObjects(
   request: HttpRequest,
   services: Services,
@@ -67,11 +70,13 @@ export async function listObjects(
     request,
     isMessages ? messagesQuery : pageQuery,
   )
-  const found = await services.assistants.list({ ...listed, ...page, ...(runId !== undefined && { runId }) })
+  const { bodyBytesMax: bytesMax } = services.current.settings
+  const found = await services.assistants.list({ ...listed, ...page, bytesMax, ...(runId !== undefined && { runId }) })
   if (!found) {
     const loc = ['query', page.after === undefined ? 'before' : 'after']
     throw unprocessable([{ loc, msg: `no ${namings[listed.kind].word} of this list has this id`, type: 'invalid' }])
   }
+  request.body.hold(found.bytes)
   const data = (await Promise.all(found.objects.map(refresh))).map(object => object.body)
   const { hasMore: has_more } = found
   return jsonAnswer({ object: 'list', data, first_id: data[0]?.id ?? '', last_id: data.at(-1)?.id ?? '', has_more })
