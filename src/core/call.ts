@@ -12,7 +12,7 @@ import type { NamedFiles } from './named-files.ts'
 import type { Operation, Outcome } from './operation.ts'
 import type { RequestOverrides } from './overrides.ts'
 import type { ModelDirectory } from './ports.ts'
-import type { Client } from './request.ts'
+import type { Client, RequestBody } from './request.ts'
 import type { BodyPiece } from './transport.ts'
 import type { Upload } from './upload.ts'
 import type { Usage, UsageSource } from './usage.ts'
@@ -88,6 +88,8 @@ export interface Call {
   readonly models: ModelDirectory
   /** `content-length` of the request; undefined = not sent. */
   readonly announcedBytes: number | undefined
+  /** Counts what the call reads beside its body; absent = nothing counts it. */
+  readonly memory?: Pick<RequestBody, 'hold'> | undefined
   /** The client's dialect; undefined = a call about stored objects (files, batches), which no model answers. */
   format: Format | undefined
   body: JsonBody | undefined

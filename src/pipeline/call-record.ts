@@ -42,6 +42,7 @@ interface CallStart {
   readonly format: Format | undefined
   readonly asked: AskedCall
   readonly announcedBytes: number | undefined
+  readonly memory?: Call['memory']
   readonly models: ModelDirectory
   /** Milliseconds since 1970; absent = now. */
   readonly startedAtMs?: number
@@ -69,6 +70,7 @@ export class CallRecord implements Call {
   readonly asked: AskedCall
   readonly models: ModelDirectory
   readonly announcedBytes: number | undefined
+  readonly memory: Call['memory']
   readonly startedAtMs: number
   readonly startedMs: number
   format: Format | undefined
@@ -126,6 +128,7 @@ export class CallRecord implements Call {
     this.asked = start.asked
     this.models = start.models
     this.announcedBytes = start.announcedBytes
+    this.memory = start.memory
     this.format = start.format
     this.startedAtMs = start.startedAtMs ?? parts.clock.epochMs()
     this.startedMs = parts.clock.monotonicMs()
@@ -178,6 +181,7 @@ export function openCall(
     userAgent: request.headers.get('user-agent') ?? '',
     clientAddress: request.clientAddress,
     announcedBytes: request.body.announcedBytes,
+    memory: request.body,
     models: parts.current.models,
   })
 }

@@ -217,3 +217,25 @@ test('the model that keeps a file is only named to whoever may use it', async ()
   )
   expect(hidden).not.toContain('model-home')
 })
+
+test('contents that travel with a call take memory before they are fetched, each once; without room none is', async () => {
+  const [one, two] = [newId('file'), newId('file')]
+  const records = [
+    { id: one, bytes: 300 },
+    { id: two, bytes: 30 },
+  ]
+  const { call, fetched, placed } = rig([one, two, one], [far], { records })
+  const held: number[] = []
+  Object.assign(call, { memory: { hold: (bytes: number) => held.push(bytes) } })
+  await placed()
+  // The bytes, and their base64.
+  expect(held).toEqual([700, 70])
+  expect(fetched.length).toBe(2)
+  const full = rig([one], [far], { records })
+  const hold = (): never => {
+    throw new GatewayError('overloaded', 'no room')
+  }
+  Object.assign(full.call, { memory: { hold } })
+  expect(await messageOf(full.placed())).toBe('overloaded no room')
+  expect(full.fetched).toEqual([])
+})

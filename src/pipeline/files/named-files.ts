@@ -217,6 +217,8 @@ class PlacedFiles implements NamedFiles {
   async #content(id: string, bytesMax: number): Promise<Content> {
     const known = this.#contents.get(id)
     if (known) return known
+    // The content, and its text in the body to be sent.
+    this.#naming.call.memory?.hold(Math.ceil((this.#records.get(id)!.bytes * 7) / 3))
     const content = await this.#download(id, bytesMax).catch(
       (thrown: unknown): Content => ({ failure: toGatewayError(thrown) }),
     )
