@@ -555,6 +555,20 @@ for (const backend of backends())
       expect((await asked('/v1/batches', json({ ...body, custom_llm_provider: 'openai' })))[0]).toBe(200)
     })
 
+    test("a batch's metadata are bounded as those of other objects: the built-in models keep them in memory", async () => {
+      for (const metadata of [
+        { a: 'x'.repeat(513) },
+        Object.fromEntries(Array.from({ length: 17 }, (_, at) => [at, ''])),
+      ]) {
+        const answer = await fetch(`${gateway.url}/v1/batches`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${await gateway.key()}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ input_file_id: 'file-1', endpoint: '/v1/chat/completions', metadata }),
+        })
+        expect([answer.status, await answer.text()]).toEqual([422, expect.stringContaining('metadata')])
+      }
+    })
+
     test('an answer from before the end that comes after it hides nothing', async () => {
       const batch = await startBatch()
       const early = { ...[...one.batches.values()].at(-1)!, status: 'in_progress' }

@@ -1,5 +1,6 @@
 /** Batches: OpenAI's API reference, "Batch". A batch runs where its input file is. */
 import { z } from 'zod'
+import { metadataField } from '../../assistants/fields.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Call } from '../../core/call.ts'
@@ -29,7 +30,7 @@ const createBody = z.strictObject({
   input_file_id: z.string().min(1).max(100),
   endpoint: z.string().min(1).max(100),
   completion_window: z.string().max(20).default('24h'),
-  metadata: z.record(z.string(), z.unknown()).nullish(),
+  metadata: metadataField,
   output_expires_after: z.record(z.string(), z.unknown()).nullish(),
   custom_llm_provider: z.string().nullish(),
 })
