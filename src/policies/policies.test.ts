@@ -48,7 +48,7 @@ const refusal = (act: () => unknown): GatewayError => {
 }
 
 describe('model access', () => {
-  const deployment = { id: 'd' }
+  const deployment = { id: 'd', modelName: 'fast', target: { model: 'upstream', provider: { name: 'custom_openai' } } }
   const index = {
     settings: { accessGroups: {} },
     resolve: (name: string) => (name === 'fast' ? [deployment] : []),
