@@ -194,6 +194,18 @@ describe('whole answers', () => {
   })
 })
 
+test('sources and empty parts after the finish reason take nothing away, content has to finish again', () => {
+  const finished = eventOf({ candidates: [{ index: 0, content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }] })
+  const after = (candidate: object) => run([Buffer.from(finished + eventOf({ candidates: [candidate] }))])
+  for (const content of [undefined, { parts: [] }, { role: 'model', parts: [{ text: '' }] }]) {
+    const { relay, text } = after({ index: 0, content, groundingMetadata: { webSearchQueries: ['q'] } })
+    expect([relay.failure, relay.complete]).toEqual([undefined, true])
+    expect(text).toContain('webSearchQueries')
+  }
+  expect(after({ index: 0, content: { parts: [{ text: 'b' }] } }).relay.failure?.kind).toBe('upstream-broken')
+  expect(after({ index: 1, content: { parts: [{ text: '' }] } }).relay.failure?.kind).toBe('upstream-broken')
+})
+
 test('a [DONE] that is not of this dialect takes nothing away', () => {
   for (const size of [1, 1000]) {
     const bytes = Buffer.concat([wire, Buffer.from('data: [DONE]\n\n')])

@@ -37,7 +37,8 @@ export class GenerateRelay implements StreamRelay {
   readonly #splitter = new SseSplitter(eventBytesMax)
   /** Candidates that have begun and not ended. */
   readonly #open = new Set<number>()
-  #ended = false
+  readonly #finished = new Set<number>()
+  #isBlocked = false
   /** An answer that may be the last one: no field marks it, so it is held until the next one or the end. */
   #held = ''
   /** Counts of all reports; each replaces those before it. */
@@ -49,7 +50,7 @@ export class GenerateRelay implements StreamRelay {
   }
 
   get complete(): boolean {
-    return this.#ended && this.#open.size === 0
+    return (this.#isBlocked || this.#finished.size > 0) && this.#open.size === 0
   }
 
   get usage(): Usage | undefined {
@@ -119,7 +120,7 @@ export class GenerateRelay implements StreamRelay {
     if (candidates.length === 0 && isObject(event.promptFeedback) && event.promptFeedback.blockReason != null) {
       this.started = true
       this.steps++
-      this.#ended = true
+      this.#isBlocked = true
     }
     if (isObject(event.usageMetadata)) this.#counts = { ...this.#counts, ...event.usageMetadata }
   }
@@ -129,7 +130,8 @@ export class GenerateRelay implements StreamRelay {
     const parts = isObject(candidate.content) ? objectsOf(candidate.content.parts) : []
     let characters = 0
     for (const part of parts) characters += charactersOf(part)
-    this.#open.add(index)
+    // Sources and empty parts also follow the end; only content has to be finished again.
+    if (characters > 0 || !this.#finished.has(index)) this.#open.add(index)
     if (characters > 0) {
       this.started = true
       this.steps++
@@ -138,8 +140,8 @@ export class GenerateRelay implements StreamRelay {
     }
     if (typeof candidate.finishReason !== 'string' || candidate.finishReason === '') return
     this.#open.delete(index)
+    this.#finished.add(index)
     this.steps++
-    this.#ended = true
     this.started = true
   }
 }
