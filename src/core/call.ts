@@ -50,6 +50,8 @@ export interface SentRequest {
   /** Undefined = not reported, and nothing that could be estimated. */
   readonly usage: Usage | undefined
   readonly usageSource: UsageSource
+  /** What it counts against token limits. */
+  readonly countedTokens: number
 }
 
 /** What a call may cost at most, over all deployments that may still serve it. */
@@ -139,6 +141,8 @@ export interface Call {
   sent: boolean
   /** Body of the current request; undefined = none was made. */
   sentBody: readonly BodyPiece[] | undefined
+  /** The current attempt sends the prompts of a list one at a time, each in a request of its own. */
+  isSeries: boolean
   /** Status of the current request's answer; 0 = none has begun. */
   upstreamStatus: number
   /** The stream that is being relayed, asked for its usage at settlement. */

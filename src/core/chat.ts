@@ -140,7 +140,8 @@ export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter'
  * of every choice is not complete, even if the transport ended normally.
  */
 export type ChatEvent =
-  | { type: 'start'; id: string; model: string; createdS?: number }
+  /** `usage` = what the upstream reports before its answer: the input, and little of the output. */
+  | { type: 'start'; id: string; model: string; createdS?: number; usage?: Usage }
   | { type: 'text'; choice: number; text: string }
   /** Deltas of thinking. A `signature` closes the block that the texts before it built. */
   | { type: 'reasoning'; choice: number; text?: string; signature?: string; redacted?: string }

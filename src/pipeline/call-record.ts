@@ -100,6 +100,7 @@ export class CallRecord implements Call {
   estimatedInputTokens = -1
   sent = false
   sentBody: Call['sentBody'] = undefined
+  isSeries = false
   upstreamStatus = 0
   progress: StreamRelay | undefined = undefined
   answerCharacters = -1

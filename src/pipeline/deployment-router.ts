@@ -262,6 +262,7 @@ export class Router implements AttemptListener {
       return receiver.failed(error)
     }
     call.dropped = attempt.dropped
+    call.isSeries = attempt.check?.isSeries === true
     const limited =
       timeoutMs === undefined
         ? deployment

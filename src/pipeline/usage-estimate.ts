@@ -6,6 +6,7 @@ import type { Call } from '../core/call.ts'
 import { estimatedInput } from '../core/input-tokens.ts'
 import type { Usage } from '../core/usage.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
+import { isObject } from '../lib/json/json-values.ts'
 import { bodyTokens } from '../lib/tokens/body-tokens.ts'
 import { writtenCharacters } from './written-characters.ts'
 
@@ -48,13 +49,14 @@ export function estimatedUsage(call: Call): Usage | undefined {
 
 /**
  * Input of the current request: that of the client's body, or of what was made of it, where that is more (instructions
- * for what a model lacks, the answer before that is asked for again).
+ * for what a model lacks, the answer before that is asked for again). One prompt of a list is all of its request.
  */
-function sentInput(call: Call): number {
-  const { body, sentBody = [] } = call
+export function sentInput(call: Call): number {
+  const { body, sentBody = [], isSeries } = call
   const [piece] = sentBody
   const isOwn = sentBody.length === 1 && piece instanceof Uint8Array && piece !== body?.bytes
-  return Math.max(estimatedInput(call), isOwn ? jsonTokens(piece) : 0)
+  const own = isOwn ? jsonTokens(piece) : 0
+  return isSeries && own > 0 ? own : Math.max(estimatedInput(call), own)
 }
 
 function jsonTokens(bytes: Uint8Array): number {
@@ -88,14 +90,38 @@ function askedOutput(call: Call): number {
   return Math.min(each, able) * answers
 }
 
-function askedAnswers(call: Call): { answers: number; tokens: number | undefined } {
+interface AskedAnswers {
+  readonly answers: number
+  readonly tokens: number | undefined
+}
+
+function askedAnswers(call: Call): AskedAnswers {
   try {
     const input = call.input()
-    if (input.kind === 'chat') return { answers: input.request.choices ?? 1, tokens: input.request.maxOutputTokens }
+    if (input.kind !== 'chat') return { answers: 1, tokens: undefined }
+    const { choices = 1, series = [], maxOutputTokens } = input.request
+    return { answers: choices * (call.isSeries ? 1 : 1 + series.length), tokens: maxOutputTokens }
   } catch {
     // The forward lane also sends what the hub cannot decode.
+    return askedInFields(call.body)
   }
-  return { answers: 1, tokens: undefined }
+}
+
+/** The names of all dialects; each has its own. */
+function askedInFields(body: JsonBody | undefined): AskedAnswers {
+  const own = body?.get('generationConfig')
+  const config = isObject(own) ? own : {}
+  const choices = [body?.get('n'), body?.get('best_of'), config.candidateCount].map(one => tokensOf(one) ?? 1)
+  const tokens = ['max_completion_tokens', 'max_output_tokens', 'max_tokens'].map(name => tokensOf(body?.get(name)))
+  return {
+    answers: Math.max(...choices) * promptsIn(body?.get('prompt')),
+    tokens: tokens.find(one => one !== undefined) ?? tokensOf(config.maxOutputTokens),
+  }
+}
+
+/** A list of texts or of lists of tokens holds several prompts, a list of tokens is one. */
+function promptsIn(prompt: unknown): number {
+  return Array.isArray(prompt) && prompt.length > 0 && typeof prompt[0] !== 'number' ? prompt.length : 1
 }
 
 function askedImages(call: Call): number {

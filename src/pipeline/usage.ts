@@ -1,9 +1,8 @@
 /** The usage of a call: the sum of all requests that were sent to upstreams for it (docs/decisions/0012). */
 import type { Call, SentRequest } from '../core/call.ts'
 import type { StreamRelay } from '../core/format.ts'
-import { estimatedInput } from '../core/input-tokens.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
-import { estimatedUsage, plausibleUsage } from './usage-estimate.ts'
+import { estimatedUsage, plausibleUsage, sentInput } from './usage-estimate.ts'
 
 const nothingBefore: readonly SentRequest[] = []
 
@@ -28,7 +27,10 @@ export function endRequest(call: Call, sent: boolean): void {
   const { deployment } = call
   completeRequest(call)
   if (deployment && isOwed(call))
-    call.sentBefore = [...call.sentBefore, { deployment, usage: call.usage, usageSource: call.usageSource }]
+    call.sentBefore = [
+      ...call.sentBefore,
+      { deployment, usage: call.usage, usageSource: call.usageSource, countedTokens: tokensOf(call) },
+    ]
   call.sent = false
   call.sentBody = undefined
   call.upstreamStatus = 0
@@ -72,16 +74,17 @@ export function isSuccess(status: number): boolean {
  * `addEarlierUsage`.
  */
 export function countedTokens(call: Call): number {
-  let sum = tokensOf(call, isOwed(call) ? call : undefined)
-  for (const one of call.sentBefore) sum += tokensOf(call, one)
+  let sum = isOwed(call) ? tokensOf(call) : 0
+  for (const { countedTokens } of call.sentBefore) sum += countedTokens
   return sum
 }
 
-function tokensOf(call: Call, request: Pick<SentRequest, 'usage' | 'usageSource'> | undefined): number {
-  if (!request || call.operation === 'count-tokens') return 0
-  const { usage, usageSource } = request
+/** Of the current request, which is owed. */
+function tokensOf(call: Call): number {
+  if (call.operation === 'count-tokens') return 0
+  const { usage, usageSource } = call
   const used = usage ? usage.inputTokens + usage.outputTokens : 0
-  return usageSource === 'upstream' ? used : Math.max(used, estimatedInput(call))
+  return usageSource === 'upstream' ? used : Math.max(used, sentInput(call))
 }
 
 /** The call's usage becomes that of all its requests. */

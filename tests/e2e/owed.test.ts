@@ -30,6 +30,16 @@ const status = (line: string, body: string): string =>
 const text = 'word '.repeat(400)
 const noTokens = '{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}'
 
+const event = (type: string, fields: string): string => `event: ${type}\ndata: {"type":"${type}",${fields}}\n\n`
+const begin = event(
+  'message_start',
+  '"message":{"id":"m","type":"message","role":"assistant","content":[],' +
+    '"usage":{"input_tokens":300,"cache_read_input_tokens":40000,"output_tokens":1}}',
+)
+const delta =
+  event('content_block_start', '"index":0,"content_block":{"type":"text","text":""}') +
+  event('content_block_delta', '"index":0,"delta":{"type":"text_delta","text":"one two three"}')
+
 const acts: Record<string, (peer: RawPeer) => void> = {
   silent: () => {},
   reset: ({ socket }) => socket.resetAndDestroy(),
@@ -52,6 +62,15 @@ const acts: Record<string, (peer: RawPeer) => void> = {
   fewer: ({ socket }) => void socket.write(whole(text, '{"prompt_tokens":70,"completion_tokens":3}')),
   honest: ({ socket }) => void socket.write(whole(text, '{"prompt_tokens":70,"completion_tokens":401}')),
   'zero-stream': ({ socket }) => void socket.end(sse + chunk(text) + last(noTokens)),
+  begun: ({ socket }) => void socket.end(sse + begin + delta),
+  uncounted: ({ socket }) =>
+    void socket.end(sse + begin + delta + event('message_delta', '"delta":{"stop_reason":"end_turn"}')),
+  'no-report': ({ socket }) =>
+    void socket.write(
+      answer(
+        '{"type":"message","id":"m","role":"assistant","content":[{"type":"text","text":"a b"}],"stop_reason":"end_turn"}',
+      ),
+    ),
   'honest-stream': ({ socket }) =>
     void socket.end(sse + chunk(text) + last('{"prompt_tokens":70,"completion_tokens":401}')),
 }
@@ -67,6 +86,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     config: `model_list:${entry('raw/*', 'custom_openai/*')}${entry('dear/*', 'custom_openai/*', ', max_tokens: 5000')}
     model_info: { max_output_tokens: 3000 }
+${entry('claude/*', 'anthropic/*', ', cache_read_input_token_cost: 0.000001').replace('{raw}/v1', '{raw}')}
   - model_name: gone
     proxy_params: { model: custom_openai/gone, api_base: "http://127.0.0.1:1/v1", input_cost_per_token: 0.000001, output_cost_per_token: 0.00001 }
   - model_name: sound
@@ -223,6 +243,24 @@ describe('sent and not answered', () => {
     expect(headers!.get('x-proxy-usage-source')).toBeNull()
   })
 
+  test('a forwarded list of prompts owes the answers to all of them', async () => {
+    const lists = [Array(3).fill('one two three'), Array(3).fill([11, 12, 13])]
+    for (const prompts of lists) {
+      const body = { model: 'raw/silent', prompt: prompts, max_tokens: 2000, n: 2 }
+      const { row } = await ask(body, { leave: true, path: '/v1/completions' })
+      expect(row.output_tokens).toBe(3 * 2 * 2000)
+    }
+    const best = { model: 'raw/silent', prompt: [11, 12, 13], max_tokens: 2000, best_of: 4 }
+    expect((await ask(best, { leave: true, path: '/v1/completions' })).row.output_tokens).toBe(4 * 2000)
+  })
+
+  test('what only the upstream can read owes the maximum that it says', async () => {
+    const parts = [{ type: 'of_another_vendor', words: 'one two' }]
+    const body = { model: 'raw/silent', messages: [{ role: 'user', content: parts }], max_tokens: 5000, n: 2 }
+    const { row } = await ask(body, { leave: true })
+    expect(row.output_tokens).toBe(10_000)
+  })
+
   test('pictures that were asked for are owed; the length of a recording is not known', async () => {
     const picture = { model: 'picture', prompt: 'a cat', n: 2 }
     const drawn = (await ask(picture, { leave: true, path: '/v1/images/generations' })).row
@@ -259,6 +297,20 @@ describe('answered, and not usable', () => {
     const { row } = await ask({ model: 'raw/reported', messages, stream: true })
     expect(row).toMatchObject({ usage_source: 'mixed', input_tokens: 70, output_tokens: 2 })
   })
+
+  for (const path of ['/v1/messages', '/v1/chat/completions']) {
+    test(`the input that a message reports at its beginning is owed when it is cut (${path})`, async () => {
+      const { row } = await ask({ model: 'claude/begun', messages, stream: true, max_tokens: 300 }, { path })
+      const input = { input_tokens: 40_300, cached_input_tokens: 40_000 }
+      expect(row).toMatchObject({ outcome: 'upstream_cut', usage_source: 'mixed', ...input, output_tokens: 4 })
+      expect(row.cost_nano_usd).toBe(cost(row))
+    })
+
+    test(`the output count that a message begins with is not believed at its end (${path})`, async () => {
+      const { row } = await ask({ model: 'claude/uncounted', messages, stream: true, max_tokens: 300 }, { path })
+      expect(row).toMatchObject({ outcome: 'success', usage_source: 'mixed', input_tokens: 40_300, output_tokens: 4 })
+    })
+  }
 
   test('a client that leaves a stream owes its input and what came of it', async () => {
     const { row } = await ask({ model: 'raw/dribble', messages, stream: true }, { leave: true })
@@ -328,6 +380,15 @@ describe('limits', () => {
     )
     expect(seen).toBe(429)
     expect(Number(headers!.get('retry-after'))).toBeLessThanOrEqual(60)
+  })
+
+  test('each prompt of a list that goes out alone owes its own input, and counts it', async () => {
+    const key = await gateway.key({ tpm_limit: 8 * inputMax })
+    const list = { model: 'claude/no-report', prompt: Array(4).fill(prompt), max_tokens: 300 }
+    const { row } = await ask(list, { path: '/v1/completions', key })
+    expect(row).toMatchObject({ outcome: 'success', usage_source: 'estimated' })
+    expectInput(row, 4)
+    expect((await ask(list, { path: '/v1/completions', key })).status).toBe(200)
   })
 
   test('a recording of unknown length counts its form', async () => {

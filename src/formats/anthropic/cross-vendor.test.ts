@@ -34,7 +34,7 @@ test('a call ends with `tool_use`, also where the host says that it simply stopp
   expect(answer('length')).toMatchObject({ stop_reason: 'max_tokens' })
 })
 
-test('of a stream that was cut, the count of its beginning is no count of its output', () => {
+test('a message begins with the count of its input, which holds; that of its output is none at the end', () => {
   const events = [
     { type: 'message_start', message: { model: 'up', usage: { input_tokens: 472, output_tokens: 1 } } },
     { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a long text' } },
@@ -45,6 +45,11 @@ test('of a stream that was cut, the count of its beginning is no count of its ou
     relay.push(Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
     return relay.usage
   })
-  expect(usages).toEqual([undefined, undefined, { inputTokens: 472, outputTokens: 89 }])
+  const begun = { inputTokens: 472, outputTokens: 1 }
+  expect(usages).toEqual([begun, begun, { inputTokens: 472, outputTokens: 89 }])
   expect(relay.contentCharacters).toBe(11)
+  const uncounted = anthropicMessages.forward.relay('public', plain)
+  for (const event of [...events.slice(0, 2), { type: 'message_delta', delta: { stop_reason: 'end_turn' } }])
+    uncounted.push(Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
+  expect(uncounted.usage).toEqual({ inputTokens: 472, outputTokens: 0 })
 })

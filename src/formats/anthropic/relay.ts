@@ -47,9 +47,10 @@ export class MessagesRelay implements StreamRelay {
     return endWaitMs(this.#counted)
   }
 
-  /** What a message begins with says little of its output: of a stream that was cut, nothing is known. */
+  /** What a message begins with holds for its input, and says little of its output: none at the end is no count. */
   get usage(): Usage | undefined {
-    return this.#counted ? readUsage(this.#counts) : undefined
+    const usage = readUsage(this.#counts)
+    return usage && this.complete && !this.#counted ? { ...usage, outputTokens: 0 } : usage
   }
 
   push(bytes: Uint8Array): string {

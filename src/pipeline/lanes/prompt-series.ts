@@ -138,7 +138,7 @@ export class SeriesRelay implements StreamRelay {
     return this.#steps + this.#state.steps
   }
   get usage(): Usage | undefined {
-    return this.#state.usage
+    return this.#state.reportedUsage
   }
   get contentEvents(): number {
     return this.#state.contentEvents

@@ -166,7 +166,7 @@ export class CheckedRelay implements StreamRelay {
     return this.terminated
   }
   get usage(): Usage | undefined {
-    return this.#state.usage
+    return this.#state.reportedUsage
   }
   get contentEvents(): number {
     return this.#state.contentEvents

@@ -18,6 +18,7 @@ export class AnswerState {
   failure: GatewayError | undefined
   contentEvents = 0
   contentCharacters = 0
+  #usageAtStart: Usage | undefined
   readonly #choices: ChoiceStates
 
   /** `asked` = the choices that have to finish where no terminal event says that there are fewer. */
@@ -43,6 +44,7 @@ export class AnswerState {
   #note(event: Exclude<ChatEvent, { type: 'finish' }>): void {
     switch (event.type) {
       case 'start':
+        this.#usageAtStart = event.usage
         return
       case 'usage':
         this.usage = event.usage
@@ -71,6 +73,12 @@ export class AnswerState {
     this.steps++
     this.contentEvents++
     this.contentCharacters += characters
+  }
+
+  /** The report of the usage; before it, or without one, what the answer began with. */
+  get reportedUsage(): Usage | undefined {
+    const early = this.#usageAtStart
+    return this.usage ?? (early && this.mayEnd ? { ...early, outputTokens: 0 } : early)
   }
 
   /** Every choice that began has ended, including the first one: the upstream may say that this is the end. */
@@ -144,7 +152,7 @@ export class TranslatedRelay implements StreamRelay {
     return quietMsOf(this.#adapter, this.#holdsEnd || this.#state.usage !== undefined)
   }
   get usage(): Usage | undefined {
-    return this.#state.usage
+    return this.#state.reportedUsage
   }
   get contentEvents(): number {
     return this.#state.contentEvents

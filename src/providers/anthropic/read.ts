@@ -208,7 +208,8 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
       case 'message_start': {
         const message = isObject(data.message) ? data.message : {}
         counts.take(message.usage)
-        return [{ type: 'start', id: textOf(message.id), model: textOf(message.model) }]
+        const usage = counts.usage()
+        return [{ type: 'start', id: textOf(message.id), model: textOf(message.model), ...(usage && { usage }) }]
       }
       case 'content_block_start':
         return isObject(data.content_block) ? blocks.start(data.content_block) : []
@@ -240,7 +241,9 @@ function messageDelta(data: Json, counts: UsageCounts, calls: number): ChatEvent
   const delta = isObject(data.delta) ? data.delta : {}
   counts.take(data.usage)
   const events: ChatEvent[] = textOf(delta.stop_reason) ? [finish(delta, calls)] : []
-  const usage = counts.usage()
+  // What the message began with says little of its output.
+  const isCounted = isObject(data.usage) && data.usage.output_tokens != null
+  const usage = isCounted ? counts.usage() : undefined
   if (usage) events.push({ type: 'usage', usage })
   return events
 }
