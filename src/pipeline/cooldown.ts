@@ -42,6 +42,8 @@ interface Health {
   /** An answer was cut after its beginning: further ones are successes only when they are complete. */
   cutsAnswers: boolean
   probe: AttemptAt | undefined
+  /** From then on the probe, whose answer has begun, makes room for the next. */
+  nextProbeMs: number
 }
 
 /** A cooldown that has just begun, for the operator. */
@@ -79,7 +81,8 @@ export class Cooldowns {
     const health = this.#find(deployment)
     if (!health || health.cooldowns === 0) return 'healthy'
     if (health.untilMs > this.#clock.monotonicMs()) return health.rateLimited ? 'rate-limited' : 'cooling'
-    return health.probe && !health.probe.settled ? 'cooling' : 'half-open'
+    const { probe, nextProbeMs } = health
+    return probe && !probe.settled && this.#clock.monotonicMs() < nextProbeMs ? 'cooling' : 'half-open'
   }
 
   /** Milliseconds until its cooldown is over; 0 = it is. */
@@ -90,12 +93,17 @@ export class Cooldowns {
 
   /** To be called before the attempt: it is the probe if the deployment waits for one. */
   begin(deployment: Deployment, attempt: AttemptAt): void {
-    if (this.availability(deployment) === 'half-open') this.#find(deployment)!.probe = attempt
+    if (this.availability(deployment) !== 'half-open') return
+    const health = this.#find(deployment)!
+    health.probe = attempt
+    health.nextProbeMs = Infinity
   }
 
-  /** An answer has begun. */
+  /** An answer has begun. A probe that goes on for longer than the cooldown was must not keep all others away. */
   began(deployment: Deployment, attempt: AttemptAt): void {
-    if (!this.#find(deployment)?.cutsAnswers) this.completed(deployment, attempt)
+    const health = this.#find(deployment)
+    if (!health?.cutsAnswers) return this.completed(deployment, attempt)
+    if (health.probe === attempt) health.nextProbeMs = this.#clock.monotonicMs() + health.untilMs - health.beganMs
   }
 
   /** An answer is complete. */
@@ -157,6 +165,7 @@ function newHealth(deployment: Deployment): Health {
     rateLimited: false,
     cutsAnswers: false,
     probe: undefined,
+    nextProbeMs: Infinity,
   }
 }
 
