@@ -12,6 +12,7 @@ import type { Frame } from '../../lib/frame.ts'
 import { frameworkError } from '../../core/error-body.ts'
 import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
+import { isWholeEvent } from '../common/last-event.ts'
 import { anthropicErrorEvent, broken, failureOf, namedEvent } from './error.ts'
 import { mergeUsage, readUsage } from './usage.ts'
 
@@ -70,7 +71,7 @@ export class MessagesRelay implements StreamRelay {
   end(): string {
     let out = ''
     // Some servers leave the last blank line out; half an event is worth nothing.
-    if (!this.failure && isWhole(this.#splitter.rest())) out = this.push(Buffer.from('\n\n'))
+    if (!this.failure && isWholeEvent(this.#splitter.rest())) out = this.push(Buffer.from('\n\n'))
     if (this.failure || this.terminated) return out
     if (!this.complete) {
       this.failure = unfinishedStream()
@@ -172,18 +173,4 @@ function typeOf(body: Fields, event: string | undefined): string {
   if (body.error || frameworkError(body)) return 'error'
   if (event === undefined) throw broken('an event without a type')
   return event
-}
-
-/** What stands after the last blank line is an event of which only that line is missing. */
-function isWhole(rest: string): boolean {
-  const data = rest
-    .split(/\r\n|\n|\r/)
-    .filter(line => line.startsWith('data:'))
-    .map(line => line.slice('data:'.length))
-  if (data.length === 0) return false
-  try {
-    return isObject(JSON.parse(data.join('\n')))
-  } catch {
-    return false
-  }
 }

@@ -178,6 +178,27 @@ describe('a stream', () => {
     }
   })
 
+  test('whose last blank line is missing is complete, one that is cut within its last event is not', () => {
+    const wire = opening + delta('Hi', 2) + completed
+    for (const cut of [1, 2]) {
+      const relay = relayOf()
+      const out = relay.push(Buffer.from(wire.slice(0, -cut))) + String(relay.end())
+      expect([relay.complete, relay.failure, relay.usage]).toEqual([
+        true,
+        undefined,
+        { inputTokens: 5, outputTokens: 2 },
+      ])
+      expect(out).toContain('event: response.completed')
+      expect(out.endsWith('\n\n')).toBe(true)
+    }
+    for (const text of [wire.slice(0, -3), opening + delta('Hi', 2).trimEnd()]) {
+      const relay = relayOf()
+      relay.push(Buffer.from(text))
+      relay.end()
+      expect([relay.complete, relay.failure?.kind]).toEqual([false, 'upstream-broken'])
+    }
+  })
+
   test('incomplete is an end, too', () => {
     const relay = relayOf()
     relay.push(

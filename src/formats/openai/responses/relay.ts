@@ -12,6 +12,7 @@ import { frameSplitter } from '../../../lib/frames.ts'
 import type { Frame } from '../../../lib/frame.ts'
 import { isObject } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
+import { isWholeEvent } from '../../common/last-event.ts'
 import { failureOf, responseError, sseEvent } from './response-object.ts'
 
 /** Say that the connection is alive; '' = an event without a name. */
@@ -69,8 +70,11 @@ export class ResponsesRelay implements StreamRelay {
   }
 
   end(): string {
+    // Some servers leave the last blank line out; half an event is worth nothing.
+    const isLeft = !this.failure && isWholeEvent(this.#splitter.rest())
+    const out = isLeft ? this.push(Buffer.from('\n\n')) : ''
     if (!this.failure && !this.complete) this.failure = unfinishedStream()
-    return ''
+    return out
   }
 
   errorEvent(error: GatewayError): string {
