@@ -166,8 +166,8 @@ function isBelowSeen(call: Call, { outputTokens }: Usage): boolean {
     outputTokens === 0
       ? characters > 0
       : characters > comparedCharactersMin && characters > outputTokens * charactersPerTokenMax
-  // An echoed prompt is no output.
-  return isBelow && call.body?.get('echo') !== true
+  // An echoed prompt is no output. Chats have no such field.
+  return isBelow && !(call.operation === 'completions' && call.body?.get('echo') === true)
 }
 
 /** Counts the text of a whole answer, where it is needed: without a report, or to compare the two. */

@@ -60,6 +60,12 @@ const reports: [string, Given, [number, number], UsageSource][] = [
     'upstream',
   ],
   [
+    'a chat echoes nothing',
+    { body: { messages: [], echo: true }, usage: tokens(9, 0), answerCharacters: 4000 },
+    [9, 1000],
+    'mixed',
+  ],
+  [
     'the first count of a stream that broke off',
     { stream: true, progress: { complete: false, contentCharacters: 400, contentEvents: 7, usage: tokens(9, 1) } },
     [9, 100],
