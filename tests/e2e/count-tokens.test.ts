@@ -1,7 +1,7 @@
 /** Counters that fail: a client that asks how much it is about to send gets a number, and is told that it is an estimate. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Server } from 'bun'
-import { standardConfig, startGateway } from './harness.ts'
+import { masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, unknown>
@@ -159,7 +159,8 @@ describe('what is wrong with the request stays said', () => {
 
   test('what only the vendor could count is not guessed', async () => {
     const messages = [{ role: 'user', content: [{ type: 'container_upload', file_id: 'file_1' }] }]
-    expect(await send('/v1/messages/count_tokens', { model: 'claude-500', messages })).toMatchObject({
+    // Objects of the provider's account are for the operator.
+    expect(await send('/v1/messages/count_tokens', { model: 'claude-500', messages }, masterKey)).toMatchObject({
       status: 500,
       answer: { type: 'error' },
       source: null,
