@@ -105,6 +105,7 @@ test('every provider, policy and endpoint is registered', () => {
   const helpers = new Set([
     'providers/fault.ts',
     'providers/json.ts',
+    'providers/image-urls.ts',
     'providers/catalog.ts',
     'endpoints/router.ts',
     'endpoints/checked-input.ts',

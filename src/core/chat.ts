@@ -11,9 +11,9 @@ export interface CacheControl {
   readonly ttl?: '5m' | '1h'
 }
 
-/** Bytes by reference or inline; `data` is base64. */
+/** Bytes by reference or inline; `data` is base64. `field` = where the client wrote the URL, for errors. */
 export type Source =
-  | { readonly url: string }
+  | { readonly url: string; readonly field?: string }
   | { readonly data: string; readonly mediaType: string }
   | { readonly fileId: string }
 

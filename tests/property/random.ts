@@ -390,13 +390,13 @@ export function randomRequest(random: Random, format: string, can: Abilities): C
   return request
 }
 
-/** Without fields that are undefined, and with its keys in order: for comparisons. */
+/** Without undefined fields and the places of URLs, and with its keys in order: for comparisons. */
 export function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([, one]) => one !== undefined)
+      .filter(([key, one]) => one !== undefined && !(key === 'field' && 'url' in value))
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, one]) => [key, canonical(one)]),
   )

@@ -139,7 +139,7 @@ function sourceOf(source: Fields, path: Path): Source {
     case 'text':
       return { data: Buffer.from(String(source.data), 'utf8').toString('base64'), mediaType: 'text/plain' }
     case 'url':
-      return { url: String(source.url) }
+      return { url: String(source.url), field: [...path, 'url'].join('.') }
     case 'file':
       return { fileId: String(source.file_id) }
   }

@@ -157,12 +157,12 @@ describe('messages', () => {
         cache: { type: 'ephemeral', ttl: '1h' },
       },
       { type: 'document', source: { data: Buffer.from('grün').toString('base64'), mediaType: 'text/plain' } },
-      { type: 'document', source: { url: 'https://x/a.pdf' } },
+      { type: 'document', source: { url: 'https://x/a.pdf', field: 'messages.0.content.2.source.url' } },
       { type: 'text', text: 'B' },
       { type: 'text', text: 'one' },
       { type: 'image', source: { fileId: 'file_1' } },
       { type: 'text', text: 'Search result: S\nSource: https://s\nfound' },
-      { type: 'image', source: { url: 'https://x/a.png' } },
+      { type: 'image', source: { url: 'https://x/a.png', field: 'messages.0.content.5.source.url' } },
     ])
   })
 

@@ -217,7 +217,7 @@ function plainPart(part: Fields, path: Path): Part[] {
     case 'inlineData':
       return [inlinePart(camel(value as Fields))]
     case 'fileData':
-      return [filePart(camel(value as Fields))]
+      return [filePart(camel(value as Fields), [...path, kind, 'fileUri'])]
     case 'executableCode': {
       const { language, code } = value as Fields
       return [{ type: 'text', text: fenced(textOrEmpty(language).toLowerCase(), textOrEmpty(code)) }]
@@ -258,8 +258,8 @@ function inlinePart(blob: Fields): Part {
   return document({ data, mediaType }, blob.displayName)
 }
 
-function filePart(file: Fields): Part {
-  const source = { url: file.fileUri as string }
+function filePart(file: Fields, path: Path): Part {
+  const source = { url: file.fileUri as string, field: path.join('.') }
   return textOrEmpty(file.mimeType).startsWith('image/')
     ? { type: 'image', source }
     : document(source, file.displayName)

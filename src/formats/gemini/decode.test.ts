@@ -38,8 +38,14 @@ describe('contents', () => {
           { type: 'image', source: { data: 'ab+/', mediaType: 'image/png' } },
           { type: 'audio', data: 'QUJD', format: 'mp3' },
           { type: 'document', source: { data: 'QUJD', mediaType: 'application/pdf' }, name: 'a.pdf' },
-          { type: 'image', source: { url: 'gs://b/i.jpg' } },
-          { type: 'document', source: { url: 'https://generativelanguage.googleapis.com/v1beta/files/x' } },
+          { type: 'image', source: { url: 'gs://b/i.jpg', field: 'contents.0.parts.4.fileData.fileUri' } },
+          {
+            type: 'document',
+            source: {
+              url: 'https://generativelanguage.googleapis.com/v1beta/files/x',
+              field: 'contents.0.parts.5.fileData.fileUri',
+            },
+          },
         ],
       },
     ])

@@ -12,7 +12,7 @@ const refused = (url: string): string => {
 
 test('addresses stay, data: URLs become bytes', () => {
   for (const url of ['https://h/x.png', 'gs://bucket/x', 's3://bucket/x', 'HTTP://h'])
-    expect(sourceOf(url, [])).toEqual({ url })
+    expect(sourceOf(url, ['input', 0])).toEqual({ url, field: 'input.0' })
   expect(sourceOf('data:image/PNG;base64,aGk=', [])).toEqual({ data: 'aGk=', mediaType: 'image/png' })
   expect(sourceOf('data:;charset=x;base64,aGk', [])).toEqual({ data: 'aGk', mediaType: 'text/plain' })
   expect(sourceOf('data:text/plain,a%20b', [])).toEqual({

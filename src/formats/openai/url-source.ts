@@ -19,7 +19,7 @@ export function sourceOf(url: string, path: Path): Source {
         `must be an address with its scheme, such as https://..., or a data: URL, ` +
           `such as ${example}; got ${shown(url)}`,
       )
-    return { url }
+    return { url, field: path.join('.') }
   }
   const head = dataUrlHead.exec(url.slice(0, 1024))
   if (!head) throw refuse(`a data: URL must look like ${example}`)

@@ -5,6 +5,10 @@
 import type { Part, Source } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import type { ReadableUrls } from '../image-urls.ts'
+
+/** The addresses of images that Converse reads. */
+export const readableImages: ReadableUrls = { pattern: /^s3:\/\//, scheme: 's3://' }
 
 const imageFormats: ReadonlyMap<string, string> = new Map([
   ['png', 'png'],

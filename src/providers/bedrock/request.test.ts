@@ -226,7 +226,7 @@ describe('media', () => {
     [
       'a picture on the web',
       { type: 'image', source: { url: 'https://x.example/a.png?sig=1' } },
-      'send the bytes as a data: URL',
+      'or use a deployment of a vendor that takes URLs',
     ],
     ['an uploaded file', { type: 'document', source: { fileId: 'file-1' } }, 'knows no uploaded files'],
     [

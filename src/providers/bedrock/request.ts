@@ -7,7 +7,9 @@ import { unprocessable } from '../../core/errors.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { onlyAdaptive } from '../anthropic/model.ts'
+import { refuseImageUrls } from '../image-urls.ts'
 import { modelId } from './address.ts'
+import { readableImages } from './media.ts'
 import { conversation } from './messages.ts'
 import type { Conversation } from './messages.ts'
 import { bedrockModel } from './model.ts'
@@ -39,6 +41,7 @@ interface ConverseBody {
  */
 export function converseBody(request: ChatRequest, target: Target): ConverseBody {
   const model = bedrockModel(modelId(target))
+  refuseImageUrls(request.messages, target, readableImages)
   const dropped = droppedFields(request)
   const plan = jsonPlan(request, model)
   if (plan.unenforced) dropped.push('response_format')

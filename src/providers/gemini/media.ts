@@ -2,6 +2,8 @@
 import type { Part, Source } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { shownUrl } from '../image-urls.ts'
+import type { ReadableUrls } from '../image-urls.ts'
 
 const filesApi = 'https://generativelanguage.googleapis.com/v1beta/'
 /** Addresses that Google itself can read: Cloud Storage, its Files API, YouTube. */
@@ -10,6 +12,9 @@ const readable = new RegExp(
     'https://(www\\.)?youtube\\.com/watch\\?|https://youtu\\.be/)',
   'i',
 )
+
+/** The same for images of a request. */
+export const readableImages: ReadableUrls = { pattern: readable, scheme: 'gs://' }
 
 const mediaTypes: ReadonlyMap<string, string> = new Map(
   Object.entries<string>({
@@ -59,7 +64,7 @@ function sourcePart(source: Source, what: 'image' | 'file', name: Json = {}): Js
   if (!readable.test(uri))
     throw new GatewayError(
       'invalid-request',
-      `this model cannot fetch the ${what} ${shown(uri)} by itself; send its bytes as a data: URL, ` +
+      `this model cannot fetch the ${what} ${shownUrl(uri)} by itself; send its bytes as a data: URL, ` +
         'or the address of a file at Google (gs:// or of the Files API)',
       { param: 'messages' },
     )
@@ -84,10 +89,4 @@ function audioType(format: string): string {
 function extension(uri: string): string {
   const path = uri.split(/[?#]/, 1)[0]!
   return path.slice(path.lastIndexOf('.') + 1).toLowerCase()
-}
-
-/** An address for error messages, without its query, which may hold a signature. */
-function shown(uri: string): string {
-  const plain = uri.split(/[?#]/, 1)[0]!
-  return `"${plain.length > 100 ? `${plain.slice(0, 100)}...` : plain}"`
 }

@@ -131,7 +131,7 @@ describe('messages', () => {
     [
       'a picture on the web',
       [user({ type: 'image', source: { url: 'https://x.example/cat.png?sig=secret' } })],
-      'cannot fetch the image "https://x.example/cat.png" by itself',
+      'does not fetch the image "https://x.example/cat.png";',
     ],
     [
       'an id of another vendor',

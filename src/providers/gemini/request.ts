@@ -5,7 +5,9 @@ import type { ChatRequest, Tool } from '../../core/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { refuseImageUrls } from '../image-urls.ts'
 import { conversation } from './contents.ts'
+import { readableImages } from './media.ts'
 import { geminiModel } from './model.ts'
 import type { GeminiModel } from './model.ts'
 import { jsonSchema, openapiSchema } from './schema.ts'
@@ -35,6 +37,7 @@ interface HostFeatures {
  */
 export function generateBody(request: ChatRequest, target: Target, host: HostFeatures): GeminiBody {
   const model = geminiModel(target.model)
+  refuseImageUrls(request.messages, target, readableImages)
   const { contents, systemInstruction, dropped: ofMessages } = conversation(request.messages, { model, ...host })
   const dropped = [...droppedFields(request), ...ofMessages]
   const body: Json = { contents }

@@ -272,7 +272,7 @@ describe('requests', () => {
   })
 
   test.each([
-    ['an image elsewhere', { type: 'image', source: { url: 'https://x/y.png' } }, '`data:` URL'],
+    ['an image elsewhere', { type: 'image', source: { url: 'https://x/y.png' } }, 'data: URL'],
     ['an image by id', { type: 'image', source: { fileId: 'f' } }, '`data:` URL'],
     ['a PDF', { type: 'document', source: { data: 'AA', mediaType: 'application/pdf' } }, 'inline text'],
     ['audio', { type: 'audio', data: 'AA', format: 'wav' }, 'leave audio out'],

@@ -7,6 +7,7 @@ import type { Target, TranslatedCall } from '../../core/provider.ts'
 import { argumentsObject } from '../../core/tool-arguments.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { refuseImageUrls } from '../image-urls.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
 
 /** Ollama's own fields that a client may send in addition to OpenAI's. */
@@ -36,6 +37,7 @@ const ownOptions = new Set([
  * take, `unprocessable` for `options` that are no object.
  */
 export function chatBody(request: ChatRequest, target: Target): Omit<TranslatedCall, 'head'> {
+  refuseImageUrls(request.messages, target)
   const dropped = droppedFields(request)
   const body: Json = { model: target.model, messages: conversation(request.messages, dropped), stream: request.stream }
   const { keep_alive: keepAlive } = target.options
@@ -207,7 +209,7 @@ function content(parts: readonly Part[]): { content: string; images?: string[] }
 
 function imageData({ source }: Extract<Part, { type: 'image' }>): string {
   if ('data' in source) return source.data
-  throw refused('images inline only; send the image as a `data:` URL instead of an address or a file id')
+  throw refused('images inline only; send the image as a `data:` URL instead of a file id')
 }
 
 function textOf(part: Part): string {

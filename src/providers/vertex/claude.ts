@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Target, TokenCount, TranslatedCall } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { messagesBody } from '../anthropic/request.ts'
+import { refuseImageUrls } from '../image-urls.ts'
 import { vertexHead } from './address.ts'
 
 const version = 'vertex-2023-10-16'
@@ -16,9 +17,15 @@ function withBetas(head: CallHead, target: Target): CallHead {
   return typeof beta === 'string' ? { url: head.url, headers: { 'anthropic-beta': beta, ...head.headers } } : head
 }
 
-/** The model is in the path, the version in the body. Throws as `messagesBody` does. */
+/** Google's Claude takes images as bytes alone (docs.claude.com, "Vision"). */
+function bytesOnlyBody(request: ChatRequest, target: Target): ReturnType<typeof messagesBody> {
+  refuseImageUrls(request.messages, target)
+  return messagesBody(request, target)
+}
+
+/** The model is in the path, the version in the body. Throws as `messagesBody` does, and for images by URL. */
 export function claudeCall(request: ChatRequest, target: Target): TranslatedCall {
-  const { body, dropped } = messagesBody(request, target)
+  const { body, dropped } = bytesOnlyBody(request, target)
   const { model: _, thread, ...rest } = body
   const { anthropic_version: configured } = target.options
   return {
@@ -31,7 +38,7 @@ export function claudeCall(request: ChatRequest, target: Target): TranslatedCall
 
 /** `dropped` = the fields that the whole call would lose, also those without an effect on the input's count. */
 export function claudeCountCall(request: ChatRequest, target: Target): TranslatedCall {
-  const { body, dropped } = messagesBody(request, target)
+  const { body, dropped } = bytesOnlyBody(request, target)
   const head = vertexHead(target, 'rawPredict')
   // Project and publisher are those of the model; only the last path segment differs.
   const url = head.url.replace(/[^/]+$/, `${counter}:rawPredict`)

@@ -180,7 +180,8 @@ function decodePart(part: Fields, path: Path): Part {
 
 function imagePart(value: unknown, path: Path): Part {
   const image = isObject(value) ? value : { url: value }
-  const part: Part = { type: 'image', source: sourceOf(image.url as string, [...path, 'image_url', 'url']) }
+  const urlPath = [...path, 'image_url', ...(isObject(value) ? ['url'] : [])]
+  const part: Part = { type: 'image', source: sourceOf(image.url as string, urlPath) }
   const { detail } = image
   if (detail === 'auto' || detail === 'low' || detail === 'high') part.detail = detail
   return part

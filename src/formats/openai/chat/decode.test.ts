@@ -121,7 +121,7 @@ describe('decoding a chat body', () => {
       ),
     ).toEqual([
       { type: 'image', source: { data: 'AAEC', mediaType: 'image/png' }, detail: 'low' },
-      { type: 'image', source: { url: 'https://a/b.png' } },
+      { type: 'image', source: { url: 'https://a/b.png', field: 'messages.0.content.1.image_url.url' } },
       {
         type: 'image',
         source: { data: Buffer.from('<svg/>').toString('base64'), mediaType: 'image/svg+xml' },

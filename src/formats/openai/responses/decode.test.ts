@@ -172,10 +172,10 @@ test('parts of every kind', () => {
     { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } },
   ]
   expect(decode({ input: [{ role: 'user', content }] }).messages[0]?.parts).toEqual([
-    { type: 'image', source: { url: 'https://a/b.png' }, detail: 'high' },
+    { type: 'image', source: { url: 'https://a/b.png', field: 'input.0.content.0.image_url' }, detail: 'high' },
     { type: 'image', source: { fileId: 'file-1' } },
     { type: 'document', source: { data: 'JVBE', mediaType: 'application/pdf' }, name: 'a.pdf' },
-    { type: 'document', source: { url: 'https://a/b.pdf' } },
+    { type: 'document', source: { url: 'https://a/b.pdf', field: 'input.0.content.3.file_url' } },
     { type: 'audio', data: 'AA', format: 'wav' },
   ])
   const assistant = [
