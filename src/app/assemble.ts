@@ -30,6 +30,7 @@ import { createAdmitLine, createCallObjects } from '../pipeline/call-objects.ts'
 import { createFileCalls } from '../pipeline/files/file-call.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
 import { createPlaceFiles } from '../pipeline/files/named-files.ts'
+import { createDecodeInputs } from '../pipeline/text-inputs.ts'
 import { createPreviewCall } from '../pipeline/preview.ts'
 import { Router } from '../pipeline/deployment-router.ts'
 import { createCallModel } from '../pipeline/serve.ts'
@@ -60,10 +61,10 @@ export function assemble(assembling: Assembling) {
   const current = { models, settings: models.settings }
   const metrics = assembleMetrics(assembling, { transport, cooling: () => calls.router.coolingDown() })
   const exposition = new SharedText(() => metrics.text(), clock)
-  const calls = assembleCalls(assembling, { transport, timers, current, metrics })
+  const tokenizer = new Tokenizer()
+  const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer })
   let draining = false
   const detached = new DetachedWork()
-  const tokenizer = new Tokenizer()
   const services: Services = {
     current,
     ...calls.services,
@@ -155,10 +156,14 @@ interface CallParts {
   readonly timers: TimerWheel
   readonly metrics: ReturnType<typeof createMetrics>
   readonly current: CurrentConfiguration
+  readonly tokenizer: Tokenizer
 }
 
 /** Policies, router and settlement. */
-function assembleCalls({ options, store, logger }: Assembling, { transport, timers, metrics, current }: CallParts) {
+function assembleCalls(
+  { options, store, logger }: Assembling,
+  { transport, timers, metrics, current, tokenizer }: CallParts,
+) {
   const uploadDirectory = join(options.dataDirectory, 'uploads')
   const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
   const placeFiles = createPlaceFiles({
@@ -167,6 +172,7 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
     clock,
     mayCall: (call, model) => mayCall(call.caller, model, call.models.settings),
   })
+  const decodeInputs = createDecodeInputs(tokenizer)
   const authFailures = new AuthFailureLog(timers, logger)
   const admission = createAdmission({
     keys: store.directory,
@@ -176,6 +182,7 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
     ledger: store.ledger,
     current,
     placeFiles,
+    decodeInputs,
     own: options.policies ?? [],
     refused(failure) {
       metrics.authFailure(failure.reason)
@@ -215,7 +222,7 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
       callObjects: createCallObjects(serving),
       admitLine: createAdmitLine(serving),
       settleEnded: createSettleEnded(serving),
-      previewCall: createPreviewCall({ ...serving, placeFiles }),
+      previewCall: createPreviewCall({ ...serving, placeFiles, decodeInputs }),
     },
   }
 }

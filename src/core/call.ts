@@ -101,6 +101,8 @@ export interface Call {
    * The uploaded files that `body` names by the gateway's ids; absent = none. They then provide the body to be sent.
    */
   namedFiles?: NamedFiles | undefined
+  /** `body` with texts in place of token ids, for upstreams that embed only texts; absent = it has none. */
+  textBody?: JsonBody
   /** Client headers that are sent along on the forward lane, by lower-case name. */
   forwardedHeaders: Readonly<Record<string, string>> | undefined
   /** The public name asked for; empty until the body is read. */

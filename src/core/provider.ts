@@ -211,6 +211,8 @@ export interface Provider {
   /** Keeps the state of Anthropic's message threads (`thread`). */
   readonly threads?: true
   readonly embeddings?: UnaryAdapter<EmbeddingsRequest, EmbeddingsResult>
+  /** Takes no token ids for embeddings: it is sent their text. */
+  readonly embedsTextOnly?: true
   readonly rerank?: UnaryAdapter<RerankRequest, RerankResult>
   readonly moderations?: UnaryAdapter<ModerationsRequest, ModerationsResult>
   readonly images?: UnaryAdapter<ImagesRequest, ImagesResult>

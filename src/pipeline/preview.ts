@@ -15,10 +15,12 @@ import type { CallPolicies } from './admission.ts'
 import { openCall } from './call-record.ts'
 import type { CallParts } from './call-record.ts'
 import type { PlaceFiles } from './files/named-files.ts'
+import type { DecodeInputs } from './text-inputs.ts'
 
 interface PreviewParts extends CallParts {
   readonly policies: CallPolicies
   readonly placeFiles: PlaceFiles
+  readonly decodeInputs: DecodeInputs
 }
 
 type PreviewCall = (request: HttpRequest, caller: Caller, call: ModelCall, bytes: Uint8Array) => Promise<CallPreview>
@@ -35,6 +37,7 @@ export function createPreviewCall(parts: PreviewParts): PreviewCall {
     call.forwardedHeaders = format.forward.headers?.(request.headers)
     await admitDryRun(call, parts.policies)
     await parts.placeFiles(call)
+    await parts.decodeInputs(call)
     const deployment = firstOf(call.candidates)
     const attempt = planAttempt(call, deployment, parts.policies)
     return shown(attempt, {

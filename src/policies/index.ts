@@ -6,6 +6,7 @@ import type { CurrentConfiguration, KeyDirectory } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
 import { checkFields, prepareCall } from './check-fields.ts'
 import { countTokens } from './count-tokens.ts'
+import { decodeInputs } from './decode-inputs.ts'
 import { embeddingInputs } from './embedding-inputs.ts'
 import { fallbacks } from './fallbacks.ts'
 import { fieldNames } from './field-names.ts'
@@ -29,6 +30,7 @@ export interface AdmissionParts {
   /** For requests; each call has taken its own. */
   readonly current: CurrentConfiguration
   placeFiles(call: Call): Promise<void> | undefined
+  decodeInputs(call: Call): Promise<void> | undefined
   /** Policies of the program that starts the gateway; `createAdmission` shows their place. */
   readonly own: readonly Policy[]
   /** A request was refused for its key. */
@@ -69,6 +71,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     countTokens(),
     limits.onBody,
     placeFiles(parts.placeFiles),
+    decodeInputs(parts.decodeInputs),
 
     // The call's intent is written to the journal; it is routed next.
     observe('metrics', parts.count),

@@ -1,7 +1,9 @@
 /** Embeddings by the clients that have them, against every provider of the simulator that makes some. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { GoogleGenAI } from '@google/genai'
+import { OpenAIEmbeddings } from '@langchain/openai'
 import { Mistral } from '@mistralai/mistralai'
+import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
 import OpenAI from 'openai'
 import { awsKeys } from '../../simulator/index.ts'
 import { startGateway } from '../e2e/harness.ts'
@@ -177,3 +179,34 @@ for (const [at, name] of names.entries())
       })
     }
   })
+
+describe('token ids', () => {
+  const texts = ['bread and butter', 'お誕生日おめでとう 🧈']
+  const takesIds = new Set(['openai', 'azure'])
+
+  for (const row of rows) {
+    const sent = row.single ? texts.slice(1) : texts
+    const input = sent.map(text => encode(text))
+
+    test(`${row.name}: ${takesIds.has(row.name) ? 'arrive as they are' : 'arrive as the text they stand for'}`, async () => {
+      const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: await gateway.key(), maxRetries: 0 })
+      // As LangChain's and LlamaIndex's Python clients send them; vectors are asked for as base64 by default.
+      const { data } = await openai.embeddings.create({ model: row.name, input })
+      expect(data.map(one => Math.abs(Math.hypot(...one.embedding) - 1) < 0.001)).toEqual(sent.map(() => true))
+      const { body } = gateway.simulator.truth.last()!
+      if (takesIds.has(row.name)) return expect(body).toMatchObject({ input })
+      const written = JSON.stringify(body)
+      for (const text of sent) expect(written).toContain(JSON.stringify(text))
+      for (const ids of input) expect(written).not.toContain(JSON.stringify(ids).slice(1, -1))
+    })
+
+    test.skipIf(takesIds.has(row.name))(`${row.name}: the same vectors for LangChain's texts as for ids`, async () => {
+      const apiKey = await gateway.key()
+      const baseURL = `${gateway.url}/v1`
+      const langchain = new OpenAIEmbeddings({ model: row.name, apiKey, maxRetries: 0, configuration: { baseURL } })
+      const openai = new OpenAI({ baseURL, apiKey, maxRetries: 0 })
+      const { data } = await openai.embeddings.create({ model: row.name, input: input[0]! })
+      expect(data.map(one => one.embedding)).toEqual(await langchain.embedDocuments(sent.slice(0, 1)))
+    })
+  }
+})

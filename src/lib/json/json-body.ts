@@ -130,6 +130,14 @@ export class JsonBody {
     return span ? span.valueEnd - span.valueStart : 0
   }
 
+  /** The first bytes of a field's value, each as a character, to tell its kind without parsing it; '' = absent. */
+  beginningOf(field: string, bytes: number): string {
+    const span = this.#spans.get(field)
+    return span
+      ? asBuffer(this.bytes).toString('latin1', span.valueStart, Math.min(span.valueStart + bytes, span.valueEnd))
+      : ''
+  }
+
   /** A field's value; undefined when it is absent. In a large body only this field is parsed. */
   get(field: string): unknown {
     if (this.#whole) return Object.hasOwn(this.#whole, field) ? this.#whole[field] : undefined

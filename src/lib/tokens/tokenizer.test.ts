@@ -1,4 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
+import * as cl100k from 'gpt-tokenizer/encoding/cl100k_base'
+import * as o200k from 'gpt-tokenizer/encoding/o200k_base'
 import { encodingOf, Tokenizer } from './tokenizer.ts'
 
 const tokenizer = new Tokenizer()
@@ -9,6 +11,41 @@ test('texts have as many tokens as their vocabulary says', async () => {
   const texts = ['antidisestablishmentarianism', '2 + 2 = 4', 'お誕生日おめでとう', '', '<|endoftext|>']
   expect(await tokenizer.count('o200k_base', texts, 'key')).toEqual([6, 7, 8, 0, 7])
   expect((await tokenizer.count('cl100k_base', texts, 'key'))!.slice(0, 3)).toEqual([6, 7, 9])
+})
+
+test('token ids become their text again, each input by itself', async () => {
+  const texts = ['2 + 2 = 4', 'お誕生日おめでとう 🧈', 'a\u{feff}b <|endoftext|>']
+  for (const [encoding, { encode }] of [['o200k_base', o200k] as const, ['cl100k_base', cl100k] as const]) {
+    const inputs = texts.map(text => encode(text, { disallowedSpecial: new Set() }))
+    expect(await tokenizer.decode(encoding, inputs, 'key')).toEqual({ kind: 'decoded', texts })
+  }
+  const butter = cl100k.encode('🧈')
+  const cut = [butter.slice(0, -1), cl100k.encode('next'), [100257]]
+  expect(await tokenizer.decode('cl100k_base', cut, 'key')).toEqual({
+    kind: 'decoded',
+    texts: [expect.stringMatching(/^\ufffd+$/) as string, 'next', '<|endoftext|>'],
+  })
+})
+
+test('ids beyond the vocabulary, in its gaps, or with too much text are said to be so', async () => {
+  for (const id of [100256, 100261, 2 ** 31])
+    expect(await tokenizer.decode('cl100k_base', [[1], [2, id]], 'key')).toEqual({
+      kind: 'unknown-id',
+      input: 1,
+      at: 1,
+      id,
+    })
+  const small = new Tokenizer({ charactersMax: 10, waitingMax: 4 })
+  const [five] = cl100k.encode('hello')
+  expect(await small.decode('cl100k_base', [[five!], [five!]], 'key')).toMatchObject({ kind: 'decoded' })
+  expect(await small.decode('cl100k_base', [[five!], [five!, 0]], 'key')).toEqual({
+    kind: 'too-long',
+    charactersMax: 10,
+  })
+  const asked = [1, 2, 3, 4].map(() => small.decode('cl100k_base', [[0]], 'key'))
+  expect((await Promise.all(asked)).map(one => one?.kind)).toEqual(['decoded', 'decoded', 'decoded', undefined])
+  small.stop()
+  expect(await small.decode('cl100k_base', [[0]], 'key')).toBeUndefined()
 })
 
 test('questions asked at once are answered in turn, each with its own counts', async () => {

@@ -1,6 +1,6 @@
 /**
- * Counts with OpenAI's own vocabularies, on a thread of its own: reading one takes 0.4 s and 0.1 GB, and some texts
- * take seconds. The thread starts with the first count and ends after a while without one.
+ * Counts and decodes with OpenAI's own vocabularies, on a thread of its own: reading one takes 0.4 s and 0.1 GB, and
+ * some texts take seconds. The thread starts with the first request and ends after a while without one.
  */
 import { FairShare } from '../fair-share.ts'
 import { siblingModule } from '../sibling-module.ts'
@@ -9,15 +9,27 @@ import { siblingModule } from '../sibling-module.ts'
 export type Encoding = 'o200k_base' | 'cl100k_base'
 
 /** To the thread, which gets the next one only after its reply. */
-export interface TokenizerRequest {
-  readonly encoding: Encoding
-  readonly texts: readonly string[]
-}
+export type TokenizerRequest =
+  | { readonly kind: 'count'; readonly encoding: Encoding; readonly texts: readonly string[] }
+  | {
+      readonly kind: 'decode'
+      readonly encoding: Encoding
+      readonly inputs: readonly (readonly number[])[]
+      /** Of all texts together, in UTF-16 units. */
+      readonly charactersMax: number
+    }
 
-/** From the thread: `loaded`, then `counted` with a count for each text in order. Both for every request. */
-export type TokenizerReply =
-  | { readonly kind: 'loaded' }
-  | { readonly kind: 'counted'; readonly counts: readonly number[] }
+/** The texts of token ids, or why there are none. */
+export type Decoding =
+  | { readonly kind: 'decoded'; readonly texts: readonly string[] }
+  /** `id` is not in the vocabulary: entry `at` of `inputs[input]`. */
+  | { readonly kind: 'unknown-id'; readonly input: number; readonly at: number; readonly id: number }
+  | { readonly kind: 'too-long'; readonly charactersMax: number }
+
+type Done = { readonly kind: 'counted'; readonly counts: readonly number[] } | Decoding
+
+/** From the thread: `loaded`, then the result, in the order of the request. Both for every request. */
+export type TokenizerReply = { readonly kind: 'loaded' } | Done
 
 /**
  * Names of models by vocabulary, as OpenAI publishes them (github.com/openai/tiktoken, tiktoken/model.py). The first
@@ -49,15 +61,15 @@ interface TokenizerOptions {
   /** For one request, once the vocabulary is there: some texts take time by the square of their length. */
   readonly countMs?: number
   readonly loadMs?: number
-  /** Texts of one request together. */
+  /** Texts of one request together, also those decoded. */
   readonly charactersMax?: number
   /** Requests that wait for the thread, shared fairly by their owners. */
   readonly waitingMax?: number
 }
 
-interface Waiting extends TokenizerRequest {
-  readonly owner: string
-  answer(counts: readonly number[] | undefined): void
+interface Waiting {
+  readonly request: TokenizerRequest
+  answer(done: Done | undefined): void
 }
 
 const defaults: Required<TokenizerOptions> = {
@@ -69,7 +81,7 @@ const defaults: Required<TokenizerOptions> = {
 }
 
 /**
- * Texts are counted one request after the other, of each owner in turn. Costs nothing before the first; idle, it keeps
+ * Requests are worked off one after the other, of each owner in turn. Costs nothing before the first; idle, it keeps
  * no process alive.
  */
 export class Tokenizer {
@@ -97,12 +109,31 @@ export class Tokenizer {
    * Tokens of each text; undefined = they are too long, take too long, or too many wait. `owner` = the id of the key
    * that asks.
    */
-  count(encoding: Encoding, texts: readonly string[], owner: string): Promise<readonly number[] | undefined> {
+  async count(encoding: Encoding, texts: readonly string[], owner: string): Promise<readonly number[] | undefined> {
     const characters = texts.reduce((sum, text) => sum + text.length, 0)
-    if (this.#stopped || characters > this.#limits.charactersMax || !this.#places.take(owner))
-      return Promise.resolve(undefined)
+    if (characters > this.#limits.charactersMax) return undefined
+    const done = await this.#ask({ kind: 'count', encoding, texts }, owner)
+    return done?.kind === 'counted' ? done.counts : undefined
+  }
+
+  /**
+   * The text of each list of ids; bytes that are no UTF-8 become U+FFFD. undefined = it takes too long, or too many
+   * wait. `owner` as of `count`.
+   */
+  async decode(
+    encoding: Encoding,
+    inputs: readonly (readonly number[])[],
+    owner: string,
+  ): Promise<Decoding | undefined> {
+    const { charactersMax } = this.#limits
+    const done = await this.#ask({ kind: 'decode', encoding, inputs, charactersMax }, owner)
+    return done?.kind === 'counted' ? undefined : done
+  }
+
+  #ask(request: TokenizerRequest, owner: string): Promise<Done | undefined> {
+    if (this.#stopped || !this.#places.take(owner)) return Promise.resolve(undefined)
     return new Promise(answer => {
-      const asked = { encoding, texts, owner, answer }
+      const asked = { request, answer }
       const own = this.#waiting.get(owner)
       if (own) own.push(asked)
       else this.#waiting.set(owner, [asked])
@@ -110,7 +141,7 @@ export class Tokenizer {
     })
   }
 
-  /** Nothing is counted any more. */
+  /** Nothing is counted or decoded any more. */
   stop(): void {
     this.#stopped = true
     this.#end()
@@ -135,8 +166,7 @@ export class Tokenizer {
     if (!this.#current) return this.#endAfter(this.#limits.idleMs)
     this.#worker ??= this.#start()
     this.#endAfter(this.#limits.loadMs)
-    const { encoding, texts } = this.#current
-    this.#worker.postMessage({ encoding, texts } satisfies TokenizerRequest)
+    this.#worker.postMessage(this.#current.request)
   }
 
   #start(): Worker {
@@ -144,7 +174,7 @@ export class Tokenizer {
     worker.onmessage = ({ data }: MessageEvent<TokenizerReply>) => {
       if (worker !== this.#worker) return
       if (data.kind === 'loaded') this.#endAfter(this.#limits.countMs)
-      else this.#answer(data.counts)
+      else this.#answer(data)
     }
     worker.addEventListener('close', () => {
       if (worker === this.#worker) this.#end()
@@ -157,10 +187,10 @@ export class Tokenizer {
     return worker
   }
 
-  #answer(counts: readonly number[] | undefined): void {
+  #answer(done: Done | undefined): void {
     const answered = this.#current
     this.#current = undefined
-    answered?.answer(counts)
+    answered?.answer(done)
     this.#next()
   }
 
@@ -171,7 +201,7 @@ export class Tokenizer {
     if (!this.#current) this.#timer?.unref()
   }
 
-  /** Ends the thread; counts under way get no result. */
+  /** Ends the thread; the request under way gets no result. */
   #end(): void {
     clearTimeout(this.#timer)
     const worker = this.#worker

@@ -130,12 +130,15 @@ function unreadable(model: string): GatewayError {
   )
 }
 
-/** The client's body without the fields withheld, with the upstream's ids of uploaded files. */
+/** The client's body without the fields withheld, with the upstream's ids of uploaded files, or texts for token ids. */
 function sentBody(call: Call, deployment: Deployment, withheld: readonly string[]): JsonBody {
-  const body = call.namedFiles ? call.namedFiles.bodyFor(deployment) : call.body!
+  const body = call.namedFiles ? call.namedFiles.bodyFor(deployment) : ownInput(call, deployment)
   // A form is edited itself.
   return withheld.length === 0 || call.upload ? body : without(body, withheld)
 }
+
+const ownInput = ({ body, textBody }: Call, { target }: Deployment): JsonBody =>
+  textBody && target.provider.embedsTextOnly ? textBody : body!
 
 function without(body: JsonBody, names: readonly string[]): JsonBody {
   return JsonBody.read(Buffer.concat(body.edited(names.map(remove => ({ remove })))))

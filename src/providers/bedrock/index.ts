@@ -29,6 +29,7 @@ export const bedrock: Provider = {
     result: converseResult,
     reader: converseReader,
   },
+  embedsTextOnly: true,
   embeddings: { request: embeddingsCall, result: embeddingsResult },
   countTokens: { request: countCall, result: countResult },
   authorization: bedrockAuthorization,

@@ -38,6 +38,7 @@ export const cohere: Provider = {
     reader: chatReader,
     isLast: isMessageEnd,
   },
+  embedsTextOnly: true,
   embeddings: {
     request: (request, target) => ({ head: cohereHead(target, 'embed'), ...embedBody(request, target.model) }),
     result: embedResult,

@@ -73,6 +73,7 @@ export const gemini: Provider = {
     },
     result: countResult,
   },
+  embedsTextOnly: true,
   embeddings: {
     request(request, target): TranslatedCall {
       const input = embeddingInput(request)

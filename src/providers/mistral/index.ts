@@ -45,6 +45,7 @@ export const mistral: Provider = {
     reader: chatReader,
     isLast: isDone,
   },
+  embedsTextOnly: true,
   embeddings: embeddingsAdapter(embeddingsHead, { quirks }),
   moderations: {
     request: (request, target) => ({

@@ -40,6 +40,7 @@ export const ollama: Provider = {
     reader: chatReader,
     isLast: isDone,
   },
+  embedsTextOnly: true,
   embeddings: {
     request: (request, target) => ({ head: ollamaHead(target, '/api/embed'), ...embedBody(request, target) }),
     result: embedResult,

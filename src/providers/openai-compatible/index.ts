@@ -36,6 +36,7 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     }),
     ...(row.newestParams && { textTools: true }),
     ...(row.embeddings !== false && { embeddings: embeddingsAdapter(headMaker('openai-embeddings'), row) }),
+    ...(row.embeddings === 'plain' && { embedsTextOnly: true }),
     ...(row.rerank && { rerank: rerankAdapter(headMaker('jina-rerank'), row.rerank) }),
     ...(row.files && { files: { head: headAt } }),
     fault: generalFault,

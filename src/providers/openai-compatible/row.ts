@@ -14,7 +14,10 @@ export interface CompatibleRow {
   readonly chat?: false
   /** Has `/completions`; otherwise text completions are translated to chat. */
   readonly completions?: boolean
-  /** false = has no `/embeddings`; `plain` = refuses `encoding_format`, so calls are translated, never forwarded. */
+  /**
+   * false = has no `/embeddings`; `plain` = refuses `encoding_format` and token ids, so calls are translated, never
+   * forwarded.
+   */
   readonly embeddings?: boolean | 'plain'
   /** Has `/responses`; otherwise responses are translated to chat. */
   readonly responses?: boolean

@@ -89,6 +89,7 @@ export const vertex: Provider = {
     },
     result: body => claudeCount(body) ?? countResult(body),
   },
+  embedsTextOnly: true,
   embeddings: {
     request(request, target): TranslatedCall {
       const input = embeddingInput(request)
