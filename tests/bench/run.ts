@@ -459,9 +459,15 @@ async function main(): Promise<void> {
   console.log(`written to ${file.slice(root.length + 1)}`)
 }
 
+async function cleanUp(): Promise<void> {
+  await stopAll()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void cleanUp().then(() => process.exit(1)))
 try {
   await main()
 } finally {
-  await stopAll()
-  rmSync(folder, { recursive: true, force: true })
+  await cleanUp()
 }

@@ -119,6 +119,7 @@ test('a line without an end is refused with its number before it fills the memor
     param: 'file',
     message: 'line 2 of the file is longer than 8388608 bytes',
   })
+  expect(await openInTheEnd()).toBe(0)
 })
 
 test('closing what was rewritten closes the upload behind it, too', async () => {
