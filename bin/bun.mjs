@@ -51,6 +51,18 @@ export function findBun() {
   return places.find(isBinary)
 }
 
+/** The settings of the runtime that the gateway is measured with; the environment wins over them. */
+export const runtimeSettings = {
+  // Bun queues what exceeds 256 fetches at once, silently.
+  BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
+  // Freed memory goes back to the system after five seconds: one second costs a tenth more processor time per small
+  // call, 30 s keep 10 to 20 MB more after a load (`npm run bench`, docs/decisions/0005).
+  MIMALLOC_PURGE_DELAY: '5000',
+  // The collector plans as on a machine of 768 MB: large bodies are collected sooner, and after a load 20 MB less are
+  // kept than without it. 512 MB cost more of the p99, 128 MB a third of the requests/s.
+  BUN_JSC_forceRAMSize: String(768 * 1024 * 1024),
+}
+
 /** Runs Bun with these arguments in place of this process, or as its only child. */
 export function runBun(args) {
   const bun = findBun()
@@ -58,17 +70,7 @@ export function runBun(args) {
     process.stderr.write('Bun is not installed for this platform; run `npm ci` in the project folder first.\n')
     process.exit(1)
   }
-  // Bun queues what exceeds 256 fetches at once, silently.
-  const env = {
-    BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
-    // Freed memory goes back to the system after five seconds: one second costs a tenth more processor time per small
-    // call, 30 s keep 10 to 20 MB more after a load (`npm run bench`, docs/decisions/0005).
-    MIMALLOC_PURGE_DELAY: '5000',
-    // The collector plans as on a machine of 768 MB: large bodies are collected sooner, and after a load 20 MB less are
-    // kept than without it. 512 MB cost more of the p99, 128 MB a third of the requests/s.
-    BUN_JSC_forceRAMSize: String(768 * 1024 * 1024),
-    ...process.env,
-  }
+  const env = { ...runtimeSettings, ...process.env }
   // npm starts this in a shell that passes no signals on: the gateway watches that shell and stops when it is gone
   // (cli/serve.ts).
   if (process.env.npm_lifecycle_event) env.MODELGATE_SHELL_PID ??= String(process.ppid)

@@ -23,6 +23,8 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const source = join(root, 'src/main.ts')
 const folder = join(root, 'dist')
+/** In a package (scripts/package.mjs) there are no sources: their bundle, with all that they import, is here. */
+const packed = join(root, 'program')
 /** Says how long each file of the bundle is; written last. */
 const sizesFile = 'sizes.json'
 /** A gateway that runs still loads parts of the bundle it was started from when they are first needed. */
@@ -45,8 +47,12 @@ export function bunFlags() {
   return [...ownSettings, '--no-install', existsSync(file) ? `--env-file=${file}` : '--no-env-file']
 }
 
-/** The file for Bun to run: the bundle of what is in `src` now, made if it is missing, or the sources themselves. */
+/**
+ * The file for Bun to run: in a package the program that it holds; else the bundle of what is in `src` now, made if it
+ * is missing, or the sources themselves.
+ */
 export function programPath(bun) {
+  if (!existsSync(source)) return join(packed, 'main.js')
   try {
     // From a folder elsewhere the packages are not found.
     if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) return source
@@ -62,7 +68,7 @@ export function programPath(bun) {
 
 /** Changes with every file that goes into the bundle, and with the Bun that makes it; not with places and times. */
 function fingerprint(bun) {
-  const files = ['src', 'simulator'].flatMap(name =>
+  const files = ['src', 'rules', 'simulator'].flatMap(name =>
     readdirSync(join(root, name), { recursive: true, withFileTypes: true })
       .filter(entry => entry.isFile() && !entry.name.endsWith('.test.ts'))
       .map(entry => join(entry.parentPath ?? entry.path, entry.name)),
@@ -121,7 +127,12 @@ function makeBundle(bun, bundle) {
   }
 }
 
-function joinModules(bun, draft) {
+/** Fills `draft` with the whole program: nothing of `node_modules` is needed to run it, but Bun. */
+export function joinAll(bun, draft) {
+  joinModules(bun, draft, [])
+}
+
+function joinModules(bun, draft, external = ['--external=gpt-tokenizer']) {
   const entries = [
     source,
     join(root, 'src/store/ledger/ledger-worker.ts'),
@@ -133,7 +144,8 @@ function joinModules(bun, draft) {
     '--sourcemap=linked',
     '--minify-whitespace',
     '--minify-syntax',
-    '--external=gpt-tokenizer',
+    // Its vocabularies take longer to join than all the rest; few starts need them.
+    ...external,
   ]
   // What the environment says is read when the program runs, not when it is made: Bun would write NODE_ENV into it.
   const late = ['--env=disable', '--no-env-file', '--define=process.env.NODE_ENV:process.env.NODE_ENV']

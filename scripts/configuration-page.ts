@@ -30,9 +30,13 @@ const sections: readonly (readonly [title: string, path: readonly string[]])[] =
   ['An entry of `model_list`', ['model_list']],
   ['`proxy_params` of an entry', ['model_list', 'proxy_params']],
   ['`model_info` of an entry', ['model_list', 'model_info']],
+  ['A credential of `credential_list`', ['credential_list']],
+  ['`prices`', ['prices']],
   ['`router_settings`', ['router_settings']],
   ['`settings`', ['settings']],
+  ['`cost_terms` of `settings`', ['settings', 'cost_terms']],
   ['`default_internal_user_params` of `settings`', ['settings', 'default_internal_user_params']],
+  ['`alert_to_webhook_url` of `general_settings`', ['general_settings', 'alert_to_webhook_url']],
   ['`general_settings`', ['general_settings']],
 ]
 
@@ -77,7 +81,7 @@ function yamlOf(value: unknown): string {
     return `{ ${Object.entries(value)
       .map(([key, one]) => `${key}: ${yamlOf(one)}`)
       .join(', ')} }`
-  if (typeof value === 'number' && value < 0.0001) return value.toFixed(9).replace(/0+$/, '')
+  if (typeof value === 'number' && value > 0 && value < 0.0001) return value.toFixed(9).replace(/0+$/, '')
   return typeof value === 'string' && /^[\d.-]+$/.test(value) ? `"${value}"` : String(value)
 }
 

@@ -18,7 +18,7 @@ let restarts = Promise.resolve()
 let isEnded = false
 let timer: ReturnType<typeof setTimeout> | undefined
 
-for (const folder of ['src', 'simulator'])
+for (const folder of ['src', 'rules', 'simulator'])
   watch(join(root, folder), { recursive: true }, (_event, file) => {
     if (file === null || !/\.(ts|json)$/.test(file) || file.endsWith('.test.ts')) return
     clearTimeout(timer)

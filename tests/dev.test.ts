@@ -13,7 +13,7 @@ const runMsMax = 60_000
 let project: string
 beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'modelgate-dev-'))
-  for (const name of ['bin', 'src', 'simulator', 'scripts', 'package.json'])
+  for (const name of ['bin', 'src', 'rules', 'simulator', 'scripts', 'package.json'])
     cpSync(join(root, name), join(project, name), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
 })

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runtimeSettings } from '../bin/bun.mjs'
 
 /** A random one, so that it is not in the repository. */
 const newMasterKey = (): string => `sk-${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`
@@ -22,12 +23,13 @@ const startMs = 60_000
 
 /**
  * Starts it from the sources, on a free port, with an empty data directory, and waits until it serves. `under`: a command
- * that it runs under (`taskset -c 0`).
+ * that it runs under (`taskset -c 0`). `program`: another command in place of Bun with the sources.
  */
 export async function startGatewayProcess(
   config: string,
   environment: Readonly<Record<string, string>> = {},
   under: readonly string[] = [],
+  program: readonly string[] = [process.execPath, join(import.meta.dir, '../src/main.ts')],
 ): Promise<GatewayProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-process-'))
   const configFile = join(folder, 'config.yaml')
@@ -35,22 +37,19 @@ export async function startGatewayProcess(
   const masterKey = newMasterKey()
   const port = freePort()
   const child = Bun.spawn(
-    [
-      ...under,
-      process.execPath,
-      join(import.meta.dir, '../src/main.ts'),
-      'serve',
-      '--host',
-      '127.0.0.1',
-      '--port',
-      String(port),
-    ].concat('--config', configFile, '--data-dir', join(folder, 'data')),
+    [...under, ...program, 'serve', '--host', '127.0.0.1', '--port', String(port)].concat(
+      '--config',
+      configFile,
+      '--data-dir',
+      join(folder, 'data'),
+    ),
     {
       stdin: 'ignore',
       stdout: 'ignore',
       stderr: 'inherit',
       env: {
         ...process.env,
+        ...runtimeSettings,
         MODELGATE_MASTER_KEY: masterKey,
         DATABASE_URL: '',
         REDIS_URL: '',

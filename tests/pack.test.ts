@@ -1,4 +1,4 @@
-/** What `npm pack` puts into the package: the program as it runs, its documents, and nothing else. */
+/** What `npm pack` packs in a checkout: the sources that run, documents, and nothing else. */
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join, normalize } from 'node:path'

@@ -25,7 +25,7 @@ let gateway: { url: string; stop(): Promise<void> }
 beforeAll(async () => {
   simulator = await startSimulator()
   project = mkdtempSync(join(tmpdir(), 'modelgate-recipes-'))
-  for (const name of ['bin', 'src', 'simulator', 'package.json'])
+  for (const name of ['bin', 'src', 'rules', 'simulator', 'package.json'])
     cpSync(join(root, name), join(project, name), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
   addProvider()

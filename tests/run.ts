@@ -18,7 +18,7 @@ const leftoversMs = 10_000
 const loadedShare = 0.2
 const only = process.argv.slice(2)
 
-const files = [...new Glob('{src,simulator,tests}/**/*.test.ts').scanSync(root)].filter(
+const files = [...new Glob('{src,rules,simulator,tests}/**/*.test.ts').scanSync(root)].filter(
   file => only.length === 0 || only.some(part => file.includes(part)),
 )
 if (files.length === 0) {

@@ -46,6 +46,9 @@ const mayImport: Record<string, string[]> = {
   'main.ts': ['cli'],
 }
 
+/** Who may read the tables of `/rules`, beside the simulator. */
+const readsRules = new Set(['providers', 'config', 'pipeline'])
+
 const sources = [...new Glob('**/*.ts').scanSync(`${root}/src`)].filter(file => !file.endsWith('.test.ts')).sort()
 const texts = new Map(sources.map(file => [file, readFileSync(`${root}/src/${file}`, 'utf8')]))
 const top = (path: string) => path.split('/')[0]!
@@ -69,13 +72,26 @@ test('imports only point down', () => {
     for (const [, path] of text.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)) {
       const target = new URL(path!, `file:///src/${file}`).pathname
       if (!target.startsWith('/src/')) {
-        const known = file.startsWith('cli/') && target.startsWith('/simulator/')
+        const known =
+          (file.startsWith('cli/') && target.startsWith('/simulator/')) ||
+          (readsRules.has(top(file)) && target.startsWith('/rules/'))
         if (!known && !target.endsWith('/package.json')) wrong.push(`${file} -> ${target}`)
         continue
       }
       const [from, to] = [top(file), top(target.slice('/src/'.length))]
       if (from !== to && to !== 'lib' && !mayImport[from]?.includes(to)) wrong.push(`${file} -> ${target}`)
     }
+  expect(wrong).toEqual([])
+})
+
+test('the tables of /rules import nothing but each other', () => {
+  const wrong = [...new Glob('*.ts').scanSync(`${root}/rules`)].flatMap(file =>
+    file.endsWith('.test.ts')
+      ? []
+      : [...readFileSync(`${root}/rules/${file}`, 'utf8').matchAll(/from '([^']+)'/g)].flatMap(([, path]) =>
+          path!.startsWith('./') ? [] : [`${file} -> ${path}`],
+        ),
+  )
   expect(wrong).toEqual([])
 })
 
@@ -146,7 +162,7 @@ const fileLinesMax = 500
 
 /** What is not a test, by path, parsed; all of it is held to the rules of length and wording. */
 const trees = new Map<string, ts.SourceFile>()
-for (const folder of ['src', 'simulator', 'scripts', 'bin'])
+for (const folder of ['src', 'rules', 'simulator', 'scripts', 'bin'])
   for (const file of [...new Glob('**/*.{ts,mjs}').scanSync(`${root}/${folder}`)].sort())
     if (!file.endsWith('.test.ts')) {
       const path = `${folder}/${file}`
@@ -265,7 +281,7 @@ test('only the store speaks SQL or Redis', () => {
 test('upper bounds of wall-clock time stand in *.timing.test.ts only', () => {
   const bound =
     /expect\([^;\n]*(?:performance\.now\(\) -|slowestMs|loop\.stop)[^;\n]*\)\.(?:toBeLessThan|toBeWithin)\w*\(/
-  const tests = [...new Glob('{src,simulator,tests}/**/*.test.ts').scanSync(root)]
+  const tests = [...new Glob('{src,rules,simulator,tests}/**/*.test.ts').scanSync(root)]
   const wrong = tests.filter(
     file => !/\.(timing|load)\.test\.ts$/.test(file) && bound.test(readFileSync(`${root}/${file}`, 'utf8')),
   )

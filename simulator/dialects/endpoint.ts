@@ -13,6 +13,8 @@ export interface EndpointCall {
   readonly seed: number
   /** Whether the path asks for a stream; undefined = the body decides. */
   readonly streams: boolean | undefined
+  /** The host that it is asked to refuse as; undefined = none. */
+  readonly host: string | undefined
   /** Generates the answer with the simulator's seed, and with the matching script if there is one. */
   generate(request: GenerationRequest): Generation
   /** Wraps a usage formatter so that faults which concern the usage apply. */

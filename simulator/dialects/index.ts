@@ -23,6 +23,7 @@ import { mistralChat, mistralEmbeddings, mistralFillIn, mistralModerations } fro
 import { ollamaChat, ollamaEmbed, ollamaModels } from './ollama/endpoints.ts'
 import { openaiSpeech, openaiTranscriptions } from './openai/audio.ts'
 import { openaiUsage, readChat, writeChat } from './openai/chat.ts'
+import { hostBody, hostResponse } from './openai/host-rules.ts'
 import { readCompletion, writeCompletion } from './openai/completions.ts'
 import type { AnswerLine, Batches } from './openai/batches.ts'
 import type { UploadedFiles } from './openai/files.ts'
@@ -56,8 +57,10 @@ interface RoutedRequest {
   readonly batches: Batches
 }
 
-const openaiChat: EndpointHandler = ({ body, model, generate: answer, usageOf }) =>
-  writeChat(answer(readChat(body, model)), body, usageOf(openaiUsage))
+const openaiChat: EndpointHandler = ({ body, model, host, generate: answer, usageOf }) => {
+  const accepted = host === undefined ? body : hostBody(host, model, body)
+  return writeChat(answer(readChat(accepted, model)), body, usageOf(openaiUsage))
+}
 
 /** Voyage calls the number of dimensions `output_dimension`. */
 const openaiEmbeddings: EndpointHandler = ({ body, model, seed, usageOf }) =>
@@ -73,7 +76,8 @@ const handlers: Record<Exclude<Endpoint, 'models' | 'ollama-models' | 'files' | 
     writeCompletion(readCompletion(body, model).map(answer), body, usageOf(openaiUsage)),
   'fill-in': mistralFillIn,
   embeddings: openaiEmbeddings,
-  responses: openaiResponses,
+  responses: call =>
+    openaiResponses(call.host === undefined ? call : { ...call, body: hostResponse(call.host, call.model, call.body) }),
   'input-tokens': inputTokens,
   moderations: openaiModerations,
   images: openaiImages,
@@ -168,6 +172,7 @@ export function respond(routed: RoutedRequest): SimulatedResponse {
     model,
     seed,
     streams: route.streams,
+    host: route.host,
     generate: ask => generate(ask, seed, script),
     usageOf: write => usageWithFault(fault, write),
   }

@@ -1,4 +1,5 @@
 /** Responses as the dialects produce them, before transport faults. */
+import type { JsonObject } from '../lib/json.ts'
 
 /** One event of a stream. `tokens` = billed tokens of its delta. */
 export interface StreamEvent {
@@ -41,10 +42,13 @@ export class ApiError extends Error {
   readonly status: number
   readonly param: string | null
   readonly code: string | null
-  constructor(message: string, more: { status?: number; param?: string; code?: string } = {}) {
+  /** The whole body, where a host has a form of its own. */
+  readonly body: JsonObject | undefined
+  constructor(message: string, more: { status?: number; param?: string; code?: string; body?: JsonObject } = {}) {
     super(message)
     this.status = more.status ?? 400
     this.param = more.param ?? null
     this.code = more.code ?? null
+    this.body = more.body
   }
 }

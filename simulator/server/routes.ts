@@ -43,6 +43,8 @@ export interface Route {
   readonly model?: string
   /** Whether the path asks for a stream; absent = the body decides. */
   readonly streams?: boolean
+  /** The host whose refusals are asked for: `/host/groq/v1/chat/completions`. */
+  readonly host?: string
 }
 
 interface RoutePattern {
@@ -124,9 +126,11 @@ export function matchRoute(request: HttpRequest): Route {
   const pattern = routePatterns.find(({ pathEnd }) => pathEnd.test(path))
   const dialect = pattern?.dialect ?? dialectOf(path, request)
   const named = pattern?.pathEnd.exec(path)?.[1] ?? /\/(?:deployments|engines)\/([^/]+)\//.exec(path)?.[1]
+  const host = /^\/host\/([^/]+)\//.exec(path)?.[1]
   return {
     endpoint: pattern?.endpoint,
     dialect,
+    ...(host !== undefined && { host }),
     ...(named !== undefined && { model: decoded(named) }),
     ...(pattern?.streams !== undefined && { streams: pattern.streams }),
   }

@@ -175,6 +175,7 @@ class SimulatorServer implements ConnectionOwner {
       if (!(error instanceof ApiError))
         return { answer: errorResponse({ status: 500, message: String(error) }, conventions) }
       const { status, message, param, code } = error
+      if (error.body) return { answer: plain(status, error.body) }
       return { answer: errorResponse({ status, message, param, code }, conventions) }
     }
   }

@@ -9,7 +9,8 @@ import type { Deployment } from '../core/deployment.ts'
 import type { EmbeddingsRequest } from '../core/embeddings.ts'
 import type { CallInput } from '../core/input.ts'
 import type { Operation } from '../core/operation.ts'
-import type { Prices, Usage } from '../core/usage.ts'
+import type { Prices } from '../core/prices.ts'
+import type { Served, Usage } from '../core/usage.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import { costBounds } from './cost-bounds.ts'
 import { costNanoUsd } from './cost.ts'
@@ -24,15 +25,20 @@ interface Made {
   /** Of the body. */
   readonly bytes?: number
   readonly edits?: Call['edits']
+  /** Of the body, beside its text. */
+  readonly fields?: Readonly<Record<string, unknown>>
 }
 
 /** The parts of a call that bounds are made of. */
-function callOf({ operation = 'chat', input, candidates, fallbacks = [], bytes = 200, edits = [] }: Made): Call {
-  const body = JsonBody.read(Buffer.from(JSON.stringify({ x: 'y'.repeat(bytes - '{"x":""}'.length) })))
+function callOf(made: Made): Call {
+  const { operation = 'chat', input, candidates, fallbacks = [], bytes = 200, edits = [], fields = {} } = made
+  const empty = JSON.stringify({ ...fields, x: '' }).length
+  const body = JsonBody.read(Buffer.from(JSON.stringify({ ...fields, x: 'y'.repeat(Math.max(bytes - empty, 0)) })))
   return {
     operation,
     format: { operation },
     body,
+    dropped: [],
     edits,
     candidates,
     fallbacksInOrder: fallbacks.length > 0 ? [{ name: 'spare', deployments: fallbacks }] : [],
@@ -62,13 +68,17 @@ function pricesOf(random: Random, depth = 0): Prices {
     output: price(random),
     ...Object.fromEntries(more.map(name => [name, maybe(random)]).filter(([, value]) => value !== undefined)),
   }
-  if (depth > 0) return own
+  if (depth > 1) return own
   const tiers = Array.from({ length: random.int(2) }, (_, at) => ({
-    aboveInputTokens: (at + 1) * (50 + random.int(3000)),
-    prices: pricesOf(random, 1),
-  })).sort((one, other) => one.aboveInputTokens - other.aboveInputTokens)
+    fromInputTokens: (at + 1) * (50 + random.int(3000)),
+    prices: pricesOf(random, 2),
+  })).sort((one, other) => one.fromInputTokens - other.fromInputTokens)
+  if (depth > 0) return { ...own, tiers }
+  const tierNames = ['priority', 'flex', 'fast', 'batch'].filter(() => random.chance(0.4))
+  const variants = Object.fromEntries(tierNames.map(name => [name, pricesOf(random, 1)]))
+  const placePercent = random.chance(0.3) ? { us: 110, eu: 125 } : undefined
   const later = random.chance(0.2) ? [{ fromMs: random.pick([1, atMs + 1]), prices: pricesOf(random, 1) }] : undefined
-  return { ...own, tiers, ...(later && { later }) }
+  return { ...own, tiers, variants, ...(placePercent && { placePercent }), ...(later && { later }) }
 }
 
 const part = (random: Random, most: number): number => random.int(Math.max(Math.floor(most), 0))
@@ -105,15 +115,35 @@ const infoOf = (random: Random): Record<string, unknown> => ({
 const windowOf = ({ info }: Deployment): number => info.max_input_tokens as number
 const ableOf = ({ info }: Deployment): number => info.max_output_tokens as number
 
-/** No call at any of the deployments costs more than the bound. */
-function expectBounded(random: Random, call: Call, usageAt: (one: Deployment) => Usage): void {
+/** What may serve a call that asks so: what it asks for, the normal service, or, unasked, what the project is set to. */
+function servedBy(random: Random, { service_tier: tier, speed, inference_geo: place }: Asked): Served {
+  const serviceTier = random.pick(tier === undefined ? ['default', 'priority'] : ['default', tier])
+  return {
+    serviceTier: speed === undefined ? serviceTier : 'default',
+    speed: random.pick(['standard', speed ?? 'standard']),
+    place: place ?? random.pick(['global', 'us', 'eu']),
+  }
+}
+
+type Asked = { readonly service_tier?: string; readonly speed?: string; readonly inference_geo?: string }
+
+function askedFields(random: Random): Asked {
+  const place = random.chance(0.2) ? { inference_geo: random.pick(['us', 'global', 'mars']) } : {}
+  if (random.chance(0.1)) return { ...place, speed: 'fast' }
+  return random.chance(0.3) ? { ...place, service_tier: random.pick(['flex', 'priority', 'auto', 'default']) } : place
+}
+
+/** No call at any of the deployments costs more than the bound; null only where what it asks for has no price. */
+function expectBounded(random: Random, call: Call, usageAt: (one: Deployment) => Usage, asked: Asked = {}): void {
   const { costNanoUsdMax } = costBounds(call)
-  expect(costNanoUsdMax).not.toBeNull()
+  if (Object.keys(asked).length === 0) expect(costNanoUsdMax).not.toBeNull()
+  if (costNanoUsdMax === null) return
   const all = [...call.candidates, ...call.fallbacksInOrder.flatMap(one => one.deployments)]
   for (let time = 0; time < 5; time++) {
     const deployment = random.pick(all)
-    const cost = costNanoUsd(usageAt(deployment), deployment.prices, atMs)
-    expect(cost === null || cost <= costNanoUsdMax!).toBe(true)
+    const usage = { ...usageAt(deployment), served: servedBy(random, asked) }
+    const cost = costNanoUsd(usage, deployment.prices, { atMs })
+    expect(cost === null || cost <= costNanoUsdMax).toBe(true)
   }
 }
 
@@ -138,14 +168,17 @@ describe('no call costs more than its bound', () => {
         ...(hasTools && { tools: [{ name: 'f' }] }),
       }
       const bytes = 100 + random.int(10_000)
-      const call = callOf({ input: chat(request), bytes, candidates: several(random), fallbacks: several(random) })
+      const fields = askedFields(random)
+      const [candidates, fallbacks] = [several(random), several(random)]
+      const call = callOf({ input: chat(request), bytes, candidates, fallbacks, fields })
       const prompts = 1 + (series?.length ?? 0)
       const answers = (choices ?? 1) * prompts
-      expectBounded(random, call, one => {
+      const usageAt = (one: Deployment): Usage => {
         const input = bytes + pictures * prompts * 48_169 + (hasTools ? 530 : 0)
         const output = (maxOutputTokens ?? ableOf(one)) * answers
         return usageOf(random, Math.min(input, windowOf(one) * prompts), output)
-      })
+      }
+      expectBounded(random, call, usageAt, fields)
     })
   })
 
@@ -226,6 +259,41 @@ describe('the figures', () => {
   })
 })
 
+/** In the words of OpenAI, OpenRouter, Anthropic and Gemini. */
+const vendorsActs: readonly Record<string, unknown>[] = [
+  { tools: [{ type: 'function', function: { name: 'f' } }, { type: 'web_search' }] },
+  { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] },
+  { web_search_options: { search_context_size: 'low' } },
+  { plugins: [{ id: 'web' }] },
+  { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 5 }] },
+  { fallbacks: [{ model: 'claude-opus-4-8' }] },
+  { context_management: { edits: [{ type: 'compact_20260112' }] } },
+  { tools: [{ functionDeclarations: [{ name: 'f' }] }, { googleSearch: {} }] },
+]
+
+/** Tools that the client runs cost what the answer costs. */
+const clientsActs: readonly Record<string, unknown>[] = [
+  {
+    tools: [
+      { type: 'function', function: { name: 'f' } },
+      { type: 'custom', custom: { name: 'c' } },
+    ],
+  },
+  {
+    tools: [
+      { name: 'Bash', input_schema: {} },
+      { type: 'text_editor_20250728', name: 'e' },
+    ],
+  },
+  { tools: [{ functionDeclarations: [{ name: 'f' }] }] },
+  { plugins: [], context_management: null, tools: [] },
+]
+for (const fields of clientsActs)
+  test(`tools of the client leave a bound: ${JSON.stringify(fields)}`, () => {
+    const call = callOf({ input: chat({ maxOutputTokens: 10 }), candidates: [deploymentOf(plain)], fields })
+    expect(costBounds(call).costNanoUsdMax).not.toBeNull()
+  })
+
 describe('null where something is not known', () => {
   const costOf = (made: Made) => costBounds(callOf(made)).costNanoUsdMax
   const limited = chat({ maxOutputTokens: 10 })
@@ -239,10 +307,23 @@ describe('null where something is not known', () => {
       'no price of a tier',
       {
         input: limited,
-        candidates: [deploymentOf({ ...plain, tiers: [{ aboveInputTokens: 10, prices: { input: 1n } }] })],
+        candidates: [deploymentOf({ ...plain, tiers: [{ fromInputTokens: 11, prices: { input: 1n } }] })],
       },
     ],
     ['no bound of the output', { input: chat(), candidates: [deploymentOf(plain)] }],
+    [
+      'no price of the tier that is asked for',
+      { input: limited, candidates: [deploymentOf(plain)], fields: { service_tier: 'flex' } },
+    ],
+    ['no price of the place', { input: limited, candidates: [deploymentOf(plain)], fields: { inference_geo: 'us' } }],
+    ...vendorsActs.map((fields): [string, Made] => [
+      `the vendor may act: ${Object.keys(fields)[0]!} ${JSON.stringify(Object.values(fields)[0])}`,
+      { input: limited, candidates: [deploymentOf(plain)], fields },
+    ]),
+    [
+      'input that the vendor has, and no window',
+      { input: limited, candidates: [deploymentOf(plain)], fields: { previous_response_id: 'resp_1' } },
+    ],
     [
       'a form',
       {

@@ -4,8 +4,11 @@
 import type { Call, CallBounds } from '../core/call.ts'
 import type { ChatRequest, Part, Source } from '../core/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { Prices } from '../core/usage.ts'
-import { pricesAt } from './cost.ts'
+import { askedService } from '../core/asked-service.ts'
+import type { Prices } from '../core/prices.ts'
+import type { Served } from '../core/usage.ts'
+import { placePercentMax, pricesAt, variantsFor } from './price-variants.ts'
+import { letsVendorAct, namesStoredInput } from './vendor-tools.ts'
 
 /**
  * The dearest picture of the vendors' rules is below this (OpenAI, "Images and vision", gpt-4o-mini: 48,169 tokens).
@@ -21,12 +24,13 @@ const unitsPerPrice = 1_000_000n
 /**
  * Over the candidates and all fallbacks: one of them answers. A token is at least one byte, so that the bytes of the
  * body bound the tokens of its text; where a document or a file is only referred to, the context window of the model
- * does.
+ * does. `maxOutputTokens`: as if a chat asked for so many at most.
  */
-export function costBounds(call: Call): CallBounds {
+export function costBounds(call: Call, maxOutputTokens?: number): CallBounds {
   const others = [...call.fallbacksInOrder, ...call.largerModels, ...call.lenientModels].flatMap(one => one.deployments)
   const deployments = new Set([...call.candidates, ...others])
-  const demand = demandOf(call)
+  const asked = demandOf(call)
+  const demand = maxOutputTokens === undefined ? asked : { ...asked, outputTokens: maxOutputTokens * asked.answers }
   let inputTokensMax = 0
   let outputTokensMax: number | null = 0
   let costNanoUsdMax: bigint | null = deployments.size === 0 ? null : 0n
@@ -50,15 +54,40 @@ interface Demand {
   readonly answers: number
   readonly images: number
   readonly characters: number
-  /** Sound of unknown length, or documents of a reranker: billed by units that the request does not tell. */
+  /** Sound of unknown length, documents of a reranker, tools of the vendor: units that the request does not tell. */
   readonly unknownUnits: boolean
+  /** How it asks to be served. */
+  readonly asked: Served
 }
 
-const nothing: Demand = { inputTokens: 0, outputTokens: 0, answers: 1, images: 0, characters: 0, unknownUnits: false }
+const nothing: Demand = {
+  inputTokens: 0,
+  outputTokens: 0,
+  answers: 1,
+  images: 0,
+  characters: 0,
+  unknownUnits: false,
+  asked: {},
+}
 
 function demandOf(call: Call): Demand {
-  const bytes = call.body?.size ?? 0
   if (!call.format || call.operation === 'count-tokens') return nothing
+  const { body } = call
+  const demand = inputDemand(call)
+  if (!body) return demand
+  const [serviceTier, speed, place] = (['serviceTier', 'speed', 'place'] as const).map(name =>
+    askedService(body, call.dropped, name),
+  )
+  return {
+    ...demand,
+    ...(namesStoredInput(body) && { inputTokens: null }),
+    ...(letsVendorAct(body) && { unknownUnits: true }),
+    asked: { ...(serviceTier && { serviceTier }), ...(speed && { speed }), ...(place && { place }) },
+  }
+}
+
+function inputDemand(call: Call): Demand {
+  const bytes = call.body?.size ?? 0
   const input = call.input()
   switch (input.kind) {
     case 'chat':
@@ -129,27 +158,33 @@ interface Bounded {
   readonly atMs: number
 }
 
-/** null = not known. The dearest price of each kind counts for all of it, over every tier that the input may reach. */
+/** null = not known. The dearest price of each kind counts for all of it, over every variant and tier in reach. */
 function costBound({ prices }: Deployment, { input, output, demand, atMs }: Bounded): bigint | null {
-  if (!prices || demand.unknownUnits) return null
+  if (!prices) return null
   const now = pricesAt(prices, atMs)
-  const reachable = [
-    now,
-    ...(now.tiers ?? []).filter(tier => input === null || input > tier.aboveInputTokens).map(tier => tier.prices),
-  ]
+  const percent = placePercentMax(now, demand.asked.place, atMs)
+  const variants = percent === null ? null : variantsFor(now, demand.asked)
+  if (!variants) return null
   let dearest: bigint | null = null
-  for (const one of reachable) {
+  for (const one of variants.flatMap(variant => reachable(variant, input))) {
     const cost = costAt(one, { input, output, demand, atMs })
     if (cost === null) return null
     if (dearest === null || cost > dearest) dearest = cost
   }
-  return dearest
+  return dearest === null ? null : (dearest * BigInt(percent ?? 100) + 99n) / 100n
+}
+
+/** The prices, and those of the tiers that so much input may reach. */
+function reachable(prices: Prices, input: number | null): Prices[] {
+  const tiers = (prices.tiers ?? []).filter(tier => input === null || input >= tier.fromInputTokens)
+  return [prices, ...tiers.map(tier => tier.prices)]
 }
 
 /** Tokens and other units are billed beside each other; where tokens have no price, the others alone. */
 function costAt(prices: Prices, { input, output, demand }: Bounded): bigint | null {
-  const { images, characters } = demand
+  const { images, characters, unknownUnits } = demand
   // Of these the request does not tell how many there will be.
+  if (unknownUnits) return null
   if (prices.searchUnit !== undefined || (characters > 0 && prices.audioSecond !== undefined)) return null
   const units = BigInt(images) * (prices.image ?? 0n) + BigInt(characters) * (prices.character ?? 0n)
   const hasUnits = (images > 0 && prices.image !== undefined) || (characters > 0 && prices.character !== undefined)
@@ -163,12 +198,17 @@ function tokenCost(prices: Prices, input: number | null, output: number | null):
   const inputPrice = dearestOf([
     prices.input,
     prices.cacheRead,
+    prices.cacheReadAudio,
+    prices.cacheReadImage,
+    prices.cacheReadExplicit,
     prices.cacheWrite,
     prices.cacheWriteOneHour,
     prices.inputAudio,
     prices.inputImage,
+    prices.inputVideo,
   ])
-  const outputPrice = dearestOf([prices.output, prices.reasoning, prices.outputAudio, prices.outputImage])
+  const { output: plain, reasoning, outputAudio, outputImage, outputVideo } = prices
+  const outputPrice = dearestOf([plain, reasoning, outputAudio, outputImage, outputVideo])
   const [inputCost, outputCost] = [bounded(input, inputPrice), bounded(output, outputPrice)]
   return inputCost === null || outputCost === null ? null : inputCost + outputCost
 }

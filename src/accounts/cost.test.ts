@@ -1,8 +1,11 @@
 import { expect, test } from 'bun:test'
-import type { Prices, Usage } from '../core/usage.ts'
-import { costNanoUsd, nanoUsdToText, pricesAt } from './cost.ts'
+import type { Prices } from '../core/prices.ts'
+import type { Usage } from '../core/usage.ts'
+import { costNanoUsd, nanoUsdToText } from './cost.ts'
+import { pricesAt } from './price-variants.ts'
 
-const cost = (usage: Usage, prices: Prices | null, inBatch = false) => costNanoUsd(usage, prices, 0, inBatch)
+const cost = (usage: Usage, prices: Prices | null, inBatch = false) =>
+  costNanoUsd({ ...usage, ...(inBatch && { served: { serviceTier: 'batch' } }) }, prices, { atMs: 0 })
 
 const prices = { input: 3_000_000_000n, output: 15_000_000_000n, cacheRead: 300_000_000n, cacheWrite: 3_750_000_000n }
 
@@ -60,8 +63,8 @@ test('a long input has other prices for everything, from the first token above t
   const tiered = {
     ...prices,
     tiers: [
-      { aboveInputTokens: 200_000, prices: long },
-      { aboveInputTokens: 500_000, prices: { ...long, input: 9_000_000_000n } },
+      { fromInputTokens: 200_001, prices: long },
+      { fromInputTokens: 500_001, prices: { ...long, input: 9_000_000_000n } },
     ],
   }
   expect(cost({ inputTokens: 200_000, outputTokens: 10 }, tiered)).toBe(200_000n * 3000n + 10n * 15_000n)
@@ -78,17 +81,17 @@ test('prices change at a moment, and only then', () => {
     { fromMs: 2000, prices: { input: 2_000_000_000n, output: 0n } },
   ]
   const changing = { input: 5_000_000_000n, output: 0n, later }
-  const at = (atMs: number) => costNanoUsd({ inputTokens: 1, outputTokens: 0 }, changing, atMs)
+  const at = (atMs: number) => costNanoUsd({ inputTokens: 1, outputTokens: 0 }, changing, { atMs })
   expect([0, 999, 1000, 1999, 2000, 9999].map(at)).toEqual([5000n, 5000n, 1000n, 1000n, 2000n, 2000n])
   expect(pricesAt(changing, 0)).toBe(changing)
-  expect(costNanoUsd({ inputTokens: 1, outputTokens: 0 }, { later }, 0)).toBeNull()
+  expect(costNanoUsd({ inputTokens: 1, outputTokens: 0 }, { later }, { atMs: 0 })).toBeNull()
 })
 
-test('a batch has its own prices; without them it costs the full ones', () => {
+test('a batch has its own prices; without them its cost is not known', () => {
   const half = { input: 1_500_000_000n, output: 7_500_000_000n }
-  expect(cost({ inputTokens: 2, outputTokens: 2 }, { ...prices, batch: half }, true)).toBe(18_000n)
-  expect(cost({ inputTokens: 2, outputTokens: 2 }, { ...prices, batch: half })).toBe(36_000n)
-  expect(cost({ inputTokens: 2, outputTokens: 2 }, prices, true)).toBe(36_000n)
+  expect(cost({ inputTokens: 2, outputTokens: 2 }, { ...prices, variants: { batch: half } }, true)).toBe(18_000n)
+  expect(cost({ inputTokens: 2, outputTokens: 2 }, { ...prices, variants: { batch: half } })).toBe(36_000n)
+  expect(cost({ inputTokens: 2, outputTokens: 2 }, prices, true)).toBeNull()
 })
 
 const none = { inputTokens: 0, outputTokens: 0 }

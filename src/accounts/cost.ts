@@ -1,30 +1,65 @@
 /** What a call costs: integer arithmetic from usage and prices, no floats anywhere. */
-import type { Prices, Usage } from '../core/usage.ts'
+import type { Prices } from '../core/prices.ts'
+import type { Usage, UsageCounts } from '../core/usage.ts'
+import { appliedPrices, placePercent } from './price-variants.ts'
+import type { PriceTerms } from './price-variants.ts'
+import { inputClasses, outputClasses } from './token-classes.ts'
 
 const unitsPerPrice = 1_000_000n
 
+/** What a cost depends on beside usage and prices. */
+export interface CostTerms extends PriceTerms {
+  /** The prices of another model of the same vendor, for `Usage.otherModels`; absent = they are not known. */
+  readonly pricesOfModel?: ((model: string) => Prices | null) | undefined
+}
+
 /**
- * Cost in nano-dollars, rounded half up once at the end; null when a used unit has no known price. `atMs` = time of
- * the call in epoch milliseconds; `inBatch` = it was part of a vendor's batch. Tokens of a kind without a price of its
- * own (cached, audio, image, ...) are charged as plain input or output.
+ * Cost in nano-dollars, rounded half up once at the end; null when a used unit, or what served the call, has no known
+ * price. Tokens of a kind without a price of its own (cached, audio, image, ...) are charged as plain input or output.
  */
-export function costNanoUsd(usage: Usage, prices: Prices | null, atMs: number, inBatch = false): bigint | null {
+export function costNanoUsd(usage: Usage, prices: Prices | null, terms: CostTerms): bigint | null {
   if (!prices) return null
-  const applied = appliedPrices(usage, pricesAt(prices, atMs), inBatch)
-  return costInNumbers(usage, applied) ?? costInBigints(usage, applied)
+  const { served, otherModels } = usage
+  const own = otherModels ? withoutOthers(usage) : usage
+  const applied = appliedPrices(prices, served, own.inputTokens, terms)
+  if (!applied) return null
+  if (!otherModels && !served?.place) {
+    const cost = costInNumbers(usage, applied)
+    if (cost !== undefined) return cost
+  }
+  const percent = placePercent(prices, served, terms.atMs)
+  if (percent === null) return null
+  const amount = amountOf(own, applied, BigInt(percent))
+  const others = otherModels ? otherAmounts(usage, terms) : 0n
+  return amount === null || others === null ? null : rounded(amount + others)
 }
 
-/** Applies batch prices and the tiers for long inputs. Without batch prices, a batch costs the normal price. */
-function appliedPrices(usage: Usage, prices: Prices, inBatch: boolean): Prices {
-  let applied = (inBatch && prices.batch) || prices
-  if (applied.tiers)
-    for (const tier of applied.tiers) if (usage.inputTokens > tier.aboveInputTokens) applied = tier.prices
-  return applied
+/** Amounts are sums in nano-dollars times a million (prices are for a million) and times a hundred (percent). */
+const rounded = (amount: bigint): bigint => (amount + unitsPerPrice * 50n) / (unitsPerPrice * 100n)
+
+/** The usage without the tokens of other models. */
+function withoutOthers({ otherModels = [], ...usage }: Usage): Usage {
+  const own: Usage = { ...usage }
+  for (const { usage: other } of otherModels)
+    for (const name of Object.keys(other) as (keyof Usage)[]) {
+      const [all, part] = [own[name], other[name]]
+      if (typeof all === 'number' && typeof part === 'number')
+        (own[name as keyof UsageCounts] as number) = Math.max(all - part, 0)
+    }
+  return own
 }
 
-/** The prices in force at `atMs` (epoch milliseconds). `later` is sorted by `fromMs`. */
-export function pricesAt(prices: Prices, atMs: number): Prices {
-  return prices.later?.findLast(later => later.fromMs <= atMs)?.prices ?? prices
+function otherAmounts({ otherModels = [], served }: Usage, terms: CostTerms): bigint | null {
+  let total = 0n
+  for (const { model, usage } of otherModels) {
+    const prices = terms.pricesOfModel?.(model)
+    const applied = prices && appliedPrices(prices, served, usage.inputTokens, terms)
+    const percent = prices && placePercent(prices, served, terms.atMs)
+    const amount = applied && percent != null ? amountOf(usage, applied, BigInt(percent)) : null
+    if (amount === null) return null
+    total += amount
+  }
+  return total
 }
 
 /**
@@ -34,7 +69,9 @@ export function pricesAt(prices: Prices, atMs: number): Prices {
 function costInNumbers(usage: Usage, prices: Prices): bigint | undefined {
   if (usage.cachedInputTokens || usage.cacheWriteTokens || usage.inputAudioTokens || usage.outputAudioTokens)
     return undefined
-  if (usage.inputImageTokens || usage.outputImageTokens || hasOtherUnits(usage) || prices.request) return undefined
+  if (usage.inputImageTokens || usage.outputImageTokens || usage.inputVideoTokens || usage.outputVideoTokens)
+    return undefined
+  if (hasMediaUnits(usage) || hasToolUnits(usage) || prices.request) return undefined
   if (usage.reasoningTokens && prices.reasoning !== undefined) return undefined
   // Embedding models have no output price and no output tokens.
   if (prices.input === undefined || (prices.output === undefined && usage.outputTokens > 0)) return undefined
@@ -44,61 +81,59 @@ function costInNumbers(usage: Usage, prices: Prices): bigint | undefined {
   return BigInt((total - rest) / 1e6 + (rest >= 500_000 ? 1 : 0))
 }
 
-/** true = something was used that is not counted in tokens. */
-function hasOtherUnits(usage: Usage): boolean {
-  return Boolean(usage.searchUnits || usage.images || usage.audioSeconds || usage.characters)
+/** true = something was used that is not counted in tokens, or may be billed instead of them. */
+function hasMediaUnits(usage: UsageCounts): boolean {
+  return Boolean(
+    usage.searchUnits || usage.images || usage.audioSeconds || usage.videoSeconds || usage.characters || usage.pages,
+  )
 }
 
-/** `total` in nano-dollars times a million; `known` = every part of it has a price. */
+/** true = the vendor's tools were used, which are billed beside the tokens. */
+function hasToolUnits(usage: UsageCounts): boolean {
+  return Boolean(
+    usage.webSearches ||
+      usage.groundedPrompts ||
+      usage.groundingQueries ||
+      usage.fileSearches ||
+      usage.codeSessions ||
+      usage.otherToolUses ||
+      usage.cacheStorageTokenHours,
+  )
+}
+
+/** In hundredths of a price; `known` = every part of it has a price. */
 interface Sum {
   readonly total: bigint
   readonly known: boolean
 }
 
-function costInBigints(usage: Usage, prices: Prices): bigint | null {
-  if (isFree(prices)) return 0n
+/** See `rounded`; null = a part of it has no price. */
+function amountOf(usage: Usage, prices: Prices, percent: bigint): bigint | null {
+  const tools = toolCost(usage, prices)
+  if (!tools.known) return null
+  if (isFree(prices)) return tools.total * 100n
   const tokens = tokenCost(usage, prices)
-  const units = unitCost(usage, prices)
+  const units = mediaCost(usage, prices)
   // Vendors may report several units and bill by one: tokens where these have a price, else images, seconds and so on.
   const hasTokens = usage.inputTokens > 0 || usage.outputTokens > 0
-  const known = units.priced || (tokens.known && (hasTokens || !hasOtherUnits(usage)))
+  const known = units.priced || (tokens.known && (hasTokens || !hasMediaUnits(usage)))
   if (!known) return null
-  return (tokens.total + units.total + (prices.request ?? 0n) + unitsPerPrice / 2n) / unitsPerPrice
+  return tokens.total * percent + (units.total + tools.total + (prices.request ?? 0n)) * 100n
 }
 
 /** Tokens have the price 0 and nothing else has a price: the model is free, also where other units are reported. */
 function isFree(prices: Prices): boolean {
-  const { input, output, image, character, audioSecond, searchUnit, request } = prices
-  const others = image ?? character ?? audioSecond ?? searchUnit ?? request
+  const { input, output, image, character, audioSecond, videoSecond, page, searchUnit, request } = prices
+  const others = image ?? character ?? audioSecond ?? videoSecond ?? page ?? searchUnit ?? request
   return input === 0n && output === 0n && others === undefined
 }
 
-function tokenCost(usage: Usage, prices: Prices): Sum {
-  const { input, output } = prices
-  const cached = usage.cachedInputTokens ?? 0
-  const cacheWrite = usage.cacheWriteTokens ?? 0
-  const cacheWriteOneHour = Math.min(usage.cacheWriteOneHourTokens ?? 0, cacheWrite)
-  const inputAudio = usage.inputAudioTokens ?? 0
-  const inputImage = usage.inputImageTokens ?? 0
-  const outputAudio = usage.outputAudioTokens ?? 0
-  const outputImage = outputImageTokens(usage, prices)
-  const reasoning = prices.reasoning === undefined ? 0 : (usage.reasoningTokens ?? 0)
-  const write = prices.cacheWrite ?? input
-  const parts: [number, bigint | undefined][] = [
-    [Math.max(usage.inputTokens - cached - cacheWrite - inputAudio - inputImage, 0), input],
-    [Math.max(usage.outputTokens - outputAudio - outputImage - reasoning, 0), output],
-    [cached, prices.cacheRead ?? input],
-    [cacheWrite - cacheWriteOneHour, write],
-    [cacheWriteOneHour, prices.cacheWriteOneHour ?? write],
-    [inputAudio, prices.inputAudio ?? input],
-    [inputImage, prices.inputImage ?? input],
-    [outputAudio, prices.outputAudio ?? output],
-    [outputImage, prices.outputImage ?? output],
-    [reasoning, prices.reasoning],
-  ]
+function tokenCost(usage: UsageCounts, prices: Prices): Sum {
+  const inputs = inputClasses(usage, prices)
+  if (!inputs) return { total: 0n, known: false }
   let total = 0n
   let known = true
-  for (const [tokens, price] of parts) {
+  for (const [tokens, price] of [...inputs, ...outputClasses(usage, prices)]) {
     if (tokens === 0) continue
     if (price === undefined) known = false
     else total += BigInt(tokens) * price
@@ -106,18 +141,14 @@ function tokenCost(usage: Usage, prices: Prices): Sum {
   return { total, known }
 }
 
-/** Image tokens of the output; without such a count, all output tokens of a call that made images. */
-function outputImageTokens(usage: Usage, prices: Prices): number {
-  if (usage.outputImageTokens !== undefined) return usage.outputImageTokens
-  return usage.images && prices.outputImage !== undefined ? usage.outputTokens : 0
-}
-
-function unitCost(usage: Usage, prices: Prices): { total: bigint; priced: boolean } {
+function mediaCost(usage: UsageCounts, prices: Prices): { total: bigint; priced: boolean } {
   const seconds = usage.audioSeconds ? Math.max(usage.audioSeconds, prices.audioSecondsMin ?? 0) : 0
   const parts: [number | undefined, bigint | undefined][] = [
     [usage.images, prices.image],
     [usage.characters, prices.character],
     [seconds, prices.audioSecond],
+    [usage.videoSeconds, prices.videoSecond],
+    [usage.pages, prices.page],
     [usage.searchUnits, prices.searchUnit],
   ]
   let total = 0n
@@ -128,6 +159,25 @@ function unitCost(usage: Usage, prices: Prices): { total: bigint; priced: boolea
     priced = true
   }
   return { total, priced }
+}
+
+/** Each tool that was used is billed, and has to have a price. */
+function toolCost(usage: UsageCounts, prices: Prices): Sum {
+  let total = 0n
+  let known = !usage.otherToolUses
+  const add = (units: number | undefined, price: bigint | undefined) => {
+    if (!units) return
+    if (price === undefined) known = false
+    else total += unitAmount(units, price)
+  }
+  add(usage.webSearches, prices.webSearch)
+  add(usage.fileSearches, prices.fileSearch)
+  add(usage.codeSessions, prices.codeSession)
+  add(usage.cacheStorageTokenHours, prices.cacheStorageTokenHour)
+  // Gemini bills a grounded answer by one of the two, by its model.
+  if (prices.groundingQuery !== undefined) add(usage.groundingQueries, prices.groundingQuery)
+  else add(usage.groundedPrompts, prices.groundedPrompt)
+  return { total, known }
 }
 
 /** In nano-dollars times a million. Seconds have fractions, so units are counted in millionths to stay in integers. */

@@ -1,19 +1,25 @@
 /** Schemas of the fields of a virtual key, shared by the key API and the command line. */
 import { z } from 'zod'
+import { bareKey } from '../core/caller.ts'
+import type { VirtualKey } from '../core/caller.ts'
 import type { KeyChanges, KeyRecord } from '../core/ports.ts'
+import type { NewKey } from '../core/tenancy-store.ts'
 import { keyHint, readDuration } from './key.ts'
-
-/** A name, 1 to 255 characters. No control characters: Postgres text holds no NUL, and lists are printed in lines. */
-export const keyName = z
-  .string({ error: ({ input }) => (input === undefined ? 'is missing; send a string' : 'must be a string') })
-  .min(1, 'must not be empty')
-  .max(255, 'must be at most 255 characters')
-  .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not hold control characters')
-
-/** The range of a limit, as an error text; for the command line, where no `null` can be given. */
-export const limitRange = 'must be a whole number from 1 to 1000000000'
-const limitText = `${limitRange}, or null for no limit`
-const limit = z.number(limitText).int(limitText).min(1, limitText).max(1_000_000_000, limitText).nullable()
+import {
+  aliasMap,
+  changesOf,
+  iso,
+  keyName,
+  metadata,
+  modelList,
+  nameList,
+  shownSpending,
+  spendingChanges,
+  spendingFields,
+  spendingProblem,
+  version,
+  without,
+} from './spending-fields.ts'
 
 /** A text such as `30d`, parsed to milliseconds. */
 const duration = z.string().transform((text, context) => {
@@ -23,50 +29,112 @@ const duration = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+/** The routes that a key of each type may ask for. */
+const routesOfType = {
+  default: [],
+  llm_api: ['llm_api_routes'],
+  management: ['management_routes'],
+  read_only: ['info_routes'],
+} as const
+
+/** Every limit counts on its own; none is divided among the keys below it. */
+const limitType = z.enum(['best_effort_throughput']).nullable().optional().describe('Limits are checked as calls come.')
+
+/** Of LiteLLM's fields those that this gateway has nothing for; each is refused unless it asks for nothing. */
+const absentFields = {
+  spend: without('what a key has spent is the sum of its calls in the ledger'),
+  agent_id: without('leave it out'),
+  project_id: without('use `team_id`'),
+  config: without('settings are those of the gateway'),
+  permissions: without('use `allowed_routes`'),
+  object_permission: without('use `models` and `allowed_routes`'),
+  allowed_cache_controls: without('there is no cache of answers'),
+  allowed_passthrough_routes: without('there are no pass-through routes'),
+  allowed_vector_store_indexes: without('there are no vector stores'),
+  guardrails: without('guardrails are policies of the gateway'),
+  policies: without('policies are those of the gateway'),
+  prompts: without('there are no stored prompts'),
+  router_settings: without('retries and fallbacks are settings of the gateway'),
+  access_group_ids: without('name the access groups in `models`'),
+  send_invite_email: without('send the key yourself'),
+  auto_rotate: without('call POST /key/regenerate when it is time'),
+  rotation_interval: without('call POST /key/regenerate when it is time'),
+}
+
 /**
  * Named as in LiteLLM's key API (https://docs.litellm.ai/docs/proxy/virtual_keys). null = the value that a new key gets
  * without the field.
  */
-export const keyFields = {
+const keyFields = {
   key_alias: keyName.nullable().optional(),
   duration: duration
     .nullable()
     .optional()
     .describe('Time to live from now: 45s, 15m, 12h, 30d, 2w, 1mo; null = for ever.'),
-  models: z
-    .array(keyName)
-    .max(1000)
-    .nullable()
-    .optional()
-    .describe('Names, `prefix/*` patterns or access groups; empty or null = every model.'),
+  models: modelList,
+  aliases: aliasMap.describe('What the key calls a model -> the model.'),
   user_id: keyName.nullable().optional(),
   team_id: keyName.nullable().optional(),
-  metadata: z.record(z.string(), z.unknown()).nullable().optional(),
-  rpm_limit: limit.optional(),
-  tpm_limit: limit.optional(),
-  max_parallel_requests: limit.optional(),
+  organization_id: keyName.nullable().optional(),
+  metadata,
+  tags: nameList.describe('Tags of each of its calls.'),
+  allowed_routes: nameList.describe('Paths, `/prefix/*`, `llm_api_routes`, `management_routes`, `info_routes`.'),
+  enforced_params: nameList.describe('Fields that each call has to have, such as `user` or `metadata.job`.'),
   blocked: z.boolean().nullable().optional(),
+  rpm_limit_type: limitType,
+  tpm_limit_type: limitType,
+  ...spendingFields,
+  ...absentFields,
 }
 
+/** A text of the client's choice. */
+const ownKeyText = z
+  .string()
+  .regex(/^sk-[A-Za-z0-9_-]{17,200}$/, 'must be `sk-` and 17 to 200 letters, digits, - and _, hard to guess')
+
 /** The body that creates a key, in the API and on the command line. Unknown fields are refused. */
-export const keyBody = z.strictObject(keyFields)
+export const keyBody = z.strictObject({
+  ...keyFields,
+  key: ownKeyText.nullable().optional().describe('The text of the key; absent = one is made.'),
+  key_type: z
+    .enum(Object.keys(routesOfType) as (keyof typeof routesOfType)[])
+    .nullable()
+    .optional()
+    .describe('Short for `allowed_routes`.'),
+})
 /** The parsed body: `duration` is in milliseconds. Undefined = not sent. */
 export type KeyFields = z.infer<typeof keyBody>
+/** The body that changes a key, beside what names it. */
+export const keyUpdateFields = { ...keyFields, version }
+
+const keyNames = {
+  key_alias: 'alias',
+  models: 'models',
+  aliases: 'aliases',
+  user_id: 'userId',
+  team_id: 'teamId',
+  organization_id: 'organizationId',
+  metadata: 'metadata',
+  tags: 'tags',
+  allowed_routes: 'allowedRoutes',
+  enforced_params: 'enforcedParams',
+  blocked: 'blocked',
+} as const
 
 /** The changes to a key record; fields that were not sent stay absent. `nowMs` in epoch milliseconds. */
-export function keyChanges(fields: KeyFields, nowMs: number): KeyChanges {
-  const changes: { -readonly [K in keyof KeyChanges]: KeyChanges[K] } = {}
-  if (fields.key_alias !== undefined) changes.alias = fields.key_alias
-  if (fields.models !== undefined) changes.models = fields.models ?? []
-  if (fields.user_id !== undefined) changes.userId = fields.user_id
-  if (fields.team_id !== undefined) changes.teamId = fields.team_id
-  if (fields.metadata !== undefined) changes.metadata = fields.metadata ?? {}
-  if (fields.rpm_limit !== undefined) changes.requestsPerMinute = fields.rpm_limit
-  if (fields.tpm_limit !== undefined) changes.tokensPerMinute = fields.tpm_limit
-  if (fields.max_parallel_requests !== undefined) changes.parallelRequests = fields.max_parallel_requests
-  if (fields.blocked !== undefined) changes.blocked = fields.blocked ?? false
-  if (fields.duration !== undefined) changes.expiresAtMs = fields.duration === null ? null : nowMs + fields.duration
-  return changes
+export function keyChanges(fields: Partial<KeyFields>, nowMs: number): KeyChanges {
+  const { duration: lifetimeMs, key_type: type } = fields
+  return {
+    ...spendingChanges(fields),
+    ...changesOf<Omit<VirtualKey, 'id'>>(fields, keyNames, bareKey),
+    ...(type && { allowedRoutes: routesOfType[type] }),
+    ...(lifetimeMs !== undefined && { expiresAtMs: lifetimeMs === null ? null : nowMs + lifetimeMs }),
+  }
+}
+
+/** What is wrong with fields that only work together, as they would stand after the changes; undefined = nothing. */
+export function keyProblemAfter(before: Partial<KeyRecord>, changes: KeyChanges): string | undefined {
+  return spendingProblem({ ...before, ...changes })
 }
 
 /** The parts of a new key. `keyText` is the secret; only its hint is stored. */
@@ -75,28 +143,36 @@ interface NewKeyParts {
   readonly keyText: string
   readonly fields: KeyFields
   readonly nowMs: number
-  /** Id of the key that created it, or `cli`. */
-  readonly createdBy: string
 }
 
 /** The record of a new key without its hash, which needs the installation's secret (`store/keys`). */
-export function newKey({ id, keyText, fields, nowMs, createdBy }: NewKeyParts): Omit<KeyRecord, 'hash'> {
+export function newKey({ id, keyText, fields, nowMs }: NewKeyParts): Omit<NewKey, 'hash'> {
+  return { ...bareKey, id, hint: keyHint(keyText), ...keyChanges(fields, nowMs) }
+}
+
+/** A key as the API shows it, without its text. */
+export function shownKey(record: KeyRecord): Record<string, unknown> {
   return {
-    id,
-    hint: keyHint(keyText),
-    alias: null,
-    userId: null,
-    teamId: null,
-    models: [],
-    expiresAtMs: null,
-    blocked: false,
-    requestsPerMinute: null,
-    tokensPerMinute: null,
-    parallelRequests: null,
-    metadata: {},
-    createdAtMs: nowMs,
-    createdBy,
-    updatedAtMs: nowMs,
-    ...keyChanges(fields, nowMs),
+    token: record.hash,
+    token_id: record.id,
+    key_name: record.hint,
+    key_alias: record.alias,
+    user_id: record.userId,
+    team_id: record.teamId,
+    organization_id: record.organizationId,
+    models: record.models,
+    aliases: record.aliases,
+    tags: record.tags,
+    allowed_routes: record.allowedRoutes,
+    enforced_params: record.enforcedParams,
+    expires: iso(record.expiresAtMs),
+    blocked: record.blocked,
+    ...shownSpending(record),
+    metadata: record.metadata,
+    version: record.version,
+    created_at: iso(record.createdAtMs),
+    created_by: record.createdBy,
+    updated_at: iso(record.updatedAtMs),
+    updated_by: record.updatedBy,
   }
 }

@@ -1,6 +1,5 @@
 /** The rules of virtual keys, as pure functions. */
-import type { Caller, VirtualKey } from '../core/caller.ts'
-import type { LimitScope } from '../core/limits.ts'
+import type { VirtualKey } from '../core/caller.ts'
 import { NameList } from './name-list.ts'
 
 const keyBytes = 32
@@ -58,17 +57,14 @@ export function keyProblem(key: VirtualKey, nowMs: number): 'blocked' | 'expired
 
 type AccessGroups = Readonly<Record<string, readonly string[]>>
 
-/** A key's empty list allows every model; its entries are names, patterns with `*`, groups or `all-proxy-models`. */
-export function mayUseModel(key: VirtualKey, model: string, groups: AccessGroups): boolean {
-  if (key.models.length === 0) return true
-  const list = NameList.of(key.models)
+/**
+ * The list of a key, a team, a user or an organization: an empty one allows every model; its entries are names,
+ * patterns with `*`, groups or `all-proxy-models`.
+ */
+export function mayUseModel(models: readonly string[], model: string, groups: AccessGroups): boolean {
+  if (models.length === 0) return true
+  const list = NameList.of(models)
   return list.matches(model) || list.names('all-proxy-models') || list.matchesInGroups(model, groups)
-}
-
-/** The access groups that a key's list names; with an empty list, all of them. */
-export function accessibleGroups(key: VirtualKey, groups: AccessGroups): string[] {
-  const names = Object.keys(groups)
-  return key.models.length === 0 ? names : names.filter(name => key.models.includes(name))
 }
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -94,24 +90,10 @@ export function readDuration(text: string): { readonly ms: number } | { readonly
   return { ms }
 }
 
-/** The limit scopes that a call counts against: its key's and its user's. The master key has none. */
-export function limitScopes(caller: Caller, userLimits: Omit<LimitScope, 'id'>): LimitScope[] {
-  if (caller.role === 'admin') return []
-  const { key } = caller
-  const scopes: LimitScope[] = []
-  if (key.requestsPerMinute !== null || key.tokensPerMinute !== null || key.parallelRequests !== null) {
-    scopes.push({
-      id: `key:${key.id}`,
-      requestsPerMinute: key.requestsPerMinute,
-      tokensPerMinute: key.tokensPerMinute,
-      parallelRequests: key.parallelRequests,
-    })
-  }
-  const { requestsPerMinute, tokensPerMinute, parallelRequests } = userLimits
-  if (requestsPerMinute !== null || tokensPerMinute !== null || parallelRequests !== null) {
-    // A key without a user counts as a user of its own: otherwise a key without `user_id` would have no user limit.
-    const id = key.userId === null ? `user:key:${key.id}` : `user:${key.userId}`
-    scopes.push({ id, requestsPerMinute, tokensPerMinute, parallelRequests })
-  }
-  return scopes
+const metadataTagsMax = 100
+
+/** The tags of each call with the key: its field, and 100 `tags` of its metadata, where LiteLLM stores them. */
+export function tagsOfKey({ tags, metadata }: Pick<VirtualKey, 'tags' | 'metadata'>): string[] {
+  const stored: unknown[] = Array.isArray(metadata.tags) ? metadata.tags : []
+  return [...tags, ...stored.slice(0, metadataTagsMax).filter(one => typeof one === 'string')]
 }

@@ -4,7 +4,7 @@ import { readSettings } from '../config/settings.ts'
 import type { Caller, VirtualKey } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 import { providers } from '../providers/index.ts'
-import { callableDeployments } from './model-access.ts'
+import { callableDeployments, mayCall } from './model-access.ts'
 import { ModelIndex } from './model-index.ts'
 
 const indexOf = (input: { text?: string; environment?: Record<string, string> }) => {
@@ -13,7 +13,7 @@ const indexOf = (input: { text?: string; environment?: Record<string, string> })
   return new ModelIndex(settings!, concreteModel)
 }
 const callerFor = (...models: string[]): Caller => ({ role: 'key', key: { id: 'k', models } as unknown as VirtualKey })
-const admin: Caller = { role: 'admin', key: { id: 'master', models: [] } as unknown as VirtualKey }
+const admin: Caller = { role: 'proxy_admin', key: { id: 'master', models: [] } as unknown as VirtualKey }
 const asked = (index: ModelIndex, model: string, caller = admin) => {
   const found = callableDeployments(caller, model, index)
   return found instanceof GatewayError ? [found.kind, found.param, found.message] : found.map(one => one.modelName)
@@ -116,4 +116,38 @@ test('a name without its vendor, or with one too many, is answered with the name
   expect(asked(index, 'claude-sonnet-4-5')[2]).toContain("did you mean 'anthropic/claude-sonnet-4-5'?")
   expect(asked(index, 'openai/our-chat')[2]).toContain("did you mean 'our-chat'?")
   expect(asked(index, 'claude-sonnet-4-5', callerFor('our-chat'))[2]).not.toContain('anthropic/')
+})
+
+test('a model has to be in the list of the key, the team, the user and the organization alike', () => {
+  const fields = (models: string[]) => ({ id: 'x', models, organizationId: null }) as unknown
+  type Lists = { key?: string[]; team?: string[]; user?: string[]; organization?: string[] }
+  const may = ({ key = [], team, user, organization }: Lists, model: string): boolean => {
+    const caller = {
+      role: 'key',
+      key: fields(key),
+      ...(team && { team: fields(team) }),
+      ...(user && { user: fields(user) }),
+      ...(organization && { organization: fields(organization) }),
+    } as unknown as Caller
+    return mayCall(caller, model, { accessGroups: { fast: ['fast-chat'] } })
+  }
+  const cases: [Lists, model: string, may: boolean][] = [
+    [{ team: ['a', 'b'], user: ['b', 'c'] }, 'b', true],
+    [{ team: ['a', 'b'], user: ['b', 'c'] }, 'a', false],
+    [{ key: ['a'], team: ['a', 'b'], organization: ['b'] }, 'a', false],
+    [{ key: ['all-team-models'], team: ['a'] }, 'a', true],
+    [{ key: ['all-team-models'], team: ['a'] }, 'b', false],
+    [{ key: ['all-team-models'], team: ['a'], organization: ['b'] }, 'a', false],
+    // Without a team there is no list to stand for: nothing, not everything.
+    [{ key: ['all-team-models'] }, 'a', false],
+    [{ key: ['all-proxy-models'], team: ['a'] }, 'b', false],
+    [{ key: ['all-proxy-models'] }, 'b', true],
+    [{ user: ['no-default-models'] }, 'a', false],
+    [{ key: ['a'], user: ['no-default-models'] }, 'a', false],
+    [{ user: ['no-default-models'], team: ['a'] }, 'a', true],
+    [{ key: ['fast'], team: ['fast-chat'] }, 'fast-chat', true],
+    [{ key: ['fast'], team: ['other'] }, 'fast-chat', false],
+  ]
+  for (const [lists, model, expected] of cases)
+    expect([lists, model, may(lists, model)]).toEqual([lists, model, expected])
 })

@@ -1,4 +1,5 @@
 /** Which models a caller may call, and the error for one that it may not call or that does not exist. */
+import { isMaster } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -8,13 +9,60 @@ import { closestMatch } from '../lib/closest-match.ts'
 import { mayUseModel } from './key.ts'
 import { standsForBare } from './model-index.ts'
 
-/** true = the caller may call `model` (as the client names it). The master key may call every model. */
-export function mayCall(
-  { role, key }: Caller,
-  model: string,
-  { accessGroups }: Pick<Settings, 'accessGroups'>,
-): boolean {
-  return role === 'admin' || mayUseModel(key, model, accessGroups)
+/**
+ * true = the caller may call `model` (as the client names it): the lists of its key, user, team and organization all
+ * allow it. The master key may call every model.
+ */
+export function mayCall(caller: Caller, model: string, { accessGroups }: Pick<Settings, 'accessGroups'>): boolean {
+  for (const models of listsOf(caller)) if (!mayUseModel(models, model, accessGroups)) return false
+  return true
+}
+
+const known = new WeakMap<Caller, readonly (readonly string[])[]>()
+
+/** The lists that restrict a caller, found once for each. */
+function listsOf(caller: Caller): readonly (readonly string[])[] {
+  let lists = known.get(caller)
+  if (!lists) known.set(caller, (lists = isMaster(caller) ? [] : restricting(caller)))
+  return lists
+}
+
+/** An entry that stands for no model: a list of it alone allows nothing. */
+const nothing = ['no-default-models']
+
+/**
+ * `all-team-models` on a key is the list of its team, which holds anyway; without a team it is nothing.
+ * `no-default-models` on a user refuses the user's keys without a team, and says nothing about those with one.
+ */
+function restricting({ key, user, team, organization, derived = [] }: Caller): readonly (readonly string[])[] {
+  const ofKey = key.models.includes('all-team-models') ? (team ? [] : nothing) : key.models
+  const ofUser = user?.models ?? []
+  const isOpen = team !== undefined && ofUser.includes('no-default-models')
+  const ofDerived = derived.map(one => one.models)
+  const lists = [ofKey, isOpen ? [] : ofUser, team?.models ?? [], organization?.models ?? [], ...ofDerived]
+  return lists.filter(models => models.length > 0 && !models.includes('all-proxy-models'))
+}
+
+/** The access groups that the caller may name: those that each of its lists names, or all. */
+export function accessibleGroups(caller: Caller, { accessGroups }: Pick<Settings, 'accessGroups'>): string[] {
+  const lists = listsOf(caller)
+  return Object.keys(accessGroups).filter(name => lists.every(models => models.includes(name)))
+}
+
+const none: Readonly<Record<string, string>> = {}
+
+/** What the caller calls a model -> the model: those of its key before those of its team. */
+export function modelAliases({ key, team }: Caller): Readonly<Record<string, string>> {
+  return team ? { ...team.modelAliases, ...key.aliases } : (key.aliases ?? none)
+}
+
+const aliasesOf = new WeakMap<Caller, ReadonlyMap<string, string>>()
+
+/** The model that the caller means by `model`. */
+export function unaliased(caller: Caller, model: string): string {
+  let aliases = aliasesOf.get(caller)
+  if (!aliases) aliasesOf.set(caller, (aliases = new Map(Object.entries(modelAliases(caller)))))
+  return aliases.size === 0 ? model : (aliases.get(model) ?? model)
 }
 
 /** The deployments of `model`; empty where the model does not exist or the caller may not use it. */
@@ -38,10 +86,10 @@ function mayCallFound(
 
 /** The configured deployments that the caller may call by their own name. */
 export function usableDeployments(
-  { role, key }: Caller,
-  { deployments, accessGroups }: Pick<Settings, 'deployments' | 'accessGroups'>,
+  caller: Caller,
+  settings: Pick<Settings, 'deployments' | 'accessGroups'>,
 ): readonly Deployment[] {
-  return role === 'admin' ? deployments : deployments.filter(one => mayUseModel(key, one.modelName, accessGroups))
+  return settings.deployments.filter(one => mayCall(caller, one.modelName, settings))
 }
 
 /** The deployments of `model` (at least one), or the error `model-not-found` or `model-forbidden`. */

@@ -3,6 +3,8 @@ import { concreteModel } from '../config/models/model-facts.ts'
 import { readSettings } from '../config/settings.ts'
 import { nativeProfile } from '../core/deployment.ts'
 import { providers } from '../providers/index.ts'
+import { bareKey } from '../core/caller.ts'
+import { CallerLimits } from './limit-scopes.ts'
 import { ModelIndex } from './model-index.ts'
 
 const index = (models: string) => {
@@ -103,4 +105,36 @@ test('a name longer than any model has matches no pattern, so that no cache hold
   expect(models.resolve(`${arn}a`)).toEqual([])
   // What the operator wrote down is known by itself.
   expect(models.resolve('n'.repeat(600)).length).toBe(1)
+})
+
+test('the limits and budgets of a model hold under each name that it has for the caller', () => {
+  const entries = entry('openai/*', 'model: openai/*, api_key: k') + entry('fast', 'model: local/simulated-chat')
+  const models = index(`${entries}router_settings: { model_group_alias: { quick: fast, best: openai/gpt-4.1 } }\n`)
+  const limitIds = (named: string, asked: string) => {
+    const modelMaxBudget = { [named]: { maxBudgetNanoUsd: 1n, budgetDuration: null } }
+    const limited = { ...bareKey, modelRequestsPerMinute: { [named]: 1 }, modelMaxBudget }
+    const key = { ...limited, id: 'k', aliases: { mine: 'fast' } }
+    const limits = new CallerLimits({ role: 'key', key }, models.settings, 'w').ofModel(asked, models)
+    const budgets = limits.plan?.at(0).scopes ?? []
+    return [...limits.limits, ...budgets].map(({ id }) => id)
+  }
+  const id = models.resolve('fast')[0]!.id
+  const pairs: [named: string, asked: string, isSame: boolean][] = [
+    ['fast', id, true],
+    ['fast', 'quick', true],
+    ['quick', 'fast', true],
+    ['mine', 'fast', true],
+    ['mine', id, true],
+    ['gpt-4.1', 'openai/gpt-4.1', true],
+    ['openai/gpt-4.1', 'gpt-4.1', true],
+    ['gpt-4.1', 'best', true],
+    ['best', 'gpt-4.1', true],
+    ['openai/gpt-4.1', 'gpt-4.1-mini', false],
+    ['other', 'fast', false],
+    ['fast', 'gpt-4.1', false],
+  ]
+  for (const [named, asked, isSame] of pairs) {
+    const both = isSame ? [`key:k:model:${named}`, `key:k:model:${named}`] : []
+    expect([named, asked, limitIds(named, asked)]).toEqual([named, asked, both])
+  }
 })

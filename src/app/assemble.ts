@@ -2,12 +2,17 @@
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { costBounds } from '../accounts/cost-bounds.ts'
-import { costNanoUsd, nanoUsdToText } from '../accounts/cost.ts'
+import { nanoUsdToText } from '../accounts/cost.ts'
+import { boundsUnder, costUnder, termsFor, termsText } from '../accounts/price-terms.ts'
+import { requestCosts } from '../accounts/request-cost.ts'
 import { mayCall } from '../accounts/model-access.ts'
 import { ModelIndex } from '../accounts/model-index.ts'
 import { catalogueModel } from '../config/models/catalogue-model.ts'
 import { concreteModel } from '../config/models/model-facts.ts'
+import { catalogPrices } from '../config/prices/prices.ts'
 import { watchRuns } from '../pipeline/run-watch.ts'
+import type { Call } from '../core/call.ts'
+import type { PriceTerm } from '../core/price-terms.ts'
 import type { ReloadReport, ServeOptions } from '../config/serve-options.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
@@ -34,13 +39,17 @@ import { createDecodeInputs } from '../pipeline/text-inputs.ts'
 import { createPreviewCall } from '../pipeline/preview.ts'
 import { Router } from '../pipeline/deployment-router.ts'
 import { createCallModel } from '../pipeline/serve.ts'
+import { createCallLimits } from '../policies/limits/call-limits.ts'
 import { createAdmission } from '../policies/index.ts'
+import { withDerivedKeys } from '../store/keys/derived-keys.ts'
 import { AuthFailureLog } from '../telemetry/auth-failures.ts'
 import { stackOf } from '../telemetry/log.ts'
 import type { Backlog } from '../store/ledger/journal-backlog.ts'
 import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
 import { SharedText } from '../telemetry/shared-text.ts'
+import { unpricedModels } from '../telemetry/unpriced-models.ts'
+import { createBudgetWebhook } from './budget-webhook.ts'
 import type { Store } from './store.ts'
 
 /** What exists before the parts are created. */
@@ -69,11 +78,9 @@ export function assemble(assembling: Assembling) {
     current,
     ...calls.services,
     tokenizer,
-    keys: store.keys,
-    ledger: store.ledger,
-    responses: store.responses,
-    assistants: store.assistants,
-    files: store.files,
+    ...storedParts(store),
+    checks: source.merged,
+    notServed: () => source.merged.notServed,
     detached,
     runWatch: watchRuns({
       assistants: store.assistants,
@@ -81,6 +88,7 @@ export function assemble(assembling: Assembling) {
       isAlone: () => store.redis === undefined && store.isOnlyReplica(),
     }),
     hashKey: store.installation.hashKey,
+    sign: store.installation.sign,
     metrics: () => exposition.bytes(),
     readiness: () => readiness(store, draining),
     clock,
@@ -108,12 +116,16 @@ export function assemble(assembling: Assembling) {
       }),
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
-      if (report.applied) {
-        current.models = modelsOf(source)
-        current.settings = current.models.settings
-        metrics.configured(current.settings.deployments)
-      }
+      if (report.applied) useSettings(source, current, metrics)
       tellReload(logger, report, current.settings)
+    },
+    /** What was made by API has changed, here or on another replica. */
+    objectsChanged() {
+      source.merged.useObjects(store.configured.objects())
+      useSettings(source, current, metrics)
+      tellNotServed(logger, source)
+      // Another replica may have made a model with secrets that were never read here.
+      void source.readSecrets('new', (secret, reason) => logger.warn('a secret cannot be read', { secret, reason }))
     },
   }
 }
@@ -174,11 +186,14 @@ function assembleCalls(
   })
   const decodeInputs = createDecodeInputs(tokenizer)
   const authFailures = new AuthFailureLog(timers, logger)
+  store.limits.onSoftBudget(createBudgetWebhook({ transport, logger, settings: () => current.settings.budgets }))
   const admission = createAdmission({
-    keys: store.directory,
+    keys: withDerivedKeys(store.directory, store.installation.sign),
     installation: store.installation,
     clock,
-    limiter: store.limiter,
+    limiter: store.limits.limiter,
+    limits: createCallLimits(store.tenants, store.limits.spendWriter),
+    tenants: store.tenants,
     ledger: store.ledger,
     current,
     placeFiles,
@@ -206,11 +221,12 @@ function assembleCalls(
   const serving = {
     clock,
     current,
-    boundsOf: costBounds,
+    boundsOf: (call: Call, maxOutputTokens?: number) => boundsUnder(costBounds(call, maxOutputTokens), call),
     policies,
     router,
     uploadDirectory,
-    cost: costNanoUsd,
+    cost: requestCosts(catalogPrices, unpricedModels(logger)),
+    terms: { of: termsOfCall, cost: costUnder, text: termsText },
     costText: nanoUsdToText,
   }
   return {
@@ -233,6 +249,33 @@ function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadRe
   logger.info('the configuration was read anew', { models: own, built_in_models: builtIn })
   if (atNextStart)
     logger.warn('a setting was changed that takes effect at the next start', { settings: atNextStart.join(', ') })
+}
+
+function storedParts(store: Store) {
+  const { keys, tenancy, tenants, ledger, responses, assistants, files, configured } = store
+  return { keys, tenancy, tenants, ledger, responses, assistants, files, configured }
+}
+
+function useSettings(
+  source: SettingsSource,
+  current: { models: ModelIndex; settings: Settings },
+  metrics: ReturnType<typeof createMetrics>,
+): void {
+  current.models = modelsOf(source)
+  current.settings = current.models.settings
+  metrics.configured(current.settings.deployments)
+}
+
+/** What was told of models that are not served; each reason is told once. */
+const toldReasons = new WeakMap<SettingsSource, ReadonlyMap<string, string>>()
+
+function tellNotServed(logger: Logger, source: SettingsSource): void {
+  const { notServed } = source.merged
+  const told = toldReasons.get(source)
+  for (const [model, reason] of notServed)
+    if (told?.get(model) !== reason)
+      logger.warn('a model that was made by API is not served', { deployment: model, reason })
+  toldReasons.set(source, notServed)
 }
 
 function cooldownFields({ deployment, cooldownMs, failsInARow, error }: Cooldown): LogFields {
@@ -271,4 +314,9 @@ function readiness(store: Store, draining: boolean): { ready: boolean; details: 
 /** What waits for the database, and how long the oldest of it does. */
 function backlogDetails({ bytes, records, sinceMs }: Backlog): Record<string, number> {
   return { bytes, records, oldest_seconds: Math.round(Math.max(clock.epochMs() - sinceMs, 0) / 1000) }
+}
+
+function termsOfCall({ caller, deployment, models }: Call): readonly PriceTerm[] {
+  const { priceTerms } = models.settings
+  return priceTerms && deployment ? termsFor(priceTerms, caller, deployment.target.provider.name) : []
 }

@@ -1,6 +1,7 @@
 /** The composition root: the only place that connects all rooms. */
 import type { RunningServer, ServeOptions } from '../config/serve-options.ts'
-import { openSettings } from '../config/settings-source.ts'
+import { SecretSources } from '../config/secret-sources.ts'
+import { openSettings, secretsOfFile } from '../config/settings-source.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -19,6 +20,7 @@ import { createLogger, stackOf } from '../telemetry/log.ts'
 import type { Logger, LogLevel } from '../telemetry/log.ts'
 import { assemble } from './assemble.ts'
 import { stopServing } from './stop.ts'
+import { createSecretReaders } from './secret-readers.ts'
 import { openStore } from './store.ts'
 import type { Store } from './store.ts'
 
@@ -35,7 +37,12 @@ export async function startServer(
 ): Promise<RunningServer> {
   const { environment } = options
   const logger = createLogger({ level: logLevel(environment), clock })
-  const source = openSettings({ configFile: options.configFile, environment, providers })
+  const readers = createSecretReaders(environment)
+  const secrets = new SecretSources(readers)
+  await secrets.read(secretsOfFile(options.configFile))
+  const source = openSettings({ configFile: options.configFile, environment, providers, secrets })
+  const prices = await source.fetchPrices()
+  for (const problem of prices?.problems ?? []) logger.warn(problem)
   if (keepPrivate(options.dataDirectory))
     logger.warn('other users could read the data directory; it is for the user of the gateway alone now', {
       data_directory: options.dataDirectory,
@@ -44,10 +51,12 @@ export async function startServer(
   let store: Store | undefined
   try {
     store = await openStore(options, logger, () => source.current())
-    return await serveStore({ options, logger, source, lock, store, announce })
+    return await serveStore({ options, logger, source, lock, store, readers, announce })
   } catch (error) {
     // Errors of the cleanup are ignored: the operator needs the reason of the failed start.
-    await endAll([() => store?.close(), () => lock.release(), () => logger.drain(1000)]).catch(() => {})
+    await endAll([() => store?.close(), () => lock.release(), () => readers.close(), () => logger.drain(1000)]).catch(
+      () => {},
+    )
     throw error
   }
 }
@@ -58,13 +67,20 @@ interface Serving {
   readonly source: SettingsSource
   readonly lock: DataLock
   readonly store: Store
+  readonly readers: { close(): void }
   announce(what: Announcement): void
 }
 
-async function serveStore({ options, logger, source, lock, store, announce }: Serving): Promise<RunningServer> {
+async function serveStore(serving: Serving): Promise<RunningServer> {
+  const { options, logger, source, lock, store, readers, announce } = serving
   const { environment } = options
   const connectionsMax = connectionLimit(environment[connectionsVariable], descriptorLimit())
+  source.merged.useObjects(store.configured.objects())
+  const secrets = refreshSecrets(source, logger)
+  await secrets.readNew()
   const parts = assemble({ options, source, store, logger, clients: () => server.clients() })
+  parts.objectsChanged()
+  store.configured.onChange(() => parts.objectsChanged())
   const server = listen({
     hostname: options.host,
     port: options.port,
@@ -85,6 +101,7 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
     },
   )
   source.watch(report => parts.reloaded(report))
+  secrets.start()
   const batches = parts.watchBatches()
   return {
     ...facts,
@@ -105,6 +122,8 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
         upstreamCalls: parts.transport.connections().busy,
       })
       await endAll([
+        () => secrets.stop(),
+        () => readers.close(),
         () => batches.stop(),
         () => parts.detached.stop(),
         () => parts.tokenizer.stop(),
@@ -114,6 +133,36 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
         () => logger.info('the gateway has stopped', { cut_requests: cutRequests }),
         () => logger.drain(1000),
       ])
+    },
+  }
+}
+
+const refreshSecondsDefault = 300
+
+/** Reads secrets that are kept elsewhere: those that are new, and from `start` on all of them from time to time. */
+function refreshSecrets(source: SettingsSource, logger: Logger) {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let stopped = false
+  const read = (which: 'all' | 'new') =>
+    source.readSecrets(which, (reference, reason) =>
+      logger.warn('a secret cannot be read; what was read last is used, where there is any', {
+        // The words of a command may be secret.
+        secret: reference.startsWith('command/') ? 'command/...' : reference,
+        reason,
+      }),
+    )
+  const plan = () => {
+    if (stopped) return
+    const seconds = source.config().general_settings?.secret_refresh_seconds ?? refreshSecondsDefault
+    timer = setTimeout(() => void read('all').finally(plan), seconds * 1000)
+    timer.unref()
+  }
+  return {
+    readNew: () => read('new'),
+    start: plan,
+    stop() {
+      stopped = true
+      clearTimeout(timer)
     },
   }
 }

@@ -6,6 +6,7 @@ import { migrate } from '../store/database/migrate.ts'
 import { isAway, openDatabase, openPostgresLater } from '../store/database/open.ts'
 import type { Database } from '../store/database/open.ts'
 import type { Installation } from '../store/keys/installation.ts'
+import type { ConfiguredObjects } from '../store/objects/configured-objects.ts'
 import type { KeyCache } from '../store/keys/key-cache.ts'
 import { readStartSnapshot, writeStartSnapshot } from '../store/keys/start-snapshot.ts'
 import type { StartSnapshot } from '../store/keys/start-snapshot.ts'
@@ -19,7 +20,7 @@ const ageMsMax = 60_000
 const pathOf = (options: ServeOptions) => join(options.dataDirectory, 'known-keys.json')
 
 /** `kept` = the database is away, and this is what was known of it. */
-interface OpenedDatabase {
+export interface OpenedDatabase {
   readonly database: Database
   readonly kept: StartSnapshot | undefined
 }
@@ -37,7 +38,7 @@ export async function openWithSchema(options: ServeOptions, logger: Logger): Pro
     if (kept === undefined) throw error
     logger.error('the database does not answer at the start: known keys are served, the rest waits for it', {
       reason: String(error),
-      known_keys: kept.keys.keys.length,
+      known_keys: kept.keys.callers.length,
       known_at: new Date(kept.savedAtMs).toISOString(),
     })
     return { database: openPostgresLater(options.databaseUrl), kept }
@@ -62,21 +63,36 @@ export async function catchUp(
   }
 }
 
+interface Known {
+  readonly installation: Installation
+  readonly configured: ConfiguredObjects
+  readonly logger: Logger
+}
+
 /** Keeps what is known for the next start; to be called after each poll of the keys. Only for Postgres. */
 export function keepsKnownKeys(
   options: ServeOptions,
-  { installation, logger }: { installation: Installation; logger: Logger },
+  { installation, configured, logger }: Known,
 ): (directory: KeyCache) => void {
   let [loaded, dropped, writtenMs, isWriting] = [-1, -1, -Infinity, false]
+  let revision: string | undefined
   return directory => {
     const { versions } = directory
     const ageMs = clock.monotonicMs() - writtenMs
-    const isDue = versions.dropped !== dropped || ageMs > (versions.loaded === loaded ? ageMsMax : loadedMsMax)
+    const objects = configured.snapshot()
+    const isChanged = versions.dropped !== dropped || objects?.revision !== revision
+    const isDue = isChanged || ageMs > (versions.loaded === loaded ? ageMsMax : loadedMsMax)
     const snapshot = installation.snapshot()
     if (!isDue || isWriting || snapshot === undefined) return
     isWriting = true
     ;[loaded, dropped, writtenMs] = [versions.loaded, versions.dropped, clock.monotonicMs()]
-    const content = { installation: snapshot, keys: directory.snapshot(), savedAtMs: clock.epochMs() }
+    revision = objects?.revision
+    const content = {
+      installation: snapshot,
+      keys: directory.snapshot(),
+      ...(objects && { configured: objects }),
+      savedAtMs: clock.epochMs(),
+    }
     void writeStartSnapshot(pathOf(options), options.databaseUrl, content)
       .catch((error: unknown) =>
         logger.warn('the known keys cannot be kept for the next start', { reason: String(error) }),

@@ -1,29 +1,38 @@
 /** Opens the parts with state beyond a call: database, keys, limits, ledger. */
 import { join } from 'node:path'
 import type { ServeOptions } from '../config/serve-options.ts'
-import type { AssistantStore, FileStore, KeyDirectory } from '../core/ports.ts'
-import type { Limiter } from '../core/limits.ts'
+import type { AssistantStore, FileStore, KeyStore } from '../core/ports.ts'
+import type { TenancyStore, TenantDirectory } from '../core/tenancy-store.ts'
+import type { LedgerRetention } from '../core/usage-report.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { endAll } from '../lib/end-all.ts'
+import { ConfiguredObjects } from '../store/objects/configured-objects.ts'
+import type { ConfiguredSnapshot } from '../store/objects/configured-objects.ts'
+import { EncryptionKeys } from '../store/keys/encryption-keys.ts'
 import { createAssistantStore } from '../store/objects/assistants.ts'
 import { createFileStore } from '../store/objects/files.ts'
 import { createStorageGuard } from '../store/objects/storage-guard.ts'
 import { openInstallation, restoreInstallation } from '../store/keys/installation.ts'
 import type { Installation } from '../store/keys/installation.ts'
 import { KeyCache } from '../store/keys/key-cache.ts'
-import { createKeyStore, keyChangesSince } from '../store/keys/keys.ts'
+import { createKeyStore } from '../store/keys/keys.ts'
+import { CallerLoader, subjectsOf } from '../store/tenancy/caller-loader.ts'
+import { changesSince } from '../store/tenancy/changes.ts'
+import { createTenancyStore } from '../store/tenancy/store.ts'
 import { openLedger } from '../store/ledger/ledger.ts'
 import type { JournalledLedger } from '../store/ledger/ledger.ts'
-import { MemoryLimiter } from '../store/limits/limiter-memory.ts'
-import { RedisLimiter } from '../store/limits/limiter-redis.ts'
+import type { RedisLimiter } from '../store/limits/limiter-redis.ts'
 import type { StorageQuota } from '../accounts/storage-quota.ts'
-import type { Settings, WithoutRedis } from '../core/settings.ts'
+import type { Settings } from '../core/settings.ts'
 import type { Database } from '../store/database/open.ts'
 import { claimSingleReplica } from '../store/database/replica-lock.ts'
 import { createResponseStore } from '../store/objects/responses.ts'
 import type { RunningResponseStore } from '../store/objects/responses.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { openLimits } from './limits.ts'
+import type { Limits } from './limits.ts'
 import { catchUp, keepsKnownKeys, openWithSchema } from './start-without-database.ts'
+import type { OpenedDatabase } from './start-without-database.ts'
 
 /** How limits are shared over Redis now. */
 export type RedisState = Pick<RedisLimiter, 'reachable' | 'replicas' | 'roundTrips' | 'withoutRedis'>
@@ -32,13 +41,17 @@ export type RedisState = Pick<RedisLimiter, 'reachable' | 'replicas' | 'roundTri
 export interface Store {
   readonly database: Database
   readonly installation: Installation
-  readonly keys: ReturnType<typeof createKeyStore>
-  readonly directory: KeyDirectory
-  readonly limiter: Limiter
+  readonly keys: KeyStore
+  readonly tenancy: TenancyStore
+  readonly directory: KeyCache
+  readonly tenants: TenantDirectory
+  readonly limits: Limits
   readonly ledger: JournalledLedger
   readonly responses: RunningResponseStore
   readonly assistants: AssistantStore
   readonly files: FileStore
+  /** Models, credentials and access groups made by API. */
+  readonly configured: ConfiguredObjects
   databaseReachable(): boolean
   /** The database was away at the start: the master key is stored when it answers. */
   readonly startedAway: boolean
@@ -56,68 +69,97 @@ export interface Store {
 export async function openStore(
   options: ServeOptions,
   logger: Logger,
-  settings: () => Pick<Settings, 'storageQuota' | 'limitsWithoutRedis'>,
+  settings: () => Pick<Settings, 'storageQuota' | 'limitsWithoutRedis' | 'ledgerRetention'>,
 ): Promise<Store> {
   const { database, kept } = await openWithSchema(options, logger)
   const reportHeld = (held: boolean) => reportClaim(held, logger)
-  const replica =
-    options.redisUrl === undefined
-      ? await claimSingleReplica(options.databaseUrl, { reportHeld, later: kept !== undefined })
-      : undefined
-  const secrets = { masterKey: options.masterKey, pepper: options.keyPepper }
-  const installation = kept
-    ? restoreInstallation(database, secrets, kept.installation)
-    : await openInstallation(database, secrets)
-  const keepKnown = database.kind === 'postgres' ? keepsKnownKeys(options, { installation, logger }) : undefined
-  let reachable = true
-  let directory: KeyCache | undefined
-  const keys = createKeyStore({ database, clock, onChange: hash => directory?.changed(hash) })
-  directory = new KeyCache({
-    store: keys,
-    clock,
-    hashKey: installation.hashKey,
-    restored: kept && { snapshot: kept.keys, ageMs: clock.epochMs() - kept.savedAtMs },
-    polled: keepKnown && (() => directory && keepKnown(directory)),
-    async changesSince(revision) {
-      const [changes] = await Promise.all([keyChangesSince(database, revision), followMasterKey(installation, logger)])
-      return changes
-    },
-    reportReachable(now, reason) {
-      reachable = now
-      if (now) logger.info('the database answers again')
-      else
-        logger.error('the database does not answer; known keys keep working, calls are kept in the journal', { reason })
-    },
-  })
-  await directory.start()
+  const isAlone = options.redisUrl === undefined
+  const replica = isAlone
+    ? await claimSingleReplica(options.databaseUrl, { reportHeld, later: kept !== undefined })
+    : undefined
+  const { installation, configured, keys } = await openKeys(options, logger, { database, kept })
   let stopped = false
   if (kept) void catchUp({ database, installation, logger }, () => stopped)
-  const redis = await openRedis(options.redisUrl, logger, () => settings().limitsWithoutRedis)
-  const ledger = await openLedgerOf(options, logger)
+  const ledger = await openLedgerOf(options, logger, () => settings().ledgerRetention)
+  const withoutRedis = () => settings().limitsWithoutRedis
+  const limits = await openLimits({ redisUrl: options.redisUrl, database, ledger, logger, withoutRedis })
   const objects = objectStores(database, () => settings().storageQuota, logger)
   return {
     database,
     installation,
-    keys,
-    directory,
-    limiter: redis ?? new MemoryLimiter(clock),
+    keys: createKeyStore(database),
+    ...keys,
+    limits,
     ledger,
+    configured,
     ...objects,
-    databaseReachable: () => reachable,
-    redis,
+    redis: limits.redis,
     isOnlyReplica: () => replica?.held ?? true,
     startedAway: kept !== undefined,
     close: () =>
       endAll([
         () => (stopped = true),
         () => objects.responses.stop(),
-        () => directory.stop(),
+        () => keys.directory.stop(),
         () => ledger.close(),
-        () => redis?.close(),
+        () => limits.redis?.close(),
         () => replica?.release(),
         () => database.close(),
       ]),
   }
+}
+
+/** The installation's secrets, callers, and what was made by API: what one poll of the database follows. */
+async function openKeys(options: ServeOptions, logger: Logger, { database, kept }: OpenedDatabase) {
+  const secrets = { masterKey: options.masterKey, pepper: options.keyPepper }
+  const installation = kept
+    ? restoreInstallation(database, secrets, kept.installation)
+    : await openInstallation(database, secrets)
+  const configured = openConfigured(options, database, kept?.configured)
+  const keepKnown =
+    database.kind === 'postgres' ? keepsKnownKeys(options, { installation, configured, logger }) : undefined
+  let reachable = true
+  let directory: KeyCache | undefined
+  const { tenancy, tenants } = openTenancy(database, subjects => directory?.changed(subjects))
+  directory = new KeyCache({
+    clock,
+    hashKey: installation.hashKey,
+    load: hash => tenants.load(hash),
+    subjectsOf,
+    dropped: subjects => tenants.drop(subjects),
+    restored: kept && { snapshot: kept.keys, ageMs: clock.epochMs() - kept.savedAtMs },
+    polled: keepKnown && (() => directory && keepKnown(directory)),
+    async changesSince(revision) {
+      const [changes] = await Promise.all([
+        changesSince(database, revision),
+        followMasterKey(installation, logger),
+        configured.poll(),
+      ])
+      return changes
+    },
+    reportReachable(now, reason) {
+      reachable = now
+      tellReachable(logger, now, reason)
+    },
+  })
+  await directory.start()
+  return { installation, configured, keys: { tenancy, tenants, directory, databaseReachable: () => reachable } }
+}
+
+/** `changed` is called with what this process has changed. */
+function openTenancy(database: Database, changed: (subjects: readonly string[]) => void) {
+  const tenancy = createTenancyStore({ database, clock, onChange: changed })
+  return { tenancy, tenants: new CallerLoader(tenancy) }
+}
+
+function openConfigured(options: ServeOptions, database: Database, restored: ConfiguredSnapshot | undefined) {
+  const keys = new EncryptionKeys({ ...options, isShared: database.kind === 'postgres' })
+  return new ConfiguredObjects({ database, clock, keys, restored })
+}
+
+function tellReachable(logger: Logger, reachable: boolean, reason: string | undefined): void {
+  if (reachable) logger.info('the database answers again')
+  else logger.error('the database does not answer; known keys keep working, calls are kept in the journal', { reason })
 }
 
 function objectStores(database: Database, storageQuota: () => StorageQuota, logger: Logger) {
@@ -134,11 +176,16 @@ function objectStores(database: Database, storageQuota: () => StorageQuota, logg
   }
 }
 
-function openLedgerOf({ databaseUrl, dataDirectory }: ServeOptions, logger: Logger): Promise<JournalledLedger> {
+function openLedgerOf(
+  { databaseUrl, dataDirectory }: ServeOptions,
+  logger: Logger,
+  retention: () => LedgerRetention,
+): Promise<JournalledLedger> {
   return openLedger({
     databaseUrl,
     journalDirectory: join(dataDirectory, 'journal'),
     clock,
+    retention,
     report: problem => logger.error('the ledger reports a problem', { problem }),
     note: (text, { bytes, records, sinceMs }) =>
       logger.info(text, bytes > 0 ? { bytes, records, oldest: new Date(sinceMs).toISOString() } : {}),
@@ -163,26 +210,4 @@ function reportClaim(held: boolean, logger: Logger): void {
       'another replica runs on this database, and without REDIS_URL limits are counted by each: not ready until it ' +
         'ends; stop one of them or set REDIS_URL',
     )
-}
-
-async function openRedis(
-  url: string | undefined,
-  logger: Logger,
-  withoutRedis: () => WithoutRedis,
-): Promise<RedisLimiter | undefined> {
-  if (url === undefined) return undefined
-  const limiter = new RedisLimiter({
-    url,
-    withoutRedis,
-    reportReachable: (reachable, reason) =>
-      reachable
-        ? logger.info('Redis answers again; limits are shared')
-        : logger.error('Redis does not answer; limits are not shared until it does', {
-            server: new URL(url).host,
-            reason,
-            limits: limiter.withoutRedis,
-          }),
-  })
-  await limiter.start()
-  return limiter
 }

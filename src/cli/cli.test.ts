@@ -7,7 +7,7 @@ import { SQL } from 'bun'
 import packageJson from '../../package.json' with { type: 'json' }
 import { migrate } from '../store/database/migrate.ts'
 import { openDatabase } from '../store/database/open.ts'
-import { main } from './index.ts'
+import { runCommand } from './cli-fixture.ts'
 
 let folder: string
 beforeEach(() => {
@@ -15,30 +15,8 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-interface Printed {
-  readonly code: number
-  readonly out: string
-  readonly error: string
-}
-
-async function run(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Printed> {
-  const printed = { out: '', error: '' }
-  const { stdout, stderr } = process
-  const [writeOut, writeError] = [stdout.write, stderr.write]
-  stdout.write = ((text: string) => ((printed.out += text), true)) as typeof stdout.write
-  stderr.write = ((text: string) => ((printed.error += text), true)) as typeof stderr.write
-  try {
-    const code = await main(words, {
-      MODELGATE_DATA_DIR: join(folder, 'data'),
-      MODELGATE_DISCOVER: '0',
-      ...environment,
-    })
-    return { code, ...printed }
-  } finally {
-    stdout.write = writeOut
-    stderr.write = writeError
-  }
-}
+const run = (words: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
+  runCommand(words, { MODELGATE_DATA_DIR: join(folder, 'data'), MODELGATE_DISCOVER: '0', ...environment })
 
 const commands = [
   'serve',
@@ -48,6 +26,10 @@ const commands = [
   'keys revoke',
   'keys reset-master',
   'models list',
+  'ledger verify',
+  'ledger rebuild',
+  'ledger export',
+  'ledger reconcile',
   'config schema',
   'simulate',
   'version',
@@ -124,9 +106,9 @@ describe('help and usage errors', () => {
     [['serve', '--port', '-1'], "--port must be a port from 0 to 65535; got '-1'"],
     [['serve', '--host', '--port', '1'], '--host needs a value: --host H, or --host=H where it begins with a dash'],
     [['keys', 'list', '--json=yes'], '--json takes no value'],
-    [['keys', 'create', '--rpm', '-5'], "--rpm must be a whole number from 1 to 1000000000; got '-5'"],
-    [['keys', 'create', '--rpm', '99999999999'], '--rpm must be a whole number from 1 to 1000000000'],
-    [['keys', 'create', '--rpm', ''], "--rpm must be a whole number from 1 to 1000000000; got ''"],
+    [['keys', 'create', '--rpm', '-5'], "--rpm must be a whole number from 0 to 1000000000; got '-5'"],
+    [['keys', 'create', '--rpm', '99999999999'], '--rpm must be a whole number from 0 to 1000000000'],
+    [['keys', 'create', '--rpm', ''], "--rpm must be a whole number from 0 to 1000000000; got ''"],
     [['keys', 'create', '--alias', ''], '--alias must not be empty'],
     [['keys', 'create', '--alias', 'x'.repeat(3000)], '--alias must be at most 255 characters; got 3000 characters'],
     [['keys', 'create', '--alias', 'two\nlines'], "--alias must not hold control characters; got 'two\\nlines'"],
@@ -135,7 +117,6 @@ describe('help and usage errors', () => {
     [['keys', 'create', '--model', 'good', '--model', ''], "--model must not be empty; got ''"],
     [['keys', 'create', '--duration', '99999999999d'], '--duration must be at most 365000d'],
     [['keys', 'create', '--duration', '0s'], '--duration must be at least 1s'],
-    [['keys', 'create', '--rpm', '0'], '--rpm must be a whole number from 1'],
     [['keys', 'create', '--tpm', '1.5'], '--tpm'],
     [['keys', 'create', '--parallel', 'x'], '--parallel'],
     [['keys', 'create', '--duration', '3 weeks'], '--duration must be a number and a unit: 45s'],

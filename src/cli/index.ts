@@ -4,9 +4,15 @@ import { check } from './check.ts'
 import { endWithLauncher } from './launcher.ts'
 import { helpOf, parseFlags, print, printError, UsageError } from './command.ts'
 import type { Command } from './command.ts'
+import { credentialsRotate } from './credentials.ts'
 import { configSchemaCommand } from './config-schema.ts'
 import { keysCreate, keysList, keysResetMaster, keysRevoke } from './keys.ts'
+import { ledgerExport, ledgerRebuild, ledgerVerify } from './ledger.ts'
+import { ledgerReconcile } from './ledger-reconcile.ts'
 import { modelsList } from './models.ts'
+import { pricesDiff } from './prices-diff.ts'
+import { pricesExplain } from './prices-explain.ts'
+import { pricesUpdate } from './prices-update.ts'
 import { serve } from './serve.ts'
 import { simulate } from './simulate.ts'
 import { version } from './version.ts'
@@ -18,7 +24,15 @@ const commands: readonly Command[] = [
   keysList,
   keysRevoke,
   keysResetMaster,
+  credentialsRotate,
   modelsList,
+  pricesExplain,
+  pricesDiff,
+  pricesUpdate,
+  ledgerVerify,
+  ledgerRebuild,
+  ledgerExport,
+  ledgerReconcile,
   configSchemaCommand,
   simulate,
   version,

@@ -1,80 +1,37 @@
 /** Manages keys directly in the database, without the HTTP API. A running gateway sees changes within a second. */
-import { existsSync, statSync } from 'node:fs'
 import { randomUUIDv7 } from 'bun'
 import { keyProblem, mintKey } from '../accounts/key.ts'
-import { keyBody, limitRange, newKey } from '../accounts/key-fields.ts'
+import { keyBody, newKey } from '../accounts/key-fields.ts'
 import type { KeyFields } from '../accounts/key-fields.ts'
+import { limitRange } from '../accounts/spending-fields.ts'
 import type { KeyRecord, KeyStore } from '../core/ports.ts'
+import type { TenancyStore } from '../core/tenancy-store.ts'
 import { problemsIn } from '../core/schema-problems.ts'
 import { systemClock } from '../lib/clock.ts'
-import { Secret } from '../lib/secret.ts'
 import { openKeyHash, resetMasterKey } from '../store/keys/installation.ts'
 import type { Installation } from '../store/keys/installation.ts'
 import { createKeyStore } from '../store/keys/keys.ts'
-import { isMigrated, migrate } from '../store/database/migrate.ts'
-import { openDatabase } from '../store/database/open.ts'
-import type { Database } from '../store/database/open.ts'
+import { createTenancyStore } from '../store/tenancy/store.ts'
 import type { Command, CommandInput, FlagValues } from './command.ts'
 import { print, printError, table, UsageError, writeFully } from './command.ts'
-import { explainFailure } from './failures.ts'
-import {
-  configFile,
-  configFlag,
-  databaseUrl,
-  dataDirectory,
-  dataFlag,
-  generalSettings,
-  jsonFlag,
-  nonEmpty,
-} from './options.ts'
+import { withDatabase } from './gateway-database.ts'
+import { configFile, configFlag, dataFlag, generalSettings, jsonFlag, nonEmpty } from './options.ts'
 
 const listMax = 1000
 
-/**
- * Opens the database of a gateway and creates none: with a wrong directory a new, empty one would look like one without
- * keys, and a key made in it would be known to no gateway.
- */
-async function withDatabase<T>({ flags, environment }: CommandInput, work: (opened: Opened) => Promise<T>): Promise<T> {
-  const used = { databaseUrl: databaseUrl(flags, environment), dataDirectory: dataDirectory(flags, environment) }
-  const path = used.databaseUrl.startsWith('sqlite:') ? used.databaseUrl.slice('sqlite:'.length) : undefined
-  if (path !== undefined && isEmptyFile(path)) throw noDatabase(path, used.dataDirectory)
-  const database = await openDatabase(used.databaseUrl).catch((thrown: unknown) => {
-    throw explainFailure(thrown, used)
-  })
-  try {
-    if (!(await isMigrated(database))) throw noDatabase(path, used.dataDirectory)
-    await migrate(database)
-    const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
-    return await work({ database, pepper: pepper === undefined ? undefined : new Secret(pepper) })
-  } finally {
-    await database.close()
-  }
+interface Keys extends KeyStore {
+  readonly change: TenancyStore['change']
 }
-
-interface Opened {
-  readonly database: Database
-  readonly pepper: Secret | undefined
-}
-
-/** Opening it would make it a database. */
-const isEmptyFile = (path: string): boolean => !existsSync(path) || statSync(path).size === 0
-
-/** `path` undefined = a database at a server. */
-function noDatabase(path: string | undefined, directory: string): Error {
-  if (path?.startsWith(directory))
-    return new Error(
-      `the data directory ${directory} cannot be used: it holds no database; name that of the gateway with ` +
-        '--data-dir (or MODELGATE_DATA_DIR), or start the gateway first',
-    )
-  const what = path === undefined ? 'no gateway has used the database' : `there is no database at ${path}`
-  return new Error(`${what}; check DATABASE_URL (or general_settings.database_url), or start the gateway first`)
-}
-
-type KeyWork<T> = (keys: KeyStore, hashKey: Installation['hashKey']) => Promise<T>
+type KeyWork<T> = (keys: Keys, hashKey: Installation['hashKey']) => Promise<T>
+/** Who changes keys here, for the audit log. */
+const actor = { id: 'cli', keyHash: 'cli' }
 
 function withKeys<T>(input: CommandInput, work: KeyWork<T>): Promise<T> {
   return withDatabase(input, async ({ database, pepper }) =>
-    work(createKeyStore({ database, clock: systemClock }), await openKeyHash(database, pepper)),
+    work(
+      { ...createKeyStore(database), change: createTenancyStore({ database, clock: systemClock }).change },
+      await openKeyHash(database, pepper),
+    ),
   )
 }
 
@@ -155,7 +112,6 @@ export const keysCreate: Command = {
       keyText,
       fields: fieldsOf(flags),
       nowMs: systemClock.epochMs(),
-      createdBy: 'cli',
     })
     const keysOfUserMax =
       record.userId === null ? null : (generalSettings(flags, environment).max_keys_per_user ?? null)
@@ -164,7 +120,9 @@ export const keysCreate: Command = {
         'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or ' +
           'MODELGATE_CONFIG',
       )
-    await withKeys(input, (keys, hashKey) => keys.insert({ ...record, hash: hashKey(keyText) }, keysOfUserMax))
+    await withKeys(input, (keys, hashKey) =>
+      keys.change(actor, tx => tx.insertKey({ ...record, hash: hashKey(keyText) }, keysOfUserMax)),
+    )
     print(flags.json ? JSON.stringify({ key: keyText, token_id: record.id }) : keyText)
     return 0
   },
@@ -236,7 +194,8 @@ export const keysRevoke: Command = {
         (await keys.find({ hash: hashKey(named) })) ??
         (await keys.find({ id: named })) ??
         (await findByAlias(keys, named))
-      return found !== undefined && (await keys.delete(found.id))
+      if (found) await keys.change(actor, tx => tx.deleteKey(found.id))
+      return found !== undefined
     })
     if (!gone) throw new Error(`no key is '${named}'; modelgate keys list shows them`)
     print('revoked')

@@ -1,17 +1,29 @@
 /** Builds the settings from a checked configuration. */
 import type { Deployment } from '../core/deployment.ts'
 import type { FallbackLists, RouterSettings, Settings } from '../core/settings.ts'
+import { budgetSettingsOf, newUsersOf } from './budgets.ts'
 import { buildDeployment, environmentDeployments, localDeployments } from './models/deployments.ts'
 import type { Environment } from './environment.ts'
 import type { BuildContext, EnvironmentOffer, Providers } from './models/deployments.ts'
 import { vendorOf } from '../providers/index.ts'
 import { discoveredDeployments } from './models/local-servers.ts'
 import type { DiscoveredModel } from './models/local-servers.ts'
+import { priceListVersion } from './prices/catalogue.ts'
+import { readPriceTerms } from './file/price-term-settings.ts'
+import { retentionMs } from './file/ledger-settings.ts'
 import { entryProblems } from './file/entry-checks.ts'
+import { accessGroups, missingPriceWarnings } from './models/deployment-lists.ts'
+import { pricesWithoutEffect } from './file/price-entries.ts'
 import { EntryIds } from './models/deployment-ids.ts'
+import type { EntrySurroundings, FileCredential } from './models/sent-models.ts'
 import { idMistakes, mistakeAt, nameFindings } from './file/name-checks.ts'
 import type { BuiltDeployments } from './file/name-checks.ts'
+import type { SecretSources } from './secret-sources.ts'
 import { ProxySettings } from './models/proxies.ts'
+import { operatorListInForce, useOperatorList } from './prices/catalogue.ts'
+import type { OperatorList } from './prices/operator-list.ts'
+import { isAddress, readListFile } from './prices/price-source.ts'
+import type { PriceSettings } from './prices/price-source.ts'
 import { noReading, readConfig } from './file/parse.ts'
 import type { ConfigReading } from './file/parse.ts'
 import type { Config, FallbackField } from './file/schema.ts'
@@ -25,18 +37,21 @@ const storedObjectsDefault = 100_000
 const storedMbDefault = 1024
 /** No cooldown is longer (pipeline/cooldown.ts). */
 const cooldownSecondsMax = 60
-/** Model names in one warning. */
-const warnedNamesMax = 10
 
 /** Settings, or every mistake. */
-export interface SettingsReading {
-  /** Undefined when there is a mistake. */
-  readonly settings: Settings | undefined
+export type SettingsReading = {
   readonly config: Config
   readonly mistakes: readonly string[]
   /** Filled also when there are mistakes. */
   readonly warnings: readonly string[]
-}
+} & (
+  | {
+      readonly settings: Settings /** What entries that are made by API are read with. */
+      readonly surroundings: EntrySurroundings
+    }
+  /** There is a mistake. */
+  | { readonly settings: undefined }
+)
 
 /** The text to read. Files that an entry names (Google credentials) are read too. */
 interface SettingsInput {
@@ -47,25 +62,47 @@ interface SettingsInput {
   readonly environment: Environment
   /** true = variables that are not set are no mistakes, and what refers to them is not checked. */
   readonly anyVariables?: boolean
+  /** Absent = secrets that are kept elsewhere are not read, and what refers to them is not checked. */
+  readonly secrets?: SecretSources | undefined
   readonly providers: Providers
+  /** The list that was brought from the address of `prices`; undefined = not yet. */
+  readonly downloadedPrices?: ((settings: PriceSettings) => OperatorList | undefined) | undefined
   /** Models of servers on this machine; used only without a model list. */
   readonly discovered?: readonly DiscoveredModel[] | undefined
 }
 
-/** Reads the configuration and reports all mistakes at once. */
+/**
+ * Reads the configuration and reports all mistakes at once. Without mistakes its price list is in force from then on
+ * (`useOperatorList`).
+ */
 export function readSettings(input: SettingsInput): SettingsReading {
+  const before = operatorListInForce()
+  const reading = readAll(input)
+  if (!reading.settings) useOperatorList(before)
+  return reading
+}
+
+function readAll(input: SettingsInput): SettingsReading {
   const { text, file = 'config.yaml' } = input
-  const reading: ConfigReading = text === undefined ? noReading : readConfig(text, { ...input, file })
+  const reading: ConfigReading =
+    text === undefined ? noReading : readConfig(text, { ...input, file, secrets: lookupOf(input.secrets) })
   const config = reading.config
   if (!config) return { settings: undefined, config: {}, mistakes: reading.mistakes, warnings: reading.warnings }
   const mistakes = [...reading.mistakes]
   const warnings = [...reading.warnings]
   const environment = { ...config.environment_variables, ...input.environment }
   const proxies = new ProxySettings(config.general_settings?.proxy, environment)
+  const prices = operatorPrices(config, input)
+  useOperatorList(prices.list)
+  if (prices.mistake !== undefined) mistakes.push(mistakeAt(reading, ['prices', 'source'], prices.mistake))
+  if (prices.warning !== undefined) warnings.push(mistakeAt(reading, ['prices', 'source'], prices.warning))
   const built = buildDeployments(config, reading, { input: { ...input, environment }, mistakes, warnings, proxies })
   const deployments = [...built.entries.values(), ...built.others]
   const names = nameFindings(config, reading, built)
-  mistakes.push(...proxies.mistakes(deployments), ...idMistakes(reading, built), ...names.mistakes)
+  mistakes.push(...proxies.mistakes(deployments), ...idMistakes(reading, built))
+  // Models that do not exist yet may be made by API.
+  if (config.general_settings?.store_model_in_db) warnings.push(...names.mistakes)
+  else mistakes.push(...names.mistakes)
   warnings.push(...proxies.warnings, ...names.warnings)
   if (mistakes.length > 0)
     return {
@@ -75,9 +112,45 @@ export function readSettings(input: SettingsInput): SettingsReading {
       warnings,
     }
   warnings.push(...missingPriceWarnings(deployments), ...routerWarnings(config, reading))
+  const settings = settingsOf(config, { deployments, missing: built.missing, file: input.file, warnings })
+  const surroundings = {
+    context: built.context,
+    proxies,
+    credentials: fileCredentials(config, reading),
+    secretDirectories: config.general_settings?.secret_file_directories ?? [],
+    secrets: lookupOf(input.secrets),
+  }
+  return { settings, config, mistakes, warnings, surroundings }
+}
+
+/** The price list of `prices`; one at an address is only there once it was brought. */
+function operatorPrices(
+  { prices }: Config,
+  { file, downloadedPrices }: SettingsInput,
+): { readonly list?: OperatorList | undefined; readonly mistake?: string; readonly warning?: string } {
+  if (!prices) return {}
+  if (isAddress(prices.source)) {
+    const list = downloadedPrices?.(prices)
+    return list ? { list } : { warning: 'is read when the gateway runs; the built-in prices hold until it was' }
+  }
+  try {
+    return { list: readListFile(prices, file) }
+  } catch (error) {
+    return { mistake: (error as Error).message }
+  }
+}
+
+interface SettingsParts {
+  readonly deployments: readonly Deployment[]
+  readonly missing: EnvironmentOffer['missing'] | undefined
+  readonly file: string | undefined
+  readonly warnings: readonly string[]
+}
+
+function settingsOf(config: Config, { deployments, missing, file, warnings }: SettingsParts): Settings {
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const limits = common.default_internal_user_params ?? {}
-  const settings: Settings = {
+  return {
     deployments,
     aliases: router.model_group_alias ?? {},
     router: {
@@ -93,12 +166,15 @@ export function readSettings(input: SettingsInput): SettingsReading {
       tokensPerMinute: limits.tpm_limit ?? null,
       parallelRequests: limits.max_parallel_requests ?? null,
     },
+    newUsers: newUsersOf(limits),
+    budgets: budgetSettingsOf(config),
     rateLimitCounts: general.rate_limit_counts ?? 'calls',
     limitsWithoutRedis: general.limits_without_redis ?? 'share',
     keysPerUser: general.max_keys_per_user ?? null,
     headerPrefix: general.header_prefix ?? 'x-proxy',
     accessGroups: accessGroups(deployments),
-    ...(built.missing && { notOffered: withoutOffered(built.missing, deployments), vendorOf }),
+    storesModels: general.store_model_in_db ?? true,
+    ...(missing && { notOffered: withoutOffered(missing, deployments), vendorOf }),
     metricsRequireKey: general.require_auth_for_metrics_endpoint ?? false,
     ...(general.response_retention_days !== undefined && {
       responseRetentionMs: general.response_retention_days * 86_400_000,
@@ -112,11 +188,28 @@ export function readSettings(input: SettingsInput): SettingsReading {
     bodyBytesMax: Math.floor((general.max_request_size_mb ?? bodyMbDefault) * 1024 * 1024),
     bodyMemoryBytesMax: Math.floor((general.max_body_memory_mb ?? bodyMemoryMbDefault) * 1024 * 1024),
     storageQuota: storageQuota(general),
+    priceListVersion: priceListVersion(),
+    priceTerms: readPriceTerms(common),
+    ledgerRetention: {
+      rowsMs: retentionMs(general.maximum_spend_logs_retention_period),
+      sumsMs: retentionMs(general.maximum_daily_usage_retention_period),
+    },
     batchPollMs: (general.batch_poll_seconds ?? batchPollSecondsDefault) * 1000,
-    file: input.file ?? null,
+    file: file ?? null,
     warnings,
   }
-  return { settings, config, mistakes, warnings }
+}
+
+const lookupOf = (secrets: SecretSources | undefined) => secrets && ((one: string) => secrets.lookup(one))
+
+function fileCredentials({ credential_list: list = [] }: Config, reading: ConfigReading): FileCredential[] {
+  const all = list.map((one, at) => ({
+    name: one.credential_name,
+    info: one.credential_info ?? {},
+    values: one.credential_values,
+    where: reading.lineOf(['credential_list', at]),
+  }))
+  return all.filter(one => reading.credentials.has(one.name))
 }
 
 function routerWarnings({ router_settings: router = {} }: Config, reading: ConfigReading): string[] {
@@ -162,7 +255,10 @@ function buildDeployments(
   config: Config,
   reading: ConfigReading,
   { input, mistakes, warnings, proxies }: BuildInput,
-): BuiltDeployments & { readonly missing: EnvironmentOffer['missing'] | undefined } {
+): BuiltDeployments & {
+  readonly missing: EnvironmentOffer['missing'] | undefined
+  readonly context: EntrySurroundings['context']
+} {
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const context: Omit<BuildContext, 'origin'> = {
     providers: input.providers,
@@ -183,6 +279,8 @@ function buildDeployments(
     const where = reading.lineOf(['model_list', at])
     const built = buildDeployment(entry, { ...context, origin: { kind: 'config', where } })
     if (!('message' in built)) {
+      for (const { path, message } of pricesWithoutEffect(entry, { mode: built.mode }))
+        warnings.push(mistakeAt(reading, ['model_list', at, ...path], message))
       // The id of a partial entry may equal that of another entry, so it is not compared.
       if (removed.length === 0 || entry.model_info?.id !== undefined) entries.set(at, { ...built, id: ids.idOf(entry) })
     } else if (removed.length === 0 || (isAboutProvider(built.path) && !removed.some(path => providerFields.has(path))))
@@ -192,7 +290,7 @@ function buildDeployments(
     reading.entries === undefined ? environmentDeployments(context, text => void warnings.push(text)) : undefined
   const others = offer ? [...offer.deployments, ...discoveredDeployments(input.discovered ?? [], context)] : []
   if (!general.disable_local_models) others.push(...localDeployments(context))
-  return { entries, others, missing: offer?.missing }
+  return { entries, others, missing: offer?.missing, context }
 }
 
 /** The fields that decide the provider. Other mistakes of a partial entry may be consequences of its missing parts. */
@@ -214,30 +312,6 @@ function sortedByPlace(mistakes: readonly string[]): string[] {
   return placed.sort((a, b) => a.place[0] - b.place[0] || a.place[1] - b.place[1]).map(one => one.text)
 }
 
-/** One warning for all models without a price. */
-function missingPriceWarnings(deployments: readonly Deployment[]): string[] {
-  const missing = deployments.filter(one => lacksPrice(one) && !one.modelName.includes('*'))
-  if (missing.length === 0) return []
-  const shown = missing.slice(0, warnedNamesMax).map(one => `${one.modelName} (${one.origin.where})`)
-  const named = shown.join(', ')
-  const more = missing.length > warnedNamesMax ? ` and ${missing.length - warnedNamesMax} more` : ''
-  // The name of an Azure deployment is the operator's own, which no catalogue has.
-  const isAzure = missing.some(one => one.target.provider.name.startsWith('azure') && !one.info.base_model)
-  const fix =
-    `their calls cost null; ${isAzure ? 'name the model of an Azure deployment in model_info.base_model, or ' : ''}` +
-    'give input_cost_per_token and output_cost_per_token, or output_cost_per_image and the like'
-  return [`no price is known for ${missing.length} of the models: ${named}${more}; ${fix}`]
-}
-
-/** Whether a call could not be charged. A text model needs an input and an output price. */
-function lacksPrice({ prices, mode }: Deployment): boolean {
-  if (!prices) return true
-  const { input, output, image, character, audioSecond, searchUnit, request } = prices.later?.at(-1)?.prices ?? prices
-  const isText = mode === 'chat' || mode === 'completion'
-  if ((image ?? character ?? audioSecond ?? searchUnit ?? request) !== undefined && !isText) return false
-  return input === undefined || (isText && output === undefined)
-}
-
 /** `router_settings` win over `settings`, and a list in `fallbacks` over `default_fallbacks`. */
 function fallbackLists({
   settings: common = {},
@@ -251,14 +325,4 @@ function fallbackLists({
     contextWindowFallbacks: merged('context_window_fallbacks'),
     contentPolicyFallbacks: merged('content_policy_fallbacks'),
   }
-}
-
-function accessGroups(deployments: readonly Deployment[]): Record<string, string[]> {
-  const groups = new Map<string, Set<string>>()
-  for (const { info, modelName } of deployments)
-    for (const group of (info.access_groups as string[] | undefined) ?? []) {
-      const names = groups.get(group) ?? new Set()
-      groups.set(group, names.add(modelName))
-    }
-  return Object.fromEntries([...groups].map(([group, names]) => [group, [...names]]))
 }

@@ -1,23 +1,23 @@
 /** One call of one client, from its first byte to its one row in the ledger. */
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Reply } from './answer.ts'
+import type { BudgetCharge, BudgetReservation } from './budget-charge.ts'
 import type { Caller } from './caller.ts'
 import type { ChatEvent } from './chat.ts'
 import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format, StreamRelay } from './format.ts'
 import type { CallInput, InputEdit } from './input.ts'
-import type { LimitVerdict } from './limits.ts'
+import type { LimitTaken } from './limits.ts'
 import type { NamedFiles } from './named-files.ts'
 import type { Operation, Outcome } from './operation.ts'
 import type { RequestOverrides } from './overrides.ts'
 import type { ModelDirectory } from './ports.ts'
+import type { CostSource } from './request-cost.ts'
 import type { Client, RequestBody } from './request.ts'
 import type { BodyPiece } from './transport.ts'
 import type { Upload } from './upload.ts'
 import type { Usage, UsageSource } from './usage.ts'
-
-type Taken = Extract<LimitVerdict, { allowed: true }>
 
 /** What an endpoint specifies for its calls. */
 export interface AskedCall {
@@ -36,6 +36,8 @@ export interface AskedCall {
   prepare?(call: Call): void | Promise<void>
   /** true = a failure of the token counter is an error: no estimate replaces it. */
   readonly exactCount?: true
+  /** Asked after `prepare`; true = it starts what is charged at its end (a batch): refused where a budget is spent. */
+  chargedLater?(): boolean
 }
 
 /** A model that may be tried after the call's own. */
@@ -110,6 +112,10 @@ export interface Call {
   stream: boolean
   /** The client's end user (`user` of the body). */
   endUser: string
+  /** The request's `x-litellm-tags`; empty = none. */
+  readonly tagHeader: string
+  /** For the ledger: those of the request and of its key, each once. Set by the policy of tags. */
+  tags: readonly string[]
   /** Options for the gateway itself in the body; read with the fields. */
   overrides: RequestOverrides
   /** The deployments that serve the model; set by the model-access policy. */
@@ -133,8 +139,14 @@ export interface Call {
   usageSource: UsageSource
   /** Earlier requests to upstreams (failed attempts, answers that were asked for again) that used something. */
   sentBefore: readonly SentRequest[]
-  /** Set at settlement; null = price or usage unknown. */
+  /** Set at settlement: what the vendor charges by the price list; null = price or usage unknown. */
+  listCostNanoUsd: bigint | null
+  /** Set at settlement: the terms that made the cost of it, as the ledger keeps them; empty = none. */
+  priceTerms: string
+  /** Set at settlement: what the caller is charged; null = price or usage unknown. */
   costNanoUsd: bigint | null
+  /** Set at settlement. */
+  costSource: CostSource
   /** Set at settlement: what counts against token limits, the estimated input of everything sent at least. */
   countedTokens: number
   /** Input tokens of the body, estimated when they are first needed; -1 = not yet. */
@@ -147,6 +159,8 @@ export interface Call {
   isSeries: boolean
   /** Status of the current request's answer; 0 = none has begun. */
   upstreamStatus: number
+  /** The service tier that the head of the current request's answer names; undefined = none. */
+  answeredTier: string | undefined
   /** The stream that is being relayed, asked for its usage at settlement. */
   progress: StreamRelay | undefined
   /** Characters of a whole answer; -1 = there is none, or they are not needed. */
@@ -164,7 +178,11 @@ export interface Call {
   /** Client fields that were not sent to the chosen upstream. */
   dropped: readonly string[]
   /** What the call took from the limits, released at its end. */
-  taken: Taken | undefined
+  taken: LimitTaken | undefined
+  /** What it reserved in budgets; absent = nothing. */
+  reserved?: BudgetReservation
+  /** For the ledger, set at settlement: what it is charged in budgets; absent = nothing. */
+  charge?: BudgetCharge | undefined
   /** Response headers that policies add (rate limits). */
   responseHeaders: Record<string, string>
   /** Frees the memory of a body that the call kept when it continued in the background. */
@@ -181,8 +199,8 @@ export interface Call {
   change(edit: InputEdit): void
   /** The edits passed to `change`, in order. */
   readonly edits: readonly InputEdit[]
-  /** Not before candidates and fallbacks are set. */
-  bounds(): CallBounds
+  /** Not before candidates and fallbacks are set. `maxOutputTokens`: as if a chat asked for so many at most. */
+  bounds(maxOutputTokens?: number): CallBounds
   /**
    * An answer in the client's dialect, whole or as a stream as requested: of a chat from hub events (with a `finish`
    * for each choice), of an operation with one JSON result from its result in hub types.
@@ -200,4 +218,6 @@ export interface Settlement {
   /** Nano-dollars; null = price or usage unknown. */
   readonly costNanoUsd: bigint | null
   readonly durationMs: number
+  /** Something was sent to an upstream that may bill it. */
+  readonly isOwed: boolean
 }

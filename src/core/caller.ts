@@ -1,35 +1,106 @@
 /** Who calls the gateway. */
+import type { Membership, Organization, SpendingFields, Tag, Team, User, UserRole } from './tenancy.ts'
+import { unlimited } from './tenancy.ts'
 
 /** A virtual key as calls need it. Immutable; a change makes a new object. */
-export interface VirtualKey {
+export interface VirtualKey extends SpendingFields {
   /** Public id; safe to log. */
   readonly id: string
   readonly alias: string | null
   readonly userId: string | null
   readonly teamId: string | null
+  /** null = that of its team. */
+  readonly organizationId: string | null
   /** Models it may call, names and patterns; empty = all. `*` at the end is a wildcard. */
   readonly models: readonly string[]
+  /** What it calls a model -> the model. */
+  readonly aliases: Readonly<Record<string, string>>
+  /** Tags of each of its calls. */
+  readonly tags: readonly string[]
+  /** Paths, patterns with `*` and groups of paths that it may ask for; empty = all. */
+  readonly allowedRoutes: readonly string[]
+  /** Fields that the body of each call has to have. */
+  readonly enforcedParams: readonly string[]
   /** Milliseconds since 1970; null = never. */
   readonly expiresAtMs: number | null
   readonly blocked: boolean
-  readonly requestsPerMinute: number | null
-  readonly tokensPerMinute: number | null
-  readonly parallelRequests: number | null
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
 /** The id of the key record that stands for the master key. */
 export const masterKeyId = 'master'
 
-/** Who calls: the operator with the master key, or a virtual key. */
+/** A key that belongs to no stored object and may do everything: the default of each field. */
+export const bareKey: Omit<VirtualKey, 'id'> = {
+  ...unlimited,
+  alias: null,
+  userId: null,
+  teamId: null,
+  organizationId: null,
+  models: [],
+  aliases: {},
+  tags: [],
+  allowedRoutes: [],
+  enforcedParams: [],
+  expiresAtMs: null,
+  blocked: false,
+  metadata: {},
+}
+
+/** `key`: a key without a stored user, which may call models and read about itself. */
+export type Role = UserRole | 'key'
+
+/**
+ * Who calls, compiled once for each key and thrown away when the key or any object that it belongs to changes. Limits
+ * and budgets of the objects are effective ones: what a named budget sets is filled in. Absent = the key names no such
+ * object, or none of that id is stored.
+ */
 export interface Caller {
-  readonly role: 'admin' | 'key'
+  /** Of the key's user; the master key is `proxy_admin`. */
+  readonly role: Role
   readonly key: VirtualKey
+  readonly user?: User | undefined
+  readonly team?: Team | undefined
+  /** The key's user in the key's team. */
+  readonly member?: Membership | undefined
+  /** The key's, or its team's. */
+  readonly organization?: Organization | undefined
+  /** The teams and organizations of the key's user. */
+  readonly memberships?: readonly Membership[] | undefined
+  /** The stored ones of the key's and the team's tags. */
+  readonly tags?: readonly Tag[] | undefined
+  /** It calls with a key that was derived from `key`: each derivation narrows what it may do. Absent = it was not. */
+  readonly derived?: readonly DerivedKey[] | undefined
+}
+
+/** One derivation of a key, with limits and a budget of its own. */
+export interface DerivedKey extends SpendingFields {
+  readonly id: string
+  /** Milliseconds since 1970. */
+  readonly endMs: number
+  /** As those of a key. */
+  readonly models: readonly string[]
+}
+
+/** The operator, who has the master key and is bound by no list of models and no limit. */
+export function isMaster({ key }: Caller): boolean {
+  return key.id === masterKeyId
+}
+
+/** May read and change everything: the master key, and keys of users with the role `proxy_admin`. */
+export function isAdministrator({ role }: Caller): boolean {
+  return role === 'proxy_admin'
 }
 
 /**
  * The id of the key whose stored objects (files, batches, assistants, ...) the caller sees; null = those of every key.
  */
 export function ownerOf(caller: Caller): string | null {
-  return caller.role === 'admin' ? null : caller.key.id
+  return isAdministrator(caller) ? null : caller.key.id
+}
+
+/** The caller with the master key. */
+export const masterCaller: Caller = {
+  role: 'proxy_admin',
+  key: { ...bareKey, id: masterKeyId, alias: 'master key' },
 }

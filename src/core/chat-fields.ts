@@ -64,7 +64,13 @@ export const sharedChatFields: readonly ChatField[] = [
   { name: 'presence_penalty', schema: type.number(-2, 2), property: 'presencePenalty' },
   { name: 'logit_bias', schema: { type: 'object', additionalProperties: { type: 'number' } }, property: 'logitBias' },
   { name: 'user', schema: type.text, property: 'user', guard: true },
-  { name: 'metadata', schema: type.object, property: 'metadata', guard: true },
+  {
+    name: 'metadata',
+    schema: type.object,
+    property: 'metadata',
+    probes: [{ metadata: { team: 'text' } }],
+    guard: true,
+  },
 ]
 
 const toolFields: readonly ChatField[] = [
@@ -214,6 +220,11 @@ export const carriedFields: readonly (ChatField & { readonly property: keyof Cha
   (field): field is ChatField & { readonly property: keyof ChatRequest } => field.property !== undefined,
 )
 const fieldOf = new Map(carriedFields.map(field => [field.property, field]))
+
+const neutralValues = new Map(chatFields.map(field => [field.name, field.neutral]))
+
+/** The value of a field that asks for nothing; undefined = there is none. */
+export const neutralOf = (name: string): unknown => neutralValues.get(name)
 
 /** A property of the hub that a provider may have no word for. */
 export type CarriedProperty = Exclude<

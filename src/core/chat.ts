@@ -158,5 +158,8 @@ export type ChatEvent =
   | { type: 'finish'; choice: number; reason: FinishReason; stopSequence?: string }
   /** The last one counts; each replaces the one before. */
   | { type: 'usage'; usage: Usage }
-  /** The upstream reported a failure inside the answer. Nothing follows. */
-  | { type: 'error'; error: GatewayError }
+  /**
+   * The upstream reported a failure inside the answer. Nothing follows but, with `awaitsUsage`, the report of what the
+   * answer used, in the next event or none.
+   */
+  | { type: 'error'; error: GatewayError; awaitsUsage?: true }

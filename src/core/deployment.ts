@@ -1,7 +1,7 @@
 /** A model at an upstream, among which the router chooses. Frozen when the configuration is read. */
 import type { Target } from './provider.ts'
 import type { ProxyRules } from './transport.ts'
-import type { Prices, PriceSource } from './usage.ts'
+import type { Prices, PriceSource } from './prices.ts'
 
 /** How long content of a stream is waited for, in milliseconds. Comments, pings and empty deltas are none. */
 export interface ContentTimeouts {
@@ -25,9 +25,9 @@ export interface Timeouts extends ContentTimeouts {
   readonly totalMs: number
 }
 
-/** Where an entry came from: a config file (with its line), the environment, or the program itself. */
+/** Where an entry came from: a config file (with its line), the API, the environment, or the program itself. */
 export interface Origin {
-  readonly kind: 'config' | 'environment' | 'discovered' | 'built-in'
+  readonly kind: 'config' | 'api' | 'environment' | 'discovered' | 'built-in'
   /** `config.yaml:12` or `OPENAI_API_KEY`. */
   readonly where: string
 }

@@ -5,6 +5,7 @@ import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import type { Answer } from './answer.ts'
 import type { AskedCall, Call } from './call.ts'
 import type { Caller } from './caller.ts'
+import type { ConfigurationChecks, ConfiguredStore } from './configured-objects.ts'
 import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
@@ -20,7 +21,9 @@ import type {
   ResponseStore,
   RunWatch,
 } from './ports.ts'
+import type { AuthClass } from './policy.ts'
 import type { Client, HttpRequest } from './request.ts'
+import type { TenancyStore, TenantDirectory } from './tenancy-store.ts'
 import type { Usage } from './usage.ts'
 
 /** One call of a model, as an endpoint asks for it. */
@@ -126,15 +129,24 @@ export interface Services {
   previewCall(request: HttpRequest, caller: Caller, call: ModelCall, bytes: Uint8Array): Promise<CallPreview>
   readonly tokenizer: Pick<Tokenizer, 'count'>
   readonly keys: KeyStore
+  readonly tenancy: TenancyStore
+  readonly tenants: TenantDirectory
   readonly ledger: Ledger
   readonly responses: ResponseStore
   readonly assistants: AssistantStore
   readonly files: FileStore
+  /** Models, credentials and access groups made by API, and how they are checked. */
+  readonly configured: ConfiguredStore
+  readonly checks: ConfigurationChecks
+  /** Why models that were made by API are not served, by their ids. */
+  notServed(): ReadonlyMap<string, string>
   readonly fileCalls: FileCalls
   readonly detached: DetachedRuns
   readonly runWatch: RunWatch
   /** Hash of a key text under the installation's pepper (see KeyRecord.hash). */
   hashKey(keyText: string): string
+  /** Signs a text with the installation's secret (see `accounts/derived-key.ts`). */
+  sign(text: string): Buffer
   /** Prometheus text exposition; the same bytes for all readers. */
   metrics(): Uint8Array
   /** Ready for traffic; the reasons when not. */
@@ -156,10 +168,12 @@ export interface EndpointDoc {
   /** The media type of the request's body; absent = JSON. */
   readonly requestType?: string
   /**
-   * The bodies of status 200 by their media types; absent = every request is refused. Of `text/event-stream` the
+   * The bodies of a success by their media types; absent = every request is refused. Of `text/event-stream` the
    * schema is that of one event's `data`.
    */
   readonly success?: Readonly<Record<string, object>>
+  /** Of a success; absent = 200. One of 204 has no body, and an empty `success`. */
+  readonly successStatus?: 201 | 204
   /** Statuses of failures beside those that follow from `auth`, body, path, query and `callsModel`. */
   readonly failures?: readonly number[]
   /** Ends in `Services.callModel`: its answers have the headers of a call, and it fails as calls do. */
@@ -172,11 +186,11 @@ export interface EndpointDoc {
 
 /** One method on one family of paths; HEAD is answered as GET, without the body. */
 export interface Endpoint {
-  readonly method: 'GET' | 'POST' | 'DELETE' | 'PATCH'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH'
   /** With and without `/v1` where the specification says so. `{name}` = one segment, `{name+}` = may hold slashes. */
   readonly paths: readonly string[]
-  /** `none` = public; `key` = any valid key; `admin` = the master key. Checked before the body is read. */
-  readonly auth: 'none' | 'key' | 'admin'
+  /** Checked before the body is read. */
+  readonly auth: 'none' | AuthClass
   /**
    * Takes one of the key's requests a minute, though it is no call: it writes to the database. Calls are counted by
    * themselves.

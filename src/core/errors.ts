@@ -1,3 +1,5 @@
+import type { Usage } from './usage.ts'
+
 /**
  * Every way a call can fail. One closed table: the status the client sees, the `type`, `code` and
  * `name` of the error body, and what the router may do next. Formats own the body's shape.
@@ -130,6 +132,8 @@ export class GatewayError extends Error {
   readonly status: number
   readonly retryAfterMs: number | undefined
   readonly problems: readonly Problem[] | undefined
+  /** What the upstream reports of a whole answer that failed or was blocked: it is billed all the same. */
+  usage: Usage | undefined = undefined
   /** Headers of the answer that tells of it: of a call that was settled before the error reached its endpoint. */
   answerHeaders: Readonly<Record<string, string>> | undefined = undefined
 
@@ -141,6 +145,12 @@ export class GatewayError extends Error {
     this.status = options.status ?? faults[kind].status
     this.retryAfterMs = options.retryAfterMs
     this.problems = options.problems
+  }
+
+  /** The same error, with what the upstream reports of the answer that failed; undefined = it reports nothing. */
+  withUsage(usage: Usage | undefined): this {
+    this.usage = usage
+    return this
   }
 
   /** The error's public `type`, as OpenAI names them. */

@@ -7,7 +7,8 @@ import type { GatewayError, Problem } from './errors.ts'
 import type { FieldNames } from './field-names.ts'
 import type { ImagesRequest, ImagesResult } from './images.ts'
 import type { ModerationsRequest, ModerationsResult } from './moderations.ts'
-import type { Dialect, ForwardQuirks, TokenCount } from './provider.ts'
+import type { FieldRules } from './field-rules.ts'
+import type { Dialect, TokenCount } from './provider.ts'
 import type { RequestHeaders } from './request.ts'
 import type { RerankRequest, RerankResult } from './rerank.ts'
 import type { SpeechRequest } from './speech.ts'
@@ -77,8 +78,8 @@ export interface StreamRelay {
 export interface ForwardRules {
   /** The model's name travels in the path, not in the body (Gemini). */
   readonly modelInPath?: true
-  /** Edits to the client's body (not the model's name: the pipeline sets that). `dropped` = what a quirk removed. */
-  edits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] }
+  /** Edits to the client's body (not the model's name: the pipeline sets that). `dropped` = what the rules removed. */
+  edits(body: JsonBody, rules: FieldRules): { edits: Edit[]; dropped: string[] }
   /** Restores the public model name and reads the usage. Throws GatewayError `upstream-broken` on a wrong shape. */
   answer(bytes: Uint8Array, publicModel: string, head?: AnswerHead): ForwardedAnswer
   /** `contentType` is the upstream's, in lower case. */

@@ -7,13 +7,14 @@
  * place, its kind and its version, because journals and databases of before have it there.
  */
 import type { Settlement } from './call.ts'
-import type { Usage } from './usage.ts'
+import type { Caller } from './caller.ts'
+import type { Served, Usage } from './usage.ts'
 
 /**
  * How a value is journalled and stored. `integer` has 53 bits, `integer32` 32; `number` may have a fraction; `decimal`
- * is an integer of 64 bits as decimal text.
+ * is an integer of 64 bits as decimal text; `list` is a list of texts, stored as JSON.
  */
-export type ColumnKind = 'text' | 'integer' | 'integer32' | 'number' | 'boolean' | 'decimal'
+export type ColumnKind = 'text' | 'integer' | 'integer32' | 'number' | 'boolean' | 'decimal' | 'list'
 
 /** One column. `Source` is what its value is taken from. */
 export interface LedgerColumn<Value = unknown, Source = Settlement> {
@@ -56,6 +57,7 @@ const number = define<number>('number', false)
 const numberOrNull = define<number | null | undefined>('number', true)
 const boolean = define<boolean>('boolean', false)
 const decimalOrNull = define<string | null | undefined>('decimal', true)
+const listOrNull = define<readonly string[] | null | undefined>('list', true)
 /** What the model used, as far as it was counted. */
 const used =
   (kind: ColumnKind) => (since: number, description: string, countOf: (usage: Usage) => number | null | undefined) =>
@@ -64,10 +66,13 @@ const used =
     })
 const count = used('integer')
 const amount = used('number')
+const servedBy = (name: keyof Served, description: string) =>
+  textOrNull(17, description, ({ call }) => call.usage?.served?.[name])
 const begun = <Value>(column: LedgerColumn<Value, BegunCall>) => ({ ...column, inIntent: true as const })
 
 const outcomes = ['success', 'error', 'client_closed', 'upstream_cut', 'interrupted']
 const usageSources = ['upstream', 'estimated', 'mixed', 'none']
+const costSources = ['prices', 'upstream', 'mixed']
 
 /** By name, in the order of the journal. Names are the API's and the database's. */
 export const ledgerColumns = {
@@ -115,6 +120,62 @@ export const ledgerColumns = {
   audio_microseconds: count(5, 'Audio heard or spoken, exact.', usage => microseconds(usage.audioSeconds)),
   characters: count(5, 'Characters to be spoken.', usage => usage.characters),
   search_units: amount(5, 'Of a reranker.', usage => usage.searchUnits),
+  budget_nano_usd: decimalOrNull(
+    12,
+    'Charged in budgets: the cost, or what was reserved where it is unknown; null = it has no budget.',
+    ({ call }) => call.charge && String(call.charge.nanoUsd),
+  ),
+  budget_scopes: listOrNull(
+    12,
+    'The process, and the budgets that it was charged in, each as the start of its period and its scope.',
+    ({ call }) => call.charge?.list,
+  ),
+  client_name: textOrNull(13, 'Product of the user agent, without version.', ({ call }) => clientName(call.userAgent)),
+  request_tags: listOrNull(13, 'Of the call and of its key, each once.', ({ call }) =>
+    call.tags.length > 0 ? call.tags : null,
+  ),
+  list_cost_nano_usd: decimalOrNull(13, 'What the vendor charges; null = as `cost_nano_usd`.', ({ call }) =>
+    call.priceTerms === '' ? null : call.listCostNanoUsd?.toString(),
+  ),
+  price_terms: textOrNull(
+    13,
+    'What made the cost of it: discount and margin in millionths and a fixed amount in nano-dollars, `;` between.',
+    ({ call }) => call.priceTerms || null,
+  ),
+  price_list: textOrNull(13, 'Version of the price list; null = the cost was not computed by it.', ({ call }) =>
+    call.costSource === 'prices' || call.costSource === 'mixed' ? call.models.settings.priceListVersion : null,
+  ),
+  cached_audio_tokens: count(17, 'Of the cached input.', usage => usage.cachedAudioTokens),
+  cached_image_tokens: count(17, 'Of the cached input.', usage => usage.cachedImageTokens),
+  input_video_tokens: count(17, 'Of the input.', usage => usage.inputVideoTokens),
+  output_video_tokens: count(17, 'Of the output.', usage => usage.outputVideoTokens),
+  video_microseconds: count(17, 'Video made, exact.', usage => microseconds(usage.videoSeconds)),
+  pages: count(17, 'Pages of documents read.', usage => usage.pages),
+  web_searches: count(17, "By the vendor's tool.", usage => usage.webSearches),
+  grounded_prompts: count(17, "1 = grounded by the vendor's search.", usage => usage.groundedPrompts),
+  grounding_queries: count(17, 'Queries of that search.', usage => usage.groundingQueries),
+  file_searches: count(17, "By the vendor's tool.", usage => usage.fileSearches),
+  code_sessions: count(17, "Containers or calls of the vendor's tool that runs code.", usage => usage.codeSessions),
+  other_tool_uses: count(17, 'Tools of the vendor without a price: the cost is null.', usage => usage.otherToolUses),
+  cache_storage_token_hours: amount(17, 'Of explicit caches.', usage => usage.cacheStorageTokenHours),
+  service_tier: servedBy('serviceTier', 'What served it, as the upstream says; else as was asked for.'),
+  speed: servedBy('speed', 'The same.'),
+  inference_geo: servedBy('place', 'The same.'),
+  other_model_usage: textOrNull(17, 'JSON: tokens of other models that the upstream used.', ({ call }) =>
+    call.usage?.otherModels ? JSON.stringify(call.usage.otherModels) : null,
+  ),
+  explicit_cached_tokens: count(
+    17,
+    'Of the cached input: of a cache that was made.',
+    usage => usage.explicitCachedTokens,
+  ),
+  cost_source: textOrNull(
+    17,
+    'Where the cost comes from; null = it is not known.',
+    ({ call }) => (call.costSource === 'none' ? null : call.costSource),
+    { values: costSources },
+  ),
+  organization_id: begun(textOrNull(18, "The key's, or its team's.", ({ call }) => organizationOf(call.caller))),
 }
 
 type Columns = typeof ledgerColumns
@@ -176,6 +237,9 @@ function compileValues<Source, Values>(columns: typeof columnList): (source: Sou
   return compile(...columns.map(({ columnValue }) => columnValue)) as (source: Source) => Values
 }
 
+/** The id alone where the organization is not stored. */
+const organizationOf = ({ key, organization }: Caller) => organization?.id ?? key.organizationId
+
 /** Milliseconds with three decimals. */
 function roundMs(ms: number): number {
   return Math.round(ms * 1000) / 1000
@@ -184,6 +248,18 @@ function roundMs(ms: number): number {
 /** -1 = there was none. */
 function firstByteMs(ms: number): number | null {
   return ms < 0 ? null : roundMs(ms)
+}
+
+const clientNameLengthMax = 64
+
+/** `OpenAI/Python` of `OpenAI/Python 2.1.0`, `curl` of `curl/8.5.0`; null = the client does not say. */
+function clientName(userAgent: string): string | null {
+  const end = userAgent.indexOf(' ')
+  const product = end < 0 ? userAgent : userAgent.slice(0, end)
+  const slash = product.lastIndexOf('/')
+  const digit = slash < 0 ? 0 : product.charCodeAt(slash + 1)
+  const name = digit >= 48 && digit <= 57 ? product.slice(0, slash) : product
+  return name.slice(0, clientNameLengthMax) || null
 }
 
 /** An integer: a sum of fractions of a second would not be exact. Rounded as `accounts/cost.ts` bills it. */

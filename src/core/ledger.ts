@@ -1,11 +1,15 @@
 /** The ledger as the rest of the program uses it: one row a call. Implemented by `store`. */
 import type { LedgerIntent, LedgerRow } from './ledger-columns.ts'
+import type { UsageGroup, UsageQuery, VisibleUsage } from './usage-report.ts'
 
 /** Which rows of the ledger are shown, and their page. */
 export interface LedgerQuery {
+  /** Absent = everything. */
+  readonly visible?: VisibleUsage | undefined
   readonly keyId?: string
   readonly userId?: string
   readonly teamId?: string
+  readonly endUser?: string
   readonly model?: string
   readonly requestId?: string
   readonly outcome?: string
@@ -24,8 +28,10 @@ export interface Ledger {
   settle(row: LedgerRow): void
   /** Newest first. Sees every call that was settled before it was asked. */
   query(query: LedgerQuery): Promise<{ rows: LedgerRow[]; nextCursor: string | null }>
-  /** Everything journalled is in the database (or the database is down). */
-  flush(): Promise<void>
+  /** Sums by day; sees every call that was settled before it was asked. */
+  usage(query: UsageQuery): Promise<UsageGroup[]>
+  /** true = everything journalled is in the database; false = it is down, or does not take all of it in time. */
+  flush(): Promise<boolean>
   /** false = the journal cannot be written (disk full): readiness reports it. */
   readonly healthy: boolean
   close(): Promise<void>

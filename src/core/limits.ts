@@ -1,4 +1,4 @@
-/** Limits of requests, tokens and parallel calls. Implemented by `store/limits`. */
+/** Limits of requests, tokens, parallel calls and money. Implemented by `store/limits`. */
 
 /**
  * One limit to be checked: all scopes of a call are taken together or not at all. Of a scope only what it limits is
@@ -10,39 +10,68 @@ export interface LimitScope {
   readonly requestsPerMinute: number | null
   readonly tokensPerMinute: number | null
   readonly parallelRequests: number | null
+  /** Absent = its money is not limited. */
+  readonly budget?: BudgetPeriod
 }
+
+/** The present period of a budget. Money is in whole nano-dollars, at most `budgetNanoUsdMax`. */
+export interface BudgetPeriod {
+  /** Raises that hold now are in it. */
+  readonly maxNanoUsd: number
+  /** From this on the operator is told, once a period; null = not. */
+  readonly softNanoUsd: number | null
+  /** Milliseconds since 1970; 0 = it never begins anew. */
+  readonly startMs: number
+  /** Milliseconds since 1970; null = never. */
+  readonly endMs: number | null
+}
+
+/** Nine million dollars: sums of nano-dollars below it are exact in floating-point numbers, here and in Redis. */
+export const budgetNanoUsdMax = 9_000_000_000_000_000
 
 /** How much of a limit is left. */
 export interface LimitState {
   readonly limit: number
   readonly remaining: number
-  /** Until the window starts anew. */
+  /** Until the window starts anew; Infinity = it never does. */
   readonly resetMs: number
 }
 
-/** The decision of the limits on a call. */
-export type LimitVerdict =
-  | {
-      readonly allowed: true
-      /** The tightest scope, for the headers; absent = no such limit. */
-      readonly requests?: LimitState
-      readonly tokens?: LimitState
-      /** Releases the parallel slot and counts the tokens that were really used. Call exactly once. */
-      release(tokensUsed: number): void
-    }
-  | {
-      readonly allowed: false
-      readonly scope: string
-      readonly kind: 'requests' | 'tokens' | 'parallel_requests'
-      readonly state: LimitState
-      readonly retryAfterMs: number
-    }
+/** Some scope has no room for a call. */
+export interface LimitRefusal {
+  readonly allowed: false
+  readonly scope: string
+  readonly kind: 'requests' | 'tokens' | 'parallel_requests' | 'budget'
+  readonly state: LimitState
+  /** Infinity = waiting does not help. */
+  readonly retryAfterMs: number
+}
 
-/** Counts requests, tokens and parallel calls. */
+/** A call that is let through. */
+export interface LimitTaken {
+  readonly allowed: true
+  /** The tightest scope, for the headers; absent = no such limit. */
+  readonly requests?: LimitState
+  readonly tokens?: LimitState
+  /** Releases the parallel slot, counts the tokens and the money that were really used. Call exactly once. */
+  release(tokensUsed: number, nanoUsdUsed?: number): void
+}
+
+/** The decision of the limits on a call. */
+export type LimitVerdict = LimitTaken | LimitRefusal
+
+/** Counts requests, tokens, parallel calls and money. */
 export interface Limiter {
   /**
-   * `tokens` is what the call is expected to use at least (its input). Throws or rejects with `overloaded` where limits
-   * cannot be checked.
+   * `tokens` is what the call is expected to use at least (its input), `nanoUsd` what it can cost at most. A call that
+   * only the reservations of others leave no room for waits for these, 5 s at most. Throws or rejects with `overloaded`
+   * where limits cannot be checked.
    */
-  take(scopes: readonly LimitScope[], tokens: number): LimitVerdict | Promise<LimitVerdict>
+  take(scopes: readonly LimitScope[], tokens: number, nanoUsd?: number): LimitVerdict | Promise<LimitVerdict>
+  /** Reads what was spent of budgets that are not known yet; undefined = all are. Rejects with `overloaded`. */
+  prepare(scopes: readonly LimitScope[]): Promise<void> | undefined
+  /** Nano-dollars of a budget that is known, beside everything spent and reserved; Infinity = it has none. */
+  budgetLeft(scope: LimitScope): number
+  /** Counts money that was not reserved before: of batches, known at their end. */
+  charge(scopes: readonly LimitScope[], nanoUsd: number): void
 }

@@ -2,7 +2,9 @@
 import { isObject } from '../lib/json/json-values.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { failureOfBody, frameworkError } from './error-body.ts'
+import type { FinishReason } from './chat.ts'
 import type { GatewayError } from './errors.ts'
+import { endingOf, openaiFinishWords } from './finish-words.ts'
 
 /** Bounds the numbers of choices; far above what the API generates. */
 const choicesMax = 4096
@@ -13,9 +15,12 @@ export function choiceIndex({ index }: Json, fallback: number): number | undefin
   return Number.isInteger(index) && index >= 0 && index < choicesMax ? index : undefined
 }
 
-/** The choice's finish reason; '' = it has none. Hosts write null, an empty text or nothing while a choice goes on. */
+/**
+ * The choice's finish reason; '' = it has none. While a choice goes on hosts write null, an empty text, `null` as a
+ * text (DashScope) or nothing.
+ */
 export function finishReasonOf({ finish_reason: reason }: Json): string {
-  return typeof reason === 'string' ? reason : ''
+  return typeof reason === 'string' && reason !== 'null' ? reason : ''
 }
 
 /**
@@ -29,7 +34,12 @@ export function reportedError(body: Json): GatewayError | undefined {
   return frameworkError(body)
 }
 
-/** Of a choice that finished with `error`, as Mistral and OpenRouter write it: the model failed while it answered. */
-export function failedChoice({ error }: Json): GatewayError {
+/**
+ * Why the choice ended, by its finish reason, which is not ''. For `error`, as Mistral and OpenRouter write it, the
+ * words are those of `error`, which stands in the choice or beside the choices: the model failed while it answered.
+ */
+export function choiceEnding(choice: Json, error: unknown = choice.error): FinishReason | GatewayError {
+  const word = finishReasonOf(choice)
+  if (word !== 'error') return endingOf(openaiFinishWords, word)
   return failureOfBody({ error: error || 'the upstream failed while it answered' })
 }

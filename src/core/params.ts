@@ -31,12 +31,12 @@ function paramsOf({ target, profile, info, responsesOnly }: Deployment): string[
  * `adapter` = the only one that is asked; absent = chat completions.
  */
 function paramsOfTarget(target: Target, adapter?: ChatAdapter): string[] {
-  const { chat, chatExtras = [], quirks } = target.provider
+  const { chat, chatExtras = [] } = target.provider
   if (!chat) return []
   const asked = adapter ?? chat
   const taken = chatFields.filter(field => field.always || isCarried(field, target, asked)).map(nameOf)
   const extras = adapter ? chatExtras.filter(name => isTaken(withExtra(name), [name], { target, adapter })) : chatExtras
-  return [...taken, ...extras].filter(param => !quirks?.drop?.includes(param))
+  return [...taken, ...extras]
 }
 
 const withExtra = (name: string): ChatRequest => ({ ...bare, extra: { ...bare.extra, fields: { [name]: 'low' } } })

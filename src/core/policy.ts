@@ -7,13 +7,24 @@ import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { RequestHeaders } from './request.ts'
 
+/**
+ * Who may ask: `key` = any valid key, `manager` = administrators and users who are no viewers, `viewer` =
+ * administrators and those who may read everything, `admin` = administrators. Endpoints may refuse more.
+ */
+export type AuthClass = 'key' | 'manager' | 'viewer' | 'admin'
+
+/** What a route is for, as `allowed_routes` of a key names it. */
+export type RouteGroup = 'llm_api_routes' | 'management_routes' | 'info_routes'
+
 /** A request whose path was matched and whose body is not read yet. */
 export interface RequestHead {
   readonly headers: RequestHeaders
   readonly query: URLSearchParams
   readonly clientAddress: string
-  /** Of the endpoint: `key` = any valid key, `admin` = the master key. */
-  readonly auth: 'key' | 'admin'
+  readonly auth: AuthClass
+  /** Every path of the endpoint, as it is registered. */
+  readonly routes: readonly string[]
+  readonly routeGroup: RouteGroup
   /** See `Endpoint.takesRequest`. */
   readonly takesRequest: boolean
   /** See `Endpoint.keyInQuery`. */

@@ -1,5 +1,5 @@
 /** Interfaces implemented by `store`, `pipeline` and `telemetry`, connected in `app/`. */
-import type { VirtualKey } from './caller.ts'
+import type { Caller, VirtualKey } from './caller.ts'
 import type { Deployment } from './deployment.ts'
 import type { Settings } from './settings.ts'
 
@@ -9,44 +9,52 @@ export interface KeyRecord extends VirtualKey {
   readonly hash: string
   /** `sk-...` and the last four characters. */
   readonly hint: string
+  /** Grows with every change; a change may name the version that it was made for. */
+  readonly version: number
   readonly createdAtMs: number
+  /** Id of the key that made it, or `cli`. */
   readonly createdBy: string
   readonly updatedAtMs: number
+  readonly updatedBy: string
 }
 
-/** Which keys a list shows, and its page. */
+/** Which keys a list shows, and its page: newest first, from `offset`, or after the last key of the page before. */
 export interface KeyQuery {
-  readonly userId?: string
-  readonly teamId?: string
-  readonly alias?: string
+  readonly userId?: string | undefined
+  readonly teamId?: string | undefined
+  readonly organizationId?: string | undefined
+  readonly alias?: string | undefined
+  readonly hash?: string | undefined
+  /** Deleted keys instead of those that exist. */
+  readonly deleted?: boolean | undefined
+  /** Only keys of this user, of these teams or of these organizations: what a caller may see. */
+  readonly visible?:
+    | {
+        readonly userId: string | null
+        readonly teamIds: readonly string[]
+        readonly organizationIds: readonly string[]
+      }
+    | undefined
   readonly limit: number
   readonly offset: number
+  readonly after?: { readonly createdAtMs: number; readonly id: string } | undefined
 }
 
-/** The fields of a key that can change; absent = unchanged. */
-export type KeyChanges = Partial<Omit<KeyRecord, 'id' | 'hash' | 'hint' | 'createdAtMs' | 'createdBy' | 'updatedAtMs'>>
+/** The fields of a key that can change; absent = unchanged. A new `hash` and `hint` give it another text. */
+export type KeyChanges = Partial<
+  Omit<KeyRecord, 'id' | 'version' | 'createdAtMs' | 'createdBy' | 'updatedAtMs' | 'updatedBy'>
+>
 
-/**
- * Every change is durable and visible in this process at once, in others within a second. All methods throw
- * `overloaded` when the database is unreachable.
- */
+/** Reads keys; `TenancyStore` changes them. All methods throw `overloaded` when the database is unreachable. */
 export interface KeyStore {
-  /**
-   * `keysOfUserMax`: the maximum number of valid keys of its user. Throws `conflict` when it is reached.
-   */
-  insert(record: KeyRecord, keysOfUserMax?: number | null): Promise<void>
   /** By hash, id or alias. */
   find(by: { hash: string } | { id: string } | { alias: string }): Promise<KeyRecord | undefined>
   list(query: KeyQuery): Promise<{ keys: KeyRecord[]; total: number }>
-  /** Undefined = no such key. `keysOfUserMax` as for `insert`, when the key is given to another user. */
-  update(id: string, changes: KeyChanges, keysOfUserMax?: number | null): Promise<KeyRecord | undefined>
-  /** true = it existed. A deleted key is refused from this moment on. */
-  delete(id: string): Promise<boolean>
 }
 
-/** Finds the key of a key text. Synchronous when the key is cached. */
+/** Finds the caller with a key text. Synchronous when the key is cached. */
 export interface KeyDirectory {
-  lookup(keyText: string): VirtualKey | undefined | Promise<VirtualKey | undefined>
+  lookup(keyText: string): Caller | undefined | Promise<Caller | undefined>
 }
 
 /** Resolves the names of models, under one set of settings. */

@@ -8,6 +8,7 @@ import type { Secret } from '../lib/secret.ts'
 import type { ChatEvent, ChatRequest } from './chat.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from './embeddings.ts'
 import type { FaultKind } from './errors.ts'
+import type { FieldRules } from './field-rules.ts'
 import type { ImagesRequest, ImagesResult } from './images.ts'
 import type { ModerationsRequest, ModerationsResult } from './moderations.ts'
 import type { RerankRequest, RerankResult } from './rerank.ts'
@@ -48,18 +49,6 @@ export interface TranslatedCall {
   readonly body: unknown
   /** Client fields that this upstream does not support, by their path in the client's dialect; dropped and reported. */
   readonly dropped: readonly string[]
-}
-
-/** How a provider's own format differs from the pure dialect; applied as edits to the forwarded bytes. */
-export interface ForwardQuirks {
-  /** Top-level fields this host refuses: removed and reported as dropped. */
-  readonly drop?: readonly string[]
-  /** Top-level fields under another name here: `{max_completion_tokens: 'max_tokens'}`. */
-  readonly rename?: Readonly<Record<string, string>>
-  /** false = the host refuses `stream_options`; usage is then estimated. */
-  readonly streamOptions?: boolean
-  /** true = the host knows no `developer` role: such calls are translated instead of forwarded. */
-  readonly noDeveloperRole?: boolean
 }
 
 /** Where a call goes: provider, address, model and credentials. */
@@ -202,7 +191,14 @@ export interface Provider {
   forwards?(target: Target, dialect: Dialect): boolean
   /** Dialects of modes that are not assumed of the host, spoken by a deployment that declares such a mode. */
   readonly speaksByMode?: Readonly<Partial<Record<'moderation', Readonly<Partial<Record<Dialect, MakeHead>>>>>>
-  readonly quirks?: ForwardQuirks
+  /** What its own format of a dialect refuses; absent = nothing. Compiled once for each target. */
+  rules?(target: Target, dialect: Dialect): FieldRules
+  /** Its usage says what a call cost, as it is billed: `Usage.reportedCostNanoUsd` is believed. */
+  readonly reportsCost?: true
+  /** It bills nothing for answers with `unbilledTier`; of other platforms with the same dialect it is not known. */
+  readonly leavesUnbilled?: true
+  /** The header of an answer, in lower case, that says which service tier it was served by. */
+  readonly tierHeader?: string
   readonly chat?: ChatAdapter
   /** The same by OpenAI's Responses, for models and calls that `chat` cannot serve (`Deployment.responsesOnly`). */
   readonly chatByResponses?: (target: Target) => ChatAdapter

@@ -1,6 +1,10 @@
 /** Frozen settings. A reload makes a new object; open calls keep theirs. */
+import type { BudgetSettings } from './budgets.ts'
+import type { PriceTermSettings } from './price-terms.ts'
+import type { LedgerRetention } from './usage-report.ts'
 import type { Deployment } from './deployment.ts'
 import type { LimitScope } from './limits.ts'
+import type { User } from './tenancy.ts'
 
 /** Everything that a configuration file decides. */
 export interface Settings {
@@ -11,8 +15,11 @@ export interface Settings {
   readonly router: RouterSettings
   /** Applied to every user that has no limits of its own. */
   readonly userLimits: Omit<LimitScope, 'id'>
+  /** What users get who are made without these fields. */
+  readonly newUsers: Pick<User, 'role' | 'models' | 'maxBudgetNanoUsd' | 'budgetDuration'>
   /** What counts as a request per minute: calls of models and files, or every request with a key. */
   readonly rateLimitCounts: 'calls' | 'requests'
+  readonly budgets: BudgetSettings
   /** What decides on limits while the Redis that shares them is away. */
   readonly limitsWithoutRedis: WithoutRedis
   /** The maximum number of valid keys of a user; null = unlimited. */
@@ -21,6 +28,8 @@ export interface Settings {
   readonly headerPrefix: string
   /** Lower-case names of groups -> model names (`model_info.access_groups`). */
   readonly accessGroups: Readonly<Record<string, readonly string[]>>
+  /** Models, credentials and access groups may be made by API. */
+  readonly storesModels: boolean
   /** Without a model list: the providers of which nothing is offered, and what would change that. */
   readonly notOffered?: Readonly<Record<string, string>>
   /** The provider whose vendor alone names its models so: for the bare names of models that are not offered. */
@@ -39,6 +48,11 @@ export interface Settings {
   readonly bodyMemoryBytesMax: number
   /** What a key may store; null = no limit. */
   readonly storageQuota: { readonly objectsMax: number | null; readonly bytesMax: number | null }
+  readonly ledgerRetention: LedgerRetention
+  /** Of the built-in price list: kept in each row whose cost was computed. */
+  readonly priceListVersion: string
+  /** null = everybody is charged what the vendor charges. */
+  readonly priceTerms: PriceTermSettings | null
   /** How often the gateway looks for batches that have ended. */
   readonly batchPollMs: number
   /** How long stored responses are kept; absent = 30 days. */

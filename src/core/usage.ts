@@ -1,5 +1,43 @@
-/** What a call consumed. `null` = not reported; never a guess unless `source` says so. */
-export interface Usage {
+/** What calls consume: counts, and what served them. */
+
+/**
+ * What a call consumed, as the upstream reports it (or as it was estimated: `UsageSource`). A count that is absent was
+ * not reported. `accounts/token-classes.ts` splits tokens into classes that do not overlap.
+ */
+export interface Usage extends UsageCounts {
+  /** What served the call, as far as a price may depend on it. */
+  served?: Served
+  /**
+   * Of the counts: tokens of other models, which the upstream asked for help (Anthropic `iterations` of an advisor or a
+   * fallback). They have the prices of their own models.
+   */
+  otherModels?: readonly ModelUsage[]
+  /** What the upstream says that the call cost, in nano-dollars. Some hosts are believed: `Provider.reportsCost`. */
+  reportedCostNanoUsd?: bigint
+}
+
+/** Tokens of one model within a call. */
+export interface ModelUsage {
+  /** The upstream's name. */
+  readonly model: string
+  readonly usage: Usage
+}
+
+/** `Served.serviceTier` of a call that its vendor does not bill: Anthropic's refusals before any output. */
+export const unbilledTier = 'unbilled'
+
+/** What served a call, in the words of the upstream's answer; absent = it did not say. */
+export interface Served {
+  /** OpenAI, Anthropic, Groq, Bedrock `service_tier`: `default`, `flex`, `priority`, `standard`, `batch` ... */
+  readonly serviceTier?: string
+  /** Anthropic `speed`: `standard`, `fast`. */
+  readonly speed?: string
+  /** Anthropic `inference_geo`: `global`, `us` ... */
+  readonly place?: string
+}
+
+/** Counts, each of whole units unless it says otherwise. */
+export interface UsageCounts {
   /** All input tokens, cached ones included. */
   inputTokens: number
   /** All output tokens, reasoning included. */
@@ -12,20 +50,47 @@ export interface Usage {
   cacheWriteOneHourTokens?: number
   /** Of the output: reasoning. */
   reasoningTokens?: number
+  /** Of the input: audio, cached audio included. */
   inputAudioTokens?: number
   outputAudioTokens?: number
-  /** Of the input: pictures. */
+  /** Of the input: pictures, cached ones included. */
   inputImageTokens?: number
   /** Of the output: pictures. Absent while `images` is not = every output token counts as a picture's. */
   outputImageTokens?: number
-  /** What is billed by other units than tokens, where a vendor reports it. */
+  /** Of the input: video that is counted in tokens. */
+  inputVideoTokens?: number
+  outputVideoTokens?: number
+  /** Of the cached input: audio, and pictures. Absent = the upstream did not say how much of it is of that kind. */
+  cachedAudioTokens?: number
+  cachedImageTokens?: number
+  /** Of the cached input: from a cache that the client made, where the vendor tells it from its own. */
+  explicitCachedTokens?: number
+  /** Search units of a reranker; may have a fraction. */
   searchUnits?: number
   /** Pictures generated. */
   images?: number
-  /** Seconds of audio, input or output. */
+  /** Seconds of audio, input or output; may have a fraction. */
   audioSeconds?: number
+  /** Seconds of video generated; may have a fraction. */
+  videoSeconds?: number
   /** Characters of text to be spoken. */
   characters?: number
+  /** Pages of documents read. */
+  pages?: number
+  /** Searches of the web by the vendor's tool. */
+  webSearches?: number
+  /** 1 = the answer was grounded by the vendor's search. */
+  groundedPrompts?: number
+  /** Search queries of a grounded answer. */
+  groundingQueries?: number
+  /** Searches of files by the vendor's tool. */
+  fileSearches?: number
+  /** Containers, or calls, of the vendor's tool that runs code. */
+  codeSessions?: number
+  /** Uses of the vendor's other tools: what they cost does not follow from a count. */
+  otherToolUses?: number
+  /** Tokens that an explicit cache holds, times hours; may have a fraction. */
+  cacheStorageTokenHours?: number
 }
 
 /**
@@ -33,54 +98,3 @@ export interface Usage {
  * counts or some of several requests are estimates); or none of them.
  */
 export type UsageSource = 'upstream' | 'estimated' | 'mixed' | 'none'
-
-/**
- * Prices of one deployment as integers: nano-dollars for a million of what is counted (tokens, characters, pictures,
- * seconds ...), which is dollars for one times 10^15. A price that is absent is not known. Parts of the input and the
- * output that have no price of their own are charged like plain input and output.
- */
-export interface Prices {
-  readonly input?: bigint
-  readonly output?: bigint
-  readonly cacheRead?: bigint
-  readonly cacheWrite?: bigint
-  readonly cacheWriteOneHour?: bigint
-  readonly inputAudio?: bigint
-  readonly outputAudio?: bigint
-  readonly inputImage?: bigint
-  readonly outputImage?: bigint
-  readonly reasoning?: bigint
-  /** A generated picture. */
-  readonly image?: bigint
-  /** A character to be spoken. */
-  readonly character?: bigint
-  /** A second of audio, input or output. */
-  readonly audioSecond?: bigint
-  /** A reranker's search unit. */
-  readonly searchUnit?: bigint
-  /** A call, beside what it uses. */
-  readonly request?: bigint
-  /** Shorter audio is billed as this long. */
-  readonly audioSecondsMin?: number
-  /** Other prices for the whole of a call with more input; ascending. */
-  readonly tiers?: readonly PriceTier[]
-  /** Of a call in a vendor's batch. */
-  readonly batch?: Prices
-  /** What replaces all of this from a moment on; ascending. */
-  readonly later?: readonly LaterPrices[]
-}
-
-/** Other prices for calls with more input than this. */
-export interface PriceTier {
-  readonly aboveInputTokens: number
-  readonly prices: Prices
-}
-
-/** Other prices from this moment on (milliseconds since 1970). */
-export interface LaterPrices {
-  readonly fromMs: number
-  readonly prices: Prices
-}
-
-/** The source of a model's prices: the built-in catalogue, the operator, or none. */
-export type PriceSource = 'catalogue' | 'config' | 'unknown'

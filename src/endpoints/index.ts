@@ -9,9 +9,34 @@ import { fileEndpoints } from './stored-objects/files.ts'
 import { geminiEndpoints } from './model-calls/gemini.ts'
 import { imageEdits, imageVariations, images } from './model-calls/images.ts'
 import { liveliness, metrics, readiness } from './administration/health.ts'
-import { keyBlock, keyDelete, keyGenerate, keyInfo, keyList, keyUnblock, keyUpdate } from './administration/keys.ts'
+import { tagEndpoints } from './administration/tags.ts'
+import { accessGroupEndpoints } from './administration/access-groups.ts'
+import { credentialEndpoints } from './administration/credentials.ts'
+import { modelDelete, modelNew, modelPatch, modelUpdate } from './administration/models.ts'
+import { keyDerive } from './administration/derived-keys.ts'
+import { auditEndpoints } from './administration/audit.ts'
+import { budgetEndpoints } from './administration/budgets.ts'
+import { customerEndpoints } from './administration/customers.ts'
+import { keyAliases, keyHealth, keyInfo, keyInfos, keyList } from './administration/key-lists.ts'
+import {
+  keyBlock,
+  keyBulkUpdate,
+  keyDelete,
+  keyGenerate,
+  keyRegenerate,
+  keyUnblock,
+  keyUpdate,
+  serviceAccountGenerate,
+} from './administration/keys.ts'
+import { organizationEndpoints } from './administration/organizations.ts'
+import { teamMemberEndpoints } from './administration/team-members.ts'
+import { teamEndpoints } from './administration/teams.ts'
+import { userEndpoints } from './administration/users.ts'
 import { messages, messagesCountTokens } from './model-calls/messages.ts'
-import { modelInfo, modelsList, modelsOne } from './utilities/models.ts'
+import { modelGroupInfo, modelInfo, modelInfoPages } from './utilities/model-info.ts'
+import { modelsList, modelsOne } from './utilities/models.ts'
+import { routesEndpoint } from './utilities/routes.ts'
+import { modelHealth } from './administration/model-health.ts'
 import { moderations } from './model-calls/moderations.ts'
 import { openapiEndpoints } from './openapi.ts'
 import {
@@ -24,6 +49,10 @@ import {
 } from './model-calls/responses.ts'
 import { rerank, rerankTwo } from './model-calls/rerank.ts'
 import { spendLogs } from './administration/spend.ts'
+import { activityEndpoints } from './administration/spend/activity.ts'
+import { estimateEndpoints } from './administration/spend/estimate.ts'
+import { reportEndpoints } from './administration/spend/report.ts'
+import { totalsEndpoints } from './administration/spend/totals.ts'
 import { runEndpoints } from './stored-objects/runs.ts'
 import { threadEndpoints } from './stored-objects/threads.ts'
 import {
@@ -62,23 +91,53 @@ const working: Endpoint[] = [
   ...geminiEndpoints,
   modelsList,
   modelInfo,
+  modelInfoPages,
+  modelGroupInfo,
   modelsOne,
+  modelNew,
+  modelUpdate,
+  modelPatch,
+  modelDelete,
+  ...credentialEndpoints,
+  ...accessGroupEndpoints,
+  ...tagEndpoints,
   keyGenerate,
+  keyDerive,
   keyInfo,
   keyList,
   keyUpdate,
   keyBlock,
   keyUnblock,
   keyDelete,
+  serviceAccountGenerate,
+  keyBulkUpdate,
+  keyRegenerate,
+  keyInfos,
+  keyAliases,
+  keyHealth,
+  ...teamEndpoints,
+  ...teamMemberEndpoints,
+  ...userEndpoints,
+  ...organizationEndpoints,
+  ...customerEndpoints,
+  ...budgetEndpoints,
+  ...auditEndpoints,
   spendLogs,
+  ...totalsEndpoints,
+  ...reportEndpoints,
+  ...activityEndpoints,
+  ...estimateEndpoints,
   tokenCounterEndpoint,
   supportedCompatParams,
   supportedOpenaiParams,
   transformRequestEndpoint,
   liveliness,
   readiness,
+  modelHealth,
   metrics,
 ]
 
+const documented = [...working, routesEndpoint(() => endpoints)]
+
 /** Every public path. Exact paths win over patterns; patterns are tried in this order. */
-export const endpoints: readonly Endpoint[] = [...working, ...openapiEndpoints(working)]
+export const endpoints: readonly Endpoint[] = [...documented, ...openapiEndpoints(documented)]

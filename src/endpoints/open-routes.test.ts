@@ -40,7 +40,7 @@ const words = ['/health/liveliness', '/health/liveness', '/health/readiness']
 test('every route without a key is known here, and answers GET alone', () => {
   expect(open.every(one => one.method === 'GET')).toBe(true)
   expect(paths.toSorted()).toEqual(
-    [...words, '/metrics', '/', '/docs', ...assets.map(name => `/docs/${name}`), '/openapi.json'].toSorted(),
+    [...words, '/metrics', '/', '/docs', ...assets.map(name => `/docs/${name}`), '/openapi.json', '/routes'].toSorted(),
   )
 })
 

@@ -1,6 +1,7 @@
 /** `/openapi.json`, made from the registered endpoints, and `/docs`, which shows it without any other server. */
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { resolve } from 'node:path'
+import styleFile from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
+import scriptFile from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 import type { Answer } from '../core/answer.ts'
 import type { Endpoint } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -98,27 +99,33 @@ const docsPage: Endpoint = {
   },
 }
 
+interface Asset {
+  readonly type: string
+  read(): Promise<Uint8Array>
+}
+
+/** In the bundle the name of a file beside it, in the source tree the file of the package. */
+const fileNamed = (path: string) => Bun.file(resolve(import.meta.dirname, path))
+
 /** Only these names exist: nothing that a client writes becomes a path of the file system. */
-const assetTypes: Readonly<Record<string, string>> = {
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
-  'start.js': 'text/javascript; charset=utf-8',
+const assetFiles: Readonly<Record<string, Asset>> = {
+  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => fileNamed(styleFile).bytes() },
+  'swagger-ui-bundle.js': { type: 'text/javascript; charset=utf-8', read: () => fileNamed(scriptFile).bytes() },
+  'start.js': { type: 'text/javascript; charset=utf-8', read: async () => Buffer.from(startScript) },
 }
 const oneHour = 'max-age=3600'
 
 /** Each is read once, at its first request. */
 const assets = new Map<string, Promise<FixedContent>>()
 
-async function readAsset(name: string, type: string): Promise<FixedContent> {
-  if (name === 'start.js') return fixedContent(Buffer.from(startScript), pageHeaders(type, oneHour))
-  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
-  return fixedContent(await Bun.file(join(folder, name)).bytes(), pageHeaders(type, oneHour))
+async function readAsset({ type, read }: Asset): Promise<FixedContent> {
+  return fixedContent(await read(), pageHeaders(type, oneHour))
 }
 
-function assetOf(name: string, type: string): Promise<FixedContent> {
+function assetOf(name: string, asset: Asset): Promise<FixedContent> {
   const known = assets.get(name)
   if (known) return known
-  const reading = readAsset(name, type)
+  const reading = readAsset(asset)
   assets.set(name, reading)
   // A file that could not be read is tried again.
   reading.catch(() => assets.delete(name))
@@ -137,9 +144,9 @@ const docsAsset: Endpoint = {
     headers: ['etag'],
   },
   async handle(request): Promise<Answer> {
-    const asset = request.params.asset!
-    const type = Object.hasOwn(assetTypes, asset) ? assetTypes[asset] : undefined
-    if (!type) throw new GatewayError('not-found', 'the documentation has no such part')
-    return answerFixed(request, await assetOf(asset, type))
+    const name = request.params.asset!
+    const asset = Object.hasOwn(assetFiles, name) ? assetFiles[name] : undefined
+    if (!asset) throw new GatewayError('not-found', 'the documentation has no such part')
+    return answerFixed(request, await assetOf(name, asset))
   },
 }

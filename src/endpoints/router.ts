@@ -88,20 +88,41 @@ function admit(parts: FrontDoorParts, endpoint: Endpoint, request: IncomingReque
   }
 }
 
+/** The tags of endpoints that manage the gateway; all others are for calls and what belongs to them. */
+const managementTags: ReadonlySet<string> = new Set([
+  'Keys',
+  'Users',
+  'Teams',
+  'Organizations',
+  'Customers',
+  'Budgets',
+  'Audit',
+  'Credentials',
+  'Access groups',
+  'Spend',
+  'Health',
+])
+
 /** The request as policies see it, with the caller and headers that they set. */
 class AdmittedHead implements RequestHead {
   readonly auth: RequestHead['auth']
+  readonly routes: readonly string[]
   readonly headers: RequestHeaders
   readonly keyInQuery: boolean
   readonly takesRequest: boolean
   answerHeaders: Record<string, string> | undefined = undefined
   readonly #request: IncomingRequest
+  readonly #doc: Endpoint['doc']
+  readonly #method: Endpoint['method']
   #caller: Caller | undefined = undefined
 
-  constructor(request: IncomingRequest, { auth, keyInQuery, takesRequest }: Endpoint) {
+  constructor(request: IncomingRequest, { auth, keyInQuery, takesRequest, paths, doc, method }: Endpoint) {
     this.#request = request
     this.headers = request.headers
-    this.auth = auth === 'admin' ? 'admin' : 'key'
+    this.auth = auth === 'none' ? 'key' : auth
+    this.routes = paths
+    this.#doc = doc
+    this.#method = method
     this.keyInQuery = keyInQuery === true
     this.takesRequest = takesRequest === true
   }
@@ -114,6 +135,11 @@ class AdmittedHead implements RequestHead {
     this.#caller = caller
     this.#request.authenticated = caller !== undefined
     this.#request.owner = caller?.key.id ?? ''
+  }
+
+  get routeGroup(): RequestHead['routeGroup'] {
+    if (!managementTags.has(this.#doc.tag)) return 'llm_api_routes'
+    return this.#method === 'GET' ? 'info_routes' : 'management_routes'
   }
 
   get query(): URLSearchParams {
@@ -135,12 +161,23 @@ function enter(
 ): Answer | Promise<Answer> {
   for (let at = from; at < parts.policies.length; at++) {
     const asked = parts.policies[at]!.admit(head)
-    if (asked)
-      return asked
-        .then(() => enter(parts, endpoint, request, head, at + 1))
-        .catch(thrown => failed(parts, endpoint, { request, head }, thrown))
+    if (asked) return enterLater(asked, at + 1, { parts, endpoint, request, head })
   }
   return perform(parts, endpoint, request, head)
+}
+
+interface Entering {
+  readonly parts: FrontDoorParts
+  readonly endpoint: Endpoint
+  readonly request: HttpRequest
+  readonly head: AdmittedHead
+}
+
+/** Apart from `enter`: what a closure captures is allocated whenever its function is entered. */
+function enterLater(asked: Promise<void>, from: number, { parts, endpoint, request, head }: Entering): Promise<Answer> {
+  return asked
+    .then(() => enter(parts, endpoint, request, head, from))
+    .catch(thrown => failed(parts, endpoint, { request, head }, thrown))
 }
 
 function perform(
@@ -150,7 +187,11 @@ function perform(
   head: AdmittedHead,
 ): Answer | Promise<Answer> {
   const answer = endpoint.handle(request, parts.services, head.caller)
-  if (!(answer instanceof Promise)) return finished(endpoint, request, head, answer)
+  if (answer instanceof Promise) return finishLater(answer, { parts, endpoint, request, head })
+  return finished(endpoint, request, head, answer)
+}
+
+function finishLater(answer: Promise<Answer>, { parts, endpoint, request, head }: Entering): Promise<Answer> {
   return answer.then(
     made => finished(endpoint, request, head, made),
     thrown => failed(parts, endpoint, { request, head }, thrown),

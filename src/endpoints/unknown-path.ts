@@ -30,7 +30,6 @@ const elsewhere: readonly (readonly [RegExp, string])[] = [
   [/^(\/anthropic)?(\/v1)?\/complete$/, 'text completions of Claude were retired; send POST /v1/messages'],
   [/^(\/v1)?\/edits$/, 'edits were retired; send POST /v1/chat/completions'],
   [/\/fine_tuning(\/|$)/, 'models are fine-tuned at their vendor; a configured model of any name can be called here'],
-  [/^\/(user|team|organization|customer|budget)\//, 'keys have limits, users and teams; POST /key/generate makes one'],
 ]
 
 const pathLengthMax = 120

@@ -1,14 +1,20 @@
 /** The settlement of a batch: once, however often and by however many replicas its end is read. */
-import { costNanoUsd, pricesAt } from '../accounts/cost.ts'
-import type { Caller, VirtualKey } from '../core/caller.ts'
+import { costNanoUsd } from '../accounts/cost.ts'
+import { pricesAt } from '../accounts/price-variants.ts'
+import { pricedLines } from './batch-output.ts'
+import type { BatchOutput, PricedLines } from './batch-output.ts'
+import { bareKey } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { EndedCall, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { FaultKind } from '../core/errors.ts'
 import { accountOf } from '../core/files.ts'
 import type { FileRecord } from '../core/ports.ts'
-import type { Prices, Usage } from '../core/usage.ts'
-import { readOpenaiUsage } from '../core/openai-usage.ts'
+import type { Prices } from '../core/prices.ts'
+import type { Usage } from '../core/usage.ts'
+import { responsesTokens } from '../core/responses-usage.ts'
+import { membersOf } from '../core/usage-fields.ts'
 import type { Json } from '../lib/json/json-values.ts'
 
 /** The final statuses of a batch. */
@@ -24,20 +30,32 @@ export function hasEnded({ status }: Readonly<Json>): boolean {
   return typeof status === 'string' && Object.hasOwn(ends, status)
 }
 
+/** The upstream's id of the file with the answers, and who waits for it. */
+export type OutputFile = Pick<BatchOutput, 'request' | 'fileId'>
+
 /**
- * Settles a batch that has ended. A second settlement is not recorded again: the request id follows from the batch's.
+ * Settles a batch that has ended. Where the sum of its usage does not tell its cost (prices by the length of each
+ * request, several models, a fee for each), its lines are read. A second settlement is not recorded again: the request
+ * id follows from the batch's.
  */
 export async function settleBatch(
   services: Services,
   record: FileRecord,
   deployment: Deployment,
   batch: Json,
+  output?: OutputFile,
 ): Promise<void> {
-  const usage = usageOf(batch.usage)
+  // Its fields are named as those of `/responses` (OpenAI, "The batch object").
+  const tokens = responsesTokens(membersOf(batch.usage))
+  const reported = tokens && { ...tokens, served: { serviceTier: 'batch' } }
   const models = record.models.map(model => modelAt(services, model, deployment))
   const [model, ...others] = models
   // The upstream reports one usage for the whole batch: with several models their shares are not known.
   const single = others.length === 0 ? model : undefined
+  const sum = reported && single ? costOf(reported, single.prices, record.createdAtMs) : null
+  const ofModels = { deployment, models, atMs: record.createdAtMs }
+  const lines = sum === null && output ? await linesOf(services, { ...output, ...ofModels }) : undefined
+  const usage = reported ?? lines?.usage
   const { kind, ...end } = ends[String(batch.status)]!
   const status = String(batch.status)
   services.settleEnded({
@@ -53,36 +71,35 @@ export async function settleBatch(
     endedAtMs: Math.min(endOf(batch) ?? Infinity, services.clock.epochMs()),
     error: kind && new GatewayError(kind, `the batch is ${status}`),
     usage,
-    costNanoUsd: usage && single ? costOf(usage, single.prices, record.createdAtMs) : null,
+    costNanoUsd: sum ?? lines?.costNanoUsd ?? null,
   })
+}
+
+/** undefined = no line could have a price, or the file cannot be read: the cost stays unknown. */
+async function linesOf(
+  services: Services,
+  { models, ...output }: Omit<BatchOutput, 'models'> & { readonly models: readonly (Deployment | undefined)[] },
+): Promise<PricedLines | undefined> {
+  const known = models.filter(model => model !== undefined)
+  if (known.length < models.length || !known.every(({ prices }) => prices?.variants?.batch ?? prices?.later)) return
+  return pricedLines(services, { ...output, models: known }).catch(() => undefined)
 }
 
 /** The key may have been deleted since: the ledger then has its id alone. */
 async function callerOf(services: Services, keyId: string): Promise<Caller> {
   const key = await services.keys.find({ id: keyId })
-  return { role: 'key', key: key ?? { ...deletedKey, id: keyId } }
-}
-
-const deletedKey: Omit<VirtualKey, 'id'> = {
-  alias: null,
-  userId: null,
-  teamId: null,
-  models: [],
-  expiresAtMs: null,
-  blocked: true,
-  requestsPerMinute: null,
-  tokensPerMinute: null,
-  parallelRequests: null,
-  metadata: {},
+  const caller = key && (await services.tenants.load(key.hash))
+  return caller ?? { role: 'key', key: key ?? { ...bareKey, id: keyId, blocked: true } }
 }
 
 /** null = unknown, also where a price depends on the length of each request: only the total is known. */
 function costOf(usage: Usage, prices: Prices | null, atMs: number): bigint | null {
   if (!prices) return null
   const then = pricesAt(prices, atMs)
-  const { tiers, request } = then.batch ?? then
-  if (request !== undefined || tiers?.some(tier => usage.inputTokens > tier.aboveInputTokens)) return null
-  return costNanoUsd(usage, prices, atMs, true)
+  const batch = then.variants?.batch
+  if (!batch || batch.request !== undefined) return null
+  if (batch.tiers?.some(tier => usage.inputTokens >= tier.fromInputTokens)) return null
+  return costNanoUsd(usage, prices, { atMs })
 }
 
 /** The UUID in the batch's id. */
@@ -95,18 +112,6 @@ function requestId(batchId: string): string {
 function modelAt(services: Services, model: string, deployment: Deployment): Deployment | undefined {
   const account = accountOf(deployment)
   return services.current.models.resolve(model).find(one => accountOf(one) === account)
-}
-
-/** The fields are named as those of `/responses` (OpenAI, "The batch object"). */
-function usageOf(value: unknown): Usage | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { input_tokens, output_tokens, input_tokens_details, output_tokens_details } = value as Json
-  return readOpenaiUsage({
-    prompt_tokens: input_tokens,
-    completion_tokens: output_tokens,
-    prompt_tokens_details: input_tokens_details,
-    completion_tokens_details: output_tokens_details,
-  })
 }
 
 function endOf(batch: Json): number | undefined {

@@ -6,6 +6,7 @@ import type { Client } from '../core/request.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { aboutObject, deploymentOf, publicBatch, upstreamPath } from './objects.ts'
 import { hasEnded, settleBatch } from './batch-settlement.ts'
+import type { OutputFile } from './batch-settlement.ts'
 
 /** Settling takes milliseconds; the rest allows for differences between the clocks of replicas. */
 const settleLeaseMs = 60_000
@@ -35,6 +36,8 @@ export async function refreshedBatch(
   // An owner for each look: of several that see the end at once, in one process too, one settles it.
   leasedBy: string = crypto.randomUUID(),
 ): Promise<Json> {
+  const { output_file_id: fileId } = answer
+  const output = typeof fileId === 'string' && fileId !== '' ? { request, fileId } : undefined
   let body: Json
   try {
     body = await publicBatch(services, request, record, answer)
@@ -42,24 +45,32 @@ export async function refreshedBatch(
     // Its files cannot be shown, but what it has used is billed all the same.
     const end = { ...answer, status: String(answer.status).toLowerCase() }
     if (hasEnded(end))
-      await settleOnce(services, record, { end, body: { ...record.body, status: end.status } }, leasedBy)
+      await settleOnce(services, record, { end, body: { ...record.body, status: end.status }, output }, leasedBy)
     throw error
   }
-  const isSettled = hasEnded(body) && (await settleOnce(services, record, { end: body, body }, leasedBy))
+  const isSettled = hasEnded(body) && (await settleOnce(services, record, { end: body, body, output }, leasedBy))
   if (!isSettled && !record.recorded) await services.files.update(record.id, { body })
   return body
 }
 
-/** `end` has the usage and the times, `body` is what is kept. false = it is settled already, or by another worker. */
+interface BatchEnd {
+  /** Has the usage and the times. */
+  readonly end: Json
+  /** What is kept. */
+  readonly body: Json
+  readonly output: OutputFile | undefined
+}
+
+/** false = it is settled already, or by another worker. */
 async function settleOnce(
   services: Services,
   record: FileRecord,
-  { end, body }: { readonly end: Json; readonly body: Json },
+  { end, body, output }: BatchEnd,
   owner: string,
 ): Promise<boolean> {
   const lease = { owner, nowMs: services.clock.epochMs(), leaseMs: settleLeaseMs }
   if (record.recorded || !(await services.files.leaseBatch(record.id, lease))) return false
-  await settleBatch(services, record, deploymentOf(services, record), end)
+  await settleBatch(services, record, deploymentOf(services, record), end, output)
   await services.files.update(record.id, { body, recorded: true })
   return true
 }

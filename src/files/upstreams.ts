@@ -1,4 +1,5 @@
 /** Chooses the upstream for a file: as the client says, among those that its key may use. */
+import { isMaster } from '../core/caller.ts'
 import { callableDeployments, mayCall, usableDeployments } from '../accounts/model-access.ts'
 import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -76,11 +77,11 @@ function withDefault(call: Asking, target: FileTarget): FileTarget {
 }
 
 function reachable({ caller, models: index }: Asking): Map<string, Deployment> {
-  const { key, role } = caller
   const named = usableDeployments(caller, index.settings)
-  if (role === 'admin') return byAccount(named)
+  if (isMaster(caller)) return byAccount(named)
   // The key's list may also hold aliases, and single models of a pattern.
-  return byAccount([...named, ...key.models.flatMap(name => index.resolve(name))])
+  const mine = caller.key.models.filter(name => mayCall(caller, name, index.settings))
+  return byAccount([...named, ...mine.flatMap(name => index.resolve(name))])
 }
 
 function byAccount(deployments: readonly Deployment[]): Map<string, Deployment> {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '../core/errors.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import { cohereRerank, jinaRerank } from './rerank.ts'
+import { fieldRules, noFieldRules } from '../core/field-rules.ts'
 
 const bodyOf = (value: unknown): JsonBody => JsonBody.read(Buffer.from(JSON.stringify(value)))
 const problems = (value: unknown) =>
@@ -117,19 +118,19 @@ describe('forwarded', () => {
       return_documents: true,
       timeout: 5,
     })
-    const { edits, dropped } = cohereRerank.forward.edits(body, {})
+    const { edits, dropped } = cohereRerank.forward.edits(body, noFieldRules)
     expect(JSON.parse(Buffer.concat(body.edited(edits)).toString())).toEqual({
       model: 'm',
       query: 'q',
       documents: ['A'],
     })
     expect(dropped).toEqual(['return_documents'])
-    expect(cohereRerank.forward.edits(bodyOf(base), {})).toEqual({ edits: [], dropped: [] })
+    expect(cohereRerank.forward.edits(bodyOf(base), noFieldRules)).toEqual({ edits: [], dropped: [] })
   })
 
   test('to a host of the same words: as it is, but for what the host refuses', () => {
     const body = bodyOf({ ...base, documents: [{ text: 'x' }], truncation: true, user: 'u' })
-    expect(jinaRerank.forward.edits(body, { drop: ['user'] })).toEqual({
+    expect(jinaRerank.forward.edits(body, { fields: fieldRules(['user']) })).toEqual({
       edits: [{ remove: 'user' }],
       dropped: ['user'],
     })

@@ -162,8 +162,8 @@ const objectOf = (value: unknown): Fields => (isObject(value) ? value : {})
 
 function forwardRules(more: (body: JsonBody) => { edits: Edit[]; dropped: string[] }): ForwardRules {
   return {
-    edits(body, quirks) {
-      const [own, common] = [more(body), commonEdits(body, quirks)]
+    edits(body, rules) {
+      const [own, common] = [more(body), commonEdits(body, rules)]
       return { edits: [...own.edits, ...common.edits], dropped: [...own.dropped, ...common.dropped] }
     },
     answer(bytes, publicModel) {

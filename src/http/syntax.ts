@@ -67,8 +67,10 @@ export function parseDigits(text: string): number {
 
 /** Whether a comma-separated list in lower case holds `word`. */
 export function hasToken(list: string, word: string): boolean {
-  return list.includes(word) && list.split(',').some(part => part.trim() === word)
+  return list === word || (list.includes(word) && list.split(',').map(trimmed).includes(word))
 }
+
+const trimmed = (part: string): string => part.trim()
 
 /** -1 = no hexadecimal digit. */
 export function hexDigit(byte: number): number {

@@ -14,6 +14,7 @@ import type { Operation } from '../core/operation.ts'
 import type { CurrentConfiguration, ModelDirectory } from '../core/ports.ts'
 import { clientRequestId } from '../core/request.ts'
 import type { Client, HttpRequest } from '../core/request.ts'
+import type { CostSource } from '../core/request-cost.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
@@ -26,7 +27,7 @@ export interface CallParts {
   /** Read once for each call: a reload replaces what is in it. */
   readonly current: CurrentConfiguration
   /** `Call.bounds` by the rules of prices (`accounts/cost-bounds.ts`). */
-  boundsOf(call: Call): CallBounds
+  boundsOf(call: Call, maxOutputTokens?: number): CallBounds
 }
 
 interface CallStart {
@@ -38,6 +39,8 @@ interface CallStart {
   readonly caller: Caller
   readonly client: Client
   readonly userAgent: string
+  /** Absent = none. */
+  readonly tagHeader?: string | undefined
   readonly clientAddress: string
   readonly format: Format | undefined
   readonly asked: AskedCall
@@ -53,6 +56,7 @@ const nothingSent: readonly SentRequest[] = []
 const noModels: readonly FallbackModel[] = []
 const noEdits: readonly InputEdit[] = []
 const noFields: readonly string[] = []
+const noTags: readonly string[] = []
 
 /**
  * The fields are those of `Call`. All are assigned from the start, even to undefined, so that the hidden class never
@@ -66,6 +70,8 @@ export class CallRecord implements Call {
   readonly caller: Caller
   client: Client
   readonly userAgent: string
+  readonly tagHeader: string
+  tags = noTags
   readonly clientAddress: string
   readonly asked: AskedCall
   readonly models: ModelDirectory
@@ -95,13 +101,17 @@ export class CallRecord implements Call {
   usage: Usage | undefined = undefined
   usageSource: UsageSource = 'none'
   sentBefore = nothingSent
+  listCostNanoUsd: bigint | null = null
+  priceTerms = ''
   costNanoUsd: bigint | null = null
+  costSource: CostSource = 'none'
   countedTokens = 0
   estimatedInputTokens = -1
   sent = false
   sentBody: Call['sentBody'] = undefined
   isSeries = false
   upstreamStatus = 0
+  answeredTier: string | undefined = undefined
   progress: StreamRelay | undefined = undefined
   answerCharacters = -1
   firstByteMs = -1
@@ -125,6 +135,7 @@ export class CallRecord implements Call {
     this.caller = start.caller
     this.client = start.client
     this.userAgent = start.userAgent
+    this.tagHeader = start.tagHeader ?? ''
     this.clientAddress = start.clientAddress
     this.asked = start.asked
     this.models = start.models
@@ -154,8 +165,8 @@ export class CallRecord implements Call {
     this.edits = [...this.edits, edit]
   }
 
-  bounds(): CallBounds {
-    return this.#parts.boundsOf(this)
+  bounds(maxOutputTokens?: number): CallBounds {
+    return this.#parts.boundsOf(this, maxOutputTokens)
   }
 
   reply(answer: readonly ChatEvent[] | object): Reply {
@@ -180,6 +191,7 @@ export function openCall(
     caller,
     client: request,
     userAgent: request.headers.get('user-agent') ?? '',
+    tagHeader: request.headers.get('x-litellm-tags') ?? '',
     clientAddress: request.clientAddress,
     announcedBytes: request.body.announcedBytes,
     memory: request.body,

@@ -22,6 +22,10 @@ export class DeploymentChoice {
       const only = group[0]!
       return mayServe(only, call, tried) && this.#isAvailable(only) ? only : undefined
     }
+    return this.#availableOf(call, group, tried)
+  }
+
+  #availableOf(call: Call, group: Group, tried: Tried): Deployment | undefined {
     const open = group.filter(one => mayServe(one, call, tried) && this.#isAvailable(one))
     // A call that has failed once should not be the probe where it can be answered elsewhere.
     const healthy = tried.size > 0 ? open.filter(one => this.#cooldowns.availability(one) === 'healthy') : open

@@ -25,8 +25,8 @@ import { streamingOf } from './lanes/streaming.ts'
 import { openStream } from './lanes/stream-reply.ts'
 import { checkedExchange } from './lanes/checked-exchange.ts'
 import type { AnswerCheck } from './lanes/checked-exchange.ts'
-import { isSuccess, recordUsage } from './usage.ts'
-import { noteUnusableAnswer, noteWholeAnswer } from './usage-estimate.ts'
+import { isSuccess, recordUnusableAnswer, recordUsage } from './usage.ts'
+import { noteWholeAnswer } from './usage-estimate.ts'
 
 const answerBytesMax = 64 * 1024 * 1024
 /** Before an attempt at a deployment that has failed. */
@@ -281,6 +281,8 @@ export class Router implements AttemptListener {
     const { response, deployment, attempt } = arrived
     const failed = (thrown: unknown): void => receiver.failed(thrown)
     control.call.upstreamStatus = response.status
+    const { tierHeader } = deployment.target.provider
+    if (tierHeader !== undefined) control.call.answeredTier = response.header(tierHeader)
     if (!isSuccess(response.status))
       return void readFault(deployment, response, this.#parts.clock.epochMs()).then(failed, failed)
     const { call } = control
@@ -338,7 +340,7 @@ export class Router implements AttemptListener {
     try {
       answer = attempt.answer(bytes, response)
     } catch (thrown) {
-      noteUnusableAnswer(control.call, bytes)
+      recordUnusableAnswer(control.call, bytes, thrown)
       return receiver.failed(cleanFault(thrown, deployment))
     }
     receiver.answered(this.#reply(control, deployment, answer))
@@ -374,7 +376,7 @@ export class Router implements AttemptListener {
     const { contentType, heartbeat } = streamingOf(call.format!, given)
     const body = await openStream(source, control, {
       timers: this.#parts.timers,
-      timeouts: deployment.timeouts,
+      deployment,
       heartbeat,
     })
     control.answered(this.#parts.clock.monotonicMs())

@@ -142,14 +142,17 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
   #read(): void {
     const { parts, request, asked, control } = this.#at
     this.#readMs = parts.clock.monotonicMs()
-    if ('multipart' in asked.format)
-      takeForm(parts, request, control)
-        .then(body => {
-          this.#waited()
-          this.#admitBody(body)
-        })
-        .catch(thrown => this.failed(thrown))
+    if ('multipart' in asked.format) this.#readForm(takeForm(parts, request, control))
     else request.body.read(control.call.models.settings.bodyBytesMax, this)
+  }
+
+  #readForm(form: Promise<JsonBody>): void {
+    form
+      .then(body => {
+        this.#waited()
+        this.#admitBody(body)
+      })
+      .catch(thrown => this.failed(thrown))
   }
 
   /** The time that the client took to send its body is not the gateway's. */
@@ -170,8 +173,14 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
 
   #route(): void {
     const { parts, asked, control } = this.#at
+    if (!asked.detach || !this.#detach()) parts.router.run(control, this)
+  }
+
+  /** true = the call goes on after its request is answered. */
+  #detach(): boolean {
+    const { parts, asked, control } = this.#at
     const detached = asked.detach?.(control.call, client => this.#continueFor(client))
-    if (!detached) return parts.router.run(control, this)
+    if (!detached) return false
     const resolve = this.#resolve
     detached.then(
       ({ headers, ...answer }) =>
@@ -181,6 +190,7 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
         this.failed(thrown)
       },
     )
+    return true
   }
 
   /** The call continues without its first client. */

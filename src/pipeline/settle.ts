@@ -1,8 +1,12 @@
 /** The settlement of every call: usage, cost, and the report to all policies. */
 import type { Call, Settlement } from '../core/call.ts'
+import type { Deployment } from '../core/deployment.ts'
 import type { EndedCall } from '../core/endpoint.ts'
 import type { Client } from '../core/request.ts'
-import type { Prices, Usage } from '../core/usage.ts'
+import { unknownCost } from '../core/request-cost.ts'
+import type { RequestCost, RequestTimes } from '../core/request-cost.ts'
+import type { PriceTerm } from '../core/price-terms.ts'
+import type { Usage } from '../core/usage.ts'
 import type { CallPolicies } from './admission.ts'
 import type { Settle } from './call-control.ts'
 import { CallRecord } from './call-record.ts'
@@ -13,9 +17,17 @@ import { addEarlierUsage, completeRequest, countedTokens, isOwed, recordUsage } 
 /** What calls are settled and answered with. */
 export interface SettleParts extends CallParts, RespondParts {
   readonly policies: CallPolicies
-  /** Nano-dollars; null = not known. */
-  cost(usage: Usage, prices: Prices | null, atMs: number): bigint | null
+  /** What a request to an upstream cost (`accounts/request-cost.ts`). */
+  cost(usage: Usage, deployment: Deployment, times: RequestTimes): RequestCost
+  /** Discounts and margins (`accounts/price-terms.ts`): of the deployment that answered, or failed last. */
+  readonly terms: {
+    of(call: Call): readonly PriceTerm[]
+    cost(terms: readonly PriceTerm[], listNanoUsd: bigint): bigint
+    text(terms: readonly PriceTerm[]): string
+  }
 }
+
+const freeCost: RequestCost = { nanoUsd: 0n, source: 'prices' }
 
 /** Ends calls: `CallControl` sees to it that each is ended once. */
 export function settler(parts: SettleParts): Settle {
@@ -26,11 +38,26 @@ export function settler(parts: SettleParts): Settle {
     call.countedTokens = countedTokens(call)
     // An answer without an upstream costs nothing, with or without a price.
     const isOwnAnswer = outcome === 'success' && call.attempts === 0
-    call.costNanoUsd = isOwnAnswer ? 0n : costOf(parts, call)
-    addEarlierUsage(call)
     const durationMs = parts.clock.monotonicMs() - call.startedMs
-    report(parts, { call, outcome, status, error, costNanoUsd: call.costNanoUsd, durationMs })
+    const times = { atMs: call.startedAtMs, endedAtMs: call.startedAtMs + durationMs }
+    const { nanoUsd, source } = isOwnAnswer ? freeCost : costOf(parts, call, times)
+    charge(parts, call, nanoUsd)
+    call.costSource = source
+    const isOwedAny = isOwed(call) || call.sentBefore.length > 0
+    addEarlierUsage(call)
+    report(parts, { call, outcome, status, error, costNanoUsd: call.costNanoUsd, durationMs, isOwed: isOwedAny })
   }
+}
+
+/** Sets what the caller is charged for what the vendor charges. An answer without an upstream has no terms. */
+function charge({ terms }: Pick<SettleParts, 'terms'>, call: Call, listNanoUsd: bigint | null): void {
+  call.listCostNanoUsd = listNanoUsd
+  call.costNanoUsd = listNanoUsd
+  if (listNanoUsd === null || call.attempts === 0 || call.models.settings.priceTerms === null) return
+  const own = terms.of(call)
+  if (own.length === 0) return
+  call.costNanoUsd = terms.cost(own, listNanoUsd)
+  call.priceTerms = terms.text(own)
 }
 
 /** Reports an end to every policy, the last policy first: it records. */
@@ -39,16 +66,23 @@ function report({ policies }: Pick<SettleParts, 'policies'>, settlement: Settlem
 }
 
 /** Every request at the prices of its own deployment; null = one of them has no known price or usage. */
-function costOf({ cost }: SettleParts, call: Call): bigint | null {
-  const { usage, deployment, startedAtMs, sentBefore } = call
-  const last = usage && deployment ? cost(usage, deployment.prices, startedAtMs) : null
+function costOf({ cost }: SettleParts, call: Call, times: RequestTimes): RequestCost {
+  const { usage, deployment, sentBefore } = call
+  const last = usage && deployment ? cost(usage, deployment, times) : unknownCost
   if (sentBefore.length === 0) return last
-  let total = isOwed(call) ? last : 0n
-  for (const one of sentBefore) {
-    const more = one.usage ? cost(one.usage, one.deployment.prices, startedAtMs) : null
-    total = total === null || more === null ? null : total + more
+  let total = isOwed(call) ? last : undefined
+  for (const one of sentBefore)
+    total = addCosts(total, one.usage ? cost(one.usage, one.deployment, times) : unknownCost)
+  return total ?? unknownCost
+}
+
+function addCosts(before: RequestCost | undefined, more: RequestCost): RequestCost {
+  if (!before) return more
+  if (before.nanoUsd === null || more.nanoUsd === null) return unknownCost
+  return {
+    nanoUsd: before.nanoUsd + more.nanoUsd,
+    source: before.source === more.source ? more.source : 'mixed',
   }
-  return total
 }
 
 /** The client of calls that end without one. */
@@ -75,9 +109,11 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
     call.model = model
     call.deployment = deployment
     call.attempts = 1
-    call.costNanoUsd = costNanoUsd
+    charge(parts, call, costNanoUsd)
+    call.costSource = costNanoUsd === null ? 'none' : 'prices'
     recordUsage(call, usage)
     const { outcome, status, error, endedAtMs } = ended
-    report(parts, { call, outcome, status, error, costNanoUsd, durationMs: Math.max(endedAtMs - startedAtMs, 0) })
+    const durationMs = Math.max(endedAtMs - startedAtMs, 0)
+    report(parts, { call, outcome, status, error, costNanoUsd: call.costNanoUsd, durationMs, isOwed: true })
   }
 }

@@ -1,8 +1,11 @@
 /** The usage of a call: the sum of all requests that were sent to upstreams for it (docs/decisions/0012). */
 import type { Call, SentRequest } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { StreamRelay } from '../core/format.ts'
+import { withServed } from './served.ts'
+import { addUsage } from '../core/usage-sum.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
-import { estimatedUsage, plausibleUsage, sentInput } from './usage-estimate.ts'
+import { estimatedUsage, noteUnusableAnswer, plausibleUsage, sentInput } from './usage-estimate.ts'
 
 const nothingBefore: readonly SentRequest[] = []
 
@@ -16,6 +19,12 @@ export function recordUsage(call: Call, usage: Usage | undefined): void {
   if (!usage) return
   call.usage = usage
   call.usageSource = 'upstream'
+}
+
+/** A whole answer that cannot be used, and why: what it reports is billed, else its text is. */
+export function recordUnusableAnswer(call: Call, body: Uint8Array, thrown: unknown): void {
+  if (thrown instanceof GatewayError) recordUsage(call, thrown.usage)
+  noteUnusableAnswer(call, body)
 }
 
 /**
@@ -34,6 +43,7 @@ export function endRequest(call: Call, sent: boolean): void {
   call.sent = false
   call.sentBody = undefined
   call.upstreamStatus = 0
+  call.answeredTier = undefined
   call.usage = undefined
   call.usageSource = 'none'
   call.progress = undefined
@@ -42,6 +52,11 @@ export function endRequest(call: Call, sent: boolean): void {
 
 /** Fills in the usage of the current request: reported and plausible, else estimated. */
 export function completeRequest(call: Call): void {
+  completeUsage(call)
+  if (call.usage) call.usage = withServed(call, call.usage)
+}
+
+function completeUsage(call: Call): void {
   if (!call.usage) recordUsage(call, call.progress?.usage)
   if (call.usage) return compareUsage(call, call.usage)
   if (!isOwed(call)) return
@@ -100,12 +115,4 @@ export function addEarlierUsage(call: Call): void {
   call.usage = sum
   call.usageSource = sources.size === 1 ? sources.values().next().value! : 'mixed'
   call.sentBefore = nothingBefore
-}
-
-/** The usage of two requests together. */
-export function addUsage(before: Usage | undefined, more: Usage): Usage {
-  if (!before) return more
-  const sum: Usage = { ...before }
-  for (const key of Object.keys(more) as (keyof Usage)[]) sum[key] = (before[key] ?? 0) + (more[key] ?? 0)
-  return sum
 }

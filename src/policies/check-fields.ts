@@ -17,16 +17,19 @@ export function prepareCall(): Policy {
     name: 'prepare-call',
     stage: 'body',
     admit(call) {
-      if (!call.asked.prepare) return
-      const { body } = call
-      const again = (): void => {
-        if (call.body !== body) readFields(call)
-      }
-      const preparing = call.asked.prepare(call)
-      if (preparing) return preparing.then(again)
-      again()
+      if (call.asked.prepare) return prepare(call)
     },
   }
+}
+
+function prepare(call: Call): void | Promise<void> {
+  const { body } = call
+  const again = (): void => {
+    if (call.body !== body) readFields(call)
+  }
+  const preparing = call.asked.prepare?.(call)
+  if (preparing) return preparing.then(again)
+  again()
 }
 
 function readFields(call: Call): void {

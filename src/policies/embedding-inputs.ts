@@ -4,6 +4,7 @@ import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { EmbeddingsResult } from '../core/embeddings.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Policy } from '../core/policy.ts'
 import { TextCounter } from '../lib/tokens/count-tokens.ts'
 
@@ -19,20 +20,21 @@ export function embeddingInputs(): Policy {
     name: 'embedding-inputs',
     stage: 'body',
     admit(call) {
-      if (call.operation !== 'embeddings' || !call.body) return undefined
-      // A token is at least one byte: most bodies fit as they are.
-      const tight = call.candidates.some(one => limitOf(one) < call.body!.size)
-      const isEmpty = call.body.has('input')
-        ? call.body.sizeOf('input') <= emptyBytes
-        : call.format!.fieldNames.has('input')
-      if (!tight && !isEmpty) return undefined
-      const input = call.input()
-      if (input.kind !== 'embeddings') return undefined
-      if (input.request.inputs.length === 0) return emptyAnswer(call)
-      if (tight) keepFitting(call, input.request.inputs)
-      return undefined
+      return call.operation === 'embeddings' && call.body ? checkInputs(call, call.body) : undefined
     },
   }
+}
+
+function checkInputs(call: Call, body: JsonBody): Reply | undefined {
+  // A token is at least one byte: most bodies fit as they are.
+  const tight = call.candidates.some(one => limitOf(one) < body.size)
+  const isEmpty = body.has('input') ? body.sizeOf('input') <= emptyBytes : call.format!.fieldNames.has('input')
+  if (!tight && !isEmpty) return undefined
+  const input = call.input()
+  if (input.kind !== 'embeddings') return undefined
+  if (input.request.inputs.length === 0) return emptyAnswer(call)
+  if (tight) keepFitting(call, input.request.inputs)
+  return undefined
 }
 
 /** `null`, or a list without entries and a few blanks. */

@@ -41,7 +41,10 @@ function chosen(call: Call, names: readonly string[], field: string): readonly F
 /** By the operator. `*` may list the model itself, which is no fallback of itself. */
 function configured(call: Call, lists: FallbackLists): readonly FallbackModel[] {
   const names = fallbacksOf(lists, call.model, call.models.settings)
-  if (names.length === 0) return noModels
+  return names.length === 0 ? noModels : listed(call, names)
+}
+
+function listed(call: Call, names: readonly string[]): readonly FallbackModel[] {
   return names.filter(name => name !== call.model).map(name => fallbackModel(call, name, call.models.resolve(name)))
 }
 

@@ -1,14 +1,14 @@
 /** Where a key may stand. */
 import { expect, test } from 'bun:test'
-import type { VirtualKey } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { RequestHead } from '../core/policy.ts'
 import { endpoints } from '../endpoints/index.ts'
 import { identify } from './identify.ts'
 
-const key = { id: 'k', expiresAtMs: null, blocked: false } as VirtualKey
+const caller = { role: 'key', key: { id: 'k', expiresAtMs: null, blocked: false } } as Caller
 const policy = identify({
-  keys: { lookup: text => (text === 'sk-known' ? key : undefined) },
+  keys: { lookup: text => (text === 'sk-known' ? caller : undefined) },
   installation: { isMasterKey: text => text === 'sk-master' },
   clock: { epochMs: () => 0, monotonicMs: () => 0 },
   refused() {},
@@ -42,7 +42,7 @@ test('a key in the URL is taken on the paths of Gemini alone', () => {
 test('the master key is never taken from the URL', () => {
   expect(asked('key=sk-master')).toContain('the master key is not accepted in a URL')
   expect(asked('key=sk-master', { keyInQuery: false })).toContain("accepted on Gemini's paths only")
-  expect(asked('', { headers: { 'x-goog-api-key': 'sk-master' } })).toBe('admin')
+  expect(asked('', { headers: { 'x-goog-api-key': 'sk-master' } })).toBe('proxy_admin')
 })
 
 test('any white space may stand behind Bearer, however it is written', () => {

@@ -1,7 +1,8 @@
 /** Identifies the caller. Clients send their key in one of four headers or, on Gemini's paths, in `?key=`. */
-import { keyProblem } from '../accounts/key.ts'
-import { masterKeyId } from '../core/caller.ts'
-import type { Caller, VirtualKey } from '../core/caller.ts'
+import { callerProblem } from '../accounts/caller.ts'
+import { derivedLengthMax, derivedPrefix } from '../accounts/derived-key.ts'
+import { masterCaller } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { AuthFailure, AuthFailureReason, RequestHead, RequestPolicy } from '../core/policy.ts'
 import type { KeyDirectory } from '../core/ports.ts'
@@ -29,17 +30,14 @@ class KeyRefusal extends GatewayError {
 }
 
 /**
- * Sets `caller`. Throws `unauthenticated` for a key that is missing, contradictory, unknown, blocked or expired.
+ * Sets `caller`. Throws `unauthenticated` for a key that is missing, contradictory, unknown or expired, or that is
+ * blocked itself or by its user, team or organization.
  * Synchronous for cached keys and for the master key, which needs no database.
  */
 export function identify({ keys, installation, clock, refused }: IdentifyParts): RequestPolicy {
-  /** One caller object for each key, so that requests allocate none. */
-  const callers = new WeakMap<VirtualKey, Caller>()
-  const setCaller = (request: RequestHead, keyText: string, key: VirtualKey | undefined): void => {
-    const problem = key ? keyProblem(key, clock.epochMs()) : 'unknown'
-    if (!key || problem) throw unknownKey(keyText, problem, key?.id)
-    let caller = callers.get(key)
-    if (!caller) callers.set(key, (caller = { role: 'key', key }))
+  const setCaller = (request: RequestHead, keyText: string, caller: Caller | undefined): void => {
+    const problem = caller ? callerProblem(caller, clock.epochMs()) : 'unknown'
+    if (!caller || problem) throw unknownKey(keyText, problem, caller?.key.id)
     request.caller = caller
   }
   /** The error for the client, which is reported. */
@@ -47,24 +45,27 @@ export function identify({ keys, installation, clock, refused }: IdentifyParts):
     if (thrown instanceof KeyRefusal) refused({ reason: thrown.reason, keyId: thrown.keyId, clientAddress })
     return thrown
   }
+  const setLater = (request: RequestHead, keyText: string, caller: Promise<Caller | undefined>): Promise<void> =>
+    caller
+      .then(found => setCaller(request, keyText, found))
+      .catch(thrown => {
+        throw reported(thrown, request)
+      })
   const look = (request: RequestHead): void | Promise<void> => {
     const fromHeader = headerKey(request.headers)
     const keyText = fromHeader || queryKey(request)
-    if (keyText.length > keyLengthMax) throw new KeyRefusal('malformed', 'the API key is too long to be one')
-    const key = keys.lookup(keyText)
-    if (key !== undefined && !(key instanceof Promise)) return setCaller(request, keyText, key)
+    const lengthMax = keyText.startsWith(derivedPrefix) ? derivedLengthMax : keyLengthMax
+    if (keyText.length > lengthMax) throw new KeyRefusal('malformed', 'the API key is too long to be one')
+    const caller = keys.lookup(keyText)
+    if (caller !== undefined && !(caller instanceof Promise)) return setCaller(request, keyText, caller)
     if (!installation.isMasterKey(keyText)) {
-      if (!key) throw unknownKey(keyText)
-      return key
-        .then(found => setCaller(request, keyText, found))
-        .catch(thrown => {
-          throw reported(thrown, request)
-        })
+      if (!caller) throw unknownKey(keyText)
+      return setLater(request, keyText, caller)
     }
     if (!fromHeader) throw masterKeyInQuery()
     // The text is the master key, so the database's answer is not awaited and its error is ignored.
-    key?.catch(() => {})
-    request.caller = administrator
+    caller?.catch(() => {})
+    request.caller = masterCaller
     return undefined
   }
   return {
@@ -78,23 +79,6 @@ export function identify({ keys, installation, clock, refused }: IdentifyParts):
       }
     },
   }
-}
-
-const administrator: Caller = {
-  role: 'admin',
-  key: {
-    id: masterKeyId,
-    alias: 'master key',
-    userId: null,
-    teamId: null,
-    models: [],
-    expiresAtMs: null,
-    blocked: false,
-    requestsPerMinute: null,
-    tokensPerMinute: null,
-    parallelRequests: null,
-    metadata: {},
-  },
 }
 
 const keyLengthMax = 512

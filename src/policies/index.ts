@@ -3,11 +3,17 @@ import type { Ledger } from '../core/ledger.ts'
 import type { Limiter } from '../core/limits.ts'
 import type { AuthFailure, Policy, RequestPolicy } from '../core/policy.ts'
 import type { CurrentConfiguration, KeyDirectory } from '../core/ports.ts'
+import type { TenantDirectory } from '../core/tenancy-store.ts'
 import type { Clock } from '../lib/clock.ts'
+import { callTags } from './call-tags.ts'
+import { chargeBudgets } from './charge-budgets.ts'
+import type { CallLimits } from './limits/call-limits.ts'
+import { blockedCustomer } from './blocked-customer.ts'
 import { checkFields, prepareCall } from './check-fields.ts'
 import { countTokens } from './count-tokens.ts'
 import { decodeInputs } from './decode-inputs.ts'
 import { embeddingInputs } from './embedding-inputs.ts'
+import { enforcedParams } from './enforced-params.ts'
 import { fallbacks } from './fallbacks.ts'
 import { fieldNames } from './field-names.ts'
 import { identify } from './identify.ts'
@@ -15,6 +21,7 @@ import { modelAccess } from './model-access.ts'
 import { modelMode } from './model-mode.ts'
 import { observe } from './observe.ts'
 import { placeFiles } from './place-files.ts'
+import { providerBudgets } from './provider-budgets.ts'
 import { providerObjects } from './provider-objects.ts'
 import { countRequests, rateLimit } from './rate-limit.ts'
 import { recordLedger } from './record-ledger.ts'
@@ -26,6 +33,8 @@ export interface AdmissionParts {
   readonly installation: { isMasterKey(keyText: string): boolean }
   readonly clock: Clock
   readonly limiter: Limiter
+  readonly limits: CallLimits
+  readonly tenants: TenantDirectory
   readonly ledger: Ledger
   /** For requests; each call has taken its own. */
   readonly current: CurrentConfiguration
@@ -45,21 +54,25 @@ export interface AdmissionParts {
  * called from the bottom to the top: the ledger has its record before the log and the metrics.
  */
 export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy | Policy)[] {
-  const limits = rateLimit(parts.limiter)
+  const limits = rateLimit(parts)
+  const providers = providerBudgets(parts)
   return [
     // Every request with a key, once its head is read.
     identify(parts),
-    countRequests(parts.limiter, parts.current),
+    countRequests(parts, parts.current),
     requireRole(),
 
     // Every call, before its body is read: a refusal here costs no memory.
     limits.onHead,
 
     // Once the body is read: its fields, the model, the deployments that may serve it.
+    callTags(),
     fieldNames(),
     checkFields(),
     providerObjects(),
     prepareCall(),
+    enforcedParams(),
+    blockedCustomer(parts.tenants),
     modelAccess(),
     modelMode(),
     fallbacks(),
@@ -70,6 +83,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     embeddingInputs(),
     countTokens(),
     limits.onBody,
+    providers.onBody,
     placeFiles(parts.placeFiles),
     decodeInputs(parts.decodeInputs),
 
@@ -77,5 +91,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     observe('metrics', parts.count),
     observe('log', parts.log),
     recordLedger(parts.ledger),
+    providers.atEnd,
+    chargeBudgets(parts),
   ]
 }

@@ -1,16 +1,20 @@
 /** The model must exist and the key must be allowed to use it; finds the deployments that serve it. */
-import { callableDeployments, shownModel } from '../accounts/model-access.ts'
+import { callableDeployments, shownModel, unaliased } from '../accounts/model-access.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 
-/** Sets the call's `candidates`. Throws `model-not-found`, for patterns too, or `model-forbidden`. */
+/**
+ * Sets the call's `candidates`, and its model to what an alias of the key or the team stands for. Throws
+ * `model-not-found`, for patterns too, or `model-forbidden`.
+ */
 export function modelAccess(): Policy {
   return {
     name: 'model-access',
     stage: 'body',
     admit(call) {
       if (!call.format) return
-      const { models, model } = call
+      const { models } = call
+      const model = (call.model = unaliased(call.caller, call.model))
       const candidates = callableDeployments(call.caller, model, models)
       if (candidates instanceof GatewayError) throw candidates
       // Model lists can contain patterns, but an upstream knows no model of the name `*`.

@@ -40,14 +40,17 @@ export function modelMode(): Policy {
     name: 'model-mode',
     stage: 'body',
     admit(call) {
-      const { candidates } = call
       checkThinkingMode(call)
-      if (candidates.length === 0 || candidates.every(one => offers(one, call))) return
-      const fitting = candidates.filter(one => offers(one, call))
-      if (fitting.length === 0) throw wrongMode(call, candidates[0]!)
-      call.candidates = fitting
+      for (const one of call.candidates) if (!offers(one, call)) return keepFitting(call)
     },
   }
+}
+
+function keepFitting(call: Call): void {
+  const { candidates } = call
+  const fitting = candidates.filter(one => offers(one, call))
+  if (fitting.length === 0) throw wrongMode(call, candidates[0]!)
+  call.candidates = fitting
 }
 
 /** Templates of models that think in tags know two words; another one would silently mean the default. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Call } from '../core/call.ts'
+import { bareKey } from '../core/caller.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Limiter, LimitScope, LimitVerdict } from '../core/limits.ts'
 import type { ModelDirectory } from '../core/ports.ts'
@@ -7,20 +8,13 @@ import { SignalClient } from '../core/internal-request.ts'
 import type { Settings } from '../core/settings.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import { modelAccess } from './model-access.ts'
+import { budgetSettingsOf } from '../config/budgets.ts'
+import { systemClock } from '../lib/clock.ts'
+import { createCallLimits } from './limits/call-limits.ts'
 import { rateLimit } from './rate-limit.ts'
 
 const noLimits = { requestsPerMinute: null, tokensPerMinute: null, parallelRequests: null }
-const key = {
-  id: 'k1',
-  alias: null,
-  userId: 'ada',
-  teamId: null,
-  models: [] as string[],
-  ...noLimits,
-  metadata: {},
-  expiresAtMs: null,
-  blocked: false,
-}
+const key = { ...bareKey, id: 'k1', userId: 'ada', models: [] as string[] }
 
 function callOf(changes: Record<string, unknown> = {}): Call {
   return {
@@ -28,6 +22,7 @@ function callOf(changes: Record<string, unknown> = {}): Call {
     caller: { role: 'key', key },
     body: { size: 400 },
     client: { left: false },
+    endUser: '',
     format: {},
     announcedBytes: 400,
     candidates: [],
@@ -92,7 +87,7 @@ describe('model access', () => {
     expect(refusal(() => policy.admit!(callOf({ models: index, caller: { role: 'key', key: listed } }))).kind).toBe(
       'model-forbidden',
     )
-    const call = callOf({ models: index, caller: { role: 'admin', key: listed } })
+    const call = callOf({ models: index, caller: { role: 'proxy_admin', key: { ...listed, id: 'master' } } })
     policy.admit!(call)
     expect(call.candidates.length).toBe(1)
   })
@@ -100,23 +95,32 @@ describe('model access', () => {
 
 describe('rate limit', () => {
   const settingsOf = (userLimits: object) => () =>
-    ({ userLimits: { ...noLimits, ...userLimits }, rateLimitCounts: 'calls' }) as unknown as Settings
+    ({
+      userLimits: { ...noLimits, ...userLimits },
+      rateLimitCounts: 'calls',
+      budgets: budgetSettingsOf({}),
+      aliases: {},
+    }) as unknown as Settings
   const state = (remaining: number) => ({ limit: 10, remaining, resetMs: 60_000 })
 
   const under = (userLimits: object, more: Record<string, unknown> = {}): Call =>
-    callOf({ models: { settings: settingsOf(userLimits)() }, ...more })
+    callOf({ models: { settings: settingsOf(userLimits)(), resolve: () => [] }, ...more })
 
   function limiterThat(
     answer: (scopes: readonly LimitScope[], tokens: number) => LimitVerdict | Promise<LimitVerdict>,
   ) {
     const asked: { scopes: readonly LimitScope[]; tokens: number }[] = []
     const limiter: Limiter = {
+      prepare: () => undefined,
+      budgetLeft: () => Infinity,
+      charge() {},
       take(scopes, tokens) {
         asked.push({ scopes, tokens })
         return answer(scopes, tokens)
       },
     }
-    return { limiter, asked }
+    const limits = createCallLimits({ lookup: () => undefined, load: async () => undefined }, 'test')
+    return { limiter: { limiter, limits, clock: systemClock }, asked }
   }
 
   test('no limit, no question', () => {
@@ -230,7 +234,7 @@ describe('rate limit', () => {
           (thrown: GatewayError) => thrown,
         )
       expect([error?.kind, error?.status, error?.retryAfterMs]).toEqual(['rate-limited', 429, 1500])
-      expect(error!.message).toContain('this user reached: 10 requests per minute')
+      expect(error!.message).toContain("this user 'ada' reached: 10 requests per minute")
       expect(call.responseHeaders['x-ratelimit-remaining-requests']).toBe('0')
     }
   })

@@ -1,5 +1,6 @@
 /** Objects in the account of a provider, which all keys of this gateway share, are named only by those who may. */
 import type { Call } from '../core/call.ts'
+import { isMaster } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isLocalFileId } from '../core/files.ts'
 import type { Policy } from '../core/policy.ts'
@@ -30,7 +31,7 @@ export function providerObjects(): Policy {
 
 function mayName({ caller, models }: Call): boolean {
   const { providerObjectIds: who } = models.settings
-  return who === 'all_keys' || (who === 'master_key' && caller.role === 'admin')
+  return who === 'all_keys' || (who === 'master_key' && isMaster(caller))
 }
 
 function refused(path: Path): GatewayError {
@@ -75,8 +76,10 @@ const marks = ['file', 'gs:', 's3:', 'vector_store', 'container', 'skill', 'Sear
 )
 
 function isWorthALook(body: JsonBody, field: string): boolean {
-  if (body.sizeOf(field) <= parsedBytesMax) return true
-  const { bytes } = body
+  return body.sizeOf(field) <= parsedBytesMax || hasMark(body)
+}
+
+function hasMark({ bytes }: JsonBody): boolean {
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return marks.some(mark => buffer.includes(mark))
 }

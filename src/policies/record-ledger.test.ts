@@ -1,10 +1,12 @@
 /** The row of a call has everything that its cost was computed from: row and prices give the same sum. */
+import { usageOfRow } from '../accounts/ledger-usage.ts'
 import { expect, test } from 'bun:test'
 import { costNanoUsd } from '../accounts/cost.ts'
 import type { Settlement } from '../core/call.ts'
 import type { LedgerRow } from '../core/ledger-columns.ts'
 import type { Ledger } from '../core/ledger.ts'
-import type { Prices, Usage } from '../core/usage.ts'
+import type { Prices } from '../core/prices.ts'
+import type { Usage } from '../core/usage.ts'
 import { recordLedger } from './record-ledger.ts'
 
 /** Nano-dollars for a million; no two alike, so that no unit can be billed as another. */
@@ -23,8 +25,25 @@ const prices: Prices = {
   character: 15_000_000_047n,
   audioSecond: 100_000_000_053n,
   searchUnit: 2_000_000_000_059n,
+  cacheReadAudio: 20_000_000_061n,
+  cacheReadImage: 4_000_000_067n,
+  cacheReadExplicit: 100_000_139n,
+  inputVideo: 9_000_000_071n,
+  outputVideo: 90_000_000_073n,
+  videoSecond: 400_000_000_079n,
+  page: 1_000_000_000_083n,
+  webSearch: 10_000_000_000_089n,
+  groundingQuery: 14_000_000_000_097n,
+  fileSearch: 2_500_000_000_101n,
+  codeSession: 30_000_000_000_103n,
+  cacheStorageTokenHour: 1_000_000_107n,
   audioSecondsMin: 10,
+  variants: { flex: { input: 1_500_000_109n, output: 7_500_000_113n }, fast: { input: 5n, output: 7_000_000_127n } },
+  placePercent: { us: 110 },
 }
+/** Of the model that another one asked for help. */
+const advisor: Prices = { input: 5_000_000_131n, output: 25_000_000_137n }
+const terms = { atMs: 0, pricesOfModel: (model: string) => (model === 'advisor' ? advisor : null) }
 
 /** What was used, in turn by tokens, by their kinds, and by everything that is no token. */
 const usages: readonly Usage[] = [
@@ -47,6 +66,22 @@ const usages: readonly Usage[] = [
   { inputTokens: 0, outputTokens: 0, audioSeconds: 10 / 3 + 10 },
   { inputTokens: 0, outputTokens: 0, searchUnits: 2 },
   { inputTokens: 40, outputTokens: 0, searchUnits: 0.5 },
+  { inputTokens: 800, outputTokens: 9, cachedInputTokens: 500, inputAudioTokens: 300, cachedAudioTokens: 200 },
+  { inputTokens: 800, outputTokens: 9, cachedInputTokens: 500, inputImageTokens: 300, cachedImageTokens: 200 },
+  { inputTokens: 800, outputTokens: 900, inputVideoTokens: 300, outputVideoTokens: 200 },
+  { inputTokens: 800, outputTokens: 9, cachedInputTokens: 500, explicitCachedTokens: 400 },
+  { inputTokens: 0, outputTokens: 0, videoSeconds: 8.5 },
+  { inputTokens: 0, outputTokens: 0, pages: 12 },
+  { inputTokens: 10, outputTokens: 20, webSearches: 3, fileSearches: 2, codeSessions: 1 },
+  { inputTokens: 10, outputTokens: 20, groundedPrompts: 1, groundingQueries: 4 },
+  { inputTokens: 10, outputTokens: 20, cacheStorageTokenHours: 2500.5 },
+  { inputTokens: 1000, outputTokens: 20, served: { serviceTier: 'flex' } },
+  { inputTokens: 1000, outputTokens: 20, served: { serviceTier: 'standard', speed: 'fast', place: 'us' } },
+  {
+    inputTokens: 1000,
+    outputTokens: 20,
+    otherModels: [{ model: 'advisor', usage: { inputTokens: 700, outputTokens: 15 } }],
+  },
 ]
 
 function rowOf(usage: Usage | undefined, costNanoUsd: bigint | null): LedgerRow {
@@ -61,12 +96,16 @@ function rowOf(usage: Usage | undefined, costNanoUsd: bigint | null): LedgerRow 
     endUser: '',
     stream: false,
     usageSource: 'upstream',
+    costSource: 'prices',
     usage,
     deployment: undefined,
     firstByteMs: -1,
     attempts: 1,
     clientAddress: '',
     userAgent: '',
+    tags: [],
+    priceTerms: '',
+    models: { settings: { priceListVersion: '2026-11-20' } },
     caller: { role: 'key', key: { id: 'k', alias: null, userId: null, teamId: null } },
   }
   const settlement = {
@@ -82,34 +121,13 @@ function rowOf(usage: Usage | undefined, costNanoUsd: bigint | null): LedgerRow 
   return rows[0]!
 }
 
-/** The usage, read back from the row alone. */
-function usageOf(row: LedgerRow): Usage {
-  const counts: Record<string, number | null> = {
-    inputTokens: row.input_tokens,
-    outputTokens: row.output_tokens,
-    cachedInputTokens: row.cached_input_tokens,
-    cacheWriteTokens: row.cache_write_tokens,
-    cacheWriteOneHourTokens: row.cache_write_one_hour_tokens,
-    reasoningTokens: row.reasoning_tokens,
-    inputAudioTokens: row.input_audio_tokens,
-    outputAudioTokens: row.output_audio_tokens,
-    inputImageTokens: row.input_image_tokens,
-    outputImageTokens: row.output_image_tokens,
-    searchUnits: row.search_units,
-    images: row.images,
-    characters: row.characters,
-    audioSeconds: row.audio_microseconds === null ? null : row.audio_microseconds / 1e6,
-  }
-  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== null)) as unknown as Usage
-}
-
 test('every cost can be made again from the row alone', () => {
   for (const usage of usages) {
-    const cost = costNanoUsd(usage, prices, 0)
+    const cost = costNanoUsd(usage, prices, terms)
     const row = rowOf(usage, cost)
     expect(cost).toBeGreaterThan(0n)
     expect(row.cost_nano_usd).toBe(String(cost))
-    expect(costNanoUsd(usageOf(row), prices, 0)).toBe(cost)
+    expect(costNanoUsd(usageOfRow(row), prices, terms)).toBe(cost)
   }
 })
 

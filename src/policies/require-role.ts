@@ -1,15 +1,63 @@
-/** Which role may use which path. */
+/** Which role, and which key, may use which path. */
+import { isAdministrator } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { RequestPolicy } from '../core/policy.ts'
+import type { AuthClass, RequestHead, RequestPolicy } from '../core/policy.ts'
 
-/** Throws `forbidden` where a path needs the master key and another key was sent. */
+const needs: Readonly<Record<Exclude<AuthClass, 'key'>, string>> = {
+  manager: 'the key of a user who is no viewer, or the master key',
+  viewer: 'the key of a user who is `proxy_admin` or `proxy_admin_viewer`, or the master key',
+  admin: 'the key of a user who is `proxy_admin`, or the master key',
+}
+
+/** Throws `forbidden` where a path needs another role, or the key's `allowed_routes` do not name it. */
 export function requireRole(): RequestPolicy {
   return {
     name: 'require-role',
     stage: 'request',
-    admit({ auth, caller }) {
-      if (auth === 'admin' && caller?.role !== 'admin')
-        throw new GatewayError('forbidden', 'this operation needs the master key')
+    admit(request) {
+      const { auth } = request
+      const caller = request.caller!
+      if (auth !== 'key' && !isOf(auth, caller))
+        throw new GatewayError('forbidden', `this operation needs ${needs[auth]}`)
+      if (caller.key.allowedRoutes.length > 0 && !isAllowed(caller, request))
+        throw new GatewayError('forbidden', 'the `allowed_routes` of this key do not name this path')
     },
   }
+}
+
+function isOf(auth: Exclude<AuthClass, 'key'>, caller: Caller): boolean {
+  if (isAdministrator(caller)) return true
+  return (
+    (auth === 'manager' && caller.role === 'internal_user') ||
+    (auth === 'viewer' && caller.role === 'proxy_admin_viewer')
+  )
+}
+
+/** Decided once for each caller and endpoint. */
+const decided = new WeakMap<Caller, Map<readonly string[], boolean>>()
+
+function isAllowed(caller: Caller, { routes, routeGroup }: RequestHead): boolean {
+  let known = decided.get(caller)
+  if (!known) decided.set(caller, (known = new Map()))
+  let allowed = known.get(routes)
+  if (allowed === undefined)
+    known.set(routes, (allowed = caller.key.allowedRoutes.some(entry => names(entry, routes, routeGroup))))
+  return allowed
+}
+
+/** Other names of groups, as the peer's configurations have them. */
+const groupNames: Readonly<Record<string, RequestHead['routeGroup']>> = {
+  openai_routes: 'llm_api_routes',
+  anthropic_routes: 'llm_api_routes',
+  llm_api_routes: 'llm_api_routes',
+  management_routes: 'management_routes',
+  info_routes: 'info_routes',
+}
+
+function names(entry: string, routes: readonly string[], group: RequestHead['routeGroup']): boolean {
+  const ofGroup = Object.hasOwn(groupNames, entry) ? groupNames[entry] : undefined
+  if (ofGroup !== undefined) return ofGroup === group || (ofGroup === 'management_routes' && group === 'info_routes')
+  const star = entry.indexOf('*')
+  return star < 0 ? routes.includes(entry) : routes.some(route => route.startsWith(entry.slice(0, star)))
 }

@@ -2,9 +2,10 @@
  * Hosts with OpenAI's dialect, by their names in LiteLLM's configurations. A new host is a new row. Sources of URLs and
  * names of keys: each host's own documentation.
  */
+import { sonarModels } from '../../rules/perplexity.ts'
 import type { CompatibleRow } from './openai-compatible/row.ts'
 
-const noDeveloper = { noDeveloperRole: true }
+const noDeveloper = { noDeveloperRole: true } as const
 
 /**
  * The hosts by `Provider.name`, the part of a `model` before the slash. A host has chat and embeddings unless its row
@@ -50,6 +51,8 @@ export const catalog = {
   xai: {
     baseUrl: 'https://api.x.ai/v1',
     apiKeyEnv: ['XAI_API_KEY'],
+    // docs.x.ai, "Cost Tracking" (2026-11): `cost_in_usd_ticks` is the amount billed.
+    reportsCost: true,
     ownNames: /^grok-/,
     embeddings: false,
     completions: true,
@@ -59,6 +62,8 @@ export const catalog = {
   openrouter: {
     baseUrl: 'https://openrouter.ai/api/v1',
     apiKeyEnv: ['OPENROUTER_API_KEY'],
+    // openrouter.ai/docs, "Usage accounting" (2026-11): `cost` is the amount charged.
+    reportsCost: true,
     completions: true,
     topK: true,
     responses: true,
@@ -87,7 +92,10 @@ export const catalog = {
   perplexity: {
     baseUrl: 'https://api.perplexity.ai/v1',
     responses: true,
+    responsesModels: sonarModels,
     apiKeyEnv: ['PERPLEXITYAI_API_KEY', 'PERPLEXITY_API_KEY'],
+    // docs.perplexity.ai, "Pricing" (2026-11): `cost.total_cost`, fees of searches included.
+    reportsCost: true,
     ownNames: /^sonar(?:-|$)/,
     embeddings: false,
     topK: true,
@@ -102,6 +110,7 @@ export const catalog = {
   sambanova: {
     baseUrl: 'https://api.sambanova.ai/v1',
     apiKeyEnv: ['SAMBANOVA_API_KEY'],
+    topK: true,
     quirks: noDeveloper,
     transcriptions: true,
     translations: true,
@@ -196,6 +205,7 @@ export const catalog = {
   friendliai: {
     baseUrl: 'https://api.friendli.ai/serverless/v1',
     apiKeyEnv: ['FRIENDLI_TOKEN'],
+    topK: true,
     completions: true,
     quirks: noDeveloper,
   },

@@ -14,6 +14,34 @@ const contextMessage = new RegExp(
 const flaggedMessage = /\b(flagged|moderation)\b/i
 const policyMessage = /content[ _](policy|filter|management)|safety (system|policy)|responsible ai/i
 
+/**
+ * Codes and types of errors that say of the account behind the key that it has no credit left, has reached its spending
+ * limit, or is closed until it pays: OpenAI (platform.openai.com/docs/guides/error-codes), Anthropic, Groq
+ * (its docs, "Spend limits"), Moonshot, DashScope, Volcengine, Novita, Vercel; 2026-11.
+ */
+const accountCodes: ReadonlySet<string> = new Set([
+  'insufficient_quota',
+  'billing_hard_limit_reached',
+  'billing_not_active',
+  'billing_error',
+  'blocked_api_access',
+  'exceeded_current_quota_error',
+  'insufficient_balance',
+  'insufficient_credits',
+  'insufficient_funds',
+  'arrearage',
+  'accountoverdueerror',
+  'not_enough_balance',
+])
+/** The same in words, for hosts whose status and code are those of other errors (Anthropic's 400, Z.ai's 429). */
+const accountMessage = new RegExp(
+  'credit balance is too low|(?:insufficient|not enough) (?:account )?(?:balance|credits?|funds)|' +
+    'balance is (?:insufficient|not enough)|used all available credits|prepayment credits are depleted|' +
+    '(?:reached|exceeded) (?:your|its|the) (?:monthly )?spend(?:ing)? limit|' +
+    'account .{0,80}(?:is suspended|in arrears|is overdue|not active)',
+  'i',
+)
+
 /** Moves an error behind the usage, which is billed, and drops the other events after it: an error ends an answer. */
 export function errorLast(events: ChatEvent[]): ChatEvent[] {
   const at = events.findIndex(event => event.type === 'error')
@@ -25,13 +53,24 @@ export function errorLast(events: ChatEvent[]): ChatEvent[] {
 export function generalFault(status: number, body: unknown): UpstreamFault {
   const error = readErrorBody(body)
   const message = error.message || `the upstream answered with the status ${status}`
-  return { kind: kindOf(status, error), message, code: error.code, param: error.param }
+  return accountFault(status, error) ?? { kind: kindOf(status, error), message, code: error.code, param: error.param }
+}
+
+/**
+ * The fault of an account that cannot pay: 402, and the words and codes of hosts that write it under another status;
+ * undefined = it is another. The message says whose account it is, and the upstream's code is left out: no client is to
+ * take it for its own.
+ */
+export function accountFault(status: number, { message, code }: ErrorBody): UpstreamFault | undefined {
+  const isSaid = accountCodes.has(code?.toLowerCase() ?? '') || accountMessage.test(message)
+  if (status !== 402 && !(isSaid && status >= 400 && status < 500)) return undefined
+  const words = message || `the status ${status}`
+  return { kind: 'upstream-credentials', message: `the gateway's account at the upstream cannot pay: ${words}` }
 }
 
 function kindOf(status: number, { message, code }: ErrorBody): FaultKind {
   if (status === 403 && (flaggedMessage.test(message) || policyMessage.test(message))) return 'content-policy'
   if (status === 401 || status === 403) return 'upstream-credentials'
-  if (status === 402) return 'upstream-credentials'
   if (status === 429) return 'upstream-rate-limited'
   if (status === 408 || status === 504) return 'upstream-timeout'
   if (status === 503 || status === 529) return 'upstream-overloaded'

@@ -3,14 +3,8 @@ import { GatewayError } from '../core/errors.ts'
 import { isObject } from '../lib/json/json-values.ts'
 import type { Json } from '../lib/json/json-values.ts'
 
-const countMax = 1_000_000_000
-
 /** The object, or an empty one for other values, so that members of unchecked JSON can be read. */
 export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
-
-/** A plausible count, an integer from 0 to 10^9; undefined = another value. */
-export const countOf = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= countMax ? value : undefined
 
 /** The error `upstream-broken` for an unreadable answer. `what` ends its message, which clients see. */
 export const broken = (what: string): GatewayError =>

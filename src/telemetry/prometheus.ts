@@ -17,6 +17,12 @@ const unitNames = [
   ['characters', 'characters'],
   ['audio_seconds', 'audioSeconds'],
   ['search_units', 'searchUnits'],
+  ['video_seconds', 'videoSeconds'],
+  ['pages', 'pages'],
+  ['web_searches', 'webSearches'],
+  ['grounding_queries', 'groundingQueries'],
+  ['file_searches', 'fileSearches'],
+  ['code_sessions', 'codeSessions'],
 ] as const
 /** Series kept of deployments that are no longer configured, so that a scrape still sees their last calls. */
 const removedSeriesMax = 50

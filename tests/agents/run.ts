@@ -2,11 +2,11 @@
  * `npm run agents`: real coding agents, headless, through a real gateway, each on a simulated upstream of a vendor
  * whose dialect it does not speak. One turn of text and one with a tool that really reads a file. Not part of
  * `npm test`: the agents are a gigabyte. They are installed into a folder of their own, versions pinned below;
- * dummy keys, an empty home, nothing but loopback (research/ecosystem 1.2 says how each is pointed at a gateway).
+ * dummy keys, an empty home, nothing but loopback.
  *
  *   npm run agents [-- NAME ...]     MODELGATE_AGENTS_DIR = where they are installed (default: a temporary folder)
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startGateway } from '../e2e/harness.ts'
@@ -126,18 +126,28 @@ const agents: Agent[] = [
 
 const turnMs = 90_000
 
+interface Manifest {
+  readonly scripts?: { readonly postinstall?: string }
+}
+
+function runOrThrow(command: string[], cwd: string): void {
+  const { exitCode } = Bun.spawnSync(command, { cwd, stdout: 'inherit', stderr: 'inherit' })
+  if (exitCode !== 0) throw new Error(`the agents cannot be installed: ${command.join(' ')} ended with ${exitCode}`)
+}
+
 function install(): string {
   const folder = process.env.MODELGATE_AGENTS_DIR ?? join(tmpdir(), 'modelgate-agents')
   const wanted = { name: 'agents', private: true, dependencies: versions }
   mkdirSync(folder, { recursive: true })
   if (!Object.keys(versions).every(name => existsSync(join(folder, 'node_modules', name)))) {
     writeFileSync(join(folder, 'package.json'), JSON.stringify(wanted))
-    const done = Bun.spawnSync(['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error'], {
-      cwd: folder,
-      stdout: 'inherit',
-      stderr: 'inherit',
-    })
-    if (done.exitCode !== 0) throw new Error('the agents cannot be installed')
+    runOrThrow(['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], folder)
+    // Scripts of these packages alone, which put the binary of this platform into its place; npm may block them all.
+    for (const name of Object.keys(versions)) {
+      const place = join(folder, 'node_modules', name)
+      const { scripts } = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8')) as Manifest
+      if (scripts?.postinstall) runOrThrow(['sh', '-c', scripts.postinstall], place)
+    }
   }
   return join(folder, 'node_modules/.bin')
 }

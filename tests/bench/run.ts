@@ -8,20 +8,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { answerBody, foreignAnswerBody, largeBody, model, requestBody } from './fixtures.ts'
-import {
-  coreOfLoad,
-  coreUnderTest,
-  cpuUs,
-  familyOf,
-  median,
-  memoryMb,
-  percentile,
-  resetPeak,
-  startPinned,
-  stopAll,
-  waitFor,
-} from './machine.ts'
+import { largeBody, requestBody } from './fixtures.ts'
+import { measureCalls, measureStreams } from './loads.ts'
+import type { CallFigures, StreamFigures } from './loads.ts'
+import { median, memoryMb, percentile, resetPeak, stopAll } from './machine.ts'
+import { ports, quietMs, startGateway, startNginx, startUpstreams } from './subjects.ts'
+import type { Subject } from './subjects.ts'
 
 const usage = `npm run bench -- [flags]
 
@@ -66,8 +58,6 @@ if (values.help) {
   process.exit(0)
 }
 const rounds = wholeNumber('rounds', values.rounds)
-/** Memory is read this long after the load: garbage of its last moment is collected by then. */
-const quietMs = 4000
 /** The memory bar is checked this long after that. */
 const restMs = 10_000
 /** What the gateway may keep after the load (docs/decisions/0005); beyond it the bench fails. */
@@ -80,116 +70,6 @@ for (const part of parts)
 if (values.peer !== undefined && !URL.canParse(values.peer)) calledWrongly(`--peer must be a URL; got '${values.peer}'`)
 const root = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-bench-'))
-const ports = { upstream: 18301, streams: 18302, nginx: 18303, gateway: 18304, bodies: 18305, foreignStreams: 18306 }
-const masterKey = `sk-${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`
-
-interface Subject {
-  readonly name: string
-  readonly base: string
-  readonly key: string
-  readonly streamPath: string
-  readonly bodyPath: string
-  readonly pids: number[]
-  readonly idleMb: number
-}
-
-function nginxConfig(name: string, body: string): string {
-  const path = join(folder, `${name}.conf`)
-  writeFileSync(
-    path,
-    `worker_processes 1; daemon off; pid ${folder}/${name}.pid; error_log ${folder}/${name}.log warn; user root;
-events { worker_connections 4096; }
-http {
-  access_log off; keepalive_requests 1000000; client_max_body_size 64m; client_body_temp_path ${folder}/${name}-body;
-  proxy_temp_path ${folder}/${name}-proxy; fastcgi_temp_path ${folder}/f; uwsgi_temp_path ${folder}/u; scgi_temp_path ${folder}/s;
-  ${body}
-}`,
-  )
-  return path
-}
-
-async function startNginx(): Promise<Subject> {
-  const upstream = nginxConfig(
-    'upstream',
-    `server { listen 127.0.0.1:${ports.upstream} reuseport; location / { default_type application/json; client_body_buffer_size 16k; return 200 '${answerBody}'; }
-    location /v1/messages { default_type application/json; client_body_buffer_size 16k; return 200 '${foreignAnswerBody}'; } }`,
-  )
-  const proxy = nginxConfig(
-    'proxy',
-    `upstream fixed { server 127.0.0.1:${ports.upstream}; keepalive 128; keepalive_requests 1000000; }
-  upstream reading { server 127.0.0.1:${ports.bodies}; keepalive 64; }
-  upstream paced { server 127.0.0.1:${ports.streams}; keepalive 600; keepalive_requests 1000000; }
-  proxy_http_version 1.1; proxy_set_header Connection ""; proxy_request_buffering off; client_body_buffer_size 64k;
-  server { listen 127.0.0.1:${ports.nginx};
-    location / { proxy_pass http://fixed; }
-    location /bodies { proxy_pass http://reading; }
-    location /streams { proxy_buffering off; proxy_pass http://paced; } }`,
-  )
-  startPinned(coreOfLoad, ['nginx', '-c', upstream])
-  const child = startPinned(coreUnderTest, ['nginx', '-c', proxy])
-  await waitFor(`http://127.0.0.1:${ports.upstream}/`)
-  await waitFor(`http://127.0.0.1:${ports.nginx}/`)
-  const pids = familyOf(child.pid)
-  return {
-    name: 'nginx',
-    base: `http://127.0.0.1:${ports.nginx}`,
-    key: 'none',
-    streamPath: '/streams/v1/chat/completions',
-    bodyPath: '/bodies/v1/chat/completions',
-    pids,
-    idleMb: memoryMb(pids, 'now'),
-  }
-}
-
-async function startGateway(): Promise<Subject> {
-  const config = join(folder, 'config.yaml')
-  const deployment = (name: string, port: number, provider = 'custom_openai') => `
-  - model_name: ${name}
-    proxy_params: { model: ${provider}/${model}, api_base: "http://127.0.0.1:${port}/v1", api_key: bench, input_cost_per_token: 0.000003, output_cost_per_token: 0.000015 }`
-  writeFileSync(
-    config,
-    `model_list:${deployment(model, ports.upstream)}${deployment('bench-stream', ports.streams)}${deployment('bench-body', ports.bodies)}${deployment('bench-foreign', ports.upstream, 'anthropic')}${deployment('bench-foreign-stream', ports.foreignStreams, 'anthropic')}\n`,
-  )
-  const command = [
-    'node',
-    join(root, 'bin/modelgate.mjs'),
-    'serve',
-    '--config',
-    config,
-    '--port',
-    String(ports.gateway),
-    '--data-dir',
-    join(folder, 'data'),
-  ]
-  // The log goes through a pipe that is read, as a container's log is.
-  const child = startPinned(coreUnderTest, command, { MODELGATE_MASTER_KEY: masterKey })
-  void drain(child.stdout)
-  const base = `http://127.0.0.1:${ports.gateway}`
-  await waitFor(`${base}/health/liveliness`)
-  const made = await fetch(`${base}/key/generate`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${masterKey}` },
-    body: JSON.stringify({ key_alias: 'bench', user_id: 'bench', rpm_limit: 1_000_000_000, tpm_limit: 1_000_000_000 }),
-  })
-  const { key } = (await made.json()) as { key: string }
-  // The launcher is only a parent: what it costs is measured with the gateway, all the same.
-  const pids = familyOf(child.pid)
-  await Bun.sleep(quietMs)
-  const gateway = pids.filter(pid => pid !== child.pid || pids.length === 1)
-  return {
-    name: 'modelgate',
-    base,
-    key,
-    streamPath: '/engines/bench-stream/chat/completions',
-    bodyPath: '/engines/bench-body/chat/completions',
-    pids: gateway,
-    idleMb: memoryMb(gateway, 'now'),
-  }
-}
-
-async function drain(stream: ReadableStream<Uint8Array>): Promise<void> {
-  for await (const piece of stream as unknown as AsyncIterable<Uint8Array>) void piece
-}
 
 /** Until the rows of the load are in the database: that work is the load's too. Returns how long it took. */
 async function settled(gateway: Subject): Promise<number> {
@@ -203,73 +83,6 @@ async function settled(gateway: Subject): Promise<number> {
     if (!(waiting > 0)) throw new Error(`the metrics do not say how much of the ledger waits:\n${text.slice(0, 300)}`)
     await Bun.sleep(250)
   }
-}
-
-interface CallFigures {
-  requestsPerS: number
-  cpuUs: number
-  p50Ms: number
-  p99Ms: number
-}
-
-async function measureCalls(subject: Subject, durationS: number, path = '/v1/chat/completions'): Promise<CallFigures> {
-  const cpuBefore = subject.pids.length > 0 ? cpuUs(subject.pids) : 0
-  const child = startPinned(
-    coreOfLoad,
-    [
-      'wrk',
-      '-t1',
-      '-c64',
-      `-d${durationS}s`,
-      '--latency',
-      '-s',
-      join(import.meta.dir, 'chat.lua'),
-      `${subject.base}${path}`,
-    ],
-    { BENCH_BODY: requestBody, BENCH_KEY: subject.key },
-  )
-  const text = await new Response(child.stdout).text()
-  const cpu = subject.pids.length > 0 ? cpuUs(subject.pids) - cpuBefore : Number.NaN
-  const requests = Number(/(\d+) requests in/.exec(text)?.[1])
-  if (/Non-2xx|Socket errors/.test(text)) throw new Error(`${subject.name} failed under load:\n${text}`)
-  return {
-    requestsPerS: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1]),
-    cpuUs: cpu / requests,
-    p50Ms: wrkMs(/50%\s+([\d.]+)(us|ms|s)/.exec(text)),
-    p99Ms: wrkMs(/99%\s+([\d.]+)(us|ms|s)/.exec(text)),
-  }
-}
-
-function wrkMs(found: RegExpExecArray | null): number {
-  if (!found) return Number.NaN
-  return Number(found[1]) * (found[2] === 'us' ? 0.001 : found[2] === 's' ? 1000 : 1)
-}
-
-interface StreamFigures {
-  eventsPerS: number
-  cpuUs: number
-  failed: number
-}
-
-async function measureStreams(subject: Subject, path = subject.streamPath): Promise<StreamFigures> {
-  const child = startPinned(coreOfLoad, [
-    process.execPath,
-    join(import.meta.dir, 'stream-client.ts'),
-    subject.base,
-    path,
-    subject.key,
-    '500',
-    String(seconds),
-  ])
-  let cpuBefore = 0
-  let text = ''
-  for await (const piece of child.stdout as unknown as AsyncIterable<Uint8Array>) {
-    text += Buffer.from(piece).toString()
-    if (cpuBefore === 0 && text.includes('started')) cpuBefore = cpuUs(subject.pids)
-  }
-  const cpu = cpuUs(subject.pids) - cpuBefore
-  const last = JSON.parse(text.trim().split('\n').at(-1)!) as { events: number; failed: number }
-  return { eventsPerS: last.events / seconds, cpuUs: cpu / last.events, failed: last.failed }
 }
 
 interface BodyFigures {
@@ -336,8 +149,8 @@ async function measureTranslation(nginx: Subject, gateway: Subject, line: Line):
   line('translated calls: CPU us/request', callCpu, callCpu[1]! / callCpu[0]!, 1)
   const streams: StreamFigures[][] = [[], []]
   for (let round = 0; round < Math.min(rounds, 3); round++) {
-    streams[0]!.push(await measureStreams(nginx))
-    streams[1]!.push(await measureStreams(gateway, '/engines/bench-foreign-stream/chat/completions'))
+    streams[0]!.push(await measureStreams(nginx, seconds))
+    streams[1]!.push(await measureStreams(gateway, seconds, '/engines/bench-foreign-stream/chat/completions'))
   }
   const eventCpu = streams.map(list => median(list.map(one => one.cpuUs)))
   line('translated streams: CPU us/event', eventCpu, eventCpu[1]! / eventCpu[0]!, 1)
@@ -373,25 +186,9 @@ function row(cells: (string | number)[]): string {
 const fixed = (value: number, digits = 1) => (Number.isFinite(value) ? value.toFixed(digits) : '-')
 
 async function main(): Promise<void> {
-  startPinned(coreOfLoad, [
-    process.execPath,
-    join(import.meta.dir, 'stream-upstream.ts'),
-    String(ports.streams),
-    '100000',
-    '20',
-  ])
-  startPinned(coreOfLoad, [
-    process.execPath,
-    join(import.meta.dir, 'stream-upstream.ts'),
-    String(ports.foreignStreams),
-    '100000',
-    '20',
-    'foreign',
-  ])
-  startPinned(coreOfLoad, [process.execPath, join(import.meta.dir, 'body-upstream.ts'), String(ports.bodies)])
-  await waitFor(`http://127.0.0.1:${ports.bodies}/`)
-  const nginx = await startNginx()
-  const gateway = await startGateway()
+  await startUpstreams(folder)
+  const nginx = await startNginx(folder)
+  const gateway = await startGateway({ root, folder, port: ports.gateway, name: 'modelgate' })
   const subjects = [nginx, gateway]
   if (values.peer)
     subjects.push({
@@ -428,7 +225,8 @@ async function main(): Promise<void> {
   if (parts.includes('streams')) {
     const all = subjects.map(() => [] as StreamFigures[])
     for (let round = 0; round < Math.min(rounds, 3); round++)
-      for (const [at, one] of subjects.entries()) if (one.pids.length > 0) all[at]!.push(await measureStreams(one))
+      for (const [at, one] of subjects.entries())
+        if (one.pids.length > 0) all[at]!.push(await measureStreams(one, seconds))
     const events = all.map(list => median(list.map(one => one.eventsPerS)))
     line('500 streams: events/s', events, events[1]! / events[0]!, 0)
     const cpu = all.map(list => median(list.map(one => one.cpuUs)))

@@ -3,13 +3,11 @@
  * simulator. Makes a virtual environment with the versions of requirements.txt, kept for the next run. Prints a table,
  * and ends with status 1 when a case fails. Skips with a word where there is no Python.
  */
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startSimulator } from '../../simulator/index.ts'
 import { startGatewayProcess } from '../gateway-process.ts'
-import { matrixConfig } from '../sdk/matrix/providers.ts'
+import { pythonEnvironment } from '../python-environment.ts'
+import { matrixConfig, providerRows } from '../sdk/matrix/providers.ts'
 
 interface Outcome {
   readonly client: string
@@ -21,19 +19,17 @@ interface Outcome {
 
 const models = ['openai', 'anthropic', 'gemini', 'bedrock']
 const embeddings = 'local/simulated-embedding'
-const requirements = join(import.meta.dir, 'requirements.txt')
 
-const python = Bun.which('python3')
+const python = await pythonEnvironment(join(import.meta.dir, 'requirements.txt'))
 if (!python) {
   console.log('skipped: there is no python3 on this machine')
   process.exit(0)
 }
-const environment = await virtualEnvironment(python)
 const simulator = await startSimulator({ seed: 7 })
 const gateway = await startGatewayProcess(matrixConfig().replaceAll('{simulator}', simulator.url))
 let outcomes: Outcome[] = []
 try {
-  outcomes = await runSuite(join(environment, 'bin', 'python3'), gateway.url, await gateway.key())
+  outcomes = await runSuite(python, gateway.url, await gateway.key())
 } finally {
   await gateway.stop()
   await simulator.stop()
@@ -44,30 +40,20 @@ for (const one of failed) console.log(`${one.client} ${one.model} ${one.case}: $
 console.log(`${outcomes.length - failed.length} of ${outcomes.length} cases passed`)
 process.exit(outcomes.length === 0 || failed.length > 0 ? 1 : 0)
 
-/** A folder with an environment of exactly these requirements; made once for each version of them. */
-async function virtualEnvironment(interpreter: string): Promise<string> {
-  const wanted = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 16)
-  const folder = join(process.env.MODELGATE_CLIENTS_CACHE ?? tmpdir(), `modelgate-clients-${wanted}`)
-  const isComplete = join(folder, 'complete')
-  if (existsSync(isComplete)) return folder
-  console.log(`making the virtual environment ${folder}; this takes minutes`)
-  await succeeded([interpreter, '-m', 'venv', folder])
-  await succeeded([join(folder, 'bin', 'pip'), 'install', '--quiet', '--requirement', requirements])
-  writeFileSync(isComplete, '')
-  return folder
-}
-
-async function succeeded(command: string[]): Promise<void> {
-  const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' })
-  if ((await child.exited) !== 0) throw new Error(`${command.join(' ')} ended with ${child.exitCode}`)
-}
-
 async function runSuite(interpreter: string, url: string, key: string): Promise<Outcome[]> {
   const child = Bun.spawn([interpreter, join(import.meta.dir, 'suite.py')], {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'inherit',
-    env: { ...process.env, GATEWAY_URL: url, GATEWAY_KEY: key, MODELS: models.join(','), EMBEDDINGS: embeddings },
+    env: {
+      ...process.env,
+      GATEWAY_URL: url,
+      GATEWAY_KEY: key,
+      MODELS: models.join(','),
+      // Anthropic's tool runner has to work on every provider.
+      RUNNER_MODELS: providerRows.map(row => row.name).join(','),
+      EMBEDDINGS: embeddings,
+    },
   })
   const text = await new Response(child.stdout).text()
   if ((await child.exited) !== 0) throw new Error(`the suite ended with ${child.exitCode}`)

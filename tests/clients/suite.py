@@ -1,6 +1,7 @@
 """Python's clients against a gateway. Prints one line of JSON for each client, model and case.
 
-GATEWAY_URL, GATEWAY_KEY: where to call. MODELS: names of chat models, apart by commas. EMBEDDINGS: name of one more.
+GATEWAY_URL, GATEWAY_KEY: where to call. MODELS, RUNNER_MODELS: names of chat models, apart by commas: for
+all cases, and for the tool runner. EMBEDDINGS: name of one more.
 """
 
 import base64
@@ -11,6 +12,7 @@ URL = os.environ["GATEWAY_URL"]
 KEY = os.environ["GATEWAY_KEY"]
 MODELS = os.environ["MODELS"].split(",")
 EMBEDDINGS = os.environ["EMBEDDINGS"]
+RUNNER_MODELS = os.environ["RUNNER_MODELS"].split(",")
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 DATA_URL = "data:image/png;base64," + PIXEL
 SCHEMA = {
@@ -146,6 +148,41 @@ def anthropic_cases(model):
         raises(anthropic.AuthenticationError, lambda: other.messages.create(**asked, messages=user))
 
     return [chat, stream, use_tools, images, structured, errors]
+
+
+def tool_runner_cases(model):
+    import anthropic
+
+    client = anthropic.Anthropic(base_url=URL, api_key=KEY, max_retries=0)
+    cities = []
+
+    @anthropic.beta_tool
+    def get_weather(city: str) -> str:
+        """Tells the weather of a city.
+
+        Args:
+            city: Its name.
+        """
+        cities.append(city)
+        return "sunny"
+
+    def runs(**more):
+        cities.clear()
+        first = [{"role": "user", "content": TOOL_WISH}]
+        runner = client.beta.messages.tool_runner(
+            model=model, max_tokens=2000, messages=first, tools=[get_weather], **more
+        )
+        last = runner.until_done()
+        text = "".join(block.text for block in last.content if block.type == "text")
+        expect("sunny" in text and len(cities) == 1, (text, cities))
+
+    def whole():
+        runs()
+
+    def streamed():
+        runs(stream=True)
+
+    return [whole, streamed]
 
 
 def google_cases(model):
@@ -307,8 +344,9 @@ CLIENTS = {
     "litellm": litellm_cases,
 }
 
-for client, cases in CLIENTS.items():
-    for model in MODELS:
+
+def run_all(client, cases, models):
+    for model in models:
         try:
             made = cases(model)
         except Exception as error:  # A client that cannot be made fails as a whole.
@@ -317,3 +355,8 @@ for client, cases in CLIENTS.items():
             continue
         for case in made:
             run(client, model, case.__name__, case)
+
+
+for client, cases in CLIENTS.items():
+    run_all(client, cases, MODELS)
+run_all("tool runner", tool_runner_cases, RUNNER_MODELS)

@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ApiDocumentCheck } from '../api-document.ts'
 import type { ApiDocument, Step } from '../api-document.ts'
+import { askModelsByApi } from './api-document-models.ts'
 import { masterKey, startGateway } from './harness.ts'
+import { manageTenancy } from './tenancy-steps.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, unknown>
@@ -431,6 +433,10 @@ describe('the API document and the gateway that serves it', () => {
     await post('/v1/messages', { model: 'chat-model', max_tokens: 5, ...message('x') }, { key, status: 429 })
     const narrow = (await post('/key/generate', { models: ['chat-model'] })).key as string
     await post('/v1/chat/completions', { model: 'claude-model', ...message('x') }, { key: narrow, status: 403 })
+    await post('/key/derive', { max_budget: 1, duration: '1h' }, { key: narrow })
+    await post('/key/derive', { models: ['claude-model'] }, { key: narrow, status: 422 })
+    await post('/key/derive', {}, { status: 403 })
+    await askModelsByApi(ask)
     const rows = (await ask('GET', '/spend/logs', { query: 'limit=1000' })) as { data: Json[] }
     expect(rows.data.length).toBeGreaterThan(3)
     await post('/key/delete', { keys: [key] })
@@ -449,12 +455,27 @@ describe('the API document and the gateway that serves it', () => {
     await ask('GET', '/docs/{asset}', { in: { asset: 'none' }, key: '', status: 404 })
   })
 
+  test('spending and usage', async () => {
+    const tagged = { model: 'chat-model', user: 'customer', tags: ['x'], ...message('x') }
+    await post('/v1/chat/completions', tagged)
+    const paths = Object.keys(check.document.paths).filter(path => /^\/(spend|global)\/|\/daily\/activity$/.test(path))
+    expect(paths.length).toBeGreaterThan(15)
+    for (const path of paths) if (check.document.paths[path]!.get) await ask('GET', path)
+    await post('/cost/estimate', { model: 'chat-model', input_tokens: 10, output_tokens: 5 })
+    await post('/spend/calculate', { model: 'chat-model', ...message('x') })
+    for (const group of ['team', 'customer', 'api_key'])
+      await ask('GET', '/global/spend/report', { query: `group_by=${group}` })
+  })
+
+  test('teams, users, organizations, customers, budgets', () => manageTenancy(ask))
+
   test('every operation was answered in every media type that it documents', () => {
     const documented = Object.entries(check.document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).flatMap(([method, { responses }]) =>
-        Object.keys((responses[200] as { content?: object } | undefined)?.content ?? {}).map(
-          type => `${method.toUpperCase()} ${path} ${type}`,
-        ),
+        [200, 201, 204]
+          .filter(status => responses[status])
+          .flatMap(status => Object.keys((responses[status] as { content?: object }).content ?? { '': undefined }))
+          .map(type => `${method.toUpperCase()} ${path} ${type}`.trim()),
       ),
     )
     expect(documented.filter(one => !check.seen.has(one))).toEqual([])

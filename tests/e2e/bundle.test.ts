@@ -26,7 +26,7 @@ const masterKey = `sk-${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).
 let project: string
 beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'modelgate-bundle-'))
-  for (const name of ['bin', 'src', 'simulator', 'package.json', 'package-lock.json'])
+  for (const name of ['bin', 'src', 'rules', 'simulator', 'package.json', 'package-lock.json'])
     cpSync(join(root, name), join(project, name), { recursive: true, preserveTimestamps: true })
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
 })
@@ -257,71 +257,6 @@ test('a dist that is a link to a folder elsewhere is left alone', async () => {
   rmSync(dist())
   rmSync(elsewhere, { recursive: true })
 }, 30_000)
-
-test('installed as a package it has all it needs, no tests, and a bundle of its own; the folder of the caller has no say', async () => {
-  const app = mkdtempSync(join(tmpdir(), 'modelgate-app-'))
-  try {
-    const packed = Bun.spawnSync(['npm', 'pack', '--json', '--pack-destination', app], {
-      cwd: root,
-      env: environment(),
-      stderr: 'ignore',
-    })
-    const [pack] = JSON.parse(packed.stdout.toString()) as {
-      filename: string
-      size: number
-      files: { path: string }[]
-    }[]
-    expect(
-      pack!.files.filter(({ path }) => /\.test\.ts$|^(tests|dist|scripts)\//.test(path) || path.startsWith('.')),
-    ).toEqual([])
-    expect(pack!.size).toBeLessThan(1_000_000)
-    const installed = join(app, 'node_modules/modelgate')
-    mkdirSync(installed, { recursive: true })
-    expect(
-      Bun.spawnSync(['tar', 'xzf', join(app, pack!.filename), '-C', installed, '--strip-components=1']).exitCode,
-    ).toBe(0)
-    linkPackages(join(app, 'node_modules'))
-    // All of these Bun would take, from the folder it is called in.
-    writeFileSync(join(app, 'strange.ts'), "console.log('a stranger')\nexport const z = {}\nexport default {}\n")
-    writeFileSync(join(app, 'bunfig.toml'), 'preload = ["./strange.ts"]\n')
-    writeFileSync(
-      join(app, 'tsconfig.json'),
-      '{ "compilerOptions": { "baseUrl": ".", "paths": { "*": ["./strange.ts"] } } }',
-    )
-    writeFileSync(join(app, '.env'), 'MODELGATE_MASTER_KEY=short\n')
-    const { MODELGATE_MASTER_KEY: _, ...env } = environment()
-    const call = async (...words: string[]) => {
-      const child = Bun.spawn(['node', join(installed, 'bin/modelgate.mjs'), ...words], {
-        cwd: app,
-        env,
-        stdout: 'pipe',
-        stderr: 'pipe',
-      })
-      children.add(child)
-      // A gateway that starts is ended; one that does not says why.
-      let output = ''
-      const read = async (stream: ReadableStream<Uint8Array>) => {
-        for await (const piece of stream)
-          if ((output += new TextDecoder().decode(piece)).includes(' serves ')) child.kill()
-      }
-      await Promise.all([read(child.stdout), read(child.stderr)])
-      return output
-    }
-    expect(await call('version')).toMatch(/^modelgate \S+ \(bun \S+\)\n$/)
-    expect(readdirSync(join(installed, 'dist'))).toEqual([expect.stringMatching(/^[0-9a-f]{16}$/)])
-    const serve = ['serve', '--port', '0', '--data-dir', join(app, 'data')]
-    expect(await call(...serve)).toContain(' serves ')
-    // The sources, too.
-    rmSync(join(installed, 'dist'), { recursive: true })
-    writeFileSync(join(installed, 'dist'), 'no folder')
-    expect(await call(...serve)).toContain(' serves ')
-    // What lies beside the program was put there for it.
-    writeFileSync(join(installed, '.env'), 'MODELGATE_MASTER_KEY=short\n')
-    expect(await call(...serve)).toContain('the master key is shorter')
-  } finally {
-    rmSync(app, { recursive: true, force: true })
-  }
-}, 60_000)
 
 const canUnshare = Bun.spawnSync(['unshare', '-p', '-f', '--mount-proc', 'true'], { stderr: 'ignore' }).exitCode === 0
 if (!canUnshare) console.log('skipped: no right to make a process 1 (unshare -p)')

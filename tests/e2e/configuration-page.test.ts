@@ -27,7 +27,7 @@ test('the page is what the schema says', () => {
 
 test('every key has a sentence, and an example that the file takes', () => {
   const variables = ['OPENAI_API_KEY', 'AZURE_TENANT_ID', 'AZURE_CLIENT_ID', 'AZURE_CLIENT_SECRET', 'AZURE_AD_TOKEN']
-  const more = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'KEY_OF_OPENAI']
+  const more = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'KEY_OF_OPENAI', 'AZURE_WEST_KEY']
   const environment = {
     ...Object.fromEntries([...variables, ...more].map(name => [name, 'a-value'])),
     MASTER_KEY: 'sk-0Zq8vWm3Yx5Rk7Lp2Td9Nc4Hb6Jf1GsAe',
@@ -39,12 +39,19 @@ test('every key has a sentence, and an example that the file takes', () => {
     if (hasKeys(one)) continue
     expect([path, schema.examples?.length]).toEqual([path, 1])
     const value = path.reduceRight<unknown>((inside, key) => ({ [key]: inside }), schema.examples![0])
-    const entry = (value as { model_list?: object }).model_list
+    const { model_list: entry, credential_list: credential, prices } = value as Record<string, object | undefined>
     const required = { model_name: 'm', proxy_params: { model: 'groq/x' } }
     const params = (entry as { proxy_params?: object } | undefined)?.proxy_params
-    const file = entry
-      ? { model_list: [{ ...required, ...entry, proxy_params: { ...required.proxy_params, ...params } }] }
-      : value
+    const file = credential
+      ? { credential_list: [{ credential_name: 'c', credential_values: {}, ...credential }] }
+      : entry
+        ? {
+            credential_list: [{ credential_name: 'azure-west', credential_values: {} }],
+            model_list: [{ ...required, ...entry, proxy_params: { ...required.proxy_params, ...params } }],
+          }
+        : prices
+          ? { prices: { source: 'prices.json', ...prices } }
+          : value
     expect([path, readConfig(JSON.stringify(file), { file: 'c.yaml', environment }).mistakes]).toEqual([path, []])
   }
 })

@@ -39,7 +39,7 @@ function instructions(text: string): Instruction[] {
   return lines.filter(line => line !== '').map(line => ({ name: line.split(' ')[0]!, rest: line.replace(/^\S+ /, '') }))
 }
 
-test('Dockerfile: exact images, no install scripts, files that exist, a user without rights, the bundle made', () => {
+test('Dockerfile: exact images, no install scripts, files that exist, a user without rights, the package made', () => {
   const all = instructions(deployed('Dockerfile'))
   const of = (name: string): string[] => all.filter(one => one.name === name).map(one => one.rest)
   for (const from of of('FROM')) expect(from.split(' ')[0]).toMatch(exactImage)
@@ -52,12 +52,12 @@ test('Dockerfile: exact images, no install scripts, files that exist, a user wit
     expect(kept).toContain(`!${file}`)
   }
   expect(of('RUN').find(one => one.includes('npm ci'))).toContain('--omit=dev --ignore-scripts')
-  expect(of('RUN').some(one => one.includes('bin/modelgate.mjs version'))).toBe(true)
+  expect(of('RUN').some(one => one.includes('scripts/package.ts'))).toBe(true)
   expect(of('USER')).toEqual(['node'])
   const last = all.map(one => one.name)
   expect(last.lastIndexOf('USER')).toBeGreaterThan(last.lastIndexOf('RUN'))
   const entry = JSON.parse(of('ENTRYPOINT')[0]!) as string[]
-  expect(existsSync(join(root, entry[1]!))).toBe(true)
+  expect(existsSync(join(root, entry[1]!.replace(/^node_modules\/modelgate\//, '')))).toBe(true)
   for (const [, name] of of('ENV')[0]!.matchAll(/(\w+)=/g)) if (name !== 'NODE_ENV') expect(sources).toContain(name!)
 })
 

@@ -144,7 +144,7 @@ class FilesUpstream {
 const config = (one: string, two: string, withGone = true) => `
 model_list:
   - model_name: small
-    proxy_params: { model: openai/up-small, api_base: "${one}", api_key: upstream-key-canary-1, input_cost_per_token: 0.000002, output_cost_per_token: 0.00001, cache_read_input_token_cost: 0.000001 }
+    proxy_params: { model: openai/up-small, api_base: "${one}", api_key: upstream-key-canary-1, input_cost_per_token: 0.000002, output_cost_per_token: 0.00001, cache_read_input_token_cost: 0.000001, input_cost_per_token_batches: 0.000002, output_cost_per_token_batches: 0.00001, cache_read_input_token_cost_batches: 0.000001 }
     model_info: { id: small-deployment }
   - model_name: large
     proxy_params: { model: openai/up-large, api_base: "${one}", api_key: upstream-key-canary-1 }

@@ -84,6 +84,8 @@ export interface GatewayOptions {
   readonly config?: string
   readonly seed?: number
   readonly policies?: readonly Policy[]
+  /** Beside those that every gateway of a test has. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
@@ -104,7 +106,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     masterKey: new Secret(masterKey),
     databaseUrl: store.databaseUrl ?? `sqlite:${join(dataDirectory, 'modelgate.sqlite')}`,
     redisUrl: store.redisUrl,
-    environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DRAIN_DELAY_MS: '0' },
+    environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DRAIN_DELAY_MS: '0', ...options.environment },
     ...(options.policies && { policies: options.policies }),
   })
   const url = server.url.replace(/\/$/, '')

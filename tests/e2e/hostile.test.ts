@@ -19,6 +19,7 @@ import {
   speechBody,
 } from '../fuzz/hostile-bodies.ts'
 import type { Json } from '../fuzz/hostile-bodies.ts'
+import { sampleOf } from '../fuzz/sample-body.ts'
 import { Random, seedsOf } from '../property/random.ts'
 import { masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
@@ -86,6 +87,21 @@ const assistant = {
 const message = { role: 'user', content: [{ type: 'text', text: 'hi' }], metadata: { a: 'b' }, attachments: [] }
 let threadId = ''
 let assistantId = ''
+
+/** Administration, attacked with bodies made from its own schemas. */
+const managementTags: ReadonlySet<string> = new Set([
+  'Access groups',
+  'Budgets',
+  'Credentials',
+  'Customers',
+  'Keys',
+  'Models',
+  'Organizations',
+  'Spend',
+  'Tags',
+  'Teams',
+  'Users',
+])
 
 const attacks: readonly Attack[] = [
   { at: '/v1/chat/completions', body: { model: 'chat-model', ...chatBody } },
@@ -167,26 +183,14 @@ const attacks: readonly Attack[] = [
     at: '/utils/transform_request',
     body: { call_type: 'completion', request_body: { model: 'claude-model', ...chatBody } },
   },
-  {
-    at: '/key/generate',
-    admin: true,
-    body: {
-      key_alias: null,
-      models: ['chat-model'],
-      max_budget: 1,
-      rpm_limit: 1,
-      tpm_limit: 1,
-      duration: '1h',
-      metadata: { a: 'b' },
-      aliases: { a: 'chat-model' },
-    },
-  },
-  {
-    at: '/key/update',
-    admin: true,
-    body: { key: 'sk-x', models: ['chat-model'], max_budget: 1, metadata: { a: 'b' } },
-  },
-  { at: '/key/delete', admin: true, body: { keys: ['sk-x'] } },
+  ...endpoints
+    .filter(({ method, doc }) => method === 'POST' && managementTags.has(doc.tag) && doc.request)
+    .map(({ paths, doc }) => ({
+      at: paths.at(-1)!,
+      path: () => paths.at(-1)!.replace(/\{\w+\+?\}/, 'x'),
+      body: sampleOf(doc.request!) as Json,
+      admin: true as const,
+    })),
 ]
 
 /** What is wrong with an answer; undefined = nothing. A 5xx may only be an upstream's. */
@@ -223,7 +227,7 @@ test('every POST path is attacked', () => {
   const forms = /\/(audio\/(transcriptions|translations)|images\/(edits|variations)|files)$/
   // Their bodies are empty, or one field that is checked like the others.
   const small =
-    /\/(cancel|submit_tool_outputs)$|\/messages\/\{|\/runs(\/\{[a-z_]+\})?$|^\/key\/(block|unblock)$|:\{?[a-z]|\{model_id\+\}$/
+    /\/(cancel|submit_tool_outputs|key\/health)$|\/messages\/\{|\/runs(\/\{[a-z_]+\})?$|:\{?[a-z]|\{model_id\+\}$/
   const paths = endpoints.filter(one => one.method === 'POST').map(one => one.paths)
   expect(paths.filter(list => !list.some(path => known.has(path) || forms.test(path) || small.test(path)))).toEqual([])
 })

@@ -5,7 +5,7 @@ import type { LedgerRow } from '../../src/core/ledger-columns.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
-type Row = LedgerRow & { readonly spend: string | null; readonly audio_seconds: number | null }
+type Row = LedgerRow & { readonly spend: number | null; readonly audio_seconds: number | null }
 
 const config = (base: string) => `
 model_list:
@@ -147,7 +147,7 @@ for (const backend of backends())
 
     test('pictures', async () => {
       const row = await rowOf('/v1/images/generations', imageRequest)
-      expect(row).toMatchObject({ ...noUnits, images: 3, cost_nano_usd: String(3 * 40_000_000), spend: '0.12' })
+      expect(row).toMatchObject({ ...noUnits, images: 3, cost_nano_usd: String(3 * 40_000_000), spend: 0.12 })
     })
 
     test('speech', async () => {

@@ -232,6 +232,7 @@ test('supported_compat_params answers for names of the catalogue too', async () 
 })
 
 test('an unknown team_id is a 404', async () => {
+  await gateway.admin('/team/new', { team_id: 'red' })
   const own = await gateway.key({ team_id: 'red' })
   const list = (team: string, as: string) => ask(`/v1/models?team_id=${team}`, undefined, as)
   expect((await list('red', own)).status).toBe(200)

@@ -82,7 +82,6 @@ describe('a path that is not there', () => {
     ['POST', '/v1/conversations', 'previous_response_id'],
     ['POST', '/v1/vector_stores', 'no vector stores'],
     ['POST', '/v1/fine_tuning/jobs', 'fine-tuned at their vendor'],
-    ['POST', '/team/new', 'POST /key/generate'],
   ])('%s %s says what to do next', async (method, path, hint) => {
     const { status, body } = await said(method, path)
     expect(status).toBe(hint === '' ? 401 : 404)

@@ -195,6 +195,38 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
       expect([await status(url, masterKey), await status(url, newKey)]).toEqual([200, 401])
   }, 30_000)
 
+  test('a change of a team or a user on one holds on the other within a second', async () => {
+    const { replica } = await openStore()
+    const [one, two] = [await replica('one', masterKey), await replica('two', masterKey)]
+    const change = async (path: string, body: object) => {
+      const answer = await fetch(`${one.url}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${masterKey}` },
+        body: JSON.stringify(body),
+      })
+      expect([path, answer.status]).toEqual([path, 200])
+      return (await answer.json()) as { key: string }
+    }
+    await change('/team/new', { team_id: 't' })
+    await change('/user/new', { user_id: 'u', auto_create_key: false })
+    const { key } = await change('/key/generate', { team_id: 't', user_id: 'u' })
+    const models = async () => {
+      const answer = await fetch(`${two.url}/models`, { headers: { authorization: `Bearer ${key}` } })
+      return ((await answer.json()) as { data?: { id: string }[] }).data?.map(one => one.id) ?? []
+    }
+    const withinASecond = async (path: string, body: object, holds: () => Promise<boolean>) => {
+      expect(await holds()).toBe(false)
+      await change(path, body)
+      await until(`${path} on the other`, holds, 2000)
+    }
+    await withinASecond('/team/update', { team_id: 't', models: ['local/simulated-chat'] }, async () => {
+      return (await models()).join() === 'local/simulated-chat'
+    })
+    await withinASecond('/team/block', { team_id: 't' }, async () => (await status(two.url, key)) === 401)
+    await withinASecond('/team/unblock', { team_id: 't' }, async () => (await status(two.url, key)) === 200)
+    await withinASecond('/user/delete', { user_ids: ['u'] }, async () => (await status(two.url, key)) === 401)
+  }, 30_000)
+
   test('the master key works while the database is away, at once', async () => {
     const { replica, postgres } = await openStore()
     const { url } = await replica('one', masterKey)

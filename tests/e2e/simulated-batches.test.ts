@@ -94,3 +94,15 @@ test('the built-in chat does not say that no model is configured', async () => {
     false,
   ])
 })
+
+test('no batch is started where a budget is spent, and none that was started is hidden then', async () => {
+  const file = await upload('batches', { messages: [{ role: 'user', content: 'say: one' }] })
+  const running = await start(file)
+  const stored = await gateway.admin('/key/update', { key: client.apiKey, max_budget: 0 })
+  expect(stored.status).toBe(200)
+  const refusal: unknown = await start(file).catch((error: unknown) => error)
+  expect(refusal).toMatchObject({ status: 429, type: 'budget_exceeded' })
+  expect((await client.batches.retrieve(running.id)).status).toBe('completed')
+  await gateway.admin('/key/update', { key: client.apiKey, max_budget: 1 })
+  expect((await start(file)).status).toBe('validating')
+})

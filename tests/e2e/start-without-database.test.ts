@@ -1,6 +1,6 @@
 /** A start while Postgres is away: known keys are served, the rest waits, and no start is lost for it. */
 import { afterEach, describe, expect, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startSimulator } from '../../simulator/index.ts'
@@ -9,6 +9,7 @@ import { Secret } from '../../src/lib/secret.ts'
 import { startTcpProxy } from '../tcp-proxy.ts'
 import type { TcpProxy } from '../tcp-proxy.ts'
 import { backends, masterKey, standardConfig } from './harness.ts'
+import { startKeyUpstream } from './key-upstream.ts'
 
 const real = backends().find(one => one.name !== 'SQLite')
 const cleanups: (() => unknown)[] = []
@@ -50,7 +51,11 @@ async function start({ databaseUrl, dataDirectory, configFile }: Place) {
     dataDirectory,
     masterKey: new Secret(masterKey),
     databaseUrl,
-    environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DRAIN_DELAY_MS: '0' },
+    environment: {
+      MODELGATE_LOG_LEVEL: 'off',
+      MODELGATE_DRAIN_DELAY_MS: '0',
+      MODELGATE_ENCRYPTION_KEY: 'the key of this test, more than 32 characters',
+    },
   })
   let stopping: Promise<void> | undefined
   const stop = () => (stopping ??= server.stop())
@@ -81,7 +86,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 /** Keys that the snapshot holds. */
 const keptIn = (path: string): number => {
   try {
-    return (JSON.parse(readFileSync(path, 'utf8')) as { keys: { keys: unknown[] } }).keys.keys.length
+    return (JSON.parse(readFileSync(path, 'utf8')) as { keys: { callers: unknown[] } }).keys.callers.length
   } catch {
     return 0
   }
@@ -131,6 +136,28 @@ describe.skipIf(!real)('a start while Postgres is away', () => {
     expect([(await gateway.call(known)).status, (await gateway.call(masterKey)).status]).toEqual([503, 200])
     place.wire.restore()
     await until(async () => (await gateway.call(known)).status === 200)
+  }, 60_000)
+
+  test('serves models that were made by API, and keeps no secret of theirs in plain text', async () => {
+    const place = await makePlace()
+    const first = await start(place)
+    const upstream = startKeyUpstream()
+    cleanups.push(() => upstream.stop())
+    const params = { model: 'custom_openai/x', api_base: upstream.url, api_key: 'sk-made-by-api' }
+    const made = await first.ask('/model/new', masterKey, { model_name: 'made', litellm_params: params })
+    const { model_id: id } = (await made.json()) as { model_id: string }
+    const kept = () => (existsSync(place.snapshot) ? readFileSync(place.snapshot, 'utf8') : '')
+    await until(() => kept().includes(id))
+    expect(kept()).not.toContain('sk-made-by-api')
+    await first.stop()
+    place.wire.cut()
+    const gateway = await start(place)
+    const body = { model: 'made', messages: [{ role: 'user', content: 'hi' }] }
+    expect((await gateway.ask('/v1/chat/completions', masterKey, body)).status).toBe(200)
+    expect(upstream.keys).toEqual(['Bearer sk-made-by-api'])
+    expect((await gateway.ask('/model/delete', masterKey, { id })).status).toBe(503)
+    place.wire.restore()
+    await until(async () => (await gateway.ask('/model/delete', masterKey, { id })).status === 200)
   }, 60_000)
 
   test('is refused where nothing is known: a first start, another database, another schema', async () => {

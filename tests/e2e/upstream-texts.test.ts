@@ -5,14 +5,33 @@ import type { Gateway } from './harness.ts'
 
 let gateway: Gateway
 let status = 400
+/** Events before the error; -1 = no stream. */
+let eventsBefore = -1
+const messageFor = (host: string): string =>
+  `the field is wrong (worker http://10.20.30.40:8000/v1 behind ${host}, ` +
+  'gpu-7.internal:9000, [fd00::7]:80); see https://docs.example.com/errors'
+const content = { role: 'assistant', content: 'Hello' }
+const contentEvent = { id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta: content }] }
+/** After content the client has read the beginning of its answer when the error comes. */
+function brokenStream(host: string, events: number): ReadableStream<Uint8Array> {
+  const encoded = (event: object) => Buffer.from(`data: ${JSON.stringify(event)}\n\n`)
+  return new ReadableStream({
+    async start(controller) {
+      for (let sent = 0; sent < events; sent++) controller.enqueue(encoded(contentEvent))
+      await Bun.sleep(20)
+      controller.enqueue(encoded({ error: { message: messageFor(host), code: 'bad' } }))
+      controller.close()
+    },
+  })
+}
 const upstream = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
   fetch(request) {
-    const message =
-      `the field is wrong (worker http://10.20.30.40:8000/v1 behind ${new URL(request.url).host}, ` +
-      'gpu-7.internal:9000, [fd00::7]:80); see https://docs.example.com/errors'
-    return Response.json({ error: { message, code: 'bad' } }, { status })
+    const { host } = new URL(request.url)
+    if (eventsBefore >= 0)
+      return new Response(brokenStream(host, eventsBefore), { headers: { 'content-type': 'text/event-stream' } })
+    return Response.json({ error: { message: messageFor(host), code: 'bad' } }, { status })
   },
 })
 
@@ -49,5 +68,15 @@ test('texts of an upstream, of every status, have no inner addresses and keep th
       // One that says 200 to a stream has broken its protocol, of which the gateway tells in its own words.
       if (status !== 200)
         expect([status, path, text]).toEqual([status, path, expect.stringContaining('docs.example.com')])
+    }
+})
+
+test('nor has the error that a stream holds, first of all or after content, on either lane', async () => {
+  const streams = paths.slice(1, 4)
+  for (eventsBefore of [0, 1, 3])
+    for (const [path, body] of streams) {
+      const text = await (await gateway.admin(path, { ...body, stream: true })).text()
+      const shown = [path, eventsBefore, text.includes('Hello'), text.match(/10\.20|fd00|gpu-7|127\.0\.0\.1/), text]
+      expect(shown).toEqual([path, eventsBefore, eventsBefore > 0, null, expect.stringContaining('docs.example.com')])
     }
 })

@@ -37,6 +37,9 @@ import {
   speechBody,
 } from './hostile-bodies.ts'
 import type { Json } from './hostile-bodies.ts'
+import { hostRule } from '../../rules/hosts.ts'
+import { noFieldRules } from '../../src/core/field-rules.ts'
+import { chatFieldRules } from '../../src/providers/openai-compatible/field-rules.ts'
 
 const unhandled: unknown[] = []
 const noteUnhandled = (thrown: unknown): void => void unhandled.push(thrown)
@@ -83,12 +86,15 @@ const dialects: readonly { format: Format; body: Json }[] = [
   { format: formats.jinaRerank, body: { model: 'm', ...rerankBody } },
 ]
 
+/** A host that refuses fields and members of messages. */
+const strictRules = chatFieldRules(hostRule('groq', 'openai/gpt-oss-20b'), {
+  drop: ['temperature'],
+  rename: { max_completion_tokens: 'max_tokens' },
+  streamOptions: false,
+})
+
 function forward(format: Format, body: JsonBody): void {
-  for (const quirks of [
-    {},
-    { drop: ['temperature'], rename: { max_completion_tokens: 'max_tokens' }, streamOptions: false },
-  ])
-    Buffer.concat(body.edited(format.forward.edits(body, quirks).edits))
+  for (const rules of [noFieldRules, strictRules]) Buffer.concat(body.edited(format.forward.edits(body, rules).edits))
   if ('writer' in format) format.forward.relay('public', body)
 }
 
@@ -374,7 +380,7 @@ describe('nothing takes long: each step of each upstream', () => {
       const body = JsonBody.read(text)
       timed('read', () => JsonBody.read(text))
       timed('inspect', () => format.inspect(body))
-      timed('edits', () => format.forward.edits(body, {}))
+      timed('edits', () => format.forward.edits(body, noFieldRules))
       timed('tokens', () => bodyTokens(body))
       const { decode } = format as ChatFormat
       timed('decode', () => decode(body))
@@ -656,7 +662,11 @@ const clients: readonly ChatFormat[] = [
 const words: readonly unknown[] = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
 
 function expectBelievable(usage: Usage | undefined): void {
-  for (const [name, count] of Object.entries(usage ?? {})) {
+  const { served = {}, otherModels = [], reportedCostNanoUsd: reported, ...counts } = usage ?? ({} as Partial<Usage>)
+  for (const word of Object.values(served)) if (word.length > 40) throw new Error(`served by ${word}`)
+  if (reported !== undefined && reported < 0n) throw new Error(`the upstream says it cost ${reported}`)
+  for (const other of otherModels) expectBelievable(other.usage)
+  for (const [name, count] of Object.entries(counts)) {
     const believable =
       typeof count === 'number' &&
       count >= 0 &&

@@ -613,10 +613,5 @@ export const noCalls: ReadonlySet<string> = new Set([
   'updateThread',
   'updateThreadMessage',
   'refuseOtherModelAction',
-  'createKey',
-  'updateKey',
-  'blockKey',
-  'unblockKey',
-  'deleteKeys',
   'transformRequest',
 ])

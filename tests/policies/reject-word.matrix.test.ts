@@ -102,7 +102,9 @@ async function expectOneEnd(from: number, end: { outcome: Outcome; kind: FaultKi
   expect([null, '0']).toContain(rows[0]!.cost_nano_usd)
 }
 
-const written = endpoints.filter(({ method }) => method === 'POST')
+/** Administration calls no model. */
+const managed = /^(Access groups|Budgets|Credentials|Customers|Keys|Models|Organizations|Spend|Tags|Teams|Users)$/
+const written = endpoints.filter(({ method, doc }) => method === 'POST' && !managed.test(doc.tag))
 
 test('every endpoint that makes a call has a case, and every case an endpoint', () => {
   const known = new Set([...Object.keys(matrixCases), ...noCalls])

@@ -363,13 +363,6 @@ const unsaidAtGemini: readonly Loss[] = [
   field('logitBias', 'logit_bias'),
   field('user', 'user'),
   field('metadata', 'metadata'),
-  {
-    reported: 'service_tier',
-    without: request =>
-      request.serviceTier === undefined || request.serviceTier === 'auto'
-        ? undefined
-        : { ...request, serviceTier: undefined as never },
-  },
   silent(request => (request.serviceTier === 'auto' ? { ...request, serviceTier: undefined as never } : undefined)),
   {
     reported: 'parallel_tool_calls',
@@ -379,7 +372,11 @@ const unsaidAtGemini: readonly Loss[] = [
   silent(request =>
     request.parallelToolCalls === true ? { ...request, parallelToolCalls: undefined as never } : undefined,
   ),
-  strictTools,
+  // The mode that holds a model to the schemas of all its functions stands beside them, and implies a choice.
+  silent(request =>
+    strictTools.without(request) && !request.toolChoice ? { ...request, toolChoice: 'auto' } : undefined,
+  ),
+  silent(strictTools.without),
   looseTools,
   names,
   detail,
@@ -425,6 +422,8 @@ const geminiTrip: Trip = {
     stream: false,
     includeUsage: true,
     extra: {},
+    // Of the mode that strict tools ask for; nothing else is lost on the way back.
+    dropped: request.dropped?.filter(one => one !== 'toolConfig.functionCallingConfig.mode') ?? [],
     messages: turns(request.messages).map(message => ({
       ...message,
       role: message.role === 'developer' ? 'system' : message.role,
@@ -481,7 +480,6 @@ const anthropicTrip: Trip = {
       without: request =>
         request.serviceTier === 'flex' ? { ...request, serviceTier: undefined as never } : undefined,
     },
-    strictTools,
     looseTools,
     names,
     detail,
@@ -517,6 +515,8 @@ const anthropicTrip: Trip = {
     model: '',
     includeUsage: true,
     extra: {},
+    // Of a strict tool's schema only what Claude enforces is sent; what is lost by that is reported.
+    tools: request.tools?.map(tool => (tool.strict ? { ...tool, parameters: {} } : tool)),
     messages: turns(request.messages).map(message => ({
       ...message,
       role: message.role === 'developer' ? 'system' : message.role,

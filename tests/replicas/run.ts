@@ -2,7 +2,9 @@
  * `npm run replicas`: are limits exact over Redis? Three replicas, each a gateway of its own process, 5, 50 and 200 ms
  * away from one Redis, while other processes keep the machine busy. For every kind of limit and every round: a fresh key
  * and a burst of calls spread over the replicas. Prints how many more or fewer than the limit got through, and the round
- * trips to Redis for each call at a steady load. Exit code 1 when a limit was exceeded.
+ * trips to Redis for each call at a steady load. Budgets: what the upstream says that the calls cost, of a
+ * derived key, and of an end user. Exit code 1 when a limit or a budget was exceeded, or when less than
+ * 95 % of a budget could be used.
  *
  * Needs redis-server, or `TEST_REDIS_URL`; a database of Postgres in `TEST_DATABASE_URL`, which it fills.
  * Flags: `--rounds 20`, `--calls 500`, `--load 10`, `--steady-seconds 10`.
@@ -43,15 +45,25 @@ const kinds: readonly Kind[] = [
   { name: 'parallel', fields: { max_parallel_requests: 20 }, fits: 20 },
 ]
 
+/** Each input token costs a millionth of a dollar, each call 250 of them. */
+const callUsd = 0.00025
+const budgetCalls = 200
+const budgetUsd = callUsd * budgetCalls
+
 /** An upstream whose answers wait until they are let go, so that parallel calls overlap and use what they reserved. */
 function startUpstream() {
   let gate = Promise.withResolvers<void>()
   const held = { isHeld: false, calls: 0, most: 0 }
+  /** Calls by the first word of their message. */
+  const answered = new Map<string, number>()
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     idleTimeout: 0,
-    async fetch() {
+    async fetch(request) {
+      const { messages } = (await request.json()) as { messages: readonly { content: string }[] }
+      const [scope] = messages[0]!.content.split(' ', 1)
+      answered.set(scope!, (answered.get(scope!) ?? 0) + 1)
       held.calls++
       held.most = Math.max(held.most, held.calls)
       if (held.isHeld) await gate.promise
@@ -71,6 +83,7 @@ function startUpstream() {
   cleanups.push(() => server.stop(true))
   return {
     url: `http://127.0.0.1:${server.port}/v1`,
+    answered: (scope: string) => answered.get(scope) ?? 0,
     /** The most calls at the same time since `hold`. */
     most: () => held.most,
     hold() {
@@ -148,9 +161,10 @@ async function startReplica(name: string, config: string, redis: string): Promis
   return / on (http:\S+)/.exec(output)![1]!.replace(/\/$/, '')
 }
 
-function body(model: string): string {
-  const bare = JSON.stringify({ model, messages: [{ role: 'user', content: '' }] })
-  return JSON.stringify({ model, messages: [{ role: 'user', content: 'x'.repeat(bodyBytes - bare.length) }] })
+function body(model: string, fields: object = {}, first = ''): string {
+  const of = (content: string) => JSON.stringify({ model, ...fields, messages: [{ role: 'user', content }] })
+  const text = first === '' ? '' : `${first} `
+  return of(text + 'x'.repeat(bodyBytes - of(text).length))
 }
 
 const post = (url: string, path: string, key: string, text: string) =>
@@ -200,6 +214,29 @@ async function burst(urls: readonly string[], upstream: ReturnType<typeof startU
   return { allowed, failed: calls - count(200) - count(429), slowestMs }
 }
 
+/** All calls at once against a fresh budget; what was spent by the truth of the upstream, as a part of the budget. */
+async function spend(
+  urls: readonly string[],
+  upstream: ReturnType<typeof startUpstream>,
+  kind: string,
+): Promise<number> {
+  const scope = `${kind.replace(' ', '-')}-${crypto.randomUUID()}`
+  const parent = await newKey(urls[0]!, {})
+  const derived = await post(urls[0]!, '/key/derive', parent, JSON.stringify({ max_budget: budgetUsd }))
+  const { key } = kind === 'derived' ? ((await derived.json()) as { key: string }) : { key: parent }
+  const text = body('held', { max_tokens: 1, ...(kind === 'end user' && { user: scope }) }, scope)
+  const statuses = await Promise.all(
+    Array.from({ length: calls }, async (_, at) => {
+      const answer = await post(urls[at % urls.length]!, '/v1/chat/completions', key, text)
+      await answer.arrayBuffer()
+      return answer.status
+    }),
+  )
+  const failed = statuses.filter(status => status !== 200 && status !== 429).length
+  if (failed > 0) throw new Error(`${failed} calls failed`)
+  return upstream.answered(scope) / budgetCalls
+}
+
 /** Round trips for each call, at about 30 calls a second of each replica. */
 async function steady(urls: readonly string[]): Promise<{ calls: number; roundTrips: number }> {
   const key = await newKey(urls[0]!, { rpm_limit: 1_000_000, tpm_limit: 1_000_000_000, max_parallel_requests: 1000 })
@@ -222,8 +259,10 @@ async function main(): Promise<boolean> {
   const redis = new URL(await redisUrl())
   const upstream = startUpstream()
   const config = join(folder, 'config.yaml')
-  const model = `{ model: custom_openai/held, api_base: "${upstream.url}", api_key: none }`
-  writeFileSync(config, `model_list: [{ model_name: held, proxy_params: ${model} }]\n`)
+  const prices = 'input_cost_per_token: 0.000001, output_cost_per_token: 0'
+  const model = `{ model: custom_openai/held, api_base: "${upstream.url}", api_key: none, ${prices} }`
+  const common = `settings: { max_end_user_budget: ${budgetUsd} }`
+  writeFileSync(config, `model_list: [{ model_name: held, proxy_params: ${model} }]\n${common}\n`)
   const urls: string[] = []
   for (const roundTripMs of distances) {
     const wire = await startTcpProxy(redis.hostname, Number(redis.port || 6379), { roundTripMs })
@@ -249,6 +288,13 @@ async function main(): Promise<boolean> {
       `${kind.name.padEnd(9)} limit ${String(kind.fits).padStart(4)} calls: over ${over}, under ${under}, failed ` +
         `${total(one => one.failed)}, slowest refusal ${slowest} ms, round trips ${(trips / (rounds * calls)).toFixed(3)} a call`,
     )
+  }
+  for (const kind of ['derived', 'end user']) {
+    const parts: number[] = []
+    for (let round = 0; round < rounds; round++) parts.push(await spend(urls, upstream, kind))
+    const [least, most] = [Math.min(...parts), Math.max(...parts)].map(part => (part * 100).toFixed(1))
+    isExact &&= Math.max(...parts) <= 1 && Math.min(...parts) >= 0.95
+    console.log(`budget    of ${kind.padEnd(9)} ${budgetCalls} calls: ${least} to ${most} % spent`)
   }
   const { calls: made, roundTrips: trips } = await steady(urls)
   console.log(

@@ -60,7 +60,7 @@ const scenarios: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
     expect(said).toMatchObject({
       text: hello,
       stopped: true,
-      ...(!cell.row.silentStream && !cell.client.silentStreams && billable),
+      ...(!cell.client.silentStreams && billable),
     })
   },
 

@@ -6,6 +6,7 @@ import type { GenerationRequest, Generation, GeneratedChoice, TokenUsage, UsageW
 import type { JsonObject } from '../../lib/json.ts'
 import { namedEvent } from '../stream-events.ts'
 import type { ErrorDetails } from '../openai/error.ts'
+import { checkModel } from './model-rules.ts'
 import { checkTools } from './tool-rules.ts'
 import { modelNames } from '../openai/embeddings.ts'
 import { hash, randomId, seededRandom } from '../../generation/random.ts'
@@ -42,24 +43,9 @@ function checkMessages(body: JsonObject): JsonObject[] {
   return messages
 }
 
-/** Claude 4.7 and newer: "Migrating to Claude Opus 4.7" in Anthropic's documentation. */
-const adaptiveOnly = /^claude-[a-z]+-(?:4-[789]|[5-9])(?!\d)/
-
-/** Refuses parameters that newer models no longer accept. */
-function checkRemovedParameters({ model, thinking, ...body }: JsonObject): void {
-  if (!adaptiveOnly.test(String(model))) return
-  for (const name of ['temperature', 'top_p', 'top_k'])
-    if (body[name] !== undefined && body[name] !== 1) throw new ApiError(`\`${name}\` is deprecated for this model.`)
-  if (isJsonObject(thinking) && thinking.type === 'enabled')
-    throw new ApiError(
-      '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and ' +
-        '"output_config.effort" to control thinking behavior.',
-    )
-}
-
 function readThinking(body: JsonObject, maxTokens: number): number {
   const { thinking } = body
-  if (!isJsonObject(thinking) || thinking.type === 'disabled') return 0
+  if (!isJsonObject(thinking) || thinking.type === 'disabled' || thinking.type === 'between_tools') return 0
   if (thinking.type === 'adaptive') return thinkingTokensMax
   const budget = Number(thinking.budget_tokens)
   if (!(budget >= 1024))
@@ -93,7 +79,7 @@ export function readMessages(body: JsonObject, model: string, mustLimit = true):
   // A message that only holds tool results is not text of the user.
   const userTexts = userContents.filter(content => !objectsOf(content).some(block => block.type === 'tool_result'))
   const texts = [textOf(body.system), ...messages.map(message => textOf(message.content))]
-  checkRemovedParameters(body)
+  checkModel(body, messages)
   checkTools(body, messages)
   return {
     model,

@@ -95,10 +95,10 @@ function readToolChoice(toolConfig: unknown): GenerationRequest['toolChoice'] {
   return calling.mode === 'NONE' ? 'none' : 'auto'
 }
 
-function readThinking(config: JsonObject): number {
+function readThinking(config: JsonObject, model: string): number {
   const { thinkingConfig: thinking } = config
   if (!isJsonObject(thinking)) return 0
-  checkThinking(thinking)
+  checkThinking(thinking, model)
   if (typeof thinking.thinkingBudget === 'number' && thinking.thinkingBudget >= 0)
     return Math.min(thinking.thinkingBudget, thinkingTokensMax)
   return thinkingTokensMax
@@ -142,7 +142,7 @@ export function readGenerate(sent: JsonObject, model: string): GenerationRequest
     maxTokens: readMaxTokens(config.maxOutputTokens, 'max_output_tokens'),
     stop: Array.isArray(config.stopSequences) ? config.stopSequences.filter(stop => typeof stop === 'string') : [],
     choices,
-    reasoningTokens: readThinking(config),
+    reasoningTokens: readThinking(config, model),
     wantsImage: requestsModality(config, 'IMAGE'),
   }
 }

@@ -1,4 +1,6 @@
 /** What Google's API reads and refuses beyond the shape of a request: https://ai.google.dev/api/generate-content. */
+import { geminiThinking } from '../../../rules/gemini.ts'
+import type { GeminiLevel } from '../../../rules/gemini.ts'
 import { isJsonObject, objectsOf } from '../../lib/json.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { ApiError } from '../response.ts'
@@ -60,13 +62,19 @@ export function checkFunctions(body: JsonObject, contents: readonly JsonObject[]
 
 const levels: ReadonlySet<string> = new Set(['THINKING_LEVEL_UNSPECIFIED', 'MINIMAL', 'LOW', 'MEDIUM', 'HIGH'])
 
-/** Throws ApiError for a level that is none, and for a level beside a budget. */
-export function checkThinking({ thinkingLevel: level, thinkingBudget: budget }: JsonObject): void {
+/** Throws ApiError for a level that is none or not of the model, and for a level beside a budget. */
+export function checkThinking({ thinkingLevel: level, thinkingBudget: budget }: JsonObject, model: string): void {
+  const thinking = geminiThinking(model)
+  if (budget === 0 && thinking.by === 'budget' && !thinking.canStop)
+    throw invalid('Budget 0 is invalid. This model only works in thinking mode.')
   if (level === undefined) return
   if (typeof level !== 'string' || !levels.has(level.toUpperCase()))
     throw invalid(
       `Invalid value at 'generation_config.thinking_config.thinking_level' ` +
         `(type.googleapis.com/google.ai.generativelanguage.v1beta.ThinkingConfig.ThinkingLevel), "${String(level)}"`,
     )
+  if (thinking.by === 'budget') throw invalid('Thinking level is not supported for this model.')
+  if (thinking.by === 'level' && !thinking.levels.includes(level.toLowerCase() as GeminiLevel))
+    throw invalid(`Thinking level ${level.toUpperCase()} is not supported for this model.`)
   if (budget !== undefined) throw invalid('You can only set only one of thinking budget and thinking level.')
 }

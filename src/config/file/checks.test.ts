@@ -62,7 +62,7 @@ const mistakes: [string, string, string | string[]][] = [
   [
     'a price in words',
     entry('groq/x, api_key: k, input_cost_per_token: "$1"'),
-    'input_cost_per_token: must be a number; got "$1"',
+    'input_cost_per_token: must be dollars for one, a number from 0 to 1; got "$1"',
   ],
   [
     'a user in an address',

@@ -17,6 +17,9 @@ export function inlineSecrets(value: unknown): Finding[] {
   }
   for (const [at, { proxy_params: params }] of objectsOf(value.model_list).entries())
     if (isObject(params)) for (const key of paramSecrets) look(['model_list', at, 'proxy_params', key], params[key])
+  for (const [at, { credential_values: values }] of objectsOf(value.credential_list).entries())
+    if (isObject(values))
+      for (const key of paramSecrets) look(['credential_list', at, 'credential_values', key], values[key])
   const { general_settings: general, environment_variables: variables } = value
   if (isObject(general)) {
     look(['general_settings', 'master_key'], general.master_key)

@@ -16,6 +16,7 @@ export function withExamples<T extends Shape>(shape: T, examples: Readonly<Recor
 /** Of `proxy_params`, without prices. */
 export const paramExamples = {
   model: 'openai/gpt-4.1-mini',
+  credential_name: 'azure-west',
   custom_llm_provider: 'openai',
   api_key: 'os.environ/OPENAI_API_KEY',
   api_base: 'http://10.0.0.5:8000/v1',
@@ -109,10 +110,19 @@ export const routerExamples = {
   stream_timeout: 60,
   ...fallbackExamples,
   model_group_alias: { 'gpt-4': 'gpt-4.1-mini' },
+  provider_budget_config: { openai: { budget_limit: 100, time_period: '1d' } },
 }
 
 /** Of `default_internal_user_params`. */
-export const limitExamples = { rpm_limit: 60, tpm_limit: 100_000, max_parallel_requests: 8 }
+export const limitExamples = {
+  rpm_limit: 60,
+  tpm_limit: 100_000,
+  max_parallel_requests: 8,
+  user_role: 'internal_user_viewer',
+  models: ['gpt-4.1-mini'],
+  max_budget: 10,
+  budget_duration: '30d',
+}
 
 /** Of `settings`. */
 export const commonExamples = {
@@ -121,7 +131,15 @@ export const commonExamples = {
   drop_params: true,
   forward_unknown_fields: false,
   ...fallbackExamples,
+  timezone: 'Europe/Berlin',
+  max_budget: 1000,
+  budget_duration: '1mo',
+  max_end_user_budget: 5,
+  end_user_budget_duration: '1d',
   default_internal_user_params: { rpm_limit: 60 },
+  cost_discount_config: { vertex_ai: 0.05 },
+  cost_margin_config: { global: 0.1, openai: { percentage: 0.08, fixed_amount: 0.0005 } },
+  cost_terms: { teams: { 'team-a': { discount: 0.2 } }, keys: { 'key-b': { margin: 0.5 } } },
 }
 
 /** Of `general_settings`. */
@@ -129,12 +147,21 @@ export const generalExamples = {
   master_key: 'os.environ/MASTER_KEY',
   database_url: 'os.environ/DATABASE_URL',
   max_keys_per_user: 5,
+  store_model_in_db: true,
+  secret_file_directories: ['/run/secrets'],
+  secret_refresh_seconds: 300,
   rate_limit_counts: 'calls',
   limits_without_redis: 'share',
+  budget_fit: 'shrink',
+  budget_unknown_price: 'reserve',
+  budget_reserve: 0.1,
+  alert_to_webhook_url: { budget_alerts: 'https://alerts.example.com/budgets' },
   max_request_size_mb: 32,
   max_body_memory_mb: 512,
   max_stored_objects_per_key: 100_000,
   max_stored_mb_per_key: 1024,
+  maximum_spend_logs_retention_period: '90d',
+  maximum_daily_usage_retention_period: '24mo',
   batch_poll_seconds: 60,
   require_auth_for_metrics_endpoint: true,
   header_prefix: 'x-proxy',
@@ -145,4 +172,12 @@ export const generalExamples = {
   files_model: 'gpt-4.1-mini',
   proxy: 'http://proxy.internal:3128',
   response_retention_days: 30,
+}
+
+/** Of `prices`. */
+export const priceSourceExamples = {
+  source: 'https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json',
+  sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  public_key: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+  refresh_seconds: 3600,
 }

@@ -8,11 +8,17 @@
 export const otherNames: ReadonlyMap<string, string> = new Map([
   ['litellm_settings', 'settings'],
   ['model_list.*.litellm_params', 'proxy_params'],
+  ['model_list.*.proxy_params.litellm_credential_name', 'credential_name'],
   ['model_list.*.proxy_params.headers', 'extra_headers'],
   ['model_list.*.proxy_params.base_url', 'api_base'],
   ['model_list.*.proxy_params.vertex_ai_project', 'vertex_project'],
   ['model_list.*.proxy_params.vertex_ai_location', 'vertex_location'],
   ['model_list.*.proxy_params.vertex_ai_credentials', 'vertex_credentials'],
+  ['credential_list.*.credential_values.headers', 'extra_headers'],
+  ['credential_list.*.credential_values.base_url', 'api_base'],
+  ['credential_list.*.credential_values.vertex_ai_project', 'vertex_project'],
+  ['credential_list.*.credential_values.vertex_ai_location', 'vertex_location'],
+  ['credential_list.*.credential_values.vertex_ai_credentials', 'vertex_credentials'],
 ])
 
 /** Sections, as LiteLLM's users write them, that take any key: those without a function here are warnings. */
@@ -33,7 +39,7 @@ export const otherModes: ReadonlySet<unknown> = new Set([
 const remedies = {
   none: '',
   limits: 'limit keys (`rpm_limit`, `tpm_limit`, `max_parallel_requests`), and share calls by `weight`',
-  budgets: 'costs are recorded (GET /spend/logs) and not limited; limit keys by `rpm_limit` and `tpm_limit`',
+  budgets: 'budgets stand on keys, users, teams and the like, and reset by themselves (docs/budgets.md)',
   everyModel: 'set it for all models in `router_settings`',
   client: 'clients send it with their calls',
   upstream: 'fields beyond those of the API are not sent; extra headers are (`extra_headers`)',
@@ -67,7 +73,6 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
     {
       policies: 'guardrails policies',
       file: 'include',
-      oneKey: 'credential_list',
       logging: 'callback_settings',
       none:
         'assistant_settings files_settings finetune_settings mcp_servers search_tools vector_store_registry prompts ' +
@@ -88,15 +93,13 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'safety_settings cache_control_injection_points service_tier verbosity',
       upstream: 'extra_body',
       dropping: 'additional_drop_params allowed_openai_params modify_params',
-      oneKey: 'litellm_credential_name configurable_clientside_auth_params',
+      oneKey: 'configurable_clientside_auth_params',
       none:
-        'mock_response mock_timeout use_in_pass_through merge_reasoning_content_in_choices ' +
-        'input_cost_per_token_flex output_cost_per_token_flex cache_read_input_token_cost_flex ' +
-        'input_cost_per_token_priority output_cost_per_token_priority cache_read_input_token_cost_priority ' +
-        'input_cost_per_image input_cost_per_pixel output_cost_per_pixel output_cost_per_character ' +
-        'input_cost_per_audio_per_second input_cost_per_video_per_second output_cost_per_video_per_second ' +
-        'search_context_cost_per_query citation_cost_per_token ocr_cost_per_page annotation_cost_per_page ' +
-        'tiered_pricing s3_bucket_name s3_region_name aws_batch_role_arn aws_role_name aws_session_name ' +
+        'use_litellm_proxy litellm_trace_id max_file_size_mb gcs_bucket_name vector_store_id milvus_text_field ' +
+        'watsonx_region_name auto_router_config auto_router_config_path auto_router_default_model ' +
+        'auto_router_embedding_model model_info mock_response mock_timeout use_in_pass_through ' +
+        'merge_reasoning_content_in_choices ' +
+        's3_bucket_name s3_region_name aws_batch_role_arn aws_role_name aws_session_name ' +
         'aws_profile_name',
       tls: 'ssl_verify',
     },
@@ -110,12 +113,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       none:
         'supports_assistant_prefill supports_computer_use supports_native_streaming supports_url_context ' +
         'supports_embedding_image_input supports_audio supports_code_execution supports_file_search litellm_provider ' +
-        'input_cost_per_token_flex output_cost_per_token_flex cache_read_input_token_cost_flex ' +
-        'input_cost_per_token_priority output_cost_per_token_priority cache_read_input_token_cost_priority ' +
-        'input_cost_per_image input_cost_per_pixel output_cost_per_pixel output_cost_per_character ' +
-        'input_cost_per_audio_per_second input_cost_per_video_per_second output_cost_per_video_per_second ' +
-        'search_context_cost_per_query citation_cost_per_token ocr_cost_per_page annotation_cost_per_page ' +
-        'tiered_pricing metadata',
+        'metadata',
     },
   ],
   [
@@ -127,7 +125,6 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       retries: 'retry_after retry_policy model_group_retry_policy max_fallbacks',
       fails: 'allowed_fails_policy disable_cooldowns',
       tags: 'enable_tag_filtering tag_filtering_match_any',
-      budgets: 'provider_budget_config',
       limits: 'default_max_parallel_requests',
       client: 'default_litellm_params',
       logLevel: 'set_verbose debug_level',
@@ -148,9 +145,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'disable_end_user_cost_tracking_prometheus_only default_team_settings telemetry',
       cache: 'cache cache_params enable_caching_on_provider_specific_optional_params',
       logLevel: 'set_verbose json_logs',
-      budgets:
-        'max_budget budget_duration timezone max_internal_user_budget internal_user_budget_duration ' +
-        'max_end_user_budget max_end_user_budget_id tag_budget_config cost_discount_config cost_margin_config',
+      budgets: 'max_internal_user_budget internal_user_budget_duration max_end_user_budget_id ' + 'tag_budget_config',
       fails: 'allowed_fails',
       dropping: 'modify_params additional_drop_params',
       tls: 'ssl_verify ssl_certificate',
@@ -168,14 +163,24 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
   [
     'settings.default_internal_user_params.',
     {
-      budgets: 'max_budget budget_duration soft_budget',
-      keys: 'user_role models teams auto_create_key available_teams',
+      budgets: 'soft_budget',
+      keys: 'teams auto_create_key available_teams',
+    },
+  ],
+  [
+    'general_settings.alert_to_webhook_url.',
+    {
+      alerts:
+        'llm_exceptions llm_too_slow llm_requests_hanging spend_reports failed_tracking_spend db_exceptions ' +
+        'daily_reports cooldown_deployment new_model_added outage_alerts region_outage_alerts fallback_reports ' +
+        'new_virtual_key_created virtual_key_updated virtual_key_deleted new_team_created team_updated team_deleted ' +
+        'new_internal_user_created internal_user_updated internal_user_deleted',
     },
   ],
   [
     'general_settings.',
     {
-      file: 'store_model_in_db supported_db_objects infer_model_from_keys',
+      file: 'supported_db_objects infer_model_from_keys',
       none:
         'database_connection_pool_limit database_connection_timeout database_extra_connection_params ' +
         'disable_prisma_schema_update disable_master_key_return disable_adding_master_key_hash_to_db ' +
@@ -184,10 +189,10 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'proxy_batch_polling_interval max_response_size_mb litellm_license user_mcp_management_mode ' +
         'disable_responses_id_security disable_retry_on_max_parallel_request_limit_error enable_public_model_hub',
       ledger:
-        'disable_spend_logs disable_spend_updates disable_error_logs maximum_spend_logs_retention_period ' +
+        'disable_spend_logs disable_spend_updates disable_error_logs ' +
         'maximum_spend_logs_retention_interval store_prompts_in_spend_logs proxy_batch_write_at',
       budgets: 'proxy_budget_rescheduler_min_time proxy_budget_rescheduler_max_time disable_reset_budget',
-      alerts: 'alerting alerting_threshold alert_types alerting_args alert_to_webhook_url spend_report_frequency',
+      alerts: 'alerting alerting_threshold alert_types alerting_args spend_report_frequency',
       health:
         'background_health_checks health_check_interval health_check_concurrency health_check_details ' +
         'use_shared_health_check',

@@ -260,18 +260,26 @@ test(
 test('prices of every kind are read; a mistake in one is reported', () => {
   const prices =
     'input_cost_per_token: 0.000001, input_cost_per_token_above_200k_tokens: 0.000002, output_cost_per_token: 0, ' +
-    'input_cost_per_query: 0.002, input_cost_per_second: 0.0001'
+    'input_cost_per_query: 0.002, input_cost_per_request: "1e-4", output_cost_per_token_flex: 0.000003'
   expect(read(model(`model: groq/x, api_key: k, ${prices}`)).settings!.deployments[0]!.prices).toEqual({
     input: 1_000_000_000n,
     output: 0n,
     searchUnit: 2_000_000_000_000n,
-    audioSecond: 100_000_000_000n,
+    request: 100_000_000_000n,
     tiers: [
       {
-        aboveInputTokens: 200_000,
-        prices: { input: 2_000_000_000n, output: 0n, searchUnit: 2_000_000_000_000n, audioSecond: 100_000_000_000n },
+        fromInputTokens: 200_001,
+        prices: { input: 2_000_000_000n, output: 0n, searchUnit: 2_000_000_000_000n, request: 100_000_000_000n },
       },
     ],
+    variants: {
+      flex: {
+        input: 1_000_000_000n,
+        output: 3_000_000_000n,
+        searchUnit: 2_000_000_000_000n,
+        request: 100_000_000_000n,
+      },
+    },
   })
   expect(read(model('model: groq/x, api_key: k, output_cost_per_image: -1')).mistakes[0]).toContain(
     'proxy_params.output_cost_per_image: ',
@@ -279,9 +287,15 @@ test('prices of every kind are read; a mistake in one is reported', () => {
   expect(read(model('model: groq/x, api_key: k, output_cost_per_imge: 1')).mistakes[0]).toContain(
     'did you mean `output_cost_per_image`?',
   )
-  expect(read(model('model: groq/x, api_key: k, input_cost_per_token_flex: 1')).settings!.warnings[0]).toContain(
-    'has no effect here',
+  expect(read(model('model: groq/x, api_key: k, input_cost_per_pixel: 1')).settings!.warnings[0]).toContain(
+    'input_cost_per_pixel: has no effect here',
   )
+  const second = 'model: groq/x, api_key: k, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6, '
+  expect(read(model(`${second}input_cost_per_second: 0.0001`)).settings!.warnings).toEqual([
+    expect.stringContaining(
+      'input_cost_per_second: has no effect here: it is not what a model of the mode `chat` is billed by',
+    ),
+  ])
 })
 
 test('an unknown provider stays a mistake when an address is given', () => {

@@ -4,11 +4,18 @@ import type { Environment } from '../environment.ts'
 import { configSchema } from './schema.ts'
 import { inlineSecrets } from './inline-secrets.ts'
 import { readNames } from './written-names.ts'
+import { credentialsOf, withCredentials, withoutSpare } from './credentials.ts'
+import type { Credentials } from './credentials.ts'
 import { validParts } from './valid-parts.ts'
 import type { PartialConfig } from './valid-parts.ts'
 import type { Config } from './schema.ts'
+import { takePrices, withPrices } from './price-entries.ts'
+import type { WithoutPrices } from './price-entries.ts'
 import { wantedBy } from '../../core/schema-problems.ts'
 import { isObject } from '../../lib/json/json-values.ts'
+import { isSecretReference } from '../secret-sources.ts'
+import type { KnownSecret } from '../secret-sources.ts'
+import { secretFields } from './secret-fields.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
 import { offsetOf, oneLine, readYaml } from './yaml-document.ts'
 import type { Finding, Path } from './yaml-document.ts'
@@ -22,6 +29,14 @@ export interface ConfigReading {
   /** `file:line:col path: message`, in the order of the file. */
   readonly mistakes: readonly string[]
   readonly warnings: readonly string[]
+  /** The mistakes without their positions, at paths in the names of the file. */
+  readonly problems: readonly Pick<Finding, 'path' | 'message'>[]
+  /** The same of the warnings. */
+  readonly notices: readonly Pick<Finding, 'path' | 'message'>[]
+  /** The content in our own names, with its references as they are written. */
+  readonly named: unknown
+  /** The credentials of the file, by name, with references resolved. */
+  readonly credentials: Credentials
   /** The position of a value: `config.yaml:12`. */
   lineOf(path: readonly (string | number)[]): string
   /** The position with its column: `config.yaml:12:5`. */
@@ -36,32 +51,46 @@ interface ReadOptions {
   readonly environment: Environment
   /** true = variables that are not set are no mistakes, and what refers to them is not checked. */
   readonly anyVariables?: boolean | undefined
+  /** Secrets that are kept elsewhere; absent = they are not read, and what refers to them is not checked. */
+  readonly secrets?: ((reference: string) => KnownSecret | undefined) | undefined
+  /** The text was sent by API: secrets may stand in it, and these credentials are beside those of the text. */
+  readonly sent?: { readonly credentials: Credentials } | undefined
 }
 
 /** Parses, resolves references to the environment, checks the schema. */
-export function readConfig(text: string, { file, environment, anyVariables = false }: ReadOptions): ConfigReading {
+export function readConfig(
+  text: string,
+  { file, environment, anyVariables = false, sent, secrets }: ReadOptions,
+): ConfigReading {
   const yaml = readYaml(text, file)
   if (!('document' in yaml)) return unreadable(yaml)
   const { document, place } = yaml
   const findings: Finding[] = []
   const warnings: Finding[] = []
-  const unsetVariables: Finding[] = []
+  const unset: Finding[] = []
+  /** References to secrets that are not read here. */
+  const unread: Finding[] = []
   const names = readNames(yaml.value, { findings, warnings, keysAt: knownKeys })
   const known = withPlainValues(names.value)
-  const resolved = withEnvironment(known, [], {
+  const withVariables = withEnvironment(known, [], {
     environment: ownEnvironment(known, environment),
-    findings: unsetVariables,
+    findings: unset,
+    secrets: secrets && { lookup: secrets, findings },
+    unread,
   })
-  const checked = configSchema.safeParse(resolved)
-  if (!checked.success) {
-    const issues = checked.error.issues.flatMap(issue => fromIssue(issue, resolved))
-    // Placeholders of unset variables are not checked.
-    findings.push(
-      ...issues.filter(({ path }) => !unsetVariables.some(one => one.path.every((part, at) => path[at] === part))),
-    )
-  }
+  const { needed: unsetVariables, spare } = withoutSpare(unset, known)
+  warnings.push(...spare)
+  const credentials = credentialsOf(withVariables, new Set(spare.map(({ path }) => path[1])))
+  const resolved = withCredentials(withVariables, new Map([...(sent?.credentials ?? []), ...credentials]), findings)
+  const unpriced = takePrices(resolved)
+  const checked = configSchema.safeParse(unpriced.value)
+  const issues = checked.success ? [] : checked.error.issues.flatMap(issue => fromIssue(issue, resolved))
+  // Placeholders of unset variables are not checked.
+  const unfilled = [...unsetVariables, ...unread]
+  const isSet = ({ path }: Finding) => !unfilled.some(one => one.path.every((part, at) => path[at] === part))
+  findings.push(...[...unpriced.findings, ...issues].filter(isSet))
   if (!anyVariables) findings.push(...unsetVariables)
-  warnings.push(...inlineSecrets(known))
+  if (!sent) warnings.push(...inlineSecrets(known))
   const offset = (finding: Finding) => offsetOf(document, { ...finding, path: names.writtenPath(finding.path) })
   const where = (finding: Finding) => place(offset(finding))
   const line = (finding: Finding) =>
@@ -69,24 +98,38 @@ export function readConfig(text: string, { file, environment, anyVariables = fal
   const all = [...yaml.findings, ...findings]
   return {
     // A duplicate key is an error, but its last value is checked like any other.
-    ...(checked.success && all.length === 0 && unsetVariables.length === 0
-      ? complete(checked.data)
-      : validParts(
-          resolved,
-          [...findings, ...unsetVariables].map(finding => finding.path),
+    ...(checked.success && all.length === 0 && unfilled.length === 0
+      ? complete(checked.data, unpriced)
+      : withOwnPrices(
+          validParts(
+            unpriced.value,
+            [...findings, ...unfilled].map(finding => finding.path),
+          ),
+          unpriced,
         )),
     mistakes: all.sort((a, b) => offset(a) - offset(b)).map(line),
     warnings: warnings.map(line),
+    problems: all.map(({ path, message }) => ({ path: names.writtenPath(path), message })),
+    notices: warnings.map(({ path, message }) => ({ path: names.writtenPath(path), message })),
+    named: known,
+    credentials,
     lineOf: path => where({ path, message: '' }).replace(/:\d+$/, ''),
     placeOf: path => where({ path, message: '' }),
     writtenPath: path => names.writtenPath(path),
   }
 }
 
-function complete(config: Config): PartialConfig {
+function complete(config: Config, unpriced: WithoutPrices): PartialConfig {
+  const entries = config.model_list?.map((entry, at) => ({ at, name: entry.model_name, entry, removed: [] }))
+  return withOwnPrices({ config, entries }, unpriced)
+}
+
+/** Puts the prices of the entries back. */
+function withOwnPrices({ config, entries }: PartialConfig, { taken }: WithoutPrices): PartialConfig {
+  if (!entries) return { config, entries }
   return {
     config,
-    entries: config.model_list?.map((entry, at) => ({ at, name: entry.model_name, entry, removed: [] })),
+    entries: entries.map(one => ({ ...one, entry: one.entry && withPrices(one.entry, taken.get(one.at)) })),
   }
 }
 
@@ -100,6 +143,10 @@ export const noReading: ConfigReading = {
   entries: undefined,
   mistakes: [],
   warnings: [],
+  problems: [],
+  notices: [],
+  named: undefined,
+  credentials: new Map(),
   lineOf: () => '',
   placeOf: () => '',
   writtenPath: path => path,
@@ -131,6 +178,28 @@ function ownEnvironment(value: unknown, environment: Environment): Environment {
 interface Resolution {
   readonly environment: Environment
   readonly findings: Finding[]
+  /** Absent = secrets that are kept elsewhere are not read. */
+  readonly secrets?: { readonly lookup: NonNullable<ReadOptions['secrets']>; readonly findings: Finding[] } | undefined
+  readonly unread?: Finding[]
+}
+
+/** References to secrets stand in the secret fields of models and credentials; elsewhere such a text is none. */
+const isSecretPlace = (path: Path): boolean =>
+  ((path[0] === 'model_list' && path[2] === 'proxy_params') ||
+    (path[0] === 'credential_list' && path[2] === 'credential_values')) &&
+  secretFields.has(String(path[3]))
+
+/** The secret that a reference stands for, or a text in its place. */
+function readSecret(reference: string, path: Path, { secrets, unread }: Resolution): string {
+  const known = secrets?.lookup(reference)
+  if (known && 'value' in known) return known.value
+  const shown = reference.startsWith('command/') ? 'the output of the command' : `\`${reference}\``
+  const message = known
+    ? `${shown} cannot be read: ${known.problem}`
+    : `${shown} is not read yet; try again in a moment`
+  if (secrets) secrets.findings.push({ path, message })
+  unread?.push({ path, message })
+  return 'unset'
 }
 
 const wholeReference = 'os.environ/'
@@ -143,6 +212,7 @@ function withEnvironment(value: unknown, path: Path, resolution: Resolution): un
       Object.entries(value).map(([key, one]) => [key, withEnvironment(one, [...path, key], resolution)]),
     )
   if (typeof value !== 'string') return value
+  if (isSecretReference(value) && isSecretPlace(path)) return readSecret(value, path, resolution)
   const wrong = (message: string): string => {
     resolution.findings.push({ path, message })
     return 'unset'
@@ -227,8 +297,8 @@ function valueAt(root: unknown, path: Path): unknown {
   return at
 }
 
-/** The keys that the schema has at a path. */
-function knownKeys(path: Path): string[] {
+/** The keys that the schema of the file has at a path in our names. */
+export function knownKeys(path: Path): string[] {
   let schema: unknown = configSchema
   for (const part of path) {
     schema = unwrapped(schema)

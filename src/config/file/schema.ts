@@ -3,8 +3,13 @@
  * that have no function here are warnings (litellm-keys.ts), so that an existing file starts.
  */
 import { z } from 'zod'
+import { budgetSettings, commonBudgetSettings, newUserSettings, providerBudgetSettings } from './budget-settings.ts'
+import { ledgerSettings } from './ledger-settings.ts'
 import { limitSettings } from './limit-settings.ts'
+import { priceTermSettings } from './price-term-settings.ts'
+import { ruled } from './ruled-text.ts'
 import { storageSettings } from './storage-settings.ts'
+import { storedSettings } from './stored-settings.ts'
 import {
   commonExamples,
   generalExamples,
@@ -14,7 +19,7 @@ import {
   routerExamples,
   withExamples,
 } from './key-examples.ts'
-import { priceExamples, prices } from './price-settings.ts'
+import { priceExamples, prices, priceSource } from './price-settings.ts'
 import { proxyProblem, proxySettingHelp } from '../models/proxies.ts'
 import { masterKeyProblem } from '../../accounts/key.ts'
 import { defaultModelSettings, fieldParams, fieldSettings, objectIdSettings } from './body-field-settings.ts'
@@ -39,13 +44,6 @@ const proxy = z.union([z.literal(false), z.string()], { error: proxySettingHelp 
   if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
 })
 
-/** Adds a check with its own message. The message never shows the value. */
-const ruled = <T extends z.ZodType<string>>(schema: T, problemOf: (value: string) => string | undefined): T =>
-  schema.superRefine((value, context) => {
-    const message = problemOf(value)
-    if (message !== undefined) context.addIssue({ code: 'custom', message })
-  })
-
 const address = ruled(z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }), addressProblem)
 const headerName = z
   .string()
@@ -61,6 +59,9 @@ const proxyParams = z.strictObject(
   withExamples(
     {
       model: text.describe('provider/model; the name at the upstream. `*` = the part that the pattern matched.'),
+      credential_name: text
+        .optional()
+        .describe('A credential of `credential_list` (LiteLLM: `litellm_credential_name`) for what is not given here.'),
       custom_llm_provider: text.optional().describe('The provider, where `model` does not begin with it.'),
       api_key: text
         .refine(
@@ -164,6 +165,28 @@ const proxyParams = z.strictObject(
   ),
 )
 
+/** The fields of `proxy_params` that a credential may hold. */
+const credentialValues = proxyParams.omit({ model: true, credential_name: true }).partial()
+
+const credential = z.strictObject({
+  credential_name: modelName
+    .max(200)
+    .describe('The name by which models refer to it.')
+    .meta({ examples: ['azure-west'] }),
+  credential_info: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('Notes of your own, shown in lists.')
+    .meta({ examples: [{ description: 'paid by the research group' }] }),
+  credential_values: z
+    .record(z.string(), z.unknown())
+    .superRefine((values, context) => {
+      for (const issue of credentialValues.safeParse(values).error?.issues ?? []) context.addIssue({ ...issue })
+    })
+    .describe('Fields of `proxy_params`, as `api_key` and `api_base`; those of the model itself win.')
+    .meta({ examples: [{ api_key: 'os.environ/AZURE_WEST_KEY', api_base: 'https://west.openai.azure.com' }] }),
+})
+
 const modalities = ['text', 'image', 'audio', 'video'] as const
 const modelInfo = z.strictObject(
   withExamples(
@@ -189,7 +212,9 @@ const modelInfo = z.strictObject(
         ])
         .optional()
         .describe('What the model is for; else by its name.'),
-      base_model: text.optional().describe('Name for the price catalogue, when the upstream uses its own.'),
+      base_model: text
+        .optional()
+        .describe('Name for the price catalogue and for what the model refuses, when the upstream uses its own.'),
       access_groups: z
         .array(text)
         .optional()
@@ -301,6 +326,7 @@ const routerSettings = z.strictObject(
         .record(modelName, text)
         .optional()
         .describe('Other names for models: `{alias: model_name}`.'),
+      ...providerBudgetSettings,
     },
     routerExamples,
   ),
@@ -312,6 +338,7 @@ const limits = z.strictObject(
       rpm_limit: count.nullable().optional().describe('Requests a minute; null = no limit.'),
       tpm_limit: count.nullable().optional().describe('Tokens a minute; null = no limit.'),
       max_parallel_requests: count.nullable().optional().describe('Calls under way at once; null = no limit.'),
+      ...newUserSettings,
     },
     limitExamples,
   ),
@@ -330,7 +357,11 @@ const commonSettings = z.strictObject(
         .describe('The same as `router_settings.num_retries`, which wins.'),
       ...fieldSettings,
       ...fallbacks,
-      default_internal_user_params: limits.optional().describe('Limits of every user.'),
+      ...commonBudgetSettings,
+      ...priceTermSettings,
+      default_internal_user_params: limits
+        .optional()
+        .describe('Limits of every user without limits of its own; the other fields are for users who are made.'),
     },
     commonExamples,
   ),
@@ -350,6 +381,7 @@ const generalSettings = z.strictObject(
         .describe('`postgres://...` or `sqlite:path`. DATABASE_URL wins; else a SQLite file in the data directory.'),
       max_keys_per_user: count.optional().describe('Valid keys that a user may have; no limit when left out.'),
       ...limitSettings,
+      ...budgetSettings,
       max_request_size_mb: z
         .number()
         .min(0.01)
@@ -363,6 +395,8 @@ const generalSettings = z.strictObject(
         .optional()
         .describe('Of the bodies of all requests under way together; further ones get 503. 512 when left out.'),
       ...storageSettings,
+      ...storedSettings,
+      ...ledgerSettings,
       batch_poll_seconds: z
         .number()
         .min(1)
@@ -412,7 +446,19 @@ export const configSchema = z.strictObject({
       'The models that are offered. Without it: every provider with a key in the environment, and model ' +
         'servers on this machine.',
     ),
+  credential_list: z
+    .array(credential)
+    .max(1000)
+    .refine(
+      list => new Set(list.map(one => one.credential_name)).size === list.length,
+      'has two credentials of one name; give each a name of its own',
+    )
+    .optional()
+    .describe('Keys and addresses that several models share (docs/models-by-api.md).'),
   router_settings: routerSettings.optional().describe('Retries, cooldowns and fallbacks (docs/routing.md).'),
+  prices: priceSource
+    .optional()
+    .describe("A price list in the shape of LiteLLM's, over the built-in one (docs/models-and-prices.md)."),
   settings: commonSettings.optional().describe('Defaults of all calls, and limits of users.'),
   general_settings: generalSettings.optional().describe('The gateway itself.'),
   environment_variables: z

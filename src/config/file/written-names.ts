@@ -1,4 +1,5 @@
 /** Reads a file in LiteLLM's names as one in ours: other names are replaced, keys without a function are left out. */
+import { isOtherPriceKey, isReadPriceKey } from '../prices/read-price-keys.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
 import { keysWithoutFunction, openSections, otherModes, otherNames } from './litellm-keys.ts'
@@ -61,7 +62,9 @@ function withoutUnused(value: unknown, path: Path, reading: Reading & Pick<Named
   for (const [key, one] of Object.entries(value)) {
     const inside = [...path, key]
     const remedy =
-      keysWithoutFunction.get(patternOf(inside)) ?? (isOpen ? remedyForUnknown(key, path, reading) : undefined)
+      keysWithoutFunction.get(patternOf(inside)) ??
+      (isPriceSection(path) && isOtherPriceKey(key) ? '' : undefined) ??
+      (isOpen ? remedyForUnknown(key, path, reading) : undefined)
     if (remedy !== undefined)
       reading.warnings.push({ path: inside, message: remedy ? `${noEffect}: ${remedy}` : noEffect, atKey: true })
     else if (patternOf(inside) === modePattern && otherModes.has(one))
@@ -71,6 +74,8 @@ function withoutUnused(value: unknown, path: Path, reading: Reading & Pick<Named
   return out
 }
 
+const isPriceSection = (path: Path): boolean => /^model_list\.\*\.(?:proxy_params|model_info)$/.test(patternOf(path))
+
 const modePattern = 'model_list.*.model_info.mode'
 
 /** undefined = the key has a function, or is probably a misspelt one. */
@@ -79,6 +84,7 @@ function remedyForUnknown(key: string, path: Path, { keysAt }: Reading): string 
   const others = [...keysWithoutFunction.keys()]
     .filter(one => one.startsWith(section))
     .map(one => one.slice(section.length))
+  if (section.startsWith('model_list.*.') && isReadPriceKey(key)) return undefined
   const known = keysAt(path)
   return known.includes(key) || closestMatch(key, [...known, ...others]) !== undefined ? undefined : 'it is not known'
 }

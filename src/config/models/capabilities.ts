@@ -27,8 +27,10 @@ export const flags = [
 export type Flag = (typeof flags)[number]
 
 /** Absent = unknown. Limits are in tokens; `output_vector_size` is the number of dimensions of an embedding. */
-interface Capabilities extends Partial<Readonly<Record<Flag, boolean>>> {
+export interface Capabilities extends Partial<Readonly<Record<Flag, boolean>>> {
   readonly mode?: ModelMode
+  /** Tokens of input and output together. */
+  readonly context_window?: number
   readonly max_input_tokens?: number
   readonly max_output_tokens?: number
   readonly output_vector_size?: number

@@ -6,12 +6,13 @@
 import { createHash } from 'node:crypto'
 import { readAddress } from '../file/entry-checks.ts'
 import { proxyWithoutSecrets } from './proxies.ts'
+import { secretFields } from '../file/secret-fields.ts'
 import type { ModelEntry } from '../file/schema.ts'
 
 type Params = ModelEntry['proxy_params']
 
 /** The fields that identify an account and model at an upstream. No secrets. */
-const placeFields: ReadonlySet<string> = new Set<keyof Params>([
+export const placeFields: ReadonlySet<string> = new Set<keyof Params>([
   'model',
   'custom_llm_provider',
   'api_base',
@@ -23,18 +24,6 @@ const placeFields: ReadonlySet<string> = new Set<keyof Params>([
   'vertex_location',
   'aws_region_name',
   'aws_bedrock_runtime_endpoint',
-])
-
-/** These change by rotation and must not be guessable from a hash. */
-const secretFields: ReadonlySet<string> = new Set<keyof Params>([
-  'api_key',
-  'extra_headers',
-  'vertex_credentials',
-  'client_secret',
-  'azure_ad_token',
-  'aws_access_key_id',
-  'aws_secret_access_key',
-  'aws_session_token',
 ])
 
 /** The configured id, or a hash of the place. Stable over restarts and equal on every replica. */

@@ -8,7 +8,8 @@ import { namedModel, readAddress } from '../file/entry-checks.ts'
 import { placeIdOf } from './deployment-ids.ts'
 import type { Environment } from '../environment.ts'
 import { modelFacts } from './model-facts.ts'
-import { tokenPriceKeys, unitPriceKeys } from '../prices/prices.ts'
+import { pricesInPlace } from '../prices/place-premiums.ts'
+import { isReadPriceKey } from '../prices/read-price-keys.ts'
 import type { ProxySettings } from './proxies.ts'
 import type { ModelEntry } from '../file/schema.ts'
 import { isKeyText } from '../file/value-checks.ts'
@@ -77,39 +78,39 @@ export function buildDeployment(
       message: `the provider ${provider.name} has no /responses; leave \`chat_api\` out`,
     }
   const { baseUrl, apiVersion } = readAddress(given)
-  const declared = { ...entry.model_info, ...pick(params, [...tokenPriceKeys, ...unitPriceKeys]) }
+  const declared = { ...entry.model_info, ...pick(params, Object.keys(params).filter(isReadPriceKey)) }
+  const facts = modelFacts({ modelName: entry.model_name, model, provider: provider.name }, declared)
+  const target = {
+    provider: speakingFor(provider, entry.model_info?.mode),
+    model,
+    baseUrl: bedrock?.baseUrl ?? baseUrl,
+    apiKey: apiKey === undefined ? undefined : new Secret(apiKey),
+    headers: lowerCased(params.extra_headers ?? {}),
+    options: { ...vertex?.options, ...bedrock?.options, ...ownOptions(entry, apiVersion) },
+  }
   return {
     id: placeIdOf(entry),
     modelName: entry.model_name,
-    ...modelFacts({ modelName: entry.model_name, model, provider: provider.name }, declared),
-    target: {
-      provider: speakingFor(provider, entry.model_info?.mode),
-      model,
-      baseUrl: bedrock?.baseUrl ?? baseUrl,
-      apiKey: apiKey === undefined ? undefined : new Secret(apiKey),
-      headers: lowerCased(params.extra_headers ?? {}),
-      options: {
-        ...vertex?.options,
-        ...bedrock?.options,
-        ...(apiVersion !== undefined && { api_version: apiVersion }),
-        ...pick(params, [
-          'api_version',
-          'organization',
-          'project',
-          'anthropic_version',
-          'anthropic_beta',
-          'max_tokens',
-        ]),
-        ...pick(params, ['tenant_id', 'client_id', 'num_ctx', 'keep_alive']),
-        ...secrets(params, ['client_secret', 'azure_ad_token']),
-      },
-    },
+    ...facts,
+    prices: pricesInPlace(facts, target),
+    target,
     weight: params.weight ?? 1,
     order: params.order ?? 0,
     timeouts: timeouts(params, context),
     proxies: context.proxies?.rulesFor(params.proxy),
     ...fieldRules(params, context),
     origin: context.origin,
+  }
+}
+
+/** Keys that providers read under their own names. */
+function ownOptions({ model_info: info, proxy_params: params }: ModelEntry, apiVersion: string | undefined) {
+  return {
+    ...(apiVersion !== undefined && { api_version: apiVersion }),
+    ...(info?.base_model !== undefined && { base_model: info.base_model }),
+    ...pick(params, ['api_version', 'organization', 'project', 'anthropic_version', 'anthropic_beta', 'max_tokens']),
+    ...pick(params, ['tenant_id', 'client_id', 'num_ctx', 'keep_alive']),
+    ...secrets(params, ['client_secret', 'azure_ad_token']),
   }
 }
 

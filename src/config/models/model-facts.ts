@@ -1,9 +1,11 @@
 /** What is known about one model: declarations of the operator over built-in knowledge. */
 import type { Deployment, ModelMode, ModelProfile } from '../../core/deployment.ts'
 import { capabilitiesOf, flags } from './capabilities.ts'
-import type { Flag } from './capabilities.ts'
+import type { Capabilities, Flag } from './capabilities.ts'
 import { catalogueEntry } from '../prices/catalogue.ts'
+import { pricesInPlace } from '../prices/place-premiums.ts'
 import { catalogPrices, resolvePrices } from '../prices/prices.ts'
+import { splitModel } from '../../providers/index.ts'
 import type { GivenPrices } from '../prices/prices.ts'
 import { responsesOnly } from './responses-models.ts'
 import type { DeclaredApi } from './responses-models.ts'
@@ -51,23 +53,62 @@ export function modelFacts({ modelName, model, provider }: NamedModel, declared:
     responsesOnly: responsesOnly({ modelName, model, provider }, declared),
     ...(validatesSchemas(profile, provider, declared) && { validatesSchemas: true }),
   }
-  const lookedUp = declared.base_model ?? model
-  if (lookedUp.includes('*')) {
+  const lookedUp = lookedUpModel(provider, declared.base_model ?? model, declared.base_model !== undefined)
+  const pricedAs = (mode: ModelMode) => ({ mode, groundsPrompts: groundsPrompts(lookedUp) })
+  if (lookedUp.model.includes('*')) {
     const mode = declared.mode ?? 'chat'
-    return { mode, ...abilities, ...resolvePrices(declared, null, mode === 'audio_speech'), info: declared }
+    return { mode, ...abilities, ...resolvePrices(declared, null, pricedAs(mode)), info: declared }
   }
-  const { mode: usualMode, ...capabilities } = capabilitiesOf(lookedUp)
-  const mode = declared.mode ?? usualMode ?? 'chat'
-  const contextWindow = catalogueEntry(provider, lookedUp)?.contextWindow
-  const window = contextWindow === undefined ? {} : { context_window: contextWindow, max_input_tokens: contextWindow }
-  const known = { ...window, ...capabilities, ...declared }
+  const { mode: familyMode, ...family } = capabilitiesOf(lookedUp.model)
+  const { mode: listedMode, ...listed } = catalogueEntry(lookedUp.provider, lookedUp.model)?.capabilities ?? {}
+  const mode = declared.mode ?? modeOf(listedMode, familyMode)
+  const { context_window: window } = listed
+  const known = {
+    ...(window !== undefined && { max_input_tokens: window }),
+    ...listed,
+    ...family,
+    ...pick(listed, listedFirst),
+    ...declared,
+  }
   return {
     mode,
     ...abilities,
-    ...resolvePrices(declared, catalogPrices(provider, lookedUp), mode === 'audio_speech'),
+    ...resolvePrices(declared, catalogPrices(lookedUp.provider, lookedUp.model), pricedAs(mode)),
     // The mode stays as declared: pipeline/lanes/attempt.ts refuses calls only because of a declared mode.
     info: { ...unknown, ...modalities(mode, known), ...known },
   }
+}
+
+/** What the list states model by model; the table of families is right about the other flags, which it has by hand. */
+const listedFirst = [
+  'context_window',
+  'max_input_tokens',
+  'max_output_tokens',
+  'supports_vision',
+  'supports_audio_input',
+  'supports_audio_output',
+  'supports_video_input',
+  'supports_pdf_input',
+] as const satisfies readonly (keyof Capabilities)[]
+
+const pick = (from: Capabilities, names: readonly (keyof Capabilities)[]): Capabilities =>
+  Object.fromEntries(names.flatMap(name => (from[name] === undefined ? [] : [[name, from[name]]])))
+
+/** A model of a family that chats and makes images is one for chats: it answers both kinds of calls. */
+function modeOf(listed: ModelMode | undefined, family: ModelMode | undefined): ModelMode {
+  return (listed === 'image_generation' && family === 'chat' ? family : listed) ?? family ?? 'chat'
+}
+
+/** Gemini's searches are billed by the grounded prompt or by query (ai.google.dev/gemini-api/docs/pricing, 2026-11). */
+const groundsPrompts = ({ provider, model }: { provider: string; model: string }): boolean =>
+  (provider === 'gemini' || provider === 'vertex_ai') && model.includes('gemini')
+
+/** `base_model` may name the vendor whose model it is: `azure/gpt-4o`, `openai/gpt-4o`. */
+function lookedUpModel(provider: string, model: string, isDeclared: boolean): { provider: string; model: string } {
+  const split = isDeclared ? splitModel(model) : { model }
+  return split.provider === undefined || catalogueEntry(provider, model)
+    ? { provider, model }
+    : { provider: split.provider, model: split.model }
 }
 
 /** Derived from the flags; empty if they are unknown. */
@@ -102,5 +143,6 @@ function modalities(mode: ModelMode, known: Readonly<Record<string, unknown>>): 
 export function concreteModel(pattern: Deployment, modelName: string, model: string): Deployment {
   const { provider } = pattern.target
   const facts = modelFacts({ modelName, model, provider: provider.name }, pattern.info as DeclaredInfo)
-  return { ...pattern, ...facts, target: { ...pattern.target, model } }
+  const target = { ...pattern.target, model }
+  return { ...pattern, ...facts, prices: pricesInPlace(facts, target), target }
 }

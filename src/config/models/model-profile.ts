@@ -2,6 +2,7 @@
  * What a model supports natively: declared in `model_info`, derived from its name, or everything. A name counts only if
  * it is unambiguous, because a wrong guess would disable features of a capable model.
  */
+import { hostRule } from '../../../rules/hosts.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { ModelProfile } from '../../core/deployment.ts'
 
@@ -85,6 +86,10 @@ export function validatesSchemas(profile: ModelProfile, provider: string, info: 
   )
 }
 
+/** A host that is known to refuse schemas is sent the schema in the prompt. */
+const schemaSupport = (provider: string, model: string): ModelProfile['structuredOutput'] =>
+  hostRule(provider, model)?.schemas === false ? 'json-object' : 'native'
+
 const lastPart = (model: string): string => model.slice(model.lastIndexOf('/') + 1)
 
 /** The upstream's name has precedence over the public name, which the operator may choose freely. */
@@ -106,7 +111,7 @@ export function modelProfile(
     toolCalling: dashed(declared) ?? (guard ? 'none' : guessed.toolCalling),
     thinking: dashed(info.thinking) ?? guessed.thinking,
     alternateRoles: info.alternate_roles ?? guessed.alternateRoles,
-    structuredOutput: dashed(info.structured_output) ?? guessed.structuredOutput,
+    structuredOutput: dashed(info.structured_output) ?? schemaSupport(provider, upstreamModel),
     guard,
   }
   return isNative(profile) ? nativeProfile : Object.freeze(profile)

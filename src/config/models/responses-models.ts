@@ -1,7 +1,9 @@
 /**
  * Models of OpenAI whose `/chat/completions` refuses some calls, or all of them, and whose `/responses` takes them.
- * `model_info.chat_api` overrides the table. Only OpenAI's own hosts follow it: others translate by themselves.
+ * `model_info.chat_api` overrides the table. Only OpenAI's own hosts follow it: others translate by themselves, or have
+ * ended their chat completions.
  */
+import { chatEnded } from '../../../rules/hosts.ts'
 import type { ResponsesOnly } from '../../core/deployment.ts'
 
 /** The part of `model_info` about the upstream's API. */
@@ -48,7 +50,9 @@ export function responsesOnly(
   { chat_api: api, base_model: base }: DeclaredApi,
 ): ResponsesOnly | undefined {
   if (api === 'responses') return 'everything'
-  if (api === 'chat' || !vendors.has(provider)) return undefined
+  if (api === 'chat') return undefined
+  if (chatEnded(provider)) return 'everything'
+  if (!vendors.has(provider)) return undefined
   const names = base === undefined ? [model, ...(provider === 'azure' ? [modelName] : [])] : [base]
   for (const name of names) {
     const last = name.slice(name.lastIndexOf('/') + 1).toLowerCase()

@@ -117,14 +117,14 @@ for (const backend of backends())
         return ((await answer.json()) as { detail: { msg: string }[] }).detail.map(one => one.msg)
       }
       expect(await messages('/key/update', {})).toEqual(['is missing; send a string'])
-      expect(await messages('/key/generate', { user: 'ada', team: 't', alias: 'a' })).toEqual(
+      expect(await messages('/key/generate', { user: 'ada', team: 't', keyalias: 'a' })).toEqual(
         ['user_id', 'team_id', 'key_alias'].map(name => `is not a known field here, did you mean \`${name}\`?`),
       )
       expect(
-        await messages('/key/generate', { rpm_limit: 0, tpm_limit: 'x', max_parallel_requests: 1.5, key_alias: '' }),
+        await messages('/key/generate', { rpm_limit: -1, tpm_limit: 'x', max_parallel_requests: 1.5, key_alias: '' }),
       ).toEqual([
         'must not be empty',
-        ...Array<string>(3).fill('must be a whole number from 1 to 1000000000, or null for no limit'),
+        ...Array<string>(3).fill('must be a whole number from 0 to 1000000000, or null for no limit'),
       ])
     })
 
@@ -173,7 +173,7 @@ for (const backend of backends())
       const updated = await gateway.admin('/key/update', { key, ...nulls })
       expect(await updated.json()).toMatchObject({ models: [], metadata: {}, blocked: false })
       const refused = async (duration: string) => {
-        const answer = await gateway.admin('/key/generate', { duration, rpm_limit: 0 })
+        const answer = await gateway.admin('/key/generate', { duration, rpm_limit: -1 })
         const { detail } = (await answer.json()) as { detail: { loc: string[]; msg: string }[] }
         expect([answer.status, detail.map(one => one.loc[1])]).toEqual([422, ['duration', 'rpm_limit']])
         return detail[0]!.msg

@@ -1,19 +1,24 @@
-/** Virtual keys: created, shown once, listed, changed, blocked, deleted. The fields are named as LiteLLM's. */
+/** Virtual keys: created, shown once, changed, replaced, blocked, deleted. The fields are named as LiteLLM's. */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
-import { mintKey } from '../../accounts/key.ts'
-import { modelWarnings } from '../../accounts/key-warnings.ts'
-import { keyBody, keyChanges, keyFields, keyName, newKey } from '../../accounts/key-fields.ts'
+import { actorOf } from '../../accounts/actor.ts'
+import { keyHint, mintKey } from '../../accounts/key.ts'
+import { keyBody, keyChanges, keyUpdateFields, newKey, shownKey } from '../../accounts/key-fields.ts'
 import type { KeyFields } from '../../accounts/key-fields.ts'
+import { modelWarnings } from '../../accounts/key-warnings.ts'
+import { keyName, without } from '../../accounts/spending-fields.ts'
 import { jsonAnswer } from '../../core/answer.ts'
-import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { isAdministrator } from '../../core/caller.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../../core/ports.ts'
-import { readJsonAs, readQuery } from '../checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import type { KeyUpdateOptions } from '../../core/tenancy-store.ts'
+import { readJsonAs } from '../checked-input.ts'
+import { forbidden, managementDoc, wrongField } from './tenancy/answers.ts'
+import { changeableKey, checkKeyChange, checkMaker, grantedKey } from './tenancy/key-rights.ts'
 
-const updateBody = z.strictObject({ key: keyName, ...keyFields })
-const infoQuery = z.object({ key: z.string().optional() })
+const updateBody = z.strictObject({ key: keyName, ...keyUpdateFields })
 const oneKey = z.strictObject({ key: keyName })
 const deleteBody = z
   .strictObject({
@@ -21,68 +26,86 @@ const deleteBody = z
     key_aliases: z.array(keyName).min(1).max(1000).optional(),
   })
   .refine(body => body.keys || body.key_aliases, 'give `keys` or `key_aliases`')
-const listQuery = z.strictObject({
-  page: z.coerce.number().int().min(1).default(1),
-  size: z.coerce.number().int().min(1).max(100).default(10),
-  user_id: keyName.optional(),
-  team_id: keyName.optional(),
-  key_alias: keyName.optional(),
-  return_full_object: z.stringbool().default(false),
+const bulkBody = z.strictObject({ keys: z.array(updateBody).min(1).max(500) })
+const regenerateBody = z.strictObject({
+  ...keyUpdateFields,
+  key: keyName.optional().describe('The key to be replaced; else it stands in the path, or is the one that asks.'),
+  new_key: keyBody.shape.key,
+  new_master_key: without('call `modelgate keys reset-master`'),
+  grace_period: without('the text before is refused at once'),
 })
 
-interface About extends Pick<EndpointDoc, 'operationId' | 'summary' | 'failures'> {
-  readonly request?: z.ZodType
-  /** The name of the answer's schema. */
-  readonly answer: string
-}
-
-const doc = ({ request, answer, ...about }: About): EndpointDoc => ({
-  ...about,
-  tag: 'Keys',
-  ...(request && { request: z.toJSONSchema(request, { io: 'input' }) }),
-  success: json(answer),
-})
+const about = { tag: 'Keys' }
 
 /**
- * Only the hash of the key text is stored. 422 for invalid fields, 409 when the user has the maximum number of keys.
+ * Only the hash of the key text is stored. 422 for invalid fields, 403 beyond the caller's own rights, 409 when the
+ * user has the maximum number of keys.
  */
 export const keyGenerate: Endpoint = {
   method: 'POST',
   paths: ['/key/generate'],
-  auth: 'admin',
+  auth: 'manager',
   doc: {
-    ...doc({
+    ...managementDoc({
+      ...about,
       operationId: 'createKey',
       summary: 'Create a key; the answer is the only place that ever shows it',
       request: keyBody,
       answer: 'NewKey',
-      failures: [409],
+      failures: [404, 409],
     }),
     requestOptional: true,
   },
   async handle(request, services, caller) {
-    const fields = await readJsonAs(request, keyBody)
-    const keyText = mintKey()
-    const made = newKey({
-      id: randomUUIDv7(),
-      keyText,
-      fields,
-      nowMs: services.clock.epochMs(),
-      createdBy: caller!.key.id,
-    })
-    const record: KeyRecord = { ...made, hash: services.hashKey(keyText) }
-    const warnings = await keyWarnings(services, fields, record)
-    await services.keys.insert(record, services.current.settings.keysPerUser)
-    return jsonAnswer({ key: keyText, ...shown(record), ...warnings })
+    return create(services, caller!, await readJsonAs(request, keyBody))
   },
 }
 
-/** `warnings` about the fields that were sent; nothing where there are none. */
+/** A key of a team and of no user. 422 without `team_id`, or with `user_id`; else as `/key/generate`. */
+export const serviceAccountGenerate: Endpoint = {
+  method: 'POST',
+  paths: ['/key/service-account/generate'],
+  auth: 'manager',
+  doc: managementDoc({
+    ...about,
+    operationId: 'createServiceAccountKey',
+    summary: 'Create a key of a team that belongs to no user',
+    request: keyBody,
+    answer: 'NewKey',
+    failures: [404, 409],
+  }),
+  async handle(request, services, caller) {
+    const fields = await readJsonAs(request, keyBody)
+    if (fields.team_id == null) throw wrongField('team_id', 'is missing; a service account belongs to a team')
+    if (fields.user_id != null) throw wrongField('user_id', 'cannot be set; a service account belongs to no user')
+    return create(services, caller!, fields)
+  },
+}
+
+async function create(services: Services, caller: Caller, fields: KeyFields) {
+  if (fields.key != null && !isAdministrator(caller))
+    throw forbidden('only administrators choose the text of a key', 'key')
+  const keyText = fields.key ?? mintKey()
+  const made = newKey({ id: randomUUIDv7(), keyText, fields, nowMs: services.clock.epochMs() })
+  const asked = { ...made, hash: services.hashKey(keyText) }
+  const { keysPerUser } = services.current.settings
+  const record = await services.tenancy.change(actorOf(caller), async tx =>
+    tx.insertKey(await grantedKey(tx, caller, asked), keysPerUser),
+  )
+  return jsonAnswer({ key: keyText, ...shownKey(record), ...(await keyWarnings(services, caller, fields, record)) })
+}
+
+/**
+ * `warnings` about the fields that were sent; nothing where there are none. For administrators alone: they name models,
+ * aliases and objects of the whole gateway.
+ */
 async function keyWarnings(
-  { keys, current }: Services,
-  fields: Pick<KeyFields, 'models' | 'key_alias'>,
+  { keys, current, tenancy }: Services,
+  caller: Caller,
+  fields: Partial<KeyFields>,
   record: KeyRecord,
 ): Promise<{ warnings?: readonly string[] }> {
+  if (!isAdministrator(caller)) return {}
   const warnings = fields.models ? modelWarnings(record.models, current.models) : []
   if (fields.key_alias && record.alias !== null) {
     const found = await keys.list({ alias: record.alias, limit: 2, offset: 0 })
@@ -91,154 +114,141 @@ async function keyWarnings(
         `key_alias: another key has the alias \`${record.alias}\` too; /key/delete by this alias is refused then`,
       )
   }
+  for (const [field, kind, id] of [
+    ['team_id', 'team', record.teamId],
+    ['organization_id', 'organization', record.organizationId],
+    ['budget_id', 'budget', record.budgetId],
+  ] as const)
+    if (fields[field] && id !== null && !(await tenancy.find(kind, id)))
+      warnings.push(`${field}: there is no ${kind} \`${id}\`, so that nothing of it holds for this key; make one`)
   return warnings.length > 0 ? { warnings } : {}
 }
 
-const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
-
-/** A key as administrators see it, without its text. */
-function shown(record: KeyRecord): Record<string, unknown> {
-  return {
-    token: record.hash,
-    token_id: record.id,
-    key_name: record.hint,
-    key_alias: record.alias,
-    user_id: record.userId,
-    team_id: record.teamId,
-    models: record.models,
-    expires: iso(record.expiresAtMs),
-    blocked: record.blocked,
-    rpm_limit: record.requestsPerMinute,
-    tpm_limit: record.tokensPerMinute,
-    max_parallel_requests: record.parallelRequests,
-    metadata: record.metadata,
-    created_at: iso(record.createdAtMs),
-    created_by: record.createdBy,
-    updated_at: iso(record.updatedAtMs),
-  }
-}
-
-/** A key may be named by its text, its hash (`token`) or its id. */
-async function lookForKey(services: Services, named: string): Promise<KeyRecord | undefined> {
-  return (
-    (await services.keys.find({ hash: services.hashKey(named) })) ??
-    (await services.keys.find({ hash: named })) ??
-    (await services.keys.find({ id: named }))
-  )
-}
-
-async function findKey(services: Services, named: string): Promise<KeyRecord> {
-  const record = await lookForKey(services, named)
-  if (!record) throw new GatewayError('not-found', 'no such key', { param: 'key' })
-  return record
-}
-
-/** A key may read itself, the master key every key. 403 for a key that asks for another, whether or not it exists. */
-export const keyInfo: Endpoint = {
-  method: 'GET',
-  paths: ['/key/info'],
-  auth: 'key',
-  doc: {
-    ...doc({
-      operationId: 'getKey',
-      summary: "One key; without `key`, the caller's own",
-      answer: 'KeyInfo',
-      failures: [403, 404],
-    }),
-    query: { key: { schema: { type: 'string' }, description: 'Key text, token or id.' } },
-  },
-  async handle(request, services, caller) {
-    const { key: named } = readQuery(request, infoQuery)
-    if (caller!.role === 'admin' && named === undefined)
-      throw new GatewayError('not-found', 'the master key is no virtual key; name one: /key/info?key=...', {
-        param: 'key',
-      })
-    const record = await lookForKey(services, named ?? caller!.key.id)
-    // The same error for keys that exist and keys that do not: a key cannot be used to search for others.
-    if (caller!.role !== 'admin' && record?.id !== caller!.key.id)
-      throw new GatewayError('forbidden', 'a key may only ask about itself', { param: 'key' })
-    if (!record) throw new GatewayError('not-found', 'no such key', { param: 'key' })
-    return jsonAnswer({ key: named ?? record.hint, info: shown(record) })
-  },
-}
-
 /**
- * Newest first, in pages from 1; only hashes unless `return_full_object=true`. A page after the last one is empty.
- */
-export const keyList: Endpoint = {
-  method: 'GET',
-  paths: ['/key/list'],
-  auth: 'admin',
-  doc: {
-    ...doc({ operationId: 'listKeys', summary: 'List keys', answer: 'KeyList' }),
-    query: Object.fromEntries(
-      Object.entries(z.toJSONSchema(listQuery, { io: 'input' }).properties ?? {}).map(([key, schema]) => [
-        key,
-        { schema: schema as object, description: key.replaceAll('_', ' ') },
-      ]),
-    ),
-  },
-  async handle(request, services) {
-    const query = readQuery(request, listQuery)
-    const { keys, total } = await services.keys.list({
-      ...(query.user_id !== undefined && { userId: query.user_id }),
-      ...(query.team_id !== undefined && { teamId: query.team_id }),
-      ...(query.key_alias !== undefined && { alias: query.key_alias }),
-      limit: query.size,
-      offset: (query.page - 1) * query.size,
-    })
-    return jsonAnswer({
-      keys: keys.map(record => (query.return_full_object ? shown(record) : record.hash)),
-      total_count: total,
-      current_page: query.page,
-      total_pages: Math.ceil(total / query.size),
-    })
-  },
-}
-
-/**
- * null resets a field to its default. 404 for an unknown key, 409 when its new user has the maximum number of keys.
+ * null resets a field to its default. 404 for an unknown key, 409 when its new user has the maximum number of keys or
+ * its `version` is another.
  */
 export const keyUpdate: Endpoint = {
   method: 'POST',
   paths: ['/key/update'],
-  auth: 'admin',
-  doc: doc({
+  auth: 'manager',
+  doc: managementDoc({
+    ...about,
     operationId: 'updateKey',
     summary: 'Change a key; only the fields sent change',
     request: updateBody,
     answer: 'ChangedKey',
     failures: [404, 409],
   }),
-  async handle(request, services) {
-    const { key, ...fields } = await readJsonAs(request, updateBody)
-    const record = await findKey(services, key)
-    const changed = await change(services, record, keyChanges(fields, services.clock.epochMs()))
-    return jsonAnswer({ key: record.hint, ...shown(changed), ...(await keyWarnings(services, fields, changed)) })
+  async handle(request, services, caller) {
+    return jsonAnswer(await update(services, caller!, await readJsonAs(request, updateBody)))
   },
 }
 
-async function change(services: Services, record: KeyRecord, changes: KeyChanges): Promise<KeyRecord> {
-  const updated = await services.keys.update(record.id, changes, services.current.settings.keysPerUser)
-  if (!updated) throw new GatewayError('not-found', 'no such key', { param: 'key' })
-  return updated
+async function update(services: Services, caller: Caller, { key, version, ...fields }: z.infer<typeof updateBody>) {
+  const record = await changeableKey(services, caller, key)
+  const changes = keyChanges(fields, services.clock.epochMs())
+  const changed = await change(services, caller, record, changes, { version })
+  return { key: record.hint, ...shownKey(changed), ...(await keyWarnings(services, caller, fields, changed)) }
+}
+
+/** Checked against the state of the key within the transaction. */
+function change(
+  services: Services,
+  caller: Caller,
+  { id }: KeyRecord,
+  changes: KeyChanges,
+  options: KeyUpdateOptions = {},
+): Promise<KeyRecord> {
+  const { keysPerUser: keysOfUserMax } = services.current.settings
+  return services.tenancy.change(actorOf(caller), async tx => {
+    const before = await tx.findKey({ id })
+    if (!before) throw new GatewayError('not-found', 'no such key', { param: 'key' })
+    await checkKeyChange(tx, caller, before, changes)
+    return tx.updateKey(id, changes, { keysOfUserMax, ...options })
+  })
+}
+
+/** Each key for itself: what fails is told beside what succeeded. */
+export const keyBulkUpdate: Endpoint = {
+  method: 'POST',
+  paths: ['/key/bulk_update'],
+  auth: 'manager',
+  doc: managementDoc({
+    ...about,
+    operationId: 'updateKeys',
+    summary: 'Change up to 500 keys, each for itself',
+    request: bulkBody,
+    answer: 'BulkKeyUpdate',
+  }),
+  async handle(request, services, caller) {
+    const { keys } = await readJsonAs(request, bulkBody)
+    const successful: object[] = []
+    const failed: object[] = []
+    for (const one of keys)
+      try {
+        successful.push({ key: one.key, key_info: await update(services, caller!, one) })
+      } catch (thrown) {
+        const error = toGatewayError(thrown)
+        if (error.status >= 500) throw thrown
+        failed.push({ key: one.key, failed_reason: error.message })
+      }
+    return jsonAnswer({ total_requested: keys.length, successful_updates: successful, failed_updates: failed })
+  },
+}
+
+/**
+ * Another text for the same key: id, limits, windows and what was spent stay. The text before is refused from then on.
+ * 404 for an unknown key.
+ */
+export const keyRegenerate: Endpoint = {
+  method: 'POST',
+  paths: ['/key/regenerate', '/key/{key}/regenerate'],
+  auth: 'manager',
+  doc: managementDoc({
+    ...about,
+    operationId: 'regenerateKey',
+    summary: 'Give a key another text; the one before is refused at once',
+    request: regenerateBody,
+    answer: 'NewKey',
+    failures: [404, 409],
+  }),
+  async handle(request, services, caller) {
+    const body = await readJsonAs(request, regenerateBody)
+    const { key: named, new_key: chosen, version, new_master_key: _, grace_period: __, ...fields } = body
+    if (chosen != null && !isAdministrator(caller!))
+      throw forbidden('only administrators choose the text of a key', 'new_key')
+    const record = await changeableKey(services, caller!, request.params.key ?? named ?? caller!.key.id)
+    const keyText = chosen ?? mintKey()
+    const text = { hash: services.hashKey(keyText), hint: keyHint(keyText) }
+    const changes = { ...keyChanges(fields, services.clock.epochMs()), ...text }
+    const changed = await change(services, caller!, record, changes, { version, action: 'rotated' })
+    return jsonAnswer({
+      key: keyText,
+      ...shownKey(changed),
+      ...(await keyWarnings(services, caller!, fields, changed)),
+    })
+  },
 }
 
 function blocking(path: string, blocked: boolean): Endpoint {
   return {
     method: 'POST',
     paths: [path],
-    auth: 'admin',
-    doc: doc({
+    auth: 'manager',
+    doc: managementDoc({
+      ...about,
       operationId: blocked ? 'blockKey' : 'unblockKey',
       summary: blocked ? 'Block a key at once' : 'Let a blocked key work again',
       request: oneKey,
       answer: 'Key',
       failures: [404],
     }),
-    async handle(request, services) {
+    async handle(request, services, caller) {
       const { key } = await readJsonAs(request, oneKey)
-      return jsonAnswer(shown(await change(services, await findKey(services, key), { blocked })))
+      return jsonAnswer(
+        shownKey(await change(services, caller!, await changeableKey(services, caller!, key), { blocked })),
+      )
     },
   }
 }
@@ -257,35 +267,43 @@ export const keyUnblock = blocking('/key/unblock', false)
 export const keyDelete: Endpoint = {
   method: 'POST',
   paths: ['/key/delete'],
-  auth: 'admin',
-  doc: doc({
+  auth: 'manager',
+  doc: managementDoc({
+    ...about,
     operationId: 'deleteKeys',
     summary: 'Delete keys for good',
     request: deleteBody,
     answer: 'DeletedKeys',
     failures: [404, 409],
   }),
-  async handle(request, services) {
+  async handle(request, services, caller) {
     const body = await readJsonAs(request, deleteBody)
-    const records = await Promise.all([
-      ...(body.keys ?? []).map(named => findKey(services, named)),
-      ...(body.key_aliases ?? []).map(alias => findAlias(services, alias)),
-    ])
-    for (const record of records) await services.keys.delete(record.id)
+    if (!isAdministrator(caller!)) checkMaker(caller!)
+    // One after the other: which of several is refused first must not tell which of them exist.
+    const records: KeyRecord[] = []
+    for (const named of body.keys ?? []) records.push(await changeableKey(services, caller!, named))
+    for (const alias of body.key_aliases ?? []) records.push(await findAlias(services, caller!, alias))
+    await services.tenancy.change(actorOf(caller!), async tx => {
+      for (const id of new Set(records.map(record => record.id))) await tx.deleteKey(id)
+    })
     return jsonAnswer({ deleted_keys: [...(body.keys ?? []), ...(body.key_aliases ?? [])] })
   },
 }
 
 /** Several keys may share an alias, which then identifies none of them. */
-async function findAlias(services: Services, alias: string): Promise<KeyRecord> {
+async function findAlias(services: Services, caller: Caller, alias: string): Promise<KeyRecord> {
   const { keys, total } = await services.keys.list({ alias, limit: 2, offset: 0 })
   const [record] = keys
-  if (!record) throw new GatewayError('not-found', `no key has the alias '${alias}'`, { param: 'key_aliases' })
-  if (total > 1)
-    throw new GatewayError(
-      'conflict',
-      `${total} keys have the alias '${alias}'; delete by \`keys\` (GET /key/list?key_alias=... has their tokens)`,
-      { param: 'key_aliases' },
-    )
-  return record
+  const missing = new GatewayError('not-found', `no key has the alias '${alias}'`, { param: 'key_aliases' })
+  if (!record) throw missing
+  if (total === 1)
+    return changeableKey(services, caller, record.id).catch(() => {
+      throw missing
+    })
+  if (!isAdministrator(caller)) throw missing
+  throw new GatewayError(
+    'conflict',
+    `${total} keys have the alias '${alias}'; delete by \`keys\` (GET /key/list?key_alias=... has their tokens)`,
+    { param: 'key_aliases' },
+  )
 }

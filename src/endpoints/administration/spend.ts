@@ -1,26 +1,17 @@
 /** Reads the ledger: one row per call, newest first, in pages by cursor. */
 import { z } from 'zod'
-import { nanoUsdToText } from '../../accounts/cost.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
-import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { columnList, ledgerColumns } from '../../core/ledger-columns.ts'
 import type { LedgerColumn, LedgerRow } from '../../core/ledger-columns.ts'
 import type { LedgerQuery } from '../../core/ledger.ts'
-import { parseIsoDate } from '../../lib/iso-date.ts'
+import type { KeyRecord } from '../../core/ports.ts'
 import { readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
+import { checkKeyAsked, dollars, keyIdOf, keysById, visibleUsage } from './spend/access.ts'
+import { rangeOf, spanDoc, spanFields } from './spend/span.ts'
 
-const moment = z.string().transform((text, context) => {
-  const read = parseIsoDate(text)
-  if (read) return read
-  context.addIssue({
-    code: 'custom',
-    message: 'must be a date of the calendar: 2026-11-21, 2026-11-21T08:00:00Z or with an offset such as +02:00',
-  })
-  return z.NEVER
-})
 const outcomes = ledgerColumns.outcome.values!
 const word = z.string().min(1).max(255)
 const spendQuery = z.strictObject({
@@ -30,13 +21,12 @@ const spendQuery = z.strictObject({
   model: word.optional(),
   request_id: word.optional(),
   outcome: z.enum(outcomes).optional(),
-  start_date: moment.optional(),
-  end_date: moment.optional(),
+  end_user: word.optional(),
+  api_key: word.optional(),
+  ...spanFields,
   limit: z.coerce.number().int().min(1).max(1000).default(50),
   cursor: z.string().max(1000).optional(),
 })
-
-const dateForms = '2026-11-21, 2026-11-21T08:00:00Z or 2026-11-21T08:00:00+02:00; UTC unless it says otherwise.'
 
 /** Money is dollars in decimal text. 403 for another key's calls, 422 for wrong filters, 400 for a foreign cursor. */
 export const spendLogs: Endpoint = {
@@ -54,11 +44,9 @@ export const spendLogs: Endpoint = {
       model: { schema: { type: 'string' }, description: 'Only calls of this model.' },
       request_id: { schema: { type: 'string' }, description: 'One call (`x-proxy-call-id`).' },
       outcome: { schema: { type: 'string' }, description: `${outcomes.join(', ')}.` },
-      start_date: { schema: { type: 'string' }, description: `From here on, inclusive. ${dateForms}` },
-      end_date: {
-        schema: { type: 'string' },
-        description: `A date: up to its end, the day included. With a time: up to here, exclusive. ${dateForms}`,
-      },
+      end_user: { schema: { type: 'string' }, description: 'Only calls for this customer.' },
+      api_key: { schema: { type: 'string' }, description: 'Only calls of this key: its `token_id` or hash.' },
+      ...spanDoc,
       limit: { schema: { type: 'integer', default: 50, maximum: 1000 }, description: 'Rows a page.' },
       cursor: { schema: { type: 'string' }, description: '`next_cursor` of the page before.' },
     },
@@ -67,24 +55,28 @@ export const spendLogs: Endpoint = {
   },
   async handle(request, services, caller) {
     const query = readQuery(request, spendQuery)
-    const { rows, nextCursor } = await services.ledger.query(ledgerQuery(query, caller!))
-    return jsonAnswer({ data: rows.map(shownRow), next_cursor: nextCursor })
+    const key_id = query.api_key === undefined ? query.key_id : await keyIdOf(services, query.api_key)
+    const { rows, nextCursor } = await services.ledger.query(ledgerQuery({ ...query, key_id }, caller!))
+    const keys = await keysById(
+      services,
+      rows.map(row => row.key_id),
+    )
+    return jsonAnswer({ data: rows.map(row => shownRow(row, keys)), next_cursor: nextCursor })
   },
 }
 
 function ledgerQuery(query: z.infer<typeof spendQuery>, caller: Caller): LedgerQuery {
-  const own = caller.role === 'admin' ? undefined : caller.key.id
-  if (own !== undefined && query.key_id !== undefined && query.key_id !== own)
-    throw new GatewayError('forbidden', 'a key may only read its own calls', { param: 'key_id' })
-  const keyId = own ?? query.key_id
+  checkKeyAsked(caller, query.key_id)
   const { fromMs, toMs } = rangeOf(query)
   return {
     limit: query.limit,
-    ...(keyId !== undefined && { keyId }),
+    visible: visibleUsage(caller),
+    ...(query.key_id !== undefined && { keyId: query.key_id }),
     ...(query.user_id !== undefined && { userId: query.user_id }),
     ...(query.team_id !== undefined && { teamId: query.team_id }),
     ...(query.model !== undefined && { model: query.model }),
     ...(query.request_id !== undefined && { requestId: query.request_id }),
+    ...(query.end_user !== undefined && { endUser: query.end_user }),
     ...(query.outcome !== undefined && { outcome: query.outcome }),
     ...(fromMs !== undefined && { fromMs }),
     ...(toMs !== undefined && { toMs }),
@@ -92,49 +84,92 @@ function ledgerQuery(query: z.infer<typeof spendQuery>, caller: Caller): LedgerQ
   }
 }
 
-const dayMs = 86_400_000
-
-/** An end date without a time includes the whole day, as in LiteLLM. */
-function rangeOf({ start_date: start, end_date: end }: z.infer<typeof spendQuery>): {
-  fromMs?: number | undefined
-  toMs?: number | undefined
-} {
-  const fromMs = start?.ms
-  const lastMs = end && (end.isDay ? end.ms + dayMs - 1 : end.ms)
-  if (fromMs !== undefined && lastMs !== undefined && fromMs > lastMs)
-    throw unprocessable([{ loc: ['query', 'end_date'], msg: 'is before start_date; swap them', type: 'out_of_range' }])
-  return { fromMs, toMs: end && (end.isDay ? end.ms + dayMs : end.ms) }
-}
-
 interface ShownField {
   /** JSON Schema of the value. */
   readonly schema: object
-  readonly valueOf: (row: LedgerRow) => unknown
+  readonly valueOf: (row: LedgerRow, keyHash: string) => unknown
 }
 
-/** What a row shows beside its columns: the same values in units for people. */
+const integerOrNull = (description: string) => ({ type: ['integer', 'null'], description })
+const textOf = (description: string) => ({ type: 'string', description })
+const textOrNull = (description: string) => ({ type: ['string', 'null'], description })
+const moment = (description: string) => ({ type: 'string', format: 'date-time', description })
+const isoText = (ms: number): string => new Date(ms).toISOString()
+
+/** What LiteLLM calls them, for scripts that count calls by type. */
+const callTypes: Readonly<Record<string, string>> = {
+  chat: 'acompletion',
+  completions: 'atext_completion',
+  embeddings: 'aembedding',
+  moderations: 'amoderation',
+  rerank: 'arerank',
+  images: 'aimage_generation',
+  speech: 'aspeech',
+  transcriptions: 'atranscription',
+}
+
+/** What a row shows beside its columns: values in units for people, and LiteLLM's names (proxy/_types, 2026-11-23). */
 const shownFields: Readonly<Record<string, ShownField>> = {
-  started_at: {
-    schema: { type: 'string', format: 'date-time' },
-    valueOf: row => new Date(row.started_at_ms).toISOString(),
-  },
+  started_at: { schema: moment('`started_at_ms` as a date.'), valueOf: row => isoText(row.started_at_ms) },
   spend: {
-    schema: { type: ['string', 'null'], description: '`cost_nano_usd` in dollars, as decimal text, exact.' },
-    valueOf: ({ cost_nano_usd: nanoUsd }) => (nanoUsd === null ? null : nanoUsdToText(BigInt(nanoUsd))),
+    schema: { type: ['number', 'null'], description: '`cost_nano_usd` in dollars.' },
+    valueOf: ({ cost_nano_usd: nanoUsd }) => (nanoUsd === null ? null : dollars(BigInt(nanoUsd))),
   },
   audio_seconds: {
     schema: { type: ['number', 'null'], description: '`audio_microseconds` in seconds.' },
     valueOf: ({ audio_microseconds: microseconds }) => (microseconds === null ? null : microseconds / 1e6),
   },
+  startTime: { schema: moment('As `started_at`.'), valueOf: row => isoText(row.started_at_ms) },
+  endTime: { schema: moment('When it ended.'), valueOf: row => isoText(row.started_at_ms + row.duration_ms) },
+  completionStartTime: {
+    schema: textOrNull('When the answer began; null = it did not.'),
+    valueOf: row => (row.first_byte_ms === null ? null : isoText(row.started_at_ms + row.first_byte_ms)),
+  },
+  request_duration_ms: {
+    schema: { type: 'integer', description: '`duration_ms`, rounded.' },
+    valueOf: row => Math.round(row.duration_ms),
+  },
+  prompt_tokens: { schema: integerOrNull('As `input_tokens`.'), valueOf: row => row.input_tokens },
+  completion_tokens: { schema: integerOrNull('As `output_tokens`.'), valueOf: row => row.output_tokens },
+  total_tokens: {
+    schema: integerOrNull('Input and output; null = neither was counted.'),
+    valueOf: ({ input_tokens: input, output_tokens: output }) =>
+      input === null && output === null ? null : (input ?? 0) + (output ?? 0),
+  },
+  call_type: {
+    schema: textOf("LiteLLM's word for `operation`."),
+    valueOf: row => callTypes[row.operation] ?? row.operation,
+  },
+  api_key: { schema: textOf("The key's hash; of a deleted key its id."), valueOf: (_row, keyHash) => keyHash },
+  model_id: { schema: textOrNull('As `deployment_id`.'), valueOf: row => row.deployment_id },
+  model_group: { schema: textOf('As `model`.'), valueOf: row => row.model },
+  custom_llm_provider: { schema: textOrNull('As `provider`.'), valueOf: row => row.provider },
+  user: { schema: textOrNull('As `user_id`.'), valueOf: row => row.user_id },
+  requester_ip_address: { schema: textOrNull('As `client_address`.'), valueOf: row => row.client_address },
+  cache_hit: { schema: textOf('`False`: answers are not cached.'), valueOf: () => 'False' },
+  metadata: {
+    schema: { type: 'object', description: 'Whose key it was, and the error.', additionalProperties: true },
+    valueOf: (row, keyHash) => ({
+      user_api_key: keyHash,
+      user_api_key_alias: row.key_alias,
+      user_api_key_user_id: row.user_id,
+      user_api_key_team_id: row.team_id,
+      status: row.outcome === 'success' ? 'success' : 'failure',
+      error_information:
+        row.error_kind === null ? null : { error_class: row.error_kind, error_code: String(row.status) },
+    }),
+  },
 }
 const shown = Object.entries(shownFields)
 
-function shownRow(row: LedgerRow): object {
-  return { ...row, ...Object.fromEntries(shown.map(([name, field]) => [name, field.valueOf(row)])) }
+function shownRow(row: LedgerRow, keys: ReadonlyMap<string, KeyRecord>): object {
+  const keyHash = keys.get(row.key_id)?.hash ?? row.key_id
+  return { ...row, ...Object.fromEntries(shown.map(([name, field]) => [name, field.valueOf(row, keyHash)])) }
 }
 
 const jsonTypes: Readonly<Record<LedgerColumn['kind'], string>> = {
   text: 'string',
+  list: 'array',
   decimal: 'string',
   integer: 'integer',
   integer32: 'integer',
@@ -144,7 +179,13 @@ const jsonTypes: Readonly<Record<LedgerColumn['kind'], string>> = {
 
 function columnSchema({ kind, nullable, description, values }: LedgerColumn): object {
   const type = jsonTypes[kind]
-  return { type: nullable ? [type, 'null'] : type, ...(values && { enum: values }), description }
+  const items = kind === 'list' ? { items: { type: 'string' } } : {}
+  return {
+    type: nullable ? [type, 'null'] : type,
+    ...items,
+    ...(values && { enum: nullable ? [...values, null] : values }),
+    description,
+  }
 }
 
 /** JSON Schema of a row as `/spend/logs` shows it. */

@@ -1,13 +1,11 @@
 /** Keys, the ledger, models, utilities and health: what the gateway says of itself. */
-import { batchKeys, tieredKeys, tokenKeys, unitKeys } from '../../accounts/price-keys.ts'
-import { spendLogSchema } from '../administration/spend.ts'
+import { alwaysShownKeys, tokenKeys, unitKeys } from '../../accounts/price-keys.ts'
 import {
   anyObject,
   boolean,
   constant,
   dateTime,
   described,
-  either,
   integer,
   listOf,
   mapOf,
@@ -22,45 +20,10 @@ import {
 } from './schema.ts'
 import type { Properties, Schema } from './schema.ts'
 
-const key: Properties = {
-  token: described("The key's hash.", text),
-  token_id: text,
-  key_name: described('The last characters of the key.', text),
-  key_alias: nullable(text),
-  user_id: nullable(text),
-  team_id: nullable(text),
-  models: described('Names, patterns or access groups; an empty list = all models.', listOf(text)),
-  expires: nullable(dateTime),
-  blocked: boolean,
-  rpm_limit: nullable(described('Requests a minute.', integer)),
-  tpm_limit: nullable(described('Tokens a minute.', integer)),
-  max_parallel_requests: nullable(integer),
-  metadata: anyObject,
-  created_at: dateTime,
-  created_by: nullable(text),
-  updated_at: dateTime,
-}
-
-const keyWarnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
-
-const keySchemas: Readonly<Record<string, Schema>> = {
-  Key: shape(key),
-  NewKey: shape({ key: described('The key itself, shown this once.', text), ...key }, { warnings: keyWarnings }),
-  ChangedKey: shape({ key: key.key_name!, ...key }, { warnings: keyWarnings }),
-  KeyInfo: shape({ key: described('As it was asked for.', text), info: reference('Key') }),
-  KeyList: shape({
-    keys: listOf(either(described('The hash of a key.', text), reference('Key'))),
-    total_count: integer,
-    current_page: integer,
-    total_pages: integer,
-  }),
-  DeletedKeys: shape({ deleted_keys: described('As they were named.', listOf(text)) }),
-}
-
 const dollars = nullable({ ...number, description: 'Dollars for one; null = not known.' })
-const priceNames = Object.keys({ ...tokenKeys, ...batchKeys, ...unitKeys })
+const priceNames = Object.keys({ ...tokenKeys, ...unitKeys })
 /** Prices that are always shown, and those that a model may have. */
-const alwaysPriced = Object.fromEntries(tieredKeys.map(name => [name, dollars]))
+const alwaysPriced = Object.fromEntries(alwaysShownKeys.map(name => [name, dollars]))
 const otherPrices = Object.fromEntries(priceNames.filter(name => !(name in alwaysPriced)).map(name => [name, dollars]))
 
 /** An object with facts of a model whose names the catalogue and the configuration decide. */
@@ -69,7 +32,8 @@ const withFacts = (required: Properties, optional: Properties): Schema => ({
   patternProperties: {
     '^supports_': { type: ['boolean', 'null'] },
     '^supported_': nullable(listOf(text)),
-    '_above_\\d+k_tokens$': dollars,
+    '_above_\\d+k_tokens': dollars,
+    '_(?:batches|flex|priority|fast|ultrafast|scale|balanced|decisions)$': dollars,
   },
 })
 
@@ -85,6 +49,40 @@ const modelEntry: Properties = {
   max_output_tokens: nullable(integer),
 }
 const priceSource = nullable(described('Where the prices come from.', text))
+
+const infoParams = shape(
+  { model: text },
+  {
+    api_base: described('With a key of an administrator only.', text),
+    litellm_credential_name: described('The credential that the model names.', text),
+  },
+)
+const modelInfo = shape({
+  model_name: text,
+  proxy_params: infoParams,
+  litellm_params: described('The same as `proxy_params`.', infoParams),
+  model_info: open(
+    withFacts(
+      {
+        id: described('The `x-proxy-model-id` of calls.', text),
+        db_model: described('Made by API.', boolean),
+        mode: text,
+        provider: text,
+        source: text,
+        ...alwaysPriced,
+        price_source: priceSource,
+      },
+      {
+        ...otherPrices,
+        version: integer,
+        created_at: dateTime,
+        created_by: text,
+        updated_at: dateTime,
+        updated_by: text,
+      },
+    ),
+  ),
+})
 
 const modelSchemas: Readonly<Record<string, Schema>> = {
   Model: withFacts(modelEntry, {
@@ -108,26 +106,32 @@ const modelSchemas: Readonly<Record<string, Schema>> = {
       models: listOf(open(shape({ slug: text, display_name: text, context_window: integer, priority: integer }))),
     }),
   ),
-  ModelInfoList: shape({
+  ModelInfo: modelInfo,
+  ModelInfoList: shape({ data: listOf(reference('ModelInfo')) }),
+  ModelInfoPage: shape({
+    data: listOf(reference('ModelInfo')),
+    total_count: integer,
+    current_page: integer,
+    total_pages: integer,
+    size: integer,
+  }),
+  ModelGroupList: shape({
     data: listOf(
-      shape({
-        model_name: text,
-        proxy_params: shape({ model: text }, { api_base: described('With the master key only.', text) }),
-        model_info: open(
-          withFacts(
-            {
-              id: described('The `x-proxy-model-id` of calls.', text),
-              db_model: constant(false),
-              mode: text,
-              provider: text,
-              source: text,
-              ...alwaysPriced,
-              price_source: priceSource,
-            },
-            otherPrices,
-          ),
+      open(
+        withFacts(
+          {
+            model_group: text,
+            providers: listOf(text),
+            mode: described('null = its deployments have several.', nullable(text)),
+            max_input_tokens: nullable(integer),
+            max_output_tokens: nullable(integer),
+            input_cost_per_token: dollars,
+            output_cost_per_token: dollars,
+            supported_openai_params: described('What every deployment takes.', listOf(text)),
+          },
+          {},
         ),
-      }),
+      ),
     ),
   }),
 }
@@ -148,10 +152,7 @@ const tokenCount = shape({
 
 /** By their names under `#/components/schemas/`. */
 export const administrationSchemas: Readonly<Record<string, Schema>> = {
-  ...keySchemas,
   ...modelSchemas,
-  SpendLog: spendLogSchema,
-  SpendLogs: shape({ data: listOf(reference('SpendLog')), next_cursor: nullable(text) }),
   TokenCount: tokenCount,
   SupportedCompatParams: shape({ supported_compat_params: listOf(text) }),
   SupportedOpenaiParams: shape({ supported_openai_params: listOf(text) }),
@@ -163,6 +164,25 @@ export const administrationSchemas: Readonly<Record<string, Schema>> = {
     error: nullable(described('Why there is no such request; all else is then null.', text)),
   }),
   OpenapiDocument: open(shape({ openapi: text, info: anyObject, paths: anyObject, components: anyObject })),
+  RouteList: shape({
+    routes: listOf(shape({ path: text, methods: listOf(text), name: text, endpoint: text })),
+  }),
+  ModelHealth: shape({
+    healthy_endpoints: listOf(reference('EndpointHealth')),
+    unhealthy_endpoints: listOf(reference('EndpointHealth')),
+    unchecked_endpoints: listOf(reference('EndpointHealth')),
+    healthy_count: integer,
+    unhealthy_count: integer,
+    unchecked_count: integer,
+  }),
+  EndpointHealth: shape(
+    { model_id: text, model_name: text, model: text, api_base: text, mode: text },
+    {
+      response_time_ms: integer,
+      error: described('What its call ended with.', text),
+      reason: described('Why it was not called.', text),
+    },
+  ),
   Liveliness: constant("I'm alive!"),
   Readiness: shape(
     {

@@ -91,8 +91,11 @@ function isUntyped(schema: Json): boolean {
   return schema.type === undefined
 }
 
+/** The documented answer of a success, of whichever status. */
+const successOf = ({ responses }: { responses: Json }) => responses[200] ?? responses[201] ?? responses[204]
+
 test('every success has a typed body; only actions that do not exist have none', () => {
-  const silent = operations.filter(one => one.responses[200] === undefined).map(one => one.path)
+  const silent = operations.filter(one => successOf(one) === undefined).map(one => one.path)
   expect(silent.sort()).toEqual([
     '/gemini/v1/models/{model}',
     '/gemini/v1beta/models/{model}',
@@ -100,14 +103,14 @@ test('every success has a typed body; only actions that do not exist have none',
     '/v1beta/models/{model}',
   ])
   for (const { path, responses } of operations) {
-    const { content } = (responses[200] ?? {}) as { content?: Record<string, { schema: Json }> }
+    const { content } = (successOf({ responses }) ?? {}) as { content?: Record<string, { schema: Json }> }
     for (const [type, { schema }] of Object.entries(content ?? {})) {
       const isJson = type === 'application/json' || type === 'text/event-stream'
       expect([path, type, isUntyped(schema)]).toEqual([path, type, false])
       if (isJson) expect([path, type, references(schema).length > 0]).toEqual([path, type, true])
     }
   }
-  const answers = new Set(operations.flatMap(one => references(one.responses[200] ?? {})))
+  const answers = new Set(operations.flatMap(one => references(successOf(one) ?? {})))
   for (const name of answers) {
     const schema = document.components.schemas[name.split('/').at(-1)!]
     if (schema) expect([name, isUntyped(schema)]).toEqual([name, false])

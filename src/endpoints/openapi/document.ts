@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document, made from the registered endpoints. */
 import type { Endpoint } from '../../core/endpoint.ts'
 import { administrationSchemas } from './administration-schemas.ts'
+import { configuredSchemas } from './configured-schemas.ts'
 import { assistantAnswerSchemas } from './assistant-schemas.ts'
 import { chatAnswerSchemas } from './chat-schemas.ts'
 import { errorSchemas, failureResponse, failureStatuses } from './errors.ts'
@@ -10,7 +11,9 @@ import { headerComponents, headersOfSuccess } from './headers.ts'
 import { mediaAnswerSchemas } from './media-schemas.ts'
 import { messageAnswerSchemas } from './messages-schemas.ts'
 import { requestSchemas } from './request-schemas.ts'
+import { spendSchemas } from './spend-schemas.ts'
 import { responseAnswerSchemas } from './responses-schemas.ts'
+import { tenancySchemas } from './tenancy-schemas.ts'
 
 /** Tags in the order in which readers see them. */
 const tags: Readonly<Record<string, string>> = {
@@ -29,7 +32,16 @@ const tags: Readonly<Record<string, string>> = {
   Assistants: 'Assistants on any chat model.',
   Threads: 'Threads, their messages, and the runs of assistants.',
   Models: 'What a key may use, and what is behind it.',
-  Keys: 'Virtual keys; with the master key only.',
+  Credentials: 'Keys and addresses that models made by API share.',
+  'Access groups': 'Names for sets of models.',
+  Keys: 'Virtual keys.',
+  Users: 'Persons with keys, and their roles.',
+  Teams: 'Teams and their members.',
+  Organizations: 'Organizations, which hold teams.',
+  Customers: "End users of clients' applications.",
+  Budgets: 'Limits and budgets under a name, for many objects.',
+  Tags: 'Labels of calls, with limits and budgets.',
+  Audit: 'Who changed what.',
   Spend: 'The ledger of all calls.',
   Utilities: 'What a call would cost, carry or send.',
   Health: 'Probes and metrics.',
@@ -85,6 +97,9 @@ export function openapiDocument(endpoints: readonly Endpoint[], { version, heade
         ...assistantAnswerSchemas,
         ...fileAnswerSchemas,
         ...administrationSchemas,
+        ...configuredSchemas,
+        ...spendSchemas,
+        ...tenancySchemas,
         ...errorSchemas,
       },
       responses,
@@ -146,11 +161,12 @@ function security({ auth, keyInQuery }: Endpoint): object[] {
 function success(endpoint: Endpoint, headerPrefix: string): object {
   if (!endpoint.doc.success) return {}
   const content = Object.entries(endpoint.doc.success).map(([type, schema]) => [type, { schema }])
+  const { successStatus = 200 } = endpoint.doc
   return {
-    200: {
+    [successStatus]: {
       description: 'Success',
       headers: headersOfSuccess(endpoint, headerPrefix),
-      content: Object.fromEntries(content),
+      ...(successStatus !== 204 && { content: Object.fromEntries(content) }),
     },
   }
 }

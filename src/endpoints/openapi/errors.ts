@@ -84,7 +84,7 @@ export function failureStatuses({ auth, doc }: Endpoint, { hasBody, hasPathParam
   return [
     ...(doc.failures ?? []),
     ...(auth === 'none' ? [] : [401, 429, 500, 503]),
-    ...(auth === 'admin' ? [403] : []),
+    ...(auth === 'none' ? [] : [403]),
     ...(hasBody ? [400, 408, 413, 415, 422] : []),
     ...(doc.query && auth !== 'none' ? [422] : []),
     ...(hasPathParameter ? [404] : []),

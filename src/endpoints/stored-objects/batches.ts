@@ -63,12 +63,19 @@ const create: Endpoint = {
           )
         await services.files.admit(input.keyId)
       },
+      chargedLater: () => input !== undefined && !isFree(services, input),
       async work(call) {
         const { custom_llm_provider: _, input_file_id: __, ...fields } = checkJson(call.body!, createBody)
         return jsonAnswer(await startBatch(services, call, input!, fields))
       },
     })
   },
+}
+
+/** All models of the file have prices of 0. */
+function isFree({ current }: Services, { models }: FileRecord): boolean {
+  const deployments = models.flatMap(model => current.models.resolve(model))
+  return deployments.length > 0 && deployments.every(({ prices }) => prices?.input === 0n && prices.output === 0n)
 }
 
 /** The batch that the path names: looked up before its upstream is called. */

@@ -1,11 +1,13 @@
 /** The lists of models. None calls an upstream: a provider that does not answer must not block a model picker. */
 import { z } from 'zod'
-import { pricesAt } from '../../accounts/cost.ts'
-import { accessibleGroups } from '../../accounts/key.ts'
-import { mayCall, visibleDeployments } from '../../accounts/model-access.ts'
+import { pricesAt } from '../../accounts/price-variants.ts'
+import { callerInTeam } from '../../accounts/caller.ts'
+import { accessibleGroups, mayCall, modelAliases, unaliased, visibleDeployments } from '../../accounts/model-access.ts'
+import { administersAnything, mayReadAll, maySeeTeam } from '../../accounts/rights.ts'
 import { priceFields } from '../../accounts/price-keys.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
+import { masterCaller } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
@@ -16,10 +18,9 @@ import { fallbacksOf } from '../../core/settings.ts'
 import type { Settings } from '../../core/settings.ts'
 import { geminiErrorBody } from '../../formats/gemini/index.ts'
 import { codexCatalogue, listEntry } from '../../formats/openai/models.ts'
-import { Redactor } from '../../lib/redact.ts'
 import { readQuery } from '../checked-input.ts'
 import { geminiModelAnswer, geminiModelsAnswer } from '../model-calls/gemini.ts'
-import { either, json, reference } from '../openapi/schema.ts'
+import { either, reference } from '../openapi/schema.ts'
 
 const pageModelsMax = 1000
 /** The values of `fallback_type`, and the lists of the settings that they stand for. */
@@ -85,19 +86,35 @@ export const modelsList: Endpoint = {
     if (isGeminiClient(request)) return inGemini(() => geminiModelsAnswer(request, services, caller!))
     const options = readOptions(request)
     const team = request.query.get('team_id')
+    // Clients that are no admins send it, too: the peer ignores it then.
+    if (options.expand && administersAnything(caller!)) return listAnswer(request, services, masterCaller, options)
     if (team === null || team === caller!.key.teamId) return listAnswer(request, services, caller!, options)
-    return checkTeam(team, services, caller!).then(() => listAnswer(request, services, caller!, options))
+    return callerOfTeam(team, services, caller!).then(member => listAnswer(request, services, member, options))
   },
 }
 
-/** Throws 404 for a team without keys; for a virtual key also for any other than its own, so that it finds none out. */
-async function checkTeam(teamId: string, { keys }: Services, { role }: Caller): Promise<void> {
-  if (role === 'admin' && (await keys.list({ teamId, limit: 1, offset: 0 })).total > 0) return
-  const why = role === 'admin' ? 'no key belongs to it' : 'this key belongs to another one, or to none'
-  const shown = teamId.slice(0, 100)
-  throw new GatewayError('not-found', `there is no team '${shown}' here: ${why}; leave \`team_id\` out`, {
-    param: 'team_id',
-  })
+/**
+ * The caller as a member of the team. Throws the same 404 for a team that does not exist and for one that is not the
+ * caller's, so that it finds none out.
+ */
+async function callerOfTeam(teamId: string, { tenancy }: Services, caller: Caller): Promise<Caller> {
+  const team = await tenancy.find('team', teamId)
+  if (team && maySeeTeam(caller, team)) {
+    const { organizationId } = team
+    return callerInTeam(
+      caller,
+      team,
+      organizationId === null ? undefined : await tenancy.find('organization', organizationId),
+    )
+  }
+  const why = mayReadAll(caller) ? 'POST /team/new makes one' : 'GET /team/list shows yours'
+  throw new GatewayError(
+    'not-found',
+    `there is no team '${teamId.slice(0, 100)}' here; ${why}, or leave \`team_id\` out`,
+    {
+      param: 'team_id',
+    },
+  )
 }
 
 function listAnswer(request: HttpRequest, services: Services, caller: Caller, options: ListOptions): Answer {
@@ -107,7 +124,7 @@ function listAnswer(request: HttpRequest, services: Services, caller: Caller, op
     return jsonAnswer(codexCatalogue(ids.map(id => ({ id, info: infoOf(index, id) }))))
   const page = pageOf(ids, readQuery(request, pageQuery))
   const data = page.ids.map(id => {
-    const entry = listedModel(id, index.resolve(id)[0], services)
+    const entry = listedModel(id, index.resolve(unaliased(caller, id))[0], services)
     return options.metadata
       ? { ...entry, metadata: { fallbacks: shownFallbacks(id, options.fallbackType, index.settings) } }
       : entry
@@ -157,6 +174,7 @@ function pageOf(
 }
 
 interface ListOptions {
+  readonly expand: boolean
   readonly wildcards: boolean
   readonly groups: boolean
   readonly onlyGroups: boolean
@@ -179,6 +197,7 @@ function readOptions(request: HttpRequest): ListOptions {
       },
     )
   return {
+    expand: scope === 'expand',
     wildcards: flag(query, 'return_wildcard_routes'),
     groups: flag(query, 'include_model_access_groups'),
     onlyGroups: flag(query, 'only_model_access_groups'),
@@ -198,11 +217,12 @@ function flag(query: URLSearchParams, name: string): boolean {
 }
 
 function visibleIds(index: ModelDirectory, caller: Caller, options: ListOptions): string[] {
-  const { accessGroups } = index.settings
   const mayUse = (name: string) => mayCall(caller, name, index.settings)
-  const groups = caller.role === 'admin' ? Object.keys(accessGroups) : accessibleGroups(caller.key, accessGroups)
+  const groups = accessibleGroups(caller, index.settings)
   if (options.onlyGroups) return groups
   const ids = index.names().filter(mayUse)
+  for (const [alias, model] of Object.entries(modelAliases(caller)))
+    if (mayUse(model) && index.resolve(model).length > 0) ids.push(alias)
   if (options.wildcards) ids.push(...index.wildcardNames().filter(mayUse))
   if (options.groups) ids.push(...groups)
   return [...new Set(ids)]
@@ -258,7 +278,7 @@ export const modelsOne: Endpoint = {
   handle(request, services, caller) {
     const id = request.params.model_id!
     if (isGeminiClient(request)) return inGemini(() => geminiModelAnswer(id, services, caller!))
-    const [deployment] = visibleDeployments(caller!, id, services.current.models)
+    const [deployment] = visibleDeployments(caller!, unaliased(caller!, id), services.current.models)
     if (!deployment)
       throw new GatewayError(
         'model-not-found',
@@ -269,56 +289,4 @@ export const modelsOne: Endpoint = {
       )
     return jsonAnswer(listedModel(id, deployment, services))
   },
-}
-
-const infoQuery = z.object({ proxy_model_id: z.string().optional() })
-
-/** GET /model/info: the deployments behind the names. Keys are never shown, addresses to administrators only. */
-export const modelInfo: Endpoint = {
-  method: 'GET',
-  paths: ['/model/info', '/v1/model/info'],
-  auth: 'key',
-  doc: {
-    operationId: 'listModelInfo',
-    summary: 'Details of deployments: mode, prices, limits',
-    tag: 'Models',
-    query: {
-      proxy_model_id: { schema: { type: 'string' }, description: 'Only this deployment (`x-proxy-model-id`).' },
-    },
-    success: json('ModelInfoList'),
-    failures: [404],
-  },
-  handle(request, services, caller) {
-    const { settings } = services.current.models
-    const visible = settings.deployments.filter(one => mayCall(caller!, one.modelName, settings))
-    const { proxy_model_id: id } = readQuery(request, infoQuery)
-    const chosen = id === undefined ? visible : visible.filter(one => one.id === id)
-    if (id !== undefined && chosen.length === 0)
-      throw new GatewayError('not-found', `no model has the id '${id.slice(0, 200)}'`, { param: 'proxy_model_id' })
-    return jsonAnswer({ data: chosen.map(one => infoEntry(one, services.clock.epochMs(), caller!.role === 'admin')) })
-  },
-}
-
-const addresses = new Redactor([])
-
-function infoEntry(deployment: Deployment, nowMs: number, showAddress: boolean): object {
-  const { target, prices, mode } = deployment
-  return {
-    model_name: deployment.modelName,
-    proxy_params: {
-      model: `${target.provider.name}/${target.model}`,
-      // The address may contain a password.
-      ...(showAddress && { api_base: addresses.url(target.baseUrl) }),
-    },
-    model_info: {
-      ...deployment.info,
-      id: deployment.id,
-      db_model: false,
-      mode,
-      provider: target.provider.name,
-      source: deployment.origin.kind,
-      ...priceFields(prices && pricesAt(prices, nowMs), mode === 'audio_speech'),
-      price_source: deployment.priceSource ?? null,
-    },
-  }
 }

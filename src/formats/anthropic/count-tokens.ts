@@ -6,7 +6,7 @@ import { anthropicErrorBody, broken } from './error.ts'
 import { countTable } from './fields.ts'
 import { messagesEdits, messagesHeaders, readAnswer } from './forward.ts'
 import { inspectCount } from './inspect.ts'
-import { count } from './usage.ts'
+import { countOf } from '../../core/usage-fields.ts'
 import { readOverrides } from '../common/overrides.ts'
 
 /** A forwarded answer passes byte for byte; without a plausible count it is `upstream-broken`. */
@@ -22,7 +22,7 @@ export const anthropicCountTokens: UnaryFormat<'count-tokens'> = {
   forward: {
     edits: messagesEdits,
     answer(bytes) {
-      if (count(readAnswer(bytes, 'input_tokens').get('input_tokens')) === undefined) throw broken('no count')
+      if (countOf(readAnswer(bytes, 'input_tokens').get('input_tokens')) === undefined) throw broken('no count')
       // Counting is free: nothing was used.
       return { body: bytes, usage: { inputTokens: 0, outputTokens: 0 } }
     },

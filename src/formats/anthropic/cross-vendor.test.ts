@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import type { ChatEvent } from '../../core/chat.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { anthropicMessages } from './index.ts'
+import { noFieldRules } from '../../core/field-rules.ts'
 
 const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value))
 const plain = JsonBody.read(bytesOf({ model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'x' }] }))
@@ -16,7 +17,7 @@ test("a turn that held nothing but another model's thinking does not reach the u
     { role: 'assistant', content: [] },
   ]
   const body = JsonBody.read(bytesOf({ messages: list }))
-  const { edits } = anthropicMessages.forward.edits(body, {})
+  const { edits } = anthropicMessages.forward.edits(body, noFieldRules)
   expect(JSON.parse(Buffer.concat(body.edited(edits)).toString())).toEqual({ messages: [list[0], list[2], list[3]] })
 })
 

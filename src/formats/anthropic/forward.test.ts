@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { anthropicCountTokens, anthropicMessages } from './index.ts'
+import { fieldRules, noFieldRules } from '../../core/field-rules.ts'
 
 const { forward } = anthropicMessages
 const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value))
@@ -247,12 +248,14 @@ describe('a whole answer', () => {
 })
 
 describe('a request', () => {
-  test('fields of the gateway stay here, quirks are applied, the rest is not touched', () => {
+  test('fields of the gateway stay here, rules are applied, the rest is not touched', () => {
     const body = read({ model: 'm', api_base: 'https://evil', speed: 'fast', output_format: {}, futureField: 1 })
-    const { edits, dropped } = forward.edits(body, { drop: ['speed'], rename: { output_format: 'output_config' } })
+    const { edits, dropped } = forward.edits(body, {
+      fields: fieldRules(['speed'], { output_format: 'output_config' }),
+    })
     expect(dropped).toEqual(['speed'])
     expect(Buffer.concat(body.edited(edits)).toString()).toBe('{"model":"m","futureField":1,"output_config":{}}')
-    expect(forward.edits(read({ model: 'm', messages: [] }), {})).toEqual({ edits: [], dropped: [] })
+    expect(forward.edits(read({ model: 'm', messages: [] }), noFieldRules)).toEqual({ edits: [], dropped: [] })
   })
 
   test("another model's thinking and sources stay here, Claude's own go along", () => {
@@ -274,7 +277,7 @@ describe('a request', () => {
         },
       ],
     })
-    const { edits, dropped } = forward.edits(body, {})
+    const { edits, dropped } = forward.edits(body, noFieldRules)
     const sent = JSON.parse(Buffer.concat(body.edited(edits)).toString()) as { messages: { content: unknown }[] }
     expect(sent.messages[1]!.content).toEqual([
       own,
@@ -288,7 +291,7 @@ describe('a request', () => {
         { role: 'assistant', content: [own] },
       ],
     })
-    expect(forward.edits(mention, {})).toEqual({ edits: [], dropped: [] })
+    expect(forward.edits(mention, noFieldRules)).toEqual({ edits: [], dropped: [] })
   })
 
   test('version and betas travel with the bytes', () => {

@@ -1,32 +1,59 @@
 /** The forward lane: the client's bytes go to an upstream of the same dialect, in any version of the API. */
+import { readAnthropicUsage, runsCode, withFacts } from '../../core/anthropic-usage.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { endingOf, messagesFinishWords } from '../../core/finish-words.ts'
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
-import type { ForwardQuirks } from '../../core/provider.ts'
+import type { FieldRules } from '../../core/field-rules.ts'
 import type { RequestHeaders } from '../../core/request.ts'
-import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
+import type { Edit } from '../../lib/json/json-body.ts'
+import { lastStructure } from '../../lib/json/json-last.ts'
+import { objectsOf } from '../../lib/json/json-values.ts'
 import { commonEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import { broken, failureOf } from './error.ts'
 import { MessagesRelay } from './relay.ts'
 import { mayHoldMarks, withoutMarked } from './thinking-signature.ts'
-import { readUsage } from './usage.ts'
 
 /** What the client's bytes were written for: only the client knows. */
 const clientHeaders = ['anthropic-version', 'anthropic-beta']
 
 /**
  * Also for `count_tokens`. Where marked thinking or citations are found, `messages` is written anew without them, and
- * `dropped` names them.
+ * `dropped` names them; `messages.prefill` is the beginning of an answer that the model does not go on with.
  */
-export function messagesEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
-  const { edits, dropped } = commonEdits(body, quirks)
+export function messagesEdits(body: JsonBody, rules: FieldRules): { edits: Edit[]; dropped: string[] } {
+  const { edits, dropped } = commonEdits(body, rules)
   // Another model's thinking, from earlier in the conversation: this upstream could not verify it.
   const clean = mayHoldMarks(body.bytes) ? withoutMarked(body.get('messages')) : undefined
-  if (clean) {
-    edits.push({ set: 'messages', json: JSON.stringify(clean.messages) })
-    dropped.push(...clean.dropped)
-  }
+  if (clean) dropped.push(...clean.dropped)
+  const cleanText = clean && JSON.stringify(clean.messages)
+  const continued = rules.continueText === undefined ? undefined : continuedPrefill(body, rules.continueText, cleanText)
+  if (continued !== undefined) dropped.push('messages.prefill')
+  const json = continued ?? cleanText
+  if (json !== undefined) edits.push({ set: 'messages', json })
   return { edits, dropped }
 }
+
+/**
+ * The messages and a turn of the user behind them, where the assistant's last one is the beginning of an answer;
+ * undefined = it is none. A turn with anything but text is none: it paused for the vendor's own tools, and goes on.
+ * `messages` = their text, if it is not what the client sent.
+ */
+function continuedPrefill(body: JsonBody, text: string, messages: string | undefined): string | undefined {
+  const bytes = messages === undefined ? body.rawBytes('messages') : Buffer.from(messages)
+  const last = bytes && lastStructure(bytes)
+  if (!last || last[0] !== openBrace) return undefined
+  const message = JsonBody.read(last)
+  if (message.get('role') !== 'assistant' || !isTextOnly(message.get('content'))) return undefined
+  const turn = JSON.stringify({ role: 'user', content: text })
+  return `${(messages ?? body.rawText('messages')!).slice(0, -1)},${turn}]`
+}
+
+const openBrace = 0x7b
+
+const isTextOnly = (content: unknown): boolean =>
+  typeof content === 'string' || objectsOf(content).every(block => block.type === 'text')
 
 /** `anthropic-version` and `anthropic-beta`, unchanged; undefined = the client sent neither. */
 export function messagesHeaders(client: RequestHeaders): Record<string, string> | undefined {
@@ -48,11 +75,20 @@ export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
 
 function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   const body = readAnswer(bytes, 'content')
-  if (!Array.isArray(body.get('content'))) throw broken('no `content`')
+  const content = body.get('content')
+  if (!Array.isArray(content)) throw broken('no `content`')
   const reason = body.get('stop_reason')
   if (typeof reason !== 'string' || reason === '') throw broken('no stop reason')
+  const usage = withFacts(readAnthropicUsage(body.get('usage')), {
+    ranCode: objectsOf(content).some(runsCode),
+    hasContent: content.length > 0,
+    stopReason: reason,
+    stopDetails: body.get('stop_details'),
+  })
+  const ending = endingOf(messagesFinishWords, reason)
+  if (ending instanceof GatewayError) throw ending.withUsage(usage)
   const edits: Edit[] = body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }]
-  return { body: editedAnswer(body, edits), usage: readUsage(body.get('usage')) }
+  return { body: editedAnswer(body, edits), usage }
 }
 
 /** `answer` throws `upstream-broken` for what is no finished message, or the error that the upstream sent instead. */

@@ -2,7 +2,9 @@
  * A stream of Messages on its way to a client of the same dialect. Each event is parsed to be judged; of nearly all the
  * text goes out as it came.
  */
-import type { GatewayError } from '../../core/errors.ts'
+import { mergeAnthropicUsage, readAnthropicUsage, runsCode, withFacts } from '../../core/anthropic-usage.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { endingOf, messagesFinishWords } from '../../core/finish-words.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { Usage } from '../../core/usage.ts'
 import { ChoiceStates, endWaitMs } from '../../core/stream-end.ts'
@@ -14,7 +16,6 @@ import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
 import { isWholeEvent } from '../common/last-event.ts'
 import { anthropicErrorEvent, broken, failureOf, namedEvent } from './error.ts'
-import { mergeUsage, readUsage } from './usage.ts'
 
 /**
  * Complete at a stop reason that no content follows; a complete stream without `message_stop` gets one. The events
@@ -33,6 +34,7 @@ export class MessagesRelay implements StreamRelay {
   /** A message is a single choice. */
   readonly #message = new ChoiceStates()
   #counts: Fields = {}
+  readonly #facts = { ranCode: false, hasContent: false, stopReason: '' as unknown, stopDetails: undefined as unknown }
   /** The output was counted at its end. */
   #counted = false
 
@@ -50,7 +52,7 @@ export class MessagesRelay implements StreamRelay {
 
   /** What a message begins with holds for its input, and says little of its output: none at the end is no count. */
   get usage(): Usage | undefined {
-    const usage = readUsage(this.#counts)
+    const usage = withFacts(readAnthropicUsage(this.#counts), this.#facts)
     return usage && this.complete && !this.#counted ? { ...usage, outputTokens: 0 } : usage
   }
 
@@ -114,7 +116,7 @@ export class MessagesRelay implements StreamRelay {
 
   #start(event: Fields): string {
     if (!isObject(event.message)) throw broken('a message_start without `message`')
-    this.#counts = mergeUsage(this.#counts, event.message.usage)
+    this.#counts = mergeAnthropicUsage(this.#counts, event.message.usage)
     event.message.model = this.#publicModel
     return namedEvent('message_start', JSON.stringify(event))
   }
@@ -123,14 +125,23 @@ export class MessagesRelay implements StreamRelay {
   #block({ content_block: block }: Fields): void {
     if (!isObject(block)) throw broken('a content_block_start without `content_block`')
     if ((block.type !== 'text' && block.type !== 'thinking') || block.text || block.thinking) this.started = true
+    this.#facts.hasContent = true
+    if (runsCode(block)) this.#facts.ranCode = true
     this.steps++
     this.#message.begin(0)
   }
 
   #delta({ delta, usage }: Fields): void {
-    this.#counts = mergeUsage(this.#counts, usage)
+    this.#counts = mergeAnthropicUsage(this.#counts, usage)
     if (isObject(usage) && usage.output_tokens != null) this.#counted = true
     if (!isObject(delta) || typeof delta.stop_reason !== 'string' || delta.stop_reason === '') return
+    this.#facts.stopReason = delta.stop_reason
+    this.#facts.stopDetails = delta.stop_details
+    const ending = endingOf(messagesFinishWords, delta.stop_reason)
+    if (ending instanceof GatewayError) {
+      this.failure = ending
+      return
+    }
     this.started = true
     this.#message.finish(0)
     this.steps++

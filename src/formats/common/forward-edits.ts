@@ -1,25 +1,63 @@
 /** What changes in every body on the forward lane. */
-import type { ForwardQuirks } from '../../core/provider.ts'
+import type { FieldRule, FieldRules, MemberRules } from '../../core/field-rules.ts'
+import { editMembers } from '../../lib/json/json-members.ts'
 import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
 import { gatewayFields } from './gateway-fields.ts'
 
-/**
- * The gateway's own fields go, refused ones go and are named in `dropped`,
- * renamed ones move; where the client also sent the new name, that one counts.
- */
-export function commonEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
-  const edits: Edit[] = []
-  const dropped: string[] = []
-  for (const name of body.names()) {
-    if (gatewayFields.has(name)) edits.push({ remove: name })
-    else if (quirks.drop?.includes(name)) {
-      edits.push({ remove: name })
-      dropped.push(name)
-    } else if (quirks.rename && Object.hasOwn(quirks.rename, name)) {
-      const target = quirks.rename[name]!
-      edits.push({ remove: name })
-      if (!body.has(target)) edits.push({ set: target, json: body.rawText(name)! })
+/** Edits, and the fields among them that are reported as dropped, by their path in the client's dialect. */
+interface BodyEdits {
+  readonly edits: Edit[]
+  readonly dropped: string[]
+}
+
+/** The gateway's own fields go, and what the upstream's rules say is done. */
+export function commonEdits(body: JsonBody, rules: FieldRules): BodyEdits {
+  const result = ruleEdits(body, rules)
+  for (const name of body.names()) if (gatewayFields.has(name)) result.edits.push({ remove: name })
+  return result
+}
+
+/** Refused fields go and are named in `dropped`, others get the upstream's names and words. */
+export function ruleEdits(body: JsonBody, { fields, inside }: FieldRules): BodyEdits {
+  const result: BodyEdits = { edits: [], dropped: [] }
+  if (fields.size > 0)
+    for (const name of body.names()) {
+      const rule = fields.get(name)
+      if (rule) applyRule(rule, name, body, result)
     }
+  if (inside) for (const [name, members] of inside) if (body.has(name)) editInside(body, name, members, result)
+  return result
+}
+
+/** Where the client also sent the new name of a renamed field, that one counts. */
+function applyRule(rule: FieldRule, name: string, body: JsonBody, { edits, dropped }: BodyEdits): void {
+  const verdict = rule(body.get(name), other => body.get(other))
+  if (verdict === 'keep') return
+  if (verdict === 'drop' || verdict === 'omit') {
+    edits.push({ remove: name })
+    if (verdict === 'drop') dropped.push(name)
+    return
   }
-  return { edits, dropped }
+  const { name: newName = name, value, lost } = verdict
+  const json = value === undefined ? body.rawText(name)! : JSON.stringify(value)
+  if (newName === name) edits.push({ set: name, json })
+  else {
+    edits.push({ remove: name })
+    if (!body.has(newName)) edits.push({ set: newName, json })
+  }
+  if (lost) dropped.push(lost === true ? name : lost)
+}
+
+function editInside(
+  body: JsonBody,
+  name: string,
+  { paths, needles }: MemberRules,
+  { edits, dropped }: BodyEdits,
+): void {
+  const bytes = Buffer.from(body.bytes.buffer, body.bytes.byteOffset, body.bytes.byteLength)
+  if (!needles.some(needle => bytes.includes(needle))) return
+  const found = editMembers(body.rawText(name)!, paths)
+  if (!found) return
+  edits.push({ set: name, json: found.json })
+  for (const path of found.removed) dropped.push(`${name}.${path}`)
 }

@@ -5,6 +5,7 @@ import { JsonBody } from '../../lib/json/json-body.ts'
 import { openaiChat } from '../openai/chat/index.ts'
 import { gatewayFields } from './gateway-fields.ts'
 import { readOverrides } from './overrides.ts'
+import { noFieldRules } from '../../core/field-rules.ts'
 
 const bodyOf = (fields: object) => JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', ...fields })))
 const overrides = (fields: object) => readOverrides(bodyOf(fields))
@@ -92,6 +93,8 @@ describe('what a body asks of the gateway', () => {
     for (const name of Object.keys(fields)) expect([name, gatewayFields.has(name)]).toEqual([name, true])
     const body = bodyOf({ messages: [{ role: 'user', content: 'x' }], ...fields, drop_params: false })
     expect(openaiChat.decode(body).extra.fields).toEqual({})
-    expect(openaiChat.forward.edits(body, {}).edits).toEqual(Object.keys(fields).map(name => ({ remove: name })))
+    expect(openaiChat.forward.edits(body, noFieldRules).edits).toEqual(
+      Object.keys(fields).map(name => ({ remove: name })),
+    )
   })
 })

@@ -1,34 +1,40 @@
 /** The forward lane: the client's bytes go to an upstream of the same dialect; the model's name stands in the path. */
+import { GatewayError } from '../../core/errors.ts'
+import { endingOf, geminiFinishReason, geminiFinishWords } from '../../core/finish-words.ts'
 import type { ForwardRules } from '../../core/format.ts'
-import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
+import { readGeminiUsage } from '../../core/gemini-usage.ts'
+import type { JsonBody } from '../../lib/json/json-body.ts'
+import { ruleEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import type { MakeFraming } from './stream-framing.ts'
 import { GenerateRelay } from './relay.ts'
-import { readUsage } from './usage.ts'
 import { isObject } from '../common/field-checks.ts'
-import { broken, objectsOf } from './json-names.ts'
+import { broken, objectsOf, textOrEmpty } from './json-names.ts'
 
 /**
  * `framing` = what streams are wrapped in; whole answers have none. `answer` throws `upstream-broken` for what is no
- * JSON object, has neither `candidates` nor a blocked prompt, or has a candidate without a finish reason.
+ * JSON object, has neither `candidates` nor a blocked prompt, or has a candidate without a finish reason; and the
+ * failure that a finish reason names.
  */
 export function generateForward(framing: MakeFraming): ForwardRules {
   return {
     modelInPath: true,
-    edits(body, quirks) {
-      const dropped = body.names().filter(name => quirks.drop?.includes(name))
+    edits(body, rules) {
+      const { edits, dropped } = ruleEdits(body, rules)
       // The public name means nothing to the upstream.
-      const removed = body.has('model') ? [...dropped, 'model'] : dropped
-      return { edits: removed.map((name): Edit => ({ remove: name })), dropped }
+      return { edits: body.has('model') ? [...edits, { remove: 'model' }] : edits, dropped }
     },
     answer(bytes, publicModel) {
       const body = readAnswer(bytes)
       const edits = body.has('modelVersion') ? [{ set: 'modelVersion', json: JSON.stringify(publicModel) }] : []
-      return { body: editedAnswer(body, edits), usage: readUsage(body.get('usageMetadata')) }
+      return { body: editedAnswer(body, edits), usage: usageOf(body) }
     },
     relay: publicModel => new GenerateRelay(publicModel, framing()),
   }
 }
+
+const usageOf = (body: JsonBody) =>
+  readGeminiUsage({ candidates: body.get('candidates'), usageMetadata: body.get('usageMetadata') })
 
 function readAnswer(bytes: Uint8Array): JsonBody {
   const body = readWholeAnswer(bytes)
@@ -37,7 +43,11 @@ function readAnswer(bytes: Uint8Array): JsonBody {
   // A blocked prompt has feedback and no candidates.
   if (candidates.length === 0 && !(isObject(feedback) && feedback.blockReason != null))
     throw broken("the upstream's answer has no `candidates`")
-  if (!candidates.every(({ finishReason }) => typeof finishReason === 'string' && finishReason !== ''))
-    throw broken("the upstream's answer has no finish reason")
+  for (const candidate of candidates) {
+    const word = geminiFinishReason(candidate)
+    if (word === '') throw broken("the upstream's answer has no finish reason")
+    const ending = endingOf(geminiFinishWords, word, textOrEmpty(candidate.finishMessage))
+    if (ending instanceof GatewayError) throw ending.withUsage(usageOf(body))
+  }
   return body
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import { geminiGenerate, geminiGenerateArray } from './index.ts'
+import { fieldRules } from '../../core/field-rules.ts'
 
 const eventOf = (answer: unknown): string => `data: ${JSON.stringify(answer)}\n\n`
 
@@ -185,9 +186,9 @@ describe('whole answers', () => {
     expect(() => answer(text)).toThrow("the upstream's answer")
   })
 
-  test('the public name never goes to the upstream, and quirks are reported', () => {
+  test('the public name never goes to the upstream, and what rules remove is reported', () => {
     const body = JsonBody.read(Buffer.from('{"model":"models/public","contents":[],"labels":{}}'))
-    expect(geminiGenerate.forward.edits(body, { drop: ['labels'] })).toEqual({
+    expect(geminiGenerate.forward.edits(body, { fields: fieldRules(['labels']) })).toEqual({
       edits: [{ remove: 'labels' }, { remove: 'model' }],
       dropped: ['labels'],
     })

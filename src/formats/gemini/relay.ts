@@ -5,7 +5,9 @@
  */
 import { frameworkError } from '../../core/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { endingOf, geminiFinishReason, geminiFinishWords } from '../../core/finish-words.ts'
 import type { StreamRelay } from '../../core/format.ts'
+import { GeminiUsage } from '../../core/gemini-usage.ts'
 import type { Usage } from '../../core/usage.ts'
 import { silentEndMs } from '../../core/stream-end.ts'
 import { unfinishedStream } from '../../core/unfinished-stream.ts'
@@ -16,8 +18,7 @@ import type { Fields } from '../common/field-checks.ts'
 import { answerLimits } from '../common/whole-answer.ts'
 import type { StreamFraming } from './stream-framing.ts'
 import { errorOfEvent, geminiErrorBody } from './error.ts'
-import { readUsage } from './usage.ts'
-import { broken, objectsOf } from './json-names.ts'
+import { broken, objectsOf, textOrEmpty } from './json-names.ts'
 
 /** An event may hold a picture in base64. */
 const eventBytesMax = 64 * 1024 * 1024
@@ -41,8 +42,7 @@ export class GenerateRelay implements StreamRelay {
   #isBlocked = false
   /** An answer that may be the last one: no field marks it, so it is held until the next one or the end. */
   #held = ''
-  /** Counts of all reports; each replaces those before it. */
-  #counts: Fields = {}
+  readonly #reports = new GeminiUsage()
 
   constructor(publicModel: string, framing: StreamFraming) {
     this.#framing = framing
@@ -54,7 +54,7 @@ export class GenerateRelay implements StreamRelay {
   }
 
   get usage(): Usage | undefined {
-    return readUsage(this.#counts)
+    return this.#reports.usage()
   }
 
   push(bytes: Uint8Array): string {
@@ -106,6 +106,7 @@ export class GenerateRelay implements StreamRelay {
     this.failure = errorOfEvent(event) ?? (event.candidates === undefined ? frameworkError(event) : undefined)
     if (this.failure) return out
     this.#see(event)
+    if (this.failure) return out
     const edits = body.has('modelVersion') ? [{ set: 'modelVersion', json: this.#modelJson }] : []
     const json = Buffer.concat(body.edited(edits)).toString('utf8')
     if (!this.complete) return out + this.#framing.element(json)
@@ -122,7 +123,7 @@ export class GenerateRelay implements StreamRelay {
       this.steps++
       this.#isBlocked = true
     }
-    if (isObject(event.usageMetadata)) this.#counts = { ...this.#counts, ...event.usageMetadata }
+    this.#reports.take(event)
   }
 
   #seeCandidate(candidate: Fields): void {
@@ -138,7 +139,13 @@ export class GenerateRelay implements StreamRelay {
       this.contentEvents++
       this.contentCharacters += characters
     }
-    if (typeof candidate.finishReason !== 'string' || candidate.finishReason === '') return
+    const word = geminiFinishReason(candidate)
+    if (word === '') return
+    const ending = endingOf(geminiFinishWords, word, textOrEmpty(candidate.finishMessage))
+    if (ending instanceof GatewayError) {
+      this.failure ??= ending
+      return
+    }
     this.#open.delete(index)
     this.#finished.add(index)
     this.steps++

@@ -5,9 +5,9 @@
 import { defaultEffort } from '../../core/chat-fields.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
-import { failedChoice, finishReasonOf, reportedError } from '../../core/openai-chunk.ts'
-import { readOpenaiUsage } from '../../core/openai-usage.ts'
-import type { ForwardQuirks } from '../../core/provider.ts'
+import { choiceEnding, finishReasonOf, reportedError } from '../../core/openai-chunk.ts'
+import { readChunkUsage, readOpenaiUsage } from '../../core/openai-usage.ts'
+import type { FieldRules } from '../../core/field-rules.ts'
 import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -19,12 +19,12 @@ import { openaiErrorEvent } from './error.ts'
 import { OpenaiRelay } from './relay.ts'
 
 /** Usage is always requested, so that every stream can be billed; the relay hides it from clients that did not ask. */
-function streamEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
-  const result = commonEdits(body, quirks)
+function streamEdits(body: JsonBody, rules: FieldRules): { edits: Edit[]; dropped: string[] } {
+  const result = commonEdits(body, rules)
   if (body.has('reasoning_effort') && body.get('reasoning_effort') === defaultEffort)
     result.edits.push({ remove: 'reasoning_effort' })
   const asked = body.get('stream_options')
-  if (body.get('stream') !== true || quirks.streamOptions === false) {
+  if (body.get('stream') !== true || rules.streamOptions === false) {
     if (body.has('stream_options')) result.edits.push({ remove: 'stream_options' })
   } else if (!asked) {
     result.edits.push({ set: 'stream_options', json: '{"include_usage":true}' })
@@ -77,7 +77,7 @@ function forwardSmall(bytes: Uint8Array, publicModel: string, shape: AnswerShape
   for (const [name, json] of shape.added) if (!(name in answer)) value += `,"${name}":${json()}`
   return {
     body: text.slice(0, name.from) + value + text.slice(name.to),
-    usage: readOpenaiUsage(answer.usage),
+    usage: readChunkUsage(answer),
   }
 }
 
@@ -93,9 +93,9 @@ function checkList(answer: Json, { mustHave, content }: AnswerShape): void {
   for (const choice of list as unknown[]) {
     if (!isObject(choice) || choice[content] === undefined || choice[content] === null)
       throw broken(`the upstream's answer has a choice without \`${content}\``)
-    const reason = finishReasonOf(choice)
-    if (reason === '') throw broken("the upstream's answer has no finish reason")
-    if (reason === 'error') throw failedChoice({ error: answer.error, ...choice })
+    if (finishReasonOf(choice) === '') throw broken("the upstream's answer has no finish reason")
+    const ending = choiceEnding(choice, choice.error ?? answer.error)
+    if (ending instanceof GatewayError) throw ending.withUsage(readChunkUsage(answer))
   }
 }
 
@@ -130,7 +130,7 @@ function forwardOutlined(bytes: Uint8Array, publicModel: string, shape: AnswerSh
 export function forwardAnswer(body: JsonBody, publicModel: string, more: readonly Edit[]): ForwardedAnswer {
   const edits = [...more]
   if (body.get('model') !== publicModel) edits.push({ set: 'model', json: JSON.stringify(publicModel) })
-  return { body: editedAnswer(body, edits), usage: readOpenaiUsage(body.get('usage')) }
+  return { body: editedAnswer(body, edits), usage: readOpenaiUsage(body.get('usage'), body.get('service_tier')) }
 }
 
 function includesUsage(body: JsonBody): boolean {

@@ -217,7 +217,7 @@ describe('images', () => {
   test('a forwarded answer keeps its bytes; pictures and tokens are counted', () => {
     const { body, usage } = openaiImages.forward.answer(bytes(documented), 'public')
     expect(Buffer.from(body as Uint8Array).toString()).toBe(JSON.stringify(documented))
-    expect(usage).toEqual({ inputTokens: 50, outputTokens: 50, images: 1 })
+    expect(usage).toEqual({ inputTokens: 50, outputTokens: 50, inputImageTokens: 40, outputImageTokens: 50, images: 1 })
     expect(
       openaiImages.forward.answer(bytes({ created: 1, data: [{ url: 'x' }, { url: 'y' }], model: 'u' }), 'public'),
     ).toMatchObject({ usage: { inputTokens: 0, outputTokens: 0, images: 2 } })
@@ -237,7 +237,7 @@ describe('images', () => {
       complete: true,
       terminated: true,
       failure: undefined,
-      usage: { inputTokens: 50, outputTokens: 50 },
+      usage: { inputTokens: 50, outputTokens: 50, inputImageTokens: 40, outputImageTokens: 50 },
     })
   })
 

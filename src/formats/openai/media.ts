@@ -1,7 +1,10 @@
 /** What pictures and audio share on the forward lane: their usage, their events, and bytes that are not text. */
 import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
-import { readOpenaiUsage } from '../../core/openai-usage.ts'
+import { readOpenaiUsage, setReportedCost } from '../../core/openai-usage.ts'
+import { imageTokens } from '../../core/responses-usage.ts'
+import { countOf, membersOf, setCount } from '../../core/usage-fields.ts'
+import { addUsage } from '../../core/usage-sum.ts'
 import type { Usage } from '../../core/usage.ts'
 import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { looksLikeObject } from '../../lib/json/json-object-check.ts'
@@ -10,14 +13,10 @@ import { isObject } from '../common/field-checks.ts'
 import { openaiErrorEvent } from './error.ts'
 
 const nothing = new Uint8Array(0)
-const tokensMax = 1_000_000_000
 const secondsMax = 1_000_000
 /** An event may hold a whole picture in base64. */
 const eventBytesMax = 64 * 1024 * 1024
 const wholeBytesMax = 64 * 1024 * 1024
-
-const isCount = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= tokensMax
 
 /** A plausible duration: more than 0 s and less than 12 days. */
 export const isDuration = (value: unknown): value is number =>
@@ -31,13 +30,21 @@ export function readMediaUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined
   if (value.type === 'duration' || isDuration(value.seconds))
     return isDuration(value.seconds) ? { inputTokens: 0, outputTokens: 0, audioSeconds: value.seconds } : undefined
-  const { input_tokens: inputTokens, output_tokens: outputTokens = 0 } = value
-  // Some hosts stream transcriptions with the words of chat.
-  if (!isCount(inputTokens) || !isCount(outputTokens)) return readOpenaiUsage(value)
+  const usage = tokensOf(value) ?? readOpenaiUsage(value)
+  if (usage) setReportedCost(usage, value)
+  return usage
+}
+
+/** Undefined = not in the words of these dialects: some hosts stream transcriptions with those of chat. */
+function tokensOf(value: Record<string, unknown>): Usage | undefined {
+  // Only models that draw tell pictures apart.
+  if (membersOf(value.input_tokens_details).image_tokens !== undefined) return imageTokens(value)
+  const inputTokens = countOf(value.input_tokens)
+  const outputTokens = countOf(value.output_tokens ?? 0)
+  if (inputTokens === undefined || outputTokens === undefined) return undefined
   const usage: Usage = { inputTokens, outputTokens }
-  const details = value.input_token_details ?? value.input_tokens_details
-  const audio = isObject(details) ? details.audio_tokens : undefined
-  if (isCount(audio) && audio > 0) usage.inputAudioTokens = Math.min(audio, inputTokens)
+  const { audio_tokens: audio } = membersOf(value.input_token_details ?? value.input_tokens_details)
+  setCount(usage, 'inputAudioTokens', countOf(audio) ?? 0, inputTokens)
   return usage
 }
 
@@ -209,7 +216,8 @@ export class EventRelay extends MediaRelay {
   #content(parsed: Record<string, unknown>): void {
     this.started = true
     const usage = readMediaUsage(parsed.usage)
-    if (usage) this.usage = added(this.usage, usage)
+    // Each picture of a stream reports its own.
+    if (usage) this.usage = addUsage(this.usage, usage)
     if (!this.#rules.last.includes(parsed.type as string)) return
     this.complete = true
     if (++this.#ends >= this.#rules.lastCount) this.terminated = true
@@ -219,16 +227,6 @@ export class EventRelay extends MediaRelay {
 function isWhole(event: Uint8Array): boolean {
   const [frame] = new SseSplitter(eventBytesMax).push(event)
   return frame !== undefined && (frame.data === '[DONE]' || parseObject(frame.data) !== undefined)
-}
-
-/** Each picture of a stream reports its own. */
-function added(before: Usage | undefined, usage: Usage): Usage {
-  if (!before) return usage
-  return {
-    ...usage,
-    inputTokens: before.inputTokens + usage.inputTokens,
-    outputTokens: before.outputTokens + usage.outputTokens,
-  }
 }
 
 const isFault = (error: unknown): boolean => isObject(error) || (typeof error === 'string' && error !== '')

@@ -3,9 +3,9 @@
  * strictly as on the translate lane; what goes out are the very bytes of the upstream, in which only the model's name
  * is replaced and what the client did not ask for is left out.
  */
-import type { GatewayError } from '../../core/errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
-import { choiceIndex, failedChoice, finishReasonOf, reportedError } from '../../core/openai-chunk.ts'
+import { choiceEnding, choiceIndex, finishReasonOf, reportedError } from '../../core/openai-chunk.ts'
 import { readChunkUsage } from '../../core/openai-usage.ts'
 import { ChoiceStates, endWaitMs } from '../../core/stream-end.ts'
 import { unfinishedStream } from '../../core/unfinished-stream.ts'
@@ -66,6 +66,8 @@ export class OpenaiRelay implements StreamRelay {
   #answered = false
   /** The upstream's `[DONE]` as it came, while usage may still follow it. */
   #heldDone = ''
+  /** The upstream's failure in the place of a finish: the next chunk may still report the usage, then it holds. */
+  #failing: GatewayError | undefined
   /** `"model":"..."` as this upstream writes it; empty until seen. */
   #upstreamModel = ''
 
@@ -118,8 +120,8 @@ export class OpenaiRelay implements StreamRelay {
       if (isWhole(last)) out = this.#relay(last)
     }
     if (this.failure) return out
-    if (!this.complete) {
-      this.failure = unfinishedStream()
+    if (this.#failing || !this.complete) {
+      this.failure = this.#failing ?? unfinishedStream()
       return out
     }
     if (this.terminated) return out
@@ -166,8 +168,9 @@ export class OpenaiRelay implements StreamRelay {
   }
 
   #done(event: string): string {
-    if (!this.#choices.mayEnd) {
-      this.failure = this.#answered ? unfinishedStream() : broken('the upstream ended its stream without an answer')
+    if (this.#failing || !this.#choices.mayEnd) {
+      const unfinished = this.#answered ? unfinishedStream() : broken('the upstream ended its stream without an answer')
+      this.failure = this.#failing ?? unfinished
       return ''
     }
     if (!this.usage) {
@@ -191,9 +194,11 @@ export class OpenaiRelay implements StreamRelay {
   #chunk(event: string, chunk: Json): string {
     this.heard = true
     this.usage = readChunkUsage(chunk) ?? this.usage
-    if (reportedError(chunk)) this.failure = reportedError(objectIn(latin1ToUtf8(dataOf(event) ?? '')) ?? {})
+    if (this.#failing) this.failure = this.#failing
+    else if (reportedError(chunk)) this.failure = reportedError(objectIn(latin1ToUtf8(dataOf(event) ?? '')) ?? {})
     else for (const choice of listOf(chunk.choices)) this.#choice(choice)
-    if (this.failure) return ''
+    if (this.usage) this.failure ??= this.#failing
+    if (this.failure || this.#failing) return ''
     if (this.#answered)
       return this.#nameless.length > 0 ? this.#named(chunk) + this.#shown(event, chunk) : this.#shown(event, chunk)
     if (chunk.id !== '' || !Array.isArray(chunk.choices) || chunk.usage != null) return this.#shown(event, chunk)
@@ -236,11 +241,14 @@ export class OpenaiRelay implements StreamRelay {
       if (characters > 0) this.contentEvents++
       this.contentCharacters += characters
     }
-    const reason = finishReasonOf(choice)
-    if (reason === '') return
+    if (finishReasonOf(choice) === '') return
+    const ending = choiceEnding(choice)
+    if (ending instanceof GatewayError) {
+      this.#failing ??= ending
+      return
+    }
     this.started = true
-    if (reason === 'error') this.failure = failedChoice(choice)
-    else if (this.#choices.finish(index)) this.steps++
+    if (this.#choices.finish(index)) this.steps++
   }
 
   #restoreModel(event: string): string {

@@ -52,8 +52,9 @@ export class ResponseHead extends HeaderFields {
     if (text === null) return -1
     const bytes = parseDigits(text)
     if (bytes < 0) throw malformed('content-length is not a number')
-    if (this.count('content-length') > 1 && this.all('content-length').some(other => parseDigits(other) !== bytes))
-      throw malformed('two unequal content-length headers')
+    if (this.count('content-length') > 1)
+      for (const other of this.all('content-length'))
+        if (parseDigits(other) !== bytes) throw malformed('two unequal content-length headers')
     return bytes
   }
 

@@ -151,6 +151,12 @@ export class JsonBody {
     return this.#whole
   }
 
+  /** The value's bytes, a view of those of the body; undefined = the field is absent. */
+  rawBytes(field: string): Uint8Array | undefined {
+    const span = this.#spans.get(field)
+    return span && this.bytes.subarray(span.valueStart, span.valueEnd)
+  }
+
   /** The value's bytes as they were sent. */
   rawText(field: string): string | undefined {
     const span = this.#spans.get(field)

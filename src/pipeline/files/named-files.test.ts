@@ -32,7 +32,7 @@ interface Options {
   readonly content?: () => Promise<Uint8Array>
   readonly records?: Partial<FileRecord>[]
   readonly bodyBytesMax?: number
-  readonly role?: 'admin' | 'key'
+  readonly role?: 'proxy_admin' | 'key'
   /** Models that the key may not use. */
   readonly hidden?: readonly string[]
 }
@@ -117,7 +117,7 @@ test('all that share the account of the file are candidates, and only they', asy
   expect(call.namedFiles!.bodyFor(home)).toBe(call.namedFiles!.bodyFor(home))
   expect([...call.namedFiles!.localIds]).toEqual([[`up-${id}`, id]])
   expect(() => call.namedFiles!.bodyFor(far)).toThrow('was not fetched')
-  const admin = rig([id], [home], { role: 'admin' })
+  const admin = rig([id], [home], { role: 'proxy_admin' })
   await admin.placed()
   expect(admin.asked).toEqual([null])
 })

@@ -3,6 +3,7 @@
  * deployment whose account stores a file gets its own id; others get the content, if the storing upstream allows its
  * download.
  */
+import { ownerOf } from '../../core/caller.ts'
 import type { Call } from '../../core/call.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
@@ -92,7 +93,7 @@ async function findRecords(
       references[filesMax]!,
       `is one of ${first.size} uploaded files that this call names; name at most ${filesMax}`,
     )
-  const owner = caller.role === 'admin' ? null : caller.key.id
+  const owner = ownerOf(caller)
   const found = await Promise.all([...first.keys()].map(id => files.find('file', id, owner)))
   const records = new Map(found.flatMap(record => (record ? [[record.id, record]] : [])))
   const unknown = references.find(({ id }) => !records.has(id))

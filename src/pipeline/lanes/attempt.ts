@@ -5,6 +5,8 @@ import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { routingFields } from '../../core/field-names.ts'
+import { noFieldRules } from '../../core/field-rules.ts'
+import type { FieldRules } from '../../core/field-rules.ts'
 import type { ChatFormat, Format, SpeechFormat, StreamRelay } from '../../core/format.ts'
 import type { UnaryFormat, UnaryOperations } from '../../core/format.ts'
 import type { ChatAdapter, MakeHead, Target, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
@@ -17,8 +19,7 @@ import type { Edit } from '../../lib/json/json-body.ts'
 import type { CallPolicies } from '../admission.ts'
 import { editedForm } from '../files/form.ts'
 import { editedRequest, formEdits } from '../input.ts'
-import { endRequest, recordUsage } from '../usage.ts'
-import { noteUnusableAnswer } from '../usage-estimate.ts'
+import { endRequest, recordUnusableAnswer, recordUsage } from '../usage.ts'
 import type { AnswerCheck } from './checked-exchange.ts'
 import { answerFilters, filteredFormat } from './filtered-format.ts'
 import { chatRoute, needsTranslation } from './chat-api.ts'
@@ -147,11 +148,13 @@ function without(body: JsonBody, names: readonly string[]): JsonBody {
 const nothingWithheld: readonly string[] = []
 
 /** Fields beyond the dialect that the deployment does not let pass; of a form only those that steer the upstream. */
-function withheldFields(call: Call, { allowedFields, forwardsUnknownFields }: Deployment): readonly string[] {
-  const { unknownFields } = call
-  if (unknownFields.length === 0) return nothingWithheld
+function withheldFields(call: Call, deployment: Deployment): readonly string[] {
+  return call.unknownFields.length === 0 ? nothingWithheld : withheldOf(call, deployment)
+}
+
+function withheldOf(call: Call, { allowedFields, forwardsUnknownFields }: Deployment): readonly string[] {
   const passes = forwardsUnknownFields || call.upload !== undefined
-  return unknownFields.filter(name => !allowedFields.has(name) && (!passes || routingFields.has(name)))
+  return call.unknownFields.filter(name => !allowedFields.has(name) && (!passes || routingFields.has(name)))
 }
 
 function lossRefused(dropped: readonly string[], model: string): GatewayError {
@@ -177,8 +180,9 @@ function forwardAttempt({ call, deployment, body, withheld }: Plan, format: Form
   if (needsTranslation(deployment, format.dialect, body)) return undefined
   // In the client's own dialect only the fields of a form can be changed.
   if (call.edits.length > 0 && !call.upload) return undefined
-  if (provider.quirks?.noDeveloperRole && provider.chat && mentionsDeveloper(body)) return undefined
-  const { edits: asked, dropped } = format.forward.edits(body, provider.quirks ?? {})
+  const rules = provider.rules?.(target, format.dialect) ?? noFieldRules
+  if (provider.chat && mustBeTranslated(rules, body)) return undefined
+  const { edits: asked, dropped } = format.forward.edits(body, rules)
   const edits = format.forward.modelInPath ? asked : withModel(asked, target.model, body)
   const form =
     call.upload && editedForm(call.upload, [...formEdits(call), ...edits, ...withheld.map(remove => ({ remove }))])
@@ -200,6 +204,12 @@ function forwardAttempt({ call, deployment, body, withheld }: Plan, format: Form
 function withModel(edits: Edit[], model: string, body: JsonBody): Edit[] {
   if (!body.has('model') || body.get('model') !== model) edits.push({ set: 'model', json: JSON.stringify(model) })
   return edits
+}
+
+/** The upstream takes what the client says in other words only, which the translation finds. */
+function mustBeTranslated({ noDeveloperRole, translated }: FieldRules, body: JsonBody): boolean {
+  if (translated) for (const name of translated) if (body.has(name)) return true
+  return noDeveloperRole === true && mentionsDeveloper(body)
 }
 
 /** Only small bodies are searched; in a large one the upstream refuses the role itself. */
@@ -271,7 +281,7 @@ function readSeveral(call: Call, adapter: ChatAdapter, bytes: Uint8Array): Retur
     call.answerCharacters = read.state.contentCharacters
     return read
   } catch (thrown) {
-    noteUnusableAnswer(call, bytes)
+    recordUnusableAnswer(call, bytes, thrown)
     throw thrown
   }
 }

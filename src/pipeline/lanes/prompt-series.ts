@@ -6,11 +6,10 @@ import type { ChatEvent, ChatRequest, Message } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { EventWriter, StreamRelay } from '../../core/format.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
+import { addUsage } from '../../core/usage-sum.ts'
 import type { Usage } from '../../core/usage.ts'
-import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
-import { addUsage } from '../usage.ts'
 import { answerState, quietMsOf, unreadable, usageIn } from './translate.ts'
 import type { AnswerState, TranslatedStream } from './translate.ts'
 
@@ -195,7 +194,7 @@ export class SeriesRelay implements StreamRelay {
    */
   ended(): TranslatedCall | undefined {
     if (!this.isOver) this.#late += this.#guarded(() => this.#translate(this.#splitter.end()))
-    if (!this.failure && !this.#hasEnd) this.failure = unfinishedStream()
+    if (!this.failure && !this.#hasEnd) this.failure = this.#state.unfinished
     if (this.failure || this.#series.isLast) return undefined
     let call: TranslatedCall | undefined
     this.#guarded(() => {

@@ -1,6 +1,7 @@
 /** When a stream opens, what keeps it alive, and how it ends when the gateway does. */
 import { describe, expect, test } from 'bun:test'
 import type { AnswerSink } from '../../core/answer.ts'
+import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import { clientClosed } from '../../core/request.ts'
@@ -93,7 +94,9 @@ function stream(heartbeat = '<alive>', relay = wordRelay(), timeouts = noTimeout
     abort: () => void (seen.ended = 'abort'),
   }
   let isOpen = false
-  const opened = openStream({ exchange, body, relay }, control, { timers, timeouts, heartbeat }).then(answer => {
+  const target = { baseUrl: 'https://upstream.example.com', apiKey: undefined, options: {} }
+  const deployment = { target, timeouts } as unknown as Deployment
+  const opened = openStream({ exchange, body, relay }, control, { timers, deployment, heartbeat }).then(answer => {
     isOpen = true
     answer.pipe(sink)
     return answer

@@ -1,6 +1,6 @@
 /** A streamed answer: pushed from the upstream's socket through the relay into the client's response. */
 import type { AnswerSink, AnswerStream } from '../../core/answer.ts'
-import type { ContentTimeouts } from '../../core/deployment.ts'
+import type { Deployment } from '../../core/deployment.ts'
 import type { Outcome } from '../../core/operation.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
@@ -9,6 +9,7 @@ import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { CallControl } from '../call-control.ts'
 import { UpstreamDrain } from './upstream-drain.ts'
+import { cleanFault } from '../upstream-fault.ts'
 import { recordProgress } from '../usage.ts'
 
 /** Held back until content is seen, so that an early failure can still go to another deployment. */
@@ -33,7 +34,7 @@ export function openStream(source: StreamSource, control: CallControl, upkeep: U
 
 interface Upkeep {
   readonly timers: TimerWheel
-  readonly timeouts: ContentTimeouts
+  readonly deployment: Deployment
   /** Sent to a client after a while without data; ignored in its dialect. Empty = nothing may be sent. */
   readonly heartbeat: string
 }
@@ -50,7 +51,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   readonly #control: CallControl
   readonly #timers: TimerWheel
   readonly #heartbeat: string
-  readonly #timeouts: ContentTimeouts
+  readonly #deployment: Deployment
   readonly #beganMs: number
   /** Of the relay, when the wait for content began. */
   #steps = 0
@@ -70,13 +71,13 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   /** Set after the upstream's terminal event, until its bytes end. */
   #drain: UpstreamDrain | undefined
 
-  constructor(source: StreamSource, control: CallControl, { timers, timeouts, heartbeat }: Upkeep) {
+  constructor(source: StreamSource, control: CallControl, { timers, deployment, heartbeat }: Upkeep) {
     super()
     this.#source = source
     this.#control = control
     this.#timers = timers
     this.#heartbeat = heartbeat
-    this.#timeouts = timeouts
+    this.#deployment = deployment
     this.opened = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -236,7 +237,8 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   get #contentWaitMs(): number {
     const { relay } = this.#source
     if (relay.complete) return relay.quietMs ?? 0
-    return relay.started ? this.#timeouts.contentMs : this.#timeouts.firstContentMs
+    const { timeouts } = this.#deployment
+    return relay.started ? timeouts.contentMs : timeouts.firstContentMs
   }
 
   #noContent(): GatewayError {
@@ -252,6 +254,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
 
   #break(error: GatewayError, last: Uint8Array | string, outcome: Outcome = 'upstream_cut'): void {
     this.#source.exchange.cancel()
+    cleanFault(error, this.#deployment)
     if (this.#phase === 'holding') {
       this.#timers.cancel(this)
       this.#phase = 'closed'

@@ -8,15 +8,15 @@ import { GatewayError } from '../../core/errors.ts'
 import type { EventWriter, StreamRelay, StrictSchema } from '../../core/format.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { AnswerHead } from '../../core/transport.ts'
+import { addUsage } from '../../core/usage-sum.ts'
 import type { Usage } from '../../core/usage.ts'
-import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { checkReferences, correctionPrompt, validateJson, schemaMismatch } from '../../emulation/index.ts'
 import type { OutputSchema } from '../../emulation/index.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 import { answerState, quietMsOf, unreadable, usageIn } from './translate.ts'
 import type { AnswerState, TranslatedStream } from './translate.ts'
-import { addUsage, recordUsage } from '../usage.ts'
+import { recordUsage } from '../usage.ts'
 import { noteWholeAnswer } from '../usage-estimate.ts'
 
 /** Number of repeated requests: a model that fails three times does not understand the schema. */
@@ -216,7 +216,7 @@ export class CheckedRelay implements StreamRelay {
     let again: TranslatedCall | undefined
     this.#guarded(() => {
       if (!this.isOver) this.#gather(this.#splitter.end())
-      if (!this.#hasEnd) throw unfinishedStream()
+      if (!this.#hasEnd) throw this.#state.unfinished
       if (this.#dialogue.accepts(this.#events)) return
       again = this.#dialogue.call()
       this.#restart()

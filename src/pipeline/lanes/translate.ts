@@ -19,6 +19,8 @@ export class AnswerState {
   contentEvents = 0
   contentCharacters = 0
   #usageAtStart: Usage | undefined
+  /** The upstream's failure, while the report of its usage may still follow. */
+  #awaited: GatewayError | undefined
   readonly #choices: ChoiceStates
 
   /** `asked` = the choices that have to finish where no terminal event says that there are fewer. */
@@ -26,12 +28,17 @@ export class AnswerState {
     this.#choices = new ChoiceStates(asked)
   }
 
-  /** false = a repetition, which must not reach the client. */
+  /** false = a repetition, or a failure that is not settled yet: it must not reach the client. */
   see(event: ChatEvent): boolean {
     this.heard = true
+    if (this.#awaited) {
+      if (event.type === 'usage') this.usage = event.usage
+      this.failure = this.#awaited
+      return false
+    }
     if (event.type === 'finish') return this.#finish(event.choice)
     this.#note(event)
-    return true
+    return this.#awaited === undefined
   }
 
   #finish(choice: number): boolean {
@@ -50,7 +57,8 @@ export class AnswerState {
         this.usage = event.usage
         return
       case 'error':
-        this.failure = event.error
+        if (event.awaitsUsage && !this.usage) this.#awaited = event.error
+        else this.failure = event.error
         return
       case 'text':
       case 'refusal':
@@ -73,6 +81,16 @@ export class AnswerState {
     this.steps++
     this.contentEvents++
     this.contentCharacters += characters
+  }
+
+  /** A failure of which nothing but its usage is missing. */
+  get awaited(): GatewayError | undefined {
+    return this.#awaited
+  }
+
+  /** What an end without the finish of every choice is: the upstream's own failure, or a break. */
+  get unfinished(): GatewayError {
+    return this.#awaited ?? unfinishedStream()
   }
 
   /** The report of the usage; before it, or without one, what the answer began with. */
@@ -219,7 +237,7 @@ export class TranslatedRelay implements StreamRelay {
   /** The upstream has sent its terminal event, or its bytes have ended. */
   #finish(isComplete: boolean): string {
     if (!isComplete) {
-      this.#state.failure = unfinishedStream()
+      this.#state.failure = this.#state.unfinished
       return ''
     }
     const last = this.#writer.end()
@@ -249,7 +267,8 @@ export function encodeAnswer({ format, publicModel, request }: TranslatedStream,
 }
 
 /**
- * The events of a whole answer. Throws `upstream-broken` on an unknown or unfinished one, and the answer's own error.
+ * The events of a whole answer. Throws `upstream-broken` on an unknown or unfinished one, and the answer's own error,
+ * with the usage that the answer reports.
  */
 export function readAnswer(adapter: ChatAdapter, bytes: Uint8Array): { events: ChatEvent[]; state: AnswerState } {
   let events: ChatEvent[]
@@ -260,7 +279,8 @@ export function readAnswer(adapter: ChatAdapter, bytes: Uint8Array): { events: C
   }
   const state = new AnswerState()
   const newEvents = events.filter(event => state.see(event))
-  if (state.failure) throw state.failure
+  const failure = state.failure ?? state.awaited
+  if (failure) throw failure.withUsage(state.reportedUsage)
   if (!state.complete) throw new GatewayError('upstream-broken', "the upstream's answer has no finish reason")
   return { events: newEvents, state }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { chatRequest, targetOf } from '../../../tests/provider-rig.ts'
-import type { Part } from '../../core/chat.ts'
+import type { Part, Tool } from '../../core/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { anthropic } from './index.ts'
 
@@ -51,7 +51,8 @@ describe('API version 2026-10-21 refuses sampling, even at its defaults', () => 
     expect(['temperature', 'top_p', 'top_k'].filter(name => name in body)).toEqual(
       fixed ? [] : ['temperature', 'top_k'],
     )
-    expect(dropped).toEqual(fixed ? ['temperature', 'top_p', 'top_k'] : ['top_p'])
+    // Nothing is lost with the default, 1.
+    expect(dropped).toEqual(fixed ? ['top_p', 'top_k'] : ['top_p'])
   })
 })
 
@@ -170,5 +171,37 @@ describe('thinking, as each Claude takes it', () => {
       thinking('claude-sonnet-4-5', turns({ type: 'reasoning', text: 'hm', signature: 'EqQB' }, call)),
     ).toMatchObject({ thinking: { type: 'enabled' }, dropped: [] })
     expect(thinking('claude-opus-4-7', turns(call))).toMatchObject({ thinking: { type: 'adaptive' }, dropped: [] })
+  })
+})
+
+describe('strict tools', () => {
+  const parameters = { type: 'object', properties: { a: { type: 'string', minLength: 2 } }, required: ['a'] }
+  const strictTools = (count: number): Tool[] =>
+    Array.from({ length: count }, (_, at) => ({ name: `t${at}`, strict: true, parameters }))
+
+  test('are held to the part of their schema that Claude enforces', () => {
+    const { body, dropped } = ask(chatRequest({ tools: strictTools(1) }), { model: 'claude-sonnet-4-5' })
+    expect(body.tools).toEqual([
+      {
+        name: 't0',
+        input_schema: {
+          type: 'object',
+          properties: { a: { type: 'string' } },
+          required: ['a'],
+          additionalProperties: false,
+        },
+        strict: true,
+      },
+    ])
+    expect(dropped).toEqual(['tools.function.parameters.minLength'])
+  })
+
+  test('beyond twenty, and of models without structured outputs, are plain tools, and said so', () => {
+    const many = ask(chatRequest({ tools: strictTools(21) }), { model: 'claude-sonnet-4-5' })
+    expect((many.body.tools as { strict?: true }[]).filter(one => one.strict)).toHaveLength(20)
+    expect(many.dropped).toContain('tools.function.strict')
+    const old = ask(chatRequest({ tools: strictTools(1) }), { model: 'claude-3-7-sonnet-20250219' })
+    expect(old.body.tools).toEqual([{ name: 't0', input_schema: parameters }])
+    expect(old.dropped).toEqual(['tools.function.strict'])
   })
 })

@@ -1,9 +1,11 @@
 /** Anthropic: the Messages API and its token counter (platform.claude.com/docs/en/api). */
+import { readErrorBody } from '../../core/error-body.ts'
 import type { ChatRequest } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Provider, Target, TokenCount, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
-import { generalFault } from '../fault.ts'
+import { accountFault, generalFault } from '../fault.ts'
+import { claudeFieldRules } from './field-rules.ts'
 import { errorKinds, isMessageStop, messageReader, messageResult } from './read.ts'
 import { messagesBody } from './request.ts'
 
@@ -66,6 +68,9 @@ function threadCode(body: unknown): string | undefined {
 }
 
 function fault(status: number, body: unknown): UpstreamFault {
+  // Its type is that of a wrong request.
+  const account = accountFault(status, readErrorBody(body))
+  if (account) return account
   const general = generalFault(status, body)
   const type = (body as { error?: { type?: unknown } } | undefined)?.error?.type
   if (typeof type !== 'string') return general
@@ -85,10 +90,12 @@ function fault(status: number, body: unknown): UpstreamFault {
  */
 export const anthropic: Provider = {
   name: 'anthropic',
+  leavesUnbilled: true,
   defaultBaseUrl: 'https://api.anthropic.com/v1',
   apiKeyEnv: ['ANTHROPIC_API_KEY'],
   ownNames: /^claude-/,
   speaks: { 'anthropic-messages': messagesHead, 'anthropic-count-tokens': countHead },
+  rules: claudeFieldRules,
   chat: {
     request: (request, target) => ({ head: messagesHead(target), ...messagesBody(request, target) }),
     result: messageResult,

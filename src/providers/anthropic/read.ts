@@ -2,28 +2,19 @@
  * Answers of the Messages API, whole or streamed, as events (docs: "Streaming Messages"). Both are read by the same
  * class, so that they give the same events.
  */
-import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import { mergeAnthropicUsage, readAnthropicUsage, runsCode, withFacts } from '../../core/anthropic-usage.ts'
+import type { ChatEvent } from '../../core/chat.ts'
 import { frameworkError } from '../../core/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
+import { endingOf, messagesFinishWords } from '../../core/finish-words.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
-import { isObject, textOf } from '../../lib/json/json-values.ts'
+import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { broken, countOf } from '../json.ts'
+import { errorLast } from '../fault.ts'
+import { broken } from '../json.ts'
 import { answerTool } from './structured.ts'
-
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
-  Object.entries<FinishReason>({
-    end_turn: 'stop',
-    stop_sequence: 'stop',
-    pause_turn: 'stop',
-    max_tokens: 'length',
-    model_context_window_exceeded: 'length',
-    tool_use: 'tool-calls',
-    refusal: 'content-filter',
-  }),
-)
 
 /** `error.type` of Anthropic's error bodies (docs: "Errors"). */
 export const errorKinds: ReadonlyMap<string, FaultKind> = new Map(
@@ -42,39 +33,26 @@ export const errorKinds: ReadonlyMap<string, FaultKind> = new Map(
 )
 
 /** Usage over the events of a stream: counts are cumulative, so later ones replace earlier ones. */
-class UsageCounts {
-  readonly #seen: Json = {}
+class Report {
+  #seen: Json = {}
+  readonly facts = { ranCode: false, hasContent: false, stopReason: '' as unknown, stopDetails: undefined as unknown }
 
-  take(value: unknown): void {
-    if (!isObject(value)) return
-    for (const name in value) {
-      const count = value[name]
-      if (count !== null && count !== undefined) this.#seen[name] = count
-    }
+  block(block: Json): void {
+    this.facts.hasContent = true
+    if (runsCode(block)) this.facts.ranCode = true
   }
 
-  /**
-   * Anthropic's `input_tokens` excludes cached input, the hub's includes it. Undefined = input or output has no valid
-   * count.
-   */
+  end({ stop_reason: reason, stop_details: details }: Json): void {
+    this.facts.stopReason = reason
+    this.facts.stopDetails = details
+  }
+
+  take(value: unknown): void {
+    this.#seen = mergeAnthropicUsage(this.#seen, value)
+  }
+
   usage(): Usage | undefined {
-    const input = countOf(this.#seen.input_tokens)
-    const output = countOf(this.#seen.output_tokens)
-    if (input === undefined || output === undefined) return undefined
-    const read = countOf(this.#seen.cache_read_input_tokens) ?? 0
-    const cacheWrite = countOf(this.#seen.cache_creation_input_tokens) ?? 0
-    const detail = isObject(this.#seen.cache_creation) ? this.#seen.cache_creation : {}
-    const oneHour = countOf(detail.ephemeral_1h_input_tokens) ?? 0
-    const outputDetail = isObject(this.#seen.output_tokens_details) ? this.#seen.output_tokens_details : {}
-    const thinkingTokens = countOf(outputDetail.thinking_tokens) ?? 0
-    return {
-      inputTokens: input + read + cacheWrite,
-      outputTokens: output,
-      ...(read > 0 && { cachedInputTokens: read }),
-      ...(cacheWrite > 0 && { cacheWriteTokens: cacheWrite }),
-      ...(oneHour > 0 && { cacheWriteOneHourTokens: Math.min(oneHour, cacheWrite) }),
-      ...(thinkingTokens > 0 && { reasoningTokens: Math.min(thinkingTokens, output) }),
-    }
+    return withFacts(readAnthropicUsage(this.#seen), this.facts)
   }
 }
 
@@ -157,11 +135,12 @@ const citations = (value: unknown): ChatEvent[] =>
 
 /** `calls` = calls of the client's tools. With none, `tool_use` was the forced answer, and the reason is `stop`. */
 function finish({ stop_reason: reason, stop_sequence: sequence }: Json, calls: number): ChatEvent {
-  const known = finishReasons.get(textOf(reason)) ?? 'stop'
+  const ending = endingOf(messagesFinishWords, textOf(reason))
+  if (ending instanceof GatewayError) return { type: 'error', error: ending }
   return {
     type: 'finish',
     choice: 0,
-    reason: known === 'tool-calls' && calls === 0 ? 'stop' : known,
+    reason: ending === 'tool-calls' && calls === 0 ? 'stop' : ending,
     ...(typeof sequence === 'string' && { stopSequence: sequence }),
   }
 }
@@ -181,13 +160,17 @@ export function messageResult(body: unknown): ChatEvent[] {
   if (!textOf(body.stop_reason)) throw broken('no stop_reason')
   const blocks = new Blocks()
   const events: ChatEvent[] = [{ type: 'start', id: textOf(body.id), model: textOf(body.model) }]
-  for (const block of body.content) if (isObject(block)) events.push(...blocks.start(block), ...blocks.stop())
+  const report = new Report()
+  for (const block of objectsOf(body.content)) {
+    report.block(block)
+    events.push(...blocks.start(block), ...blocks.stop())
+  }
   events.push(finish(body, blocks.calls))
-  const counts = new UsageCounts()
-  counts.take(body.usage)
-  const usage = counts.usage()
+  report.end(body)
+  report.take(body.usage)
+  const usage = report.usage()
   if (usage) events.push({ type: 'usage', usage })
-  return events
+  return errorLast(events)
 }
 
 /** true = the stream's last event. The substring test avoids parsing every frame twice. */
@@ -200,25 +183,27 @@ export function isMessageStop({ data }: Frame): boolean {
 /** A fresh reader of a message's events. Throws on what is not JSON. */
 export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
   const blocks = new Blocks()
-  const counts = new UsageCounts()
+  const report = new Report()
   return frame => {
     const data: unknown = JSON.parse(frame.data)
     if (!isObject(data)) throw broken('an event that is no object')
     switch (data.type) {
       case 'message_start': {
         const message = isObject(data.message) ? data.message : {}
-        counts.take(message.usage)
-        const usage = counts.usage()
+        report.take(message.usage)
+        const usage = report.usage()
         return [{ type: 'start', id: textOf(message.id), model: textOf(message.model), ...(usage && { usage }) }]
       }
       case 'content_block_start':
-        return isObject(data.content_block) ? blocks.start(data.content_block) : []
+        if (!isObject(data.content_block)) return []
+        report.block(data.content_block)
+        return blocks.start(data.content_block)
       case 'content_block_delta':
         return isObject(data.delta) ? blocks.delta(data.delta) : []
       case 'content_block_stop':
         return blocks.stop()
       case 'message_delta':
-        return messageDelta(data, counts, blocks.calls)
+        return messageDelta(data, report, blocks.calls)
       case 'error':
         return [{ type: 'error', error: errorOf(data.error) }]
       default:
@@ -237,13 +222,14 @@ function untyped(data: Json): ChatEvent[] {
   return [{ type: 'error', error: failure }]
 }
 
-function messageDelta(data: Json, counts: UsageCounts, calls: number): ChatEvent[] {
+function messageDelta(data: Json, report: Report, calls: number): ChatEvent[] {
   const delta = isObject(data.delta) ? data.delta : {}
-  counts.take(data.usage)
+  if (textOf(delta.stop_reason)) report.end(delta)
+  report.take(data.usage)
   const events: ChatEvent[] = textOf(delta.stop_reason) ? [finish(delta, calls)] : []
   // What the message began with says little of its output.
   const isCounted = isObject(data.usage) && data.usage.output_tokens != null
-  const usage = isCounted ? counts.usage() : undefined
+  const usage = isCounted ? report.usage() : undefined
   if (usage) events.push({ type: 'usage', usage })
-  return events
+  return errorLast(events)
 }

@@ -4,7 +4,8 @@
  */
 import type { ChatRequest, ReasoningEffort } from '../../core/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { firstAdaptive, firstThinking, onlyAdaptive } from './model.ts'
+import type { ClaudeRule } from '../../../rules/claude.ts'
+import { fittedEffort } from '../../../rules/efforts.ts'
 
 const maxTokensDefault = 8192
 const budgetTokensMin = 1024
@@ -21,11 +22,10 @@ const budgetOfEffort: Readonly<Record<ReasoningEffort, number>> = {
 
 /** The properties of a call that decide whether and how Claude can think in it. */
 interface ClaudeThinkingContext {
-  /** See `claudeVersion`. */
-  readonly version: number
+  readonly rule: ClaudeRule
   /** Limits the whole output; undefined = the model's own limit. */
   readonly maxTokens: number | undefined
-  /** A tool call is forced. That and thinking exclude each other, and the tool takes precedence. */
+  /** A tool call is forced. Where that and thinking exclude each other, the tool takes precedence. */
   readonly forced: boolean
   /** The last assistant turn calls tools but does not begin with its signed thinking. */
   readonly unsignedCalls: boolean
@@ -33,18 +33,20 @@ interface ClaudeThinkingContext {
   readonly dropped: string[]
 }
 
-/** The fields of a call that thinks. */
+/** The fields of a call about thinking. */
 export interface ClaudeThinking {
-  /** The body's `thinking`. */
-  readonly thinking: Json
+  /** The body's `thinking`; undefined = the model's default. */
+  readonly thinking?: Json
   /** The body's `output_config.effort`; undefined = the model's default. */
-  readonly effort: string | undefined
+  readonly effort?: string
   /** As given, or increased by the budget where the budget would leave no tokens for the answer. */
   readonly maxTokens: number | undefined
+  /** The model thinks in this call because the client asked for it. */
+  readonly on: boolean
 }
 
 /** The requested thinking budget in tokens; an effort counts as its approximate budget; 0 = no thinking. */
-export function requestedBudget({ reasoning }: ChatRequest): number {
+function requestedBudget({ reasoning }: ChatRequest): number {
   if (!reasoning || reasoning.enabled === false) return 0
   return (
     reasoning.budgetTokens ??
@@ -53,16 +55,41 @@ export function requestedBudget({ reasoning }: ChatRequest): number {
   )
 }
 
-/** Undefined = the model or the call does not allow the requested thinking. */
-export function claudeThinking(request: ChatRequest, context: ClaudeThinkingContext): ClaudeThinking | undefined {
-  const { version, maxTokens, forced, unsignedCalls, dropped } = context
+/** Thinking as asked for. What the model or the call does not allow is added to `dropped`. */
+export function claudeThinking(request: ChatRequest, context: ClaudeThinkingContext): ClaudeThinking {
+  const { maxTokens, dropped } = context
+  const plain: ClaudeThinking = { maxTokens, on: false }
+  if (!request.reasoning) return plain
+  if (requestedBudget(request) === 0) return isOff(request) ? withoutThinking(request, context) : plain
+  const thinking = wantedThinking(request, context)
+  if (!thinking) dropped.push(fieldOf(request))
+  return thinking ?? plain
+}
+
+const isOff = ({ reasoning }: ChatRequest): boolean => reasoning?.enabled === false || reasoning?.effort === 'none'
+const fieldOf = ({ reasoning }: ChatRequest): string =>
+  reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort'
+
+/** A model that cannot be kept from thinking thinks as little as it can. */
+function withoutThinking(request: ChatRequest, { rule, maxTokens, dropped }: ClaudeThinkingContext): ClaudeThinking {
+  if (rule.off === 'omit') return { maxTokens, on: false }
+  if (rule.off !== 'never') return { thinking: { type: rule.off }, maxTokens, on: false }
+  dropped.push(fieldOf(request))
+  const [effort] = rule.efforts
+  return { ...(effort !== undefined && { effort }), maxTokens, on: false }
+}
+
+/** Undefined = the model or the call does not allow it. */
+function wantedThinking(request: ChatRequest, context: ClaudeThinkingContext): ClaudeThinking | undefined {
+  const { rule, maxTokens, forced, unsignedCalls, dropped } = context
   const { effort, budgetTokens } = request.reasoning ?? {}
-  if (version < firstThinking || forced) return undefined
-  if (version >= onlyAdaptive || (version >= firstAdaptive && budgetTokens === undefined)) {
+  const takesBudget = rule.thinking.includes('enabled')
+  if (rule.thinking.length === 0 || (forced && rule.forcedTools === 'unless-thinking')) return undefined
+  if (rule.thinking.includes('adaptive') && (budgetTokens === undefined || !takesBudget)) {
     if (budgetTokens !== undefined) dropped.push('thinking.budget_tokens')
-    const level =
-      effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : adaptiveEffort(effort, version)
-    return { thinking: { type: 'adaptive' }, effort: level, maxTokens }
+    const asked = effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : effort
+    const level = asked && fittedEffort(asked, rule.efforts).effort
+    return { thinking: { type: 'adaptive' }, ...(level !== undefined && { effort: level }), maxTokens, on: true }
   }
   // With a budget, a turn with tool calls has to begin with its thinking block.
   if (unsignedCalls) return undefined
@@ -70,14 +97,9 @@ export function claudeThinking(request: ChatRequest, context: ClaudeThinkingCont
   const limit = maxTokens ?? maxTokensDefault
   return {
     thinking: { type: 'enabled', budget_tokens: budget },
-    effort: undefined,
     maxTokens: limit > budget ? limit : budget + Math.max(limit, answerTokensMin),
+    on: true,
   }
-}
-
-function adaptiveEffort(effort: Exclude<ReasoningEffort, 'none'>, version: number): string {
-  if (effort === 'minimal') return 'low'
-  return effort === 'xhigh' && version < onlyAdaptive ? 'max' : effort
 }
 
 /** The effort nearest to a budget of tokens; undefined = the model's default. */

@@ -7,15 +7,20 @@ import { GatewayError } from '../../core/errors.ts'
 import { argumentsObject } from '../../core/tool-arguments.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 
-import { claudeVersion, firstThinking, onlyAdaptive } from './model.ts'
-import { claudeThinking, requestedBudget } from './reasoning.ts'
+import { claudeRule } from '../../../rules/claude.ts'
+import type { ClaudeRule } from '../../../rules/claude.ts'
+import { claudeThinking } from './reasoning.ts'
 import type { ClaudeThinking } from './reasoning.ts'
 import { isClaudeSignature } from './signature.ts'
+import { outputSchema } from './schema.ts'
 import { answerTool, jsonPlan } from './structured.ts'
 import type { JsonPlan } from './structured.ts'
 
 const maxTokensDefault = 8192
 const maxTokensOfOldModels = 4096
+
+/** Ends a conversation for models that do not go on with the assistant's last words. */
+export const continueText = 'Continue.'
 
 interface AnthropicBody {
   readonly body: Json
@@ -25,24 +30,26 @@ interface AnthropicBody {
 /** The body, and the fields it cannot carry, by OpenAI's names. Throws `invalid-request` for audio. */
 export function messagesBody(request: ChatRequest, target: Target): AnthropicBody {
   const dropped = droppedFields(request)
-  const { system, turns } = conversation(request.messages)
+  const rule = claudeRule(target.model)
+  const { system, turns } = conversation(request.messages, rule, dropped)
   const tokens = maxTokens(request, target)
-  const reasoning = thinkingOf(request, { target, turns, tokens, dropped })
-  const body: Json = { model: target.model, max_tokens: reasoning?.maxTokens ?? tokens, messages: turns }
-  const plan = jsonPlan(request, target.model, reasoning !== undefined)
+  const reasoning = thinkingOf(request, { rule, turns, tokens, dropped })
+  const body: Json = { model: target.model, max_tokens: reasoning.maxTokens ?? tokens, messages: turns }
+  const plan = jsonPlan(request, rule, reasoning.on)
   const systemBlocks = plan.instruction === undefined ? system : [...system, { type: 'text', text: plan.instruction }]
   if (systemBlocks.length > 0) body.system = systemBlocks
-  if (reasoning) body.thinking = reasoning.thinking
-  sampling(request, body, { dropped, fixed: reasoning !== undefined || isSamplingFixed(target) })
+  if (reasoning.thinking) body.thinking = reasoning.thinking
+  const fixed = rule.sampling === 'never' || (reasoning.on && rule.sampling === 'unless-thinking')
+  sampling(request, body, { dropped, fixed: fixed || isSamplingFixed(target) })
   const stops = (request.stop ?? []).filter(stop => stop.trim() !== '')
   if (stops.length > 0) body.stop_sequences = stops
   if (stops.length < (request.stop?.length ?? 0)) dropped.push('stop')
-  tools(request, plan, body)
+  tools(request, plan, { body, rule, dropped })
   if (request.user !== undefined) body.metadata = { user_id: request.user }
   if (request.serviceTier === 'auto') body.service_tier = 'auto'
   else if (request.serviceTier === 'default') body.service_tier = 'standard_only'
   else if (request.serviceTier !== undefined) dropped.push('service_tier')
-  const outputConfig = { ...(reasoning?.effort !== undefined && { effort: reasoning.effort }), ...plan.outputConfig }
+  const outputConfig = { ...(reasoning.effort !== undefined && { effort: reasoning.effort }), ...plan.outputConfig }
   if (Object.keys(outputConfig).length > 0) body.output_config = outputConfig
   dropped.push(...(plan.lost ?? []))
   if (request.extra.format === 'anthropic-messages')
@@ -52,30 +59,28 @@ export function messagesBody(request: ChatRequest, target: Target): AnthropicBod
 }
 
 interface ThinkingOptions {
-  readonly target: Target
+  readonly rule: ClaudeRule
   readonly turns: readonly Turn[]
   readonly tokens: number
   readonly dropped: string[]
 }
 
-/** Undefined = none is requested, or the call does not allow it; the field is then added to `dropped`. */
-function thinkingOf(request: ChatRequest, options: ThinkingOptions): ClaudeThinking | undefined {
-  const { target, turns, tokens, dropped } = options
-  if (requestedBudget(request) === 0) return undefined
-  const isClaude = target.model.includes('claude')
+function thinkingOf(request: ChatRequest, options: ThinkingOptions): ClaudeThinking {
+  const { rule, turns, tokens, dropped } = options
   const planned = claudeThinking(request, {
-    // Other vendors with this dialect implement its first form, with a budget.
-    version: isClaude ? claudeVersion(target.model) : firstThinking,
+    rule,
     maxTokens: tokens,
-    forced: request.toolChoice === 'required' || typeof request.toolChoice === 'object',
-    unsignedCalls: isClaude && hasUnsignedCalls(turns),
+    forced: isForced(request),
+    // Other vendors do not sign their thinking.
+    unsignedCalls: rule.signsThinking && hasUnsignedCalls(turns),
     dropped,
   })
-  if (!planned) dropped.push(request.reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort')
   // By default adaptive thinking is not returned.
-  else if (planned.thinking.type === 'adaptive') planned.thinking.display = 'summarized'
+  if (planned.thinking?.type === 'adaptive') planned.thinking.display = 'summarized'
   return planned
 }
+
+const isForced = ({ toolChoice }: ChatRequest): boolean => toolChoice === 'required' || typeof toolChoice === 'object'
 
 /** true = the last assistant turn has calls without thinking, as sent by clients of OpenAI's dialect. */
 function hasUnsignedCalls(turns: readonly Turn[]): boolean {
@@ -103,7 +108,6 @@ const unknownProperties: readonly CarriedProperty[] = [
 
 function droppedFields(request: ChatRequest): string[] {
   const dropped = namesOfSet(request, unknownProperties)
-  if (request.tools?.some(one => one.strict === true)) dropped.push('tools.function.strict')
   if (request.messages.some(one => one.name !== undefined)) dropped.push('messages.name')
   if (request.messages.some(one => one.parts.some(wantsDetail))) dropped.push('messages.content.image_url.detail')
   if (request.extra.format !== 'anthropic-messages') dropped.push(...Object.keys(request.extra.fields))
@@ -116,8 +120,7 @@ const wantsDetail = (part: Part): boolean =>
 /** From this version of the API on `temperature`, `top_p` and `top_k` are refused. */
 const versionOfFixedSampling = '2026-10-21'
 
-function isSamplingFixed({ model, options, headers }: Target): boolean {
-  if (model.includes('claude') && claudeVersion(model) >= onlyAdaptive) return true
+function isSamplingFixed({ options, headers }: Target): boolean {
   const version = headers['anthropic-version'] ?? options.anthropic_version
   return typeof version === 'string' && /^\d{4}-/.test(version) && version >= versionOfFixedSampling
 }
@@ -128,33 +131,48 @@ function isSamplingFixed({ model, options, headers }: Target): boolean {
  */
 function sampling(request: ChatRequest, body: Json, { dropped, fixed }: { dropped: string[]; fixed: boolean }): void {
   const { temperature, topP, topK } = request
+  if (fixed) {
+    // 1 is the default, so nothing is lost.
+    if (temperature !== undefined && temperature !== 1) dropped.push('temperature')
+    if (topP !== undefined && topP !== 1) dropped.push('top_p')
+    if (topK !== undefined) dropped.push('top_k')
+    return
+  }
   if (temperature !== undefined) {
-    if (fixed) dropped.push('temperature')
-    else {
-      body.temperature = Math.min(temperature, 1)
-      if (temperature > 1) dropped.push('temperature')
-    }
+    body.temperature = Math.min(temperature, 1)
+    if (temperature > 1) dropped.push('temperature')
   }
   if (topP !== undefined) {
     // Newer models refuse both at once; `temperature` takes precedence.
-    if (fixed || body.temperature !== undefined) dropped.push('top_p')
+    if (body.temperature !== undefined) dropped.push('top_p')
     else body.top_p = topP
   }
-  if (topK !== undefined) {
-    if (fixed) dropped.push('top_k')
-    else body.top_k = topK
-  }
+  if (topK !== undefined) body.top_k = topK
 }
 
-function tools(request: ChatRequest, plan: JsonPlan, body: Json): void {
+/** A body under construction, by the rules of its model. */
+interface Draft {
+  readonly body: Json
+  readonly rule: ClaudeRule
+  readonly dropped: string[]
+}
+
+function tools(request: ChatRequest, plan: JsonPlan, { body, rule, dropped }: Draft): void {
   if (plan.tool) {
     body.tools = [plan.tool]
     body.tool_choice = { type: 'tool', name: answerTool, disable_parallel_tool_use: true }
     return
   }
   if (!request.tools || request.tools.length === 0) return
-  body.tools = request.tools.map(tool)
-  const { toolChoice: choice } = request
+  const isRefused = rule.forcedTools === 'never' && isForced(request)
+  if (isRefused) dropped.push('tool_choice')
+  const { toolChoice: asked } = request
+  // Where it cannot be forced, the named tool is the only one that is offered.
+  const offered =
+    isRefused && typeof asked === 'object' ? request.tools.filter(one => one.name === asked.name) : request.tools
+  const strict = strictTools(offered, rule, dropped)
+  body.tools = offered.map(one => tool(one, strict, dropped))
+  const choice = isRefused ? 'auto' : asked
   const single = request.parallelToolCalls === false ? { disable_parallel_tool_use: true } : {}
   if (choice === 'none') body.tool_choice = { type: 'none' }
   else if (choice === 'required') body.tool_choice = { type: 'any', ...single }
@@ -162,11 +180,27 @@ function tools(request: ChatRequest, plan: JsonPlan, body: Json): void {
   else if (choice === 'auto' || request.parallelToolCalls === false) body.tool_choice = { type: 'auto', ...single }
 }
 
-function tool({ name, description, parameters, cache }: Tool): Json {
+/** Of one request (docs: "Strict tool use", "Limitations", 2026-11-23). */
+const strictToolsMax = 20
+
+/** The tools whose arguments Claude is held to, by the models that know structured outputs. */
+function strictTools(offered: readonly Tool[], rule: ClaudeRule, dropped: string[]): ReadonlySet<Tool> {
+  const asked = offered.filter(one => one.strict === true)
+  const taken = rule.outputSchema ? asked.slice(0, strictToolsMax) : []
+  if (taken.length < asked.length) dropped.push('tools.function.strict')
+  return new Set(taken)
+}
+
+function tool(asked: Tool, strict: ReadonlySet<Tool>, dropped: string[]): Json {
+  const { name, description, parameters, cache } = asked
+  const whole = { type: 'object', properties: {}, ...parameters }
+  const { schema, lost } = strict.has(asked) ? outputSchema(whole) : { schema: whole, lost: [] }
+  dropped.push(...lost.map(keyword => `tools.function.parameters.${keyword}`))
   return {
     name,
     ...(description !== undefined && { description }),
-    input_schema: { type: 'object', properties: {}, ...parameters },
+    input_schema: schema,
+    ...(strict.has(asked) && { strict: true }),
     ...cacheControl(cache),
   }
 }
@@ -179,7 +213,11 @@ interface Turn {
 }
 
 /** Leading system messages become `system`; later ones become user text, because the API allows them only there. */
-function conversation(messages: readonly Message[]): { system: Json[]; turns: Turn[] } {
+function conversation(
+  messages: readonly Message[],
+  rule: ClaudeRule,
+  dropped: string[],
+): { system: Json[]; turns: Turn[] } {
   const system: Json[] = []
   const turns: Turn[] = []
   for (const message of messages) {
@@ -193,7 +231,11 @@ function conversation(messages: readonly Message[]): { system: Json[]; turns: Tu
   // The first turn has to be the user's.
   if (turns.length === 0 || turns[0]!.role === 'assistant')
     turns.unshift({ role: 'user', content: [{ type: 'text', text: '.' }] })
-  trimPrefill(turns)
+  if (rule.prefill) trimPrefill(turns)
+  else if (turns.at(-1)!.role === 'assistant') {
+    turns.push({ role: 'user', content: [{ type: 'text', text: continueText }] })
+    dropped.push('messages.prefill')
+  }
   return { system, turns }
 }
 

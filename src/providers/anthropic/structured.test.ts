@@ -4,7 +4,6 @@ import { chatRequest, namedEvents, readStream, targetOf } from '../../../tests/p
 import type { ChatRequest } from '../../core/chat.ts'
 import { providers } from '../index.ts'
 import { anthropic } from './index.ts'
-import { claudeVersion } from './model.ts'
 
 const schema = { type: 'object', properties: { city: { type: 'string', minLength: 1 } }, required: ['city'] }
 const responseFormat = { type: 'json-schema' as const, name: 'place', schema }
@@ -15,27 +14,6 @@ const ask = (model: string, more: Partial<ChatRequest> = {}) => {
   )
   return { body: body as Record<string, unknown>, dropped }
 }
-
-test.each<[string, number]>([
-  ['claude-2.1', 200],
-  ['claude-2', 200],
-  ['claude-instant-1.2', 200],
-  ['anthropic.claude-v2:1', 200],
-  ['claude-3-haiku-20240307', 300],
-  ['claude-3-5-sonnet@20241022', 305],
-  ['claude-3.7-sonnet', 307],
-  ['claude-3-7-sonnet-latest', 307],
-  ['claude-4-opus-20250514', 400],
-  ['claude-sonnet-4-20250514', 400],
-  ['claude-opus-4@20250514', 400],
-  ['claude-opus-4-1-20250805', 401],
-  ['claude-haiku-4-5', 405],
-  ['claude-opus-4.6', 406],
-  ['claude-sonnet-5', 500],
-  ['claude-fable-5-1', 501],
-  ['claude-next', Infinity],
-  ['sim-claude', Infinity],
-])('%s is %p', (model, version) => expect(claudeVersion(model)).toBe(version))
 
 describe('requests', () => {
   const old = ['claude-sonnet-4-20250514', 'claude-opus-4-1', 'claude-3-5-haiku-latest']

@@ -1,7 +1,7 @@
 /** Enforces `response_format` on Claude: by structured outputs, by a forced tool, or only by an instruction. */
 import type { ChatRequest, ResponseFormat } from '../../core/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { claudeVersion, firstWithSchema, firstWithTools } from './model.ts'
+import type { ClaudeRule } from '../../../rules/claude.ts'
 import { outputSchema } from './schema.ts'
 
 type JsonSchema = Extract<ResponseFormat, { type: 'json-schema' }>
@@ -25,11 +25,10 @@ export interface JsonPlan {
 export const jsonObjectInstruction = 'Answer with one valid JSON object and nothing else.'
 
 /** `thinks` = thinking is on, which excludes a forced tool. */
-export function jsonPlan({ responseFormat: format, tools }: ChatRequest, model: string, thinks: boolean): JsonPlan {
+export function jsonPlan({ responseFormat: format, tools }: ChatRequest, rule: ClaudeRule, thinks: boolean): JsonPlan {
   if (!format || format.type === 'text') return {}
   if (format.type === 'json-object') return { instruction: jsonObjectInstruction }
-  const version = claudeVersion(model)
-  if (version >= firstWithSchema) {
+  if (rule.outputSchema) {
     const { schema, lost } = outputSchema(format.schema)
     return {
       outputConfig: { format: { type: 'json_schema', schema } },
@@ -37,7 +36,7 @@ export function jsonPlan({ responseFormat: format, tools }: ChatRequest, model: 
     }
   }
   // Older models follow a schema best in a tool's arguments. A forced tool would exclude the client's, though.
-  if (version >= firstWithTools && !thinks && !tools?.length && fitsTool(format.schema)) return { tool: toolOf(format) }
+  if (rule.tools && !thinks && !tools?.length && fitsTool(format.schema)) return { tool: toolOf(format) }
   return { instruction: instructionOf(format), lost: ['response_format'] }
 }
 

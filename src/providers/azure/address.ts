@@ -24,6 +24,12 @@ export function azureHead(target: Target, dialect: CompatibleDialect): CallHead 
   }
 }
 
+/** The dated version of its chats; `v1` = the form without one, which knows all fields. */
+export function apiVersionOf({ baseUrl, options }: Target): string {
+  const version = typeof options.api_version === 'string' ? options.api_version : defaultVersion
+  return readBase(baseUrl).isV1 || v1Versions.has(version) ? 'v1' : version
+}
+
 function azureUrl(target: Target, dialect: CompatibleDialect): string {
   const { root, deployment, isV1 } = readBase(target.baseUrl)
   const { api_version: given } = target.options

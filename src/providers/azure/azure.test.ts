@@ -2,6 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import type { Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
+import { openaiChat } from '../../formats/openai/chat/index.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
 import { buildDeployment } from '../../config/models/deployments.ts'
 import { providers } from '../index.ts'
 import { chatRequest, dataEvents, joined, readStream, targetOf } from '../../../tests/provider-rig.ts'
@@ -68,6 +70,55 @@ describe('addresses', () => {
       'content-type': 'application/json',
       authorization: 'Bearer jwt',
     })
+  })
+})
+
+/** learn.microsoft.com, "Azure OpenAI API preview lifecycle" and "Azure OpenAI reasoning models". */
+describe('what models and dated versions refuse', () => {
+  const asked = { maxOutputTokens: 100, temperature: 0.5, stream: true, parallelToolCalls: false }
+  const tools = [{ name: 'f', parameters: { type: 'object', properties: {} } }]
+  const sent = (options: Target['options'], model = 'mine') => {
+    const { body, dropped } = azure.chat!.request(chatRequest({ ...asked, tools }), target({ model, options }))
+    const { messages: _, tools: __, model: ___, stream: ____, ...fields } = body as Record<string, unknown>
+    return { fields, dropped }
+  }
+  const withUsage = { stream_options: { include_usage: true } }
+
+  test.each<[string, Target['options'], Record<string, unknown>, string[]]>([
+    [
+      'before 2024-09-01',
+      { api_version: '2024-06-01' },
+      { max_tokens: 100, temperature: 0.5 },
+      ['parallel_tool_calls'],
+    ],
+    [
+      'since then',
+      { api_version: '2024-09-01-preview' },
+      { max_completion_tokens: 100, temperature: 0.5, parallel_tool_calls: false, ...withUsage },
+      [],
+    ],
+    [
+      'a reasoning model by `base_model`',
+      { base_model: 'gpt-5' },
+      { max_completion_tokens: 100, parallel_tool_calls: false, ...withUsage },
+      ['temperature'],
+    ],
+    [
+      'another model',
+      { base_model: 'gpt-4o' },
+      { max_completion_tokens: 100, temperature: 0.5, parallel_tool_calls: false, ...withUsage },
+      [],
+    ],
+  ])('%s', (_, options, fields, dropped) => {
+    expect(sent(options)).toEqual({ fields, dropped })
+  })
+
+  test('the same where the bytes are forwarded, by the name of the deployment too', () => {
+    const body = JsonBody.read(Buffer.from('{"model":"m","max_tokens":5,"temperature":0.5,"seed":1}'))
+    const rules = azure.rules!(target({ model: 'gpt-5-mini' }), 'openai-chat')
+    const { edits, dropped } = openaiChat.forward.edits(body, rules)
+    expect(Buffer.concat(body.edited(edits)).toString()).toBe('{"model":"m","seed":1,"max_completion_tokens":5}')
+    expect(dropped).toEqual(['temperature'])
   })
 })
 

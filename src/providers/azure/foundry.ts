@@ -2,6 +2,7 @@
  * Azure AI Foundry: models of other vendors in OpenAI's dialect
  * (learn.microsoft.com, "Azure AI Model Inference REST API").
  */
+import { noFieldRules } from '../../core/field-rules.ts'
 import type { Provider, Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
@@ -55,7 +56,7 @@ export const azureAi: Provider = {
   name: 'azure_ai',
   apiKeyEnv: ['AZURE_AI_API_KEY'],
   speaks: { 'openai-chat': chatHead, 'openai-embeddings': embeddingsHead },
-  chat: chatAdapter({ apiKeyEnv: [] }, chatHead),
+  chat: chatAdapter({ rules: () => noFieldRules }, chatHead),
   chatByResponses: chatByResponses({ head: target => foundryHead(target, 'openai-responses'), textTools: true }),
   textTools: true,
   embeddings: embeddingsAdapter(embeddingsHead, {}),

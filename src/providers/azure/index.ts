@@ -1,11 +1,16 @@
 /** Azure OpenAI: OpenAI's dialects under Azure's URLs (learn.microsoft.com, "Azure OpenAI REST API reference"). */
 import { newestChatFields } from '../../core/chat-fields.ts'
-import type { MakeHead, Provider } from '../../core/provider.ts'
+import { noFieldRules } from '../../core/field-rules.ts'
+import type { MakeHead, Provider, Target } from '../../core/provider.ts'
+import { joined } from '../../../rules/chat.ts'
+import type { ChatRule } from '../../../rules/chat.ts'
+import { azureVersionRule, openaiRule } from '../../../rules/openai.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
+import { chatFieldRules, perTarget, responsesFieldRules } from '../openai-compatible/field-rules.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'
 import { chatAdapter } from '../openai-compatible/index.ts'
 import { chatByResponses } from '../openai-compatible/responses/index.ts'
-import { azureFilesHead, azureHead, deploymentName } from './address.ts'
+import { apiVersionOf, azureFilesHead, azureHead, deploymentName } from './address.ts'
 import { entraAuthorization } from './entra.ts'
 import { azureFault } from './fault.ts'
 
@@ -15,6 +20,14 @@ const at =
   (dialect: CompatibleDialect): MakeHead =>
   target =>
     azureHead(target, dialect)
+/** A deployment's name says its model only where the operator named it so; `base_model` does. */
+function modelRule(target: Target): ChatRule | undefined {
+  const { base_model: base } = target.options
+  return openaiRule(typeof base === 'string' ? base : deploymentName(target))
+}
+
+const chatRules = perTarget(target => chatFieldRules(joined(modelRule(target), azureVersionRule(apiVersionOf(target)))))
+const responsesRules = perTarget(target => responsesFieldRules(modelRule(target)))
 const chatHead = at('openai-chat')
 const embeddingsHead = at('openai-embeddings')
 
@@ -37,8 +50,17 @@ export const azure: Provider = {
     'openai-transcriptions': at('openai-transcriptions'),
     'openai-translations': at('openai-translations'),
   },
-  chat: chatAdapter({ apiKeyEnv: [], maxTokensField: 'max_completion_tokens' }, chatHead),
-  chatByResponses: chatByResponses({ head: at('openai-responses'), modelName: deploymentName, textTools: true }),
+  rules(target, dialect) {
+    if (dialect === 'openai-chat') return chatRules(target)
+    return dialect === 'openai-responses' ? responsesRules(target) : noFieldRules
+  },
+  chat: chatAdapter({ maxTokensField: 'max_completion_tokens', rules: chatRules }, chatHead),
+  chatByResponses: chatByResponses({
+    head: at('openai-responses'),
+    modelName: deploymentName,
+    rules: responsesRules,
+    textTools: true,
+  }),
   textTools: true,
   embeddings: embeddingsAdapter(embeddingsHead, {}),
   files: { head: azureFilesHead, modelName: deploymentName },

@@ -9,7 +9,8 @@ import type { Target, TranslatedCall } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { embedBody, embedResult } from '../cohere/embeddings.ts'
-import { broken, countOf, vectorOf } from '../json.ts'
+import { countOf } from '../../core/usage-fields.ts'
+import { broken, vectorOf } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
 
 /** Json of Cohere's own API that Bedrock refuses. */

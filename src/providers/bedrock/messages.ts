@@ -7,6 +7,7 @@ import type { CacheControl, Message, Part } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { argumentsObject } from '../../core/tool-arguments.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { continueText } from '../anthropic/request.ts'
 import { isClaudeSignature } from '../anthropic/signature.ts'
 import { audioBlock, documentBlock, imageBlock } from './media.ts'
 import type { BedrockModel } from './model.ts'
@@ -60,7 +61,11 @@ export function conversation(
   if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', units: [] })
   if (!model.systemPrompt) turns[0]!.units.unshift(...system.splice(0))
   for (const turn of turns) complete(turn)
-  trimPrefill(turns)
+  if (model.claude?.prefill !== false) trimPrefill(turns)
+  else if (turns.at(-1)!.role === 'assistant') {
+    turns.push({ role: 'user', units: [[{ text: continueText }]] })
+    dropped.push('messages.prefill')
+  }
   return {
     system: system.flat(),
     messages: turns.map(({ role, units }) => ({ role, content: units.flat() })),

@@ -3,7 +3,8 @@
  * model lacks.
  * Sources: docs.aws.amazon.com/bedrock, "Supported models and model features", "ToolChoice", "Prompt caching".
  */
-import { claudeVersion, firstWithSchema } from '../anthropic/model.ts'
+import { claudeRule } from '../../../rules/claude.ts'
+import type { ClaudeRule } from '../../../rules/claude.ts'
 
 type Family = 'claude' | 'nova' | 'mistral' | 'cohere' | 'gpt-oss' | 'other' | 'hidden'
 
@@ -11,8 +12,10 @@ type Family = 'claude' | 'nova' | 'mistral' | 'cohere' | 'gpt-oss' | 'other' | '
 export interface BedrockModel {
   /** `hidden` = an ARN that does not tell the model: all features are assumed, and the service decides. */
   readonly family: Family
-  /** Of Claude, see `claudeVersion`; of Nova, 100 or 200. */
-  readonly version: number
+  /** Of Claude alone. */
+  readonly claude?: ClaudeRule
+  /** Takes a `reasoningConfig` (Nova 2). */
+  readonly reasoningConfig: boolean
   /** Takes `system`. */
   readonly systemPrompt: boolean
   /** How a tool call can be forced: a named tool, any tool, or not at all. */
@@ -37,19 +40,21 @@ const schemaModels = new RegExp(
 /** `id` is a model id, the id of an inference profile (`us.anthropic...`) or an ARN. */
 export function bedrockModel(id: string): BedrockModel {
   const family = familyOf(id)
-  const version = family === 'claude' ? claudeVersion(id) : /nova-(?:pro|lite|micro|premier)/.test(id) ? 100 : 200
   const isHidden = family === 'hidden'
   const isClaude = family === 'claude'
+  const claude = isClaude ? claudeRule(id) : undefined
   // Has structured output and cache entries of an hour.
-  const modern = isClaude && version >= firstWithSchema
-  const forcesTool = isHidden || family === 'nova' || (isClaude && version >= 300)
+  const modern = claude?.outputSchema === true
+  const callsTools = isHidden || family === 'nova' || claude?.tools === true
+  const forcesTool = callsTools && claude?.forcedTools !== 'never'
   return {
     family,
-    version,
+    ...(claude && { claude }),
+    reasoningConfig: family === 'nova' && !/nova-(?:pro|lite|micro|premier)/.test(id),
     systemPrompt: !noSystemPrompt.test(id),
     forces: forcesTool ? 'tool' : family === 'mistral' ? 'any' : 'nothing',
-    caches: { messages: forcesTool, tools: isHidden || isClaude, oneHour: isHidden || modern },
-    resultStatus: forcesTool,
+    caches: { messages: callsTools, tools: isHidden || isClaude, oneHour: isHidden || modern },
+    resultStatus: callsTools,
     jsonSchema: isHidden || modern || schemaModels.test(id),
   }
 }

@@ -197,7 +197,6 @@ test.each([
   ['model_context_window_exceeded', 'length'],
   ['guardrail_intervened', 'content-filter'],
   ['content_filtered', 'content-filter'],
-  ['constructor', 'stop'],
 ])('%s is %s', (stopReason, reason) => {
   const events = whole(
     answer([{ text: 'x' }], stopReason, {

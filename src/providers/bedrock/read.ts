@@ -1,6 +1,7 @@
 /** Answers of Converse, whole or streamed, as events. Both are read by one class, so that they give the same events. */
-import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import type { ChatEvent } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { converseFinishWords, endingOf } from '../../core/finish-words.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -9,21 +10,6 @@ import { errorLast } from '../fault.ts'
 import { broken, objectOf } from '../json.ts'
 import { streamError } from './fault.ts'
 import { converseUsage } from './usage.ts'
-
-/** docs.aws.amazon.com/bedrock, "Converse", `stopReason`. */
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
-  Object.entries({
-    end_turn: 'stop',
-    stop_sequence: 'stop',
-    tool_use: 'tool-calls',
-    max_tokens: 'length',
-    model_context_window_exceeded: 'length',
-    guardrail_intervened: 'content-filter',
-    content_filtered: 'content-filter',
-  } satisfies Record<string, FinishReason>),
-)
-/** Reasons with which the model failed, so that there is no usable answer. */
-const failures: ReadonlySet<string> = new Set(['malformed_model_output', 'malformed_tool_use'])
 
 /** An open tool-use block: a tool call, or the answer to a `response_format` that was sent as a forced tool. */
 interface OpenCall {
@@ -88,13 +74,9 @@ class Answer {
     if (typeof reason !== 'string') throw broken('no stopReason')
     // Some models send no `contentBlockStop` for the last block.
     const ends = [...this.#open.keys()].flatMap(at => this.stop(at))
-    if (failures.has(reason)) {
-      const error = new GatewayError('upstream-failed', `the model's answer could not be used (${reason})`, {
-        code: reason,
-      })
-      return [...ends, { type: 'error', error }]
-    }
-    const known = finishReasons.get(reason) ?? 'stop'
+    const ending = endingOf(converseFinishWords, reason)
+    // In a stream the report of the usage is the next event.
+    if (ending instanceof GatewayError) return [...ends, { type: 'error', error: ending, awaitsUsage: true }]
     const sequence = objectOf(additional).stop_sequence
     return [
       ...ends,
@@ -102,7 +84,7 @@ class Answer {
         type: 'finish',
         choice: 0,
         // Without calls of the client's tools, the tool use was the forced answer.
-        reason: known === 'tool-calls' && this.#calls === 0 ? 'stop' : known,
+        reason: ending === 'tool-calls' && this.#calls === 0 ? 'stop' : ending,
         ...(typeof sequence === 'string' && { stopSequence: sequence }),
       },
     ]
@@ -137,8 +119,8 @@ function images(image: Json, format: string): ChatEvent[] {
   return data ? [{ type: 'image', choice: 0, source: { data, mediaType: `image/${format || 'png'}` } }] : []
 }
 
-function usage(value: unknown): ChatEvent[] {
-  const read = converseUsage(value)
+function usage(answer: Json): ChatEvent[] {
+  const read = converseUsage(answer)
   return read ? [{ type: 'usage', usage: read }] : []
 }
 
@@ -155,7 +137,7 @@ export function converseResult(body: unknown): ChatEvent[] {
     start,
     ...objectsOf(message.content).flatMap((block, at) => answer.block(block, at)),
     ...answer.finish(body.stopReason, body.additionalModelResponseFields),
-    ...usage(body.usage),
+    ...usage(body),
   ])
 }
 
@@ -179,7 +161,7 @@ export function converseReader(): (frame: Frame) => readonly ChatEvent[] {
       case 'messageStop':
         return answer.finish(data.stopReason, data.additionalModelResponseFields)
       case 'metadata':
-        return usage(data.usage)
+        return usage(data)
       default:
         return []
     }

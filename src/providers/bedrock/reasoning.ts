@@ -5,10 +5,9 @@
  */
 import type { ChatRequest } from '../../core/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import type { ClaudeRule } from '../../../rules/claude.ts'
 import { claudeThinking, effortOfBudget } from '../anthropic/reasoning.ts'
 import type { BedrockModel } from './model.ts'
-
-const novaWithThinking = 200
 
 interface ThinkingContext {
   readonly model: BedrockModel
@@ -43,21 +42,22 @@ export function thinkingOf(request: ChatRequest, context: ThinkingContext): Thin
   }
   if (model.family === 'gpt-oss') return gptOss(reasoning, none, dropped)
   const off = reasoning.enabled === false || (reasoning.effort === 'none' && reasoning.budgetTokens === undefined)
+  if (model.claude) return claude(request, { ...context, rule: model.claude })
   if (off) return none
-  if (model.family === 'claude') return claude(request, context) ?? lost()
-  if (model.family === 'nova' && model.version >= novaWithThinking) return nova(request, none, dropped)
+  if (model.reasoningConfig) return nova(request, none, dropped)
   return lost()
 }
 
 const fieldOf = ({ reasoning }: ChatRequest): string =>
   reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort'
 
-/** Undefined = the call does not allow thinking. */
-function claude(request: ChatRequest, context: ThinkingContext): Thinking | undefined {
-  const planned = claudeThinking(request, { ...context, version: context.model.version })
-  if (!planned) return undefined
-  const { thinking, effort, maxTokens } = planned
-  return { fields: { thinking, ...(effort !== undefined && { output_config: { effort } }) }, on: true, maxTokens }
+function claude(request: ChatRequest, context: ThinkingContext & { readonly rule: ClaudeRule }): Thinking {
+  const { thinking, effort, maxTokens, on } = claudeThinking(request, context)
+  return {
+    fields: { ...(thinking && { thinking }), ...(effort !== undefined && { output_config: { effort } }) },
+    on,
+    maxTokens,
+  }
 }
 
 /** Nova's highest effort excludes a token limit and sampling parameters: with any of them, `medium` is used. */

@@ -38,7 +38,7 @@ const weather = {
 const call: Part = { type: 'tool-call', id: 'tooluse_hbTgdi0CSLq', name: 'top_song', arguments: '{"sign":"WZPZ"}' }
 const result: Part = { type: 'tool-result', callId: 'tooluse_hbTgdi0CSLq', parts: [text('Elemental Hotel')] }
 
-test('the versions in the names of models', () => {
+test('the models of the ids', () => {
   const versions = [
     claude35,
     claude37,
@@ -50,7 +50,20 @@ test('the versions in the names of models', () => {
     'anthropic.claude-3-haiku-20240307-v1:0',
     'anthropic.claude-next',
   ]
-  expect(versions.map(id => bedrockModel(id).version)).toEqual([305, 307, 405, 406, 407, 400, 200, 300, Infinity])
+  const said = versions
+    .map(id => bedrockModel(id).claude!)
+    .map(({ thinking, prefill }) => `${thinking.join()} ${prefill}`)
+  expect(said).toEqual([
+    ' true',
+    'enabled true',
+    'enabled true',
+    'adaptive,enabled false',
+    'adaptive false',
+    'enabled true',
+    ' true',
+    ' true',
+    'adaptive false',
+  ])
   const families = [
     profile,
     'arn:aws:bedrock:eu-west-1:1:inference-profile/eu.anthropic.claude-sonnet-4-20250514-v1:0',
@@ -484,7 +497,7 @@ describe('thinking', () => {
 
 describe('other fields', () => {
   test('what Converse lacks is reported by its name', () => {
-    const { dropped } = sent(claude35, {
+    const { requestMetadata, dropped } = sent(claude35, {
       choices: 2,
       seed: 1,
       frequencyPenalty: 0.1,
@@ -493,7 +506,7 @@ describe('other fields', () => {
       logprobs: true,
       topLogprobs: 2,
       user: 'u',
-      metadata: { a: 'b' },
+      metadata: { a: 'b', b: 'é', c: 1 },
       serviceTier: 'scale',
       temperature: 1.5,
       topP: 0.5,
@@ -516,6 +529,7 @@ describe('other fields', () => {
       'top_p',
       'user',
     ])
+    expect(requestMetadata).toEqual({ a: 'b' })
   })
 
   test("Converse's own fields go through; the client's additional ones win", () => {

@@ -6,7 +6,6 @@ import type { Target } from '../../core/provider.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { onlyAdaptive } from '../anthropic/model.ts'
 import { refuseImageUrls } from '../image-urls.ts'
 import { modelId } from './address.ts'
 import { readableImages } from './media.ts'
@@ -74,12 +73,14 @@ export function converseBody(request: ChatRequest, target: Target): ConverseBody
     ...(stops.length > 0 && { stopSequences: stops }),
   }
   const tier = serviceTier(request, dropped)
+  const metadata = requestMetadata(request, dropped)
   const body = {
     messages,
     ...(system.length > 0 && { system }),
     ...(Object.keys(inferenceConfig).length > 0 && { inferenceConfig }),
     ...(tools && { toolConfig: tools }),
     ...(plan.outputConfig && { outputConfig: plan.outputConfig }),
+    ...(metadata && { requestMetadata: metadata }),
     ...own,
     ...(tier !== undefined && { serviceTier: { type: tier } }),
     additionalModelRequestFields: Object.keys(additional).length > 0 ? additional : undefined,
@@ -102,7 +103,6 @@ const unknownProperties: readonly CarriedProperty[] = [
   'logprobs',
   'topLogprobs',
   'user',
-  'metadata',
 ]
 
 function droppedFields(request: ChatRequest): string[] {
@@ -144,7 +144,7 @@ function sampling(request: ChatRequest, { model, thinking, dropped }: Sampling):
   const { temperature, topP, topK } = request
   const isClaude = model.family === 'claude'
   const config: Json = {}
-  if (isClaude && (thinking.on || model.version >= onlyAdaptive)) {
+  if (isClaude && (thinking.on || model.claude?.sampling === 'never')) {
     // 1 is the default, so nothing is lost.
     if (temperature !== undefined && temperature !== 1) dropped.push('temperature')
     if (topP !== undefined && topP !== 1) dropped.push('top_p')
@@ -185,6 +185,21 @@ function stopSequences({ stop = [] }: ChatRequest, dropped: string[]): string[] 
   const taken = stop.filter(one => one.trim() !== '')
   if (taken.length < stop.length) dropped.push('stop')
   return taken
+}
+
+/** `RequestMetadata` of botocore's model bedrock-runtime (2026-11): it filters the logs of invocations. */
+const metadataEntriesMax = 16
+const metadataKey = /^[a-zA-Z0-9\s:_@$#=/+,\-.]{1,256}$/
+const metadataValue = /^[a-zA-Z0-9\s:_@$#=/+,\-.]{0,256}$/
+
+/** The client's metadata as AWS takes it; what does not fit is left out, and the rest is kept. */
+function requestMetadata({ metadata }: ChatRequest, dropped: string[]): Json | undefined {
+  const all = Object.entries(metadata ?? {})
+  const fits = ([key, value]: [string, unknown]): boolean =>
+    metadataKey.test(key) && typeof value === 'string' && metadataValue.test(value)
+  const kept = all.filter(fits).slice(0, metadataEntriesMax)
+  if (kept.length < all.length) dropped.push('metadata')
+  return kept.length > 0 ? Object.fromEntries(kept) : undefined
 }
 
 function serviceTier({ serviceTier: requested }: ChatRequest, dropped: string[]): string | undefined {

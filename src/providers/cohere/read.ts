@@ -2,25 +2,17 @@
  * Cohere's answers and streams as events (docs.cohere.com/v2/docs/streaming). A whole message is read as the deltas of
  * the equivalent stream, so that both give the same events.
  */
-import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import type { ChatEvent } from '../../core/chat.ts'
 import { failureOfBody, frameworkError } from '../../core/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { cohereFinishWords, endingOf } from '../../core/finish-words.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { broken, countOf, objectOf } from '../json.ts'
+import { countOf, firstCount, setCount } from '../../core/usage-fields.ts'
+import { broken, objectOf } from '../json.ts'
 import { errorLast } from '../fault.ts'
-
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
-  Object.entries<FinishReason>({
-    COMPLETE: 'stop',
-    STOP_SEQUENCE: 'stop',
-    MAX_TOKENS: 'length',
-    TOOL_CALL: 'tool-calls',
-    ERROR_TOXIC: 'content-filter',
-  }),
-)
 
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {
@@ -149,16 +141,10 @@ function logprobs(entry: unknown): ChatEvent[] {
 
 function finish(reason: unknown, error: unknown): ChatEvent[] {
   if (typeof reason !== 'string') throw broken('no finish_reason')
-  if (reason === 'ERROR' || reason === 'TIMEOUT' || reason === 'ERROR_LIMIT') {
-    const kind = reason === 'TIMEOUT' ? 'upstream-timeout' : 'upstream-failed'
-    return [
-      {
-        type: 'error',
-        error: new GatewayError(kind, textOf(error) || `the upstream broke off its answer (${reason})`),
-      },
-    ]
-  }
-  return [{ type: 'finish', choice: 0, reason: finishReasons.get(reason) ?? 'stop' }]
+  const ending = endingOf(cohereFinishWords, reason, textOf(error))
+  return ending instanceof GatewayError
+    ? [{ type: 'error', error: ending }]
+    : [{ type: 'finish', choice: 0, reason: ending }]
 }
 
 function usage(value: unknown): ChatEvent[] {
@@ -174,12 +160,10 @@ export function cohereUsage(value: unknown): Usage | undefined {
   const inputTokens = countOf(billed.input_tokens ?? all.input_tokens)
   const outputTokens = countOf(billed.output_tokens ?? all.output_tokens ?? 0)
   if (inputTokens === undefined || outputTokens === undefined) return undefined
-  const searchUnits = countOf(billed.search_units)
-  const cached = countOf(cachedTokens)
-  return {
-    inputTokens,
-    outputTokens,
-    ...(cached && { cachedInputTokens: Math.min(cached, inputTokens) }),
-    ...(searchUnits && { searchUnits }),
-  }
+  const usage: Usage = { inputTokens, outputTokens }
+  // Of the whole prompt, which has more tokens than are billed: what is cached of the billed ones is not told.
+  const isWhole = all.input_tokens === undefined || all.input_tokens === inputTokens
+  if (isWhole) setCount(usage, 'cachedInputTokens', firstCount(cachedTokens), inputTokens)
+  setCount(usage, 'searchUnits', firstCount(billed.search_units))
+  return usage
 }

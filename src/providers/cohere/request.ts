@@ -5,6 +5,7 @@ import type { ChatRequest, ReasoningEffort, Tool } from '../../core/chat.ts'
 import { unprocessable } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { cohereThinks } from '../../../rules/cohere.ts'
 import { conversation } from './messages.ts'
 
 /** Cohere's own fields that a client may send in addition to OpenAI's. */
@@ -36,7 +37,7 @@ export function chatBody(request: ChatRequest, target: Target): Omit<TranslatedC
   const { responseFormat: format } = request
   if (format?.type === 'json-object') body.response_format = { type: 'json_object' }
   if (format?.type === 'json-schema') body.response_format = { type: 'json_object', json_schema: format.schema }
-  const thinking = thinkingOf(request)
+  const thinking = thinkingOf(request, target, dropped)
   if (thinking) body.thinking = thinking
   return { body, dropped: [...new Set(dropped)] }
 }
@@ -102,9 +103,14 @@ function tool({ name, description, parameters }: Tool): Json {
   }
 }
 
-function thinkingOf({ reasoning }: ChatRequest): Json | undefined {
+function thinkingOf({ reasoning }: ChatRequest, { model }: Target, dropped: string[]): Json | undefined {
   if (!reasoning) return undefined
-  if (reasoning.enabled === false || reasoning.effort === 'none') return { type: 'disabled' }
+  const isOff = reasoning.enabled === false || reasoning.effort === 'none'
+  if (!cohereThinks(model)) {
+    if (!isOff) dropped.push(reasoning.effort === undefined ? 'thinking' : 'reasoning_effort')
+    return undefined
+  }
+  if (isOff) return { type: 'disabled' }
   const budget = reasoning.budgetTokens ?? (reasoning.effort && budgetOfEffort[reasoning.effort])
   return { type: 'enabled', ...(budget !== undefined && { token_budget: budget }) }
 }

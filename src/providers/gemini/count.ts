@@ -1,6 +1,7 @@
 /** `countTokens` (ai.google.dev/api/tokens). */
 import type { TokenCount } from '../../core/provider.ts'
-import { broken, countOf, objectOf } from '../json.ts'
+import { countOf } from '../../core/usage-fields.ts'
+import { broken, objectOf } from '../json.ts'
 
 /** Throws `upstream-broken` when there is no count. */
 export function countResult(body: unknown): TokenCount {

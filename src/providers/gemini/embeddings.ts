@@ -4,7 +4,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { broken, objectOf, vectorOf } from '../json.ts'
-import { usageOf } from './usage.ts'
+import { readGeminiUsage } from '../../core/gemini-usage.ts'
 
 /** The parts of an embeddings request that Google's two APIs (AI Studio, Vertex AI) share. */
 export interface EmbeddingInput {
@@ -65,6 +65,6 @@ export function batchEmbedResult(body: unknown): EmbeddingsResult {
   if (!isObject(body) || !Array.isArray(body.embeddings)) throw broken('no embeddings')
   return {
     vectors: body.embeddings.map(one => vectorOf(objectOf(one).values)),
-    usage: usageOf(body.usageMetadata) ?? { inputTokens: 0, outputTokens: 0 },
+    usage: readGeminiUsage(body) ?? { inputTokens: 0, outputTokens: 0 },
   }
 }

@@ -2,12 +2,13 @@
  * Google's error bodies (cloud.google.com/apis/design/errors): `{error: {code, message, status, details}}`; some
  * streams wrap it in a list of one.
  */
+import { readErrorBody } from '../../core/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { UpstreamFault } from '../../core/provider.ts'
 import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { generalFault } from '../fault.ts'
+import { accountFault, generalFault } from '../fault.ts'
 
 const kinds: ReadonlyMap<string, FaultKind> = new Map(
   Object.entries<FaultKind>({
@@ -44,6 +45,9 @@ const statusDefault = 500
 export function googleFault(status: number, body: unknown): UpstreamFault {
   const error = errorObject(body)
   if (!error) return generalFault(status, body)
+  // Its status is that of a rate limit.
+  const account = accountFault(status, readErrorBody({ error }))
+  if (account) return account
   const general = generalFault(status, { error })
   const code = textOf(error.status) || undefined
   const retryAfterMs = retryDelayMs(error.details)

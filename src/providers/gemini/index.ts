@@ -3,6 +3,7 @@ import type { Provider, Target, TranslatedCall } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { countResult } from './count.ts'
 import { batchEmbedBody, batchEmbedResult, embeddingInput } from './embeddings.ts'
+import { geminiFieldRules } from './field-rules.ts'
 import { googleFault } from './fault.ts'
 import { imagesBody, imagesResult, isImagen } from './images.ts'
 import { generateReader, generateResult } from './read.ts'
@@ -48,11 +49,14 @@ export const gemini: Provider = {
   defaultBaseUrl: 'https://generativelanguage.googleapis.com/v1beta',
   apiKeyEnv: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
   ownNames: /^gemini-/,
+  // ai.google.dev, "Priority inference" (2026-11): what is above the limits of a tier is served by the standard one.
+  tierHeader: 'x-gemini-service-tier',
   speaks: {
     'gemini-generate': generateHead,
     'gemini-count-tokens': target => head(target, 'countTokens'),
     'gemini-embeddings': target => head(target, 'batchEmbedContents'),
   },
+  rules: geminiFieldRules,
   chat: {
     request: (request, target) => ({
       head: generateHead(target, request.stream),

@@ -227,8 +227,8 @@ describe('ends and errors', () => {
     ['PROHIBITED_CONTENT', 'content-filter'],
     ['SPII', 'content-filter'],
     ['IMAGE_SAFETY', 'content-filter'],
-    ['OTHER', 'stop'],
-    ['NEW_ONE', 'stop'],
+    ['CONTINUATION', 'length'],
+    ['ESCALATION', 'content-filter'],
   ])('%s is %s', (finishReason, reason) => {
     expect(generateResult({ candidates: [{ finishReason }] }).at(-1)).toEqual({
       type: 'finish',
@@ -251,7 +251,10 @@ describe('ends and errors', () => {
   test('a blocked prompt and an error inside a stream', () => {
     expect(
       generateResult({ promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: { promptTokenCount: 1 } }),
-    ).toMatchObject([{ type: 'error', error: { kind: 'content-policy', param: 'messages' } }])
+    ).toMatchObject([
+      { type: 'usage', usage: { inputTokens: 1, outputTokens: 0 } },
+      { type: 'error', error: { kind: 'content-policy', param: 'messages' } },
+    ])
     const error = { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } }
     for (const body of [error, [error]])
       expect(streamed(sse([candidate([{ text: 'a' }]), body]), 7).at(-1)).toMatchObject({

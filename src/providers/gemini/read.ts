@@ -1,8 +1,10 @@
 /** Answers of `generateContent` as events. Each frame of a stream is such an answer, so one reader serves both. */
 import { createHash } from 'node:crypto'
-import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import type { ChatEvent } from '../../core/chat.ts'
 import { frameworkError } from '../../core/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { endingOf, geminiFinishReason, geminiFinishWords, withCalls } from '../../core/finish-words.ts'
+import { GeminiUsage } from '../../core/gemini-usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -12,32 +14,6 @@ import { errorIn } from './fault.ts'
 import { broken, objectOf } from '../json.ts'
 import { placeSignature } from './signature.ts'
 import type { SignedKind } from './signature.ts'
-import { UsageCounts } from './usage.ts'
-
-/** ai.google.dev/api/generate-content, "FinishReason". Reasons that are not listed become `stop` or `tool-calls`. */
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
-  Object.entries<FinishReason>({
-    MAX_TOKENS: 'length',
-    SAFETY: 'content-filter',
-    RECITATION: 'content-filter',
-    LANGUAGE: 'content-filter',
-    BLOCKLIST: 'content-filter',
-    PROHIBITED_CONTENT: 'content-filter',
-    SPII: 'content-filter',
-    MODEL_ARMOR: 'content-filter',
-    IMAGE_SAFETY: 'content-filter',
-    IMAGE_PROHIBITED_CONTENT: 'content-filter',
-    IMAGE_RECITATION: 'content-filter',
-  }),
-)
-/** Reasons with which the model failed, so that there is no usable answer. */
-const failures: ReadonlySet<string> = new Set([
-  'MALFORMED_FUNCTION_CALL',
-  'UNEXPECTED_TOOL_CALL',
-  'TOO_MANY_TOOL_CALLS',
-  'MALFORMED_RESPONSE',
-  'MISSING_THOUGHT_SIGNATURE',
-])
 
 /** Bounds the numbers of candidates; far above what the API generates. */
 const candidatesMax = 4096
@@ -63,7 +39,7 @@ interface Choice {
 }
 
 class AnswerReader {
-  readonly #counts = new UsageCounts()
+  readonly #reports = new GeminiUsage()
   readonly #choices = new Map<number, Choice>()
   #id = ''
   #started = false
@@ -77,12 +53,11 @@ class AnswerReader {
     if (words) return [{ type: 'error', error: words }]
     const candidates = objectsOf(body.candidates)
     const refusal = candidates.length === 0 ? promptRefusal(body.promptFeedback) : undefined
-    if (refusal) return [{ type: 'error', error: refusal }]
-    const events = this.#start(body)
+    const events: ChatEvent[] = refusal ? [{ type: 'error', error: refusal }] : this.#start(body)
     for (const candidate of candidates) events.push(...this.#candidate(candidate))
+    this.#reports.take(body)
     if (isObject(body.usageMetadata)) {
-      this.#counts.take(body.usageMetadata)
-      const usage = this.#counts.usage()
+      const usage = this.#reports.usage()
       if (usage) events.push({ type: 'usage', usage })
     }
     return errorLast(events)
@@ -103,13 +78,12 @@ class AnswerReader {
     if (parts.length > 0) choice.finished = false
     const events = parts.filter(isObject).flatMap(part => this.#part(part, choice))
     events.push(...logprobs(candidate.logprobsResult, choice.index), ...newCitations(candidate, choice))
-    const reason = textOf(candidate.finishReason)
-    if (reason === '' || choice.finished) return events
+    const word = geminiFinishReason(candidate)
+    if (word === '' || choice.finished) return events
     choice.finished = true
-    if (failures.has(reason))
-      return [...events, { type: 'error', error: failed(reason, textOf(candidate.finishMessage)) }]
-    const known = finishReasons.get(reason) ?? (choice.calls > 0 ? 'tool-calls' : 'stop')
-    return [...events, { type: 'finish', choice: choice.index, reason: known }]
+    const ending = endingOf(geminiFinishWords, word, textOf(candidate.finishMessage))
+    if (ending instanceof GatewayError) return [...events, { type: 'error', error: ending }]
+    return [...events, { type: 'finish', choice: choice.index, reason: withCalls(ending, choice.calls > 0) }]
   }
 
   #choice(index: number): Choice {
@@ -169,14 +143,6 @@ function promptRefusal(feedback: unknown): GatewayError | undefined {
     'content-policy',
     `the upstream blocked the prompt (${blockReason})${why ? `: ${why}` : ''}`,
     { param: 'messages' },
-  )
-}
-
-function failed(reason: string, message: string): GatewayError {
-  return new GatewayError(
-    'upstream-failed',
-    `the model's answer could not be used (${reason})${message ? `: ${message}` : ''}`,
-    { code: reason },
   )
 }
 

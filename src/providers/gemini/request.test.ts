@@ -201,7 +201,7 @@ describe('messages', () => {
 
 describe('settings', () => {
   test('every one has its place, the rest is named', () => {
-    const { generationConfig, safetySettings, dropped } = ask({
+    const { generationConfig, safetySettings, serviceTier, toolConfig, dropped } = ask({
       temperature: 1.5,
       topP: 0.9,
       topK: 40,
@@ -245,6 +245,8 @@ describe('settings', () => {
       speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } } },
     })
     expect(safetySettings).toEqual([{ category: 'c' }])
+    expect(serviceTier).toBe('flex')
+    expect(toolConfig).toEqual({ functionCallingConfig: { mode: 'VALIDATED' } })
     expect(dropped.sort()).toEqual([
       'audio.format',
       'audio.voice',
@@ -252,9 +254,7 @@ describe('settings', () => {
       'metadata',
       'parallel_tool_calls',
       'prediction',
-      'service_tier',
       'stop',
-      'tools.function.strict',
       'user',
     ])
   })

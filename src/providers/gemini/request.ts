@@ -44,25 +44,37 @@ export function generateBody(request: ChatRequest, target: Target, host: HostFea
   if (systemInstruction) body.systemInstruction = systemInstruction
   const declared = tools(request, model, dropped)
   if (declared.length > 0) body.tools = declared
-  const choice = toolConfig(request)
+  const choice = toolConfig(request, model, dropped)
   if (choice) body.toolConfig = choice
+  const tier = serviceTier(request, dropped)
+  if (tier !== undefined) body.serviceTier = tier
   const config = generationConfig(request, model, dropped)
   takeExtra(request, { body, config, dropped })
   if (Object.keys(config).length > 0) body.generationConfig = config
   return { body, dropped: [...new Set(dropped)] }
 }
 
-const unknownProperties: readonly CarriedProperty[] = ['logitBias', 'user', 'metadata', 'serviceTier']
+const unknownProperties: readonly CarriedProperty[] = ['logitBias', 'user', 'metadata']
 
 function droppedFields(request: ChatRequest): string[] {
   // Gemini calls in parallel when it likes.
   const dropped = namesOfSet(request, request.tools ? [...unknownProperties, 'parallelToolCalls'] : unknownProperties)
-  const unknown = {
-    'tools.function.strict': request.tools?.some(tool => tool.strict === true) || undefined,
-    cache_control: request.tools?.find(tool => tool.cache)?.cache,
-  }
-  for (const [name, value] of Object.entries(unknown)) if (value !== undefined) dropped.push(name)
+  if (request.tools?.some(tool => tool.cache)) dropped.push('cache_control')
   return dropped
+}
+
+/** Gemini's words for OpenAI's tiers (`ServiceTier` of @google/genai 3.1, 2026-11); `auto` is what it does unasked. */
+const serviceTiers: ReadonlyMap<string, string> = new Map([
+  ['default', 'standard'],
+  ['flex', 'flex'],
+  ['priority', 'priority'],
+])
+
+function serviceTier({ serviceTier: asked }: ChatRequest, dropped: string[]): string | undefined {
+  if (asked === undefined || asked === 'auto') return undefined
+  const tier = serviceTiers.get(asked)
+  if (tier === undefined) dropped.push('service_tier')
+  return tier
 }
 
 function generationConfig(request: ChatRequest, model: GeminiModel, dropped: string[]): Json {
@@ -99,7 +111,7 @@ function responseFormat(request: ChatRequest, model: GeminiModel, { config, drop
   const format = request.responseFormat
   if (!format || format.type === 'text') return
   // Before Gemini 3, JSON mode and tools exclude each other; tools take precedence.
-  if (request.tools && request.tools.length > 0 && model.version < 3) {
+  if (request.tools && request.tools.length > 0 && !model.jsonBesideTools) {
     dropped.push('response_format')
     return
   }
@@ -107,14 +119,12 @@ function responseFormat(request: ChatRequest, model: GeminiModel, { config, drop
   if (format.type === 'json-object') return
   const where = 'response_format.json_schema.schema'
   const { schema, lost } = cleanSchema(format.schema, model, where)
-  config[readsJsonSchema(model) ? 'responseJsonSchema' : 'responseSchema'] = schema
+  config[model.jsonSchema ? 'responseJsonSchema' : 'responseSchema'] = schema
   dropped.push(...lost.map(keyword => `${where}.${keyword}`))
 }
 
-const readsJsonSchema = (model: GeminiModel): boolean => model.version >= 2.5
-
 function cleanSchema(schema: Json, model: GeminiModel, where: string): CleanSchema {
-  return readsJsonSchema(model) ? jsonSchema(schema) : openapiSchema(schema, where)
+  return model.jsonSchema ? jsonSchema(schema) : openapiSchema(schema, where)
 }
 
 function tools(request: ChatRequest, model: GeminiModel, dropped: string[]): Json[] {
@@ -126,16 +136,26 @@ function declaration({ name, description, parameters }: Tool, model: GeminiModel
   const about: Json = { name, ...(description !== undefined && { description }) }
   if (!parameters) return about
   // Models from 2.5 on take any JSON Schema for a tool's parameters.
-  if (readsJsonSchema(model)) return { ...about, parametersJsonSchema: parameters }
+  if (model.jsonSchema) return { ...about, parametersJsonSchema: parameters }
   const { schema, lost } = openapiSchema(parameters, 'tools')
   dropped.push(...lost.map(keyword => `tools.function.parameters.${keyword}`))
   // An object without properties is refused; leaving `parameters` out means the same.
   return schema.type === 'OBJECT' && schema.properties === undefined ? about : { ...about, parameters: schema }
 }
 
-function toolConfig({ tools: offered, toolChoice }: ChatRequest): Json | undefined {
-  if (!offered || offered.length === 0 || toolChoice === undefined) return undefined
-  if (toolChoice === 'auto') return { functionCallingConfig: { mode: 'AUTO' } }
+/**
+ * `VALIDATED` and `ANY` hold the model to the schemas of its functions (ai.google.dev/gemini-api/docs/function-calling,
+ * "Function calling modes", 2026-11-23); models before 2.5 know `ANY` alone.
+ */
+function toolConfig(request: ChatRequest, model: GeminiModel, dropped: string[]): Json | undefined {
+  const { tools: offered, toolChoice } = request
+  if (!offered || offered.length === 0) return undefined
+  if (toolChoice === undefined || toolChoice === 'auto') {
+    const isStrict = offered.some(tool => tool.strict === true)
+    if (isStrict && model.jsonSchema) return { functionCallingConfig: { mode: 'VALIDATED' } }
+    if (isStrict) dropped.push('tools.function.strict')
+    return toolChoice && { functionCallingConfig: { mode: 'AUTO' } }
+  }
   if (toolChoice === 'none') return { functionCallingConfig: { mode: 'NONE' } }
   if (toolChoice === 'required') return { functionCallingConfig: { mode: 'ANY' } }
   return { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: [toolChoice.name] } }

@@ -5,7 +5,7 @@ import { objectsOf, textOf } from '../../lib/json/json-values.ts'
 import { errorIn } from './fault.ts'
 import { broken, objectOf } from '../json.ts'
 import type { GeminiBody } from './request.ts'
-import { usageOf } from './usage.ts'
+import { readGeminiUsage } from '../../core/gemini-usage.ts'
 import { speechConfig } from './voice.ts'
 
 const sampleRateDefault = 24_000
@@ -60,7 +60,7 @@ export function speechResult(body: unknown, request: SpeechRequest): SpeechResul
   if (!first) throw noAudio(textOf(candidate?.finishReason))
   const samples = Buffer.concat(clips.map(one => Buffer.from(textOf(one.data), 'base64')))
   const rate = Number(/rate=(\d{4,6})/.exec(textOf(first.mimeType))?.[1] ?? sampleRateDefault)
-  const usage = usageOf(objectOf(body).usageMetadata)
+  const usage = readGeminiUsage(objectOf(body))
   return {
     audio: request.format === 'wav' ? wavFile(samples, rate) : samples,
     mediaType: request.format === 'wav' ? 'audio/wav' : 'audio/pcm',

@@ -4,7 +4,9 @@
  */
 import { chatFields } from '../../core/chat-fields.ts'
 import type { ModelMode } from '../../core/deployment.ts'
-import type { ForwardQuirks, InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
+import { fieldRules } from '../../core/field-rules.ts'
+import type { FieldRules } from '../../core/field-rules.ts'
+import type { InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { answerChat, splitTokens } from './chat.ts'
@@ -175,7 +177,7 @@ const ignored = [
   'include',
   'timestamp_granularities',
 ]
-const quirks: ForwardQuirks = { drop: ignored }
+const rules: FieldRules = { fields: fieldRules(ignored) }
 
 /**
  * `local/...`: answered within this process, deterministically. Refusals are status 400 in OpenAI's shape. `answer` may
@@ -197,9 +199,9 @@ export const local: Provider = {
     'openai-translations': () => headOf('translations'),
   },
   // For clients of other dialects, whose calls are translated.
-  chat: chatAdapter({ apiKeyEnv: [], quirks }, () => headOf('chat')),
-  embeddings: embeddingsAdapter(() => headOf('embeddings'), { quirks }),
-  quirks,
+  chat: chatAdapter({ rules: () => rules }, () => headOf('chat')),
+  embeddings: embeddingsAdapter(() => headOf('embeddings'), { rules }),
+  rules: () => rules,
   rerank: {
     request: request => ({ head: headOf('rerank'), body: rerankBody(request), dropped: [] }),
     result: rerankResult,

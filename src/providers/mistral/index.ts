@@ -2,7 +2,9 @@
  * Mistral (docs.mistral.ai/api): OpenAI's format with differences (ids of tool calls, order of roles, content parts,
  * thinking) that cannot be edited into the bytes, so chat is always translated.
  */
-import type { ForwardQuirks, Provider, Target, UpstreamFault } from '../../core/provider.ts'
+import { fieldRules, noFieldRules } from '../../core/field-rules.ts'
+import type { FieldRules } from '../../core/field-rules.ts'
+import type { Provider, Target, UpstreamFault } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
@@ -14,7 +16,7 @@ import { moderationsBody, moderationsResult } from './moderations.ts'
 const embeddingsHead = (target: Target): CallHead => compatibleHead(target, 'openai-embeddings')
 
 /** The differences of embeddings, the only operation that is forwarded as JSON. */
-const quirks: ForwardQuirks = { rename: { dimensions: 'output_dimension' }, drop: ['user'] }
+const embeddingsRules: FieldRules = { fields: fieldRules(['user'], { dimensions: 'output_dimension' }) }
 
 function fault(status: number, body: unknown): UpstreamFault {
   const { message, type, code } = (body ?? {}) as { message?: unknown; type?: unknown; code?: unknown }
@@ -34,7 +36,7 @@ export const mistral: Provider = {
     'openai-embeddings': embeddingsHead,
     'openai-transcriptions': target => compatibleHead(target, 'openai-transcriptions'),
   },
-  quirks,
+  rules: (_target, dialect) => (dialect === 'openai-embeddings' ? embeddingsRules : noFieldRules),
   chat: {
     request(request, target) {
       const head = compatibleHead(target, 'openai-chat')
@@ -46,7 +48,7 @@ export const mistral: Provider = {
     isLast: isDone,
   },
   embedsTextOnly: true,
-  embeddings: embeddingsAdapter(embeddingsHead, { quirks }),
+  embeddings: embeddingsAdapter(embeddingsHead, { rules: embeddingsRules }),
   moderations: {
     request: (request, target) => ({
       head: compatibleHead(target, 'openai-moderations'),

@@ -1,8 +1,12 @@
 /** A chat request as a body for Mistral (docs.mistral.ai/api, "Chat Completion", "Fill in the Middle"). */
 import type { ChatRequest } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { fieldRules } from '../../core/field-rules.ts'
+import type { FieldRules } from '../../core/field-rules.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { fittedEffort } from '../../../rules/efforts.ts'
+import { mistralReasoning } from '../../../rules/mistral.ts'
 import { chatFields } from '../openai-compatible/request.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
 import { mistralMessages } from './messages.ts'
@@ -24,12 +28,9 @@ const refusedFields = [
   'chat_template_kwargs',
 ]
 
-const row = {
-  quirks: {
-    streamOptions: false,
-    rename: { seed: 'random_seed', max_completion_tokens: 'max_tokens' },
-    drop: refusedFields,
-  },
+const rules: FieldRules = {
+  fields: fieldRules(refusedFields, { seed: 'random_seed', max_completion_tokens: 'max_tokens' }),
+  streamOptions: false,
 }
 
 const temperatureMax = 1.5
@@ -51,11 +52,11 @@ export function mistralBody(request: ChatRequest, target: Target): Body {
 function chatBody(request: ChatRequest, target: Target): Body {
   const { fields, dropped } = chatFields(
     { ...request, reasoning: undefined, logprobs: request.logprobs || undefined },
-    row,
+    rules,
   )
   readServiceTier(fields, dropped)
   const reasoning = reasoningFields(request, target, dropped)
-  const thinking = /magistral/i.test(target.model) || reasoning.reasoning_effort === 'high'
+  const thinking = isThinking(reasoning, target)
   const body: Json = {
     model: target.model,
     messages: mistralMessages(request.messages, { thinking, dropped }),
@@ -83,17 +84,27 @@ function readServiceTier(fields: Json, dropped: string[]): void {
   else dropped.push('service_tier')
 }
 
-/** Magistral always thinks and has `prompt_mode`; the adjustable models have the efforts `high` and `none` only. */
+/** Models that reason in this call take their earlier thinking back. */
+const isThinking = ({ reasoning_effort: effort }: Json, { model }: Target): boolean =>
+  mistralReasoning(model).by === 'prompt-mode' || (effort !== undefined && effort !== 'none')
+
+/** Magistral always thinks and has `prompt_mode`; the adjustable models have some of the efforts. */
 function reasoningFields({ reasoning }: ChatRequest, target: Target, dropped: string[]): Json {
   if (!reasoning) return {}
   const { effort, budgetTokens, enabled } = reasoning
   const isOn = enabled !== false && effort !== 'none'
+  const rule = mistralReasoning(target.model)
   if (budgetTokens !== undefined) dropped.push('reasoning.budget_tokens')
-  if (!/magistral/i.test(target.model)) return { reasoning_effort: isOn ? 'high' : 'none' }
-  if (isOn) return { prompt_mode: 'reasoning' }
-  dropped.push('reasoning_effort')
+  if (rule.by === 'effort') return { reasoning_effort: isOn ? effortFor(effort, rule.efforts) : 'none' }
+  if (isOn && rule.by === 'prompt-mode') return { prompt_mode: 'reasoning' }
+  // A model that never thinks does what was asked for.
+  if (isOn || rule.by === 'prompt-mode') dropped.push('reasoning_effort')
   return {}
 }
+
+/** Thinking without a measure is thinking as the model does it. */
+const effortFor = (asked: string | undefined, taken: readonly string[]): string | undefined =>
+  fittedEffort(asked ?? 'high', taken).effort
 
 function clampTemperature(body: Json, dropped: string[]): void {
   if (typeof body.temperature !== 'number' || body.temperature <= temperatureMax) return
@@ -104,7 +115,7 @@ function clampTemperature(body: Json, dropped: string[]): void {
 /** `/fim/completions`: a prompt and a suffix instead of a conversation. */
 function middleBody(request: ChatRequest, target: Target): Body {
   const { suffix, ...rest } = request.extra.fields
-  const { fields, dropped } = chatFields({ ...request, extra: { ...request.extra, fields: rest } }, row)
+  const { fields, dropped } = chatFields({ ...request, extra: { ...request.extra, fields: rest } }, rules)
   const taken = new Set([
     'max_tokens',
     'min_tokens',

@@ -2,14 +2,16 @@
  * Ollama's answers as events (Ollama's docs/api.md, "Generate a chat completion"). A whole answer is read like a stream
  * of one line.
  */
-import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import type { ChatEvent } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { endingOf, ollamaFinishWords, withCalls } from '../../core/finish-words.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { broken, countOf } from '../json.ts'
-import { generalFault } from '../fault.ts'
+import { countOf } from '../../core/usage-fields.ts'
+import { broken } from '../json.ts'
+import { errorLast, generalFault } from '../fault.ts'
 
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {
@@ -82,12 +84,15 @@ class Answer {
 
   #end(line: Json): ChatEvent[] {
     const usage = usageOf(line)
-    const cut = line.done_reason === 'length'
-    // `done_reason` is `stop` also after tool calls.
-    const reason: FinishReason = cut ? 'length' : this.#calls > 0 ? 'tool-calls' : 'stop'
-    const events: ChatEvent[] = [{ type: 'finish', choice: 0, reason }]
+    // Servers of before 0.1.38 name no reason. It is `stop` also after tool calls.
+    const ending = endingOf(ollamaFinishWords, textOf(line.done_reason) || 'stop')
+    const events: ChatEvent[] = [
+      ending instanceof GatewayError
+        ? { type: 'error', error: ending }
+        : { type: 'finish', choice: 0, reason: withCalls(ending, this.#calls > 0) },
+    ]
     if (usage) events.push({ type: 'usage', usage })
-    return events
+    return errorLast(events)
   }
 }
 

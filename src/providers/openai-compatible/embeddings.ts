@@ -3,8 +3,16 @@ import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.
 import { GatewayError } from '../../core/errors.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
+import { noFieldRules } from '../../core/field-rules.ts'
+import type { FieldRules } from '../../core/field-rules.ts'
 import { vectorOf } from '../json.ts'
+import { RuledFields } from './field-rules.ts'
 import type { CompatibleRow } from './row.ts'
+
+/** How embeddings are asked for at a host. */
+interface EmbeddingsHost extends Pick<CompatibleRow, 'embeddings'> {
+  readonly rules?: FieldRules
+}
 
 /**
  * Sends `encoding_format: float` unless the host refuses that field, and also reads base64. `row` = fields that the
@@ -12,7 +20,7 @@ import type { CompatibleRow } from './row.ts'
  */
 export function embeddingsAdapter(
   head: MakeHead,
-  row: Pick<CompatibleRow, 'embeddings' | 'quirks'>,
+  row: EmbeddingsHost,
 ): UnaryAdapter<EmbeddingsRequest, EmbeddingsResult> {
   return {
     request: (request, target) => ({ head: head(target, false), ...embeddingsBody(request, target.model, row) }),
@@ -20,24 +28,15 @@ export function embeddingsAdapter(
   }
 }
 
-function embeddingsBody(
-  request: EmbeddingsRequest,
-  model: string,
-  row: Pick<CompatibleRow, 'embeddings' | 'quirks'>,
-): Omit<TranslatedCall, 'head'> {
+function embeddingsBody(request: EmbeddingsRequest, model: string, row: EmbeddingsHost): Omit<TranslatedCall, 'head'> {
   const own = request.extra.format === 'openai-embeddings'
   const dropped = own ? [] : Object.keys(request.extra.fields)
-  const body: Record<string, unknown> = { model, input: request.inputs }
-  const set = (name: string, value: unknown): void => {
-    if (value === undefined) return
-    if (row.quirks?.drop?.includes(name)) dropped.push(name)
-    else body[row.quirks?.rename?.[name] ?? name] = value
-  }
-  if (own) for (const [name, value] of Object.entries(request.extra.fields)) set(name, value)
-  if (row.embeddings !== 'plain') body.encoding_format = 'float'
-  set('dimensions', request.dimensions)
-  set('user', request.user)
-  return { body, dropped }
+  const ruled = new RuledFields(row.rules ?? noFieldRules, () => undefined)
+  if (own) for (const [name, value] of Object.entries(request.extra.fields)) ruled.set(name, value)
+  if (row.embeddings !== 'plain') ruled.body.encoding_format = 'float'
+  ruled.set('dimensions', request.dimensions)
+  ruled.set('user', request.user)
+  return { body: { model, input: request.inputs, ...ruled.body }, dropped: [...dropped, ...ruled.dropped] }
 }
 
 /** Vectors in the order of `index`. Throws `upstream-broken` on an invalid or repeated index, and as `vector` does. */

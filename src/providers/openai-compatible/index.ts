@@ -1,21 +1,37 @@
 /** Turns one row of the catalogue into a provider. */
 import { newestChatFields } from '../../core/chat-fields.ts'
+import type { FieldRules } from '../../core/field-rules.ts'
 import type { ChatAdapter, Dialect, MakeHead, Provider, Target } from '../../core/provider.ts'
+import { hostRule } from '../../../rules/hosts.ts'
+import { openaiRule } from '../../../rules/openai.ts'
 import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from './embeddings.ts'
 import { compatibleHead, headAt } from './head.ts'
 import type { CompatibleDialect } from './head.ts'
 import { chatReader, chatResult, isDone } from './read.ts'
+import { chatFieldRules, perTarget, quirkRules, responsesFieldRules } from './field-rules.ts'
 import { chatBody } from './request.ts'
+import type { ChatHost } from './request.ts'
 import { chatByResponses } from './responses/index.ts'
 import { rerankAdapter } from './rerank.ts'
 import type { CompatibleRow } from './row.ts'
+
+/** Under other addresses a name of OpenAI's may be another vendor's model. */
+const openaiBaseUrl = 'https://api.openai.com/v1'
 
 /**
  * The provider of a catalogue row; `name` = the row's key. Dialects of the row are forwarded; the adapters serve
  * clients of other dialects and calls that cannot be forwarded unchanged.
  */
 export function openaiCompatible(name: string, row: CompatibleRow): Provider {
+  const ruleOf = row.baseUrl === openaiBaseUrl ? openaiRule : (model: string) => hostRule(name, model)
+  const chatRules = perTarget(({ model }) => chatFieldRules(ruleOf(model), row.quirks))
+  const responsesRules = perTarget(({ model }) => responsesFieldRules(ruleOf(model), row.quirks))
+  const otherRules = quirkRules(row.quirks)
+  const rules = (target: Target, dialect: Dialect): FieldRules => {
+    if (dialect === 'openai-chat') return chatRules(target)
+    return dialect === 'openai-responses' ? responsesRules(target) : otherRules
+  }
   return {
     name,
     ...(row.baseUrl !== undefined && { defaultBaseUrl: row.baseUrl }),
@@ -26,16 +42,24 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     ...(!row.moderations && {
       speaksByMode: { moderation: { 'openai-moderations': headMaker('openai-moderations') } },
     }),
-    ...(row.quirks && { quirks: row.quirks }),
-    ...(row.chat !== false && { chat: chatAdapter(row, headMaker('openai-chat')) }),
+    ...(row.responsesModels && {
+      forwards: ({ model }, dialect) => dialect !== 'openai-responses' || !(model in row.responsesModels!),
+    }),
+    rules,
+    ...(row.chat !== false && { chat: chatAdapter({ ...row, rules: chatRules }, headMaker('openai-chat')) }),
+    ...(row.reportsCost && { reportsCost: true }),
     ...(row.chat !== false && {
       chatByResponses: chatByResponses({
         head: headMaker('openai-responses'),
+        rules: responsesRules,
+        ...(row.responsesModels && { fields: ({ model }: Target) => row.responsesModels![model] }),
         ...(row.newestParams && { textTools: true }),
       }),
     }),
     ...(row.newestParams && { textTools: true }),
-    ...(row.embeddings !== false && { embeddings: embeddingsAdapter(headMaker('openai-embeddings'), row) }),
+    ...(row.embeddings !== false && {
+      embeddings: embeddingsAdapter(headMaker('openai-embeddings'), { ...row, rules: otherRules }),
+    }),
     ...(row.embeddings === 'plain' && { embedsTextOnly: true }),
     ...(row.rerank && { rerank: rerankAdapter(headMaker('jina-rerank'), row.rerank) }),
     ...(row.files && { files: { head: headAt } }),
@@ -45,9 +69,9 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
 }
 
 /** Chat in OpenAI's words, for clients of other dialects. */
-export function chatAdapter(row: CompatibleRow, head: MakeHead): ChatAdapter {
+export function chatAdapter(host: ChatHost, head: MakeHead): ChatAdapter {
   return {
-    request: (request, target) => ({ head: head(target, request.stream), ...chatBody(request, target, row) }),
+    request: (request, target) => ({ head: head(target, request.stream), ...chatBody(request, target, host) }),
     result: chatResult,
     reader: chatReader,
     isLast: isDone,

@@ -1,26 +1,14 @@
 /** OpenAI's chat completions and streams as events, with the variations of compatible hosts. */
-import type { ChatEvent, FinishReason, Source } from '../../core/chat.ts'
-import { choiceIndex, failedChoice, finishReasonOf, reportedError } from '../../core/openai-chunk.ts'
+import type { ChatEvent, Source } from '../../core/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { withCalls } from '../../core/finish-words.ts'
+import { choiceEnding, choiceIndex, finishReasonOf, reportedError } from '../../core/openai-chunk.ts'
 import { readChunkUsage } from '../../core/openai-usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { errorLast } from '../fault.ts'
 import { broken } from '../json.ts'
-
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
-  Object.entries<FinishReason>({
-    stop: 'stop',
-    end_turn: 'stop',
-    eos: 'stop',
-    length: 'length',
-    max_tokens: 'length',
-    model_length: 'length',
-    tool_calls: 'tool-calls',
-    function_call: 'tool-calls',
-    content_filter: 'content-filter',
-  }),
-)
 
 /** As `choiceIndex`. Throws `upstream-broken` for an invalid number. */
 function numberOf(choice: Json, fallback: number): number {
@@ -48,7 +36,7 @@ export function chatResult(body: unknown): ChatEvent[] {
       ...logprobs(index, choice.logprobs),
     )
     if (finishReasonOf(choice) === '') throw broken('no finish reason')
-    events.push(finish(index, { error: body.error, ...choice }, calls.seen))
+    events.push(finish(index, choice, { sawCalls: calls.seen, error: choice.error ?? body.error }))
   }
   const usage = usageEvent(body)
   if (usage) events.push(usage)
@@ -82,7 +70,8 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
       // Some hosts repeat the whole message in the last chunk: only `delta` is read.
       if (isObject(choice.delta)) events.push(...deltaEvents(index, choice.delta, numbers))
       events.push(...logprobs(index, choice.logprobs))
-      if (finishReasonOf(choice) !== '') events.push(...numbers.close(index), finish(index, choice, numbers.seen))
+      if (finishReasonOf(choice) !== '')
+        events.push(...numbers.close(index), finish(index, choice, { sawCalls: numbers.seen, error: choice.error }))
     }
     const usage = usageEvent(chunk)
     if (usage) events.push(usage)
@@ -99,12 +88,11 @@ function start(body: Json): ChatEvent {
   }
 }
 
-function finish(choice: number, ended: Json, sawCalls: boolean): ChatEvent {
-  const reason = finishReasonOf(ended)
-  if (reason === 'error') return { type: 'error', error: failedChoice(ended) }
-  const known = finishReasons.get(reason.toLowerCase())
-  // Some hosts finish a tool call with `stop`; clients continue their loop only on `tool_calls`.
-  return { type: 'finish', choice, reason: sawCalls && known !== 'length' ? 'tool-calls' : (known ?? 'stop') }
+/** The report of the usage is a chunk of its own: one may still follow a failure. */
+function finish(choice: number, ended: Json, about: { sawCalls: boolean; error: unknown }): ChatEvent {
+  const ending = choiceEnding(ended, about.error)
+  if (ending instanceof GatewayError) return { type: 'error', error: ending, awaitsUsage: true }
+  return { type: 'finish', choice, reason: withCalls(ending, about.sawCalls) }
 }
 
 function usageEvent(body: Json): ChatEvent | undefined {

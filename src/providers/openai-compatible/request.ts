@@ -2,47 +2,63 @@
 import { carriedFields } from '../../core/chat-fields.ts'
 import type { ChatRequest, Message, Part, ResponseFormat, Source, Tool } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { removeMember } from '../../core/field-rules.ts'
+import type { FieldRules } from '../../core/field-rules.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { RuledFields } from './field-rules.ts'
 import type { CompatibleRow } from './row.ts'
 import { joinTexts } from './texts.ts'
 
 /** The body, and the fields it cannot carry. Throws `invalid-request` for an image by file id. */
-export function chatBody(request: ChatRequest, target: Target, row: CompatibleRow): Omit<TranslatedCall, 'head'> {
-  const { fields, dropped } = chatFields(request, row)
-  return { body: { model: target.model, messages: conversation(request.messages, row), ...fields }, dropped }
+export function chatBody(request: ChatRequest, target: Target, host: ChatHost): Omit<TranslatedCall, 'head'> {
+  const rules = host.rules(target)
+  const { fields, dropped } = chatFields(request, rules, host)
+  const written = conversation(request.messages, rules)
+  return {
+    body: { model: target.model, messages: written.messages, ...fields },
+    dropped: [...dropped, ...written.dropped],
+  }
+}
+
+/** How chats are written for a host. */
+export interface ChatHost extends Pick<CompatibleRow, 'maxTokensField' | 'topK'> {
+  rules(target: Target): FieldRules
 }
 
 /** All fields of the body but `model` and `messages`. */
 export function chatFields(
   request: ChatRequest,
-  row: Pick<CompatibleRow, 'maxTokensField' | 'topK' | 'quirks'>,
+  rules: FieldRules,
+  host: Pick<CompatibleRow, 'maxTokensField' | 'topK'> = {},
 ): { fields: Json; dropped: string[] } {
-  const dropped: string[] = []
-  const body: Json = {}
-  const set = (name: string, value: unknown): void => {
-    if (value === undefined) return
-    if (row.quirks?.drop?.includes(name)) dropped.push(name)
-    else body[row.quirks?.rename?.[name] ?? name] = value
-  }
+  const ruled = new RuledFields(rules, name => read(request, name))
+  const { body, dropped } = ruled
   if (request.extra.format === 'openai-chat')
-    for (const [name, value] of Object.entries(request.extra.fields)) set(name, value)
+    for (const [name, value] of Object.entries(request.extra.fields)) ruled.set(name, value)
   else dropped.push(...Object.keys(request.extra.fields))
   for (const { name, property } of carriedFields) {
     if (request[property] === undefined) continue
     const write = writers[property]
     const value = write ? write(request) : request[property]
-    if (property === 'maxOutputTokens') set(row.maxTokensField ?? name, value)
-    else if (property === 'topK' && !row.topK) dropped.push(name)
-    else set(name, value)
+    if (property === 'maxOutputTokens') ruled.set(host.maxTokensField ?? name, value, name)
+    else if (property === 'topK' && !host.topK) dropped.push(name)
+    else ruled.set(name, value)
   }
-  dropped.push(...unsaidReasoning(request))
+  dropped.push(...withoutRefused(body.tools, 'tools', rules), ...unsaidReasoning(request))
   if (usesCacheControl(request)) dropped.push('cache_control')
   if (request.stream) {
     body.stream = true
-    if (row.quirks?.streamOptions !== false) body.stream_options = { include_usage: true }
+    if (rules.streamOptions !== false) body.stream_options = { include_usage: true }
   }
   return { fields: body, dropped }
+}
+
+/** A field of the request by its name in OpenAI's dialect, for rules that depend on another field. */
+function read(request: ChatRequest, name: string): unknown {
+  if (name === 'reasoning_effort') return request.reasoning?.enabled === false ? 'none' : request.reasoning?.effort
+  const field = carriedFields.find(one => one.name === name)
+  return field ? request[field.property] : request.extra.fields[name]
 }
 
 /** The values of properties that have another form in OpenAI's dialect. */
@@ -99,11 +115,36 @@ function responseFormat(format: ResponseFormat): Json {
   }
 }
 
+interface WrittenMessages {
+  readonly messages: Json[]
+  readonly dropped: readonly string[]
+}
+
 /**
  * The messages in order. Tool messages hold only text and must be adjacent: images and files of results follow in a
- * user message.
+ * user message. `dropped` = members that the host refuses.
  */
-function conversation(messages: readonly Message[], row: CompatibleRow): Json[] {
+function conversation(messages: readonly Message[], rules: FieldRules): WrittenMessages {
+  const written = plainConversation(messages, rules.noDeveloperRole ?? false)
+  const members = rules.inside?.get('messages')
+  if (!members) return { messages: written, dropped: [] }
+  for (const message of written)
+    for (const [path, name] of members.paths) {
+      if (name === undefined || !(path in message)) continue
+      message[name] = message[path]
+      delete message[path]
+    }
+  return { messages: written, dropped: withoutRefused(written, 'messages', rules) }
+}
+
+/** Removes what the host refuses inside of the objects of a list, and returns the paths of what is lost by that. */
+function withoutRefused(list: unknown, field: string, { inside }: FieldRules): string[] {
+  if (!Array.isArray(list)) return []
+  const refusedPaths = [...(inside?.get(field)?.paths ?? [])].filter(([, name]) => name === undefined)
+  return refusedPaths.filter(([path]) => removeMember(list, path.split('.'))).map(([path]) => `${field}.${path}`)
+}
+
+function plainConversation(messages: readonly Message[], noDeveloperRole: boolean): Json[] {
   const out: Json[] = []
   let media: Part[] = []
   for (const message of messages) {
@@ -115,7 +156,7 @@ function conversation(messages: readonly Message[], row: CompatibleRow): Json[] 
     if (rest.length === 0 && results.length > 0) continue
     const joins = media.length > 0 && message.role === 'user'
     if (media.length > 0 && !joins) out.push({ role: 'user', content: plainOrParts(media) })
-    out.push(written(message, joins ? [...media, ...rest] : rest, row))
+    out.push(written(message, joins ? [...media, ...rest] : rest, noDeveloperRole))
     media = []
   }
   return media.length > 0 ? [...out, { role: 'user', content: plainOrParts(media) }] : out
@@ -128,10 +169,10 @@ function parted({ parts }: Message): { results: Extract<Part, { type: 'tool-resu
   return { results, rest: results.length > 0 ? parts.filter(part => part.type !== 'tool-result') : parts }
 }
 
-function written(message: Message, parts: readonly Part[], row: CompatibleRow): Json {
+function written(message: Message, parts: readonly Part[], noDeveloperRole: boolean): Json {
   const name = message.name === undefined ? {} : { name: message.name }
   if (message.role === 'assistant') return { role: 'assistant', ...assistant(parts), ...name }
-  const role = message.role === 'developer' && row.quirks?.noDeveloperRole ? 'system' : message.role
+  const role = message.role === 'developer' && noDeveloperRole ? 'system' : message.role
   return { role, content: plainOrParts(parts), ...name }
 }
 

@@ -1,4 +1,14 @@
-import type { ForwardQuirks } from '../../core/provider.ts'
+/** How a host's format differs in all of its dialects; what it refuses of chats is in `rules/hosts.ts`. */
+export interface HostQuirks {
+  /** Top-level fields this host refuses: removed and reported as dropped. */
+  readonly drop?: readonly string[]
+  /** Top-level fields under another name here: `{dimensions: 'output_dimension'}`. */
+  readonly rename?: Readonly<Record<string, string>>
+  /** false = the host refuses `stream_options`; usage is then estimated. */
+  readonly streamOptions?: false
+  /** true = the host knows no `developer` role: such calls are translated instead of forwarded. */
+  readonly noDeveloperRole?: true
+}
 
 /** One host with OpenAI's dialect: its properties that differ between hosts. */
 export interface CompatibleRow {
@@ -21,6 +31,8 @@ export interface CompatibleRow {
   readonly embeddings?: boolean | 'plain'
   /** Has `/responses`; otherwise responses are translated to chat. */
   readonly responses?: boolean
+  /** Fields of a Response by the model's name, for models that are asked for otherwise there. */
+  readonly responsesModels?: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** Has `/moderations`. */
   readonly moderations?: boolean
   /** Has `/images/generations`. */
@@ -45,5 +57,7 @@ export interface CompatibleRow {
   readonly newestParams?: true
   /** Supports `top_k`. */
   readonly topK?: boolean
-  readonly quirks?: ForwardQuirks
+  readonly quirks?: HostQuirks
+  /** As `Provider.reportsCost`. */
+  readonly reportsCost?: true
 }

@@ -3,7 +3,8 @@ import type { EmbeddingsResult } from '../../core/embeddings.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { EmbeddingInput } from '../gemini/embeddings.ts'
-import { broken, countOf, objectOf, vectorOf } from '../json.ts'
+import { countOf } from '../../core/usage-fields.ts'
+import { broken, objectOf, vectorOf } from '../json.ts'
 
 /** The body of `predict`: one instance per text. */
 export function predictBody({ texts, taskType, title, dimensions, autoTruncate }: EmbeddingInput): Json {

@@ -10,6 +10,7 @@ import { isMessageStop, messageReader, messageResult } from '../anthropic/read.t
 import { countResult } from '../gemini/count.ts'
 import { embeddingInput } from '../gemini/embeddings.ts'
 import { googleFault } from '../gemini/fault.ts'
+import { geminiFieldRules } from '../gemini/field-rules.ts'
 import { imagesBody, imagesResult, isImagen } from '../gemini/images.ts'
 import { geminiChatExtras } from '../gemini/index.ts'
 import { generateReader, generateResult } from '../gemini/read.ts'
@@ -61,6 +62,7 @@ export const vertex: Provider = {
     'gemini-count-tokens': target => forwardHead(target, () => vertexHead(target, 'countTokens')),
   },
   forwards: target => !isClaude(target.model),
+  rules: geminiFieldRules,
   chat: {
     request: (request, target) =>
       isClaude(target.model)

@@ -63,12 +63,12 @@ async function createPostgres(serverUrl: string): Promise<TestDatabase> {
  */
 export async function inOtherProcess(url: string, statements: string): Promise<string> {
   const script = `
-    import { createKeyStore } from '../keys/keys.ts'
+    import { testKeys } from '../keys/keys-fixture.ts'
     import { migrate } from './migrate.ts'
     import { openDatabase } from './open.ts'
     import { systemClock } from '../../lib/clock.ts'
     const database = await openDatabase(${JSON.stringify(url)})
-    const keys = createKeyStore({ database, clock: systemClock })
+    const keys = testKeys(database, systemClock)
     ${statements}
     await database.close()
     process.exit(0)`

@@ -54,7 +54,7 @@ for (const server of testServers('migrations'))
       await database.sql`insert into installation (name, value) values ('kept', 'yes')`
       await migrate(database)
       const steps = await ids(database)
-      expect(steps).toEqual(steps.map((_, at) => at + 1))
+      expect(steps).toEqual([...new Set(steps)].toSorted((a, b) => a - b))
       expect(steps.length).toBeGreaterThanOrEqual(5)
       expect((await database.sql`select value from installation where name = 'kept'`)[0].value).toBe('yes')
       for (const table of ['responses', 'upstream_files', 'assistant_objects'])

@@ -7,6 +7,10 @@ import { third } from './migrations/0003-files.ts'
 import { fourth } from './migrations/0004-assistants.ts'
 import { sixth } from './migrations/0006-batch-leases.ts'
 import { seventh } from './migrations/0007-stored-totals.ts'
+import { eighth } from './migrations/0008-tenancy.ts'
+import { eleventh } from './migrations/0011-budget-spend.ts'
+import { fourteenth } from './migrations/0014-ledger-daily.ts'
+import { fifteenth } from './migrations/0015-configured-objects.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -18,7 +22,19 @@ const columnSteps: readonly Migration[] = columnVersions.map(id => ({
     for (const text of addColumnTexts(id)) await sql.unsafe(text)
   },
 }))
-const migrations = inOrder([first, second, third, fourth, sixth, seventh, ...columnSteps])
+const migrations = inOrder([
+  first,
+  second,
+  third,
+  fourth,
+  sixth,
+  seventh,
+  eighth,
+  eleventh,
+  fourteenth,
+  fifteenth,
+  ...columnSteps,
+])
 /** The newest step that this program knows. */
 export const newestMigration = migrations.at(-1)!.id
 /** Any number; the same for all replicas. */

@@ -8,11 +8,17 @@ import { answerInTime, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
 const pepperLengthMin = 32
+const signatureBytes = 32
 
 /** The use of the installation's two secrets, neither of which can be read from it. */
 export interface Installation {
   /** HMAC-SHA256 under the pepper, lower-case hex. */
   hashKey(keyText: string): string
+  /**
+   * Signs what the gateway gives out to be shown again: HMAC-SHA512 under the pepper, 32 bytes of it. Another function
+   * than `hashKey`, whose results clients see.
+   */
+  sign(text: string): Buffer
   /** Constant time in the digests. */
   isMasterKey(keyText: string): boolean
   /** Names the valid master key in the log: the beginning of its hash. */
@@ -104,6 +110,7 @@ function installationOf(
   }
   return {
     hashKey,
+    sign: text => new CryptoHasher('sha512', pepper.reveal()).update(text).digest().subarray(0, signatureBytes),
     isMasterKey: keyText => timingSafeEqual(Buffer.from(hashKey(keyText), 'hex'), digest),
     masterKeyName: () => valid.slice(0, nameLength),
     async keepMasterKey(show) {

@@ -1,15 +1,17 @@
 /** Known keys cost nothing to find; changed ones are forgotten at once; a slow load never brings one back. */
 import { expect, test } from 'bun:test'
-import type { KeyRecord } from '../../core/ports.ts'
+import type { Caller } from '../../core/caller.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { KeyCache } from './key-cache.ts'
 import { DatabaseMoved } from '../../platform/sqlite-file-guard.ts'
 
-const record = { id: 'id-1', hash: 'h:sk-1' } as KeyRecord
+const hash = 'h:sk-1'
+const caller = { role: 'key', key: { id: 'id-1', teamId: 'red' } } as Caller
+const subject = `key:${hash}`
 
 function rig() {
-  const stored = new Map([[record.hash, record]])
-  const changes: { hash: string; revision: number }[] = []
+  const stored = new Map([[hash, caller]])
+  const changes: { subject: string; revision: number }[] = []
   let finds = 0
   let gate: Promise<void> = Promise.resolve()
   let failure: Error | undefined
@@ -17,18 +19,17 @@ function rig() {
   const directory = new KeyCache({
     clock: systemClock,
     hashKey: text => `h:${text}`,
-    store: {
-      async find(by) {
-        finds++
-        const found = 'hash' in by ? stored.get(by.hash) : undefined
-        await gate
-        return found
-      },
+    async load(asked) {
+      finds++
+      const found = stored.get(asked)
+      await gate
+      return found
     },
+    subjectsOf: (name, { key }) => [`key:${name}`, `team:${key.teamId}`],
     async changesSince(revision) {
       if (failure) throw failure
       const fresh = changes.filter(one => one.revision > revision)
-      return { hashes: fresh.map(one => one.hash), revision: fresh.at(-1)?.revision ?? revision }
+      return { subjects: fresh.map(one => one.subject), revision: fresh.at(-1)?.revision ?? revision }
     },
     reportReachable: (reachable, reason) => void reports.push([reachable, reason]),
   })
@@ -51,8 +52,8 @@ function rig() {
 test('the first lookup asks the database once, later ones do not', async () => {
   const { directory, finds } = rig()
   const both = await Promise.all([directory.lookup('sk-1'), directory.lookup('sk-1')])
-  expect(both).toEqual([record, record])
-  expect(directory.lookup('sk-1')).toBe(record)
+  expect(both).toEqual([caller, caller])
+  expect(directory.lookup('sk-1')).toBe(caller)
   expect(finds()).toBe(1)
 })
 
@@ -66,18 +67,30 @@ test('unknown keys are cached for a moment', async () => {
 test('a key that another process deleted is gone after the next poll', async () => {
   const { directory, stored, changes } = rig()
   await directory.lookup('sk-1')
-  stored.delete(record.hash)
-  changes.push({ hash: record.hash, revision: 1 })
+  stored.delete(hash)
+  changes.push({ subject, revision: 1 })
   await directory.poll()
   expect(await directory.lookup('sk-1')).toBeUndefined()
+})
+
+test('a change of what the key belongs to drops its caller, a change of anything else does not', async () => {
+  const { directory, changes, finds } = rig()
+  await directory.lookup('sk-1')
+  changes.push({ subject: 'team:blue', revision: 1 })
+  await directory.poll()
+  expect(directory.lookup('sk-1')).toBe(caller)
+  changes.push({ subject: 'team:red', revision: 2 })
+  await directory.poll()
+  expect(await directory.lookup('sk-1')).toBe(caller)
+  expect(finds()).toBe(2)
 })
 
 test('a load that was running when its key was revoked does not bring it back', async () => {
   const { directory, stored, hold } = rig()
   const open = hold()
   const loading = directory.lookup('sk-1')
-  stored.delete(record.hash)
-  directory.changed(record.hash)
+  stored.delete(hash)
+  directory.changed([subject])
   open()
   await loading
   expect(await directory.lookup('sk-1')).toBeUndefined()
@@ -88,7 +101,7 @@ test('known keys go on while the database is away', async () => {
   await directory.lookup('sk-1')
   breakDatabase()
   await directory.poll()
-  expect(directory.lookup('sk-1')).toBe(record)
+  expect(directory.lookup('sk-1')).toBe(caller)
 })
 
 test('why the database does not answer is reported once, and that it answers again', async () => {
@@ -107,12 +120,12 @@ test('why the database does not answer is reported once, and that it answers aga
 
 test('polls that find nothing new forget nothing', async () => {
   const { directory, changes, finds } = rig()
-  changes.push({ hash: 'other', revision: 6 }, { hash: record.hash, revision: 7 })
+  changes.push({ subject: 'key:other', revision: 6 }, { subject, revision: 7 })
   await directory.poll()
   await directory.lookup('sk-1')
   for (let turn = 0; turn < 3; turn++) await directory.poll()
-  expect(directory.lookup('sk-1')).toBe(record)
-  changes.push({ hash: 'third', revision: 8 })
+  expect(directory.lookup('sk-1')).toBe(caller)
+  changes.push({ subject: 'key:third', revision: 8 })
   await directory.poll()
   await directory.poll()
   await directory.lookup('sk-1')
@@ -123,11 +136,11 @@ test('a file that was moved away may come back as a backup of a moment ago: no k
   const { directory, stored, breakDatabase, mendDatabase } = rig()
   await directory.poll()
   // Made and used between two polls, and not in the backup.
-  expect(await directory.lookup('sk-1')).toBe(record)
-  stored.delete(record.hash)
+  expect(await directory.lookup('sk-1')).toBe(caller)
+  stored.delete(hash)
   breakDatabase(new DatabaseMoved('gone'))
   await directory.poll()
-  expect(directory.lookup('sk-1')).toBe(record)
+  expect(directory.lookup('sk-1')).toBe(caller)
   mendDatabase()
   await directory.poll()
   expect(await directory.lookup('sk-1')).toBeUndefined()
@@ -140,20 +153,20 @@ for (const [what, revisions] of [
 ] as const)
   test(`a restored backup with ${what} changes: no known key outlives it`, async () => {
     const { directory, stored, changes } = rig()
-    for (const revision of [1, 2, 3, 4, 5]) changes.push({ hash: `key ${revision}`, revision })
+    for (const revision of [1, 2, 3, 4, 5]) changes.push({ subject: `key:${revision}`, revision })
     await directory.poll()
-    expect(await directory.lookup('sk-1')).toBe(record)
+    expect(await directory.lookup('sk-1')).toBe(caller)
     // In the backup the key is not there yet.
-    stored.delete(record.hash)
-    changes.splice(0, changes.length, ...revisions.map(revision => ({ hash: `backup ${revision}`, revision })))
+    stored.delete(hash)
+    changes.splice(0, changes.length, ...revisions.map(revision => ({ subject: `key:backup ${revision}`, revision })))
     await directory.poll()
     expect(await directory.lookup('sk-1')).toBeUndefined()
     // From here on its own revisions count.
     await Bun.sleep(1010)
-    stored.set(record.hash, record)
-    expect(await directory.lookup('sk-1')).toBe(record)
-    stored.delete(record.hash)
-    changes.push({ hash: record.hash, revision: (revisions.at(-1) ?? 0) + 1 })
+    stored.set(hash, caller)
+    expect(await directory.lookup('sk-1')).toBe(caller)
+    stored.delete(hash)
+    changes.push({ subject, revision: (revisions.at(-1) ?? 0) + 1 })
     await directory.poll()
     expect(await directory.lookup('sk-1')).toBeUndefined()
   })

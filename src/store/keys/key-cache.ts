@@ -1,13 +1,16 @@
 /**
- * A cache of keys, so that calls do not ask the database. A poll of the revision drops the keys that other processes
- * changed. The result of a load that was running when its key changed is not cached: it could bring a revoked key back.
+ * A cache of callers by their keys, so that calls do not ask the database. A poll of the revision drops the callers
+ * whose key, user, team, organization or budget other processes changed. The result of a load that was running when
+ * something changed is not cached: it could bring a revoked key back.
  */
 import { LRUCache } from 'lru-cache'
-import type { VirtualKey } from '../../core/caller.ts'
-import type { KeyDirectory, KeyStore } from '../../core/ports.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { KeyDirectory } from '../../core/ports.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { KeySnapshot } from './start-snapshot.ts'
 import { DatabaseMoved } from '../../platform/sqlite-file-guard.ts'
+import type { Changes, Subject } from '../tenancy/changes.ts'
+import { DependentCache } from '../tenancy/dependent-cache.ts'
+import type { KeySnapshot } from './start-snapshot.ts'
 
 const knownMax = 50_000
 const unknownMax = 10_000
@@ -18,11 +21,15 @@ const pollMs = 500
 const staleMsMax = 15 * 60 * 1000
 
 interface KeyDirectoryOptions {
-  readonly store: Pick<KeyStore, 'find'>
   readonly clock: Clock
   hashKey(keyText: string): string
-  /** Hashes changed since a revision, the oldest change first; see `keyChangesSince`. */
-  changesSince(revision: number): Promise<{ hashes: string[]; revision: number }>
+  /** Reads the caller with the key of this hash; undefined = there is no such key. */
+  load(hash: string): Promise<Caller | undefined>
+  /** What a caller was read from. */
+  subjectsOf(hash: string, caller: Caller): readonly Subject[]
+  /** Called for everything that changed, here or elsewhere, before callers are dropped; undefined = all may have. */
+  dropped?(subjects: readonly Subject[] | undefined): void
+  changesSince(revision: number): Promise<Changes>
   /** The database stopped or began to answer; `reason` says why it stopped, for the log. */
   reportReachable(reachable: boolean, reason?: string): void
   /** Called after each poll that the database answered. */
@@ -37,12 +44,12 @@ interface KeyDirectoryOptions {
  */
 export class KeyCache implements KeyDirectory {
   readonly #options: KeyDirectoryOptions
-  readonly #known = new LRUCache<string, VirtualKey>({ max: knownMax })
+  readonly #known: DependentCache<Caller>
   readonly #unknown: LRUCache<string, true>
-  readonly #loading = new Map<string, Promise<VirtualKey | undefined>>()
+  readonly #loading = new Map<string, Promise<Caller | undefined>>()
   #revision = 0
-  /** Hash of the key that brought `#revision`. */
-  #newest: string | undefined
+  /** What brought `#revision`. */
+  #newest: Subject | undefined
   #generation = 0
   #loaded = 0
   #timer: ReturnType<typeof setInterval> | undefined
@@ -54,6 +61,7 @@ export class KeyCache implements KeyDirectory {
 
   constructor(options: KeyDirectoryOptions) {
     this.#options = options
+    this.#known = new DependentCache(knownMax, options.subjectsOf)
     this.#unknown = new LRUCache<string, true>({ max: unknownMax, ttl: unknownMs })
     this.#polledMs = options.clock.monotonicMs()
     if (options.restored) this.#restore(options.restored)
@@ -63,13 +71,12 @@ export class KeyCache implements KeyDirectory {
     this.#polledMs -= ageMs
     this.#revision = snapshot.revision
     this.#newest = snapshot.newest
-    for (const [hash, key] of snapshot.keys.toReversed()) this.#known.set(hash, key)
+    for (const [hash, caller] of snapshot.callers.toReversed()) this.#known.set(hash, caller)
   }
 
   /** The keys used last, at most 5000. */
   snapshot(): KeySnapshot {
-    const keys = [...this.#known.entries()].slice(0, snapshotMax)
-    return { revision: this.#revision, newest: this.#newest, keys }
+    return { revision: this.#revision, newest: this.#newest, callers: this.#known.newest(snapshotMax) }
   }
 
   /** Changes when a key becomes known, and when one is dropped because it changed. */
@@ -77,20 +84,28 @@ export class KeyCache implements KeyDirectory {
     return { loaded: this.#loaded, dropped: this.#generation }
   }
 
-  lookup(keyText: string): VirtualKey | undefined | Promise<VirtualKey | undefined> {
-    const hash = this.#options.hashKey(keyText)
+  lookup(keyText: string): Caller | undefined | Promise<Caller | undefined> {
+    return this.lookupHash(this.#options.hashKey(keyText))
+  }
+
+  /** As `lookup`, by the hash of the key. */
+  lookupHash(hash: string): Caller | undefined | Promise<Caller | undefined> {
     const known = this.#known.get(hash)
     if (known) return known
     if (this.#unknown.has(hash)) return undefined
     return this.#loading.get(hash) ?? this.#load(hash)
   }
 
-  /** This process changed a key: the next call loads it again. */
-  changed(hash: string): void {
+  /** These have changed: the next call with a key that depends on one loads it again. */
+  changed(subjects: readonly Subject[]): void {
     this.#generation++
-    this.#known.delete(hash)
-    this.#unknown.delete(hash)
-    this.#loading.delete(hash)
+    this.#options.dropped?.(subjects)
+    for (const subject of subjects) {
+      this.#known.drop(subject)
+      if (subject.startsWith('key:')) this.#unknown.delete(subject.slice('key:'.length))
+    }
+    // A load may have read the object of before.
+    this.#loading.clear()
   }
 
   /** Starts to follow the changes of other processes. */
@@ -131,45 +146,45 @@ export class KeyCache implements KeyDirectory {
    */
   async #follow(): Promise<void> {
     const before = this.#revision
-    const { hashes, revision } = await this.#options.changesSince(Math.max(before - 1, 0))
-    if (this.#moved || (this.#newest !== undefined && !hashes.includes(this.#newest))) {
+    const { subjects, revision } = await this.#options.changesSince(Math.max(before - 1, 0))
+    if (this.#moved || (this.#newest !== undefined && !subjects.includes(this.#newest))) {
       const anew = await this.#options.changesSince(0)
       // After the answer: keys that were loaded before it may have changed since.
       this.#forgetAll()
-      this.#revision = anew.hashes.length > 0 ? anew.revision : 0
-      this.#newest = anew.hashes.at(-1)
+      this.#revision = anew.subjects.length > 0 ? anew.revision : 0
+      this.#newest = anew.subjects.at(-1)
       this.#moved = false
       return
     }
-    // Nothing but the newest key, unchanged.
-    if (revision === before) return
-    for (const hash of hashes) this.changed(hash)
-    if (hashes.length === 0) return
+    // Nothing but the newest change, which is known.
+    if (revision === before || subjects.length === 0) return
+    this.changed(subjects)
     this.#revision = revision
-    this.#newest = hashes.at(-1)
+    this.#newest = subjects.at(-1)
   }
 
   #forgetAll(): void {
     this.#generation++
+    this.#options.dropped?.(undefined)
     this.#known.clear()
     this.#unknown.clear()
     this.#loading.clear()
   }
 
-  async #load(hash: string): Promise<VirtualKey | undefined> {
+  async #load(hash: string): Promise<Caller | undefined> {
     const generation = this.#generation
-    const loading = this.#options.store.find({ hash })
+    const loading = this.#options.load(hash)
     this.#loading.set(hash, loading)
     try {
-      const record = await loading
-      // A key changed meanwhile: the answer is for this call only.
+      const caller = await loading
+      // Something changed meanwhile: the answer is for this call only.
       if (generation === this.#generation) {
-        if (record) {
-          this.#known.set(hash, record)
+        if (caller) {
+          this.#known.set(hash, caller)
           this.#loaded++
         } else this.#unknown.set(hash, true)
       }
-      return record
+      return caller
     } finally {
       if (this.#loading.get(hash) === loading) this.#loading.delete(hash)
     }

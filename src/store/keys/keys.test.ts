@@ -2,10 +2,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { randomUUIDv7 } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
-import type { KeyRecord, KeyStore } from '../../core/ports.ts'
+import { bareKey } from '../../core/caller.ts'
+import type { KeyQuery } from '../../core/ports.ts'
+import type { NewKey } from '../../core/tenancy-store.ts'
 import { inOtherProcess, testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { createKeyStore, keyChangesSince } from './keys.ts'
+import { changesSince, keySubject } from '../tenancy/changes.ts'
+import { testKeys } from './keys-fixture.ts'
+import type { TestKeys } from './keys-fixture.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
@@ -14,7 +18,7 @@ for (const server of testServers('keys'))
   describe(server.name, () => {
     let made: TestDatabase
     let database: Database
-    let keys: KeyStore
+    let keys: TestKeys
     let nowMs: number
     const changed: string[] = []
     const more: Database[] = []
@@ -30,36 +34,20 @@ for (const server of testServers('keys'))
       made = await server.create()
       database = await open()
       await migrate(database)
-      keys = createKeyStore({
-        database,
-        clock: { epochMs: () => nowMs, monotonicMs: () => nowMs },
-        onChange: hash => changed.push(hash),
-      })
+      keys = testKeys(database, { epochMs: () => nowMs }, subjects => changed.push(...subjects))
     })
     afterEach(async () => {
       for (const one of more.splice(0)) await one.close()
       await made.remove()
     })
 
-    const record = (fields: Partial<KeyRecord> = {}): KeyRecord => {
+    const record = (fields: Partial<NewKey> = {}): NewKey => {
       const id = randomUUIDv7()
       return {
+        ...bareKey,
         id,
         hash: `hash of ${id}`,
         hint: 'sk-...abcd',
-        alias: null,
-        userId: null,
-        teamId: null,
-        models: [],
-        expiresAtMs: null,
-        blocked: false,
-        requestsPerMinute: null,
-        tokensPerMinute: null,
-        parallelRequests: null,
-        metadata: {},
-        createdAtMs: nowMs,
-        createdBy: 'master',
-        updatedAtMs: nowMs,
         ...fields,
       }
     }
@@ -75,37 +63,50 @@ for (const server of testServers('keys'))
         requestsPerMinute: 1_000_000_000,
         tokensPerMinute: 1,
         parallelRequests: 2,
+        modelRequestsPerMinute: { a: 3 },
+        maxBudgetNanoUsd: 9_007_199_254_740_993n,
+        budgetDuration: '30d',
+        modelMaxBudget: { a: { maxBudgetNanoUsd: 1n, budgetDuration: null } },
+        tags: ['x'],
+        allowedRoutes: ['/v1/*'],
         metadata: { deep: [1.5, null, 'x\u0000y'], __proto__x: {} },
       })
-      await keys.insert(full)
+      const stored = await keys.insert(full)
+      expect(stored).toEqual({
+        ...full,
+        version: 1,
+        createdAtMs: nowMs,
+        createdBy: 'master',
+        updatedAtMs: nowMs,
+        updatedBy: 'master',
+      })
       await keys.insert(record())
-      expect(await keys.find({ hash: full.hash })).toEqual(full)
-      expect(await keys.find({ id: full.id })).toEqual(full)
-      expect(await keys.find({ alias: full.alias! })).toEqual(full)
+      expect(await keys.find({ hash: full.hash })).toEqual(stored)
+      expect(await keys.find({ id: full.id })).toEqual(stored)
+      expect(await keys.find({ alias: full.alias! })).toEqual(stored)
       expect(await keys.find({ id: 'unknown' })).toBeUndefined()
       expect(await keys.find({ alias: 'nul \0' })).toBeUndefined()
-      expect(changed[0]).toBe(full.hash)
+      expect(changed[0]).toBe(keySubject(full.hash))
     })
 
     test('only what was sent changes, null included', async () => {
-      const before = record({ alias: 'a', userId: 'u', models: ['m'], requestsPerMinute: 5 })
-      await keys.insert(before)
+      const before = await keys.insert(record({ alias: 'a', userId: 'u', models: ['m'], requestsPerMinute: 5 }))
       nowMs += 1000
       const after = await keys.update(before.id, { requestsPerMinute: null, blocked: true })
-      expect(after).toEqual({ ...before, requestsPerMinute: null, blocked: true, updatedAtMs: nowMs })
+      expect(after).toEqual({ ...before, requestsPerMinute: null, blocked: true, version: 2, updatedAtMs: nowMs })
       expect(await keys.find({ id: before.id })).toEqual(after)
-      expect(await keys.update('unknown', { blocked: true })).toBeUndefined()
-      expect(changed).toEqual([before.hash, before.hash])
+      expect(keys.update('unknown', { blocked: true })).rejects.toMatchObject({ kind: 'not-found' })
+      expect(changed).toEqual([keySubject(before.hash), keySubject(before.hash)])
     })
 
     test('a deleted key is gone for good', async () => {
       const gone = record({ alias: 'gone', userId: 'u' })
       await keys.insert(gone)
-      expect(await keys.delete(gone.id)).toBe(true)
-      expect(await keys.delete(gone.id)).toBe(false)
+      await keys.delete(gone.id)
+      expect(keys.delete(gone.id)).rejects.toMatchObject({ kind: 'not-found' })
       for (const by of [{ hash: gone.hash }, { id: gone.id }, { alias: 'gone' }])
         expect(await keys.find(by)).toBeUndefined()
-      expect(await keys.update(gone.id, { blocked: false })).toBeUndefined()
+      expect(keys.update(gone.id, { blocked: false })).rejects.toMatchObject({ kind: 'not-found' })
       expect((await keys.list({ limit: 10, offset: 0 })).total).toBe(0)
     })
 
@@ -114,7 +115,7 @@ for (const server of testServers('keys'))
         nowMs++
         await keys.insert(record({ alias: `k${at}`, userId: at % 2 ? 'odd' : 'even', teamId: at < 4 ? 'low' : null }))
       }
-      const aliases = async (query: Partial<Parameters<KeyStore['list']>[0]>) => {
+      const aliases = async (query: Partial<KeyQuery>) => {
         const { keys: found, total } = await keys.list({ limit: 10, offset: 0, ...query })
         return [found.map(one => one.alias).join(), total]
       }
@@ -129,10 +130,10 @@ for (const server of testServers('keys'))
     test('the same hash is never stored twice, and the failure leaves nothing behind', async () => {
       const one = record()
       await keys.insert(one)
-      const { revision } = await keyChangesSince(database, 0)
-      expect(keys.insert(record({ hash: one.hash }))).rejects.toThrow()
-      expect(changed).toEqual([one.hash])
-      expect((await keyChangesSince(database, 0)).revision).toBe(revision)
+      const { revision } = await changesSince(database, 0)
+      expect(keys.insert(record({ hash: one.hash }))).rejects.toMatchObject({ kind: 'conflict' })
+      expect(changed).toEqual([keySubject(one.hash)])
+      expect((await changesSince(database, 0)).revision).toBe(revision)
     })
 
     test('another process sees each change once, in order, deletions included', async () => {
@@ -140,14 +141,14 @@ for (const server of testServers('keys'))
       const [a, b] = [record(), record()]
       await keys.insert(a)
       await keys.insert(b)
-      const first = await keyChangesSince(elsewhere, 0)
-      expect(first.hashes).toEqual([a.hash, b.hash])
-      expect((await keyChangesSince(elsewhere, first.revision)).hashes).toEqual([])
+      const first = await changesSince(elsewhere, 0)
+      expect(first.subjects).toEqual([a.hash, b.hash].map(keySubject))
+      expect((await changesSince(elsewhere, first.revision)).subjects).toEqual([])
       await keys.update(a.id, { blocked: true })
       await keys.delete(b.id)
-      const second = await keyChangesSince(elsewhere, first.revision)
-      expect(second.hashes).toEqual([a.hash, b.hash])
-      expect(await keyChangesSince(elsewhere, second.revision)).toEqual({ hashes: [], revision: second.revision })
+      const second = await changesSince(elsewhere, first.revision)
+      expect(second.subjects).toEqual([a.hash, b.hash].map(keySubject))
+      expect(await changesSince(elsewhere, second.revision)).toEqual({ subjects: [], revision: second.revision })
     })
 
     /** Inserts by another process, all at once; returns how many succeeded. */
@@ -169,9 +170,9 @@ for (const server of testServers('keys'))
       let revision = 0
       let writing = true
       const poll = async () => {
-        const { hashes, revision: next } = await keyChangesSince(database, revision)
+        const { subjects, revision: next } = await changesSince(database, revision)
         revision = next
-        seen.push(...hashes)
+        seen.push(...subjects)
         await Bun.sleep(1)
       }
       const polling = (async () => {

@@ -1,30 +1,43 @@
 /**
  * What a gateway has to know of its Postgres database to serve known keys while it is away: kept in the data directory,
- * for a start at such a moment. It holds hashes of keys and the pepper under which they are made, no key.
+ * for a start at such a moment. It holds hashes of keys and the pepper under which they are made, and models with their
+ * secrets encrypted; no key.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
-import type { VirtualKey } from '../../core/caller.ts'
+import type { Caller } from '../../core/caller.ts'
 import { newestMigration } from '../database/migrate.ts'
+import { callerFromRows, callerToRows } from '../tenancy/caller-rows.ts'
+import type { CallerRows } from '../tenancy/caller-rows.ts'
+import type { ConfiguredSnapshot } from '../objects/configured-objects.ts'
 import type { InstallationSnapshot } from './installation.ts'
 
-/** Keys as `KeyCache` knows them. */
+/** Callers as `KeyCache` knows them. */
 export interface KeySnapshot {
   /** Changes up to this one are in it. */
   readonly revision: number
-  /** Hash of the key that brought the revision. */
+  /** What brought the revision. */
   readonly newest: string | undefined
-  /** By hash, the one used last first. */
-  readonly keys: readonly (readonly [hash: string, key: VirtualKey])[]
+  /** By hash of the key, the one used last first. */
+  readonly callers: readonly (readonly [hash: string, caller: Caller])[]
 }
 
 /** The content of the file. */
 export interface StartSnapshot {
   readonly installation: InstallationSnapshot
   readonly keys: KeySnapshot
+  /** What was made by API, sealed as in the database. */
+  readonly configured?: ConfiguredSnapshot
   /** When the database had answered last, milliseconds since 1970. */
   readonly savedAtMs: number
+}
+
+/** As it is written: callers as rows, because JSON has no integers of 64 bits. */
+type Content = Omit<StartSnapshot, 'keys'> & {
+  readonly database: string
+  readonly migration: number
+  readonly keys: Omit<KeySnapshot, 'callers'> & { readonly callers: readonly (readonly [string, CallerRows])[] }
 }
 
 /** Names the database, without its password. */
@@ -36,8 +49,10 @@ function databaseName(url: string): string {
 /** undefined = there is none of this database with the schema of this program. */
 export function readStartSnapshot(path: string, databaseUrl: string): StartSnapshot | undefined {
   try {
-    const found = JSON.parse(readFileSync(path, 'utf8')) as StartSnapshot & { database: string; migration: number }
-    return found.database === databaseName(databaseUrl) && found.migration === newestMigration ? found : undefined
+    const found = JSON.parse(readFileSync(path, 'utf8')) as Content
+    if (found.database !== databaseName(databaseUrl) || found.migration !== newestMigration) return undefined
+    const callers = found.keys.callers.map(([hash, rows]) => [hash, callerFromRows(rows)] as const)
+    return { ...found, keys: { ...found.keys, callers } }
   } catch {
     return undefined
   }
@@ -45,7 +60,13 @@ export function readStartSnapshot(path: string, databaseUrl: string): StartSnaps
 
 /** Rejects when it cannot be written; the file before stays then. */
 export async function writeStartSnapshot(path: string, databaseUrl: string, snapshot: StartSnapshot): Promise<void> {
-  const content = { database: databaseName(databaseUrl), migration: newestMigration, ...snapshot }
+  const callers = snapshot.keys.callers.map(([hash, caller]) => [hash, callerToRows(caller)] as const)
+  const content: Content = {
+    database: databaseName(databaseUrl),
+    migration: newestMigration,
+    ...snapshot,
+    keys: { ...snapshot.keys, callers },
+  }
   await writeFile(`${path}.tmp`, JSON.stringify(content), { mode: 0o600 })
   await rename(`${path}.tmp`, path)
 }

@@ -96,6 +96,34 @@ test('columns that were released keep their place, name, kind and version: add n
     'characters integer null',
     'search_units number null',
   ])
+  expect(versions.get(13)).toEqual([
+    'client_name text null',
+    'request_tags list null',
+    'list_cost_nano_usd decimal null',
+    'price_terms text null',
+    'price_list text null',
+  ])
+  expect(versions.get(17)).toEqual([
+    'cached_audio_tokens integer null',
+    'cached_image_tokens integer null',
+    'input_video_tokens integer null',
+    'output_video_tokens integer null',
+    'video_microseconds integer null',
+    'pages integer null',
+    'web_searches integer null',
+    'grounded_prompts integer null',
+    'grounding_queries integer null',
+    'file_searches integer null',
+    'code_sessions integer null',
+    'other_tool_uses integer null',
+    'cache_storage_token_hours number null',
+    'service_tier text null',
+    'speed text null',
+    'inference_geo text null',
+    'other_model_usage text null',
+    'explicit_cached_tokens integer null',
+    'cost_source text null',
+  ])
   const order = columnList.map(column => column.since)
   expect(order).toEqual(order.toSorted((a, b) => a - b))
 })
@@ -154,7 +182,7 @@ const ledger = await openLedger({ databaseUrl, journalDirectory, clock, report: 
 const key = { id: 'key-1', alias: null, userId: null, teamId: null }
 const call = (id, changes) => ({
   id, startedAtMs: 5, route: '/r', operation: 'chat', model: 'm', endUser: '', stream: false, usageSource: 'none',
-  firstByteMs: -1, attempts: 1, client: { clientAddress: '' }, userAgent: '', caller: { role: 'key', key }, ...changes,
+  firstByteMs: -1, attempts: 1, client: { clientAddress: '' }, userAgent: '', tags: [], priceTerms: '', caller: { role: 'key', key }, ...changes,
 })
 const end = { outcome: 'success', status: 200, error: undefined, costNanoUsd: null, durationMs: 1 }
 const policy = recordLedger(ledger)
@@ -163,7 +191,7 @@ for (const made of [call('new-1', { fallbacks: 3, test: 'x' }), call('new-2', { 
   policy.settled({ call: made, ...end })
 }
 const request = { query: new URLSearchParams(), params: {}, headers: {} }
-const answer = await spendLogs.handle(request, { ledger }, { role: 'admin', key })
+const answer = await spendLogs.handle(request, { ledger, keys: { find: async () => undefined } }, { role: 'proxy_admin', key })
 await ledger.close()
 const found = await database.sql.unsafe('select request_id, test_count, test_text from ledger order by request_id')
 const stored = [...found]
@@ -194,10 +222,11 @@ describe('a new column', () => {
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
     const path = join(copy, 'src/core/ledger-columns.ts')
     const source = readFileSync(path, 'utf8')
-    const [last] = /^ {2}search_units: .*\n/m.exec(source)!
+    const end = '}\n\ntype Columns ='
+    expect(source).toContain(end)
     writeFileSync(
       path,
-      source.replace(last, () => last + lines.map(line => `  ${line}\n`).join('')),
+      source.replace(end, () => lines.map(line => `  ${line}\n`).join('') + end),
     )
     writeFileSync(join(copy, 'travel.ts'), script)
     return copy
@@ -258,9 +287,10 @@ describe('a new column', () => {
     }, 20_000)
 
   test('with the version of a step that is there already is refused before the database is touched', async () => {
-    const copy = scratchCopy([`test_count: integer32(${next - 1}, 'x', ({ call }) => call.fallbacks),`])
+    const taken = 7
+    const copy = scratchCopy([`test_count: integer32(${taken}, 'x', ({ call }) => call.fallbacks),`])
     const { errors } = await run(copy, `sqlite:${join(copy, 'x.sqlite')}`, join(copy, 'journal'))
     expect(existsSync(join(copy, 'x.sqlite'))).toBe(false)
-    expect(errors).toContain(`two steps of the database have the number ${next - 1}`)
+    expect(errors).toContain(`two steps of the database have the number ${taken}`)
   }, 20_000)
 })

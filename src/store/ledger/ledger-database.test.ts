@@ -69,7 +69,7 @@ test('deleted: nothing is taken and no file is made, until a backup is there', a
   backUp(path, backup)
   rmSync(path)
   expect(await refusal(first.insert([row('2')]))).toMatchObject({ name: 'DatabaseMoved' })
-  expect(await refusal(first.select('select 1', []))).toMatchObject({ name: 'DatabaseMoved' })
+  expect(await refusal(first.select({ text: 'select 1', values: [] }))).toMatchObject({ name: 'DatabaseMoved' })
   await first.close()
   expect(await refusal(open())).toMatchObject({ name: 'DatabaseMoved', message: expect.stringContaining('deleted') })
   expect(existsSync(path)).toBe(false)

@@ -1,25 +1,40 @@
 /** Table `ledger` for the ledger's worker: inserts batches and selects pages, on both databases. */
-import { Database } from 'bun:sqlite'
+import { Database as Sqlite } from 'bun:sqlite'
 import { chmodSync } from 'node:fs'
 import { columnList } from '../../core/ledger-columns.ts'
 import { firstColumns } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { namesOf } from './ledger-table.ts'
-import { openDatabase } from '../database/open.ts'
+import { addBudgetText, budgetAmounts, budgetColumns } from './budget-spend.ts'
+import { rollupCells } from './rollup-cells.ts'
+import type { RollupValue } from './rollup-cells.ts'
+import { addRollupText, rollupColumns } from './rollup-table.ts'
+import { openDatabase, transaction } from '../database/open.ts'
+import type { Database } from '../database/open.ts'
 import { explainDamage } from '../database/sqlite-damage.ts'
 import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
 import type { SchemaMark } from '../../platform/sqlite-file-guard.ts'
 
+/** `$1`, `$2`, ... of the text stand for `values`. */
+export interface LedgerStatement {
+  readonly text: string
+  readonly values: readonly (string | number)[]
+}
+
 /** A batch is one statement or one transaction: all of its rows are stored, or none. */
 export interface LedgerDatabase {
+  readonly kind: Database['kind']
   /**
-   * Rows have the values of `firstColumns` or of `columnList`. A row whose id is there already is not changed. Throws
-   * `RefusedRows` when the database refuses a value, `DatabaseMoved` when the SQLite file is not at its path: the rows
-   * must be inserted again then.
+   * Rows have the values of `firstColumns` or of `columnList`. A row whose id is there already is not changed; the
+   * daily sums (`rollup-table.ts`) count those that are new, in the same transaction. Throws `RefusedRows` when the
+   * database refuses a value, `DatabaseMoved` when the SQLite file is not at its path: the rows must be inserted again
+   * then.
    */
   insert(rows: readonly (readonly ColumnValue[])[]): Promise<void>
-  /** `$1`, `$2`, ... stand for `values`. Values are as the driver returns them. */
-  select(text: string, values: readonly (string | number)[]): Promise<Record<string, unknown>[]>
+  /** Values are as the driver returns them. */
+  select(statement: LedgerStatement): Promise<Record<string, unknown>[]>
+  /** One transaction. Resolves with how many rows each statement changed. */
+  change(statements: readonly LedgerStatement[]): Promise<number[]>
   /**
    * true = many rows follow without a pause: SQLite moves its log into the file every 16 MiB instead of every 4, which
    * stores a third more rows a second. Not for good: the next writer to commit moves what is in the log.
@@ -51,7 +66,7 @@ interface SqlitePlace {
   readonly file: SqliteFile
   mark: SchemaMark | undefined
   /** Open on a file that is not at the path any more, so that its inode is not reused by the next file. */
-  left: Database | undefined
+  left: Sqlite | undefined
 }
 
 /**
@@ -67,6 +82,7 @@ function openSqlite(path: string): LedgerDatabase {
     const insertAll = insertionInto(database)
     let isBulkNow = false
     return {
+      kind: 'sqlite',
       setBulk(isBulk) {
         if (isBulk !== isBulkNow)
           database.run(`pragma wal_autocheckpoint = ${isBulk ? checkpointPages.bulk : checkpointPages.usual}`)
@@ -84,9 +100,18 @@ function openSqlite(path: string): LedgerDatabase {
         // Throws when the file was replaced meanwhile: the rows are then inserted again, into the new file.
         file.check()
       },
-      select: async (text, values) => {
+      select: async ({ text, values }) => {
         file.check()
         return database.query(text.replaceAll('$', '?')).all(...values) as Record<string, unknown>[]
+      },
+      change: async statements => {
+        file.check()
+        const runAll = database.transaction(() =>
+          statements.map(({ text, values }) => database.query(text.replaceAll('$', '?')).run(...values).changes),
+        )
+        const changed = runAll.immediate()
+        file.check()
+        return changed
       },
       close: async () => leave(database, place),
     }
@@ -96,7 +121,7 @@ function openSqlite(path: string): LedgerDatabase {
   }
 }
 
-function connectSqlite(path: string, place: SqlitePlace): Database {
+function connectSqlite(path: string, place: SqlitePlace): Sqlite {
   const { file, left } = place
   const prepared = file.prepare()
   if (prepared.isReplacement) {
@@ -106,7 +131,7 @@ function connectSqlite(path: string, place: SqlitePlace): Database {
     chmodSync(path, 0o600)
   }
   // Not created here: a ledger that was moved must not be replaced by an empty one.
-  const database = new Database(path, { readwrite: true, create: false })
+  const database = new Sqlite(path, { readwrite: true, create: false })
   try {
     // The timeout first: later statements may meet the lock of another process.
     database.run(`pragma busy_timeout = ${busyTimeoutMs}`)
@@ -127,7 +152,7 @@ function connectSqlite(path: string, place: SqlitePlace): Database {
   }
 }
 
-function readMark(database: Database): SchemaMark | undefined {
+function readMark(database: Sqlite): SchemaMark | undefined {
   try {
     return schemaMark(database.query(schemaMarkQuery).get())
   } catch (error) {
@@ -138,7 +163,7 @@ function readMark(database: Database): SchemaMark | undefined {
 }
 
 /** Closes, unless the file is not at its path: then the connection is closed when there is a new one. */
-function leave(database: Database, place: SqlitePlace): void {
+function leave(database: Sqlite, place: SqlitePlace): void {
   try {
     place.file.check()
   } catch {
@@ -150,7 +175,7 @@ function leave(database: Database, place: SqlitePlace): void {
 }
 
 /** Moves what is only in the WAL to the file that it belongs to, which may have another path now. */
-function checkpoint(left: Database | undefined): void {
+function checkpoint(left: Sqlite | undefined): void {
   try {
     left?.run('pragma wal_checkpoint(truncate)')
   } catch {
@@ -158,7 +183,7 @@ function checkpoint(left: Database | undefined): void {
   }
 }
 
-function insertionInto(database: Database): (rows: readonly (readonly ColumnValue[])[]) => void {
+function insertionInto(database: Sqlite): (rows: readonly (readonly ColumnValue[])[]) => void {
   const insertionOf = (columns: typeof columnList) => {
     const places = columns.map((_, at) => `?${at + 1}`).join(', ')
     return database.prepare<unknown, ColumnValue[]>(
@@ -168,9 +193,18 @@ function insertionInto(database: Database): (rows: readonly (readonly ColumnValu
   // Columns that are not bound cost nothing, and nearly every row has only the first ones.
   const first = insertionOf(firstColumns)
   const whole = insertionOf(columnList)
+  const sums = database.prepare<unknown, RollupValue[]>(
+    addRollupText(`values (${rollupColumns.map((_, at) => `?${at + 1}`).join(', ')})`),
+  )
+  const spend = database.prepare<unknown, RollupValue[]>(addBudgetText('values (?1, ?2, ?3, ?4)'))
   // IMMEDIATE: a transaction that begins with a read lock can fail when it takes the write lock.
   return database.transaction((rows: readonly (readonly ColumnValue[])[]) => {
-    for (const row of rows) (row.length === firstColumns.length ? first : whole).run(...row)
+    const stored = rows.filter(row => {
+      const insertion = row.length === firstColumns.length ? first : whole
+      return insertion.run(...row).changes > 0
+    })
+    for (const cell of rollupCells(stored)) sums.run(...cell)
+    for (const amount of budgetAmounts(stored)) spend.run(...amount)
   }).immediate
 }
 
@@ -187,14 +221,31 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
   const names = namesOf(columnList)
   // A name that an object does not have is null.
   const insertion = `insert into ledger (${names}) select ${names}
-    from json_populate_recordset(null::ledger, $1::text::json) on conflict (request_id) do nothing`
-  return {
-    setBulk: () => {},
-    insert: async rows => {
+    from json_populate_recordset(null::ledger, $1::text::json) on conflict (request_id) do nothing returning request_id`
+  const sums = addRollupText(
+    `select ${rollupColumns.join(', ')} from json_populate_recordset(null::ledger_daily, $1::text::json)`,
+  )
+  const spend = addBudgetText(
+    `select ${budgetColumns.join(', ')} from json_populate_recordset(null::budget_spend, $1::text::json)`,
+  )
+  const store = (rows: readonly (readonly ColumnValue[])[]) =>
+    transaction(database, async tx => {
       const fields = (row: readonly ColumnValue[]) => row.map((value, at) => [columnList[at]!.name, value])
       const objects = rows.map(row => ({ ...missingValues, ...Object.fromEntries(fields(row)) }))
+      const added = (await tx.unsafe(insertion, [JSON.stringify(objects)])) as { request_id: string }[]
+      const ids = added.length === rows.length ? undefined : new Set(added.map(row => row.request_id))
+      const stored = ids ? rows.filter(row => ids.delete(String(row[idAt]))) : rows
+      const cells = rollupCells(stored)
+      if (cells.length > 0) await tx.unsafe(sums, [JSON.stringify(cells.map(cell => objectOf(rollupColumns, cell)))])
+      const amounts = budgetAmounts(stored).map(amount => objectOf(budgetColumns, amount))
+      if (amounts.length > 0) await tx.unsafe(spend, [JSON.stringify(amounts)])
+    })
+  return {
+    kind: 'postgres',
+    setBulk: () => {},
+    insert: async rows => {
       try {
-        await answered(database.sql.unsafe(insertion, [JSON.stringify(objects)]))
+        await answered(store(rows))
       } catch (error) {
         // Classes 22 data exception, 23 integrity, 54 program limit:
         // postgresql.org/docs/current/errcodes-appendix.html
@@ -202,12 +253,30 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
         throw /^(22|23|54)...$/.test(state) ? new RefusedRows(String(error)) : error
       }
     },
-    select: async (text, values) => {
+    select: async ({ text, values }) => {
       const rows: Iterable<Record<string, unknown>> = await answered(database.sql.unsafe(text, [...values]))
       return [...rows]
     },
+    change: statements =>
+      answered(
+        transaction(database, async tx => {
+          const changed: number[] = []
+          for (const { text, values } of statements)
+            changed.push(Number(((await tx.unsafe(text, [...values])) as { count?: unknown }).count ?? 0))
+          return changed
+        }),
+      ),
     close: () => answered(database.sql.close({ timeout: 0 })),
   }
+}
+
+const idAt = columnList.findIndex(column => column.name === 'request_id')
+
+/** As JSON, in which a number of JavaScript would round what a decimal text does not. */
+function objectOf(columns: readonly string[], values: readonly RollupValue[]): object {
+  return Object.fromEntries(
+    values.map((value, at) => [columns[at]!, typeof value === 'bigint' ? String(value) : value]),
+  )
 }
 
 /** Rejects when a server that hangs does not answer: Bun.SQL has no timeout for queries. */

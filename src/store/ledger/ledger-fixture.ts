@@ -54,8 +54,8 @@ export function exampleRow(changes: Partial<LedgerRow> = {}): LedgerRow {
 
 /** The intent that belongs to a row. */
 export function intentOf(row: LedgerRow): LedgerIntent {
-  const { request_id, started_at_ms, route, operation, model, key_id, user_id, team_id, stream } = row
-  return { request_id, started_at_ms, route, operation, model, key_id, user_id, team_id, stream }
+  const { request_id, started_at_ms, route, operation, model, key_id, user_id, team_id, stream, organization_id } = row
+  return { request_id, started_at_ms, route, operation, model, key_id, user_id, team_id, stream, organization_id }
 }
 
 /** A directory and a migrated, empty database of its own. */

@@ -1,5 +1,6 @@
 /** The messages between the main thread and the ledger's worker. */
 import type { LedgerQuery } from '../../core/ledger.ts'
+import type { LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { Backlog } from './journal-backlog.ts'
 import type { JournalPosition } from './journal.ts'
 import type { LedgerPage } from './ledger-query.ts'
@@ -18,8 +19,11 @@ export type LedgerRequest =
   | { readonly kind: 'spare'; readonly path: string; readonly bytes: number }
   | { readonly kind: 'flush'; readonly id: number; readonly position: JournalPosition }
   | { readonly kind: 'query'; readonly id: number; readonly query: LedgerQuery }
+  | { readonly kind: 'usage'; readonly id: number; readonly query: UsageQuery }
   /** Records as they would stand in the journal. */
   | { readonly kind: 'rows'; readonly id: number; readonly texts: readonly string[] }
+  /** Sent at the start and when the settings change. */
+  | { readonly kind: 'retention'; readonly retention: LedgerRetention }
   /** The journal has grown since the worker reported that it is idle. */
   | { readonly kind: 'wake' }
   | { readonly kind: 'close' }
@@ -47,6 +51,7 @@ export type LedgerReply =
   /** Everything before it is in the database; the worker reads on when it is woken. */
   | { readonly kind: 'idle'; readonly position: JournalPosition }
   | { readonly kind: 'page'; readonly id: number; readonly page: LedgerPage | null; readonly error: string }
+  | { readonly kind: 'usage'; readonly id: number; readonly groups: UsageGroup[] | null; readonly error: string }
   | { readonly kind: 'problem'; readonly text: string }
   /** Why the database does not take rows; null = it does. Sent when it changes. */
   | { readonly kind: 'database'; readonly failure: string | null }

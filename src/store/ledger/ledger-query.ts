@@ -3,7 +3,8 @@ import { GatewayError } from '../../core/errors.ts'
 import { columnList } from '../../core/ledger-columns.ts'
 import type { LedgerRow } from '../../core/ledger-columns.ts'
 import type { LedgerQuery } from '../../core/ledger.ts'
-import type { LedgerDatabase } from './ledger-database.ts'
+import type { VisibleUsage } from '../../core/usage-report.ts'
+import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
 import { selectedNames } from './ledger-table.ts'
 
 const pageRowsMax = 1000
@@ -14,24 +15,24 @@ export interface LedgerPage {
   readonly nextCursor: string | null
 }
 
-/** A statement with `$1`, `$2`, ... for its values, and how many rows a page has. */
-interface LedgerStatement {
-  readonly text: string
-  readonly values: readonly (string | number)[]
+interface PageStatement extends LedgerStatement {
+  /** How many rows a page has. */
   readonly pageRows: number
 }
 
 /** Throws `invalid-request` on a cursor that this program did not make. */
-export function ledgerStatement(query: LedgerQuery): LedgerStatement {
+export function ledgerStatement(query: LedgerQuery): PageStatement {
   const values: (string | number)[] = []
   const place = (value: string | number) => `$${values.push(value)}`
   const conditions: string[] = []
   const equal = (column: keyof LedgerRow, value: string | undefined) => {
-    if (value !== undefined) conditions.push(`${column} = ${place(storable(value))}`)
+    if (value !== undefined) conditions.push(`${column} = ${place(storableParameter(value))}`)
   }
+  if (query.visible !== undefined) conditions.push(visibleCondition(query.visible, place))
   equal('key_id', query.keyId)
   equal('user_id', query.userId)
   equal('team_id', query.teamId)
+  equal('end_user', query.endUser)
   equal('model', query.model)
   equal('request_id', query.requestId)
   equal('outcome', query.outcome)
@@ -52,20 +53,21 @@ export function ledgerStatement(query: LedgerQuery): LedgerStatement {
 }
 
 /** Throws what the database throws. */
-export async function readLedger(database: LedgerDatabase, statement: LedgerStatement): Promise<LedgerPage> {
-  const found = await database.select(statement.text, statement.values)
+export async function readLedger(database: LedgerDatabase, statement: PageStatement): Promise<LedgerPage> {
+  const found = await database.select(statement)
   const rows = found.slice(0, statement.pageRows).map(readRow)
   const last = rows.at(-1)
   return { rows, nextCursor: found.length > rows.length && last !== undefined ? writeCursor(last) : null }
 }
 
 /** Numbers arrive as number or text, booleans as 0 and 1: here they become what `LedgerRow` says. */
-function readRow(found: Record<string, unknown>): LedgerRow {
+export function readRow(found: Record<string, unknown>): LedgerRow {
   const row: Record<string, unknown> = {}
   for (const { name, kind } of columnList) {
     const value = found[name]
     if (value === null || value === undefined) row[name] = null
     else if (kind === 'text' || kind === 'decimal') row[name] = String(value)
+    else if (kind === 'list') row[name] = JSON.parse(String(value)) as string[]
     else row[name] = kind === 'boolean' ? Number(value) === 1 : Number(value)
   }
   return row as unknown as LedgerRow
@@ -81,7 +83,7 @@ function readCursor(cursor: string): { startedAtMs: number; requestId: string } 
     if (Array.isArray(parts) && parts.length === 2) {
       const [startedAtMs, requestId] = parts as unknown[]
       if (Number.isSafeInteger(startedAtMs) && typeof requestId === 'string')
-        return { startedAtMs: startedAtMs as number, requestId: storable(requestId) }
+        return { startedAtMs: startedAtMs as number, requestId: storableParameter(requestId) }
     }
   } catch {
     // Falls through to the error for every foreign cursor.
@@ -91,7 +93,21 @@ function readCursor(cursor: string): { startedAtMs: number; requestId: string } 
   })
 }
 
+/** A condition on rows of the ledger, or on its sums. `place` gives a value its place in the statement. */
+export function visibleCondition(
+  visible: VisibleUsage,
+  place: (value: string) => string,
+  columnOf: (field: string) => string = field => field,
+): string {
+  const alternatives = Object.entries(visible)
+    .filter(([, values]) => values.length > 0)
+    .map(
+      ([field, values]) => `${columnOf(field)} in (${values.map(value => place(storableParameter(value))).join(', ')})`,
+    )
+  return alternatives.length === 0 ? '1 = 0' : `(${alternatives.join(' or ')})`
+}
+
 /** Postgres refuses a NUL in a parameter; no stored text has one. */
-function storable(text: string): string {
+export function storableParameter(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed()
 }

@@ -2,12 +2,12 @@
 import { columnList, intentColumnList, interruptedRow, missingValue } from '../../core/ledger-columns.ts'
 import type { LedgerColumn, LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
 
-/** A value as it is bound to a column. Booleans are 0 and 1, decimals are text. */
+/** A value as it is bound to a column. Booleans are 0 and 1, decimals are text, lists are JSON. */
 export type ColumnValue = string | number | null
 
 /**
- * The columns that every settlement has. Those of later versions stand behind them, and are left out of a record when
- * all of them are missing values (`missingValue`), which they are for nearly every call.
+ * The columns that every settlement has. Of those of later versions a list of its own stands behind them: the place in
+ * `columnList` and the value of each that is not missing (`missingValue`), which are few. No such list = none is there.
  */
 export const firstColumns = columnList.filter(column => column.since === 1)
 const laterColumns = columnList.filter(column => column.since > 1)
@@ -18,6 +18,8 @@ const textLengthMax = 512
  * A record of at most this many UTF-16 units is written as it is; 3 bytes each stay under `recordBytesMax`.
  */
 const recordLengthMax = 16_384
+/** More than `policies/call-tags.ts` lets a call have. */
+const listItemsMax = 64
 /** A hostile record is cut to this many units a text, which bounds it even when each becomes `\u0000`. */
 const hostileTextLengthMax = 256
 const integerMax = Number.MAX_SAFE_INTEGER
@@ -30,8 +32,7 @@ const intentStart = `[${intentMark},"`
 
 const intentFields = compileFields<LedgerIntent>(intentMark, intentColumnList)
 const firstFields = compileFields<LedgerRow>(settlementMark, firstColumns)
-const allFields = compileFields<LedgerRow>(settlementMark, columnList)
-const hasLaterValues = compileHasLaterValues()
+const laterFields = compileLaterFields()
 
 /**
  * Compiles `row => [mark, row.request_id, ...]`. Reading the fields in a loop takes 0.3 us more, as much as
@@ -42,9 +43,14 @@ function compileFields<Row>(mark: number, columns: typeof columnList): (row: Row
   return new Function('row', `return [${mark}, ${fields.join(', ')}]`) as (row: Row) => unknown[]
 }
 
-function compileHasLaterValues(): (row: LedgerRow) => boolean {
-  const conditions = laterColumns.map(column => `row.${column.name} !== ${JSON.stringify(missingValue(column))}`)
-  return new Function('row', `return ${conditions.join(' || ') || 'false'}`) as (row: LedgerRow) => boolean
+/** Compiles `row => [30, row.images, ...]` of what is there; undefined = nothing is. */
+function compileLaterFields(): (row: LedgerRow) => unknown[] | undefined {
+  const lines = laterColumns.map(column => {
+    const value = `row.${column.name}`
+    const missing = JSON.stringify(missingValue(column))
+    return `if (${value} !== ${missing}) (list ??= []).push(${columnList.indexOf(column)}, ${value})`
+  })
+  return new Function('row', `let list\n${lines.join('\n')}\nreturn list`) as (row: LedgerRow) => unknown[] | undefined
 }
 
 /** One line of JSON, at most 64 KiB of UTF-8. `JSON.stringify` of a list costs 0.3 us, of the object 0.5 us. */
@@ -54,13 +60,20 @@ export function encodeIntent(intent: LedgerIntent): string {
 
 /** One line of JSON, at most 64 KiB of UTF-8. The order is that of `columnList`. */
 export function encodeSettlement(row: LedgerRow): string {
-  return bounded(hasLaterValues(row) ? allFields(row) : firstFields(row))
+  const fields = firstFields(row)
+  const later = laterFields(row)
+  if (later) fields.push(later)
+  return bounded(fields)
 }
 
 function bounded(values: readonly unknown[]): string {
   const text = JSON.stringify(values)
   if (text.length <= recordLengthMax) return text
-  return JSON.stringify(values.map(value => (typeof value === 'string' ? value.slice(0, hostileTextLengthMax) : value)))
+  const shortened = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(shortened)
+    return typeof value === 'string' ? value.slice(0, hostileTextLengthMax) : value
+  }
+  return JSON.stringify(values.map(shortened))
 }
 
 /**
@@ -80,11 +93,27 @@ export function decodeRecord(text: string): LedgerRecord | undefined {
   const plainId = text.startsWith(intentStart) ? text.indexOf('"', intentStart.length) : -1
   // The checksum has proven the record whole; an id with an escape is no id of this program.
   if (plainId > 0) return { kind: 'intent', id: text.slice(intentStart.length, plainId) }
-  const fields = parseList(text)
+  const list = parseList(text)
+  const fields = list && placedFields(list)
   const columns = fields?.[0] === settlementMark ? columnsOf(fields.length - 1) : undefined
   if (fields === undefined || columns === undefined) return undefined
   const values = columns.map((column, at) => storableValue(fields[at + 1], column))
   return { kind: 'settlement', id: String(fields[1] ?? ''), values }
+}
+
+/** Each value at the place of its column. Records of older versions are so already. */
+function placedFields(list: readonly unknown[]): readonly unknown[] {
+  const later = list.at(-1)
+  if (list.length !== firstColumns.length + 2 || !Array.isArray(later)) return list
+  const fields: unknown[] = list.slice(0, -1)
+  for (let at = 0; at + 1 < later.length; at += 2) {
+    const place: unknown = later[at]
+    if (!Number.isInteger(place) || !(Number(place) >= firstColumns.length)) return []
+    // A newer version knows more columns.
+    if (Number(place) >= columnList.length) return []
+    fields[1 + Number(place)] = later[at + 1] as unknown
+  }
+  return fields
 }
 
 /** The columns of a record with so many values. One in between was written before the last columns were there. */
@@ -121,7 +150,7 @@ function intentValue(value: unknown, column: LedgerColumn): unknown {
 /** The values of a call whose process died before it was settled, in the order of `firstColumns` or `columnList`. */
 export function interruptedValues(intent: LedgerIntent): readonly ColumnValue[] {
   const row = { ...interruptedRow, ...intent }
-  const columns = hasLaterValues(row) ? columnList : firstColumns
+  const columns = laterFields(row) ? columnList : firstColumns
   return columns.map(column => storableValue(row[column.name], column))
 }
 
@@ -131,6 +160,8 @@ function storableValue(value: unknown, column: LedgerColumn): ColumnValue {
   switch (column.kind) {
     case 'text':
       return storableText(String(value))
+    case 'list':
+      return storableList(value)
     case 'boolean':
       return value === true || value === 1 ? 1 : 0
     case 'decimal':
@@ -143,6 +174,14 @@ function storableValue(value: unknown, column: LedgerColumn): ColumnValue {
       return Number.isFinite(value) ? Math.max(-max, Math.min(max, Math.trunc(value as number))) : 0
     }
   }
+}
+
+/** Of texts, each once; null = there is none. What is not a text is left out, and so is what is beyond the limit. */
+function storableList(value: unknown): string | null {
+  if (!Array.isArray(value)) return null
+  const texts = (value as unknown[]).filter(one => typeof one === 'string' && one !== '').map(one => String(one))
+  const stored = new Set(texts.slice(0, listItemsMax).map(storableText))
+  return stored.size > 0 ? JSON.stringify([...stored]) : null
 }
 
 /** Postgres knows no NUL in a text, neither database a lone surrogate. */

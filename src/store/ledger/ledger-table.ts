@@ -5,6 +5,7 @@ import type { ColumnKind, LedgerColumn } from '../../core/ledger-columns.ts'
 /** The same names on both databases: SQLite has 64 bits for every integer, and Postgres 64, 64 and 32. */
 const sqlTypes: Readonly<Record<ColumnKind, string>> = {
   text: 'text',
+  list: 'text',
   integer: 'bigint',
   decimal: 'bigint',
   integer32: 'integer',

@@ -223,17 +223,15 @@ test('each unit alone is enough to be written, and comes back in its place', () 
     const row = exampleRow({ [name]: 6 })
     const decoded = decodeRecord(encodeSettlement(row))
     const found = decoded?.kind === 'settlement' ? decoded.values : []
-    expect(Object.fromEntries(columnList.map((column, at) => [column.name, found[at]]))).toEqual({
-      ...row,
-      stream: 1,
-    })
+    const named: Record<string, unknown> = Object.fromEntries(columnList.map(({ name }, at) => [name, found[at]]))
+    expect(named).toEqual({ ...row, stream: 1 })
   }
 })
 
 test('a record of any version since the first is read; a longer or shorter one is none', () => {
   const row = exampleRow(every)
-  const fields = JSON.parse(encodeSettlement(row)) as unknown[]
-  expect(fields.length).toBe(columnList.length + 1)
+  // Before places were written, a record had the values of all columns of its version.
+  const fields: unknown[] = [1, ...columnList.map(({ name }) => row[name])]
   for (let length = firstColumns.length + 1; length <= fields.length; length++) {
     const decoded = decodeRecord(JSON.stringify(fields.slice(0, length)))
     const values = decoded?.kind === 'settlement' ? decoded.values : []
@@ -244,4 +242,17 @@ test('a record of any version since the first is read; a longer or shorter one i
   }
   for (const wrong of [fields.slice(0, firstColumns.length), [...fields, 1], [1], [], [2, ...fields.slice(1)]])
     expect(decodeRecord(JSON.stringify(wrong))).toBeUndefined()
+})
+
+test('a record names the places of later values, few as they are; of places that are none it is no record', () => {
+  const row = exampleRow({ images: 2, cost_source: 'prices', request_tags: ['a'] })
+  const fields = JSON.parse(encodeSettlement(row)) as unknown[]
+  const placeOf = (name: keyof LedgerRow) => columnList.findIndex(column => column.name === name)
+  const later = ['images', 'request_tags', 'cost_source'] as const
+  expect(fields).toHaveLength(firstColumns.length + 2)
+  expect(fields.at(-1)).toEqual(later.flatMap(name => [placeOf(name), row[name]]))
+  const withPlaces = (...places: unknown[]) => JSON.stringify([...fields.slice(0, -1), places])
+  expect(decodeRecord(withPlaces())).toMatchObject({ kind: 'settlement' })
+  for (const wrong of [columnList.length, firstColumns.length - 1, -1, 0, 1.5, '30', null])
+    expect(decodeRecord(withPlaces(wrong, 1))).toBeUndefined()
 })

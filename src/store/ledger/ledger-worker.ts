@@ -21,7 +21,11 @@ self.onmessage = ({ data }: MessageEvent<LedgerRequest>) => {
     case 'rows':
       return writer?.store(data.id, data.texts)
     case 'query':
-      return void writer?.query(data.id, data.query)
+      return void writer?.reads.query(data.id, data.query)
+    case 'usage':
+      return void writer?.reads.usage(data.id, data.query)
+    case 'retention':
+      return writer?.keep(data.retention)
     case 'wake':
       return writer?.wake()
     case 'close':

@@ -1,6 +1,6 @@
 /** The work of the ledger's worker thread: reads the journal and writes its rows to the database. */
 import { existsSync } from 'node:fs'
-import type { LedgerQuery } from '../../core/ledger.ts'
+import type { LedgerRetention } from '../../core/usage-report.ts'
 import { noBacklog } from './journal-backlog.ts'
 import { JournalReplay } from './journal-replay.ts'
 import { JournalTail } from './journal-tail.ts'
@@ -10,12 +10,12 @@ import { createSegmentFile, hasReached, segmentPath } from './journal.ts'
 import type { JournalPosition } from './journal.ts'
 import { openLedgerDatabase, RefusedRows } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
-import { ledgerStatement, readLedger } from './ledger-query.ts'
+import { LedgerUpkeep, upkeepEveryMs } from './ledger-upkeep.ts'
+import { LedgerReads } from './ledger-reads.ts'
 import type { LedgerReply, LedgerWriterSettings } from './ledger-messages.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { decodeRecord, firstColumns, interruptedValues } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
-import { isOfStatement } from '../database/open.ts'
 import { ownPriority } from '../../platform/thread-priority.ts'
 import { RefusedRowFile } from './refused-rows.ts'
 import { ThrottledReport } from './throttled-report.ts'
@@ -84,6 +84,17 @@ export class LedgerWriter {
   #wake = (): void => {}
   #woken = false
   #committed: JournalPosition = { sequence: 0, offset: 0 }
+  readonly reads = new LedgerReads({
+    connect: () => this.#connect(),
+    disconnect: () => this.#disconnect(),
+    send: reply => this.#send(reply),
+  })
+  readonly #upkeep = new LedgerUpkeep({
+    connect: () => this.#connect(),
+    nowMs: () => performance.now(),
+    epochMs: () => systemClock.epochMs(),
+    failures: this.#throttled('the upkeep of the ledger fails', 'the upkeep of the ledger works again'),
+  })
   readonly #sync: JournalSync
   #syncTimer: ReturnType<typeof setInterval> | undefined
 
@@ -145,18 +156,10 @@ export class LedgerWriter {
     this.#wakeUp()
   }
 
-  async query(id: number, query: LedgerQuery): Promise<void> {
-    const read = async () => readLedger(await this.#connect(), ledgerStatement(query))
-    try {
-      // Once more on a new connection: after a restart of the database the old ones fail one query each.
-      const page = await read().catch((error: unknown) => {
-        if (isOfStatement(error)) throw error
-        return this.#disconnect().then(read)
-      })
-      this.#send({ kind: 'page', id, page, error: '' })
-    } catch (error) {
-      this.#send({ kind: 'page', id, page: null, error: String(error) })
-    }
+  /** From the next upkeep on, which is due now. */
+  keep(retention: LedgerRetention): void {
+    this.#upkeep.keep(retention)
+    this.#wakeUp()
   }
 
   makeSpare(path: string, bytes: number): void {
@@ -228,7 +231,7 @@ export class LedgerWriter {
       await this.#storeUnjournalled()
       const rowsMax = isBackground ? backgroundBatchRows : batchRowsMax
       const readAtMs = systemClock.epochMs()
-      const rows = this.#read(tail, rowsMax)
+      const rows = this.#readJournal(tail, rowsMax)
       if (!hasReached(before, tail.position)) this.#sync.changed()
       if (rows !== undefined && rows.length > 0 && !(await this.#commit(rows))) return false
       this.#committed = tail.position
@@ -250,6 +253,10 @@ export class LedgerWriter {
       if (isBehind) continue
       if (last) return rows !== undefined && (await this.#leave(tail)) && this.#replay === undefined
       if (rows === undefined) this.#answerFlushes(false)
+      if (rows?.length === 0 && this.#failure === null && (await this.#upkeep.step())) {
+        await this.#pause(replayPauseMs)
+        continue
+      }
       idleRounds = rows?.length === 0 ? idleRounds + 1 : 0
       if (idleRounds < idleRoundsMax || !this.#mayIdle(tail)) await this.#pause(pollMs)
       else {
@@ -270,16 +277,19 @@ export class LedgerWriter {
     )
   }
 
-  /** Waits without a timer until the main thread wakes it: an idle process uses no processor and can be paged out. */
+  /**
+   * Waits until the main thread wakes it, or for the next upkeep: an idle process uses no processor and can be paged
+   * out.
+   */
   async #idle(position: JournalPosition): Promise<void> {
     clearInterval(this.#syncTimer)
     this.#send({ kind: 'idle', position })
-    await this.#pause(undefined)
+    await this.#pause(upkeepEveryMs)
     this.#syncTimer = this.#startSyncing()
   }
 
   /** undefined = the journal cannot be read at the moment. */
-  #read(tail: JournalTail, rowsMax: number): Row[] | undefined {
+  #readJournal(tail: JournalTail, rowsMax: number): Row[] | undefined {
     try {
       const rows = tail.read(rowsMax)
       this.#readReport.succeeded()
@@ -432,11 +442,11 @@ export class LedgerWriter {
     this.#wake()
   }
 
-  /** undefined = until it is woken. */
-  async #pause(ms: number | undefined): Promise<void> {
+  /** For so long, or until it is woken. */
+  async #pause(ms: number): Promise<void> {
     if (!this.#woken) {
       await new Promise<void>(resolve => {
-        const timer = ms === undefined ? undefined : setTimeout(resolve, ms)
+        const timer = setTimeout(resolve, ms)
         this.#wake = () => {
           clearTimeout(timer)
           resolve()

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { GatewayError } from '../../core/errors.ts'
 import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
 import type { Ledger, LedgerQuery } from '../../core/ledger.ts'
+import type { LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { siblingModule } from '../../lib/sibling-module.ts'
 import { noBacklog, sumOf } from './journal-backlog.ts'
@@ -24,6 +25,8 @@ interface LedgerOptions {
   /** Used by this process alone, see `lockDataDirectory`. Created when it is not there. */
   readonly journalDirectory: string
   readonly clock: Clock
+  /** Read every second; absent = everything is kept for ever. */
+  readonly retention?: (() => LedgerRetention) | undefined
   /** For the operator's log: disk full, database down, damage found. One sentence each. */
   readonly report?: (problem: string) => void
   /** For the log: what earlier processes left, at the start and when it is stored. */
@@ -57,6 +60,8 @@ export interface JournalledLedger extends Ledger {
    * the part of the journal that held them is damaged or missing. Those of a missing end are not known.
    */
   lostRecords(): number
+  /** Everything that earlier processes left in the directory is in the database. */
+  readonly isReplayed: boolean
   /** Segments of journals that were removed before they were stored, noticed since the start. */
   missingSegments(): number
 }
@@ -68,6 +73,11 @@ export interface JournalledLedger extends Ledger {
 export async function openLedger(options: LedgerOptions): Promise<JournalledLedger> {
   mkdirSync(options.journalDirectory, { recursive: true, mode: 0o700 })
   return new WorkerLedger(options)
+}
+
+function unreadable(reply: LedgerReply | undefined): GatewayError {
+  const cause = reply !== undefined && 'error' in reply ? reply.error : 'no answer from its worker'
+  return new GatewayError('overloaded', 'the ledger cannot be read at the moment', { cause })
 }
 
 class WorkerLedger implements JournalledLedger {
@@ -92,6 +102,8 @@ class WorkerLedger implements JournalledLedger {
   #waitingSinceMs: number
   #earlier: Backlog
   readonly #epochMs: () => number
+  readonly #retention: LedgerOptions['retention']
+  #sentRetention: LedgerRetention | undefined
   readonly #note: NonNullable<LedgerOptions['note']>
   #missingSegments = 0
   /** In the journals, see `lostRecords`. */
@@ -102,6 +114,7 @@ class WorkerLedger implements JournalledLedger {
     const start = `${moment}-${process.pid}-${randomBytes(4).toString('hex')}`
     this.#settings = { databaseUrl: options.databaseUrl, directory: options.journalDirectory, start }
     this.#segmentBytes = options.segmentBytes ?? usualSegmentBytes
+    this.#retention = options.retention
     this.#report = options.report ?? (() => {})
     this.#note = options.note ?? (() => {})
     this.#epochMs = () => options.clock.epochMs()
@@ -176,8 +189,12 @@ class WorkerLedger implements JournalledLedger {
   }
 
   /** Resolves, after 5 s at the latest, also when the database is down. */
-  async flush(): Promise<void> {
-    await this.#flushed()
+  flush(): Promise<boolean> {
+    return this.#flushed()
+  }
+
+  get isReplayed(): boolean {
+    return this.#earlier.bytes === 0
   }
 
   /** Throws `invalid-request` on a foreign cursor, `overloaded` while the database is down. */
@@ -187,9 +204,15 @@ class WorkerLedger implements JournalledLedger {
     await this.#flushed()
     const reply = await this.#ask(id => ({ kind: 'query', id, query }), queryTimeoutMs)
     if (reply?.kind === 'page' && reply.page !== null) return reply.page
-    throw new GatewayError('overloaded', 'the ledger cannot be read at the moment', {
-      cause: reply?.kind === 'page' ? reply.error : 'no answer from its worker',
-    })
+    throw unreadable(reply)
+  }
+
+  /** Throws `overloaded` while the database is down. */
+  async usage(query: UsageQuery): Promise<UsageGroup[]> {
+    await this.#flushed()
+    const reply = await this.#ask(id => ({ kind: 'usage', id, query }), queryTimeoutMs)
+    if (reply?.kind === 'usage' && reply.groups !== null) return reply.groups
+    throw unreadable(reply)
   }
 
   close(): Promise<void> {
@@ -301,6 +324,7 @@ class WorkerLedger implements JournalledLedger {
       case 'flushed':
       case 'stored':
       case 'page':
+      case 'usage':
         return this.#answers.get(reply.id)?.(reply)
       case 'committed':
         this.#committed = reply.position
@@ -337,10 +361,18 @@ class WorkerLedger implements JournalledLedger {
   }
 
   #retry(): void {
+    this.#sendRetention()
     this.#reviveWorker()
     this.#journal.check()
     if (this.#journal.waiting) void this.#storeWaiting()
     this.#wakeIfBehind()
+  }
+
+  #sendRetention(): void {
+    const retention = this.#retention?.()
+    if (retention === undefined || Bun.deepEquals(retention, this.#sentRetention) || !this.#workerLives) return
+    this.#sentRetention = retention
+    this.#post({ kind: 'retention', retention })
   }
 
   /** A new worker starts with the oldest segment that is left; rows that are stored already stay unchanged. */
@@ -348,6 +380,7 @@ class WorkerLedger implements JournalledLedger {
     if (this.#workerLives) return
     this.#workerLives = true
     this.#idleAt = undefined
+    this.#sentRetention = undefined
     this.#worker = this.#startWorker()
     this.#journal.spareFailed('the worker that makes segments ended')
   }

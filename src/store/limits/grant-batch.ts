@@ -1,7 +1,7 @@
 /** What one exchange carries: calls that no grant covers, and reports of counters. */
 import type { GatewayError } from '../../core/errors.ts'
 import type { LimitVerdict } from '../../core/limits.ts'
-import type { Counter } from './grant-counter.ts'
+import type { CallNeed, Counter } from './grant-counter.ts'
 import type { CallReport, CounterReport } from './grant-script.ts'
 
 /** Redis works on nothing else while a script runs: 12 ms for so many counters with full windows on three replicas. */
@@ -11,7 +11,7 @@ const callsMax = 1000
 /** A call that waits for Redis. */
 export class WaitingCall {
   readonly counters: readonly Counter[]
-  readonly tokens: number
+  readonly need: CallNeed
   readonly sinceMs: number
   /** Rejects with `overloaded`. */
   readonly verdict: Promise<LimitVerdict>
@@ -26,9 +26,9 @@ export class WaitingCall {
   readonly #resolve: (verdict: LimitVerdict) => void
   readonly #reject: (error: GatewayError) => void
 
-  constructor(counters: readonly Counter[], tokens: number, sinceMs: number) {
+  constructor(counters: readonly Counter[], need: CallNeed, sinceMs: number) {
     this.counters = counters
-    this.tokens = tokens
+    this.need = need
     this.sinceMs = sinceMs
     const { promise, resolve, reject } = Promise.withResolvers<LimitVerdict>()
     this.verdict = promise
@@ -56,16 +56,16 @@ export class WaitingCall {
   reserve(counters: readonly Counter[]): void {
     this.reserved = counters
     for (const counter of counters) {
-      counter.unspent -= counter.amount(this.tokens)
-      counter.reserved += counter.amount(this.tokens)
+      counter.unspent -= counter.amount(this.need)
+      counter.reserved += counter.amount(this.need)
     }
   }
 
   /** What was set aside for it is free again. */
   giveBack(): void {
     for (const counter of this.reserved) {
-      counter.reserved -= counter.amount(this.tokens)
-      counter.unspent += counter.amount(this.tokens)
+      counter.reserved -= counter.amount(this.need)
+      counter.unspent += counter.amount(this.need)
     }
     this.reserved = []
   }
@@ -88,8 +88,8 @@ export class Batch {
    * lacks is in another exchange.
    */
   add(call: WaitingCall, mayUseHeld: boolean): boolean {
-    const { counters, tokens } = call
-    const lacking = counters.filter(one => one.place > 0 || !mayUseHeld || one.unspent < one.amount(tokens))
+    const { counters, need } = call
+    const lacking = counters.filter(one => one.place > 0 || !mayUseHeld || one.unspent < one.amount(need))
     if (lacking.some(one => one.isBusy)) return false
     const report = [call.firstAskedMs]
     for (const counter of lacking) {
@@ -97,7 +97,7 @@ export class Batch {
         counter.drop()
         this.include(counter)
       }
-      report.push(counter.place, counter.amount(tokens))
+      report.push(counter.place, counter.amount(need))
     }
     call.reserve(counters.filter(one => !lacking.includes(one)))
     this.waiting.push(call)

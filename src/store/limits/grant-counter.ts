@@ -1,4 +1,5 @@
 /** What one replica knows and holds of one counter. All times are monotonic milliseconds. */
+import type { BudgetCounter, BudgetScope } from './budget-counters.ts'
 import { counterKey } from './grant-script.ts'
 import type { CounterKind, CounterReport } from './grant-script.ts'
 import { SlidingWindow } from './sliding-window.ts'
@@ -14,7 +15,21 @@ const reportMs = 5000
 /** Running calls are reported anew before the counter's key in Redis expires. */
 const renewMs = 30_000
 
-/** Requests, tokens or parallel calls of one scope. */
+/** What a call takes: of each scope what it counts. */
+export interface CallNeed {
+  readonly tokens: number
+  readonly nanoUsd: number
+}
+
+/** What a counter of money knows beside its grants. */
+export interface CounterMoney {
+  readonly budget: BudgetCounter
+  readonly scope: BudgetScope
+  /** Of this process in the table of spending. */
+  readonly writer: string
+}
+
+/** Requests, tokens, parallel calls or money of one scope. */
 export class Counter {
   readonly kind: CounterKind
   readonly scope: string
@@ -26,8 +41,14 @@ export class Counter {
   unspent = 0
   /** Granted, and set aside for calls that wait for other counters. */
   reserved = 0
-  /** Running calls; of parallel calls only. */
+  /** Of parallel calls: how many run. Of money: what running calls have reserved. */
   running = 0
+  /** Of money alone. */
+  money: CounterMoney | undefined = undefined
+  /** What other processes spent, as Redis was told; undefined = Redis does not know. */
+  #toldOthers: ReadonlyMap<string, number> | undefined
+  /** Of money: settled here when Redis answered last. */
+  #ownAtAnswer = 0
   /** Calls that wait for it. */
   waiting = 0
   /** In an exchange that is not answered yet: in no other meanwhile. */
@@ -57,7 +78,7 @@ export class Counter {
     this.#limit = limit
     this.#room = limit
     this.#reportedMs = nowMs
-    if (kind !== 'parallel_requests') this.#window = new SlidingWindow(nowMs)
+    if (kind === 'requests' || kind === 'tokens') this.#window = new SlidingWindow(nowMs)
   }
 
   get limit(): number {
@@ -73,8 +94,8 @@ export class Counter {
   }
 
   /** What a call takes. */
-  amount(tokens: number): number {
-    return this.kind === 'tokens' ? tokens : 1
+  amount({ tokens, nanoUsd }: CallNeed): number {
+    return this.kind === 'tokens' ? tokens : this.kind === 'budget' ? nanoUsd : 1
   }
 
   /** What is left of the limit for this replica, as far as it knows. */
@@ -106,7 +127,8 @@ export class Counter {
 
   #book(amount: number, nowMs: number): void {
     this.isChanged = true
-    this.#usedInTick += amount
+    // Of money the use is what calls cost, known at their end: reservations are larger and come back.
+    if (!this.money) this.#usedInTick += amount
     if (!this.#window) {
       this.running += amount
       return
@@ -124,7 +146,31 @@ export class Counter {
     this.isChanged = true
   }
 
-  /** Corrects what was booked at `takenMs` to what was used. false = more was used than is held: to be reported now. */
+  /**
+   * A call that reserved money ended: what is left over stays here for the next one. false = more was used than is
+   * held: to be reported now.
+   */
+  settle(reserved: number, used: number): boolean {
+    const excess = used - reserved
+    this.running -= reserved
+    this.#room -= excess
+    this.#usedSinceSent += excess
+    this.#usedInTick += used
+    this.isChanged = true
+    const isCovered = this.unspent >= excess
+    this.unspent = Math.max(this.unspent - excess, 0)
+    // A maximum that was lowered meanwhile gives nothing back.
+    if (this.#room < 0) this.unspent = 0
+    return isCovered
+  }
+
+  /** Redis has lost, or never had, what other processes spent. */
+  forgetBase(): void {
+    this.#toldOthers = undefined
+    this.isChanged = true
+  }
+
+  /** Corrects what was booked at `takenMs` to what was used. false = more was used than is held: to be reported. */
   correct(taken: number, used: number, { takenMs, nowMs }: { takenMs: number; nowMs: number }): boolean {
     if (taken === used || !this.#window) return true
     const excess = used - taken
@@ -173,7 +219,12 @@ export class Counter {
     this.#window?.advance(nowMs)
     const rest = this.#window ? JSON.stringify(this.#window.ages(nowMs)) : this.running
     const eager = Math.max(Math.ceil(this.eagerUntilMs - nowMs), 0)
-    return [this.kind, this.#limit, this.unspent + this.reserved, wanted, eager, rest]
+    const state = [this.kind, this.#limit, this.unspent + this.reserved, wanted, eager, rest] as const
+    if (!this.money) return state
+    const { budget, writer } = this.money
+    const isTold = this.#toldOthers === budget.others
+    this.#toldOthers = budget.others
+    return [...state, writer, budget.own, isTold ? 0 : [...budget.others].flat()]
   }
 
   /** Adds a grant. */
@@ -184,6 +235,7 @@ export class Counter {
 
   /** What Redis knows of all replicas, as of the report. */
   learn(spent: number, heldByOthers: number): void {
+    this.#ownAtAnswer = this.money?.budget.own ?? 0
     this.#room = this.#limit - spent - heldByOthers - this.#usedSinceSent
   }
 
@@ -201,6 +253,8 @@ export class Counter {
       return (this.isChanged = true)
     }
     const sinceMs = nowMs - this.#reportedMs
+    // So that others know what was spent, and so does a Redis that has lost it.
+    if (this.money && this.#toldOthers !== this.money.budget.others) return (this.isChanged = true)
     return (this.isChanged && sinceMs > reportMs) || (this.running > 0 && sinceMs > renewMs)
   }
 
@@ -213,6 +267,12 @@ export class Counter {
 
   /** Whether `amount` fits into a share of the limit that this replica may use by itself. */
   fitsShare(amount: number, share: number, nowMs: number): boolean {
+    if (this.money) {
+      const { spent, own } = this.money.budget
+      const ownSince = own - this.#ownAtAnswer
+      const left = this.#limit - (spent - ownSince)
+      return ownSince + this.running + amount <= Math.floor(left * share)
+    }
     this.#window?.advance(nowMs)
     return this.running + (this.#window?.total ?? 0) + amount <= Math.floor(this.#limit * share)
   }

@@ -7,6 +7,8 @@
  *   granted and not spent; the rest is `[age, amount, ...]` of what it spent, by age at `heard`, or for parallel calls
  *   the number of running ones. Every report is the whole state of the replica, so a lost answer, a repeated report and
  *   a Redis that lost its data need no rule of their own.
+ *   Of money also `s:<process>` = what the process has settled in the period, which stays when the replica is gone, and
+ *   `base` = what the database says was told.
  * - `limit-mail:<replica>`, a list: counters that another replica runs short of.
  *
  * The clock is Redis' own. Replicas send ages, measured on monotonic clocks and so never above the real age at arrival.
@@ -14,8 +16,8 @@
 import { createHash } from 'node:crypto'
 import { windowMs } from './sliding-window.ts'
 
-/** What a counter counts: requests or tokens of a minute, or calls at the same time. */
-export type CounterKind = 'requests' | 'tokens' | 'parallel_requests'
+/** What a counter counts: requests or tokens of a minute, calls at the same time, or money of a period. */
+export type CounterKind = 'requests' | 'tokens' | 'parallel_requests' | 'budget'
 
 /** How long after its last answered exchange a replica may spend what it holds. */
 export const spendMs = 10_000
@@ -26,6 +28,8 @@ const livingMs = 5000
 /** After a loss or an absence of Redis nothing is granted for so long: all replicas report what they hold and spent. */
 const settleMs = 2000
 const counterTtlMs = 180_000
+/** Afterwards what was spent of a budget is read from the database again. */
+const budgetTtlMs = 3_600_000
 const replicaTtlMs = 300_000
 /** Longer than a replica can hold back an answer to a recall. */
 const mailTtlMs = 60_000
@@ -49,8 +53,14 @@ function script(text: string): Script {
   return { text, sha1: createHash('sha1').update(text).digest('hex') }
 }
 
-/** A counter in an exchange: `[kind, limit, kept, wanted ahead, eager ms, running or '[age, amount, ...]']`. */
-export type CounterReport = readonly [CounterKind, number, number, number, number, number | string]
+type CounterState = readonly [CounterKind, number, number, number, number, number | string]
+
+/**
+ * A counter in an exchange: `[kind, limit, kept, wanted ahead, eager ms, running or '[age, amount, ...]']`; of money
+ * also the process, what it has settled, and what others have, as the database says: `[process, amount, ...]`, 0 = as
+ * told before.
+ */
+export type CounterReport = CounterState | readonly [...CounterState, string, number, readonly (string | number)[] | 0]
 
 /** A call that waits: `[first asked, counter, amount, counter, amount, ...]`; counters by their place, from 1. */
 export type CallReport = readonly number[]
@@ -89,6 +99,8 @@ export interface CounterAnswer {
   readonly spent: number
   /** Granted to other replicas and not spent. */
   readonly heldByOthers: number
+  /** Of money: Redis has to be told what the database says. */
+  readonly needsBase: boolean
 }
 
 /** The decision on a call. */
@@ -126,10 +138,11 @@ export function readAnswer(raw: unknown): ExchangeAnswer | undefined {
     nowMs,
     isLost: lost === 1,
     others,
-    counters: chunks(counters, 3).map(([granted, spent, heldByOthers]) => ({
+    counters: chunks(counters, 4).map(([granted, spent, heldByOthers, needsBase]) => ({
       granted: granted!,
       spent: spent!,
       heldByOthers: heldByOthers!,
+      needsBase: needsBase === 1,
     })),
     calls: chunks(calls, 4).map(([decision, counter, waitMs, certain]) => ({
       decision: decisions[decision!]!,
@@ -183,22 +196,40 @@ local function spend(c, base, pairs)
     if base - pairs[p] > now - ${windowMs} then c.spent = c.spent + pairs[p + 1] end
   end
 end
+-- Settled money grows: of what a process, or the database, tells about a process the larger amount is true.
+local function settled(key, writer, amount)
+  local field = 's:' .. writer
+  local known = tonumber(redis.call('HGET', key, field) or '')
+  if not known or amount > known then redis.call('HSET', key, field, string.format('%d', amount)) end
+end
 local function read(key, report)
   local c = {kind = report[1], limit = report[2], kept = report[3], rest = report[6]}
-  c.spent, c.held, c.taken, c.lists, c.unsure = 0, 0, 0, {}, {}
+  c.spent, c.held, c.taken, c.settled, c.lists, c.unsure = 0, 0, 0, 0, {}, {}
   local parallel = c.kind == 'parallel_requests'
+  c.money = c.kind == 'budget'
+  c.slots = parallel or c.money
+  if c.money then
+    settled(key, report[7], report[8])
+    local base = report[9]
+    if base ~= 0 then
+      redis.call('HSET', key, 'base', '1')
+      for p = 1, #base, 2 do settled(key, base[p], base[p + 1]) end
+    end
+  end
   local lease = parallel and ${slotLeaseMs} or ${spendMs + windowMs}
   local all = redis.call('HGETALL', key)
   for f = 1, #all, 2 do
     local id = all[f]
-    if id ~= me then
+    if id == 'base' then c.base = true
+    elseif string.sub(id, 1, 2) == 's:' then c.settled = c.settled + tonumber(all[f + 1])
+    elseif id ~= me then
       local base, kept, eager, rest = string.match(all[f + 1], '^(%d+) (%d+) (%d+) (.*)$')
       base, kept, eager = tonumber(base), tonumber(kept), tonumber(eager)
       local seen = math.max(heard[id] or 0, base)
       if now - seen >= lease then redis.call('HDEL', key, id) else
         c.held = c.held + kept
         local running = 0
-        if parallel then
+        if c.slots then
           running = tonumber(rest)
           c.spent = c.spent + running
         else spend(c, base, cjson.decode(rest)) end
@@ -210,9 +241,9 @@ local function read(key, report)
     end
   end
   c.others, c.held = c.held, c.held + c.kept
-  if parallel then
+  if c.slots then
     c.lives = c.lives or c.rest > 0
-    c.spent = c.spent + c.rest
+    c.spent = c.spent + c.rest + c.settled
   else spend(c, now, cjson.decode(c.rest)) end
   return c
 end
@@ -232,7 +263,7 @@ end
 -- Until there can be room, and whether it is certain that there is none before.
 local function wait(c, amount)
   local full = c.spent + amount > c.limit and not (c.kind == 'tokens' and c.spent == 0)
-  if c.kind == 'parallel_requests' then
+  if c.slots then
     if c.lives or not c.ends then return 1000, false end
     return c.ends - now, false
   end
@@ -265,17 +296,21 @@ local function decide(call)
   for p = 2, #call, 2 do
     local c, amount = counters[call[p]], call[p + 1]
     if settling then return 2, call[p], settle - now, 0 end
-    if not fits(c, amount) then
+    if c.money and not c.base then return 2, call[p], 0, 0 end
+    if amount > 0 and not fits(c, amount) then
       c.short = true
       local ms, certain = wait(c, amount)
-      if pending(c, amount, call[1]) then return 2, call[p], ms, 0 end
+      local asked = pending(c, amount, call[1])
+      -- Money that is only reserved may come back.
+      if c.money then asked = c.settled + amount <= c.limit end
+      if asked then return 2, call[p], ms, 0 end
       return 1, call[p], ms, certain and 1 or 0
     end
   end
   for p = 2, #call, 2 do
     local c, amount = counters[call[p]], call[p + 1]
     c.spent, c.taken = c.spent + amount, c.taken + amount
-    if c.kind == 'parallel_requests' then c.lives = true
+    if c.slots then c.lives = true
     else c.lists[#c.lists + 1], c.dates = {now, {0, amount}}, nil end
   end
   return 0, 0, 0, 0
@@ -289,12 +324,12 @@ for i, id in ipairs(others) do places[id] = KEYS[2 + #reports + i] end
 for i, c in ipairs(counters) do
   local key, ahead, eager = KEYS[2 + i], reports[i][4], reports[i][5]
   local granted = 0
-  if ahead > 0 and not settling and not c.short then
+  if ahead > 0 and not settling and not c.short and (c.base or not c.money) then
     local free = c.limit - c.spent - c.held
     granted = math.max(math.min(ahead, math.floor(free / (2 * (#living + 1)))), 0)
   end
   local kept, rest = c.kept + granted, c.rest
-  if c.kind == 'parallel_requests' then rest = string.format('%d', rest + c.taken)
+  if c.slots then rest = string.format('%d', rest + c.taken)
   elseif c.taken > 0 then
     rest = string.sub(rest, 1, -2) .. (rest == '[]' and '' or ',') .. string.format('0,%d]', c.taken)
   end
@@ -302,8 +337,9 @@ for i, c in ipairs(counters) do
   else
     local ends = eager > 0 and now + eager or 0
     redis.call('HSET', key, me, string.format('%d %d %d %s', now, kept, ends, rest))
-    redis.call('PEXPIRE', key, ${counterTtlMs})
+    if not c.money then redis.call('PEXPIRE', key, ${counterTtlMs}) end
   end
+  if c.money then redis.call('PEXPIRE', key, ${budgetTtlMs}) end
   for _, other in ipairs(c.unsure) do
     local mail = other.asked and places[other.id]
     if mail and redis.call('LLEN', mail) < ${mailLengthMax} then
@@ -314,6 +350,7 @@ for i, c in ipairs(counters) do
   answers[#answers + 1] = granted
   answers[#answers + 1] = c.spent
   answers[#answers + 1] = c.others
+  answers[#answers + 1] = c.money and not c.base and 1 or 0
 end
 local mail = redis.call('LRANGE', KEYS[2], 0, -1)
 redis.call('DEL', KEYS[2])

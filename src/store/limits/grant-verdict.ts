@@ -1,10 +1,17 @@
 /** Verdicts made of counters. */
-import type { LimitState, LimitVerdict } from '../../core/limits.ts'
-import type { Counter } from './grant-counter.ts'
+import type { LimitRefusal, LimitState, LimitVerdict } from '../../core/limits.ts'
+import type { BudgetScope } from './budget-counters.ts'
+import type { CallNeed, Counter } from './grant-counter.ts'
+import { systemClock } from '../../lib/clock.ts'
 import { windowMs } from './sliding-window.ts'
 
-/** A call that a counter has no room for. `waitMs` = until there can be room. */
-export function refusal({ scope, kind, limit, remaining }: Counter, waitMs: number): LimitVerdict {
+/**
+ * A call that a counter has no room for. `waitMs` = until there can be room; `isReserved` = what is in the way is
+ * reserved, not spent.
+ */
+export function refusal(counter: Counter, waitMs: number, isReserved = false): LimitVerdict {
+  const { scope, kind, limit, remaining, money } = counter
+  if (money) return budgetRefusal(money.scope, remaining, { isReserved, nowMs: systemClock.epochMs() })
   const retryAfterMs = Math.max(Math.ceil(waitMs), 1)
   const resetMs = kind === 'parallel_requests' ? retryAfterMs : windowMs
   return {
@@ -16,16 +23,38 @@ export function refusal({ scope, kind, limit, remaining }: Counter, waitMs: numb
   }
 }
 
+/** After so long it is worth while to ask again where only reservations are in the way. */
+const reservedRetryMs = 1000
+
+/**
+ * A call that a budget has no room for. `left` = not spent, in nano-dollars; `isReserved` = it would fit but for what
+ * other calls have reserved; `nowMs` = since 1970.
+ */
+export function budgetRefusal(
+  { id, budget }: BudgetScope,
+  left: number,
+  { isReserved, nowMs }: { readonly isReserved: boolean; readonly nowMs: number },
+): LimitRefusal {
+  const resetMs = budget.endMs === null ? Infinity : Math.max(budget.endMs - nowMs, 1)
+  return {
+    allowed: false,
+    scope: id,
+    kind: 'budget',
+    state: { limit: budget.maxNanoUsd, remaining: left, resetMs },
+    retryAfterMs: isReserved ? Math.min(reservedRetryMs, resetMs) : resetMs,
+  }
+}
+
 /** What a call took. */
 export interface Taking {
   readonly counters: readonly Counter[]
-  readonly tokens: number
+  readonly need: CallNeed
   /** Monotonic. */
   readonly takenMs: number
 }
 
 interface Releaser {
-  release(taking: Taking, tokensUsed: number): void
+  release(taking: Taking, used: CallNeed): void
 }
 
 /** The verdict on a call that is let through. */
@@ -41,15 +70,15 @@ export class Taken {
     this.#limiter = limiter
     this.#taking = taking
     for (const { kind, limit, remaining } of taking.counters) {
-      if (kind === 'parallel_requests') continue
+      if (kind === 'parallel_requests' || kind === 'budget') continue
       const known = this[kind]
       if (!known || remaining < known.remaining) this[kind] = { limit, remaining, resetMs: windowMs }
     }
   }
 
-  release(tokensUsed: number): void {
+  release(tokensUsed: number, nanoUsd = 0): void {
     if (this.#released) return
     this.#released = true
-    this.#limiter.release(this.#taking, Math.round(tokensUsed))
+    this.#limiter.release(this.#taking, { tokens: Math.round(tokensUsed), nanoUsd })
   }
 }

@@ -1,11 +1,14 @@
-/** Limits of one process: exact and synchronous. */
-import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../../core/limits.ts'
+/** Limits of one process: exact, and synchronous but for budgets that are not read yet or have no room for a moment. */
+import { hasBudget } from './budget-counters.ts'
+import type { BudgetCounter, BudgetCounters } from './budget-counters.ts'
+import { BudgetQueue } from './budget-queue.ts'
+import type { BudgetWaiter } from './budget-queue.ts'
+import { budgetRefusal } from './grant-verdict.ts'
+import type { Limiter, LimitRefusal, LimitScope, LimitState, LimitTaken, LimitVerdict } from '../../core/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { SlidingWindow, windowMs } from './sliding-window.ts'
 
 const sweepMs = 30_000
-
-type Refusal = Extract<LimitVerdict, { allowed: false }>
 
 class Scope {
   requests: SlidingWindow | undefined = undefined
@@ -20,17 +23,28 @@ class Scope {
   }
 }
 
+/** What a call needs, and when it asks. */
+interface Need {
+  readonly tokens: number
+  readonly nanoUsd: number
+  readonly nowMs: number
+}
+
 /**
  * A minute is the last 60 s, in steps of 250 ms. A call that is refused is not counted. One that alone exceeds its
  * token limit is allowed when nothing else counts, because it never could be otherwise. Releasing twice does nothing.
+ * A verdict is a promise only where a budget is read from the database, or is full of reservations that may shrink.
  */
 export class MemoryLimiter implements Limiter {
   readonly #clock: Clock
+  readonly #budgets: BudgetCounters
+  readonly #queue = new BudgetQueue()
   readonly #scopes = new Map<string, Scope>()
   #sweptMs: number
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, budgets: BudgetCounters) {
     this.#clock = clock
+    this.#budgets = budgets
     this.#sweptMs = clock.monotonicMs()
   }
 
@@ -39,25 +53,92 @@ export class MemoryLimiter implements Limiter {
     return this.#scopes.size
   }
 
-  take(scopes: readonly LimitScope[], tokens: number): LimitVerdict {
+  take(scopes: readonly LimitScope[], tokens: number, nanoUsd = 0): LimitVerdict | Promise<LimitVerdict> {
+    const missing = this.#budgets.missing(scopes)
+    if (missing) return missing.then(() => this.take(scopes, tokens, nanoUsd))
+    const outcome = this.#attempt(scopes, tokens, nanoUsd)
+    return 'allowed' in outcome ? outcome : this.#queue.add(outcome.full, () => this.#attempt(scopes, tokens, nanoUsd))
+  }
+
+  prepare(scopes: readonly LimitScope[]): Promise<void> | undefined {
+    return this.#budgets.missing(scopes)
+  }
+
+  budgetLeft(scope: LimitScope): number {
+    if (!hasBudget(scope)) return Infinity
+    const counter = this.#budgets.find(scope)
+    return scope.budget.maxNanoUsd - counter.spent - counter.reserved
+  }
+
+  charge(scopes: readonly LimitScope[], nanoUsd: number): void {
+    for (const scope of scopes) if (hasBudget(scope)) this.#budgets.settle(this.#budgets.find(scope), scope, nanoUsd)
+  }
+
+  #attempt(scopes: readonly LimitScope[], tokens: number, nanoUsd: number): LimitVerdict | BudgetWaiter {
     const nowMs = this.#clock.monotonicMs()
     if (nowMs - this.#sweptMs > sweepMs) this.#sweep(nowMs)
+    const need = { tokens, nanoUsd, nowMs }
     const held: Scope[] = []
+    const money: BudgetCounter[] = []
     for (const limits of scopes) {
       const scope = this.#scope(limits, nowMs)
-      const refusal = refuse(scope, limits, { tokens, nowMs })
+      const refusal = refuse(scope, limits, need)
       if (refusal) return refusal
       held.push(scope)
     }
-    for (let at = 0; at < scopes.length; at++) {
-      const limits = scopes[at]!
+    for (const scope of scopes) {
+      if (!hasBudget(scope)) continue
+      const counter = this.#budgets.find(scope)
+      const { maxNanoUsd } = scope.budget
+      if (nanoUsd > 0 && counter.spent + counter.reserved + nanoUsd > maxNanoUsd) {
+        const isReserved = counter.spent + nanoUsd <= maxNanoUsd
+        const refusal = budgetRefusal(scope, maxNanoUsd - counter.spent, { isReserved, nowMs: this.#clock.epochMs() })
+        return isReserved ? { full: counter, refusal } : refusal
+      }
+      money.push(counter)
+    }
+    return this.#taken({ limits: scopes, held, money, need })
+  }
+
+  #taken(taking: Taking): LimitVerdict {
+    const { limits, held, money, need } = taking
+    for (let at = 0; at < limits.length; at++) {
+      const { requestsPerMinute, tokensPerMinute, parallelRequests } = limits[at]!
       const scope = held[at]!
-      if (limits.requestsPerMinute !== null) scope.requests?.add(1)
-      if (limits.tokensPerMinute !== null) scope.tokens?.add(tokens)
-      if (limits.parallelRequests !== null) scope.parallel++
+      if (requestsPerMinute !== null) scope.requests?.add(1)
+      if (tokensPerMinute !== null) scope.tokens?.add(need.tokens)
+      if (parallelRequests !== null) scope.parallel++
       scope.holders++
     }
-    return new Taken({ limits: scopes, held, tokens, nowMs, clock: this.#clock })
+    for (const counter of money) {
+      counter.reserved += need.nanoUsd
+      counter.holders++
+    }
+    return new Taken(this, taking)
+  }
+
+  /** Called once by each verdict. */
+  release({ limits, held, money, need }: Taking, tokensUsed: number, nanoUsdUsed: number): void {
+    const nowMs = this.#clock.monotonicMs()
+    for (let at = 0; at < limits.length; at++) {
+      const scope = held[at]!
+      scope.holders--
+      if (limits[at]!.parallelRequests !== null) scope.parallel--
+      if (limits[at]!.tokensPerMinute === null || !scope.tokens) continue
+      scope.tokens.advance(nowMs)
+      if (tokensUsed > need.tokens) scope.tokens.add(tokensUsed - need.tokens)
+      else scope.tokens.giveBack(need.tokens - tokensUsed, need.nowMs)
+    }
+    if (money.length === 0) return
+    let at = 0
+    for (const scope of limits) {
+      if (!hasBudget(scope)) continue
+      const counter = money[at++]!
+      counter.holders--
+      counter.reserved -= need.nanoUsd
+      this.#budgets.settle(counter, scope, nanoUsdUsed)
+    }
+    for (const counter of money) this.#queue.wake(counter)
   }
 
   #scope({ id, requestsPerMinute, tokensPerMinute }: LimitScope, nowMs: number): Scope {
@@ -77,10 +158,11 @@ export class MemoryLimiter implements Limiter {
     this.#sweptMs = nowMs
     for (const [id, scope] of this.#scopes)
       if (scope.holders === 0 && nowMs - scope.usedMs > windowMs + sweepMs) this.#scopes.delete(id)
+    this.#budgets.sweep()
   }
 }
 
-function refuse(scope: Scope, limits: LimitScope, now: { tokens: number; nowMs: number }): Refusal | undefined {
+function refuse(scope: Scope, limits: LimitScope, now: Need): LimitRefusal | undefined {
   const { requestsPerMinute, tokensPerMinute, parallelRequests } = limits
   const { requests, tokens } = scope
   if (requests && requestsPerMinute !== null && requests.total + 1 > requestsPerMinute)
@@ -99,7 +181,7 @@ function refusal(
   kind: 'requests' | 'tokens',
   window: SlidingWindow,
   { limit, room, nowMs }: { limit: number; room: number; nowMs: number },
-): Refusal {
+): LimitRefusal {
   return {
     allowed: false,
     scope,
@@ -112,19 +194,21 @@ function refusal(
 interface Taking {
   readonly limits: readonly LimitScope[]
   readonly held: readonly Scope[]
-  readonly tokens: number
-  readonly nowMs: number
-  readonly clock: Clock
+  /** Of the scopes with a budget, in their order. */
+  readonly money: readonly BudgetCounter[]
+  readonly need: Need
 }
 
-class Taken {
+class Taken implements LimitTaken {
   readonly allowed = true
-  requests: LimitState | undefined = undefined
-  tokens: LimitState | undefined = undefined
+  declare requests?: LimitState
+  declare tokens?: LimitState
+  readonly #limiter: MemoryLimiter
   readonly #taking: Taking
   #released = false
 
-  constructor(taking: Taking) {
+  constructor(limiter: MemoryLimiter, taking: Taking) {
+    this.#limiter = limiter
     this.#taking = taking
     for (let at = 0; at < taking.limits.length; at++) {
       const { requests, tokens } = taking.held[at]!
@@ -134,20 +218,10 @@ class Taken {
     }
   }
 
-  release(tokensUsed: number): void {
+  release(tokensUsed: number, nanoUsdUsed = 0): void {
     if (this.#released) return
     this.#released = true
-    const { limits, held, tokens, nowMs, clock } = this.#taking
-    const releasedMs = clock.monotonicMs()
-    for (let at = 0; at < limits.length; at++) {
-      const scope = held[at]!
-      scope.holders--
-      if (limits[at]!.parallelRequests !== null) scope.parallel--
-      if (limits[at]!.tokensPerMinute === null || !scope.tokens) continue
-      scope.tokens.advance(releasedMs)
-      if (tokensUsed > tokens) scope.tokens.add(tokensUsed - tokens)
-      else scope.tokens.giveBack(tokens - tokensUsed, nowMs)
-    }
+    this.#limiter.release(this.#taking, tokensUsed, nanoUsdUsed)
   }
 }
 

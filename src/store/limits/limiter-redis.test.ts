@@ -1,20 +1,16 @@
 /** Limits across replicas: exact over any distance to Redis and through its failures, with few round trips. */
 import { afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { RedisClient } from 'bun'
-import { startTcpProxy } from '../../../tests/tcp-proxy.ts'
-import type { TcpProxy } from '../../../tests/tcp-proxy.ts'
 import type { LimitScope, LimitVerdict } from '../../core/limits.ts'
-import type { WithoutRedis } from '../../core/settings.ts'
 import { counterKey, exchangeScript, mailKey, parametersOf, readAnswer, replicasKey } from './grant-script.ts'
 import type { CounterKind, Exchange } from './grant-script.ts'
-import { RedisLimiter } from './limiter-redis.ts'
+import { openReplica, openReplicas, redisDatabase, until } from '../../../tests/redis-replicas.ts'
+import type { Replica } from '../../../tests/redis-replicas.ts'
 
 setDefaultTimeout(30_000)
 
-const given = process.env.TEST_REDIS_URL
-if (!given) console.log('skipped: limits across replicas (set TEST_REDIS_URL)')
-/** A database of its own: tests empty it. */
-const url = given === undefined ? undefined : new URL('/9', given).href
+const url = redisDatabase('limiter')
+if (url === undefined) console.log('skipped: limits across replicas (set TEST_REDIS_URL)')
 
 type Allowed = Extract<LimitVerdict, { allowed: true }>
 type Refused = Extract<LimitVerdict, { allowed: false }>
@@ -32,14 +28,6 @@ const release = (verdict: LimitVerdict, tokens = 0) => verdict.allowed && verdic
 const allowedOf = (verdicts: LimitVerdict[]) => verdicts.filter((one): one is Allowed => one.allowed)
 const refusedOf = (verdicts: LimitVerdict[]) => verdicts.filter((one): one is Refused => !one.allowed)
 
-async function until(what: string, condition: () => unknown, msMax = 10_000): Promise<void> {
-  const from = performance.now()
-  while (!(await condition())) {
-    if (performance.now() - from > msMax) throw new Error(`not within ${msMax} ms: ${what}`)
-    await Bun.sleep(10)
-  }
-}
-
 describe.if(url !== undefined)('on Redis', () => {
   const opened: { close(): unknown }[] = []
   let admin: RedisClient
@@ -52,33 +40,8 @@ describe.if(url !== undefined)('on Redis', () => {
     await admin.send('FLUSHDB', [])
   })
 
-  interface Replica {
-    readonly limiter: RedisLimiter
-    readonly changes: (boolean | string)[]
-    readonly wire: TcpProxy
-    take(limits: readonly LimitScope[], tokens?: number): Promise<LimitVerdict>
-  }
-
-  const open = async (roundTripMs = 0, withoutRedis: WithoutRedis = 'refuse', address = url!): Promise<Replica> => {
-    const there = new URL(address)
-    const wire = await startTcpProxy(there.hostname, Number(there.port || 6379), { roundTripMs })
-    if (there.port !== '1') there.host = `127.0.0.1:${wire.port}`
-    const changes: (boolean | string)[] = []
-    const limiter = new RedisLimiter({
-      url: there.href,
-      withoutRedis: () => withoutRedis,
-      reportReachable: (now, reason) => changes.push(now || reason!),
-    })
-    opened.push(limiter, wire)
-    await limiter.start()
-    return { limiter, changes, wire, take: async (limits, tokens = 0) => limiter.take(limits, tokens) }
-  }
-  const openThree = async (distances = [5, 50, 200], withoutRedis: WithoutRedis = 'refuse') => {
-    const replicas: Replica[] = []
-    for (const ms of distances) replicas.push(await open(ms, withoutRedis))
-    await until('they know of each other', () => replicas.every(({ limiter }) => limiter.replicas === 3))
-    return replicas
-  }
+  const open = openReplica(opened, url!)
+  const openThree = openReplicas(open)
   const burst = (replicas: readonly Replica[], limits: readonly LimitScope[], { calls = 500, tokens = 0 } = {}) =>
     Promise.all(Array.from({ length: calls }, (_, at) => replicas[at % replicas.length]!.take(limits, tokens)))
   const nowMs = async () => {
@@ -442,7 +405,7 @@ describe.if(url !== undefined)('on Redis', () => {
     const lost = await ask({ number: 1, calls: Array.from({ length: 10 }, () => [0, 1, 1]) })
     expect(lost!.calls.every(one => one.decision === 'taken')).toBe(true)
     const next = await ask({ number: 3, reports: [['requests', 10, 0, 8, 0, '[100,4]']] })
-    expect(next!.counters).toEqual([{ granted: 3, spent: 4, heldByOthers: 0 }])
+    expect(next!.counters).toEqual([{ granted: 3, spent: 4, heldByOthers: 0, needsBase: false }])
     expect(await ask({ number: 2, calls: [[0, 1, 1]] })).toBeUndefined()
     const other = await ask({ replica: 'two', calls: Array.from({ length: 5 }, () => [0, 1, 1]) })
     expect(other!.calls.map(one => one.decision)).toEqual(['taken', 'taken', 'taken', 'later', 'later'])

@@ -9,9 +9,12 @@ import type { WithoutRedis } from '../../core/settings.ts'
 import { atEndOfTick } from '../../lib/end-of-tick.ts'
 import type { TickTask } from '../../lib/end-of-tick.ts'
 import { Batch, WaitingCall } from './grant-batch.ts'
-import { Counter } from './grant-counter.ts'
+import { hasBudget } from './budget-counters.ts'
+import type { BudgetCounters } from './budget-counters.ts'
+import type { CallNeed, Counter } from './grant-counter.ts'
+import { CounterTable } from './grant-counters.ts'
 import { exchangeScript, mailKey, parametersOf, readAnswer, spendMs } from './grant-script.ts'
-import type { CallAnswer, CounterKind, ExchangeAnswer } from './grant-script.ts'
+import type { CallAnswer, ExchangeAnswer } from './grant-script.ts'
 import { refusal, Taken } from './grant-verdict.ts'
 import type { Taking } from './grant-verdict.ts'
 import { RedisLink } from './redis-link.ts'
@@ -31,13 +34,12 @@ const nameMs = 60_000
 
 interface RedisLimiterOptions {
   readonly url: string
+  readonly budgets: BudgetCounters
   /** As configured now. */
   withoutRedis(): WithoutRedis
   /** Redis stopped or began to answer, or does not answer for another reason than before. */
   reportReachable(reachable: boolean, reason?: string): void
 }
-
-type Kinds = { [kind in CounterKind]?: Counter }
 
 /**
  * Limits that all replicas with one Redis share. `start` comes before the first `take`. A verdict comes at once where
@@ -47,8 +49,7 @@ type Kinds = { [kind in CounterKind]?: Counter }
 export class RedisLimiter implements Limiter, TickTask {
   readonly #options: RedisLimiterOptions
   readonly #link: RedisLink
-  readonly #scopes = new Map<string, Kinds>()
-  readonly #byKey = new Map<string, Counter>()
+  readonly #counters: CounterTable
   /** To be reported by the next exchange. */
   readonly #urgent = new Set<Counter>()
   #queue: WaitingCall[] = []
@@ -73,6 +74,7 @@ export class RedisLimiter implements Limiter, TickTask {
   constructor(options: RedisLimiterOptions) {
     this.#options = options
     this.#link = new RedisLink(options)
+    this.#counters = new CounterTable(options.budgets)
   }
 
   /** false = Redis is away: what is held decides, then the configuration. */
@@ -92,7 +94,7 @@ export class RedisLimiter implements Limiter, TickTask {
 
   /** Counters now in memory: those used in the last minute, held, or with calls under way. */
   get size(): number {
-    return this.#byKey.size
+    return this.#counters.size
   }
 
   /** Connects and stays connected. Never rejects: see `reportReachable`. */
@@ -107,15 +109,17 @@ export class RedisLimiter implements Limiter, TickTask {
     )
   }
 
-  take(scopes: readonly LimitScope[], tokens: number): LimitVerdict | Promise<LimitVerdict> {
+  take(scopes: readonly LimitScope[], tokens: number, nanoUsd = 0): LimitVerdict | Promise<LimitVerdict> {
+    const missing = this.#options.budgets.missing(scopes)
+    if (missing) return missing.then(() => this.take(scopes, tokens, nanoUsd))
     const nowMs = performance.now()
-    const counters = this.#countersOf(scopes, nowMs)
-    const amount = Math.ceil(tokens)
-    if (this.#fits(counters, amount, nowMs)) return this.#spend(counters, amount, nowMs)
-    if (!this.#link.reachable) return this.#withoutRedis(counters, amount, nowMs)
+    const counters = this.#counters.of(scopes, nowMs)
+    const need = { tokens: Math.ceil(tokens), nanoUsd }
+    if (this.#fits(counters, need, nowMs)) return this.#spend(counters, need, nowMs)
+    if (!this.#link.reachable) return this.#withoutRedis(counters, need, nowMs)
     const certain = counters.find(one => nowMs < one.refusedUntilMs && one.refusedLimit === one.limit)
     if (certain) return refusal(certain, certain.refusedUntilMs - nowMs)
-    const call = new WaitingCall(counters, amount, nowMs)
+    const call = new WaitingCall(counters, need, nowMs)
     this.#queue.push(call)
     this.#schedule()
     return call.verdict
@@ -127,9 +131,9 @@ export class RedisLimiter implements Limiter, TickTask {
     clearInterval(this.#timer)
     if (this.#link.reachable) {
       this.#isLeaving = true
-      this.#recalled([...this.#byKey.keys()])
+      this.#recalled([...this.#counters.keys()])
       void this.#send(new Batch())
-      const isReported = () => this.#urgent.size === 0 && !this.#byKey.values().some(one => one.isBusy)
+      const isReported = () => this.#urgent.size === 0 && !this.#counters.values().some(one => one.isBusy)
       for (const from = performance.now(); performance.now() - from < leaveMs; await Bun.sleep(leavePollMs))
         if (isReported() && this.#heardMs >= from) break
     }
@@ -139,41 +143,46 @@ export class RedisLimiter implements Limiter, TickTask {
     for (const call of [...this.#queue, ...this.#later]) this.#decideWithoutRedis(call)
   }
 
-  #countersOf(scopes: readonly LimitScope[], nowMs: number): Counter[] {
-    const counters: Counter[] = []
-    for (const { id, requestsPerMinute, tokensPerMinute, parallelRequests } of scopes) {
-      if (requestsPerMinute !== null) counters.push(this.#counter('requests', id, requestsPerMinute, nowMs))
-      if (tokensPerMinute !== null) counters.push(this.#counter('tokens', id, tokensPerMinute, nowMs))
-      if (parallelRequests !== null) counters.push(this.#counter('parallel_requests', id, parallelRequests, nowMs))
-    }
-    return counters
+  prepare(scopes: readonly LimitScope[]): Promise<void> | undefined {
+    return this.#options.budgets.missing(scopes)
   }
 
-  #counter(kind: CounterKind, id: string, limit: number, nowMs: number): Counter {
-    let kinds = this.#scopes.get(id)
-    if (!kinds) this.#scopes.set(id, (kinds = {}))
-    let counter = kinds[kind]
-    if (!counter) {
-      kinds[kind] = counter = new Counter(kind, id, { limit, nowMs })
-      this.#byKey.set(counter.key, counter)
+  /** As far as it was learned from Redis; before the first call, as far as the database knows. */
+  budgetLeft(scope: LimitScope): number {
+    if (!hasBudget(scope)) return Infinity
+    const left = scope.budget.maxNanoUsd - this.#options.budgets.find(scope).spent
+    const counter = this.#counters.budget(scope)
+    return counter ? Math.min(counter.remaining, left) : left
+  }
+
+  charge(scopes: readonly LimitScope[], nanoUsd: number): void {
+    const { budgets } = this.#options
+    for (const scope of scopes) if (hasBudget(scope)) budgets.settle(budgets.find(scope), scope, nanoUsd)
+    const report = () => {
+      for (const counter of this.#counters.of(scopes.filter(hasBudget), performance.now())) {
+        counter.isChanged = true
+        this.#report(counter)
+      }
     }
-    counter.limit = limit
-    return counter
+    const loading = budgets.missing(scopes)
+    // What cannot be read now is read before the next call, and told then.
+    if (loading) loading.then(report, () => {})
+    else report()
   }
 
   /** Whether what is held covers the call. Grants that Redis may have given to others are not spent any more. */
-  #fits(counters: readonly Counter[], tokens: number, nowMs: number): boolean {
+  #fits(counters: readonly Counter[], need: CallNeed, nowMs: number): boolean {
     if (nowMs - this.#heardMs > spendMs) return counters.length === 0
-    for (const counter of counters) if (counter.unspent < counter.amount(tokens)) return false
+    for (const counter of counters) if (counter.unspent < counter.amount(need)) return false
     return true
   }
 
-  #spend(counters: readonly Counter[], tokens: number, nowMs: number): LimitVerdict {
+  #spend(counters: readonly Counter[], need: CallNeed, nowMs: number): LimitVerdict {
     for (const counter of counters) {
-      counter.spend(counter.amount(tokens), nowMs)
+      counter.spend(counter.amount(need), nowMs)
       if (!counter.isBusy && counter.ahead(nowMs) > 0) this.#report(counter)
     }
-    return new Taken(this, { counters, tokens, takenMs: nowMs })
+    return new Taken(this, { counters, need, takenMs: nowMs })
   }
 
   #report(counter: Counter): void {
@@ -182,12 +191,17 @@ export class RedisLimiter implements Limiter, TickTask {
   }
 
   /** Called once by each verdict. */
-  release({ counters, tokens, takenMs }: Taking, used: number): void {
+  release({ counters, need, takenMs }: Taking, used: CallNeed): void {
     const nowMs = performance.now()
     for (const counter of counters) {
       if (counter.kind === 'tokens') {
-        if (!counter.correct(tokens, used, { takenMs, nowMs })) this.#report(counter)
+        if (!counter.correct(need.tokens, used.tokens, { takenMs, nowMs })) this.#report(counter)
       } else if (counter.kind === 'parallel_requests') counter.releaseSlot()
+      else if (counter.money) {
+        const { budget, scope } = counter.money
+        this.#options.budgets.settle(budget, scope, used.nanoUsd)
+        if (!counter.settle(need.nanoUsd, used.nanoUsd)) this.#report(counter)
+      }
       if (counter.isChanged && (nowMs < counter.eagerUntilMs || !this.#link.reachable)) {
         counter.drop()
         this.#report(counter)
@@ -196,7 +210,7 @@ export class RedisLimiter implements Limiter, TickTask {
   }
 
   /** Spends a share of each limit, or refuses. Throws `overloaded`. */
-  #withoutRedis(counters: readonly Counter[], tokens: number, nowMs: number): LimitVerdict {
+  #withoutRedis(counters: readonly Counter[], need: CallNeed, nowMs: number): LimitVerdict {
     const { share, reason } = this.#shareNow()
     if (share === 0)
       throw new GatewayError(
@@ -205,12 +219,13 @@ export class RedisLimiter implements Limiter, TickTask {
         { retryAfterMs: tickMs },
       )
     for (const counter of counters) {
-      const amount = counter.amount(tokens)
-      if (!counter.fitsShare(amount, share, nowMs)) return refusal(counter, counter.shareWaitMs(amount, share, nowMs))
+      const amount = counter.amount(need)
+      if (!counter.fitsShare(amount, share, nowMs))
+        return refusal(counter, counter.shareWaitMs(amount, share, nowMs), true)
     }
     this.#isOverspent = true
-    for (const counter of counters) counter.spendBeyond(counter.amount(tokens), nowMs)
-    return new Taken(this, { counters, tokens, takenMs: nowMs })
+    for (const counter of counters) counter.spendBeyond(counter.amount(need), nowMs)
+    return new Taken(this, { counters, need, takenMs: nowMs })
   }
 
   #shareNow(): { readonly share: number; readonly reason: string } {
@@ -232,12 +247,12 @@ export class RedisLimiter implements Limiter, TickTask {
     if (call.isDecided) return
     call.giveBack()
     const nowMs = performance.now()
-    const { counters, tokens } = call
+    const { counters, need } = call
     try {
       call.decide(
-        this.#fits(counters, tokens, nowMs)
-          ? this.#spend(counters, tokens, nowMs)
-          : this.#withoutRedis(counters, tokens, nowMs),
+        this.#fits(counters, need, nowMs)
+          ? this.#spend(counters, need, nowMs)
+          : this.#withoutRedis(counters, need, nowMs),
       )
     } catch (error) {
       call.refuse(error as GatewayError)
@@ -276,8 +291,8 @@ export class RedisLimiter implements Limiter, TickTask {
     const left: WaitingCall[] = []
     for (const call of this.#queue) {
       if (call.isDecided) continue
-      if (mayUseHeld && call.counters.every(one => one.place === 0 && one.unspent >= one.amount(call.tokens)))
-        call.decide(this.#spend(call.counters, call.tokens, nowMs))
+      if (mayUseHeld && call.counters.every(one => one.place === 0 && one.unspent >= one.amount(call.need)))
+        call.decide(this.#spend(call.counters, call.need, nowMs))
       else if (batch.isFull || !batch.add(call, mayUseHeld)) left.push(call)
     }
     this.#queue = left
@@ -319,7 +334,7 @@ export class RedisLimiter implements Limiter, TickTask {
     }
     const wasAway = !this.#link.reachable
     // Others may have been granted what was held before.
-    if (wasAway) for (const counter of this.#byKey.values()) counter.drop()
+    if (wasAway) for (const counter of this.#counters.values()) counter.drop()
     if (standing === 'overspent') this.#isOverspent = false
     this.#heardMs = Math.max(this.#heardMs, sentMs)
     this.#others = answer.others
@@ -352,8 +367,9 @@ export class RedisLimiter implements Limiter, TickTask {
   #answered(batch: Batch, answer: ExchangeAnswer, sentMs: number): void {
     const nowMs = performance.now()
     batch.counters.forEach((counter, at) => {
-      const { granted, spent, heldByOthers } = answer.counters[at]!
+      const { granted, spent, heldByOthers, needsBase } = answer.counters[at]!
       counter.isBusy = false
+      if (needsBase) counter.forgetBase()
       counter.granted(granted, batch.wanted[at]!, nowMs)
       counter.learn(spent, heldByOthers)
       this.#dropRecalled(counter, nowMs)
@@ -365,13 +381,13 @@ export class RedisLimiter implements Limiter, TickTask {
   }
 
   #settle(call: WaitingCall, { batch, answer, sentMs, nowMs }: Settling, redisMs: number): void {
-    const { counters, tokens, reserved } = call
+    const { counters, need, reserved } = call
     if (answer.decision === 'taken' && !call.isDecided) {
       call.reserved = []
       for (const counter of counters)
-        if (reserved.includes(counter)) counter.spendReserved(counter.amount(tokens), nowMs)
-        else counter.spendBeyond(counter.amount(tokens), nowMs)
-      return call.decide(new Taken(this, { counters, tokens, takenMs: nowMs }))
+        if (reserved.includes(counter)) counter.spendReserved(counter.amount(need), nowMs)
+        else counter.spendBeyond(counter.amount(need), nowMs)
+      return call.decide(new Taken(this, { counters, need, takenMs: nowMs }))
     }
     call.giveBack()
     for (const counter of reserved) this.#dropRecalled(counter, nowMs)
@@ -417,7 +433,7 @@ export class RedisLimiter implements Limiter, TickTask {
   #recalled(keys: readonly string[]): void {
     const nowMs = performance.now()
     for (const key of keys) {
-      const counter = this.#byKey.get(key)
+      const counter = this.#counters.get(key)
       if (!counter) continue
       counter.recall(nowMs)
       this.#report(counter)
@@ -425,7 +441,7 @@ export class RedisLimiter implements Limiter, TickTask {
   }
 
   #reportAll(): void {
-    for (const counter of this.#byKey.values()) {
+    for (const counter of this.#counters.values()) {
       counter.isChanged = true
       this.#urgent.add(counter)
     }
@@ -439,15 +455,11 @@ export class RedisLimiter implements Limiter, TickTask {
 
   #tick(): void {
     const nowMs = performance.now()
+    this.#options.budgets.sweep()
     for (const call of [...this.#queue, ...this.#later]) this.#giveUp(call, nowMs)
-    for (const [id, kinds] of this.#scopes) {
-      for (const counter of Object.values(kinds)) {
-        if (counter.tick(nowMs)) this.#urgent.add(counter)
-        if (!counter.isEmpty(nowMs) || this.#urgent.has(counter)) continue
-        this.#byKey.delete(counter.key)
-        delete kinds[counter.kind]
-      }
-      if (Object.keys(kinds).length === 0) this.#scopes.delete(id)
+    for (const counter of this.#counters.values()) {
+      if (counter.tick(nowMs)) this.#urgent.add(counter)
+      if (counter.isEmpty(nowMs) && !this.#urgent.has(counter)) this.#counters.delete(counter)
     }
     if (!this.#link.reachable) this.#probing ??= this.#send(new Batch()).finally(() => (this.#probing = undefined))
     else {
@@ -460,7 +472,7 @@ export class RedisLimiter implements Limiter, TickTask {
   /** Other replicas do not say whether they have room. That Redis does not answer is up to the link. */
   #giveUp(call: WaitingCall, nowMs: number): void {
     const { isDecided, short, sinceMs } = call
-    if (!isDecided && short && nowMs - sinceMs > decisionMs) call.decide(refusal(short.counter, short.waitMs))
+    if (!isDecided && short && nowMs - sinceMs > decisionMs) call.decide(refusal(short.counter, short.waitMs, true))
   }
 }
 

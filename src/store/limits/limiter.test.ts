@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import type { LimitScope, LimitVerdict } from '../../core/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { BudgetCounters } from './budget-counters.ts'
 import { MemoryLimiter } from './limiter-memory.ts'
 import { refusalOfRedis } from './redis-refusal.ts'
 
@@ -18,6 +19,16 @@ const scope = (id: string, more: Partial<LimitScope> = {}): LimitScope => ({
   parallelRequests: null,
   ...more,
 })
+/** Without budgets every verdict comes at once. */
+function limiterOf(clock: Clock) {
+  const limiter = new MemoryLimiter(clock, new BudgetCounters({ clock }))
+  return {
+    take: (scopes: readonly LimitScope[], tokens: number) => limiter.take(scopes, tokens) as LimitVerdict,
+    get size() {
+      return limiter.size
+    },
+  }
+}
 const release = (verdict: LimitVerdict, tokens = 0) => verdict.allowed && verdict.release(tokens)
 
 test('never more than the limit in any 60 s, and all of it when asked steadily', () => {
@@ -25,7 +36,7 @@ test('never more than the limit in any 60 s, and all of it when asked steadily',
   const random = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648
   for (const limit of [1, 3, 10, 57]) {
     const clock = new TestClock()
-    const limiter = new MemoryLimiter(clock)
+    const limiter = limiterOf(clock)
     const taken: number[] = []
     for (let at = 0; at < 4000; at++) {
       clock.nowMs += random() * (random() < 0.05 ? 20_000 : 300)
@@ -44,7 +55,7 @@ test('never more than the limit in any 60 s, and all of it when asked steadily',
 
 test('retry-after is the time after which a request passes', () => {
   const clock = new TestClock()
-  const limiter = new MemoryLimiter(clock)
+  const limiter = limiterOf(clock)
   const ask = () => limiter.take([scope('key:a', { requestsPerMinute: 2 })], 0)
   ask()
   clock.nowMs += 7_000
@@ -62,7 +73,7 @@ test('retry-after and reset are never above the window, at whatever moment the l
   for (let phaseMs = 0; phaseMs < 500; phaseMs += 10) {
     const clock = new TestClock()
     clock.nowMs += phaseMs
-    const limiter = new MemoryLimiter(clock)
+    const limiter = limiterOf(clock)
     const scopes = [scope('key:a', { requestsPerMinute: 1, tokensPerMinute: 10 })]
     const ask = (limit: object) => limiter.take([scope('key:a', limit)], 5)
     limiter.take(scopes, 10)
@@ -75,7 +86,7 @@ test('retry-after and reset are never above the window, at whatever moment the l
 })
 
 test('requests and tokens of one scope may be taken one after the other: each is booked once', () => {
-  const limiter = new MemoryLimiter(new TestClock())
+  const limiter = limiterOf(new TestClock())
   const head = [scope('key:a', { requestsPerMinute: 2, parallelRequests: 1 })]
   const tokens = [scope('key:a', { tokensPerMinute: 100 })]
   const [first, second] = [limiter.take(head, 0), limiter.take(tokens, 60)]
@@ -88,7 +99,7 @@ test('requests and tokens of one scope may be taken one after the other: each is
 })
 
 test('a refusal in one scope takes nothing from the others', () => {
-  const limiter = new MemoryLimiter(new TestClock())
+  const limiter = limiterOf(new TestClock())
   const user = scope('user:u', { requestsPerMinute: 5 })
   for (let at = 0; at < 3; at++) limiter.take([scope('key:a', { requestsPerMinute: 2 }), user], 0)
   const other = limiter.take([scope('key:b', { requestsPerMinute: 9 }), user], 0)
@@ -96,7 +107,7 @@ test('a refusal in one scope takes nothing from the others', () => {
 })
 
 test('tokens are booked as used, and the difference is given back', () => {
-  const limiter = new MemoryLimiter(new TestClock())
+  const limiter = limiterOf(new TestClock())
   const limits = [scope('key:a', { tokensPerMinute: 100 })]
   release(limiter.take(limits, 60), 10)
   const second = limiter.take(limits, 60)
@@ -106,7 +117,7 @@ test('tokens are booked as used, and the difference is given back', () => {
 })
 
 test('parallel slots come back once, however often they are released', () => {
-  const limiter = new MemoryLimiter(new TestClock())
+  const limiter = limiterOf(new TestClock())
   const limits = [scope('key:a', { parallelRequests: 2 })]
   const [a, b] = [limiter.take(limits, 0), limiter.take(limits, 0)]
   expect(limiter.take(limits, 0)).toMatchObject({ allowed: false, kind: 'parallel_requests' })
@@ -119,7 +130,7 @@ test('parallel slots come back once, however often they are released', () => {
 
 test('who does not call any more is forgotten', () => {
   const clock = new TestClock()
-  const limiter = new MemoryLimiter(clock)
+  const limiter = limiterOf(clock)
   for (let at = 0; at < 1000; at++) release(limiter.take([scope(`key:${at}`, { requestsPerMinute: 1 })], 0))
   clock.nowMs += 120_000
   limiter.take([scope('key:x', { requestsPerMinute: 1 })], 0)

@@ -397,7 +397,10 @@ const fixtures: AnswerFixture[] = [
 
 export const openaiFamily: AnswerFamily = {
   name: 'openai',
-  providers: ['openai', 'groq', 'deepseek', 'openrouter', 'together_ai', 'perplexity', 'local', 'azure', 'azure_ai'],
+  providers: [
+    ...['openai', 'groq', 'cerebras', 'fireworks_ai', 'xai', 'moonshot', 'nvidia_nim', 'deepinfra', 'deepseek'],
+    ...['vercel_ai_gateway', 'openrouter', 'together_ai', 'perplexity', 'local', 'azure', 'azure_ai'],
+  ],
   bytes: dataBytes('\n', 'data: [DONE]\n\n'),
   fixtures,
 }

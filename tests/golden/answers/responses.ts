@@ -270,7 +270,7 @@ const fixtures: AnswerFixture[] = [
 
 export const responsesFamily: AnswerFamily = {
   name: 'responses',
-  providers: ['openai-responses', 'azure-responses', 'hosted_vllm-responses'],
+  providers: ['openai-responses', 'azure-responses', 'hosted_vllm-responses', 'perplexity-responses'],
   bytes: namedBytes,
   fixtures,
 }

@@ -7,8 +7,6 @@ export interface ProviderRow {
   readonly params: Readonly<Record<string, string>>
   /** How the path of a call must end that reached this provider; by it the cell is known to be its own. */
   readonly path: RegExp
-  /** It takes no `stream_options`, so that the simulator reports no usage in a stream of chat. */
-  readonly silentStream?: true
 }
 
 const chat = /\/chat\/completions(?:\?|$)/
@@ -50,9 +48,8 @@ export const providerRows: readonly ProviderRow[] = [
   { name: 'deepseek', params: { model: 'deepseek/deepseek-chat', api_base: '{simulator}/v1', ...key }, path: chat },
   {
     name: 'perplexity',
-    params: { model: 'perplexity/sonar', api_base: '{simulator}', ...key },
-    path: chatOrResponses,
-    silentStream: true,
+    params: { model: 'perplexity/sonar', api_base: '{simulator}/host/perplexity/v1', ...key },
+    path: /\/v1\/responses$/,
   },
   {
     name: 'openrouter',

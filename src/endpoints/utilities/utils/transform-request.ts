@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { jsonAnswer } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
+import { isAdministrator } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { ModelCall, Services } from '../../../core/endpoint.ts'
 import type { HttpRequest } from '../../../core/request.ts'
@@ -94,7 +95,7 @@ export async function transformRequest(
     const preview = await services.previewCall(request, caller, call, Buffer.from(JSON.stringify(body)))
     const { target } = preview.deployment
     // The operator's addresses are shown to administrators only, as in /v1/model/info.
-    const isPublic = caller.role === 'admin' || target.baseUrl === target.provider.defaultBaseUrl
+    const isPublic = isAdministrator(caller) || target.baseUrl === target.provider.defaultBaseUrl
     return jsonAnswer({
       raw_request_api_base: isPublic ? preview.url : redacted,
       raw_request_body: preview.body,

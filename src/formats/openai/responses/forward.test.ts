@@ -2,12 +2,14 @@ import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '../../../core/errors.ts'
 import { JsonBody } from '../../../lib/json/json-body.ts'
 import { openaiResponses } from './index.ts'
+import { fieldRules, noFieldRules } from '../../../core/field-rules.ts'
+import type { FieldRules } from '../../../core/field-rules.ts'
 
 const { forward } = openaiResponses
 const bodyOf = (fields: object) => JsonBody.read(Buffer.from(JSON.stringify(fields)))
-const edited = (fields: object, quirks = {}) => {
+const edited = (fields: object, rules: FieldRules = noFieldRules) => {
   const body = bodyOf(fields)
-  const { edits, dropped } = forward.edits(body, quirks)
+  const { edits, dropped } = forward.edits(body, rules)
   return { body: JSON.parse(Buffer.concat(body.edited(edits)).toString()), dropped }
 }
 
@@ -18,7 +20,10 @@ describe('a request', () => {
       body: fields,
       dropped: [],
     })
-    expect(edited({ ...fields, user: 'u' }, { drop: ['user'] })).toEqual({ body: fields, dropped: ['user'] })
+    expect(edited({ ...fields, user: 'u' }, { fields: fieldRules(['user']) })).toEqual({
+      body: fields,
+      dropped: ['user'],
+    })
   })
 
   test('loses the proofs of another vendor, and keeps those of its own', () => {

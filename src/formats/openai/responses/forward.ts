@@ -3,8 +3,8 @@
  * background, so that what reaches the upstream stands on its own.
  */
 import type { ForwardedAnswer, ForwardRules } from '../../../core/format.ts'
-import { readResponsesUsage } from '../../../core/openai-usage.ts'
-import type { ForwardQuirks } from '../../../core/provider.ts'
+import { readResponsesUsage } from '../../../core/responses-usage.ts'
+import type { FieldRules } from '../../../core/field-rules.ts'
 import type { Edit, JsonBody } from '../../../lib/json/json-body.ts'
 import { isObject } from '../../common/field-checks.ts'
 import { commonEdits } from '../../common/forward-edits.ts'
@@ -17,8 +17,8 @@ import { ownPrefix, decodeProof } from './encrypted-reasoning.ts'
 /** Done here: an upstream knows neither our ids nor our runs. */
 const ownFields = ['previous_response_id', 'conversation', 'background']
 
-function edits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
-  const result = commonEdits(body, quirks)
+function edits(body: JsonBody, rules: FieldRules): { edits: Edit[]; dropped: string[] } {
+  const result = commonEdits(body, rules)
   for (const name of ownFields) if (body.has(name)) result.edits.push({ remove: name })
   if (holdsOwnProofs(body)) {
     result.edits.push({ set: 'input', json: JSON.stringify((body.get('input') as unknown[]).filter(isForeign)) })
@@ -42,10 +42,11 @@ function holdsOwnProofs(body: JsonBody): boolean {
 function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   const body = readAnswerWith(bytes, 'output')
   const status = body.has('status') ? body.get('status') : 'completed'
-  if (status === 'failed') throw failureOf(body.get('error'))
+  const usage = readResponsesUsage(name => body.get(name))
+  if (status === 'failed') throw failureOf(body.get('error')).withUsage(usage)
   if (status !== 'completed' && status !== 'incomplete') throw broken("the upstream's answer is not finished")
   const changes: Edit[] = body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }]
-  return { body: editedAnswer(body, changes), usage: readResponsesUsage(body.get('usage')) }
+  return { body: editedAnswer(body, changes), usage }
 }
 
 /** `answer` throws `upstream-broken` for what is no response, and the upstream's own error for one that failed. */

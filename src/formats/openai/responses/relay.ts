@@ -5,7 +5,7 @@
 import { frameworkError } from '../../../core/error-body.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { StreamRelay } from '../../../core/format.ts'
-import { readResponsesUsage } from '../../../core/openai-usage.ts'
+import { readResponsesUsage } from '../../../core/responses-usage.ts'
 import type { Usage } from '../../../core/usage.ts'
 import { unfinishedStream } from '../../../core/unfinished-stream.ts'
 import { frameSplitter } from '../../../lib/frames.ts'
@@ -125,7 +125,7 @@ export class ResponsesRelay implements StreamRelay {
     response.model = this.#publicModel
     if (typeof this.#previousId === 'string') response.previous_response_id = this.#previousId
     this.#response = response
-    this.usage = readResponsesUsage(response.usage) ?? this.usage
+    this.usage = readResponsesUsage(name => response[name]) ?? this.usage
     if (type === 'response.failed') {
       this.failure = failureOf(response.error)
       return ''

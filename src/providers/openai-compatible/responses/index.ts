@@ -1,5 +1,8 @@
 /** Chats by OpenAI's Responses (API reference, "Create a model response"). */
 import type { ChatAdapter, MakeHead, Target } from '../../../core/provider.ts'
+import { noFieldRules } from '../../../core/field-rules.ts'
+import type { FieldRules } from '../../../core/field-rules.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 import { isLastEvent, responsesReader, responsesResult } from './read.ts'
 import { responsesBody } from './request.ts'
 import { accountOf } from './signature.ts'
@@ -9,6 +12,10 @@ export interface ResponsesHost {
   readonly head: MakeHead
   /** The model's name in the body; absent = `Target.model`. */
   modelName?(target: Target): string
+  /** What it refuses; absent = nothing. */
+  rules?(target: Target): FieldRules
+  /** Fields that the model adds to the body; absent = none. */
+  fields?(target: Target): Json | undefined
   /** Knows tools of free text (`custom`); others get functions with one text. */
   readonly textTools?: boolean
 }
@@ -27,7 +34,9 @@ function adapterFor(host: ResponsesHost, account: string): ChatAdapter {
   return {
     request(request, target) {
       const model = host.modelName?.(target) ?? target.model
-      return { head: host.head(target, request.stream), ...responsesBody(request, model, { ...host, account }) }
+      const rules = host.rules?.(target) ?? noFieldRules
+      const { body, dropped } = responsesBody(request, model, { ...host, rules, account })
+      return { head: host.head(target, request.stream), body: { ...body, ...host.fields?.(target) }, dropped }
     },
     result: body => responsesResult(body, account),
     reader: () => responsesReader(account),

@@ -3,7 +3,8 @@ import type { ChatEvent, FinishReason } from '../../../core/chat.ts'
 import { readErrorBody } from '../../../core/error-body.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { FaultKind } from '../../../core/errors.ts'
-import { readResponsesUsage } from '../../../core/openai-usage.ts'
+import { endingOf, responsesFinishWords } from '../../../core/finish-words.ts'
+import { readResponsesUsage } from '../../../core/responses-usage.ts'
 import { freeTextArguments } from '../../../core/tool-arguments.ts'
 import type { Frame } from '../../../lib/frame.ts'
 import { isObject, listOf, objectsOf, textOf } from '../../../lib/json/json-values.ts'
@@ -222,17 +223,20 @@ class ResponseEvents {
 
   /** The Response as a whole: its end, and the usage. Throws `upstream-broken` for one that still runs. */
   end(response: Json): ChatEvent[] {
-    const usage = readResponsesUsage(response.usage)
+    const usage = readResponsesUsage(name => response[name])
     const counted: ChatEvent[] = usage ? [{ type: 'usage', usage }] : []
     if (response.status === 'failed' || response.status === 'cancelled') return [...counted, errorEvent(response)]
     if (response.status !== 'completed' && response.status !== 'incomplete') throw broken('an answer without its end')
-    return [{ type: 'finish', choice, reason: this.#reason(response) }, ...counted]
+    const ending = this.#ending(response)
+    if (ending instanceof GatewayError) return [...counted, { type: 'error', error: ending }]
+    return [{ type: 'finish', choice, reason: ending }, ...counted]
   }
 
-  #reason({ status, incomplete_details: details }: Json): FinishReason {
-    if (status === 'incomplete')
-      return isObject(details) && details.reason === 'content_filter' ? 'content-filter' : 'length'
-    return this.#calls > 0 ? 'tool-calls' : 'stop'
+  #ending({ status, incomplete_details: details }: Json): FinishReason | GatewayError {
+    if (status === 'completed') return this.#calls > 0 ? 'tool-calls' : 'stop'
+    const word = isObject(details) ? textOf(details.reason) : ''
+    // Without a reason it is cut all the same.
+    return word === '' ? 'length' : endingOf(responsesFinishWords, word)
   }
 }
 

@@ -2,11 +2,14 @@
 import { namesOfSet } from '../../../core/chat-fields.ts'
 import type { CarriedProperty } from '../../../core/chat-fields.ts'
 import type { ChatRequest, ResponseFormat, Tool } from '../../../core/chat.ts'
+import type { FieldRules } from '../../../core/field-rules.ts'
 import type { TranslatedCall } from '../../../core/provider.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
+import { RuledFields } from '../field-rules.ts'
 import { unsaidReasoning, usesCacheControl } from '../request.ts'
 import { inputItems } from './input.ts'
+import { plainInput } from './plain-input.ts'
 
 /** Properties that Responses has no field for. */
 const unsaid: readonly CarriedProperty[] = [
@@ -33,49 +36,88 @@ const reasoningModel = /(?:^|[/.])(?:o[1-9](?:-|$)|gpt-[5-9](?![^/]*-chat)|codex
 
 interface HostOptions {
   readonly textTools?: boolean
+  /** What its model refuses. */
+  readonly rules: FieldRules
   /** Whose encrypted reasoning can be sent. */
   readonly account: string
 }
 
 /**
  * The body, and the fields it cannot carry. Nothing is stored at the upstream unless the client asks for it. Throws
- * `invalid-request` for audio.
+ * `invalid-request` for audio, and for documents where the host takes none.
  */
 export function responsesBody(
   request: ChatRequest,
   model: string,
   host: HostOptions,
-): Pick<TranslatedCall, 'body' | 'dropped'> {
+): Pick<TranslatedCall, 'dropped'> & { readonly body: Json } {
   const tools = host.textTools ? request.tools : request.tools?.map(({ freeText: _, ...tool }) => tool)
-  const { items, dropped } = inputItems(request.messages, new Set(textToolNames(tools)), host.account)
-  const text = textOptions(request)
-  const { maxOutputTokens, temperature, topP, user, metadata, serviceTier } = request
-  const fields = extraFields(request)
+  const { items, dropped } = input(request, new Set(textToolNames(tools)), host)
+  const { maxOutputTokens } = request
+  const ruled = ruledFields(request, tools, { model, rules: host.rules })
   const body: Json = {
     model,
     input: items,
     store: false,
     ...given({
-      include: includes(request, model),
-      tools: tools?.map(toolOf),
-      tool_choice: toolChoice(request, tools),
-      parallel_tool_calls: request.parallelToolCalls,
       max_output_tokens: maxOutputTokens === undefined ? undefined : Math.max(maxOutputTokens, outputTokensMin),
-      temperature,
-      top_p: topP,
-      top_logprobs: request.logprobs ? request.topLogprobs : undefined,
-      text: Object.keys(text).length > 0 ? text : undefined,
-      reasoning: request.reasoning?.effort === undefined ? undefined : { effort: request.reasoning.effort },
-      user,
-      metadata,
-      service_tier: serviceTier,
     }),
-    ...fields.taken,
+    ...ruled.body,
     ...(request.stream && { stream: true }),
   }
   const cached = usesCacheControl(request) ? ['cache_control'] : []
-  const lost = [...fields.dropped, ...namesOfSet(request, unsaid), ...unsaidReasoning(request), ...cached, ...dropped]
-  return { body, dropped: lost }
+  const lost = [...ruled.dropped, ...namesOfSet(request, unsaid), ...unsaidReasoning(request)]
+  return { body, dropped: [...lost, ...cached, ...dropped] }
+}
+
+function input(
+  { messages }: ChatRequest,
+  textTools: ReadonlySet<string>,
+  { account, rules }: HostOptions,
+): { items: Json[]; dropped: string[] } {
+  const { items, dropped } = inputItems(messages, textTools, account)
+  if (!rules.plainInput) return { items, dropped }
+  const plain = plainInput(items)
+  return { items: plain.items, dropped: [...dropped, ...plain.dropped] }
+}
+
+interface RuledBy {
+  readonly model: string
+  readonly rules: FieldRules
+}
+
+/** The fields that the rules of a host may refuse, and what is lost of them, by the names of chats. */
+function ruledFields(request: ChatRequest, tools: readonly Tool[] | undefined, { model, rules }: RuledBy): RuledFields {
+  const fields = extraFields(request)
+  const asked = request.reasoning?.effort === undefined ? undefined : { effort: request.reasoning.effort }
+  const choice = toolChoice(request, tools)
+  const others: Json = { reasoning: asked, tool_choice: choice }
+  const ruled = new RuledFields(rules, name => others[name])
+  ruled.dropped.push(...fields.dropped)
+  ruled.set('reasoning', asked, 'reasoning_effort')
+  // Where none can be included, only what the client itself asks for is lost.
+  const thinks = !rules.fields.has('include') && (ruled.body.reasoning !== undefined || reasoningModel.test(model))
+  ruled.set('include', includes(request, thinks), 'logprobs')
+  ruled.set('tools', tools?.map(toolOf))
+  ruled.set('tool_choice', choice)
+  ruled.set('parallel_tool_calls', request.parallelToolCalls)
+  ruled.set('temperature', request.temperature)
+  ruled.set('top_p', request.topP)
+  ruled.set('top_logprobs', request.logprobs ? request.topLogprobs : undefined)
+  setText(ruled, request)
+  ruled.set('user', request.user)
+  ruled.set('metadata', request.metadata)
+  ruled.set('service_tier', request.serviceTier)
+  for (const [name, value] of Object.entries(fields.taken)) ruled.set(name, value)
+  return ruled
+}
+
+/** The format and the verbosity are one field here, and two of a chat. */
+function setText(ruled: RuledFields, { responseFormat, extra }: ChatRequest): void {
+  if (responseFormat) ruled.set('text', { format: formatOf(responseFormat) }, 'response_format')
+  const verbosity = extra.format === 'openai-chat' ? extra.fields.verbosity : undefined
+  const { text } = ruled.body
+  if (verbosity !== undefined) ruled.set('text', { ...(isObject(text) && text), verbosity }, 'verbosity')
 }
 
 function given(fields: Json): Json {
@@ -94,13 +136,6 @@ function extraFields({ extra }: ChatRequest): { taken: Json; dropped: string[] }
   return { taken, dropped }
 }
 
-function textOptions({ responseFormat, extra }: ChatRequest): Json {
-  return given({
-    format: responseFormat && formatOf(responseFormat),
-    verbosity: extra.format === 'openai-chat' ? extra.fields.verbosity : undefined,
-  })
-}
-
 function formatOf(format: ResponseFormat): Json {
   if (format.type === 'text') return { type: 'text' }
   if (format.type === 'json-object') return { type: 'json_object' }
@@ -109,8 +144,7 @@ function formatOf(format: ResponseFormat): Json {
 }
 
 /** What is not stored is sent back by the client: the thinking too, encrypted. */
-function includes({ logprobs, reasoning }: ChatRequest, model: string): string[] | undefined {
-  const thinks = reasoningModel.test(model) || reasoning?.effort !== undefined
+function includes({ logprobs }: ChatRequest, thinks: boolean): string[] | undefined {
   const list = [
     ...(thinks ? ['reasoning.encrypted_content'] : []),
     ...(logprobs ? ['message.output_text.logprobs'] : []),

@@ -1,0 +1,63 @@
+/** Reads LiteLLM's list of models and prices (`model_prices_and_context_window_backup.json` of its package). */
+import { billedTerms } from '../../src/config/prices/billed-terms.ts'
+import { isListedAs, listedModes, nameOfKey } from '../../src/config/prices/litellm-names.ts'
+import { readPriceKeys } from '../../src/config/prices/read-price-keys.ts'
+import { flatTerms } from './flat.ts'
+import type { ListedFacts, ListedModel, PriceList } from './flat.ts'
+import { listedProviders } from './provider-names.ts'
+
+type Entry = Readonly<Record<string, unknown>>
+
+/** Ways of calling that the gateway does not have. */
+const otherModes = /^(?:video_generation|realtime|evaluation|search|ocr|decisions|extraction|guardrail|vector_store)$/
+/** Rows for a commitment, for a region of Bedrock, or for one size and quality of a picture. */
+const partialRow =
+  /\d-month-commitment|^bedrock\/[a-z-]+-\d\/|^(?:\d+-x-\d+|hd|standard|low|medium|high|auto)\/|\/\d+-x-\d+\//
+
+/** Every model of a provider of ours that the gateway can call and the list has a price of. */
+export function readLiteLLMList(list: Readonly<Record<string, Entry>>): PriceList {
+  const read: PriceList = new Map()
+  for (const [key, entry] of Object.entries(list)) {
+    const mode = String(entry.mode ?? '')
+    if (otherModes.test(mode) || partialRow.test(key)) continue
+    for (const [provider, { litellm }] of Object.entries(listedProviders)) {
+      if (!litellm || !isListedAs(provider, String(entry.litellm_provider))) continue
+      const name = nameOfKey(provider, key, String(entry.litellm_provider))
+      const models = read.get(provider) ?? new Map<string, ListedModel>()
+      read.set(provider, models)
+      // `gpt-5` and `openai/gpt-5` are one model; the first form is the one that is maintained.
+      if (!models.has(name)) models.set(name, readEntry(entry, provider, name))
+    }
+  }
+  return read
+}
+
+function readEntry(entry: Entry, provider: string, name: string): ListedModel {
+  const mode = listedModes[String(entry.mode ?? 'chat')] ?? 'chat'
+  const groundsPrompts = (provider === 'gemini' || provider === 'vertex_ai') && name.startsWith('gemini')
+  const read = readPriceKeys(entry, { mode, groundsPrompts })
+  const peak = flatTerms(billedTerms(read.terms))
+  const facts = factsOf(entry, mode)
+  const whole = { ...(read.placePercent && { placePercent: read.placePercent }) }
+  // The standard price of the vendor is the one outside of its peak hours.
+  const prices = read.hours ? { ...peak, ...flatTerms(read.hours[0]!.terms) } : peak
+  return { prices, facts, ...(Object.keys(whole).length > 0 && { whole }) }
+}
+
+function factsOf(entry: Entry, mode: string): ListedFacts {
+  const flags = Object.entries(entry).filter(
+    ([key, value]) => key.startsWith('supports_') && typeof value === 'boolean',
+  )
+  const [input, output] = [tokens(entry.max_input_tokens), tokens(entry.max_output_tokens)]
+  return {
+    ...(input !== undefined && { maxInputTokens: input }),
+    ...(output !== undefined && { maxOutputTokens: output }),
+    ...(typeof entry.mode === 'string' && { mode }),
+    flags: Object.fromEntries(flags) as Record<string, boolean>,
+  }
+}
+
+function tokens(value: unknown): number | undefined {
+  const number = Number(value)
+  return Number.isSafeInteger(number) && number > 0 ? number : undefined
+}

@@ -1,0 +1,259 @@
+/**
+ * Makes one list of three. A price that two lists agree on is taken; so is one that a single list has. Where lists
+ * differ and no two agree, the file of decisions says which one is right, and without a decision the price is unknown.
+ */
+import { tidy } from './flat.ts'
+import type { FlatPrices, ListedFacts, ListedModel, PriceList } from './flat.ts'
+
+/** The lists, the most careful first: its word about tiers counts where no majority decides. */
+export const listNames = ['genai-prices', 'model-prices', 'litellm'] as const
+
+/** The name of a list. */
+export type ListName = (typeof listNames)[number]
+
+/** A difference between lists that a person has judged. */
+export interface Decision {
+  readonly provider: string
+  /** Names as of `listName`. */
+  readonly models: readonly string[]
+  /** Paths of prices; absent = all on which the lists differ. */
+  readonly paths?: readonly string[]
+  /** The list that is right, or null: none is known to be. Absent = `set` says it all. */
+  readonly take?: ListName | null
+  /** Prices by path that no list has right. */
+  readonly set?: FlatPrices
+  /** Why, with the page and the date where one was read. */
+  readonly because: string
+}
+
+/** One price on which lists differ. */
+export interface Difference {
+  readonly provider: string
+  readonly model: string
+  readonly path: string
+  readonly values: Readonly<Partial<Record<ListName, number>>>
+  /** Absent = two of three lists agree. */
+  readonly decision?: Decision
+  /** Whether it needs a decision and has none. */
+  readonly open: boolean
+}
+
+/** A model of the merged list. */
+export interface MergedModel extends ListedModel {
+  /** The lists that have it. */
+  readonly lists: readonly ListName[]
+}
+
+/** All models by provider and name, and what the lists differ on. */
+export interface Merged {
+  readonly models: Map<string, Map<string, MergedModel>>
+  readonly differences: readonly Difference[]
+}
+
+type Lists = Readonly<Record<ListName, PriceList>>
+type Votes = readonly (readonly [ListName, ListedModel])[]
+
+/** Lists round to four digits: prices that differ by less than this share of them are the same. */
+const roundingMax = 2e-4
+
+export function mergeLists(lists: Lists, decisions: readonly Decision[]): Merged {
+  const differences: Difference[] = []
+  const models = new Map<string, Map<string, MergedModel>>()
+  for (const provider of new Set(listNames.flatMap(list => [...lists[list].keys()]))) {
+    const merged = new Map<string, MergedModel>()
+    const names = new Set(listNames.flatMap(list => [...(lists[list].get(provider)?.keys() ?? [])]))
+    for (const model of [...names].sort()) {
+      const votes = listNames.flatMap((list): [ListName, ListedModel][] => {
+        const found = lists[list].get(provider)?.get(model)
+        return found ? [[list, { ...found, prices: withVendorsEdges(provider, found.prices) }]] : []
+      })
+      const judge = (path: string) => decisions.find(one => decides(one, provider, model, path))
+      const voted = mergedPrices(withOneTiering(votes), judge, (path, values, decision, open) =>
+        differences.push({ provider, model, path, values, ...(decision && { decision }), open }),
+      )
+      const prices = { ...voted, ...setPrices(decisions, provider, model) }
+      // A model without any price is kept where that is known not to be known.
+      const isJudged = decisions.some(one => one.provider === provider && one.models.includes(model))
+      const isDisputed = differences.some(one => one.provider === provider && one.model === model)
+      if (Object.keys(prices).length === 0 && !isJudged && !isDisputed) continue
+      merged.set(model, {
+        prices: completed(withoutRepeats(prices)),
+        facts: mergedFacts(votes),
+        ...wholeOf(votes),
+        lists: votes.map(([list]) => list),
+      })
+    }
+    models.set(provider, merged)
+  }
+  return { models, differences }
+}
+
+/**
+ * xAI's prices for long inputs begin at 200,000 tokens (docs.x.ai/docs/models, columns `< 200k` and `>= 200k`,
+ * 2026-11); two of the lists can only say `more than`.
+ */
+function withVendorsEdges(provider: string, prices: FlatPrices): FlatPrices {
+  if (provider !== 'xai') return prices
+  return Object.fromEntries(
+    Object.entries(prices).map(([path, price]) => [path.replace('tiers.200001.', 'tiers.200000.'), price]),
+  )
+}
+
+function decides(
+  { provider, models, paths, take }: Decision,
+  ofProvider: string,
+  model: string,
+  path: string,
+): boolean {
+  const isNamed = provider === ofProvider && models.includes(model)
+  return isNamed && take !== undefined && (paths === undefined || paths.includes(path))
+}
+
+const setPrices = (decisions: readonly Decision[], ofProvider: string, model: string): FlatPrices =>
+  Object.assign(
+    {},
+    ...decisions.map(({ provider, models, set }) => (provider === ofProvider && models.includes(model) ? set : {})),
+  ) as FlatPrices
+
+type Note = (path: string, values: Difference['values'], decision: Decision | undefined, open: boolean) => void
+
+function mergedPrices(votes: Votes, judge: (path: string) => Decision | undefined, note: Note): FlatPrices {
+  const merged: FlatPrices = {}
+  const unknown = new Set<string>()
+  for (const path of new Set(votes.flatMap(([, { prices }]) => Object.keys(prices)))) {
+    const given = votes.flatMap(([list, { prices }]): [ListName, number][] =>
+      prices[path] === undefined ? [] : [[list, prices[path]]],
+    )
+    const agreed = given.find(([, price]) => given.filter(([, other]) => isSame(price, other)).length > 1)
+    const differs = given.some(([, price]) => !isSame(price, given[0]![1]))
+    const decision = judge(path)
+    if (decision && !differs && (decision.paths === undefined || decision.take === given[0]![0])) {
+      // It is about paths on which lists differ, and they do not differ on this one.
+      merged[path] = tidy(given[0]![1])
+      continue
+    }
+    const [first] = given
+    const decided = decision && given.find(([list]) => list === decision.take)
+    const taken = decision ? decided : (agreed ?? (differs ? undefined : first))
+    if (differs) note(path, Object.fromEntries(given), decision, !decision && !agreed)
+    if (taken) merged[path] = tidy(taken[1])
+    else unknown.add(path)
+  }
+  return withoutHalfKnown(withoutRejected(merged, votes), unknown)
+}
+
+/** A list that has another price of the input than was taken is not asked for the rest of the model. */
+function withoutRejected(prices: FlatPrices, votes: Votes): FlatPrices {
+  const trusted = votes.filter(
+    ([, { prices: own }]) => own.input === undefined || isSame(own.input, prices.input ?? -1),
+  )
+  if (prices.input === undefined || trusted.length === votes.length) return prices
+  return Object.fromEntries(
+    Object.entries(prices).filter(
+      ([path]) => !path.includes('.') || trusted.some(([, { prices: own }]) => own[path] !== undefined),
+    ),
+  )
+}
+
+/** Kinds of tokens that some lists price apart, at the price of plain input or output. */
+const plainPriceOf: Readonly<Record<string, string>> = {
+  inputAudio: 'input',
+  inputImage: 'input',
+  inputVideo: 'input',
+  outputAudio: 'output',
+  outputImage: 'output',
+  outputVideo: 'output',
+  reasoning: 'output',
+}
+
+/**
+ * Leaves out prices that repeat the plain one, which holds without them, and prices of tiers and variants for kinds of
+ * tokens that the model has no standard price of.
+ */
+function withoutRepeats(prices: FlatPrices): FlatPrices {
+  const kindOf = (path: string): string => path.slice(path.lastIndexOf('.') + 1)
+  const repeats = Object.entries(plainPriceOf).flatMap(([kind, plain]) =>
+    prices[kind] !== undefined && prices[kind] === prices[plain] ? [kind] : [],
+  )
+  return Object.fromEntries(
+    Object.entries(prices).filter(
+      ([path]) => !repeats.includes(kindOf(path)) && (!path.includes('.') || prices[kindOf(path)] !== undefined),
+    ),
+  )
+}
+
+/** Kinds of tokens: what a variant has to have a price for, if the standard service has one. */
+const tokenKinds = /^(?:input|output|cacheRead|cacheWrite|reasoning)(?:Audio|Image|Video|OneHour)?$/
+/** Variants that cost no more than the standard service. */
+const discounts: ReadonlySet<string> = new Set(['batch', 'flex'])
+
+/**
+ * Makes every variant complete. What it does not discount keeps the standard price: so do OpenAI's batches for cached
+ * input (developers.openai.com/api/docs/pricing) and Google's (ai.google.dev/gemini-api/docs/batch-api). A write for
+ * an hour costs as much more than one for five minutes as it does in the standard service
+ * (platform.claude.com/docs/en/build-with-claude/batch-processing). A dearer variant with a gap has no known price.
+ */
+function completed(prices: FlatPrices): FlatPrices {
+  const standard = Object.entries(prices).filter(([path]) => !path.includes('.'))
+  const names = new Set(Object.keys(prices).flatMap(path => (path.startsWith('variants.') ? path.split('.')[1]! : [])))
+  const result = { ...prices }
+  for (const name of names) {
+    const of = (unit: string) => `variants.${name}.${unit}`
+    const [write, oneHour] = [prices.cacheWrite, prices.cacheWriteOneHour]
+    const ownWrite = prices[of('cacheWrite')]
+    if (write && oneHour && ownWrite !== undefined)
+      result[of('cacheWriteOneHour')] ??= tidy((ownWrite * oneHour) / write)
+    const gaps = standard.filter(([unit]) => result[of(unit)] === undefined)
+    const needs = discounts.has(name) ? /^(?:input|output)$/ : tokenKinds
+    const lacks = gaps.some(([unit, price]) => price > 0 && needs.test(unit))
+    if (lacks) for (const path of Object.keys(result)) if (path.startsWith(of(''))) delete result[path]
+    if (!lacks) for (const [unit, price] of gaps) result[of(unit)] = price
+  }
+  return result
+}
+
+const isSame = (one: number, other: number): boolean =>
+  one === other || Math.abs(one - other) <= Math.max(one, other) * roundingMax
+
+/**
+ * A price that is not known must not be stood in for by another: a token of a kind without a price costs as plain
+ * input or output, so that a scope (standard, tier, variant) with an unknown kind of token is unknown as a whole.
+ */
+function withoutHalfKnown(prices: FlatPrices, unknown: ReadonlySet<string>): FlatPrices {
+  const lost = [...unknown].filter(path => !/(?:webSearch|fileSearch|grounded\w+|groundingQuery)$/.test(path))
+  if (lost.length === 0) return prices
+  const standard = lost.some(path => !path.startsWith('variants.'))
+  const variants = new Set(lost.map(path => (path.startsWith('variants.') ? path.split('.')[1] : undefined)))
+  return Object.fromEntries(
+    Object.entries(prices).filter(([path]) =>
+      path.startsWith('variants.') ? !standard && !variants.has(path.split('.')[1]) : !standard,
+    ),
+  )
+}
+
+/** Whether long inputs cost more is one question: the majority of lists decides it, then the first one. */
+function withOneTiering(votes: Votes): Votes {
+  const opinions = votes.filter(([, { prices }]) => prices.input !== undefined)
+  const tiered = opinions.filter(([, { prices }]) => hasTiers(prices))
+  if (tiered.length === 0 || tiered.length === opinions.length) return votes
+  const even = tiered.length * 2 === opinions.length
+  const keeps = even ? hasTiers(opinions[0]![1].prices) : tiered.length * 2 > opinions.length
+  if (keeps) return votes
+  return votes.map(([list, model]) => [
+    list,
+    { ...model, prices: Object.fromEntries(Object.entries(model.prices).filter(([path]) => !path.includes('tiers.'))) },
+  ])
+}
+
+const hasTiers = (prices: FlatPrices): boolean => Object.keys(prices).some(path => path.startsWith('tiers.'))
+
+/** The lists state different facts: genai-prices the window, litellm all others. */
+function mergedFacts(votes: Votes): ListedFacts {
+  return Object.assign({}, ...votes.map(([, { facts }]) => facts ?? {})) as ListedFacts
+}
+
+/** Prices that are no single number are those of the first list that has them. */
+function wholeOf(votes: Votes): Pick<ListedModel, 'whole'> {
+  const whole = Object.assign({}, ...votes.map(([, model]) => model.whole ?? {}).reverse()) as ListedModel['whole']
+  return whole && Object.keys(whole).length > 0 ? { whole } : {}
+}

@@ -1,0 +1,39 @@
+/**
+ * Makes src/config/prices/prices.json of three public price lists, with tests/data/price-lists.json, what the lists say
+ * where they are compared with it, and docs/priced-models.md: `npm run prices`. Differences that need a decision are
+ * written to standard error; until decisions.json has one, their prices are unknown.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { comparedText } from './compared.ts'
+import { coveragePage } from './coverage.ts'
+import { mergeLists } from './merge.ts'
+import type { Decision } from './merge.ts'
+import { fallbackProviders } from './provider-names.ts'
+import { readSources } from './sources.ts'
+import { asText } from './write.ts'
+
+const root = join(import.meta.dirname, '../..')
+const today = new Date().toISOString().slice(0, 10)
+const decisions = JSON.parse(readFileSync(join(import.meta.dirname, 'decisions.json'), 'utf8')) as Decision[]
+const { lists, sources } = readSources(today)
+const merged = mergeLists(lists, decisions)
+const head = {
+  notice: 'Made by scripts/prices/refresh.ts of public lists under the MIT licence; see NOTICE. US dollars.',
+  version: today,
+  sources,
+  fallbacks: fallbackProviders,
+}
+const written = [
+  ['src/config/prices/prices.json', asText(head, merged)],
+  ['tests/data/price-lists.json', comparedText(lists, sources)],
+  ['docs/priced-models.md', coveragePage(lists, merged, sources)],
+] as const
+for (const [path, text] of written) {
+  writeFileSync(join(root, path), text)
+  process.stdout.write(`${path}: ${text.length} bytes\n`)
+}
+const open = merged.differences.filter(one => one.open)
+for (const { provider, model, path, values } of open)
+  process.stderr.write(`undecided: ${provider} ${model} ${path} ${JSON.stringify(values)}\n`)
+process.stdout.write(`${merged.differences.length} differences, ${open.length} without a decision\n`)

@@ -1,0 +1,13 @@
+/** Who makes a change, as the audit log names it. */
+import { isMaster } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
+import type { KeyRecord } from '../core/ports.ts'
+import type { Actor } from '../core/tenancy.ts'
+
+/** The caller's user, or its key where it has none; `master` for the master key. */
+export function actorOf(caller: Caller): Actor {
+  const { key } = caller
+  // Callers that were read from the store have the whole record of their key.
+  const { hash = '' } = key as Partial<KeyRecord>
+  return { id: key.userId ?? key.id, keyHash: isMaster(caller) ? key.id : hash }
+}

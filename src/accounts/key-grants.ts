@@ -1,0 +1,78 @@
+/** That no key grants more than its maker holds. */
+import type { Caller, VirtualKey } from '../core/caller.ts'
+import type { SpendingFields } from '../core/tenancy.ts'
+import { readDuration, tagsOfKey } from './key.ts'
+
+type Limits = Pick<
+  VirtualKey,
+  keyof SpendingFields | 'models' | 'allowedRoutes' | 'enforcedParams' | 'expiresAtMs' | 'tags' | 'metadata'
+>
+
+const numbers = ['requestsPerMinute', 'tokensPerMinute', 'parallelRequests', 'maxBudgetNanoUsd', 'expiresAtMs'] as const
+const maps = ['modelRequestsPerMinute', 'modelTokensPerMinute', 'modelMaxBudget'] as const
+const lists = ['models', 'allowedRoutes'] as const
+
+/**
+ * What a key restricts beyond its user and team; undefined = nothing. Such a key makes and changes no keys: what it
+ * made would not be bound by it.
+ */
+export function restrictionOf(key: Limits): string | undefined {
+  return (
+    numbers.find(name => key[name] !== null) ??
+    maps.find(name => Object.keys(key[name]).length > 0) ??
+    [...lists, 'enforcedParams' as const].find(name => key[name].length > 0) ??
+    (tagsOfKey(key).length === 0 ? undefined : 'tags') ??
+    (key.budgetId === null ? undefined : 'budgetId')
+  )
+}
+
+/** The first field that allows more after a change than before; undefined = none does. */
+export function loosenedField(before: Limits & { blocked: boolean }, after: Limits & { blocked: boolean }) {
+  return (
+    numbers.find(name => before[name] !== null && (after[name] === null || after[name]! > before[name]!)) ??
+    maps.find(name => JSON.stringify(texts(before[name])) !== JSON.stringify(texts(after[name]))) ??
+    lists.find(name => before[name].length > 0 && !isPart(after[name], before[name])) ??
+    (before.enforcedParams.every(one => after.enforcedParams.includes(one)) ? undefined : 'enforcedParams') ??
+    (tagsOfKey(before).every(one => tagsOfKey(after).includes(one)) ? undefined : 'tags') ??
+    (['budgetId', 'budgetDuration', 'budgetResetAtMs', 'budgetIncreaseNanoUsd'] as const).find(
+      name => before[name] !== after[name],
+    ) ??
+    (before.blocked && !after.blocked ? 'blocked' : undefined)
+  )
+}
+
+/** A list without entries allows everything. */
+const isPart = (list: readonly string[], of: readonly string[]): boolean =>
+  list.length > 0 && list.every(one => of.includes(one))
+
+const texts = (map: Limits[(typeof maps)[number]]): string[] =>
+  Object.entries(map)
+    .map(
+      ([name, value]) =>
+        `${name} ${typeof value === 'number' ? value : `${value.maxBudgetNanoUsd} ${value.budgetDuration}`}`,
+    )
+    .toSorted()
+
+/** What a key may ask for whose text another than its user knows: calls of models. */
+export const callRoutes: readonly string[] = ['llm_api_routes']
+const callGroups: ReadonlySet<string> = new Set([...callRoutes, 'openai_routes', 'anthropic_routes'])
+
+/** The key may call models and has no use of the rights of its user: it neither manages nor reads about the user. */
+export function callsOnly({ allowedRoutes }: Pick<VirtualKey, 'allowedRoutes'>): boolean {
+  return allowedRoutes.length > 0 && allowedRoutes.every(entry => callGroups.has(entry))
+}
+
+/** Metadata that decides on money: only administrators write it. */
+const reservedNames = /^(cost|price|margin|discount|budget)/i
+
+/** The first name in metadata that only administrators may write; undefined = none. */
+export function reservedName(metadata: Readonly<Record<string, unknown>>): string | undefined {
+  return Object.keys(metadata).find(name => reservedNames.test(name))
+}
+
+/** The end of a key that a member of the team makes; `asked` = milliseconds since 1970, null = never. */
+export function memberKeyEnd({ team }: Pick<Caller, 'team'>, asked: number | null, nowMs: number): number | null {
+  const longest = team?.memberKeyDuration ? readDuration(team.memberKeyDuration) : undefined
+  if (!longest || 'problem' in longest) return asked
+  return Math.min(asked ?? Number.MAX_SAFE_INTEGER, nowMs + longest.ms)
+}

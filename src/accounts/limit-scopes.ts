@@ -1,0 +1,173 @@
+/** The limits and budgets that a call counts in: those of its key and of everything that the key belongs to. */
+import type { Caller } from '../core/caller.ts'
+import { isMaster } from '../core/caller.ts'
+import type { LimitScope } from '../core/limits.ts'
+import type { ModelDirectory } from '../core/ports.ts'
+import type { Settings } from '../core/settings.ts'
+import { unlimited } from '../core/tenancy.ts'
+import type { LimitFields, SpendingFields } from '../core/tenancy.ts'
+import { BudgetPlan, budgetDefinitions } from './budget-plan.ts'
+import { namesOfModel } from './names-of-model.ts'
+
+/** Models of one caller, with the customers and tags of its calls, whose limits are kept compiled. */
+const modelsMax = 1000
+
+/** What sets limits, and the scope in which they count. */
+export interface LimitOwner {
+  /** `key:ID`, `team:ID`, `customer:ID`, ... */
+  readonly id: string
+  readonly fields: SpendingFields
+}
+
+const noOwners: readonly LimitOwner[] = []
+
+type Compiling = Pick<Settings, 'userLimits' | 'rateLimitCounts' | 'budgets'>
+
+/** Of the calls of one model. */
+export interface ModelLimits {
+  /** Of this model in the caller's scopes, and of what the call names. */
+  readonly limits: readonly LimitScope[]
+  /** undefined = no budget holds. */
+  readonly plan: BudgetPlan | undefined
+}
+
+/** The limits of one caller under one set of settings. Lists are empty where nothing is limited. */
+export class CallerLimits {
+  /** Requests and parallel calls, which are counted before the body is read. */
+  readonly head: readonly LimitScope[]
+  /** Tokens alone: where the body's length is not announced, they are taken once it is read. */
+  readonly tokens: readonly LimitScope[]
+  /** Both at once. */
+  readonly all: readonly LimitScope[]
+  /** Requests alone, of what is counted one by one: further attempts, and requests that are no calls. */
+  readonly requests: readonly LimitScope[]
+  readonly #caller: Caller
+  readonly #owners: readonly LimitOwner[]
+  readonly #settings: Compiling
+  readonly #writer: string
+  readonly #models = new Map<string, Compiled>()
+
+  constructor(caller: Caller, settings: Compiling, writer: string) {
+    const owners = ownersOf(caller, settings.userLimits)
+    const countsAll = settings.rateLimitCounts === 'requests'
+    const limited = owners.flatMap(({ id, fields }) => scopeOf(id, fields))
+    // All requests were counted already, each in a scope of its own.
+    this.all = countsAll ? limited.map(scope => ({ ...scope, requestsPerMinute: null })) : limited
+    this.head = this.all.flatMap(scope =>
+      scope.requestsPerMinute === null && scope.parallelRequests === null ? [] : [{ ...scope, tokensPerMinute: null }],
+    )
+    this.tokens = limited.flatMap(scope =>
+      scope.tokensPerMinute === null ? [] : [{ ...scope, requestsPerMinute: null, parallelRequests: null }],
+    )
+    this.requests = limited.flatMap(scope =>
+      scope.requestsPerMinute === null
+        ? []
+        : [
+            {
+              ...scope,
+              id: countsAll ? `${scope.id}:requests` : scope.id,
+              tokensPerMinute: null,
+              parallelRequests: null,
+            },
+          ],
+    )
+    this.#caller = caller
+    this.#owners = owners
+    this.#settings = settings
+    this.#writer = writer
+  }
+
+  /**
+   * What holds beside these for calls of a model, compiled once. `index` has to be that of the settings. `others` =
+   * what the call names and its key does not: a customer, tags.
+   */
+  ofModel(model: string, index: ModelDirectory, others = noOwners): ModelLimits {
+    if (others.length === 0) return this.#models.get(model)?.limits ?? this.#remember(model, { model, index }, others)
+    return this.#withOthers({ model, index }, others)
+  }
+
+  #withOthers(model: Named, others: readonly LimitOwner[]): ModelLimits {
+    const name = [model.model, ...others.map(({ id }) => id)].join('\0')
+    const known = this.#models.get(name)
+    if (known && others.every(({ fields }, at) => fields === known.others[at]?.fields)) return known.limits
+    return this.#remember(name, model, others)
+  }
+
+  #remember(name: string, model: Named, others: readonly LimitOwner[]): ModelLimits {
+    const limits = this.#compile(model, others)
+    if (this.#models.size >= modelsMax) this.#models.clear()
+    this.#models.set(name, { others, limits })
+    return limits
+  }
+
+  #compile({ model, index }: Named, others: readonly LimitOwner[]): ModelLimits {
+    const { all, timeZone } = this.#settings.budgets
+    const names = [...namesOfModel(this.#caller, model, index)]
+    const owners = [...this.#owners, ...others]
+    const ofModel = owners.flatMap(({ id, fields }) =>
+      names.flatMap(name => {
+        const requestsPerMinute = limitOf(fields.modelRequestsPerMinute, name)
+        const tokensPerMinute = limitOf(fields.modelTokensPerMinute, name)
+        return scopeOf(`${id}:model:${name}`, { requestsPerMinute, tokensPerMinute, parallelRequests: null })
+      }),
+    )
+    const ofOthers = others.flatMap(({ id, fields }) => scopeOf(id, fields))
+    if (all && this.#owners.length > 0) owners.push({ id: 'gateway', fields: { ...unlimited, ...all } })
+    const budgets = owners.flatMap(({ id, fields }) => budgetDefinitions(id, fields, names))
+    const plan = budgets.length > 0 ? new BudgetPlan(budgets, { timeZone, writer: this.#writer }) : undefined
+    return { limits: [...ofModel, ...ofOthers], plan }
+  }
+}
+
+/** A model as a call names it, and what finds its other names. */
+interface Named {
+  readonly model: string
+  readonly index: ModelDirectory
+}
+
+interface Compiled {
+  readonly others: readonly LimitOwner[]
+  readonly limits: ModelLimits
+}
+
+const limitOf = (limits: LimitFields['modelTokensPerMinute'], model: string): number | null =>
+  Object.hasOwn(limits, model) ? limits[model]! : null
+
+function scopeOf(
+  id: string,
+  fields: Pick<LimitFields, 'requestsPerMinute' | 'tokensPerMinute' | 'parallelRequests'>,
+): LimitScope[] {
+  const { tokensPerMinute, parallelRequests } = fields
+  // The first call of a window may be larger than its tokens, so that no limit refuses every call; 0 is meant to.
+  const requestsPerMinute = tokensPerMinute === 0 ? 0 : fields.requestsPerMinute
+  if (requestsPerMinute === null && tokensPerMinute === null && parallelRequests === null) return []
+  return [{ id, requestsPerMinute, tokensPerMinute, parallelRequests }]
+}
+
+/** The key and everything that it belongs to. The master key has no limits. */
+function ownersOf(caller: Caller, userLimits: Settings['userLimits']): LimitOwner[] {
+  if (isMaster(caller)) return []
+  const { key, team, member, organization, memberships = [], tags = [], derived = [] } = caller
+  const owners: LimitOwner[] = [{ id: `key:${key.id}`, fields: key }, userOf(caller, userLimits)]
+  for (const one of derived) owners.push({ id: `derived:${one.id}`, fields: one })
+  if (team) owners.push({ id: `team:${team.id}`, fields: team })
+  if (member) owners.push({ id: `member:${member.groupId}/${member.userId}`, fields: member })
+  if (organization) {
+    owners.push({ id: `organization:${organization.id}`, fields: organization })
+    const inside = memberships.find(one => one.kind === 'organization' && one.groupId === organization.id)
+    if (inside) owners.push({ id: `organization_member:${inside.groupId}/${inside.userId}`, fields: inside })
+  }
+  for (const tag of tags) owners.push({ id: `tag:${tag.id}`, fields: tag })
+  return owners
+}
+
+/**
+ * The defaults apply to every user without limits of its own. A key without a user counts as a user of its own:
+ * otherwise it would have no user limit.
+ */
+function userOf({ key, user }: Caller, userLimits: Settings['userLimits']): LimitOwner {
+  const id = `user:${user?.id ?? key.userId ?? `key:${key.id}`}`
+  const fields = user ?? unlimited
+  const isLimited = fields.requestsPerMinute ?? fields.tokensPerMinute ?? fields.parallelRequests
+  return { id, fields: isLimited === null ? { ...fields, ...userLimits } : fields }
+}

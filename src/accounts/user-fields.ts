@@ -1,0 +1,103 @@
+/** Fields of users as LiteLLM names them (https://docs.litellm.ai/docs/proxy/users, 2026-11-23). */
+import { z } from 'zod'
+import { userRoles } from '../core/tenancy.ts'
+import type { User } from '../core/tenancy.ts'
+import type { NewTenant, TenantChanges } from '../core/tenancy-store.ts'
+import { dollars } from './money.ts'
+import {
+  blankTenant,
+  changesOf,
+  durationText,
+  keyName,
+  shownTenant,
+  tenantChanges,
+  tenantFields,
+  version,
+  without,
+} from './spending-fields.ts'
+
+const email = z
+  .email()
+  .max(255)
+  .transform(text => text.toLowerCase())
+
+const fields = {
+  user_alias: keyName.nullable().optional(),
+  user_email: email.nullable().optional(),
+  user_role: z.enum(userRoles).nullable().optional(),
+  sso_user_id: keyName.nullable().optional(),
+  ...tenantFields,
+  spend: without('what a user has spent is the sum of its calls in the ledger'),
+  agent_id: without('leave it out'),
+  config: without('settings are those of the gateway'),
+  permissions: without('use `allowed_routes` of keys'),
+  aliases: without('set `aliases` on keys, or `model_aliases` on teams'),
+  object_permission: without('use `models`'),
+  allowed_cache_controls: without('there is no cache of answers'),
+  guardrails: without('guardrails are policies of the gateway'),
+  policies: without('policies are those of the gateway'),
+  prompts: without('there are no stored prompts'),
+  password: without('users sign in with their keys'),
+}
+
+const teamPlace = z.union([
+  keyName,
+  z.strictObject({
+    team_id: keyName,
+    user_role: z.enum(['admin', 'user']).default('user'),
+    max_budget_in_team: dollars.optional(),
+  }),
+])
+
+/** The body of `/user/new`. */
+export const userBody = z.strictObject({
+  user_id: keyName.nullable().optional().describe('Absent = one is made.'),
+  ...fields,
+  teams: z.array(teamPlace).max(100).nullable().optional(),
+  organizations: z.array(keyName).max(100).nullable().optional(),
+  team_id: without('use `teams`'),
+  auto_create_key: z.boolean().default(true),
+  key_alias: keyName.nullable().optional().describe('Of the key that is made.'),
+  duration: durationText.nullable().optional().describe('Time to live of the key that is made.'),
+  send_invite_email: without('send the key yourself'),
+})
+/** The body of `/user/update`. */
+export const userUpdateBody = z
+  .strictObject({ user_id: keyName.optional(), ...fields, version })
+  .refine(body => body.user_id !== undefined || body.user_email != null, 'give `user_id` or `user_email`')
+/** What users may change of themselves. */
+export const selfFields: ReadonlySet<string> = new Set(['user_id', 'version', 'user_alias', 'metadata'])
+
+type UserInput = Partial<z.infer<z.ZodObject<typeof fields>>>
+
+const own: Pick<User, 'alias' | 'email' | 'role' | 'ssoUserId'> = {
+  alias: null,
+  email: null,
+  role: 'internal_user',
+  ssoUserId: null,
+}
+const names = { user_alias: 'alias', user_email: 'email', user_role: 'role', sso_user_id: 'ssoUserId' } as const
+
+/** The changes of a user, as far as they were sent. */
+export function userChanges(sent: UserInput): TenantChanges<'user'> {
+  return { ...tenantChanges(sent), ...changesOf<typeof own>(sent, names, own) }
+}
+
+/** A new user. `defaults` for what was not sent. */
+export function newUser(id: string, sent: UserInput, defaults: Partial<User>): NewTenant<'user'> {
+  return { ...blankTenant, ...own, ...defaults, id, ...userChanges(sent) }
+}
+
+/** A user as the API shows it. `spend` in dollars. */
+export function shownUser(user: User, teamIds: readonly string[], spend: number): Record<string, unknown> {
+  return {
+    user_id: user.id,
+    user_email: user.email,
+    user_alias: user.alias,
+    user_role: user.role,
+    sso_user_id: user.ssoUserId,
+    ...shownTenant(user),
+    spend,
+    teams: teamIds,
+  }
+}

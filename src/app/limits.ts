@@ -1,0 +1,101 @@
+/** Opens what counts limits and budgets: in this process, or over Redis for all replicas. */
+import { randomBytes } from 'node:crypto'
+import { systemClock as clock } from '../lib/clock.ts'
+import type { Limiter } from '../core/limits.ts'
+import type { WithoutRedis } from '../core/settings.ts'
+import type { Database } from '../store/database/open.ts'
+import type { JournalledLedger } from '../store/ledger/ledger.ts'
+import { BudgetCounters } from '../store/limits/budget-counters.ts'
+import type { BudgetScope } from '../store/limits/budget-counters.ts'
+import { claimBudgetAlert, openBudgetSpend } from '../store/limits/budget-table.ts'
+import { MemoryLimiter } from '../store/limits/limiter-memory.ts'
+import { RedisLimiter } from '../store/limits/limiter-redis.ts'
+import type { Logger } from '../telemetry/log.ts'
+
+/** A soft budget was reached, in one period once over all replicas. Nano-dollars. */
+export interface SoftBudgetAlert {
+  readonly scope: BudgetScope
+  readonly spentNanoUsd: number
+}
+
+/** What counts limits, from start to shutdown. */
+export interface Limits {
+  readonly limiter: Limiter
+  /** undefined = Redis is not configured. */
+  readonly redis: RedisLimiter | undefined
+  /** The name of this process in the lists of budgets in the ledger. */
+  readonly spendWriter: string
+  /** `listener` hears of soft budgets from now on; without one they are logged only. */
+  onSoftBudget(listener: (alert: SoftBudgetAlert) => void): void
+}
+
+interface LimitsOptions {
+  readonly redisUrl: string | undefined
+  readonly database: Database
+  readonly ledger: JournalledLedger
+  readonly logger: Logger
+  withoutRedis(): WithoutRedis
+}
+
+/** Never rejects: an unreachable Redis does not prevent the start. */
+export async function openLimits(options: LimitsOptions): Promise<Limits> {
+  const { redisUrl, database, ledger, logger } = options
+  const spendWriter = randomBytes(9).toString('base64url')
+  let listener: (alert: SoftBudgetAlert) => void = () => {}
+  const budgets = new BudgetCounters({
+    clock,
+    spend: openBudgetSpend({ sql: database.sql, ledger, writer: spendWriter }),
+    softReached: (scope, spentNanoUsd) =>
+      void tellOnce({ scope, spentNanoUsd }, { database, logger, tell: alert => listener(alert) }),
+  })
+  const redis = redisUrl === undefined ? undefined : await openRedis(redisUrl, budgets, options)
+  return {
+    limiter: redis ?? new MemoryLimiter(clock, budgets),
+    redis,
+    spendWriter,
+    onSoftBudget: heard => void (listener = heard),
+  }
+}
+
+interface Telling {
+  readonly database: Database
+  readonly logger: Logger
+  tell(alert: SoftBudgetAlert): void
+}
+
+async function tellOnce(alert: SoftBudgetAlert, { database, logger, tell }: Telling): Promise<void> {
+  const { id, budget } = alert.scope
+  const fields = { scope: id, spent_nano_usd: alert.spentNanoUsd, soft_nano_usd: budget.softNanoUsd }
+  try {
+    if (!(await claimBudgetAlert(database.sql, alert.scope))) return
+    logger.warn('a soft budget is reached', fields)
+    tell(alert)
+  } catch (reason) {
+    logger.error('a soft budget is reached, and the database could not note it: nobody is told', {
+      ...fields,
+      reason: String(reason),
+    })
+  }
+}
+
+async function openRedis(
+  url: string,
+  budgets: BudgetCounters,
+  { logger, withoutRedis }: LimitsOptions,
+): Promise<RedisLimiter> {
+  const limiter = new RedisLimiter({
+    url,
+    budgets,
+    withoutRedis,
+    reportReachable: (reachable, reason) =>
+      reachable
+        ? logger.info('Redis answers again; limits are shared')
+        : logger.error('Redis does not answer; limits are not shared until it does', {
+            server: new URL(url).host,
+            reason,
+            limits: limiter.withoutRedis,
+          }),
+  })
+  await limiter.start()
+  return limiter
+}

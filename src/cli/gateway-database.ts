@@ -1,0 +1,58 @@
+/** Opens the database of a gateway for a command that works on it directly. */
+import { existsSync, statSync } from 'node:fs'
+import { Secret } from '../lib/secret.ts'
+import { isMigrated, migrate } from '../store/database/migrate.ts'
+import { openDatabase } from '../store/database/open.ts'
+import type { Database } from '../store/database/open.ts'
+import type { CommandInput } from './command.ts'
+import { explainFailure } from './failures.ts'
+import { databaseUrl, dataDirectory, nonEmpty } from './options.ts'
+
+/**
+ * Opens the database of a gateway and creates none: with a wrong directory a new, empty one would look like one without
+ * keys, and a key made in it would be known to no gateway.
+ */
+export async function withDatabase<T>(
+  { flags, environment }: CommandInput,
+  work: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  const used = { databaseUrl: databaseUrl(flags, environment), dataDirectory: dataDirectory(flags, environment) }
+  const path = used.databaseUrl.startsWith('sqlite:') ? used.databaseUrl.slice('sqlite:'.length) : undefined
+  if (path !== undefined && isEmptyFile(path)) throw noDatabase(path, used.dataDirectory)
+  const database = await openDatabase(used.databaseUrl).catch((thrown: unknown) => {
+    throw explainFailure(thrown, used)
+  })
+  try {
+    if (!(await isMigrated(database))) throw noDatabase(path, used.dataDirectory)
+    await migrate(database)
+    const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
+    return await work({
+      database,
+      databaseUrl: used.databaseUrl,
+      pepper: pepper === undefined ? undefined : new Secret(pepper),
+    })
+  } finally {
+    await database.close()
+  }
+}
+
+/** What a command works with. */
+export interface Opened {
+  readonly database: Database
+  readonly databaseUrl: string
+  readonly pepper: Secret | undefined
+}
+
+/** Opening it would make it a database. */
+const isEmptyFile = (path: string): boolean => !existsSync(path) || statSync(path).size === 0
+
+/** `path` undefined = a database at a server. */
+function noDatabase(path: string | undefined, directory: string): Error {
+  if (path?.startsWith(directory))
+    return new Error(
+      `the data directory ${directory} cannot be used: it holds no database; name that of the gateway with ` +
+        '--data-dir (or MODELGATE_DATA_DIR), or start the gateway first',
+    )
+  const what = path === undefined ? 'no gateway has used the database' : `there is no database at ${path}`
+  return new Error(`${what}; check DATABASE_URL (or general_settings.database_url), or start the gateway first`)
+}

@@ -1,0 +1,15 @@
+import type { ModelEntry } from './schema.ts'
+
+type Params = ModelEntry['proxy_params']
+
+/** The fields of `proxy_params` that are secret: they change by rotation and must not be guessable from a hash. */
+export const secretFields: ReadonlySet<string> = new Set<keyof Params>([
+  'api_key',
+  'extra_headers',
+  'vertex_credentials',
+  'client_secret',
+  'azure_ad_token',
+  'aws_access_key_id',
+  'aws_secret_access_key',
+  'aws_session_token',
+])

@@ -1,0 +1,25 @@
+/** What may be made by API, and where secrets come from. */
+import { z } from 'zod'
+
+/** Keys of `general_settings`. */
+export const storedSettings = {
+  store_model_in_db: z
+    .boolean()
+    .optional()
+    .describe(
+      'false: no models, credentials and access groups are made by API, and those made before are not served. true: ' +
+        'they are, and aliases and fallbacks of this file may name models that are made later. Left out: they are, ' +
+        'and every name in this file must be one of this file.',
+    ),
+  secret_file_directories: z
+    .array(z.string().regex(/^\//, 'must be an absolute path'))
+    .max(20)
+    .optional()
+    .describe('Directories of which models and credentials made by API may read secrets (`file/PATH`); none.'),
+  secret_refresh_seconds: z
+    .number()
+    .min(5)
+    .max(86_400)
+    .optional()
+    .describe('How often secrets of files, Vault and commands are read again; 300 when left out.'),
+}

@@ -1,0 +1,151 @@
+/** The file with what was made by API: whatever is wrong there, the file's own models are served. */
+import { expect, test } from 'bun:test'
+import type { ConfiguredKind, ConfiguredObject } from '../core/configured-objects.ts'
+import { Secret } from '../lib/secret.ts'
+import { providers } from '../providers/index.ts'
+import { MergedConfiguration } from './merged-configuration.ts'
+import { readSettings } from './settings.ts'
+
+const file = `
+model_list:
+  - { model_name: own, proxy_params: { model: groq/own, api_key: k }, model_info: { id: own, access_groups: [both] } }
+general_settings: { disable_local_models: true }
+`
+
+function merged(text = file, environment: Record<string, string> = {}) {
+  const read = readSettings({ text, file: 'c.yaml', environment, providers })
+  if (!read.settings) throw new Error(read.mistakes.join('\n'))
+  return new MergedConfiguration(read.settings, read.surroundings)
+}
+
+const object = (kind: ConfiguredKind, id: string, more: Partial<ConfiguredObject>): ConfiguredObject => ({
+  kind,
+  id,
+  name: id,
+  body: {},
+  secrets: null,
+  version: 1,
+  createdAtMs: 0,
+  createdBy: 'master',
+  updatedAtMs: 0,
+  updatedBy: 'master',
+  ...more,
+})
+const model = (id: string, params: object, more: Partial<ConfiguredObject> = {}) =>
+  object('model', id, { body: { model_name: id, proxy_params: params, model_info: { id } }, ...more })
+const names = ({ settings }: MergedConfiguration) => settings.deployments.map(one => one.modelName)
+
+test('models of both are served; groups of both are one', () => {
+  const both = merged()
+  const before = both.settings
+  both.useObjects([
+    model('made', { model: 'groq/made' }, { secrets: new Secret('{"api_key":"sk-made"}') }),
+    object('access_group', 'g1', { name: 'both', body: { models: ['made'] } }),
+    object('access_group', 'g2', { name: 'constructor', body: { models: ['own'] } }),
+  ])
+  expect(names(both)).toEqual(['own', 'made'])
+  expect(both.settings.deployments[1]!.target.apiKey!.reveal()).toBe('sk-made')
+  expect(both.settings.accessGroups).toEqual({ both: ['own', 'made'], constructor: ['own'] })
+  // Settings that were returned before do not change.
+  expect(before.deployments.length).toBe(1)
+})
+
+test('a model that cannot be served is left out with the reason, and the others are served', () => {
+  const both = merged()
+  both.useObjects([
+    model('gone', { model: 'groq/x', api_key: 'os.environ/GONE' }),
+    model('own', { model: 'groq/x', api_key: 'k' }),
+    model('sealed', { model: 'groq/x' }, { problem: 'is encrypted with another key' }),
+    model('lost', { model: 'groq/x', credential_name: 'nowhere' }),
+    model('newer', { model: 'groq/x', api_key: 'k', a_field_of_later: 1 }),
+    model('fine', { model: 'groq/x', api_key: 'k' }),
+  ])
+  expect(names(both)).toEqual(['own', 'fine'])
+  expect(Object.fromEntries(both.notServed)).toEqual({
+    gone: expect.stringContaining('the environment variable GONE is not set'),
+    own: 'a model of the configuration file has the same id',
+    sealed: 'is encrypted with another key',
+    lost: expect.stringContaining('no credential has this name'),
+    newer: expect.stringContaining('a_field_of_later'),
+  })
+})
+
+test('an unchanged entry is built once; a changed credential or file builds it anew', () => {
+  const both = merged()
+  const credential = (key: string) =>
+    object('credential', 'c', { body: { values: {} }, secrets: new Secret(JSON.stringify({ api_key: key })) })
+  const one = model('one', { model: 'groq/x', credential_name: 'c' })
+  const first = credential('first')
+  both.useObjects([one, first])
+  const built = both.settings.deployments[1]
+  both.useObjects([one, first, model('two', { model: 'groq/y', api_key: 'k' })])
+  expect(both.settings.deployments[1]).toBe(built!)
+  both.useObjects([one, credential('second')])
+  expect(both.settings.deployments[1]!.target.apiKey!.reveal()).toBe('second')
+  const read = readSettings({ text: `${file}router_settings: { timeout: 7 }`, environment: {}, providers })
+  if (!read.settings) throw new Error(read.mistakes.join('\n'))
+  both.useFile(read.settings, read.surroundings)
+  expect(both.settings.deployments[1]!.timeouts.firstByteMs).toBe(7000)
+})
+
+test('`store_model_in_db`: false serves nothing of it; true lets the file name models that are made later', () => {
+  const off = merged(file.replace('{ disable', '{ store_model_in_db: false, disable'))
+  off.useObjects([model('made', { model: 'groq/made', api_key: 'k' })])
+  expect(names(off)).toEqual(['own'])
+  const later = `${file}router_settings: { fallbacks: [{ own: [later] }] }`
+  expect(() => merged(later)).toThrow('no model is named `later`')
+  const on = merged(later.replace('{ disable', '{ store_model_in_db: true, disable'))
+  expect(on.settings.warnings.join()).toContain('no model is named `later`')
+  on.useObjects([model('later', { model: 'groq/x', api_key: 'k' })])
+  expect(names(on)).toEqual(['own', 'later'])
+})
+
+test('variables of the file serve entries of the API; a change names only what it changes', () => {
+  const both = merged(`${file}environment_variables: { OF_FILE: sk-of-file }`)
+  const made = both.checkModel(
+    { model_name: 'm', litellm_params: { model: 'groq/x', api_key: '${OF_FILE}' } },
+    'm',
+    undefined,
+  )
+  expect(made.deployment.target.apiKey!.reveal()).toBe('sk-of-file')
+  expect(JSON.stringify(made.body)).not.toContain('sk-of-file')
+  const before = model('m', { model: 'groq/x', timeout: 3 }, { secrets: new Secret('{"api_key":"sk-kept"}') })
+  const changed = both.checkModel({ litellm_params: { timeout: null, api_key: '********' } }, 'm', before)
+  expect(changed.deployment.target.apiKey!.reveal()).toBe('sk-kept')
+  expect(changed.body.proxy_params).toEqual({ model: 'groq/x' })
+})
+
+test("what LiteLLM's clients send beside is a warning by its name, and nulls are nothing", () => {
+  const sent = {
+    model_name: 'm',
+    litellm_params: {
+      model: 'openai/gpt-4o',
+      custom_llm_provider: 'openai',
+      api_key: 'sk-x',
+      api_base: null,
+      aws_region_name: null,
+      tpm: 0,
+      use_in_pass_through: false,
+      use_litellm_proxy: false,
+      merge_reasoning_content_in_choices: false,
+      litellm_trace_id: 'x',
+      model_info: {},
+    },
+    model_info: {
+      id: 'm',
+      db_model: true,
+      tier: 'free',
+      team_id: '',
+      updated_at: 'x',
+      direct_access: true,
+      mode: 'chat',
+    },
+  }
+  const { warnings, deployment } = merged().checkModel(sent, 'm', undefined)
+  expect(deployment.target.model).toBe('gpt-4o')
+  const named = warnings.map(one => one.split(':', 1)[0])
+  for (const field of ['tpm', 'use_in_pass_through', 'use_litellm_proxy', 'litellm_trace_id', 'model_info'])
+    expect(named).toContain(`litellm_params.${field}`)
+  for (const field of ['tier', 'team_id', 'updated_at', 'direct_access']) expect(named).toContain(`model_info.${field}`)
+  expect(named).not.toContain('litellm_params.api_base')
+})

@@ -1,0 +1,89 @@
+/** The configuration file as it was read last, with what was made by API. */
+import { secretNamesOf } from '../core/configured-objects.ts'
+import type { CheckedModel, ConfigurationChecks, ConfiguredObject, FileCredential } from '../core/configured-objects.ts'
+import type { Settings } from '../core/settings.ts'
+import { checkCredential, connectionOf, SentModels, splitSecrets } from './models/sent-models.ts'
+import type { EntrySurroundings, MergedSettings } from './models/sent-models.ts'
+import { problemOf } from './models/sent-references.ts'
+import { secretReferencesIn } from './secret-sources.ts'
+import type { SecretSources } from './secret-sources.ts'
+
+/** Both halves, and the settings that they make. Settings that were returned before do not change. */
+export class MergedConfiguration implements ConfigurationChecks {
+  #file: Settings
+  #surroundings: EntrySurroundings
+  #sent: SentModels
+  #objects: readonly ConfiguredObject[] = []
+  #merged: MergedSettings
+
+  readonly #secrets: SecretSources | undefined
+
+  /** `secrets` absent = those that are kept elsewhere are not read. */
+  constructor(file: Settings, surroundings: EntrySurroundings, secrets?: SecretSources) {
+    this.#secrets = secrets
+    this.#file = file
+    this.#surroundings = surroundings
+    this.#sent = new SentModels(surroundings)
+    this.#merged = this.#sent.merge(file, [])
+  }
+
+  get settings(): Settings {
+    return this.#merged.settings
+  }
+
+  /** Why models that were made by API are not served, by their ids. */
+  get notServed(): ReadonlyMap<string, string> {
+    return this.#merged.notServed
+  }
+
+  /** The file was read anew. */
+  useFile(file: Settings, surroundings: EntrySurroundings): void {
+    this.#file = file
+    this.#surroundings = surroundings
+    this.#sent = new SentModels(surroundings)
+    this.#merged = this.#sent.merge(file, this.#objects)
+  }
+
+  /** What was made by API has changed. */
+  useObjects(objects: readonly ConfiguredObject[]): void {
+    this.#objects = objects
+    this.#merged = this.#sent.merge(this.#file, objects)
+  }
+
+  /** The references to secrets in what was made by API. */
+  references(): string[] {
+    return secretReferencesIn(this.#objects.map(one => one.body)).filter(one => this.#mayRead(one))
+  }
+
+  /** Reads the secrets that a request refers to and may refer to. Bounded, and never rejects. */
+  async readSecrets(value: unknown): Promise<void> {
+    const references = secretReferencesIn(value).filter(one => this.#mayRead(one))
+    if (references.length > 0) await this.#secrets?.read(references)
+  }
+
+  #mayRead(reference: string): boolean {
+    return problemOf(reference, this.#surroundings.secretDirectories) === undefined
+  }
+
+  checkModel(entry: Readonly<Record<string, unknown>>, id: string, before: ConfiguredObject | undefined): CheckedModel {
+    return this.#sent.check(entry, id, { before, objects: this.#objects })
+  }
+
+  checkCredential(
+    values: Readonly<Record<string, unknown>>,
+    before: ConfiguredObject | undefined,
+  ): Pick<CheckedModel, 'body' | 'secrets'> {
+    return checkCredential(values, before, this.#surroundings)
+  }
+
+  credentialOf(model: ConfiguredObject): Pick<CheckedModel, 'body' | 'secrets'> {
+    return checkCredential(connectionOf(model), undefined, this.#surroundings)
+  }
+
+  fileCredentials(): readonly FileCredential[] {
+    return this.#surroundings.credentials.map(({ name, info, values, where }) => {
+      const { visible, secrets } = splitSecrets(values)
+      return { name, info, values: visible, secretNames: secretNamesOf(secrets), where }
+    })
+  }
+}

@@ -1,0 +1,296 @@
+/**
+ * Models that are made by API: checked as entries of the configuration file, merged with those of the file into one set
+ * of settings.
+ */
+import { unprocessable } from '../../core/errors.ts'
+import type { Problem } from '../../core/errors.ts'
+import { secretMask } from '../../core/configured-objects.ts'
+import type { CheckedModel, ConfiguredObject } from '../../core/configured-objects.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import type { Settings } from '../../core/settings.ts'
+import { isObject } from '../../lib/json/json-values.ts'
+import { Secret } from '../../lib/secret.ts'
+import { entryProblems } from '../file/entry-checks.ts'
+import { knownKeys, readConfig } from '../file/parse.ts'
+import type { ModelEntry } from '../file/schema.ts'
+import { secretFields } from '../file/secret-fields.ts'
+import { readNames } from '../file/written-names.ts'
+import type { Finding, Path } from '../file/yaml-document.ts'
+import { placeFields } from './deployment-ids.ts'
+import { accessGroups, missingPriceWarnings } from './deployment-lists.ts'
+import { buildDeployment } from './deployments.ts'
+import type { BuildContext } from './deployments.ts'
+import type { ProxySettings } from './proxies.ts'
+import type { KnownSecret } from '../secret-sources.ts'
+import { isReference, sentReferenceProblems } from './sent-references.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** A credential of the configuration file, with its references resolved. */
+export interface FileCredential {
+  readonly name: string
+  readonly info: Fields
+  /** Fields of `proxy_params`, secrets included. */
+  readonly values: Fields
+  /** `config.yaml:12`. */
+  readonly where: string
+}
+
+/** What an entry of the API takes from the file: defaults, proxies, credentials. */
+export interface EntrySurroundings {
+  readonly context: Omit<BuildContext, 'origin'>
+  readonly proxies: ProxySettings
+  readonly credentials: readonly FileCredential[]
+  /** Of `general_settings.secret_file_directories`. */
+  readonly secretDirectories: readonly string[]
+  /** Secrets that are kept elsewhere. */
+  readonly secrets: ((reference: string) => KnownSecret | undefined) | undefined
+}
+
+/** Settings with everything that was made by API. */
+export interface MergedSettings {
+  readonly settings: Settings
+  /** Why models are not served, by their ids. */
+  readonly notServed: ReadonlyMap<string, string>
+}
+
+interface Read {
+  readonly deployment?: Deployment
+  readonly problems: readonly Pick<Finding, 'path' | 'message'>[]
+  /** What is accepted and probably a mistake. */
+  readonly notices?: readonly Pick<Finding, 'path' | 'message'>[]
+}
+
+/** Reads entries of the API under the settings of one file; an entry that did not change is read once. */
+export class SentModels {
+  readonly #surroundings: EntrySurroundings
+  readonly #read = new WeakMap<ConfiguredObject, { readonly credential: ConfiguredObject | undefined; read: Read }>()
+
+  constructor(surroundings: EntrySurroundings) {
+    this.#surroundings = surroundings
+  }
+
+  /** A model that cannot be served is left out, with the reason; the file's win where ids are the same. */
+  merge(settings: Settings, objects: readonly ConfiguredObject[]): MergedSettings {
+    const notServed = new Map<string, string>()
+    if (objects.length === 0 || !settings.storesModels) return { settings, notServed }
+    const ids = new Set(settings.deployments.map(one => one.id))
+    const credentials = credentialsIn(objects)
+    const served: Deployment[] = []
+    for (const object of objects) {
+      if (object.kind !== 'model') continue
+      const { deployment, problems } = this.#readOnce(object, credentials)
+      if (!deployment) notServed.set(object.id, problems.map(shownProblem).join('; '))
+      else if (ids.has(object.id)) notServed.set(object.id, 'a model of the configuration file has the same id')
+      else served.push(deployment)
+    }
+    const deployments = [...settings.deployments, ...served]
+    return {
+      settings: { ...settings, deployments, accessGroups: withSentGroups(deployments, objects) },
+      notServed,
+    }
+  }
+
+  /**
+   * Checks an entry that a client sends, in LiteLLM's names or ours. `before` = the object that it changes: what the
+   * entry does not name stays, and null takes a field out. Throws `unprocessable`.
+   */
+  check(
+    entry: Fields,
+    id: string,
+    { before, objects }: { before: ConfiguredObject | undefined; objects: readonly ConfiguredObject[] },
+  ): CheckedModel {
+    const findings: Finding[] = []
+    const notes: Finding[] = []
+    const names = readNames({ model_list: [entry] }, { findings, warnings: notes, keysAt: knownKeys })
+    const sent = (names.value as { model_list: [Fields] }).model_list[0]
+    const merged = withId(before ? mergedEntry(plainEntry(before), sent) : withoutNulls(sent), id)
+    const written = (path: Path) => names.writtenPath(['model_list', 0, ...path]).slice(2)
+    const refuse = (problems: readonly Pick<Finding, 'path' | 'message'>[]) =>
+      unprocessable(problems.map(({ path, message }) => toProblem(written(path), message)))
+    const references = sentReferenceProblems(sent, this.#surroundings.secretDirectories)
+    const early = [...findings.map(one => ({ ...one, path: one.path.slice(2) })), ...references, ...masksIn(merged)]
+    if (early.length > 0) throw refuse(early)
+    const { deployment, problems, notices = [] } = this.#readEntry(merged, id, credentialsIn(objects))
+    if (!deployment) throw refuse(problems)
+    const { visible, secrets } = splitSecrets(merged.proxy_params as Fields)
+    return {
+      deployment,
+      body: { ...merged, proxy_params: visible },
+      secrets,
+      warnings: [
+        ...notes.map(one => `${names.writtenPath(one.path).slice(2).join('.')}: ${one.message}`),
+        ...notices.map(one => `${written(one.path).join('.')}: ${one.message}`),
+        ...missingPriceWarnings([deployment]),
+      ],
+    }
+  }
+
+  #readOnce(object: ConfiguredObject, credentials: ReadonlyMap<string, ConfiguredObject>): Read {
+    const name = (object.body.proxy_params as Fields | undefined)?.credential_name
+    const credential = typeof name === 'string' ? credentials.get(name) : undefined
+    const known = this.#read.get(object)
+    if (known && known.credential === credential) return known.read
+    const problem = object.problem ?? credential?.problem
+    const read: Read =
+      problem !== undefined
+        ? { problems: [{ path: [], message: problem }] }
+        : this.#readEntry(plainEntry(object), object.id, credentials)
+    this.#read.set(object, { credential, read })
+    return read
+  }
+
+  /** Problems have their paths inside the entry, in our names. */
+  #readEntry(entry: Fields, id: string, credentials: ReadonlyMap<string, ConfiguredObject>): Read {
+    const { context, proxies, secrets, credentials: ofFile } = this.#surroundings
+    const where = `the model ${id} made by API`
+    const name = isObject(entry.proxy_params) ? entry.proxy_params.credential_name : undefined
+    const credential = typeof name === 'string' ? credentials.get(name) : undefined
+    const document = {
+      model_list: [entry],
+      ...(credential && { credential_list: [{ credential_name: name, credential_values: plainValues(credential) }] }),
+    }
+    const reading = readConfig(JSON.stringify(document), {
+      file: where,
+      environment: context.environment,
+      secrets,
+      sent: { credentials: new Map(ofFile.map(one => [one.name, one.values])) },
+    })
+    const problems = reading.problems.map(({ path, message }) => ({ path: insideEntry(path), message }))
+    const read = reading.entries?.[0]?.entry
+    if (problems.length > 0 || !read) return { problems }
+    const own = entryProblems(read)
+    if (own.length > 0) return { problems: own }
+    const deployment = buildDeployment(read as ModelEntry, { ...context, origin: { kind: 'api', where } })
+    if ('message' in deployment) return { problems: [deployment] }
+    const mistakes = proxies.mistakes([deployment])
+    if (mistakes.length > 0) return { problems: mistakes.map(message => ({ path: ['proxy_params'], message })) }
+    return { deployment, problems: [], notices: reading.notices.map(one => ({ ...one, path: insideEntry(one.path) })) }
+  }
+}
+
+/**
+ * Splits the values of a credential, of which `before` is the version until now: null takes a value out. Throws
+ * `unprocessable` for a field or a value that no model can have.
+ */
+export function checkCredential(
+  values: Fields,
+  before: ConfiguredObject | undefined,
+  { secretDirectories, context, secrets: lookup }: EntrySurroundings,
+): Pick<CheckedModel, 'body' | 'secrets'> {
+  const known = before ? plainValues(before) : {}
+  const merged = withoutNulls({ ...known, ...withoutMasks(values, known) })
+  const document = { credential_list: [{ credential_name: 'credential', credential_values: merged }] }
+  const reading = readConfig(JSON.stringify(document), {
+    file: 'credential',
+    environment: context.environment,
+    secrets: lookup,
+    sent: { credentials: new Map() },
+  })
+  const problems = [
+    ...reading.problems.map(({ path, message }) => ({ path: path.slice(2), message })),
+    ...sentReferenceProblems({ credential_values: values }, secretDirectories),
+    ...masksIn({ credential_values: merged }),
+  ]
+  if (problems.length > 0) throw unprocessable(problems.map(({ path, message }) => toProblem(path, message)))
+  const named = (reading.named as { credential_list: [{ credential_values: Fields }] }).credential_list[0]
+  const { visible, secrets } = splitSecrets(named.credential_values)
+  return { body: visible, secrets }
+}
+
+/** The fields that may be shown and those that are encrypted; a reference is no secret. */
+export function splitSecrets(values: Fields): { readonly visible: Fields; readonly secrets: Secret | null } {
+  const isSecret = ([name, value]: [string, unknown]) =>
+    (secretFields.has(name) && !isReference(value)) || (name === 'proxy' && String(value).includes('@'))
+  const all = Object.entries(values)
+  const hidden = all.filter(isSecret)
+  return {
+    visible: Object.fromEntries(all.filter(one => !isSecret(one))),
+    secrets: hidden.length === 0 ? null : new Secret(JSON.stringify(Object.fromEntries(hidden))),
+  }
+}
+
+const plain = (secrets: Secret | null): Fields =>
+  secrets === null ? {} : (JSON.parse(secrets.reveal()) as Record<string, unknown>)
+
+/** The whole entry, with its secrets. */
+function plainEntry({ body, secrets }: ConfiguredObject): Fields {
+  return { ...body, proxy_params: { ...(body.proxy_params as Fields), ...plain(secrets) } }
+}
+
+/** What a credential can hold of a model's parameters: its key and its place. */
+export function connectionOf(model: ConfiguredObject): Fields {
+  const params = plainEntry(model).proxy_params as Fields
+  const isOfConnection = (name: string) => name !== 'model' && (placeFields.has(name) || secretFields.has(name))
+  return Object.fromEntries(Object.entries(params).filter(([name]) => isOfConnection(name) || name === 'api_version'))
+}
+
+const plainValues = ({ body, secrets }: ConfiguredObject): Fields => ({ ...(body.values as Fields), ...plain(secrets) })
+
+function credentialsIn(objects: readonly ConfiguredObject[]): ReadonlyMap<string, ConfiguredObject> {
+  return new Map(objects.flatMap(one => (one.kind === 'credential' ? [[one.name, one]] : [])))
+}
+
+const withId = (entry: Fields, id: string): Fields => ({
+  ...entry,
+  model_info: { ...(isObject(entry.model_info) ? entry.model_info : {}), id },
+})
+
+/** Field by field in the two sections; null takes a field out. */
+function mergedEntry(before: Fields, sent: Fields): Fields {
+  const sections = ['proxy_params', 'model_info'].flatMap(name => {
+    const known = (before[name] ?? {}) as Fields
+    return isObject(sent[name]) ? [[name, { ...known, ...withoutMasks(sent[name], known) }]] : []
+  })
+  return withoutNulls({ ...before, ...sent, ...Object.fromEntries(sections) })
+}
+
+/** LiteLLM's clients send null for what they do not set. */
+function withoutNulls(entry: Fields): Fields {
+  const filled = Object.entries(entry).filter(([, value]) => value !== null)
+  return Object.fromEntries(filled.map(([name, value]) => [name, isObject(value) ? withoutNulls(value) : value]))
+}
+
+/** What was sent, without masks of secrets that are known. */
+function withoutMasks(sent: Fields, known: Fields): Fields {
+  return Object.fromEntries(Object.entries(sent).filter(([name, value]) => value !== secretMask || !(name in known)))
+}
+
+function masksIn(sections: Fields): Read['problems'] {
+  return Object.entries(sections).flatMap(([section, fields]) =>
+    Object.entries(isObject(fields) ? fields : {}).flatMap(([name, value]) =>
+      value === secretMask ? [{ path: [section, name], message: maskProblem }] : [],
+    ),
+  )
+}
+
+const maskProblem = 'is what answers show in the place of a secret; send the secret itself'
+
+/** A problem of the credential stands at the field that names it. */
+function insideEntry(path: Path): Path {
+  return path[0] === 'model_list' ? path.slice(2) : ['proxy_params', 'credential_name']
+}
+
+function toProblem(path: Path, message: string): Problem {
+  const type = message.startsWith('unknown key')
+    ? 'unknown_field'
+    : message.startsWith('is missing')
+      ? 'missing'
+      : 'invalid'
+  return { loc: ['body', ...path], msg: message, type }
+}
+
+const shownProblem = ({ path, message }: Read['problems'][number]): string =>
+  path.length === 0 ? message : `${path.join('.')}: ${message}`
+
+/** Groups of the file and of the deployments, with those made by API. */
+function withSentGroups(
+  deployments: readonly Deployment[],
+  objects: readonly ConfiguredObject[],
+): Settings['accessGroups'] {
+  const groups: Record<string, readonly string[]> = accessGroups(deployments)
+  for (const { kind, name, body } of objects)
+    if (kind === 'access_group')
+      groups[name] = [...new Set([...(Object.hasOwn(groups, name) ? groups[name]! : []), ...(body.models as string[])])]
+  return groups
+}

@@ -1,0 +1,44 @@
+/**
+ * How LiteLLM's list of models names providers and models (`litellm_provider`, and the keys of its entries, at version
+ * 1.109.1, 2026-11).
+ */
+import { listName } from './model-names.ts'
+
+/** Words of `litellm_provider` for a provider of ours that has another name, or several there. */
+const otherWords: Readonly<Record<string, RegExp>> = {
+  openai: /^(?:text-completion-)?openai$/,
+  vertex_ai: /^vertex_ai(?:-.*)?$/,
+  bedrock: /^bedrock(?:_converse)?$/,
+  azure: /^azure(?:_text)?$/,
+  cohere: /^cohere(?:_chat)?$/,
+  fireworks_ai: /^fireworks_ai(?:-embedding-models)?$/,
+  ai21_chat: /^ai21(?:_chat)?$/,
+  inception: /^(?:text-completion-)?inception$/,
+  meta_llama: /^meta(?:_llama)?$/,
+}
+
+/** Whether `litellm_provider` of an entry means this provider of ours. */
+export function isListedAs(provider: string, word: string): boolean {
+  return word === provider || (Object.hasOwn(otherWords, provider) && otherWords[provider]!.test(word))
+}
+
+/** The name (as of `listName`) of an entry with this key: keys begin with a name of the provider, or with nothing. */
+export function nameOfKey(provider: string, key: string, word: string): string {
+  const prefixes = [provider, word, word.split('-')[0]!, 'ai21', 'meta']
+  const prefix = prefixes.find(one => one !== '' && key.startsWith(`${one}/`))
+  return listName(prefix === undefined ? key : key.slice(prefix.length + 1))
+}
+
+/** Modes of the list that are other words for one of ours. */
+export const listedModes: Readonly<Record<string, string>> = {
+  chat: 'chat',
+  responses: 'chat',
+  completion: 'completion',
+  embedding: 'embedding',
+  image_generation: 'image_generation',
+  image_edit: 'image_generation',
+  audio_transcription: 'audio_transcription',
+  audio_speech: 'audio_speech',
+  rerank: 'rerank',
+  moderation: 'moderation',
+}

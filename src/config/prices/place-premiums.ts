@@ -1,0 +1,111 @@
+/**
+ * What vendors charge on top of their list where a deployment computes in one region. The list has the prices of their
+ * global endpoints; Amazon's list has both, under names of their own (`us.`, `eu.`, `global.`).
+ */
+import type { Deployment } from '../../core/deployment.ts'
+import type { HourPrices, LaterPrices, Prices, PriceTier } from '../../core/prices.ts'
+import type { Provider, Target } from '../../core/provider.ts'
+
+/** What tells where a deployment computes, and which model. */
+export type PlacedTarget = Pick<Target, 'model' | 'baseUrl' | 'options'> & {
+  readonly provider: Pick<Provider, 'name'>
+}
+
+type PricedFacts = Pick<Deployment, 'prices' | 'priceSource'>
+
+interface Premium {
+  readonly provider: string
+  readonly models: RegExp
+  isRegional(target: PlacedTarget): boolean
+  /** Of the list's prices of tokens. */
+  readonly percent: number
+}
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '')
+
+/** Without a location a project's calls go to the default one, which is a region; keys without a project are global. */
+function isVertexRegion({ baseUrl, options }: PlacedTarget): boolean {
+  if (hostOf(baseUrl) !== 'aiplatform.googleapis.com') return hostOf(baseUrl).endsWith('googleapis.com')
+  return options.vertex_project !== undefined && options.vertex_location !== 'global'
+}
+
+const premiums: readonly Premium[] = [
+  {
+    // cloud.google.com, "Vertex AI pricing": Gemini 3 and later at non-global endpoints, since 2026-07-01 (2026-11).
+    provider: 'vertex_ai',
+    models: /^(google\/)?gemini-([3-9]|\d\d)/,
+    isRegional: isVertexRegion,
+    percent: 110,
+  },
+  {
+    // platform.claude.com, "Pricing", third-party platforms: Claude 4.5 and later at regional endpoints (2026-11).
+    provider: 'vertex_ai',
+    models: /^(anthropic\/)?claude-(?:opus|sonnet|haiku|fable|mythos)-(?:4-[5-9]|[5-9])/,
+    isRegional: isVertexRegion,
+    percent: 110,
+  },
+  {
+    // developers.openai.com, "Pricing": regional processing, gpt-5.4 and later (2026-11).
+    provider: 'openai',
+    models: /^gpt-(?:5[.-][4-9]|[6-9])/,
+    isRegional: ({ baseUrl }) => /^[a-z]{2}\.api\.openai\.com$/.test(hostOf(baseUrl)),
+    percent: 110,
+  },
+  {
+    // docs.x.ai, "Pricing": requests to the regional endpoint of the United States (2026-11).
+    provider: 'xai',
+    models: /^grok-/,
+    isRegional: ({ baseUrl }) => /^us(?:-[a-z]+-\d)?\.api\.x\.ai$/.test(hostOf(baseUrl)),
+    percent: 110,
+  },
+]
+
+/** The list's prices as they are charged there, the same object where there is no premium; given prices are final. */
+export function pricesInPlace({ prices, priceSource }: PricedFacts, target: PlacedTarget): Prices | null {
+  if (!prices || priceSource !== 'catalogue') return prices
+  const { base_model: base } = target.options
+  const model = (typeof base === 'string' ? base : target.model).toLowerCase()
+  const premium = premiums.find(
+    one => one.provider === target.provider.name && one.models.test(model) && one.isRegional(target),
+  )
+  return premium ? scaledTokens(prices, BigInt(premium.percent)) : prices
+}
+
+/** Searches, containers and the like cost the same everywhere. */
+const tokenNames: ReadonlySet<string> = new Set<keyof Prices>([
+  'input',
+  'output',
+  'cacheRead',
+  'cacheReadAudio',
+  'cacheReadImage',
+  'cacheReadExplicit',
+  'cacheWrite',
+  'cacheWriteOneHour',
+  'inputAudio',
+  'outputAudio',
+  'inputImage',
+  'outputImage',
+  'inputVideo',
+  'outputVideo',
+  'reasoning',
+])
+
+function scaledTokens(prices: Prices, percent: bigint): Prices {
+  const scaled = Object.entries(prices).map(([name, value]) => [
+    name,
+    tokenNames.has(name) ? ((value as bigint) * percent + 50n) / 100n : scaledSets(name, value, percent),
+  ])
+  return Object.fromEntries(scaled) as Prices
+}
+
+function scaledSets(name: string, value: unknown, percent: bigint): unknown {
+  if (name === 'variants')
+    return Object.fromEntries(
+      Object.entries(value as Record<string, Prices>).map(([variant, set]) => [variant, scaledTokens(set, percent)]),
+    )
+  if (name !== 'tiers' && name !== 'hours' && name !== 'later') return value
+  return (value as readonly (PriceTier | HourPrices | LaterPrices)[]).map(one => ({
+    ...one,
+    prices: scaledTokens(one.prices, percent),
+  }))
+}

@@ -1,0 +1,47 @@
+/** What may be spent: definitions, and what the configuration says of all budgets. */
+import type { BudgetFields } from './tenancy.ts'
+
+/** How long a budget lasts before it begins anew: seconds, minutes, hours, days, weeks or months. */
+export interface BudgetDuration {
+  readonly count: number
+  readonly unit: 's' | 'm' | 'h' | 'd' | 'w' | 'mo'
+}
+
+/** What may be spent in one scope. Nano-dollars; moments are milliseconds since 1970. */
+export interface BudgetDefinition {
+  /** `key:ID`, `team:ID:model:NAME`, ... */
+  readonly id: string
+  readonly maxNanoUsd: number
+  /** null = the operator is not told. */
+  readonly softNanoUsd: number | null
+  /** undefined = it is spent once and for all. */
+  readonly duration: BudgetDuration | undefined
+  /** One end of a period; null = periods follow the calendar. */
+  readonly resetAtMs: number | null
+  readonly raise: { readonly nanoUsd: number; readonly untilMs: number } | null
+}
+
+/** A budget of the configuration. */
+export type BudgetRule = Pick<BudgetFields, 'maxBudgetNanoUsd' | 'budgetDuration'>
+
+/** How budgets are kept. */
+export interface BudgetSettings {
+  /**
+   * A call that could cost more than is left: `refuse` it, or `shrink` its maximum of output tokens to what is left.
+   */
+  readonly fit: 'refuse' | 'shrink'
+  /** Calls of a model without a price: refused, counted as `reserveNanoUsd`, or let through and not counted. */
+  readonly unknownPrice: 'refuse' | 'reserve' | 'allow'
+  /** What is reserved for a call of which it is not known how much it can cost. */
+  readonly reserveNanoUsd: number
+  /** Of the calendar that periods follow, a name of the IANA database. */
+  readonly timeZone: string
+  /** Told when a soft budget is reached; empty = the log alone. */
+  readonly webhookUrls: readonly string[]
+  /** Of all calls with virtual keys together; null = none. */
+  readonly all: BudgetRule | null
+  /** Of each end user without a budget of its own; null = none. */
+  readonly endUser: BudgetRule | null
+  /** Of all calls at a provider, by its name. */
+  readonly providers: Readonly<Record<string, BudgetRule>>
+}

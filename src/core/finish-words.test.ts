@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'bun:test'
+import { endingOf, geminiFinishReason, openaiFinishWords, withCalls } from './finish-words.ts'
+
+describe('the meaning of a finish word', () => {
+  test.each([
+    ['stop', 'stop'],
+    ['STOP', 'stop'],
+    ['model_context_window_exceeded', 'length'],
+    ['sensitive', 'content-filter'],
+    ['content_filter: PROHIBITED_CONTENT', 'content-filter'],
+  ])('%s is %s', (word, reason) => {
+    expect<unknown>(endingOf(openaiFinishWords, word)).toBe(reason)
+  })
+
+  test.each([
+    ['network_error', 'upstream-failed'],
+    ['insufficient_system_resource', 'upstream-overloaded'],
+    ['function_call_filter: MALFORMED_FUNCTION_CALL', 'upstream-failed'],
+    ['constructor', 'upstream-failed'],
+    ['', 'upstream-failed'],
+  ])('%s is a failure that names it', (word, kind) => {
+    expect(endingOf(openaiFinishWords, word)).toMatchObject({ kind, code: word, retry: 'other-target' })
+  })
+
+  test('a word of any length is bounded, and the words of the upstream follow it', () => {
+    const error = endingOf(openaiFinishWords, 'x'.repeat(5000), 'no room')
+    expect(error).toMatchObject({ code: 'x'.repeat(100) })
+    expect((error as Error).message).toEndWith(': no room')
+  })
+})
+
+test('calls turn a plain stop into their reason, but no cut and no filter', () => {
+  expect([withCalls('stop', true), withCalls('stop', false)]).toEqual(['tool-calls', 'stop'])
+  expect([withCalls('length', true), withCalls('content-filter', true)]).toEqual(['length', 'content-filter'])
+})
+
+test("Gemini's default value is no finish reason", () => {
+  expect(geminiFinishReason({ finishReason: 'FINISH_REASON_UNSPECIFIED' })).toBe('')
+  expect(geminiFinishReason({})).toBe('')
+  expect(geminiFinishReason({ finishReason: 'NO_IMAGE' })).toBe('NO_IMAGE')
+})

@@ -1,0 +1,181 @@
+/**
+ * Organizations, teams, users, customers, tags and named budgets: what a caller belongs to. Each may list models and
+ * set limits and a budget; all of them hold together. Money is nano-dollars.
+ */
+
+/** Limits that one object sets. null = none, 0 = nothing is allowed. */
+export interface LimitFields {
+  readonly requestsPerMinute: number | null
+  readonly tokensPerMinute: number | null
+  readonly parallelRequests: number | null
+  /** By the name of a model. */
+  readonly modelRequestsPerMinute: Readonly<Record<string, number>>
+  /** By the name of a model. */
+  readonly modelTokensPerMinute: Readonly<Record<string, number>>
+}
+
+/** What may be spent in one object's scope. */
+export interface BudgetFields {
+  /** null = no limit. */
+  readonly maxBudgetNanoUsd: bigint | null
+  /** Passing it raises an alert and refuses nothing; null = none. */
+  readonly softBudgetNanoUsd: bigint | null
+  /** `30d`, `1mo`, ...: how long a window is, after which spending begins at 0 again; null = one window for ever. */
+  readonly budgetDuration: string | null
+  /** One end of a window, which the others follow; null = windows follow the calendar. Milliseconds since 1970. */
+  readonly budgetResetAtMs: number | null
+  /** By the name of a model, for calls of it in this object's scope. */
+  readonly modelMaxBudget: Readonly<Record<string, ModelBudget>>
+  /** Added to the maximum until `budgetIncreaseUntilMs`; both are null or neither is. */
+  readonly budgetIncreaseNanoUsd: bigint | null
+  /** Milliseconds since 1970. */
+  readonly budgetIncreaseUntilMs: number | null
+}
+
+/** The budget of one model within an object's scope. */
+export interface ModelBudget {
+  readonly maxBudgetNanoUsd: bigint
+  /** null = one window for ever. */
+  readonly budgetDuration: string | null
+}
+
+/** Limits and budget of one object, its own or by a named budget that fills what it leaves open. */
+export interface SpendingFields extends LimitFields, BudgetFields {
+  /** The named budget that it uses; null = none. */
+  readonly budgetId: string | null
+}
+
+/** No limit and no budget. */
+export const unlimited: SpendingFields = {
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  parallelRequests: null,
+  modelRequestsPerMinute: {},
+  modelTokensPerMinute: {},
+  maxBudgetNanoUsd: null,
+  softBudgetNanoUsd: null,
+  budgetDuration: null,
+  budgetResetAtMs: null,
+  modelMaxBudget: {},
+  budgetIncreaseNanoUsd: null,
+  budgetIncreaseUntilMs: null,
+  budgetId: null,
+}
+
+/** What organizations, teams, users, customers, tags and named budgets have in common. Immutable. */
+export interface TenantFields extends SpendingFields {
+  readonly id: string
+  /** A name for people; several objects may share it. */
+  readonly alias: string | null
+  /** Names, patterns, access groups and special names; empty = every model. */
+  readonly models: readonly string[]
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** Its keys are refused. */
+  readonly blocked: boolean
+  /** Grows with every change; a change may name the version that it was made for. */
+  readonly version: number
+  /** Milliseconds since 1970. */
+  readonly createdAtMs: number
+  /** Id of the key that made it, or `cli`. */
+  readonly createdBy: string
+  readonly updatedAtMs: number
+  readonly updatedBy: string
+}
+
+/** The widest tenant: teams belong to at most one. */
+export type Organization = TenantFields
+
+/** A group of users and keys. */
+export interface Team extends TenantFields {
+  readonly organizationId: string | null
+  /** What its keys call a model -> the model. */
+  readonly modelAliases: Readonly<Record<string, string>>
+  /** What members who are not its admins may do with its keys: paths such as `/key/generate`. */
+  readonly memberPermissions: readonly string[]
+  /** Tags of every call with its keys. */
+  readonly tags: readonly string[]
+  /** The share of each member who has no budget of its own. */
+  readonly memberMaxBudgetNanoUsd: bigint | null
+  readonly memberBudgetDuration: string | null
+  readonly memberRequestsPerMinute: number | null
+  readonly memberTokensPerMinute: number | null
+  /** How long keys live that members make, as in `duration`; null = as they ask. */
+  readonly memberKeyDuration: string | null
+}
+
+/** What a user may do over the whole gateway. Admins of teams and organizations are so by their membership. */
+export const userRoles = ['proxy_admin', 'proxy_admin_viewer', 'internal_user', 'internal_user_viewer'] as const
+/** One of them. */
+export type UserRole = (typeof userRoles)[number]
+
+/** A person with keys. */
+export interface User extends TenantFields {
+  readonly email: string | null
+  readonly role: UserRole
+  /** The id at the identity provider. */
+  readonly ssoUserId: string | null
+}
+
+/** An end user of a client's application: an id on calls, without keys. */
+export type Customer = TenantFields
+
+/** A label on calls, with limits and a budget of its own. */
+export interface Tag extends TenantFields {
+  readonly description: string | null
+}
+
+/** Limits and a budget under a name, for many objects. */
+export type NamedBudget = TenantFields
+
+/** The stored objects by their kinds. */
+export interface Tenants {
+  readonly organization: Organization
+  readonly team: Team
+  readonly user: User
+  readonly customer: Customer
+  readonly tag: Tag
+  readonly budget: NamedBudget
+}
+/** Which sort of object. */
+export type TenantKind = keyof Tenants
+
+/** `team`: `admin` or `user`. `organization`: `org_admin`, `internal_user` or `internal_user_viewer`. */
+export type MemberRole = 'admin' | 'user' | 'org_admin' | 'internal_user' | 'internal_user_viewer'
+
+/** A user's place in a team or an organization, with limits and a budget for what the user does there. */
+export interface Membership extends SpendingFields {
+  readonly kind: 'team' | 'organization'
+  /** Id of the team or the organization. */
+  readonly groupId: string
+  readonly userId: string
+  readonly role: MemberRole
+  /** Milliseconds since 1970. */
+  readonly createdAtMs: number
+}
+
+/** The most teams and organizations that a user may be in: all are read with the user's key. */
+export const membershipsMax = 1000
+
+/** Who makes a change, for the audit log. */
+export interface Actor {
+  /** The user, or the key where it has none; `cli` on the command line. */
+  readonly id: string
+  /** The key's hash, or `master` or `cli`. */
+  readonly keyHash: string
+}
+
+/** One change in the audit log. Values are as the API shows them, without secrets. */
+export interface AuditEntry {
+  readonly id: string
+  /** Milliseconds since 1970. */
+  readonly atMs: number
+  readonly actor: Actor
+  readonly action: 'created' | 'updated' | 'deleted' | 'blocked' | 'unblocked' | 'rotated'
+  /** `team`, `key`, `model`, ... */
+  readonly kind: string
+  readonly objectId: string
+  /** null = it was not there. */
+  readonly before: Readonly<Record<string, unknown>> | null
+  /** Of an update only what changed; null = it is gone. */
+  readonly after: Readonly<Record<string, unknown>> | null
+}

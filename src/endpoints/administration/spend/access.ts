@@ -1,0 +1,78 @@
+/** Which usage a caller may read, and what its sums look like. */
+import type { Caller } from '../../../core/caller.ts'
+import type { Services } from '../../../core/endpoint.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import type { KeyRecord } from '../../../core/ports.ts'
+import type { UsageGroup, UsageQuery, UsageSums, VisibleUsage } from '../../../core/usage-report.ts'
+
+/**
+ * Administrators and their viewers see everything (undefined); a user what all of its keys do, and its teams and
+ * organizations where it is their admin; a key without a stored user itself.
+ */
+export function visibleUsage({ role, key, user, memberships = [] }: Caller): VisibleUsage | undefined {
+  if (role === 'proxy_admin' || role === 'proxy_admin_viewer') return undefined
+  // Of a derived key too, which has the user of its parent.
+  if (role === 'key') return { key_id: [key.id] }
+  const groupsOf = (kind: 'team' | 'organization', admin: string) =>
+    memberships.filter(one => one.kind === kind && one.role === admin).map(one => one.groupId)
+  const teams = groupsOf('team', 'admin')
+  const organizations = groupsOf('organization', 'org_admin')
+  return {
+    key_id: [key.id],
+    ...(user !== undefined && { user_id: [user.id] }),
+    ...(teams.length > 0 && { team_id: teams }),
+    ...(organizations.length > 0 && { organization_id: organizations }),
+  }
+}
+
+/**
+ * Throws 403 where a key asks for the calls of another. Others find nothing of what they may not see, as if it were not
+ * there.
+ */
+export function checkKeyAsked({ role, key }: Caller, keyId: string | undefined): void {
+  if (role === 'key' && keyId !== undefined && keyId !== key.id)
+    throw new GatewayError('forbidden', 'a key may only read its own calls', { param: 'key_id' })
+}
+
+/** Sums within what the caller may see: those of the whole installation become those of the caller's part. */
+export function usageFor(services: Services, caller: Caller, query: UsageQuery): Promise<UsageGroup[]> {
+  const visible = visibleUsage(caller)
+  if (visible === undefined) return services.ledger.usage(query)
+  for (const keyId of query.where?.key_id ?? []) checkKeyAsked(caller, keyId)
+  return services.ledger.usage({ ...query, visible, scope: query.scope === 'total' ? 'key' : query.scope })
+}
+
+/** Dollars, exact up to nine million of them. */
+export const dollars = (nanoUsd: bigint): number => Number(nanoUsd) / 1e9
+
+/** The sums under LiteLLM's names, with a count of what they do not know. */
+export function shownMetrics(sums: UsageSums): Record<string, number> {
+  return {
+    spend: dollars(sums.costNanoUsd),
+    prompt_tokens: sums.inputTokens,
+    completion_tokens: sums.outputTokens,
+    cache_read_input_tokens: sums.cachedInputTokens,
+    cache_creation_input_tokens: sums.cacheWriteTokens,
+    total_tokens: sums.inputTokens + sums.outputTokens,
+    successful_requests: sums.successfulRequests,
+    failed_requests: sums.requests - sums.successfulRequests,
+    api_requests: sums.requests,
+    unpriced_requests: sums.unpricedRequests,
+  }
+}
+
+/** Keys that are looked up for one answer; further ones are named by their ids. */
+const keysMax = 200
+
+/** The records of these keys, by id. Deleted keys, and the master key, have none. */
+export async function keysById(services: Services, ids: Iterable<string>): Promise<ReadonlyMap<string, KeyRecord>> {
+  const wanted = [...new Set(ids)].slice(0, keysMax)
+  const found = await Promise.all(wanted.map(id => services.keys.find({ id })))
+  return new Map(found.flatMap(record => (record ? [[record.id, record] as const] : [])))
+}
+
+/** The id of a key named by its id, hash or text; what names no key is taken for the id of a former one. */
+export async function keyIdOf(services: Services, named: string): Promise<string> {
+  const hash = named.startsWith('sk-') ? services.hashKey(named) : named
+  return ((await services.keys.find({ hash })) ?? (await services.keys.find({ id: named })))?.id ?? named
+}

@@ -1,0 +1,305 @@
+/** What was spent, by key, user, team, model, provider or tag: the lists that LiteLLM's pages and scripts read. */
+import { z } from 'zod'
+import { jsonAnswer } from '../../../core/answer.ts'
+import type { Caller } from '../../../core/caller.ts'
+import type { Endpoint, EndpointDoc, Services } from '../../../core/endpoint.ts'
+import type { UsageField, UsageGroup, UsageScope } from '../../../core/usage-report.ts'
+import { readQuery } from '../../checked-input.ts'
+import { json } from '../../openapi/schema.ts'
+import { dollars, keysById, usageFor } from './access.ts'
+import { allDays, daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
+import type { DaySpan } from './span.ts'
+
+const rowsMax = 1000
+const limitField = z.coerce.number().int().min(1).max(rowsMax)
+const limitDoc = (most: number): NonNullable<EndpointDoc['query']> => ({
+  limit: { schema: { type: 'integer', default: most, maximum: rowsMax }, description: 'Rows, the dearest first.' },
+})
+
+interface TotalsList {
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  /** The schema of the answer. */
+  readonly answer: string
+  readonly scope: UsageScope
+  readonly field: UsageField
+  /** `all` = everything that is kept, unless dates are given. `month` = the last 30 days. */
+  readonly span: 'all' | 'month'
+  readonly limit: number
+  show(groups: readonly UsageGroup[], services: Services): object | Promise<object>
+}
+
+const named = (groups: readonly UsageGroup[], field: UsageField): readonly UsageGroup[] =>
+  groups.filter(one => one.fields[field] !== '')
+
+const lists: readonly TotalsList[] = [
+  {
+    path: '/spend/keys',
+    operationId: 'listKeySpend',
+    summary: 'What each key has spent',
+    answer: 'KeySpendList',
+    scope: 'key',
+    field: 'key_id',
+    span: 'all',
+    limit: 100,
+    show: async (groups, services) => {
+      const keys = await keysById(
+        services,
+        groups.map(one => one.fields.key_id),
+      )
+      return groups.map(one => {
+        const key = keys.get(one.fields.key_id)
+        return {
+          token: key?.hash ?? null,
+          token_id: one.fields.key_id,
+          key_name: key?.hint ?? null,
+          key_alias: key?.alias ?? null,
+          user_id: key?.userId ?? null,
+          team_id: key?.teamId ?? null,
+          ...spendOf(one),
+        }
+      })
+    },
+  },
+  {
+    path: '/spend/users',
+    operationId: 'listUserSpend',
+    summary: 'What each user has spent',
+    answer: 'UserSpendList',
+    scope: 'key',
+    field: 'user_id',
+    span: 'all',
+    limit: 100,
+    show: groups => named(groups, 'user_id').map(one => ({ user_id: one.fields.user_id, ...spendOf(one) })),
+  },
+  {
+    path: '/spend/tags',
+    operationId: 'listTagSpend',
+    summary: 'What was spent for each tag; a call with several tags counts in each',
+    answer: 'TagSpendList',
+    scope: 'tag',
+    field: 'entity',
+    span: 'all',
+    limit: 100,
+    show: groups =>
+      groups.map(one => ({
+        individual_request_tag: one.fields.entity,
+        log_count: one.requests,
+        total_spend: dollars(one.costNanoUsd),
+        unpriced_requests: one.unpricedRequests,
+      })),
+  },
+  {
+    path: '/global/spend/tags',
+    operationId: 'listGlobalTagSpend',
+    summary: 'What was spent for each tag',
+    answer: 'GlobalTagSpend',
+    scope: 'tag',
+    field: 'entity',
+    span: 'month',
+    limit: 100,
+    show: groups => ({
+      spend_per_tag: groups.map(one => ({
+        name: one.fields.entity,
+        spend: dollars(one.costNanoUsd),
+        log_count: one.requests,
+      })),
+    }),
+  },
+  {
+    path: '/global/spend/all_tag_names',
+    operationId: 'listTagNames',
+    summary: 'The tags of calls',
+    answer: 'TagNames',
+    scope: 'tag',
+    field: 'entity',
+    span: 'all',
+    limit: rowsMax,
+    show: groups => ({ tag_names: groups.map(one => one.fields.entity).toSorted() }),
+  },
+  {
+    path: '/global/spend/keys',
+    operationId: 'listGlobalKeySpend',
+    summary: 'The keys that have spent most',
+    answer: 'GlobalKeySpendList',
+    scope: 'key',
+    field: 'key_id',
+    span: 'month',
+    limit: 10,
+    show: async (groups, services) => {
+      const keys = await keysById(
+        services,
+        groups.map(one => one.fields.key_id),
+      )
+      return groups.map(one => {
+        const key = keys.get(one.fields.key_id)
+        return {
+          api_key: key?.hash ?? one.fields.key_id,
+          token_id: one.fields.key_id,
+          key_name: key?.hint ?? null,
+          key_alias: key?.alias ?? null,
+          total_spend: dollars(one.costNanoUsd),
+        }
+      })
+    },
+  },
+  {
+    path: '/global/spend/models',
+    operationId: 'listGlobalModelSpend',
+    summary: 'The models for which most was spent',
+    answer: 'GlobalModelSpendList',
+    scope: 'total',
+    field: 'model',
+    span: 'month',
+    limit: 10,
+    show: groups => groups.map(one => ({ model: one.fields.model, total_spend: dollars(one.costNanoUsd) })),
+  },
+  {
+    path: '/global/spend/provider',
+    operationId: 'listGlobalProviderSpend',
+    summary: 'What was spent at each provider',
+    answer: 'GlobalProviderSpendList',
+    scope: 'total',
+    field: 'provider',
+    span: 'month',
+    limit: 100,
+    show: groups =>
+      named(groups, 'provider').map(one => ({ provider: one.fields.provider, spend: dollars(one.costNanoUsd) })),
+  },
+]
+
+const spendOf = (one: UsageGroup): object => ({
+  spend: dollars(one.costNanoUsd),
+  total_tokens: one.inputTokens + one.outputTokens,
+  api_requests: one.requests,
+  unpriced_requests: one.unpricedRequests,
+})
+
+const totalsEndpoint = (list: TotalsList): Endpoint => {
+  const schema = z.strictObject({ ...spanFields, limit: limitField.default(list.limit) })
+  return {
+    method: 'GET',
+    paths: [list.path],
+    auth: 'key',
+    doc: {
+      operationId: list.operationId,
+      summary: `${list.summary}; a key sees its own`,
+      tag: 'Spend',
+      query: { ...daySpanDoc, ...limitDoc(list.limit) },
+      success: json(list.answer),
+    },
+    async handle(request, services, caller) {
+      const query = readQuery(request, schema)
+      const groups = await usageFor(services, caller!, {
+        ...totalsSpan(query, services, list.span),
+        scope: list.scope,
+        groups: [list.field],
+        order: 'cost',
+        limit: query.limit,
+      })
+      return jsonAnswer(await list.show(groups, services))
+    },
+  }
+}
+
+type SpanQuery = Parameters<typeof daySpanOf>[0]
+
+function totalsSpan(query: SpanQuery, services: Services, usual: 'all' | 'month'): DaySpan {
+  if (usual === 'all' && !query.start_date && !query.end_date) return allDays
+  return daySpanOf(query, services.clock.epochMs())
+}
+
+const globalSpend: Endpoint = {
+  method: 'GET',
+  paths: ['/global/spend'],
+  auth: 'key',
+  doc: {
+    operationId: 'getGlobalSpend',
+    summary: 'What was spent since the oldest day that is kept; a key sees its own',
+    tag: 'Spend',
+    success: json('GlobalSpend'),
+  },
+  async handle(_request, services, caller) {
+    const [sum] = await spentOn(services, caller!, { ...allDays, groups: [] })
+    return jsonAnswer({
+      spend: dollars(sum?.costNanoUsd ?? 0n),
+      max_budget: null,
+      unpriced_requests: sum?.unpricedRequests ?? 0,
+    })
+  },
+}
+
+const spentOn = (
+  services: Services,
+  caller: Caller,
+  asked: DaySpan & { readonly groups: readonly (UsageField | 'day')[] },
+): Promise<UsageGroup[]> => usageFor(services, caller, { ...asked, scope: 'total', order: 'day', limit: 50_000 })
+
+const globalSpendLogs: Endpoint = {
+  method: 'GET',
+  paths: ['/global/spend/logs'],
+  auth: 'key',
+  doc: {
+    operationId: 'listGlobalDailySpend',
+    summary: 'What was spent on each day, oldest first; a key sees its own',
+    tag: 'Spend',
+    query: daySpanDoc,
+    success: json('DailySpendList'),
+  },
+  async handle(request, services, caller) {
+    const query = readQuery(request, z.strictObject(spanFields))
+    const span = daySpanOf(query, services.clock.epochMs())
+    const days = await spentOn(services, caller!, { ...span, groups: ['day'] })
+    return jsonAnswer(days.toReversed().map(one => ({ date: dayText(one.day), spend: dollars(one.costNanoUsd) })))
+  },
+}
+
+const teamRowsMax = 50_000
+
+const globalSpendTeams: Endpoint = {
+  method: 'GET',
+  paths: ['/global/spend/teams'],
+  auth: 'key',
+  doc: {
+    operationId: 'listGlobalTeamSpend',
+    summary: 'What each team has spent, by day and in all; a key sees its own',
+    tag: 'Spend',
+    query: daySpanDoc,
+    success: json('GlobalTeamSpend'),
+  },
+  async handle(request, services, caller) {
+    const query = readQuery(request, z.strictObject(spanFields))
+    const span = daySpanOf(query, services.clock.epochMs())
+    const groups = await usageFor(services, caller!, {
+      ...span,
+      scope: 'key',
+      groups: ['day', 'team_id'],
+      order: 'day',
+      limit: teamRowsMax,
+    })
+    const teams = named(groups, 'team_id')
+    const byTeam = Map.groupBy(teams, one => one.fields.team_id)
+    const totals = [...byTeam].map(([team_id, rows]) => ({
+      team_id,
+      total_spend: dollars(rows.reduce((sum, one) => sum + one.costNanoUsd, 0n)),
+    }))
+    const byDay = [...Map.groupBy(teams, one => one.day)].toReversed()
+    return jsonAnswer({
+      daily_spend: byDay.map(([day, rows]) => ({
+        date: dayText(day),
+        ...Object.fromEntries(rows.map(one => [one.fields.team_id, dollars(one.costNanoUsd)])),
+      })),
+      teams: [...byTeam.keys()],
+      total_spend_per_team: totals.toSorted((a, b) => b.total_spend - a.total_spend),
+    })
+  },
+}
+
+/** `/spend/*` and `/global/spend/*`, but for the ledger itself and the report. */
+export const totalsEndpoints: readonly Endpoint[] = [
+  ...lists.map(totalsEndpoint),
+  globalSpend,
+  globalSpendLogs,
+  globalSpendTeams,
+]

@@ -1,0 +1,92 @@
+/** What the endpoints of keys, teams, users and the like share: documents, pages, cursors, refusals. */
+import { z } from 'zod'
+import { spendingProblem } from '../../../accounts/spending-fields.ts'
+import type { EndpointDoc, Services } from '../../../core/endpoint.ts'
+import { GatewayError, unprocessable } from '../../../core/errors.ts'
+import type { PageQuery } from '../../../core/tenancy-store.ts'
+import { json } from '../../openapi/schema.ts'
+
+interface About extends Pick<EndpointDoc, 'operationId' | 'summary' | 'failures' | 'tag'> {
+  readonly request?: z.ZodType
+  readonly query?: z.ZodObject
+  /** The name of the answer's schema. */
+  readonly answer: string
+}
+
+/** The document of an endpoint whose requests are checked by a schema. */
+export const managementDoc = ({ request, query, answer, ...about }: About): EndpointDoc => ({
+  ...about,
+  ...(request && { request: z.toJSONSchema(request, { io: 'input', unrepresentable: 'any' }) }),
+  ...(query && { query: queryOf(query) }),
+  success: json(answer),
+})
+
+/** The parameters of a query by its schema. */
+function queryOf(schema: z.ZodObject): NonNullable<EndpointDoc['query']> {
+  const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => {
+      const { description = name.replaceAll('_', ' '), ...rest } = property as { description?: string }
+      return [name, { schema: rest, description }]
+    }),
+  )
+}
+
+/** `cursor` takes the place of `page`. */
+export const cursorField = z
+  .string()
+  .max(500)
+  .optional()
+  .describe('`next_cursor` of the page before; takes the place of `page`.')
+
+interface Stamp {
+  readonly createdAtMs: number
+  readonly id: string
+}
+
+/** Names the last object of a page; null = there is no further page. */
+export function nextCursor(items: readonly Stamp[], limit: number): string | null {
+  const last = items.at(-1)
+  if (!last || items.length < limit) return null
+  return Buffer.from(`${last.createdAtMs}:${last.id}`).toString('base64url')
+}
+
+/** What `page` or `cursor` ask for. Throws 422 for a cursor that is none. */
+export function pageOf(page: number, limit: number, cursor: string | undefined): PageQuery & { offset: number } {
+  if (cursor === undefined) return { limit, offset: (page - 1) * limit }
+  const found = /^(\d{1,15}):(.{1,255})$/s.exec(Buffer.from(cursor, 'base64url').toString())
+  if (!found) throw unprocessable([{ loc: ['query', 'cursor'], msg: 'is no `next_cursor` of a page', type: 'invalid' }])
+  return { limit, offset: 0, after: { createdAtMs: Number(found[1]), id: found[2]! } }
+}
+
+/** A refusal that says what would be needed. */
+export function forbidden(why: string, param?: string): GatewayError {
+  return new GatewayError('forbidden', why, { param })
+}
+
+/** The same for what does not exist and what is not the caller's: neither can be told from the other. */
+export function absent(kind: string, param: string): GatewayError {
+  return new GatewayError('not-found', `there is no such ${kind}, or it is not yours`, { param })
+}
+
+/** A 422 for one field of the body. */
+export function wrongField(field: string, msg: string): GatewayError {
+  return unprocessable([{ loc: ['body', field], msg, type: 'invalid' }])
+}
+
+/** The dollars spent by each object: numbers, 0 for those without a call. */
+export async function spentBy(
+  { tenancy }: Services,
+  kind: Parameters<Services['tenancy']['spend']>[0],
+  ids: readonly string[],
+): Promise<(id: string) => number> {
+  const spent = await tenancy.spend(kind, ids)
+  return id => Number(spent.get(id) ?? 0n) / 1e9
+}
+
+/** The fields, if those of them that only work together do. Throws 422. */
+export function checkedSpending<Fields extends Parameters<typeof spendingProblem>[0]>(fields: Fields): Fields {
+  const problem = spendingProblem(fields)
+  if (problem) throw wrongField('max_budget', problem)
+  return fields
+}

@@ -1,0 +1,79 @@
+/** Models, credentials and access groups made by API. */
+import {
+  anyObject,
+  boolean,
+  constant,
+  dateTime,
+  described,
+  integer,
+  listOf,
+  nullable,
+  reference,
+  shape,
+  text,
+} from './schema.ts'
+import type { Properties, Schema } from './schema.ts'
+
+const changes: Properties = {
+  version: described('Send it with a change, which is refused with 409 if the object has another by then.', integer),
+  created_at: dateTime,
+  created_by: text,
+  updated_at: dateTime,
+  updated_by: text,
+}
+const masked = described('Secrets are shown as `********`; sent back so, they stay as they are.', anyObject)
+const warnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
+
+const noneOf = described('Always empty: only models are grouped here.', listOf(text))
+const groupInfo = shape({ access_group: text, model_names: listOf(text), deployment_count: integer })
+
+/** By their names under `#/components/schemas/`. */
+export const configuredSchemas: Readonly<Record<string, Schema>> = {
+  Done: shape({ success: constant(true), message: text }),
+  Credential: shape(
+    {
+      credential_name: text,
+      credential_values: masked,
+      credential_info: anyObject,
+      source: described('`api`, or the place in the configuration file.', text),
+      version: nullable(integer),
+    },
+    {
+      created_at: dateTime,
+      created_by: text,
+      updated_at: dateTime,
+      updated_by: text,
+      problem: described('Why its secrets cannot be read.', text),
+    },
+  ),
+  CredentialList: shape({ success: boolean, credentials: listOf(reference('Credential')) }),
+  ModelCredential: shape({ credential_name: text, credential_values: masked, credential_info: anyObject }),
+  AccessGroup: shape({
+    access_group_id: text,
+    access_group_name: text,
+    description: nullable(text),
+    access_model_names: listOf(text),
+    access_mcp_server_ids: noneOf,
+    access_agent_ids: noneOf,
+    assigned_team_ids: noneOf,
+    assigned_key_ids: noneOf,
+    ...changes,
+  }),
+  AccessGroups: listOf(reference('AccessGroup')),
+  AccessGroupInfo: groupInfo,
+  AccessGroupInfoList: shape({ access_groups: listOf(reference('AccessGroupInfo')) }),
+  ChangedAccessGroup: shape({ access_group: text, model_names: listOf(text), models_updated: integer }),
+  DeletedAccessGroup: shape({ access_group: text, models_updated: integer, message: text }),
+  DoneMessage: shape({ message: text }),
+  StoredModel: shape(
+    {
+      model_id: described('The `x-proxy-model-id` of calls.', text),
+      model_name: text,
+      litellm_params: masked,
+      proxy_params: described('The same as `litellm_params`.', anyObject),
+      model_info: anyObject,
+      ...changes,
+    },
+    { warnings },
+  ),
+}

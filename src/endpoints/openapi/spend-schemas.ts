@@ -1,0 +1,121 @@
+/** Spending and usage: rows of the ledger, and sums of them. */
+import { spendLogSchema } from '../administration/spend.ts'
+import { anyObject, boolean, described, integer, listOf, mapOf, nullable, number, open, shape, text } from './schema.ts'
+import type { Properties, Schema } from './schema.ts'
+
+const usd = described('Dollars; without the calls whose cost is not known.', number)
+const maybeUsd = nullable(described('Dollars.', number))
+const unpriced = described('Calls of upstreams whose cost is not known.', integer)
+const day = described('2026-11-21, in UTC.', text)
+
+const metricNames = [
+  'prompt_tokens',
+  'completion_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'total_tokens',
+  'successful_requests',
+  'failed_requests',
+  'api_requests',
+]
+const metrics = shape({
+  spend: usd,
+  ...Object.fromEntries(metricNames.map(name => [name, integer])),
+  unpriced_requests: unpriced,
+})
+const keyPart = shape({ metrics, metadata: anyObject })
+const keyParts = described("By the keys' hashes.", mapOf(keyPart))
+const parts = mapOf(shape({ metrics, metadata: anyObject, api_key_breakdown: keyParts }))
+
+const dailyActivity = shape({
+  results: listOf(
+    shape({
+      date: day,
+      metrics,
+      breakdown: shape({
+        models: described('By what upstreams call them.', parts),
+        model_groups: described('By their public names.', parts),
+        providers: parts,
+        endpoints: parts,
+        mcp_servers: parts,
+        api_keys: keyParts,
+        entities: parts,
+      }),
+    }),
+  ),
+  metadata: open(
+    shape({
+      total_spend: usd,
+      total_tokens: integer,
+      total_api_requests: integer,
+      page: integer,
+      total_pages: integer,
+      has_more: boolean,
+      breakdown_complete: described('false = the parts by key and entity have the most expensive ones alone.', boolean),
+    }),
+  ),
+})
+
+const spent: Properties = { spend: usd, total_tokens: integer, api_requests: integer, unpriced_requests: unpriced }
+const keyOwner: Properties = { key_name: nullable(text), key_alias: nullable(text) }
+const costs: Properties = { total_cost: usd, total_input_tokens: integer, total_output_tokens: integer }
+
+const activity: Properties = {
+  daily_data: listOf(shape({ date: described('Nov 21', text), api_requests: integer, total_tokens: integer })),
+  sum_api_requests: integer,
+  sum_total_tokens: integer,
+}
+
+/** By name. */
+export const spendSchemas: Readonly<Record<string, Schema>> = {
+  SpendLog: spendLogSchema,
+  SpendLogs: shape({ data: listOf({ $ref: '#/components/schemas/SpendLog' }), next_cursor: nullable(text) }),
+  DailyActivity: dailyActivity,
+  KeySpendList: listOf(
+    shape({
+      token: nullable(text),
+      token_id: text,
+      ...keyOwner,
+      user_id: nullable(text),
+      team_id: nullable(text),
+      ...spent,
+    }),
+  ),
+  UserSpendList: listOf(shape({ user_id: text, ...spent })),
+  TagSpendList: listOf(
+    shape({ individual_request_tag: text, log_count: integer, total_spend: usd, unpriced_requests: unpriced }),
+  ),
+  GlobalTagSpend: shape({ spend_per_tag: listOf(shape({ name: text, spend: usd, log_count: integer })) }),
+  TagNames: shape({ tag_names: listOf(text) }),
+  GlobalKeySpendList: listOf(shape({ api_key: text, token_id: text, ...keyOwner, total_spend: usd })),
+  GlobalModelSpendList: listOf(shape({ model: text, total_spend: usd })),
+  GlobalProviderSpendList: listOf(shape({ provider: text, spend: usd })),
+  GlobalSpend: shape({ spend: usd, max_budget: nullable(number), unpriced_requests: unpriced }),
+  DailySpendList: listOf(shape({ date: day, spend: usd })),
+  GlobalTeamSpend: shape({
+    daily_spend: listOf(open(shape({ date: day }))),
+    teams: listOf(text),
+    total_spend_per_team: listOf(shape({ team_id: text, total_spend: usd })),
+  }),
+  SpendReport: {
+    anyOf: [
+      listOf(open(shape({ group_by_day: day }))),
+      listOf(shape({ api_key: text, ...costs, model_details: listOf(shape({ model: text, ...costs })) })),
+    ],
+  },
+  CostEstimate: shape({
+    model: text,
+    input_tokens: integer,
+    output_tokens: integer,
+    cost_per_request: described('What the caller is charged; null = not known.', maybeUsd),
+    list_cost_per_request: described('What the vendor charges.', maybeUsd),
+    input_cost_per_request: described('Of the list cost.', maybeUsd),
+    output_cost_per_request: described('Of the list cost.', maybeUsd),
+    daily_cost: maybeUsd,
+    monthly_cost: maybeUsd,
+    price_list: described('Version of the price list.', text),
+  }),
+  CalculatedSpend: shape({ cost: described('null = not known.', maybeUsd) }),
+  GlobalActivity: shape(activity),
+  GlobalModelActivity: listOf(shape({ model: text, ...activity })),
+}

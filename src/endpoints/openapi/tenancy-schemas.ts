@@ -1,0 +1,294 @@
+/** Keys, teams, users, organizations, customers, budgets and the audit log, as answers show them. */
+import { userRoles } from '../../core/tenancy.ts'
+import {
+  anyObject,
+  boolean,
+  dateTime,
+  described,
+  either,
+  integer,
+  listOf,
+  mapOf,
+  nullable,
+  number,
+  oneOf,
+  reference,
+  shape,
+  text,
+} from './schema.ts'
+import type { Properties, Schema } from './schema.ts'
+
+const limit = nullable(integer)
+const dollars = nullable(described('Dollars.', number))
+const moment = nullable(dateTime)
+
+const spending: Properties = {
+  rpm_limit: nullable(described('Requests a minute; null = no limit.', integer)),
+  tpm_limit: nullable(described('Tokens a minute.', integer)),
+  max_parallel_requests: limit,
+  model_rpm_limit: mapOf(integer),
+  model_tpm_limit: mapOf(integer),
+  max_budget: dollars,
+  soft_budget: dollars,
+  budget_duration: nullable(text),
+  budget_reset_at: moment,
+  model_max_budget: mapOf(shape({ budget_limit: dollars, time_period: nullable(text) })),
+  temp_budget_increase: dollars,
+  temp_budget_expiry: moment,
+  budget_id: nullable(text),
+}
+const stamps: Properties = {
+  version: described('Grows with every change.', integer),
+  created_at: dateTime,
+  created_by: text,
+  updated_at: dateTime,
+  updated_by: text,
+}
+const models = described('Names, patterns or access groups; an empty list = all models.', listOf(text))
+const tenant: Properties = { ...spending, ...stamps, models, metadata: anyObject, blocked: boolean }
+const spend = described('Dollars of all calls.', number)
+const paging: Properties = {
+  total: integer,
+  page: integer,
+  page_size: integer,
+  total_pages: integer,
+  next_cursor: nullable(text),
+}
+
+const key: Properties = {
+  ...spending,
+  ...stamps,
+  token: described("The key's hash.", text),
+  token_id: text,
+  key_name: described('The last characters of the key.', text),
+  key_alias: nullable(text),
+  user_id: nullable(text),
+  team_id: nullable(text),
+  organization_id: nullable(text),
+  models,
+  aliases: mapOf(text),
+  tags: listOf(text),
+  allowed_routes: listOf(text),
+  enforced_params: listOf(text),
+  expires: moment,
+  blocked: boolean,
+  metadata: anyObject,
+}
+const keyWarnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
+const keyRow = shape({ ...key, spend, litellm_budget_table: nullable(anyObject) })
+
+const keySchemas: Readonly<Record<string, Schema>> = {
+  Key: shape(key),
+  NewKey: shape({ key: described('The key itself, shown this once.', text), ...key }, { warnings: keyWarnings }),
+  ChangedKey: shape({ key: key.key_name!, ...key }, { warnings: keyWarnings }),
+  DerivedKey: shape({
+    key: described('The key itself, shown this once: `mgd_` and what it may do, signed.', text),
+    token_id: text,
+    parent_token_id: described('Of the key that it was made with.', text),
+    models: listOf(text),
+    max_budget: nullable(described('In US dollars.', number)),
+    rpm_limit: nullable(integer),
+    tpm_limit: nullable(integer),
+    max_parallel_requests: nullable(integer),
+    expires: dateTime,
+  }),
+  KeyInfo: shape({ key: described('As it was asked for.', text), info: keyRow }),
+  KeyInfos: shape({ key: listOf(text), info: listOf(keyRow) }),
+  KeyList: shape({
+    keys: listOf(either(described('The hash of a key.', text), shape({ ...key, spend }))),
+    total_count: integer,
+    current_page: integer,
+    total_pages: integer,
+    next_cursor: nullable(text),
+  }),
+  KeyAliases: shape({ aliases: listOf(text), total_count: integer, current_page: integer, total_pages: integer }),
+  KeyHealth: shape({ key: text, logging_callbacks: { type: 'null' } }),
+  DeletedKeys: shape({ deleted_keys: described('As they were named.', listOf(text)) }),
+  BulkKeyUpdate: shape({
+    total_requested: integer,
+    successful_updates: listOf(shape({ key: text, key_info: reference('ChangedKey') })),
+    failed_updates: listOf(shape({ key: text, failed_reason: text })),
+  }),
+}
+
+const membership = shape({
+  user_id: text,
+  team_id: text,
+  role: text,
+  created_at: dateTime,
+  litellm_budget_table: shape(spending),
+})
+const team: Properties = {
+  ...tenant,
+  team_id: text,
+  team_alias: nullable(text),
+  organization_id: nullable(text),
+  spend,
+  model_aliases: mapOf(text),
+  tags: listOf(text),
+  admins: listOf(text),
+  members: listOf(text),
+  members_with_roles: listOf(shape({ user_id: text, role: text })),
+  team_member_permissions: listOf(text),
+  team_member_budget: dollars,
+  team_member_budget_duration: nullable(text),
+  team_member_rpm_limit: limit,
+  team_member_tpm_limit: limit,
+  team_member_key_duration: nullable(text),
+}
+const updatedUsers = listOf(shape({ user_id: text }))
+const result: Properties = { user_id: text, success: boolean, error: nullable(text) }
+
+const teamSchemas: Readonly<Record<string, Schema>> = {
+  Team: shape(team),
+  ChangedTeam: shape({ team_id: text, data: reference('Team') }),
+  DeletedTeams: shape({ deleted_teams: listOf(reference('Team')) }),
+  TeamInfo: shape({
+    team_id: text,
+    team_info: reference('Team'),
+    keys: listOf(reference('Key')),
+    keys_total: integer,
+    team_memberships: listOf(membership),
+  }),
+  TeamList: listOf(reference('Team')),
+  TeamPage: shape({ teams: listOf(reference('Team')), ...paging }),
+  TeamPermissions: shape({
+    team_id: text,
+    team_member_permissions: listOf(text),
+    all_available_permissions: listOf(text),
+  }),
+  TeamWithMembers: shape({ ...team, updated_users: updatedUsers, updated_team_memberships: listOf(membership) }),
+  BulkTeamMembers: shape({
+    team_id: text,
+    results: listOf(shape(result)),
+    total_requested: integer,
+    successful_additions: integer,
+    failed_additions: integer,
+  }),
+  TeamMember: shape({
+    team_id: text,
+    user_id: text,
+    user_email: nullable(text),
+    role: text,
+    max_budget_in_team: dollars,
+    tpm_limit: limit,
+    rpm_limit: limit,
+  }),
+}
+
+const user: Properties = {
+  ...tenant,
+  user_id: text,
+  user_email: nullable(text),
+  user_alias: nullable(text),
+  user_role: oneOf(...userRoles),
+  sso_user_id: nullable(text),
+  spend,
+  teams: listOf(text),
+}
+const userSchemas: Readonly<Record<string, Schema>> = {
+  User: shape(user),
+  NewUser: shape({
+    key: nullable(described('The key that was made, shown this once.', text)),
+    token: nullable(text),
+    token_id: nullable(text),
+    ...user,
+  }),
+  ChangedUser: shape({ user_id: text, data: reference('User') }),
+  DeletedUsers: shape({ deleted_users: integer }),
+  UserInfo: shape({
+    user_id: text,
+    user_info: reference('User'),
+    keys: listOf(reference('Key')),
+    keys_total: integer,
+    teams: listOf(shape({ team_id: text, team_alias: nullable(text) })),
+  }),
+  UserList: shape({ users: listOf(reference('User')), ...paging }),
+  UserRoles: mapOf(shape({ description: text, ui_label: text })),
+  BulkUserUpdate: shape({
+    results: listOf(shape({ ...result, user_email: nullable(text) })),
+    total_requested: integer,
+    successful_updates: integer,
+    failed_updates: integer,
+  }),
+}
+
+const organizationMembership = shape({
+  user_id: text,
+  organization_id: text,
+  user_role: text,
+  created_at: dateTime,
+  litellm_budget_table: shape(spending),
+})
+const customer: Properties = (({ models: _, ...rest }) => ({
+  ...rest,
+  user_id: text,
+  alias: nullable(text),
+  spend,
+  litellm_budget_table: shape(spending),
+}))(tenant)
+
+const tagSchema = (({ metadata: _, blocked: __, ...rest }: typeof tenant) =>
+  shape({
+    ...rest,
+    name: text,
+    description: nullable(text),
+    model_info: anyObject,
+    spend,
+    litellm_budget_table: shape(spending),
+  }))(tenant)
+
+const otherSchemas: Readonly<Record<string, Schema>> = {
+  Organization: shape(
+    {
+      ...tenant,
+      organization_id: text,
+      organization_alias: nullable(text),
+      litellm_budget_table: shape(spending),
+    },
+    {
+      spend,
+      members: listOf(organizationMembership),
+      teams: listOf(shape({ team_id: text, team_alias: nullable(text) })),
+    },
+  ),
+  OrganizationList: listOf(reference('Organization')),
+  OrganizationMembers: shape({
+    organization_id: text,
+    updated_users: updatedUsers,
+    updated_organization_memberships: listOf(organizationMembership),
+  }),
+  OrganizationMember: organizationMembership,
+  Customer: shape(customer),
+  CustomerList: listOf(reference('Customer')),
+  CustomerPage: shape({ customers: listOf(reference('Customer')), ...paging }),
+  Tag: tagSchema,
+  TagList: listOf(reference('Tag')),
+  TagsByName: mapOf(reference('Tag')),
+  ChangedTag: shape({ message: text, tag: reference('Tag') }),
+  DeletedCustomers: shape({ deleted_customers: integer, message: text }),
+  BlockedCustomers: shape({ blocked_users: listOf(reference('Customer')) }),
+  Budget: shape({ ...spending, ...stamps, budget_id: text }),
+  BudgetList: listOf(reference('Budget')),
+  BudgetSettings: listOf(shape({ field_name: text, field_description: text, field_value: {} })),
+  AuditEntry: shape({
+    id: text,
+    updated_at: dateTime,
+    changed_by: described('The user, or the key where it has none.', text),
+    changed_by_api_key: described("The key's hash, `master` or `cli`.", text),
+    action: text,
+    table_name: text,
+    object_id: text,
+    before_value: nullable(anyObject),
+    updated_values: nullable(anyObject),
+  }),
+  AuditLog: shape({ audit_logs: listOf(reference('AuditEntry')), ...paging }),
+}
+
+/** By their names under `#/components/schemas/`. */
+export const tenancySchemas: Readonly<Record<string, Schema>> = {
+  ...keySchemas,
+  ...teamSchemas,
+  ...userSchemas,
+  ...otherSchemas,
+}

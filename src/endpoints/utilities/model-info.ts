@@ -1,0 +1,256 @@
+/** What is behind the names of models: deployments one by one, in pages, and summed up by public name. */
+import { z } from 'zod'
+import { mayCall } from '../../accounts/model-access.ts'
+import { priceFields } from '../../accounts/price-keys.ts'
+import { pricesAt } from '../../accounts/price-variants.ts'
+import { jsonAnswer } from '../../core/answer.ts'
+import { isAdministrator } from '../../core/caller.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { ConfiguredObject } from '../../core/configured-objects.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { supportedParams } from '../../core/params.ts'
+import { Redactor } from '../../lib/redact.ts'
+import { readQuery } from '../checked-input.ts'
+import { json } from '../openapi/schema.ts'
+
+const pageSizeMax = 500
+const text = z.string().max(500).optional()
+const infoQuery = z.object({ proxy_model_id: text, litellm_model_id: text })
+const sorts = ['model_name', 'created_at', 'updated_at', 'costs', 'status'] as const
+const pagesQuery = z.object({
+  model: text,
+  modelId: text,
+  search: text,
+  user_models_only: z.stringbool().default(false),
+  page: z.coerce.number().int().min(1).default(1),
+  size: z.coerce.number().int().min(1).max(pageSizeMax).default(50),
+  sortBy: z.enum(sorts).optional(),
+  sortOrder: z.enum(['asc', 'desc']).default('asc'),
+})
+const groupQuery = z.object({ model_group: text })
+
+const visible = ({ current }: Services, caller: Caller): readonly Deployment[] =>
+  current.settings.deployments.filter(one => mayCall(caller, one.modelName, current.settings))
+
+/** GET /model/info: the deployments behind the names. Keys are never shown, addresses to administrators only. */
+export const modelInfo: Endpoint = {
+  method: 'GET',
+  paths: ['/model/info', '/v1/model/info'],
+  auth: 'key',
+  doc: {
+    operationId: 'listModelInfo',
+    summary: 'Details of deployments: mode, prices, limits',
+    tag: 'Models',
+    query: {
+      proxy_model_id: { schema: { type: 'string' }, description: 'Only this deployment (`x-proxy-model-id`).' },
+      litellm_model_id: { schema: { type: 'string' }, description: 'The same.' },
+    },
+    success: json('ModelInfoList'),
+    failures: [404],
+  },
+  handle(request, services, caller) {
+    const { proxy_model_id: ours, litellm_model_id: theirs } = readQuery(request, infoQuery)
+    const id = ours ?? theirs
+    const all = visible(services, caller!)
+    const chosen = id === undefined ? all : all.filter(one => one.id === id)
+    if (id !== undefined && chosen.length === 0)
+      throw new GatewayError('not-found', `no model has the id '${id.slice(0, 200)}'`, {
+        param: ours === undefined ? 'litellm_model_id' : 'proxy_model_id',
+      })
+    return jsonAnswer({ data: entriesOf(chosen, services, caller!) })
+  },
+}
+
+/** GET /v2/model/info: the same in pages, with search and order. */
+export const modelInfoPages: Endpoint = {
+  method: 'GET',
+  paths: ['/v2/model/info'],
+  auth: 'key',
+  doc: {
+    operationId: 'listModelInfoPages',
+    summary: 'Details of deployments in pages, with search and order',
+    tag: 'Models',
+    query: {
+      model: { schema: { type: 'string' }, description: 'Only deployments of this public name.' },
+      modelId: { schema: { type: 'string' }, description: 'Only this deployment.' },
+      search: { schema: { type: 'string' }, description: 'A part of the public name or of the id, in any case.' },
+      user_models_only: { schema: { type: 'boolean' }, description: 'Only those that the caller has made by API.' },
+      page: { schema: { type: 'integer', minimum: 1, default: 1 }, description: 'From 1.' },
+      size: {
+        schema: { type: 'integer', minimum: 1, maximum: pageSizeMax, default: 50 },
+        description: 'Deployments a page.',
+      },
+      sortBy: {
+        schema: { enum: sorts },
+        description: '`costs` = price of input, `status` = those of the file first. Else as configured.',
+      },
+      sortOrder: { schema: { enum: ['asc', 'desc'], default: 'asc' }, description: 'Nothing known comes last.' },
+    },
+    success: json('ModelInfoPage'),
+  },
+  handle(request, services, caller) {
+    const query = readQuery(request, pagesQuery)
+    const words = query.search?.toLowerCase()
+    const own = caller!.key.userId ?? caller!.key.id
+    const stored = storedModels(services)
+    const found = visible(services, caller!).filter(
+      one =>
+        (query.model === undefined || one.modelName === query.model) &&
+        (query.modelId === undefined || one.id === query.modelId) &&
+        (words === undefined || one.modelName.toLowerCase().includes(words) || one.id.toLowerCase().includes(words)) &&
+        (!query.user_models_only || stored.get(one.id)?.createdBy === own),
+    )
+    const { sortBy, sortOrder, page, size } = query
+    const sorted = sortBy === undefined ? found : sortedBy(found, keyOf(sortBy, stored, services), sortOrder === 'desc')
+    return jsonAnswer({
+      data: entriesOf(sorted.slice((page - 1) * size, page * size), services, caller!),
+      total_count: found.length,
+      current_page: page,
+      total_pages: Math.ceil(found.length / size),
+      size,
+    })
+  },
+}
+
+type SortKey = (deployment: Deployment) => string | number | undefined
+
+function keyOf(
+  by: (typeof sorts)[number],
+  stored: ReadonlyMap<string, ConfiguredObject>,
+  { clock }: Services,
+): SortKey {
+  switch (by) {
+    case 'model_name':
+      return one => one.modelName
+    case 'created_at':
+      return one => stored.get(one.id)?.createdAtMs
+    case 'updated_at':
+      return one => stored.get(one.id)?.updatedAtMs
+    case 'status':
+      return one => (one.origin.kind === 'api' ? 1 : 0)
+    case 'costs':
+      return one => shownPrices(one, clock.epochMs()).input_cost_per_token ?? undefined
+  }
+}
+
+/** What is not known comes last in both directions. */
+function sortedBy(deployments: readonly Deployment[], key: SortKey, isDescending: boolean): Deployment[] {
+  return deployments.toSorted((a, b) => {
+    const [x, y] = [key(a), key(b)]
+    if (x === undefined || y === undefined) return x === y ? 0 : x === undefined ? 1 : -1
+    const order = x < y ? -1 : x > y ? 1 : 0
+    return isDescending ? -order : order
+  })
+}
+
+const storedModels = ({ configured }: Services): ReadonlyMap<string, ConfiguredObject> =>
+  new Map(configured.objects().flatMap(one => (one.kind === 'model' ? [[one.id, one]] : [])))
+
+const addresses = new Redactor([])
+
+function entriesOf(deployments: readonly Deployment[], services: Services, caller: Caller): object[] {
+  const stored = storedModels(services)
+  const nowMs = services.clock.epochMs()
+  return deployments.map(one => infoEntry(one, stored.get(one.id), { nowMs, showAddress: isAdministrator(caller) }))
+}
+
+const shownPrices = ({ prices, mode }: Deployment, nowMs: number): Record<string, number | null> =>
+  priceFields(prices && pricesAt(prices, nowMs), mode === 'audio_speech')
+
+function infoEntry(
+  deployment: Deployment,
+  stored: ConfiguredObject | undefined,
+  { nowMs, showAddress }: { readonly nowMs: number; readonly showAddress: boolean },
+): object {
+  const { target, mode } = deployment
+  const credential = (stored?.body.proxy_params as Record<string, unknown> | undefined)?.credential_name
+  const params = {
+    model: `${target.provider.name}/${target.model}`,
+    // The address may contain a password.
+    ...(showAddress && { api_base: addresses.url(target.baseUrl) }),
+    ...(typeof credential === 'string' && { litellm_credential_name: credential }),
+  }
+  return {
+    model_name: deployment.modelName,
+    proxy_params: params,
+    litellm_params: params,
+    model_info: {
+      ...deployment.info,
+      id: deployment.id,
+      db_model: deployment.origin.kind === 'api',
+      mode,
+      provider: target.provider.name,
+      source: deployment.origin.kind,
+      ...shownPrices(deployment, nowMs),
+      price_source: deployment.priceSource ?? null,
+      ...(stored && {
+        version: stored.version,
+        created_at: new Date(stored.createdAtMs).toISOString(),
+        created_by: stored.createdBy,
+        updated_at: new Date(stored.updatedAtMs).toISOString(),
+        updated_by: stored.updatedBy,
+      }),
+    },
+  }
+}
+
+/** GET /model_group/info: each public name with what its deployments have in common or at most. */
+export const modelGroupInfo: Endpoint = {
+  method: 'GET',
+  paths: ['/model_group/info'],
+  auth: 'key',
+  doc: {
+    operationId: 'listModelGroups',
+    summary: 'Public names with what is known of their deployments together',
+    tag: 'Models',
+    query: { model_group: { schema: { type: 'string' }, description: 'Only this public name.' } },
+    success: json('ModelGroupList'),
+  },
+  handle(request, services, caller) {
+    const { model_group: only } = readQuery(request, groupQuery)
+    const groups = Map.groupBy(visible(services, caller!), one => one.modelName)
+    const names = only === undefined ? [...groups.keys()] : [only].filter(name => groups.has(name))
+    return jsonAnswer({ data: names.map(name => groupEntry(name, groups.get(name)!, services.clock.epochMs())) })
+  },
+}
+
+const groupFlags = [
+  'supports_vision',
+  'supports_function_calling',
+  'supports_parallel_function_calling',
+  'supports_web_search',
+  'supports_reasoning',
+] as const
+
+/** Prices and limits: the largest that is known; a flag: true where one deployment has it; null = nothing is known. */
+function groupEntry(name: string, deployments: readonly Deployment[], nowMs: number): object {
+  const most = (values: readonly unknown[]): number | null => {
+    const known = values.filter(value => typeof value === 'number')
+    return known.length === 0 ? null : Math.max(...known)
+  }
+  const ofInfo = (field: string) => most(deployments.map(one => one.info[field]))
+  const ofPrices = (field: string) => most(deployments.map(one => shownPrices(one, nowMs)[field]))
+  const flag = (field: string): boolean | null => {
+    const known = deployments.map(one => one.info[field]).filter(value => typeof value === 'boolean')
+    return known.length === 0 ? null : known.includes(true)
+  }
+  const modes = new Set(deployments.map(one => one.mode))
+  return {
+    model_group: name,
+    providers: [...new Set(deployments.map(one => one.target.provider.name))],
+    mode: modes.size === 1 ? deployments[0]!.mode : null,
+    max_input_tokens: ofInfo('max_input_tokens'),
+    max_output_tokens: ofInfo('max_output_tokens'),
+    input_cost_per_token: ofPrices('input_cost_per_token'),
+    output_cost_per_token: ofPrices('output_cost_per_token'),
+    input_cost_per_pixel: null,
+    tpm: null,
+    rpm: null,
+    ...Object.fromEntries(groupFlags.map(field => [field, flag(field)])),
+    supported_openai_params: supportedParams(deployments),
+    configurable_clientside_auth_params: null,
+    is_public_model_group: false,
+  }
+}

@@ -1,0 +1,39 @@
+import type { Endpoint } from '../../core/endpoint.ts'
+import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
+import type { FixedContent } from '../openapi/fixed-content.ts'
+import { json } from '../openapi/schema.ts'
+
+/** GET /routes: every path of the endpoints, which are asked for at the first request. */
+export function routesEndpoint(endpoints: () => readonly Endpoint[]): Endpoint {
+  /** Made at the first request. */
+  let content: FixedContent | undefined
+  return {
+    method: 'GET',
+    paths: ['/routes'],
+    auth: 'none',
+    doc: {
+      operationId: 'listRoutes',
+      summary: 'Every path of this gateway',
+      tag: 'Docs',
+      success: json('RouteList'),
+      headers: ['etag'],
+    },
+    handle(request) {
+      content ??= fixedContent(Buffer.from(JSON.stringify({ routes: listOf(endpoints()) })), {
+        'content-type': 'application/json',
+        'cache-control': 'no-cache',
+      })
+      return answerFixed(request, content)
+    },
+  }
+}
+
+const listOf = (endpoints: readonly Endpoint[]) =>
+  endpoints.flatMap(({ method, paths, doc }) =>
+    paths.map(path => ({
+      path: path.replaceAll('+}', '}'),
+      methods: method === 'GET' ? ['GET', 'HEAD'] : [method],
+      name: doc.operationId,
+      endpoint: doc.operationId,
+    })),
+  )

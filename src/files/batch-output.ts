@@ -1,0 +1,105 @@
+/** The lines of a batch's output file (OpenAI, "Batch API", "Retrieve the results"), each priced by itself. */
+import { costNanoUsd } from '../accounts/cost.ts'
+import { streamOf } from '../core/answer.ts'
+import type { Deployment } from '../core/deployment.ts'
+import type { Services } from '../core/endpoint.ts'
+import { readChunkUsage } from '../core/openai-usage.ts'
+import { readResponsesUsage } from '../core/responses-usage.ts'
+import { membersOf } from '../core/usage-fields.ts'
+import { addUsage } from '../core/usage-sum.ts'
+import type { Usage } from '../core/usage.ts'
+import type { Client } from '../core/request.ts'
+import { isObject } from '../lib/json/json-values.ts'
+import type { Json } from '../lib/json/json-values.ts'
+
+/** OpenAI's limit of a file. */
+const fileBytesMax = 512 * 1024 * 1024
+/** Above the largest answer of a model. */
+const lineBytesMax = 16 * 1024 * 1024
+/** Well below the lease with which one replica settles a batch. */
+const totalMs = 45_000
+
+/** What all lines used, and cost together; null = the cost of one of them is not known. */
+export interface PricedLines {
+  readonly usage: Usage | undefined
+  readonly costNanoUsd: bigint | null
+}
+
+/** The file, where it is, and what prices its lines. */
+export interface BatchOutput {
+  /** Waits for the file. */
+  readonly request: Client
+  /** The upstream of the batch. */
+  readonly deployment: Deployment
+  /** The upstream's id of the file. */
+  readonly fileId: string
+  /** The deployments of the models that the lines call. */
+  readonly models: readonly Deployment[]
+  /** When the batch began, in milliseconds since 1970. */
+  readonly atMs: number
+}
+
+/** The usage of a line's answer as part of a batch; undefined = it failed, which costs nothing. */
+function lineUsage(line: Json): Usage | undefined {
+  const response = membersOf(line.response)
+  const body = membersOf(response.body)
+  const usage = readChunkUsage(body) ?? readResponsesUsage(name => body[name])
+  return usage && { ...usage, served: { serviceTier: 'batch' } }
+}
+
+/** Reads the whole file. Rejects with the upstream's error, and with `upstream-broken` for a file that is too large. */
+export async function pricedLines(services: Pick<Services, 'fileCalls'>, output: BatchOutput): Promise<PricedLines> {
+  const path = `/files/${encodeURIComponent(output.fileId)}/content`
+  const { request, deployment } = output
+  const content = await services.fileCalls.content({
+    request,
+    deployment,
+    method: 'GET',
+    path,
+    totalMs,
+    outlivesClient: true,
+  })
+  let usage: Usage | undefined
+  let total: bigint | null = 0n
+  for await (const line of linesOf(streamOf(content.stream)!)) {
+    const used = lineUsage(line)
+    if (!used) continue
+    usage = addUsage(usage, used)
+    const model = modelOf(line, output.models)
+    const cost: bigint | null = model ? costNanoUsd(used, model.prices, { atMs: output.atMs }) : null
+    total = total === null || cost === null ? null : total + cost
+  }
+  return { usage, costNanoUsd: total }
+}
+
+/** A single model is every line's; of several it is the one that the answer names, with its date or without. */
+function modelOf(line: Json, models: readonly Deployment[]): Deployment | undefined {
+  if (models.length === 1) return models[0]
+  const named = String(membersOf(membersOf(line.response).body).model)
+  const fits = models.filter(({ target }) => named === target.model || isDated(named, target.model))
+  return fits.length === 1 ? fits[0] : undefined
+}
+
+const isDated = (named: string, model: string): boolean =>
+  named.startsWith(`${model}-`) && /^\d{4}-\d\d-\d\d$/.test(named.slice(model.length + 1))
+
+/** The JSON objects of a file with one in each line; other lines are an error. */
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Json> {
+  let rest = ''
+  let bytes = 0
+  const decoder = new TextDecoder()
+  for await (const piece of stream as unknown as AsyncIterable<Uint8Array>) {
+    bytes += piece.length
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
+    rest = lines.pop()!
+    if (bytes > fileBytesMax || rest.length > lineBytesMax) throw new Error('the output of the batch is too large')
+    for (const line of lines) if (line.trim() !== '') yield objectIn(line)
+  }
+  if (rest.trim() !== '') yield objectIn(rest)
+}
+
+function objectIn(line: string): Json {
+  const value: unknown = JSON.parse(line)
+  if (!isObject(value)) throw new Error('a line of the output of the batch is no JSON object')
+  return value
+}

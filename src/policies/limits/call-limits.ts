@@ -1,0 +1,88 @@
+/** The limits of a call: its key's, and those of the customer and the tags that it names. */
+import { CallerLimits } from '../../accounts/limit-scopes.ts'
+import type { LimitOwner, ModelLimits } from '../../accounts/limit-scopes.ts'
+import type { Call } from '../../core/call.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Settings } from '../../core/settings.ts'
+import type { TenantDirectory } from '../../core/tenancy-store.ts'
+import { unlimited } from '../../core/tenancy.ts'
+import type { Customer, SpendingFields, Tag } from '../../core/tenancy.ts'
+
+/** Finds compiled limits. */
+export interface CallLimits {
+  /** The name of this process in the lists of budgets in the ledger. */
+  readonly spendWriter: string
+  /** Those of a caller under one set of settings: compiled once, not for each call. */
+  of(caller: Caller, settings: Settings): CallerLimits
+  /** Once the body is read. A promise where a customer or a tag is asked for that is not cached. */
+  ofCall(call: Call): ModelLimits | Promise<ModelLimits>
+}
+
+/** `spendWriter`: see `budgetScopesOf`. */
+export function createCallLimits(tenants: TenantDirectory, spendWriter: string): CallLimits {
+  const known = new WeakMap<Caller, { readonly under: Settings; readonly limits: CallerLimits }>()
+  const of = (caller: Caller, under: Settings) => {
+    let found = known.get(caller)
+    if (found?.under !== under)
+      known.set(caller, (found = { under, limits: new CallerLimits(caller, under, spendWriter) }))
+    return found.limits
+  }
+  return {
+    spendWriter,
+    of,
+    ofCall(call) {
+      const limits = of(call.caller, call.models.settings)
+      if (call.endUser === '' && (call.tags === undefined || call.tags.length === 0))
+        return limits.ofModel(call.model, call.models)
+      return withOthers(limits, call, tenants)
+    },
+  }
+}
+
+function withOthers(limits: CallerLimits, call: Call, tenants: TenantDirectory): ModelLimits | Promise<ModelLimits> {
+  const others = othersOf(call, tenants)
+  if (others instanceof Promise) return others.then(found => limits.ofModel(call.model, call.models, found))
+  return limits.ofModel(call.model, call.models, others)
+}
+
+type Named = LimitOwner | undefined
+
+/** Tags of the key are the caller's own. */
+function othersOf(call: Call, tenants: TenantDirectory): LimitOwner[] | Promise<LimitOwner[]> {
+  const { endUser, tags = [], caller } = call
+  const found: (Named | Promise<Named>)[] = []
+  if (endUser !== '') {
+    const customer = tenants.lookup('customer', endUser)
+    const owner = (one: Customer | undefined) => customerOf(call, one)
+    found.push(customer instanceof Promise ? customer.then(owner) : owner(customer))
+  }
+  for (const name of tags) {
+    if (caller.tags?.some(({ id }) => id === name)) continue
+    const tag = tenants.lookup('tag', name)
+    const owner = (one: Tag | undefined) => one && { id: `tag:${one.id}`, fields: one }
+    found.push(tag instanceof Promise ? tag.then(owner) : owner(tag))
+  }
+  const isThere = (one: Named): one is LimitOwner => one !== undefined
+  if (found.some(one => one instanceof Promise)) return Promise.all(found).then(all => all.filter(isThere))
+  return (found as Named[]).filter(isThere)
+}
+
+/** A customer without a budget of its own has that of the configuration. */
+function customerOf({ endUser, models }: Call, customer: Customer | undefined): Named {
+  const { endUser: rule } = models.settings.budgets
+  const fields: SpendingFields = customer ?? unlimited
+  const hasBudget = fields.maxBudgetNanoUsd !== null || rule === null
+  if (!customer && hasBudget) return undefined
+  return { id: `customer:${endUser}`, fields: hasBudget ? fields : defaultsOf(fields, rule) }
+}
+
+/** One object for the same default, so that what is compiled from it is found again. */
+const defaults = new WeakMap<object, WeakMap<object, SpendingFields>>()
+
+function defaultsOf(fields: SpendingFields, rule: object): SpendingFields {
+  let ofRule = defaults.get(rule)
+  if (!ofRule) defaults.set(rule, (ofRule = new WeakMap()))
+  let found = ofRule.get(fields)
+  if (!found) ofRule.set(fields, (found = { ...fields, ...rule }))
+  return found
+}

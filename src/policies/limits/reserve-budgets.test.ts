@@ -1,0 +1,164 @@
+/** What is reserved for a call, and what it is charged at its end. */
+import { describe, expect, test } from 'bun:test'
+import { BudgetPlan } from '../../accounts/budget-plan.ts'
+import { budgetSettingsOf } from '../../config/budgets.ts'
+import type { Call, SentRequest } from '../../core/call.ts'
+import type { CallInput, InputEdit } from '../../core/input.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import type { LimitVerdict } from '../../core/limits.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { BudgetCounters } from '../../store/limits/budget-counters.ts'
+import { MemoryLimiter } from '../../store/limits/limiter-memory.ts'
+import { chargeBudgets } from '../charge-budgets.ts'
+import { admitBudgets, reserveAttempt } from './reserve-budgets.ts'
+
+/** A call costs 100 nano-dollars, and 10 for each output token that it asks for. */
+const costAt = (outputTokens: number | null) => (outputTokens === null ? null : BigInt(100 + outputTokens * 10))
+const prices = { input: 10_000_000n, output: 10_000_000n }
+
+interface Made {
+  readonly maxOutputTokens?: number
+  /** Where the client asks for no maximum. */
+  readonly modelMax?: number
+  readonly general?: object
+  readonly prices?: object | null
+  readonly kind?: string
+}
+
+function rig(maxNanoUsd: number) {
+  const limiter = new MemoryLimiter(systemClock, new BudgetCounters({ clock: systemClock }))
+  const definition = { id: 'key:k', maxNanoUsd, softNanoUsd: null, duration: undefined, resetAtMs: null, raise: null }
+  const plan = new BudgetPlan([definition], { timeZone: 'UTC', writer: 'w' })
+  const [scope] = plan.at(0).scopes
+  const parts = { limiter, clock: systemClock, limits: { of: () => ({ ofModel: () => ({ limits: [], plan }) }) } }
+  const charging = chargeBudgets(parts as unknown as Parameters<typeof chargeBudgets>[0])
+  return {
+    left: () => limiter.budgetLeft(scope!),
+    call(made: Made = {}) {
+      const request: { maxOutputTokens?: number | undefined } = { maxOutputTokens: made.maxOutputTokens }
+      const call = {
+        format: {},
+        operation: 'chat',
+        model: 'm',
+        models: {
+          settings: { headerPrefix: 'x-proxy', budgets: budgetSettingsOf({ general_settings: made.general }) },
+        },
+        candidates: [{ modelName: 'm', prices: made.prices === undefined ? prices : made.prices }],
+        fallbacksInOrder: [],
+        largerModels: [],
+        lenientModels: [],
+        responseHeaders: {},
+        sentBefore: [],
+        isSeries: false,
+        input: () => ({ kind: made.kind ?? 'chat', request }) as unknown as CallInput,
+        change: (edit: InputEdit) => edit({ kind: 'chat', request } as unknown as CallInput),
+        bounds(asked?: number) {
+          const tokens = asked ?? request.maxOutputTokens ?? made.modelMax ?? null
+          const isKnown = made.prices !== null && (made.kind ?? 'chat') === 'chat'
+          return { inputTokensMax: 10, outputTokensMax: tokens, costNanoUsdMax: isKnown ? costAt(tokens) : null }
+        },
+      } as unknown as Call
+      const apply = (verdict: LimitVerdict) => {
+        if (!verdict.allowed) throw new Error(`refused: ${verdict.kind}`)
+        call.taken = verdict
+      }
+      void admitBudgets({ limiter, clock: systemClock }, call, { plan, scopes: [], tokens: 0, apply })
+      return { call, request }
+    },
+    attempt: (call: Call, sent: Partial<SentRequest>[]) => {
+      Object.assign(call, { sentBefore: sent.map(one => ({ deployment: { prices }, ...one })) })
+      return reserveAttempt(limiter, call)
+    },
+    end(call: Call, costNanoUsd: bigint | null, isOwed = true) {
+      charging.settled!({ call, costNanoUsd, isOwed } as Parameters<NonNullable<typeof charging.settled>>[0])
+      call.taken?.release(0, call.charge?.nanoUsd ?? 0)
+    },
+  }
+}
+
+describe('what is reserved', () => {
+  test('the most that the call can cost, and at its end what it did cost', () => {
+    const { call: make, left, end } = rig(10_000)
+    const { call } = make({ maxOutputTokens: 50 })
+    expect(left()).toBe(10_000 - 600)
+    end(call, 250n)
+    expect([left(), call.charge]).toEqual([9750, { nanoUsd: 250, list: ['w', '0 key:k'] }])
+  })
+
+  test('a call without a maximum gets one of a quarter of what is left, or 4096 tokens', () => {
+    const wide = rig(1_000_000).call({ modelMax: 1_000_000 })
+    expect([wide.request.maxOutputTokens, wide.call.responseHeaders]).toEqual([
+      24_990,
+      { 'x-proxy-budget-max-tokens': '24990' },
+    ])
+    expect(rig(60_000).call({ modelMax: 1_000_000 }).request.maxOutputTokens).toBe(4096)
+    expect(rig(10_100).call().request.maxOutputTokens).toBe(1000)
+    expect(rig(1_000_000).call({ modelMax: 500 }).request.maxOutputTokens).toBeUndefined()
+  })
+
+  test('a maximum that the client asked for is lowered only where the configuration says so', () => {
+    expect(() => rig(10_100).call({ maxOutputTokens: 5000 })).toThrow('refused: budget')
+    const shrunk = rig(10_100).call({ maxOutputTokens: 5000, general: { budget_fit: 'shrink' } })
+    expect(shrunk.request.maxOutputTokens).toBe(1000)
+    expect(() => rig(150).call({ maxOutputTokens: 5000, general: { budget_fit: 'shrink' } })).toThrow('refused: budget')
+  })
+
+  test('a model without a price is refused, counted as the configuration says, or let through while money is left', () => {
+    const refusal = (() => {
+      try {
+        rig(1e12).call({ prices: null })
+      } catch (error) {
+        return error as GatewayError
+      }
+    })()
+    expect([refusal?.kind, refusal?.message]).toEqual(['invalid-request', expect.stringContaining("'m'")])
+    const counted = rig(1e12)
+    const { call } = counted.call({ prices: null, general: { budget_unknown_price: 'reserve', budget_reserve: 2 } })
+    counted.end(call, null)
+    expect(counted.left()).toBe(1e12 - 2e9)
+    const allow = { prices: null, general: { budget_unknown_price: 'allow' } }
+    expect(rig(10).call(allow).call.reserved?.nanoUsd).toBe(1)
+    expect(() => rig(0).call(allow)).toThrow('refused: budget')
+  })
+
+  test('sound of unknown length reserves the default, and is charged it where nothing was reported', () => {
+    const { call: make, left, end } = rig(1e12)
+    const known = make({ kind: 'form' }).call
+    end(known, 5n)
+    expect(left()).toBe(1e12 - 5)
+    const unknown = make({ kind: 'form' }).call
+    end(unknown, null)
+    expect(left()).toBe(1e12 - 5 - 1e8)
+  })
+})
+
+describe('what is charged', () => {
+  test('nothing where nothing was sent, also when the cost is not known', () => {
+    const { call: make, left, end } = rig(10_000)
+    end(make({ maxOutputTokens: 50 }).call, null, false)
+    expect(left()).toBe(10_000)
+  })
+
+  test('what no reservation was made for, as a batch, counts at its end', () => {
+    const { left, end } = rig(10_000)
+    const call = { model: 'm', models: {} } as unknown as Call
+    end(call, 12_000n)
+    expect([left(), call.charge?.nanoUsd]).toEqual([-2000, 12_000])
+  })
+})
+
+describe('further attempts', () => {
+  test('reserve again what an earlier one may be billed, and are not made where that is too much', () => {
+    const { call: make, left, attempt, end } = rig(2000)
+    const { call } = make({ maxOutputTokens: 50 })
+    const usage = { inputTokens: 10, outputTokens: 20 }
+    expect([attempt(call, [{ usage }]), left()]).toEqual([true, 2000 - 600 - 300])
+    // Asked twice for the same attempt, nothing more is taken.
+    expect([attempt(call, [{ usage }]), left()]).toEqual([true, 2000 - 600 - 300])
+    // Of an attempt whose usage is not known all of its bound is owed.
+    expect([attempt(call, [{ usage }, { usage: undefined }]), left()]).toEqual([true, 2000 - 1500])
+    expect(attempt(call, [{ usage }, { usage: undefined }, { usage: undefined }])).toBe(false)
+    end(call, 900n)
+    expect(left()).toBe(1100)
+  })
+})

@@ -1,0 +1,164 @@
+/** Reserves what a call can cost at most in all of its budgets, and charges what it cost. */
+import type { BudgetPlan } from '../../accounts/budget-plan.ts'
+import { costNanoUsd } from '../../accounts/cost.ts'
+import type { BudgetScopes } from '../../core/budget-charge.ts'
+import type { BudgetSettings } from '../../core/budgets.ts'
+import type { Call } from '../../core/call.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { budgetNanoUsdMax } from '../../core/limits.ts'
+import type { Limiter, LimitScope, LimitTaken, LimitVerdict } from '../../core/limits.ts'
+import type { Clock } from '../../lib/clock.ts'
+
+/** A call without a maximum of output tokens gets at least so many, as far as the money reaches. */
+const freeOutputTokens = 4096
+/** And as many as this part of what is left pays for, so that calls at the same time have room too. */
+const freeShare = 0.25
+/** The least that all vendors take as a maximum (OpenAI, Responses, `max_output_tokens`, 2026-11-23). */
+const outputTokensMin = 16
+/** More than the output of any model. */
+const outputTokensMax = 1_048_576
+/** Where nothing is known to be reserved: a budget that is spent has no room for it. */
+const leastNanoUsd = 1
+
+interface BudgetTaking {
+  readonly plan: BudgetPlan
+  /** Limits that are taken in the same step. */
+  readonly scopes: readonly LimitScope[]
+  readonly tokens: number
+  /** Throws where it is a refusal. */
+  apply(verdict: LimitVerdict): void
+}
+
+interface BudgetParts {
+  readonly limiter: Limiter
+  readonly clock: Clock
+}
+
+/**
+ * Takes the limits and, in the same step, the money that the call can cost at most. Throws `budget-exceeded`, and
+ * `invalid-request` for a model without a price where the configuration refuses these. A call that asks for no maximum
+ * of output tokens, or for more than is left where the configuration says `shrink`, gets one that fits.
+ */
+export function admitBudgets({ limiter, clock }: BudgetParts, call: Call, taking: BudgetTaking): void | Promise<void> {
+  const budgets = taking.plan.at(clock.epochMs())
+  const loading = limiter.prepare(budgets.scopes)
+  if (loading) return loading.then(() => reserve(limiter, call, budgets, taking))
+  return reserve(limiter, call, budgets, taking)
+}
+
+function reserve(
+  limiter: Limiter,
+  call: Call,
+  budgets: BudgetScopes,
+  { scopes, tokens, apply }: BudgetTaking,
+): void | Promise<void> {
+  const nanoUsd = amountOf(limiter, call, budgets.scopes)
+  const money = nanoUsd > 0 ? budgets.scopes : []
+  if (money.length + scopes.length === 0) return
+  const taken = limiter.take(scopes.length === 0 ? money : [...scopes, ...money], tokens, nanoUsd)
+  const admit = (verdict: LimitVerdict) => {
+    if (verdict.allowed && nanoUsd > 0) call.reserved = { budgets, nanoUsd, boundNanoUsd: nanoUsd }
+    apply(verdict)
+  }
+  if (taken instanceof Promise) return taken.then(admit)
+  admit(taken)
+}
+
+/** Nano-dollars to be reserved; 0 = the call is free. May lower the call's maximum of output tokens. */
+function amountOf(limiter: Limiter, call: Call, scopes: readonly LimitScope[]): number {
+  if (!call.format) return call.asked.chargedLater?.() ? leastNanoUsd : 0
+  if (call.operation === 'count-tokens') return 0
+  const { budgets: settings } = call.models.settings
+  const bound = nanoUsdOf(call.bounds().costNanoUsdMax)
+  let left = Infinity
+  for (const scope of scopes) left = Math.min(left, limiter.budgetLeft(scope))
+  if (bound !== null && bound <= left * freeShare) return bound
+  if (bound === 0) return 0
+  return fittedAmount(call, bound, Math.max(left, 0)) ?? bound ?? unknownAmount(call, settings)
+}
+
+/** undefined = the call's maximum of output tokens stays as it is, or does not decide what it costs. */
+function fittedAmount(call: Call, bound: number | null, left: number): number | undefined {
+  const input = call.input()
+  if (input.kind !== 'chat') return undefined
+  const asked = input.request.maxOutputTokens
+  if (asked !== undefined && call.models.settings.budgets.fit === 'refuse') return undefined
+  const costAt = (tokens: number) => nanoUsdOf(call.bounds(tokens).costNanoUsdMax)
+  const least = costAt(Math.min(asked ?? outputTokensMin, outputTokensMin))
+  const free = costAt(freeOutputTokens)
+  if (least === null || free === null) return undefined
+  const most = asked === undefined ? Math.max(left * freeShare, Math.min(left, free)) : left
+  if (bound !== null && bound <= most) return undefined
+  // Not even the least fits: refused with the amount that it would have needed.
+  if (least > left) return least
+  let fits = outputTokensMin
+  let exceeds = Math.min(asked ?? outputTokensMax, outputTokensMax) + 1
+  while (exceeds - fits > 1) {
+    const middle = Math.floor((fits + exceeds) / 2)
+    if (costAt(middle)! <= most) fits = middle
+    else exceeds = middle
+  }
+  const cost = costAt(fits)!
+  if (asked !== undefined && fits >= asked) return cost
+  call.change(edited => {
+    if (edited.kind === 'chat') edited.request.maxOutputTokens = fits
+  })
+  call.responseHeaders[`${call.models.settings.headerPrefix}-budget-max-tokens`] = String(fits)
+  return cost
+}
+
+/** The bound is not known: a price is missing, or the request does not tell how much it asks for. */
+function unknownAmount(call: Call, { unknownPrice, reserveNanoUsd }: BudgetSettings): number {
+  const others = [...call.fallbacksInOrder, ...call.largerModels, ...call.lenientModels]
+  const unpriced = [...call.candidates, ...others.flatMap(one => one.deployments)].find(one => one.prices === null)
+  if (unpriced === undefined || unknownPrice === 'reserve') return reserveNanoUsd
+  if (unknownPrice === 'allow') return leastNanoUsd
+  throw new GatewayError(
+    'invalid-request',
+    `the price of the model '${unpriced.modelName}' is not known, which the budgets of this key do not allow; the ` +
+      'operator can set its prices in the configuration, or `budget_unknown_price`',
+    { param: 'model' },
+  )
+}
+
+const nanoUsdOf = (cost: bigint | null): number | null =>
+  cost === null ? null : Number(cost > budgetNanoUsdMax ? budgetNanoUsdMax : cost)
+
+/**
+ * Before a further request of a call: what an earlier one may be billed is reserved beside what the next one can cost.
+ * false = no budget has room for it. The prompts of a list are in the bound of the call.
+ */
+export function reserveAttempt(limiter: Limiter, call: Call): boolean | Promise<boolean> {
+  const { reserved, sentBefore, isSeries, startedAtMs } = call
+  if (!reserved || isSeries || sentBefore.length === 0) return true
+  let owed = 0
+  for (const { usage, deployment } of sentBefore) {
+    const cost = usage ? costNanoUsd(usage, deployment.prices, { atMs: startedAtMs }) : null
+    owed += nanoUsdOf(cost) ?? reserved.boundNanoUsd
+  }
+  const more = owed + reserved.boundNanoUsd - reserved.nanoUsd
+  if (more <= 0) return true
+  // Without a wait for others: the call's own reservation is in the way as well.
+  if (reserved.budgets.scopes.some(scope => limiter.budgetLeft(scope) < more)) return false
+  const taken = limiter.take(reserved.budgets.scopes, 0, more)
+  const admit = (verdict: LimitVerdict) => verdict.allowed && addReservation(call, verdict, more)
+  return taken instanceof Promise ? taken.then(admit) : admit(taken)
+}
+
+/** Its end gives back what it has reserved: the cost of the call is counted by its first taking. */
+function addReservation(call: Call, more: LimitTaken, nanoUsd: number): boolean {
+  const { taken, reserved } = call
+  if (!taken || !reserved) {
+    more.release(0)
+    return false
+  }
+  call.reserved = { ...reserved, nanoUsd: reserved.nanoUsd + nanoUsd }
+  call.taken = {
+    ...taken,
+    release(tokensUsed, nanoUsdUsed) {
+      taken.release(tokensUsed, nanoUsdUsed)
+      more.release(0)
+    },
+  }
+  return true
+}

@@ -1,0 +1,53 @@
+/** Answers the questions that the main thread asks the ledger's worker. */
+import type { LedgerQuery } from '../../core/ledger.ts'
+import type { UsageQuery } from '../../core/usage-report.ts'
+import { isOfStatement } from '../database/open.ts'
+import type { LedgerDatabase } from './ledger-database.ts'
+import type { LedgerReply } from './ledger-messages.ts'
+import { ledgerStatement, readLedger } from './ledger-query.ts'
+import { readUsage, usageStatement } from './usage-query.ts'
+
+interface ReadParts {
+  connect(): Promise<LedgerDatabase>
+  disconnect(): Promise<void>
+  send(reply: LedgerReply): void
+}
+
+/** Each question is answered once, with its rows or with an error. */
+export class LedgerReads {
+  readonly #parts: ReadParts
+
+  constructor(parts: ReadParts) {
+    this.#parts = parts
+  }
+
+  async query(id: number, query: LedgerQuery): Promise<void> {
+    const { send } = this.#parts
+    try {
+      const page = await this.#read(database => readLedger(database, ledgerStatement(query)))
+      send({ kind: 'page', id, page, error: '' })
+    } catch (error) {
+      send({ kind: 'page', id, page: null, error: String(error) })
+    }
+  }
+
+  async usage(id: number, query: UsageQuery): Promise<void> {
+    const { send } = this.#parts
+    try {
+      const groups = readUsage(await this.#read(database => database.select(usageStatement(query))))
+      send({ kind: 'usage', id, groups, error: '' })
+    } catch (error) {
+      send({ kind: 'usage', id, groups: null, error: String(error) })
+    }
+  }
+
+  /** Once more on a new connection: after a restart of the database the old ones fail one query each. */
+  async #read<T>(work: (database: LedgerDatabase) => Promise<T>): Promise<T> {
+    const { connect, disconnect } = this.#parts
+    const read = async () => work(await connect())
+    return read().catch((error: unknown) => {
+      if (isOfStatement(error)) throw error
+      return disconnect().then(read)
+    })
+  }
+}

@@ -1,0 +1,78 @@
+/** Old rows and sums are deleted step by step, and what is kept stays checked. */
+import { afterEach, expect, test } from 'bun:test'
+import { systemClock } from '../../lib/clock.ts'
+import { openLedgerDatabase } from './ledger-database.ts'
+import { exampleRow, ledgerRig, record, until } from './ledger-fixture.ts'
+import { deleteOldRows, deleteOldSums, firstWholeDay } from './ledger-retention.ts'
+import { openLedger } from './ledger.ts'
+import { dayOf, daysWithin, rollupDifferences } from './rollup-check.ts'
+import { dayMs } from './rollup-table.ts'
+
+const rig = ledgerRig()
+afterEach(() => rig.end())
+
+const servers = [
+  { name: 'SQLite', url: undefined },
+  ...(process.env.TEST_DATABASE_URL ? [{ name: 'Postgres', url: process.env.TEST_DATABASE_URL }] : []),
+]
+const today = dayOf(systemClock.epochMs())
+const everyDay = { firstDay: 0, lastDay: today }
+
+for (const { name, url } of servers) {
+  /** `counts[i]` rows on the day `i` days ago. */
+  async function ledgerOf(counts: readonly number[]) {
+    const place = await rig.place(url)
+    const ledger = await rig.open(place)
+    for (const [ago, count] of counts.entries())
+      for (let at = 0; at < count; at++)
+        record(ledger, exampleRow({ started_at_ms: (today - ago) * dayMs + at, key_id: `key-${at}` }))
+    await ledger.close()
+    const database = await openLedgerDatabase(place.databaseUrl)
+    rig.cleanups.push(() => database.close())
+    const count = async (table: string) =>
+      Number((await database.select({ text: `select count(*) as n from ${table}`, values: [] }))[0]!.n)
+    return { place, database, count }
+  }
+
+  test(`${name}: rows are deleted in steps, sums stay, and kept days are still checked`, async () => {
+    const { database, count } = await ledgerOf([3, 2, 1200])
+    const sums = await count('ledger_daily')
+    let steps = 0
+    while (await deleteOldRows(database, today - 1)) steps++
+    expect(steps).toBe(2)
+    expect(await count('ledger')).toBe(5)
+    expect(await count('ledger_daily')).toBe(sums)
+    expect(await firstWholeDay(database)).toBe(today - 1)
+    const days = await daysWithin(database, everyDay)
+    expect(days).toEqual([today - 1, today])
+    for (const day of days) expect(await rollupDifferences(database, day)).toEqual([])
+  })
+
+  test(`${name}: sums are deleted by their own age`, async () => {
+    const { database, count } = await ledgerOf([1, 1, 600])
+    let steps = 1
+    while (await deleteOldSums(database, today - 1)) steps++
+    expect(steps).toBe(2)
+    expect(await count('ledger')).toBe(602)
+    expect(await daysWithin(database, everyDay)).toEqual([today - 1, today])
+    expect(await deleteOldSums(database, today - 1)).toBe(false)
+  })
+
+  test(`${name}: a running ledger deletes by the setting, also when it changes`, async () => {
+    const { place, count } = await ledgerOf([2, 2, 2, 2])
+    let rowsMs: number | null = null
+    const ledger = await openLedger({
+      databaseUrl: place.databaseUrl,
+      journalDirectory: place.journal,
+      clock: systemClock,
+      retention: () => ({ rowsMs, sumsMs: rowsMs && rowsMs + dayMs }),
+    })
+    rig.cleanups.push(() => ledger.close())
+    await Bun.sleep(1200)
+    expect(await count('ledger')).toBe(8)
+    rowsMs = dayMs
+    await until(async () => (await count('ledger')) === 4)
+    const group = { scope: 'total', ...everyDay, groups: ['day'], order: 'day', limit: 10 } as const
+    await until(async () => (await ledger.usage(group)).length === 3)
+  })
+}

@@ -1,0 +1,60 @@
+/** Deletes what the ledger keeps no longer, in steps so small that other writers hardly wait. */
+import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
+import { dayMs } from './rollup-table.ts'
+
+/** Of a step: some milliseconds of the write lock on SQLite, and few dead rows at once on Postgres. */
+const stepRows = 500
+
+/** Rows of `installation`: days from which on rows, and sums, are complete. */
+const marks = { rows: 'ledger_rows_from_day', sums: 'ledger_sums_from_day' } as const
+
+/**
+ * Deletes some rows of calls that began before a day (since 1970, UTC). true = there may be more. The day is noted in
+ * the same transaction: sums of earlier days cannot be checked or made from rows any more.
+ */
+export async function deleteOldRows(database: LedgerDatabase, firstDay: number): Promise<boolean> {
+  const old = `select request_id from ledger where started_at_ms < $1 order by started_at_ms limit ${stepRows}`
+  const statement = { text: `delete from ledger where request_id in (${old})`, values: [firstDay * dayMs] }
+  return deleteStep(database, { mark: marks.rows, firstDay, old, statement })
+}
+
+/** The same for sums by day. */
+export async function deleteOldSums(database: LedgerDatabase, firstDay: number): Promise<boolean> {
+  const place = database.kind === 'sqlite' ? 'rowid' : 'ctid'
+  const old = `select ${place} from ledger_daily where day < $1 limit ${stepRows}`
+  const statement = { text: `delete from ledger_daily where ${place} in (${old})`, values: [firstDay] }
+  return deleteStep(database, { mark: marks.sums, firstDay, old, statement })
+}
+
+interface Step {
+  readonly mark: string
+  readonly firstDay: number
+  readonly old: string
+  readonly statement: LedgerStatement
+}
+
+async function deleteStep(database: LedgerDatabase, { mark, firstDay, old, statement }: Step): Promise<boolean> {
+  // Nothing is locked where there is nothing to do.
+  const found = await database.select({
+    text: `select 1 as found from (${old}) as old limit 1`,
+    values: statement.values,
+  })
+  if (found.length === 0) return false
+  const [deleted] = await database.change([statement, noteDay(mark, firstDay)])
+  return deleted === stepRows
+}
+
+const noteDay = (mark: string, day: number): LedgerStatement => ({
+  text: `insert into installation (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value
+    where cast(installation.value as integer) < cast(excluded.value as integer)`,
+  values: [mark, String(day)],
+})
+
+/** The first day of which nothing was deleted; 0 = nothing ever was. */
+export async function firstWholeDay(database: LedgerDatabase): Promise<number> {
+  const rows = await database.select({
+    text: 'select value from installation where name in ($1, $2)',
+    values: [marks.rows, marks.sums],
+  })
+  return Math.max(0, ...rows.map(row => Number(row.value)))
+}

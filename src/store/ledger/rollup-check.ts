@@ -1,0 +1,92 @@
+/** Compares the daily sums with the rows of the ledger, and makes them anew from the rows. */
+import type { UsageScope } from '../../core/usage-report.ts'
+import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
+import { firstWholeDay } from './ledger-retention.ts'
+import { addRollupText, dayMs, expectedRollupText, rollupColumns, rollupScopes } from './rollup-table.ts'
+
+/** Days since 1970-01-01 in UTC, both included. */
+export interface DaySpan {
+  readonly firstDay: number
+  readonly lastDay: number
+}
+
+/** How the sums of a day and scope differ from the rows. */
+export interface RollupDifference {
+  readonly day: number
+  readonly scope: UsageScope
+  /** Sums that the rows do not have, or have otherwise. */
+  readonly wrong: number
+  /** Sums of the rows that are missing, or stand there otherwise. */
+  readonly missing: number
+}
+
+/**
+ * The days of the span that have rows or sums, oldest first; without those of which old rows or sums were deleted:
+ * their sums are not those of their rows any more.
+ */
+export async function daysWithin(database: LedgerDatabase, { firstDay, lastDay }: DaySpan): Promise<number[]> {
+  const firstWhole = await firstWholeDay(database)
+  const [span] = await database.select({
+    text: `select (select min(started_at_ms) from ledger) as first, (select max(started_at_ms) from ledger) as last,
+      (select min(day) from ledger_daily) as first_sum, (select max(day) from ledger_daily) as last_sum`,
+    values: [],
+  })
+  const numbers = (values: unknown[]) => values.filter(one => one != null).map(Number)
+  const days = [...numbers([span?.first, span?.last]).map(dayOf), ...numbers([span?.first_sum, span?.last_sum])]
+  if (days.length === 0) return []
+  const first = Math.max(firstDay, firstWhole, Math.min(...days))
+  const last = Math.min(lastDay, Math.max(...days))
+  const found: number[] = []
+  for (let day = first; day <= last; day++) if (await hasDay(database, day)) found.push(day)
+  return found
+}
+
+/** Days since 1970 of a moment, in UTC. */
+export const dayOf = (epochMs: number): number => Math.floor(epochMs / dayMs)
+
+async function hasDay(database: LedgerDatabase, day: number): Promise<boolean> {
+  const rows = await database.select({
+    text: `select 1 as found where exists (select 1 from ledger where started_at_ms >= $1 and started_at_ms < $2)
+      or exists (select 1 from ledger_daily where scope = 'total' and day = $3)`,
+    values: [day * dayMs, (day + 1) * dayMs, day],
+  })
+  return rows.length > 0
+}
+
+/** Empty = the sums of the day are those of its rows. Rows that are stored meanwhile do no harm. */
+export async function rollupDifferences(database: LedgerDatabase, day: number): Promise<RollupDifference[]> {
+  const found: RollupDifference[] = []
+  for (const scope of rollupScopes) {
+    const expected = expectedRollupText(database.kind, scope)
+    const names = rollupColumns.join(', ')
+    const stored = `select ${names} from ledger_daily where scope = '${scope}' and day = $1`
+    // One statement: it sees rows and sums of one moment.
+    const [counts] = await database.select({
+      text: `select (select count(*) from (select * from (${stored}) as s except select * from (${expected}) as e) as w)
+        as wrong, (select count(*) from (select * from (${expected}) as e except select * from (${stored}) as s) as m)
+        as missing`,
+      values: [day],
+    })
+    const difference = { day, scope, wrong: Number(counts?.wrong), missing: Number(counts?.missing) }
+    if (difference.wrong > 0 || difference.missing > 0) found.push(difference)
+  }
+  return found
+}
+
+/** Makes the sums of a day anew, in one transaction that new rows wait for: about 2 s for 300,000 rows. */
+export async function rebuildRollup(database: LedgerDatabase, day: number): Promise<void> {
+  const statement = (text: string): LedgerStatement => ({ text, values: [day] })
+  await database.change([
+    // On SQLite the transaction has the only write lock.
+    ...(database.kind === 'postgres' ? [{ text: 'lock table ledger in share row exclusive mode', values: [] }] : []),
+    statement('delete from ledger_daily where day = $1'),
+    ...rollupScopes.map(scope => statement(addRollupText(expectedRollupText(database.kind, scope)))),
+    statement('delete from ledger_daily_pending where day = $1'),
+  ])
+}
+
+/** The newest day whose sums have to be made from rows that were stored before there were sums. */
+export async function pendingDay(database: LedgerDatabase): Promise<number | undefined> {
+  const [found] = await database.select({ text: 'select max(day) as day from ledger_daily_pending', values: [] })
+  return found?.day == null ? undefined : Number(found.day)
+}

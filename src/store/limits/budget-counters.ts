@@ -1,0 +1,177 @@
+/**
+ * What was spent of budgets. The ledger's writer adds the cost of each row to `budget_spend`, one amount for each
+ * process that made calls, in the transaction of the rows. A process adds to these what it has settled itself: of its
+ * own amount the larger one counts, so that nothing is missed and nothing counts twice, whenever the table is read.
+ */
+import { GatewayError } from '../../core/errors.ts'
+import type { BudgetPeriod, LimitScope } from '../../core/limits.ts'
+import type { Clock } from '../../lib/clock.ts'
+
+/** Reads what is stored of budgets. */
+export interface BudgetSpend {
+  /** The name under which this process's amounts are stored. */
+  readonly writer: string
+  /**
+   * Nano-dollars of a period by writer. Of a first reading this process's amount holds everything that it journalled
+   * before it was asked. Rejects while the database cannot be read.
+   */
+  read(scope: string, startMs: number, isFirst: boolean): Promise<ReadonlyMap<string, number>>
+}
+
+/** What other processes spent is read again this often, while the budget is in use. */
+const refreshMs = 15_000
+/** Unused for so long, a counter is forgotten: what it counted has long been stored. */
+const idleMs = 15 * 60_000
+const sweepMs = 60_000
+const retryAfterMs = 1000
+
+/** A budget and its present period. */
+export type BudgetScope = LimitScope & { readonly budget: BudgetPeriod }
+
+/** Whether the money of a scope is limited. */
+export const hasBudget = (scope: LimitScope): scope is BudgetScope => scope.budget !== undefined
+
+/** One period of one budget. Nano-dollars. */
+export class BudgetCounter {
+  readonly scope: string
+  readonly startMs: number
+  /** Settled by other processes, as last read. */
+  others: ReadonlyMap<string, number> = new Map()
+  othersSum = 0
+  /** Settled by this process. */
+  own = 0
+  /** Of calls that are under way here. */
+  reserved = 0
+  /** Takings that are not released. */
+  holders = 0
+  usedMs: number
+  loadedMs = -Infinity
+  loading: Promise<void> | undefined
+  /** The soft limit of this period was passed, and reported. */
+  isAlerted = false
+  /** Counts charges: a reading that one of them overtook is repeated. */
+  settlements = 0
+
+  constructor(scope: string, startMs: number, nowMs: number) {
+    this.scope = scope
+    this.startMs = startMs
+    this.usedMs = nowMs
+  }
+
+  get isLoaded(): boolean {
+    return this.loadedMs > -Infinity
+  }
+
+  /** Settled by all processes, as far as it is known here. */
+  get spent(): number {
+    return this.othersSum + this.own
+  }
+}
+
+interface BudgetCountersOptions {
+  /** Absent = nothing is stored: each process begins with nothing spent. */
+  readonly spend?: BudgetSpend | undefined
+  readonly clock: Clock
+  /** A budget has reached its soft limit: called once a period and process. */
+  softReached?(scope: BudgetScope, spentNanoUsd: number): void
+}
+
+/** The counters of all budgets in use, each read from the database once before it is used. */
+export class BudgetCounters {
+  readonly #options: BudgetCountersOptions
+  readonly #counters = new Map<string, BudgetCounter>()
+  #sweptMs = 0
+
+  constructor(options: BudgetCountersOptions) {
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#counters.size
+  }
+
+  /** Of the present period; calls of an earlier one keep theirs. */
+  find({ id, budget: { startMs } }: BudgetScope): BudgetCounter {
+    const nowMs = this.#options.clock.monotonicMs()
+    let counter = this.#counters.get(id)
+    if (counter?.startMs !== startMs) {
+      counter = new BudgetCounter(id, startMs, nowMs)
+      if (!this.#options.spend) counter.loadedMs = nowMs
+      this.#counters.set(id, counter)
+    }
+    counter.usedMs = nowMs
+    return counter
+  }
+
+  /** undefined = everything is known; else resolves when it is. Rejects with `overloaded`. */
+  missing(scopes: readonly LimitScope[]): Promise<void> | undefined {
+    let waits: Promise<void>[] | undefined
+    for (const scope of scopes) {
+      if (!hasBudget(scope)) continue
+      const counter = this.find(scope)
+      if (!counter.isLoaded) (waits ??= []).push(this.#load(counter))
+      else if (this.#options.spend && counter.usedMs - counter.loadedMs > refreshMs) this.#refresh(counter)
+    }
+    return waits && Promise.all(waits).then(() => {})
+  }
+
+  /** Counts what a call cost. */
+  settle(counter: BudgetCounter, scope: BudgetScope, nanoUsd: number): void {
+    counter.own += nanoUsd
+    counter.settlements++
+    const { softNanoUsd } = scope.budget
+    if (softNanoUsd === null || counter.isAlerted || counter.spent < softNanoUsd) return
+    counter.isAlerted = true
+    this.#options.softReached?.(scope, counter.spent)
+  }
+
+  /** The name of this process's amounts. */
+  get writer(): string {
+    return this.#options.spend?.writer ?? 'here'
+  }
+
+  /** Forgets what is idle; to be called now and then. */
+  sweep(): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    if (nowMs - this.#sweptMs < sweepMs) return
+    this.#sweptMs = nowMs
+    for (const [id, counter] of this.#counters)
+      if (counter.holders === 0 && nowMs - counter.usedMs > idleMs) this.#counters.delete(id)
+  }
+
+  /** A reading that failed is tried again later; what is known goes on to count. */
+  #refresh(counter: BudgetCounter): void {
+    counter.loadedMs = counter.usedMs
+    this.#load(counter).catch(() => {})
+  }
+
+  #load(counter: BudgetCounter): Promise<void> {
+    return (counter.loading ??= this.#read(counter).finally(() => (counter.loading = undefined)))
+  }
+
+  async #read(counter: BudgetCounter): Promise<void> {
+    const { spend, clock } = this.#options
+    if (!spend) return
+    const { scope, startMs, isLoaded } = counter
+    for (;;) {
+      const before = counter.settlements
+      const amounts = new Map(await spend.read(scope, startMs, !isLoaded).catch(unreadable))
+      if (!isLoaded && counter.settlements !== before) continue
+      // Later it is the other way round: the table follows what is settled here.
+      if (!isLoaded) counter.own = amounts.get(spend.writer) ?? 0
+      amounts.delete(spend.writer)
+      counter.others = amounts
+      counter.othersSum = amounts.values().reduce((sum, amount) => sum + amount, 0)
+      counter.loadedMs = clock.monotonicMs()
+      return
+    }
+  }
+}
+
+function unreadable(cause: unknown): never {
+  throw new GatewayError(
+    'overloaded',
+    'what was spent of a budget cannot be read from the database now; try again later',
+    { cause, retryAfterMs },
+  )
+}

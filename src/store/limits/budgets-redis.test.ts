@@ -1,0 +1,127 @@
+/** Budgets across replicas: never exceeded in all together, usable to the end, and rebuilt where Redis lost them. */
+import { afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { RedisClient } from 'bun'
+import { openReplica, openReplicas, redisDatabase, until } from '../../../tests/redis-replicas.ts'
+import type { Replica } from '../../../tests/redis-replicas.ts'
+import type { LimitVerdict } from '../../core/limits.ts'
+import type { BudgetScope } from './budget-counters.ts'
+import { budgetOf, takenOf, TestLedger } from './budget-fixture.ts'
+import { replicasKey } from './grant-script.ts'
+
+setDefaultTimeout(60_000)
+
+const url = redisDatabase('budgets')
+if (url === undefined) console.log('skipped: budgets across replicas (set TEST_REDIS_URL)')
+
+describe.if(url !== undefined)('on Redis', () => {
+  const opened: { close(): unknown }[] = []
+  const openOne = openReplica(opened, url!)
+  const openAll = openReplicas(openOne)
+  const writers = ['one', 'two', 'three']
+  let admin: RedisClient
+  beforeAll(async () => {
+    admin = new RedisClient(url!)
+    await admin.send('FLUSHDB', [])
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map(one => one.close()))
+    await admin.send('FLUSHDB', [])
+  })
+
+  const start = async (distances?: readonly number[]) => {
+    const ledger = new TestLedger()
+    const replicas = await openAll(
+      distances,
+      'refuse',
+      writers.map(writer => ledger.spendOf(writer)),
+    )
+    const settle = (at: number, verdict: LimitVerdict, scopes: readonly BudgetScope[], nanoUsd: number) => {
+      ledger.settle({ writer: writers[at]!, scopes, nanoUsd })
+      takenOf(verdict).release(0, nanoUsd)
+    }
+    return { ledger, replicas, settle }
+  }
+  /** Calls at once over all replicas, each of which reserves `bound` and costs what `costOf` says. */
+  const burst = async (
+    { replicas, settle }: Awaited<ReturnType<typeof start>>,
+    scopes: readonly BudgetScope[],
+    { calls = 1000, bound, costOf }: { calls?: number; bound: number; costOf: (at: number) => number },
+  ) => {
+    const verdicts = await Promise.all(
+      Array.from({ length: calls }, async (_, at) => {
+        const verdict = await replicas[at % 3]!.take(scopes, 0, bound)
+        if (verdict.allowed) {
+          await Bun.sleep(at % 11)
+          settle(at % 3, verdict, scopes, costOf(at))
+        }
+        return verdict
+      }),
+    )
+    return verdicts.filter(one => one.allowed).length
+  }
+  const takeAt = async (replica: Replica, scope: BudgetScope, nanoUsd: number) => replica.take([scope], 0, nanoUsd)
+
+  test('a thousand calls at once on three replicas use at least 95 % of a budget and not a nano-dollar more', async () => {
+    const all = await start()
+    for (let round = 0; round < 2; round++) {
+      const scopes = [budgetOf(200_000_000_000), budgetOf(9e12), budgetOf(9e15)]
+      await burst(all, scopes, { bound: 1_000_000_000, costOf: at => 300_000_000 + (at % 100) })
+      expect(all.ledger.sum(scopes[0]!)).toBeWithin(190_000_000_000, 200_000_000_001)
+    }
+    const even = budgetOf(100)
+    expect(await burst(all, [even], { bound: 1, costOf: () => 1 })).toBe(100)
+  })
+
+  test('what the database says counts from the first call on, and a call that needs it waits', async () => {
+    const all = await start([0, 5, 10])
+    const scope = budgetOf(1000)
+    all.ledger.settle({ writer: 'an earlier process', scopes: [scope], nanoUsd: 900 })
+    all.ledger.store()
+    expect(await burst(all, [scope], { calls: 60, bound: 10, costOf: () => 10 })).toBe(10)
+    expect(all.ledger.sum(scope)).toBe(1000)
+  })
+
+  test('a Redis that lost everything is told what was spent, by the replicas and by the database', async () => {
+    const all = await start([0, 5, 10])
+    const scope = budgetOf(1000)
+    all.ledger.settle({ writer: 'an earlier process', scopes: [scope], nanoUsd: 300 })
+    all.ledger.store()
+    for (const [at, replica] of all.replicas.entries()) all.settle(at, await takeAt(replica, scope, 100), [scope], 100)
+    await admin.send('FLUSHDB', [])
+    await until('Redis knows the replicas again', async () => Number(await admin.send('HLEN', [replicasKey])) > 2)
+    expect(await burst(all, [scope], { calls: 90, bound: 10, costOf: () => 10 })).toBe(40)
+    expect(all.ledger.sum(scope)).toBe(1000)
+  })
+
+  test('a reservation counts on every replica until it is settled, and its rest is free on all of them then', async () => {
+    const all = await start([0, 5, 10])
+    const [near, far] = all.replicas as [Replica, Replica, Replica]
+    const scope = budgetOf(1000)
+    const running = await takeAt(near, scope, 900)
+    let isDecided = false
+    const waiting = takeAt(far, scope, 500).finally(() => (isDecided = true))
+    await Bun.sleep(200)
+    expect(isDecided).toBe(false)
+    all.settle(0, running, [scope], 100)
+    all.settle(1, await waiting, [scope], 500)
+    const refused = await takeAt(near, scope, 450)
+    expect(refused).toMatchObject({ allowed: false, kind: 'budget', state: { limit: 1000, resetMs: Infinity } })
+    expect((await takeAt(near, scope, 400)).allowed).toBe(true)
+  })
+
+  test('periods are counted apart: a reset takes effect on every replica at its moment', async () => {
+    const all = await start([0, 5, 10])
+    const of = (startMs: number) => budgetOf(100, { id: 'key:reset', startMs })
+    expect(await burst(all, [of(5_000_000)], { calls: 30, bound: 10, costOf: () => 10 })).toBe(10)
+    expect(await burst(all, [of(91_400_000)], { calls: 30, bound: 10, costOf: () => 10 })).toBe(10)
+  })
+
+  test('what a batch cost at its end counts on every replica', async () => {
+    const all = await start([0, 5, 10])
+    const scope = budgetOf(1000)
+    all.settle(0, await takeAt(all.replicas[0]!, scope, 1), [scope], 1)
+    all.ledger.settle({ writer: 'one', scopes: [scope], nanoUsd: 990 })
+    all.replicas[0]!.limiter.charge([scope], 990)
+    await until('others know', async () => !(await takeAt(all.replicas[2]!, scope, 100)).allowed)
+  })
+})

@@ -1,0 +1,166 @@
+/** Budgets of one process: never exceeded, all of it usable, and what was spent is what the ledger says. */
+import { expect, test } from 'bun:test'
+import type { LimitTaken } from '../../core/limits.ts'
+import { BudgetCounters } from './budget-counters.ts'
+import type { BudgetScope } from './budget-counters.ts'
+import { budgetOf, takenOf, TestClock, TestLedger } from './budget-fixture.ts'
+import { MemoryLimiter } from './limiter-memory.ts'
+
+const open = (ledger = new TestLedger(), clock = new TestClock(), writer: string = crypto.randomUUID()) => {
+  const alerts: string[] = []
+  const softReached = ({ id }: BudgetScope) => alerts.push(id)
+  const limiter = new MemoryLimiter(clock, new BudgetCounters({ spend: ledger.spendOf(writer), clock, softReached }))
+  /** As the policies do it: the ledger has the row before the limiter hears of the end. */
+  const settle = (taken: LimitTaken, scopes: readonly BudgetScope[], nanoUsd: number) => {
+    ledger.settle({ writer, scopes, nanoUsd })
+    taken.release(0, nanoUsd)
+  }
+  return { limiter, ledger, clock, alerts, settle, take: async (s: BudgetScope[], n: number) => limiter.take(s, 0, n) }
+}
+
+test('a call takes all of its budgets and limits or none', async () => {
+  const { take, limiter } = open()
+  const [wide, narrow] = [budgetOf(1000), budgetOf(100)]
+  const parallel = { ...budgetOf(1000), parallelRequests: 1 }
+  takenOf(await take([wide], 10))
+  expect(await take([wide, narrow, parallel], 200)).toMatchObject({ allowed: false, kind: 'budget', scope: narrow.id })
+  expect([limiter.budgetLeft(wide), limiter.budgetLeft(narrow)]).toEqual([990, 100])
+  takenOf(await take([parallel], 1))
+  expect(await take([wide, parallel], 1)).toMatchObject({ allowed: false, kind: 'parallel_requests' })
+  expect(limiter.budgetLeft(wide)).toBe(990)
+})
+
+test('a thousand calls at once use at least 95 % of a budget and not a nano-dollar more', async () => {
+  const { take, settle, ledger } = open()
+  const scopes = [budgetOf(100_000), budgetOf(250_000), budgetOf(1e12)]
+  const statuses = await Promise.all(
+    Array.from({ length: 1000 }, async (_, at) => {
+      const verdict = await take(scopes, 1000)
+      if (!verdict.allowed) return verdict.kind
+      await Bun.sleep(at % 7)
+      settle(verdict, scopes, 150 + (at % 100))
+      return 'taken'
+    }),
+  )
+  expect(ledger.sum(scopes[0]!)).toBeWithin(95_000, 100_001)
+  expect(new Set(statuses)).toEqual(new Set(['taken', 'budget']))
+})
+
+test('where only reservations are in the way a call waits for them; where all is spent it is refused at once', async () => {
+  const { take, settle } = open()
+  const scopes = [budgetOf(1000)]
+  const first = takenOf(await take(scopes, 1000))
+  const second = take(scopes, 600)
+  settle(first, scopes, 300)
+  settle(takenOf(await second), scopes, 600)
+  const refused = await take(scopes, 200)
+  expect(refused).toEqual({
+    allowed: false,
+    scope: scopes[0]!.id,
+    kind: 'budget',
+    state: { limit: 1000, remaining: 100, resetMs: Infinity },
+    retryAfterMs: Infinity,
+  })
+})
+
+test('a reservation that fails in any way is not kept: the whole budget is free again', async () => {
+  const { take, limiter, clock } = open()
+  const scope = budgetOf(1000)
+  for (let round = 0; round < 50; round++) takenOf(await take([scope], 900)).release(0, 0)
+  const late = takenOf(await take([scope], 1000))
+  late.release(0, 0)
+  late.release(0, 0)
+  clock.nowMs += 3_600_000
+  expect(limiter.budgetLeft(scope)).toBe(1000)
+})
+
+test('after a reset the budget is whole, and what runs across it is counted where it began', async () => {
+  const { take, settle, limiter, ledger } = open()
+  const before = budgetOf(1000, { id: 'key:a', startMs: 5_000_000 })
+  const after = budgetOf(1000, { id: 'key:a', startMs: 91_400_000 })
+  const running = takenOf(await take([before], 1000))
+  expect((await take([after], 1000)).allowed).toBe(true)
+  settle(running, [before], 700)
+  expect([limiter.budgetLeft(after), ledger.sum(before), ledger.sum(after)]).toEqual([0, 700, 0])
+})
+
+test('a lower maximum holds at once, a raise lets through at once, and the end of a raise refuses', async () => {
+  const { take, settle } = open()
+  const of = (max: number) => [budgetOf(max, { id: 'key:a' })]
+  settle(takenOf(await take(of(1000), 600)), of(1000), 600)
+  expect((await take(of(500), 1)).allowed).toBe(false)
+  takenOf(await take(of(2000), 1400)).release(0, 0)
+  expect((await take(of(600), 1)).allowed).toBe(false)
+})
+
+test('the soft limit is told once a period, also when it is passed at one go', async () => {
+  const { take, settle, alerts } = open()
+  const of = (startMs: number) => [budgetOf(1000, { id: 'team:x', startMs, softNanoUsd: 500 })]
+  for (const cost of [400, 99, 1, 200]) settle(takenOf(await take(of(5_000_000), 250)), of(5_000_000), cost)
+  expect(alerts).toEqual(['team:x'])
+  settle(takenOf(await take(of(91_400_000), 900)), of(91_400_000), 900)
+  expect(alerts).toEqual(['team:x', 'team:x'])
+})
+
+test('a database that cannot be read refuses budgets that are not known yet, and no others', async () => {
+  const clock = new TestClock()
+  let away = true
+  const read = () => (away ? Promise.reject(new Error('away')) : Promise.resolve(new Map([['other', 400]])))
+  const limiter = new MemoryLimiter(clock, new BudgetCounters({ spend: { writer: 'me', read }, clock }))
+  const scope = budgetOf(1000)
+  await expect((async () => limiter.take([scope], 0, 1))()).rejects.toMatchObject({ kind: 'overloaded' })
+  away = false
+  takenOf(await limiter.take([scope], 0, 600))
+  away = true
+  clock.nowMs += 60_000
+  expect(limiter.take([scope], 0, 1)).toBeInstanceOf(Promise)
+  expect(limiter.budgetLeft(scope)).toBe(0)
+})
+
+test('random grants, uses, refunds, resets, raises and crashes keep the sum of the ledger equal to what is spent', async () => {
+  for (let seed = 1; seed <= 40; seed++) await interleave(seed)
+})
+
+async function interleave(seed: number): Promise<void> {
+  const random = (below: number) => (seed = (seed * 1103515245 + 12345) % 2147483648) % below
+  const ledger = new TestLedger()
+  const clock = new TestClock()
+  let process = open(ledger, clock)
+  let startMs = 5_000_000
+  let raise = 0
+  const ids = ['key:a', 'team:x', 'user:u']
+  const current = () => ids.map((id, at) => budgetOf((at + 1) * 5000 + raise, { id, startMs }))
+  let running: { taken: LimitTaken; scopes: BudgetScope[]; bound: number }[] = []
+  for (let step = 0; step < 120; step++) {
+    const what = random(100)
+    if (what < 55) {
+      const scopes = current().filter(() => random(3) > 0)
+      const bound = 1 + random(1500)
+      const full = scopes.some(one => process.limiter.budgetLeft(one) < bound)
+      // Those that would wait for the end of others are not asked here.
+      const verdict = full && running.length > 0 ? undefined : await process.take(scopes, bound)
+      if (verdict?.allowed) running.push({ taken: verdict, scopes, bound })
+    } else if (what < 90) {
+      const [ended] = running.splice(random(Math.max(running.length, 1)), 1)
+      if (ended) process.settle(ended.taken, ended.scopes, random(4) === 0 ? 0 : random(ended.bound + 1))
+    } else if (what < 93) startMs += 86_400_000
+    else if (what < 95) raise = raise === 0 ? 3000 : 0
+    else if (what < 97) ledger.store()
+    else {
+      // The journal survives, reservations do not.
+      process = open(ledger, clock)
+      running = []
+      ledger.store()
+    }
+    for (const scope of current()) expect(ledger.sum(scope)).toBeLessThanOrEqual(scope.budget.maxNanoUsd + 3000)
+  }
+  for (const { taken, scopes } of running) process.settle(taken, scopes, 0)
+  const fresh = open(ledger, clock)
+  ledger.store()
+  for (const scope of current()) {
+    takenOf(await fresh.take([scope], 0))
+    takenOf(await process.take([scope], 0))
+    expect(scope.budget.maxNanoUsd - fresh.limiter.budgetLeft(scope)).toBe(ledger.sum(scope))
+    expect(scope.budget.maxNanoUsd - process.limiter.budgetLeft(scope)).toBe(ledger.sum(scope))
+  }
+}

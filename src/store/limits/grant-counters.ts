@@ -1,0 +1,85 @@
+/** The counters of one replica: those that calls used lately, or that hold something. */
+import type { LimitScope } from '../../core/limits.ts'
+import { hasBudget } from './budget-counters.ts'
+import type { BudgetCounters, BudgetScope } from './budget-counters.ts'
+import { Counter } from './grant-counter.ts'
+import type { CounterKind } from './grant-script.ts'
+
+type Kinds = { [kind in CounterKind]?: Counter }
+
+/** Each period of a budget has a counter of its own: calls of the one before are settled in theirs. */
+const periodOf = ({ id, budget }: BudgetScope): string => `${id}@${budget.startMs}`
+
+/** By scope and kind, and by key in Redis. */
+export class CounterTable {
+  readonly #budgets: BudgetCounters
+  readonly #scopes = new Map<string, Kinds>()
+  readonly #byKey = new Map<string, Counter>()
+
+  constructor(budgets: BudgetCounters) {
+    this.#budgets = budgets
+  }
+
+  get size(): number {
+    return this.#byKey.size
+  }
+
+  keys(): MapIterator<string> {
+    return this.#byKey.keys()
+  }
+
+  values(): MapIterator<Counter> {
+    return this.#byKey.values()
+  }
+
+  /** By its key in Redis. */
+  get(key: string): Counter | undefined {
+    return this.#byKey.get(key)
+  }
+
+  /** undefined = the budget was not used lately. */
+  budget(scope: BudgetScope): Counter | undefined {
+    return this.#scopes.get(periodOf(scope))?.budget
+  }
+
+  /** Every counter of a call. Money: after `BudgetCounters.missing`. */
+  of(scopes: readonly LimitScope[], nowMs: number): Counter[] {
+    const counters: Counter[] = []
+    for (const scope of scopes) {
+      const { id, requestsPerMinute, tokensPerMinute, parallelRequests } = scope
+      if (requestsPerMinute !== null) counters.push(this.#counter('requests', id, requestsPerMinute, nowMs))
+      if (tokensPerMinute !== null) counters.push(this.#counter('tokens', id, tokensPerMinute, nowMs))
+      if (parallelRequests !== null) counters.push(this.#counter('parallel_requests', id, parallelRequests, nowMs))
+      if (hasBudget(scope)) counters.push(this.#ofBudget(scope, nowMs))
+    }
+    return counters
+  }
+
+  delete({ key, kind, scope }: Counter): void {
+    this.#byKey.delete(key)
+    const kinds = this.#scopes.get(scope)
+    if (!kinds) return
+    delete kinds[kind]
+    if (Object.keys(kinds).length === 0) this.#scopes.delete(scope)
+  }
+
+  #counter(kind: CounterKind, id: string, limit: number, nowMs: number): Counter {
+    let kinds = this.#scopes.get(id)
+    if (!kinds) this.#scopes.set(id, (kinds = {}))
+    let counter = kinds[kind]
+    if (!counter) {
+      kinds[kind] = counter = new Counter(kind, id, { limit, nowMs })
+      this.#byKey.set(counter.key, counter)
+    }
+    counter.limit = limit
+    return counter
+  }
+
+  #ofBudget(scope: BudgetScope, nowMs: number): Counter {
+    const counter = this.#counter('budget', periodOf(scope), scope.budget.maxNanoUsd, nowMs)
+    const budget = this.#budgets.find(scope)
+    if (counter.money?.budget !== budget || counter.money.scope !== scope)
+      counter.money = { budget, scope, writer: this.#budgets.writer }
+    return counter
+  }
+}

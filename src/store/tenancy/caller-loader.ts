@@ -1,0 +1,150 @@
+/** Reads what callers are compiled from. Users, teams and the like are shared by all callers that belong to them. */
+import { compileCaller, withBudget } from '../../accounts/caller.ts'
+import { tagsOfKey } from '../../accounts/key.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Membership, SpendingFields, TenantKind, Tenants } from '../../core/tenancy.ts'
+import type { TenancyReader, TenantDirectory } from '../../core/tenancy-store.ts'
+import { tenantSubject } from './changes.ts'
+import type { Subject } from './changes.ts'
+import { DependentCache } from './dependent-cache.ts'
+
+const tenantsMax = 50_000
+
+/** One object as it was found; `value` undefined = it was not there. */
+interface Found {
+  readonly value: Tenants[TenantKind] | undefined
+  /** Of a user. */
+  readonly memberships: readonly Membership[]
+  /** The named budgets that are filled in. */
+  readonly budgetIds: readonly string[]
+  /** There is no object of this kind. */
+  readonly kindUnused?: boolean
+}
+
+/** Loads callers, and the customers and tags that calls name. `drop` has to be told of every change. */
+export class CallerLoader implements TenantDirectory {
+  readonly #reader: TenancyReader
+  readonly #found: DependentCache<Found>
+  readonly #loading = new Map<Subject, Promise<Found>>()
+  /**
+   * Kinds of which nothing is stored: clients send the ids of end users and tags with every call, and a gateway without
+   * any of them does not ask the database about each.
+   */
+  readonly #unused = new Set<TenantKind>()
+  #generation = 0
+
+  constructor(reader: TenancyReader) {
+    this.#reader = reader
+    this.#found = new DependentCache(tenantsMax, (subject, found) => [subject, ...found.budgetIds.map(budgetSubject)])
+  }
+
+  /** undefined = everything may have changed. */
+  drop(subjects: readonly Subject[] | undefined): void {
+    this.#generation++
+    this.#loading.clear()
+    if (!subjects) {
+      this.#found.clear()
+      this.#unused.clear()
+      return
+    }
+    for (const subject of subjects) {
+      this.#found.drop(subject)
+      this.#unused.delete(subject.slice(0, subject.indexOf(':')) as TenantKind)
+    }
+  }
+
+  lookup<Kind extends 'customer' | 'tag'>(
+    kind: Kind,
+    id: string,
+  ): Tenants[Kind] | undefined | Promise<Tenants[Kind] | undefined> {
+    if (this.#unused.has(kind)) return undefined
+    const found = this.#get(kind, id)
+    type Value = Tenants[Kind] | undefined
+    return found instanceof Promise ? found.then(({ value }) => value as Value) : (found.value as Value)
+  }
+
+  /** The caller with the key of this hash; undefined = there is no such key. */
+  async load(hash: string): Promise<Caller | undefined> {
+    const record = await this.#reader.findKey({ hash })
+    if (!record) return undefined
+    const [key, user, team] = await Promise.all([
+      this.#withBudget(record),
+      this.#tenant('user', record.userId),
+      this.#tenant('team', record.teamId),
+    ])
+    const organizationId = record.organizationId ?? team?.organizationId ?? null
+    const tagNames = [...new Set([...tagsOfKey(record), ...(team?.tags ?? [])])]
+    const [organization, memberships, ...tags] = await Promise.all([
+      this.#tenant('organization', organizationId),
+      user ? this.#get('user', user.id) : undefined,
+      ...tagNames.map(name => this.#tenant('tag', name)),
+    ])
+    return compileCaller({
+      key,
+      user,
+      team,
+      organization,
+      memberships: memberships?.memberships,
+      tags: tags.filter(tag => tag !== undefined),
+    })
+  }
+
+  async #tenant<Kind extends TenantKind>(kind: Kind, id: string | null): Promise<Tenants[Kind] | undefined> {
+    return id === null ? undefined : ((await this.#get(kind, id)).value as Tenants[Kind] | undefined)
+  }
+
+  #get(kind: TenantKind, id: string): Found | Promise<Found> {
+    const subject = tenantSubject(kind, id)
+    return this.#found.get(subject) ?? this.#loading.get(subject) ?? this.#read(kind, id, subject)
+  }
+
+  async #read(kind: TenantKind, id: string, subject: Subject): Promise<Found> {
+    const generation = this.#generation
+    const loading = this.#find(kind, id)
+    this.#loading.set(subject, loading)
+    try {
+      const found = await loading
+      // Something changed meanwhile: the answer is for this question only.
+      if (generation === this.#generation) this.#found.set(subject, found)
+      if (found.kindUnused && generation === this.#generation) this.#unused.add(kind)
+      return found
+    } finally {
+      if (this.#loading.get(subject) === loading) this.#loading.delete(subject)
+    }
+  }
+
+  async #find(kind: TenantKind, id: string): Promise<Found> {
+    const value = await this.#reader.find(kind, id)
+    if (!value) return { value, memberships: [], budgetIds: [], kindUnused: await this.#reader.isUnused(kind) }
+    const rows = kind === 'user' ? await this.#reader.memberships({ userId: id }) : []
+    const budgetIds = [...new Set([value, ...rows].flatMap(({ budgetId }) => (budgetId === null ? [] : [budgetId])))]
+    const budgets = new Map((await this.#reader.findAll('budget', budgetIds)).map(budget => [budget.id, budget]))
+    const effective = <Fields extends SpendingFields>(own: Fields) => withBudget(own, budgets.get(own.budgetId ?? ''))
+    return { value: effective(value), memberships: rows.map(effective), budgetIds }
+  }
+
+  async #withBudget<Fields extends SpendingFields>(own: Fields): Promise<Fields> {
+    return withBudget(own, await this.#tenant('budget', own.budgetId))
+  }
+}
+
+const budgetSubject = (id: string): Subject => tenantSubject('budget', id)
+
+/** Everything that a caller was compiled from: also objects that it names and that are not stored yet. */
+export function subjectsOf(
+  hash: string,
+  { key, user, team, organization, memberships = [], tags = [] }: Caller,
+): Subject[] {
+  const parts: [TenantKind, string | null | undefined][] = [
+    ['user', key.userId],
+    ['team', key.teamId],
+    ['organization', key.organizationId ?? team?.organizationId],
+    ...[key, user, team, organization, ...memberships, ...tags].map((part): [TenantKind, string | null | undefined] => [
+      'budget',
+      part?.budgetId,
+    ]),
+    ...[...tagsOfKey(key), ...(team?.tags ?? [])].map((name): [TenantKind, string] => ['tag', name]),
+  ]
+  const named = parts.flatMap(([kind, id]) => (id === null || id === undefined ? [] : [tenantSubject(kind, id)]))
+  return [`key:${hash}`, ...new Set(named)]
+}

@@ -1,0 +1,61 @@
+/** A cache whose values are dropped when something that they were made from changes. */
+import { LRUCache } from 'lru-cache'
+import type { Subject } from './changes.ts'
+
+/** Of the values used last, at most `max`. */
+export class DependentCache<Value extends object> {
+  readonly #values: LRUCache<string, Value>
+  /** The names of the values that were made from a subject. */
+  readonly #dependents = new Map<Subject, Set<string>>()
+  readonly #subjectsOf: (name: string, value: Value) => readonly Subject[]
+
+  /** `subjectsOf` has to answer the same for a value as long as it is here. */
+  constructor(max: number, subjectsOf: (name: string, value: Value) => readonly Subject[]) {
+    this.#subjectsOf = subjectsOf
+    this.#values = new LRUCache<string, Value>({ max, dispose: (value, name) => this.#unlink(name, value) })
+  }
+
+  get(name: string): Value | undefined {
+    return this.#values.get(name)
+  }
+
+  set(name: string, value: Value): void {
+    // First: what it replaces is unlinked when it is set.
+    this.#values.set(name, value)
+    for (const subject of this.#subjectsOf(name, value)) {
+      const names = this.#dependents.get(subject)
+      if (names) names.add(name)
+      else this.#dependents.set(subject, new Set([name]))
+    }
+  }
+
+  /** Drops every value that was made from the subject. */
+  drop(subject: Subject): void {
+    const names = this.#dependents.get(subject)
+    // A copy: dropping a value changes the set.
+    if (names) for (const name of [...names]) this.#values.delete(name)
+  }
+
+  clear(): void {
+    this.#values.clear()
+    this.#dependents.clear()
+  }
+
+  /** Those used last, at most `count`, the one used last first. */
+  newest(count: number): [name: string, value: Value][] {
+    const found: [string, Value][] = []
+    for (const entry of this.#values.entries()) {
+      if (found.length >= count) break
+      found.push(entry)
+    }
+    return found
+  }
+
+  #unlink(name: string, value: Value): void {
+    for (const subject of this.#subjectsOf(name, value)) {
+      const names = this.#dependents.get(subject)
+      names?.delete(name)
+      if (names?.size === 0) this.#dependents.delete(subject)
+    }
+  }
+}

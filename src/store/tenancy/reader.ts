@@ -1,0 +1,97 @@
+/** Reads objects of tenancy, inside and outside of a transaction. */
+import type { SQL } from 'bun'
+import { membershipsMax } from '../../core/tenancy.ts'
+import type { Membership, TenantKind, Tenants } from '../../core/tenancy.ts'
+import type { MembershipQuery, Page, PageQuery, TenancyReader, TenantFilter } from '../../core/tenancy-store.ts'
+import { findKey } from '../keys/keys.ts'
+import { membershipColumns, tenantColumns, tenantTables, toRecord } from './columns.ts'
+import type { Row } from './columns.ts'
+import { Where } from './where.ts'
+
+/** `sql` = the database, or a transaction. */
+export function createReader(sql: SQL): TenancyReader {
+  return {
+    async find(kind, id) {
+      return (await findAll(sql, kind, [id]))[0]
+    },
+    findAll: (kind, ids) => findAll(sql, kind, ids),
+    async isUnused(kind) {
+      const rows = (await sql.unsafe(`select 1 from ${tenantTables[kind]} limit 1`)) as unknown[]
+      return rows.length === 0
+    },
+    usersByEmail: email => usersByEmail(sql, email),
+    memberships: of => memberships(sql, of),
+    findKey: by => findKey(sql, by),
+  }
+}
+
+async function findAll<Kind extends TenantKind>(
+  sql: SQL,
+  kind: Kind,
+  ids: readonly string[],
+): Promise<Tenants[Kind][]> {
+  // No row holds a NUL, and Postgres refuses it in a parameter.
+  const asked = ids.filter(id => !id.includes('\0'))
+  if (asked.length === 0) return []
+  const where = new Where()
+  where.among('id', asked)
+  const rows = await where.select<Row>(sql, tenantTables[kind])
+  return rows.map(row => recordOf(kind, row))
+}
+
+/** The columns of a kind, whose type TypeScript cannot follow through the union of kinds. */
+function recordOf<Kind extends TenantKind>(kind: Kind, row: Row): Tenants[Kind] {
+  return toRecord<Tenants[Kind]>(tenantColumns[kind] as Parameters<typeof toRecord<Tenants[Kind]>>[0], row)
+}
+
+async function usersByEmail(sql: SQL, email: string): Promise<Tenants['user'][]> {
+  if (email.includes('\0')) return []
+  const rows = (await sql`select * from users where email = ${email} order by created_at_ms limit 2`) as Row[]
+  return rows.map(row => recordOf('user', row))
+}
+
+async function memberships(sql: SQL, of: MembershipQuery): Promise<Membership[]> {
+  const where = new Where()
+  if ('userId' in of) where.equal('user_id', of.userId)
+  else {
+    where.equal('kind', of.kind)
+    where.among('group_id', 'groupIds' in of ? of.groupIds : [of.groupId])
+  }
+  const order = 'order by created_at_ms, user_id'
+  const rows = await where.select<Row>(sql, 'memberships', 'userId' in of ? `${order} limit ${membershipsMax}` : order)
+  return rows.map(row => toRecord(membershipColumns, row))
+}
+
+/** One page of a kind. */
+export async function listTenants<Kind extends TenantKind>(
+  sql: SQL,
+  kind: Kind,
+  filter: TenantFilter,
+  page: PageQuery,
+): Promise<Page<Tenants[Kind]>> {
+  const { rows, total } = await conditionsOf(kind, filter).page<Row>(sql, tenantTables[kind], page)
+  return { total, items: rows.map(row => recordOf(kind, row)) }
+}
+
+function conditionsOf(kind: TenantKind, filter: TenantFilter): Where {
+  const where = new Where()
+  where.among('id', filter.ids)
+  where.contains('alias', filter.alias)
+  where.contains('email', filter.email)
+  where.equal('role', filter.role)
+  where.among('sso_user_id', filter.ssoUserIds)
+  where.equal('organization_id', filter.organizationId)
+  if (filter.memberId !== undefined) {
+    const of = `kind = ${where.bind(kind)} and user_id = ${where.bind(filter.memberId)}`
+    where.raw(`id in (select group_id from memberships where ${of})`)
+  }
+  if (filter.teamId !== undefined)
+    where.raw(`id in (select user_id from memberships where kind = 'team' and group_id = ${where.bind(filter.teamId)})`)
+  const { visible } = filter
+  if (visible)
+    where.any([
+      where.amongText('id', visible.ids),
+      ...(kind === 'team' ? [where.amongText('organization_id', visible.organizationIds)] : []),
+    ])
+  return where
+}

@@ -1,0 +1,65 @@
+/** The store of tenancy: objects, memberships and keys, changed in transactions that keep the audit log. */
+import { GatewayError } from '../../core/errors.ts'
+import type { TenancyReader, TenancyStore } from '../../core/tenancy-store.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { transaction, whileAvailable } from '../database/open.ts'
+import type { Database } from '../database/open.ts'
+import { listAudit } from './audit.ts'
+import { lockRevision } from './changes.ts'
+import type { Subject } from './changes.ts'
+import { createReader, listTenants } from './reader.ts'
+import { spentOf } from './spend.ts'
+import { Unit } from './unit.ts'
+
+interface TenancyStoreOptions {
+  readonly database: Database
+  readonly clock: Pick<Clock, 'epochMs'>
+  /** Called after each commit, with what has changed. */
+  onChange?(subjects: readonly Subject[]): void
+}
+
+const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('keys, teams and users', work)
+
+/** Over the tables of migration 8 and `virtual_keys`. */
+export function createTenancyStore({ database, clock, onChange }: TenancyStoreOptions): TenancyStore {
+  const { sql } = database
+  const reader = createReader(sql)
+  return {
+    ...whenAvailable(reader),
+    list: (kind, filter, page) => available(listTenants(sql, kind, filter, page)),
+    audit: query => available(listAudit(sql, query)),
+    spend: (kind, ids) => available(spentOf(sql, kind, ids)),
+    async change(actor, work) {
+      let unit: Unit | undefined
+      const done = await available(
+        transaction(database, async tx => {
+          await lockRevision(tx, database.kind)
+          unit = new Unit(tx, actor, clock.epochMs())
+          return work(unit)
+        }),
+      ).catch((thrown: unknown) => {
+        throw explained(thrown)
+      })
+      if (unit && unit.changed.length > 0) onChange?.(unit.changed)
+      return done
+    },
+  }
+}
+
+function whenAvailable(reader: TenancyReader): TenancyReader {
+  return {
+    find: (kind, id) => available(reader.find(kind, id)),
+    findAll: (kind, ids) => available(reader.findAll(kind, ids)),
+    isUnused: kind => available(reader.isUnused(kind)),
+    usersByEmail: email => available(reader.usersByEmail(email)),
+    memberships: of => available(reader.memberships(of)),
+    findKey: by => available(reader.findKey(by)),
+  }
+}
+
+/** A key text of the client's own choice may be that of another key, and so be refused by the unique hash. */
+function explained(thrown: unknown): unknown {
+  const { errno, code } = thrown as { errno?: unknown; code?: unknown }
+  if (String(errno) !== '23505' && !/^SQLITE_CONSTRAINT/.test(String(code))) return thrown
+  return new GatewayError('conflict', 'an object with this id or key exists already; choose another', { cause: thrown })
+}

@@ -1,0 +1,288 @@
+/** One transaction on tenancy: each change gets its revision and its row in the audit log. */
+import type { SQL } from 'bun'
+import { GatewayError } from '../../core/errors.ts'
+import type { KeyChanges, KeyRecord } from '../../core/ports.ts'
+import { membershipsMax } from '../../core/tenancy.ts'
+import type { Actor, AuditEntry, Membership, TenantKind, Tenants } from '../../core/tenancy.ts'
+import type {
+  KeyUpdateOptions,
+  MembershipQuery,
+  NewKey,
+  NewTenant,
+  TenancyReader,
+  TenancyTransaction,
+  TenantChanges,
+} from '../../core/tenancy-store.ts'
+import { toNumber } from '../database/open.ts'
+import { checkQuota } from '../keys/keys.ts'
+import { writeAudit } from './audit.ts'
+import { keySubject, membershipSubject, nextRevision, noteChange, tenantSubject } from './changes.ts'
+import type { Subject } from './changes.ts'
+import { keyColumns, membershipColumns, tenantColumns, tenantTables, toRecord, toRow } from './columns.ts'
+import type { Columns, Row } from './columns.ts'
+import { createReader } from './reader.ts'
+import { Where } from './where.ts'
+
+/** Deleting a group with more keys would hold the lock, and with it every other change, for seconds. */
+const keysDeletedMax = 1000
+
+/** To be used under the lock on the revision alone. */
+export class Unit implements TenancyTransaction {
+  readonly changed: Subject[] = []
+  readonly nowMs: number
+  readonly #tx: SQL
+  readonly #actor: Actor
+  readonly #reader: TenancyReader
+
+  constructor(tx: SQL, actor: Actor, nowMs: number) {
+    this.#tx = tx
+    this.#actor = actor
+    this.nowMs = nowMs
+    this.#reader = createReader(tx)
+  }
+
+  find<Kind extends TenantKind>(kind: Kind, id: string): Promise<Tenants[Kind] | undefined> {
+    return this.#reader.find(kind, id)
+  }
+
+  findAll<Kind extends TenantKind>(kind: Kind, ids: readonly string[]): Promise<Tenants[Kind][]> {
+    return this.#reader.findAll(kind, ids)
+  }
+
+  isUnused(kind: TenantKind): Promise<boolean> {
+    return this.#reader.isUnused(kind)
+  }
+
+  usersByEmail(email: string): Promise<Tenants['user'][]> {
+    return this.#reader.usersByEmail(email)
+  }
+
+  memberships(of: MembershipQuery): Promise<Membership[]> {
+    return this.#reader.memberships(of)
+  }
+
+  findKey(by: { hash: string } | { id: string } | { alias: string }): Promise<KeyRecord | undefined> {
+    return this.#reader.findKey(by)
+  }
+
+  async insert<Kind extends TenantKind>(kind: Kind, record: NewTenant<Kind>): Promise<Tenants[Kind]> {
+    if (await this.find(kind, record.id))
+      throw new GatewayError('conflict', `a ${kind} with the id '${record.id.slice(0, 100)}' exists already`, {
+        param: `${kind}_id`,
+      })
+    const version = await this.#note(tenantSubject(kind, record.id))
+    const made = { ...record, version, ...this.#stamps() } as unknown as Tenants[Kind]
+    const row = toRow(columnsOf(kind), made)
+    await this.#tx`insert into ${this.#tx(tenantTables[kind])} ${this.#tx(row)}`
+    await this.#audit('created', { kind, objectId: record.id, before: null, after: row })
+    return made
+  }
+
+  async update<Kind extends TenantKind>(
+    kind: Kind,
+    id: string,
+    changes: TenantChanges<Kind>,
+    version?: number,
+  ): Promise<Tenants[Kind]> {
+    const before = await this.#existing(kind, id)
+    checkVersion(before.version, version)
+    const columns = columnsOf(kind)
+    const revision = await this.#note(tenantSubject(kind, id))
+    const after = { ...before, ...changes, version: revision, updatedAtMs: this.nowMs, updatedBy: this.#actor.id }
+    const row = toRow(columns, after)
+    await this.#tx`update ${this.#tx(tenantTables[kind])} set ${this.#tx(row)} where id = ${id}`
+    await this.#audit(actionOf(before, after), { kind, objectId: id, before: toRow(columns, before), after: row })
+    return after
+  }
+
+  async delete<Kind extends TenantKind>(kind: Kind, id: string): Promise<Tenants[Kind]> {
+    const before = await this.#existing(kind, id)
+    if (kind === 'budget') await this.#checkUnused(id)
+    if (kind === 'organization') await this.#deleteTeamsOf(id)
+    if (kind === 'organization' || kind === 'team' || kind === 'user') {
+      await this.#deleteKeysOf({ [`${kind}_id`]: id })
+      const group = kind === 'team' ? 'team' : 'organization'
+      const of: MembershipQuery = kind === 'user' ? { userId: id } : { kind: group, groupId: id }
+      for (const membership of await this.memberships(of)) await this.deleteMembership(membership)
+    }
+    await this.#note(tenantSubject(kind, id))
+    await this.#tx`delete from ${this.#tx(tenantTables[kind])} where id = ${id}`
+    await this.#audit('deleted', { kind, objectId: id, before: toRow(columnsOf(kind), before), after: null })
+    return before
+  }
+
+  async putMembership(membership: Omit<Membership, 'createdAtMs'>): Promise<Membership> {
+    const { kind, groupId, userId } = membership
+    const own = await this.memberships({ userId })
+    const before = own.find(one => one.kind === kind && one.groupId === groupId)
+    if (!before && own.length >= membershipsMax)
+      throw new GatewayError('conflict', `a user may be in ${membershipsMax} teams and organizations, and is`, {
+        param: 'user_id',
+      })
+    const after: Membership = { ...membership, createdAtMs: before?.createdAtMs ?? this.nowMs }
+    await this.#note(membershipSubject(after))
+    const row = toRow(membershipColumns, after)
+    await this.#tx`delete from memberships where kind = ${kind} and group_id = ${groupId} and user_id = ${userId}`
+    await this.#tx`insert into memberships ${this.#tx(row)}`
+    await this.#auditMembership(before, after)
+    return after
+  }
+
+  async deleteMembership(of: Pick<Membership, 'kind' | 'groupId' | 'userId'>): Promise<boolean> {
+    const { kind, groupId, userId } = of
+    const rows = (await this.#tx`
+      delete from memberships where kind = ${kind} and group_id = ${groupId} and user_id = ${userId}
+      returning *`) as Row[]
+    if (!rows[0]) return false
+    if (kind === 'team') await this.#deleteKeysOf({ team_id: groupId, user_id: userId })
+    await this.#note(membershipSubject(of))
+    await this.#auditMembership(toRecord(membershipColumns, rows[0]), undefined)
+    return true
+  }
+
+  async insertKey(record: NewKey, keysOfUserMax: number | null = null): Promise<KeyRecord> {
+    const version = await nextRevision(this.#tx)
+    await checkQuota(this.#tx, record.userId, { keysOfUserMax, nowMs: this.nowMs })
+    const made: KeyRecord = { ...record, version, ...this.#stamps() }
+    const row = toRow(keyColumns, made)
+    await this.#tx`insert into virtual_keys ${this.#tx({ ...row, deleted_at_ms: null })}`
+    this.changed.push(keySubject(made.hash))
+    await this.#audit('created', { kind: 'key', objectId: made.id, before: null, after: row })
+    return made
+  }
+
+  async updateKey(id: string, changes: KeyChanges, options: KeyUpdateOptions = {}): Promise<KeyRecord> {
+    const { keysOfUserMax = null, version } = options
+    const before = await this.#existingKey(id)
+    checkVersion(before.version, version)
+    const after: KeyRecord = {
+      ...before,
+      ...changes,
+      version: await nextRevision(this.#tx),
+      updatedAtMs: this.nowMs,
+      updatedBy: this.#actor.id,
+    }
+    const counted = before.userId === after.userId && !hasExpired(before, this.nowMs)
+    // An expired key counts when its time is extended, not when it only gets another user.
+    if (!counted && !hasExpired(after, this.nowMs))
+      await checkQuota(this.#tx, after.userId, { keysOfUserMax, nowMs: this.nowMs })
+    const row = toRow(keyColumns, after)
+    await this.#tx`update virtual_keys set ${this.#tx(row)} where id = ${id}`
+    this.changed.push(keySubject(after.hash))
+    // Its text was replaced: other processes have to drop the one before.
+    if (before.hash !== after.hash) await this.#note(keySubject(before.hash))
+    const action = options.action ?? actionOf(before, after)
+    await this.#audit(action, { kind: 'key', objectId: id, before: toRow(keyColumns, before), after: row })
+    return after
+  }
+
+  async deleteKey(id: string): Promise<KeyRecord> {
+    const before = await this.#existingKey(id)
+    const revision = await nextRevision(this.#tx)
+    await this.#tx`update virtual_keys set deleted_at_ms = ${this.nowMs}, revision = ${revision} where id = ${id}`
+    this.changed.push(keySubject(before.hash))
+    await this.#audit('deleted', { kind: 'key', objectId: id, before: toRow(keyColumns, before), after: null })
+    return before
+  }
+
+  async #note(subject: Subject): Promise<number> {
+    this.changed.push(subject)
+    return noteChange(this.#tx, subject)
+  }
+
+  #stamps() {
+    const { nowMs } = this
+    const { id } = this.#actor
+    return { createdAtMs: nowMs, createdBy: id, updatedAtMs: nowMs, updatedBy: id }
+  }
+
+  #audit(
+    action: AuditEntry['action'],
+    change: Pick<AuditEntry, 'kind' | 'objectId' | 'before' | 'after'>,
+  ): Promise<void> {
+    return writeAudit(this.#tx, { atMs: this.nowMs, actor: this.#actor, action, ...change })
+  }
+
+  #auditMembership(before: Membership | undefined, after: Membership | undefined): Promise<void> {
+    const { kind, groupId, userId } = (after ?? before)!
+    return this.#audit(before ? (after ? 'updated' : 'deleted') : 'created', {
+      kind: `${kind}_member`,
+      objectId: `${groupId}/${userId}`,
+      before: before ? toRow(membershipColumns, before) : null,
+      after: after ? toRow(membershipColumns, after) : null,
+    })
+  }
+
+  async #existing<Kind extends TenantKind>(kind: Kind, id: string): Promise<Tenants[Kind]> {
+    const found = await this.find(kind, id)
+    if (!found)
+      throw new GatewayError('not-found', `there is no ${kind} '${id.slice(0, 100)}'`, { param: `${kind}_id` })
+    return found
+  }
+
+  async #existingKey(id: string): Promise<KeyRecord> {
+    const found = await this.findKey({ id })
+    if (!found) throw new GatewayError('not-found', 'no such key', { param: 'key' })
+    return found
+  }
+
+  async #deleteTeamsOf(organizationId: string): Promise<void> {
+    const teams = (await this.#tx`select id from teams where organization_id = ${organizationId}`) as { id: string }[]
+    for (const { id } of teams) await this.delete('team', id)
+  }
+
+  /** The keys of an organization, a team, a user, or of a user in a team. */
+  async #deleteKeysOf(of: Readonly<Partial<Record<'organization_id' | 'team_id' | 'user_id', string>>>): Promise<void> {
+    const where = new Where()
+    where.raw('deleted_at_ms is null')
+    for (const [column, id] of Object.entries(of)) where.equal(column, id)
+    const order = `limit ${keysDeletedMax + 1}`
+    const rows = await where.select<{ id: string }>(this.#tx, 'virtual_keys', order)
+    if (rows.length > keysDeletedMax)
+      throw new GatewayError(
+        'conflict',
+        `more than ${keysDeletedMax} keys would be deleted with it; delete keys first, ${keysDeletedMax} at a time`,
+        { param: Object.keys(of)[0] },
+      )
+    for (const row of rows) await this.deleteKey(row.id)
+  }
+
+  /** Without it, what it limits would be unlimited. */
+  async #checkUnused(budgetId: string): Promise<void> {
+    const parts = ['organizations', 'teams', 'users', 'customers', 'tags', 'memberships'].map(
+      table => `select count(*) as total from ${table} where budget_id = $1`,
+    )
+    let total = 0
+    for (const text of [
+      ...parts,
+      'select count(*) as total from virtual_keys where budget_id = $1 and deleted_at_ms is null',
+    ])
+      total += toNumber(((await this.#tx.unsafe(text, [budgetId])) as { total: unknown }[])[0]!.total)
+    if (total > 0)
+      throw new GatewayError(
+        'conflict',
+        `${total} object(s) use the budget '${budgetId.slice(0, 100)}'; change them first`,
+        {
+          param: 'budget_id',
+        },
+      )
+  }
+}
+
+function columnsOf<Kind extends TenantKind>(kind: Kind): Columns<Tenants[Kind]> {
+  return tenantColumns[kind] as Columns<Tenants[Kind]>
+}
+
+function checkVersion(is: number, expected: number | undefined): void {
+  if (expected === undefined || expected === is) return
+  throw new GatewayError('conflict', `it was changed meanwhile: version ${is}, not ${expected}; read it again`, {
+    param: 'version',
+  })
+}
+
+const hasExpired = ({ expiresAtMs }: KeyRecord, nowMs: number): boolean => expiresAtMs !== null && expiresAtMs <= nowMs
+
+function actionOf(before: { readonly blocked: boolean }, after: { readonly blocked: boolean }): AuditEntry['action'] {
+  if (before.blocked === after.blocked) return 'updated'
+  return after.blocked ? 'blocked' : 'unblocked'
+}

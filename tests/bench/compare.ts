@@ -1,0 +1,128 @@
+/**
+ * `npm run bench:compare -- DIR`: this checkout against another one (before a change and after it), both running at
+ * once and loaded in turns of a second, so that both see the same machine. What counts is the median of the ratios of
+ * neighbouring turns; the quartiles beside it say how far it can be trusted.
+ *
+ *   npm run bench:compare -- DIR [--rounds N] [--seconds N] [--only calls,streams,translate]
+ */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { measureCalls, measureStreams } from './loads.ts'
+import { memoryMb, percentile, stopAll } from './machine.ts'
+import { ports, startGateway, startUpstreams } from './subjects.ts'
+import type { Subject } from './subjects.ts'
+
+const usage = `npm run bench:compare -- DIR [flags]
+
+  DIR                  Another checkout of the gateway, after \`npm ci\`
+  --rounds N           Turns of each (20)
+  --seconds N          Seconds of a turn (1)
+  --only PARTS         Some of calls,translate,streams (all)
+  --help               Show this`
+
+/** Memory is read this long after the load. */
+const restMs = 14_000
+const root = join(import.meta.dir, '../..')
+const foreignPath = '/engines/bench-foreign/chat/completions'
+const foreignStreamPath = '/engines/bench-foreign-stream/chat/completions'
+
+type Figures = Readonly<Record<string, number>>
+/** Label -> the load of one turn. */
+const loads: Readonly<Record<string, readonly [string, (subject: Subject, seconds: number) => Promise<Figures>][]>> = {
+  calls: [['small calls', async (one, seconds) => ({ ...(await measureCalls(one, seconds)) })]],
+  translate: [
+    ['translated calls', async (one, seconds) => ({ ...(await measureCalls(one, seconds, foreignPath)) })],
+    ['translated streams', async (one, seconds) => streamFigures(one, seconds, foreignStreamPath)],
+  ],
+  streams: [['500 streams', async (one, seconds) => streamFigures(one, seconds)]],
+}
+
+async function streamFigures(one: Subject, seconds: number, path?: string): Promise<Figures> {
+  const { cpuUs, eventsPerS } = await measureStreams(one, seconds, path)
+  return { cpuUs, eventsPerS }
+}
+
+function calledWrongly(why: string): never {
+  console.error(`${why}\n\n${usage}`)
+  process.exit(2)
+}
+
+function readFlags() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      rounds: { type: 'string', default: '20' },
+      seconds: { type: 'string', default: '1' },
+      only: { type: 'string', default: Object.keys(loads).join(',') },
+      help: { type: 'boolean', short: 'h' },
+    },
+  })
+  if (values.help) {
+    console.log(usage)
+    process.exit(0)
+  }
+  const [directory] = positionals
+  if (directory === undefined || !existsSync(join(directory, 'bin/modelgate.mjs')))
+    calledWrongly('DIR must be a checkout of the gateway')
+  const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)]
+  if (!(Number.isInteger(rounds) && rounds > 0 && Number.isInteger(seconds) && seconds > 0))
+    calledWrongly('--rounds and --seconds must be whole numbers from 1')
+  const parts = values.only.split(',')
+  for (const part of parts) if (!Object.hasOwn(loads, part)) calledWrongly(`--only knows no '${part}'`)
+  return { directory: resolve(directory), rounds, seconds, parts }
+}
+
+const row = (cells: readonly string[]) =>
+  cells.map((cell, at) => (at === 0 ? cell.padEnd(34) : cell.padStart(12))).join('')
+
+function print(label: string, before: readonly number[], after: readonly number[]): void {
+  const ratios = before.map((value, at) => after[at]! / value).sort((a, b) => a - b)
+  const middle = (values: readonly number[]) =>
+    percentile(
+      [...values].sort((a, b) => a - b),
+      0.5,
+    )
+  const cells = [middle(before), middle(after)].map(value => value.toFixed(value > 999 ? 0 : 2))
+  console.log(row([label, ...cells, ...[0.5, 0.25, 0.75].map(share => percentile(ratios, share).toFixed(3))]))
+}
+
+async function main(): Promise<void> {
+  const { directory, rounds, seconds, parts } = readFlags()
+  await startUpstreams(folder)
+  const subjects = [
+    await startGateway({ root: directory, folder, port: ports.other, name: 'before' }),
+    await startGateway({ root, folder, port: ports.gateway, name: 'after' }),
+  ]
+  console.log(row(['', 'before', 'after', 'ratio', 'quartile', 'quartile']))
+  for (const part of parts)
+    for (const [label, load] of loads[part]!) {
+      for (const one of subjects) await load(one, 3)
+      const figures: Figures[][] = [[], []]
+      for (let round = 0; round < rounds; round++)
+        // The first place changes hands: what one leaves to be done falls on the other as often.
+        for (const at of round % 2 === 0 ? [0, 1] : [1, 0]) figures[at]!.push(await load(subjects[at]!, seconds))
+      for (const name of Object.keys(figures[0]![0]!)) {
+        const [before, after] = figures.map(list => list.map(one => one[name]!))
+        print(`${label}: ${name}`, before!, after!)
+      }
+    }
+  await Bun.sleep(restMs)
+  const memory = subjects.map(one => [memoryMb(one.pids, 'now')])
+  print(`memory ${restMs / 1000} s later: MB`, memory[0]!, memory[1]!)
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'modelgate-compare-'))
+async function cleanUp(): Promise<void> {
+  await stopAll()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void cleanUp().then(() => process.exit(1)))
+try {
+  await main()
+} finally {
+  await cleanUp()
+}

@@ -1,0 +1,108 @@
+/** Budgets of stored objects: each kind holds for the calls that belong to it, and its soft limit is told once. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { inputPrice, outputPrice, startBillingUpstream } from '../billing-upstream.ts'
+import { until } from '../raw-upstream.ts'
+import { backends, startGateway } from './harness.ts'
+import type { Gateway } from './harness.ts'
+
+const budget = 0.01
+const priced = `input_cost_per_token: ${inputPrice}, output_cost_per_token: ${outputPrice}`
+
+for (const backend of backends())
+  describe(`on ${backend.name}`, () => {
+    const upstream = startBillingUpstream()
+    const alerts: Record<string, unknown>[] = []
+    const webhook = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      async fetch(request) {
+        alerts.push((await request.json()) as Record<string, unknown>)
+        return new Response('')
+      },
+    })
+    const entry = (name: string) =>
+      `{ model_name: ${name}, proxy_params: { model: custom_openai/m, api_base: "${upstream.url}", api_key: none, ${priced} } }`
+    let gateway: Gateway
+    beforeAll(async () => {
+      const general = `general_settings: { alert_to_webhook_url: { budget_alerts: "http://127.0.0.1:${webhook.port}/" } }`
+      const config = `model_list: [${entry('fast')}, ${entry('slow')}]\nrouter_settings: { num_retries: 0 }\n${general}\n`
+      gateway = await startGateway({ backend, config })
+    })
+    afterAll(async () => {
+      await gateway.stop()
+      await upstream.stop()
+      await webhook.stop(true)
+    })
+    const made = async (path: string, fields: object) => {
+      const answer = await gateway.admin(path, fields)
+      if (answer.status !== 200) throw new Error(await answer.text())
+      return (await answer.json()) as Record<string, unknown>
+    }
+    const call = async (key: string, scope: string, fields: object = {}) => {
+      const messages = [{ role: 'user', content: scope }]
+      const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}` },
+        body: JSON.stringify({ model: 'fast', max_tokens: 16, messages, ...fields }),
+      })
+      await answer.arrayBuffer()
+      return answer.status
+    }
+    /** All at once; the budget is spent to 95 % and not beyond, by the truth of the upstream. */
+    const spendAll = async (keys: readonly string[], scope: string, fields: object = {}) => {
+      const all = Array.from({ length: 200 }, (_, at) => call(keys[at % keys.length]!, scope, fields))
+      expect(new Set(await Promise.all(all))).toEqual(new Set([200, 429]))
+      expect(upstream.spent.get(scope)!).toBeWithin(budget * 0.95, budget + 1e-9)
+    }
+    const id = (kind: string) => `${kind}-${crypto.randomUUID()}`
+
+    test('of a key, which tells the operator once of its soft limit and shows what it spent', async () => {
+      const { key, token_id } = await made('/key/generate', {
+        max_budget: budget,
+        soft_budget: 0.004,
+        budget_duration: '30d',
+      })
+      await spendAll([String(key)], id('key'))
+      await until(() => alerts.length > 0, 'the operator is told', 5000)
+      expect(alerts).toEqual([expect.objectContaining({ event_group: 'key', key_id: token_id, soft_budget: 0.004 })])
+    })
+
+    test('of a user and of a team, for all of their keys together', async () => {
+      for (const [kind, field] of [
+        ['user', 'user_id'],
+        ['team', 'team_id'],
+      ] as const) {
+        const name = id(kind)
+        await made(`/${kind}/new`, {
+          [field]: name,
+          max_budget: budget,
+          ...(kind === 'user' && { auto_create_key: false }),
+        })
+        const keys = await Promise.all([1, 2, 3].map(() => gateway.key({ [field]: name })))
+        await spendAll(keys, name)
+      }
+    })
+
+    test('of one model of a key, and other models of it go on', async () => {
+      const key = await gateway.key({ model_max_budget: { fast: { budget_limit: budget, time_period: '1d' } } })
+      const scope = id('model')
+      await spendAll([key], scope)
+      expect(await call(key, scope, { model: 'slow' })).toBe(200)
+    })
+
+    test('of a customer, whichever key its calls come by', async () => {
+      const name = id('customer')
+      await made('/customer/new', { user_id: name, max_budget: budget })
+      await spendAll([await gateway.key(), await gateway.key()], name, { user: name })
+    })
+
+    test('a raise lets calls through at once, and a lower maximum refuses at once', async () => {
+      const scope = id('raised')
+      const key = await gateway.key({ max_budget: budget })
+      await spendAll([key], scope)
+      await made('/key/update', { key, max_budget: budget * 2 })
+      expect(await call(key, scope)).toBe(200)
+      await made('/key/update', { key, max_budget: budget })
+      expect(await call(key, scope)).toBe(429)
+    })
+  })

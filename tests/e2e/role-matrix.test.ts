@@ -1,0 +1,134 @@
+/** Which role may ask for which route: every route of the router stands here, and each role is served as it says. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Endpoint } from '../../src/core/endpoint.ts'
+import { endpoints } from '../../src/endpoints/index.ts'
+import { masterKey, startGateway } from './harness.ts'
+import type { Gateway } from './harness.ts'
+
+/** Operations by who may ask for them. A route that is added has to be put into one of the lists by hand. */
+const listed: Readonly<Record<Endpoint['auth'], string>> = {
+  none: 'checkLiveliness checkReadiness getMetrics getOpenapiDocument getDocsPage getDocsAsset listRoutes',
+  // Every key: calls of models, own objects, and what the caller may see.
+  key: `
+    createChatCompletion createCompletion createResponse countResponseInputTokens getResponse deleteResponse
+    cancelResponse listResponseInputItems listAssistants createAssistant getAssistant updateAssistant deleteAssistant
+    createThread listThreads getThread updateThread deleteThread createThreadMessage listThreadMessages getThreadMessage
+    updateThreadMessage deleteThreadMessage createRun createThreadAndRun listRuns getRun updateRun cancelRun
+    submitToolOutputs listRunSteps getRunStep createFile listFiles getFile deleteFile getFileContent createBatch
+    listBatches getBatch cancelBatch deleteBatch createEmbeddings createModeration createImage editImage
+    createImageVariation createSpeech createTranscription createTranslation createRerank createRerankV2 createMessage
+    countMessageTokens generateContent streamGenerateContent countContentTokens embedContent batchEmbedContents
+    listGeminiModels getGeminiModel refuseOtherModelAction listModels listModelInfo listModelGroups
+    listModelInfoPages getModel countTokens
+    listSupportedCompatParams listSupportedOpenaiParams transformRequest
+    deriveKey getKey getKeys listKeys listKeyAliases getKeyHealth getTeam listTeams listTeamPages getTeamPermissions
+    getUser getUserAlone listUsers listUserRoles getOrganization listOrganizations
+    listSpendLogs listKeySpend listUserSpend listTagSpend listGlobalTagSpend listTagNames listGlobalKeySpend
+    listGlobalModelSpend listGlobalProviderSpend getGlobalSpend listGlobalDailySpend listGlobalTeamSpend getSpendReport
+    getGlobalActivity getGlobalModelActivity listUserDailyActivity listTeamDailyActivity listTagDailyActivity
+    listCustomerDailyActivity listOrganizationDailyActivity calculateSpend
+    estimateCost`,
+  // Users who are no viewers; what each may touch is decided by its keys and memberships.
+  manager: `
+    createKey createServiceAccountKey updateKey updateKeys regenerateKey blockKey unblockKey deleteKeys
+    createTeam updateTeam deleteTeams updateTeamPermissions addTeamMembers addManyTeamMembers updateTeamMember
+    deleteTeamMember createUser updateUser updateOrganization addOrganizationMembers updateOrganizationMember
+    deleteOrganizationMember`,
+  // Administrators, and those who read everything.
+  viewer: `
+    getCustomer listCustomers listCustomerPages getBudgets getBudgetSettings listBudgets listAuditLog getAuditEntry
+    listTags getTags listCredentials getCredential getCredentialOfModel listAccessGroups getAccessGroup
+    listUnifiedAccessGroups getUnifiedAccessGroup`,
+  // Administrators alone.
+  admin: `
+    blockTeam unblockTeam addTeamModels deleteTeamModels updateUsers deleteUsers createOrganization deleteOrganizations
+    createCustomer updateCustomer deleteCustomers blockCustomers unblockCustomers createBudget updateBudget deleteBudget
+    checkModels createModel updateModel patchModel deleteModel createCredential     updateCredential deleteCredential createAccessGroup updateAccessGroup
+    deleteAccessGroup createUnifiedAccessGroup updateUnifiedAccessGroup
+    deleteUnifiedAccessGroup createTag updateTag deleteTag`,
+}
+
+/** The classes that each role passes. */
+const passes: Readonly<Record<string, readonly Endpoint['auth'][]>> = {
+  proxy_admin: ['none', 'key', 'manager', 'viewer', 'admin'],
+  proxy_admin_viewer: ['none', 'key', 'viewer'],
+  internal_user: ['none', 'key', 'manager'],
+  internal_user_viewer: ['none', 'key'],
+  key: ['none', 'key'],
+}
+
+let gateway: Gateway
+const keys = new Map<string, string>()
+beforeAll(async () => {
+  gateway = await startGateway()
+  for (const role of Object.keys(passes)) {
+    const made = role === 'key' ? { key: await gateway.key() } : await newUser(role)
+    keys.set(role, made.key)
+  }
+  keys.set('master', masterKey)
+})
+afterAll(() => gateway.stop())
+
+const newUser = async (role: string) =>
+  (await (await gateway.admin('/user/new', { user_id: role, user_role: role })).json()) as { key: string }
+
+test('every route of the router is in the table, under the class that it has', () => {
+  const expected = Object.entries(listed).flatMap(([auth, text]) =>
+    text
+      .trim()
+      .split(/\s+/)
+      .map(id => `${id} ${auth}`),
+  )
+  expect(endpoints.map(({ doc, auth }) => `${doc.operationId} ${auth}`).toSorted()).toEqual(expected.toSorted())
+})
+
+test('each role is refused with 403 where the table refuses it, and nowhere else for its role', async () => {
+  const wrong: string[] = []
+  for (const [role, key] of keys)
+    for (const { method, paths, auth, doc } of endpoints) {
+      if (auth === 'none' || auth === 'key') continue
+      const path = paths[0]!.replaceAll(/\{\w+\+?\}/g, 'none')
+      // No JSON, so that nothing is changed where it is let through.
+      const body = method === 'GET' ? undefined : '{'
+      const answer = await fetch(`${gateway.url}${path}`, { method, body, headers: { authorization: `Bearer ${key}` } })
+      const text = await answer.text()
+      const isRefused = answer.status === 403 && text.includes('this operation needs')
+      const mayPass = (passes[role] ?? passes.proxy_admin)!.includes(auth)
+      if (isRefused === mayPass) wrong.push(`${role} ${doc.operationId}: ${answer.status}`)
+    }
+  expect(wrong).toEqual([])
+})
+
+test('without a key nothing but the open routes answers', async () => {
+  const answered: string[] = []
+  for (const { method, paths, auth, doc } of endpoints) {
+    if (auth === 'none') continue
+    for (const path of paths) {
+      const answer = await fetch(`${gateway.url}${path.replaceAll(/\{\w+\+?\}/g, 'none')}`, { method })
+      await answer.text()
+      if (answer.status !== 401) answered.push(`${doc.operationId} ${path}: ${answer.status}`)
+    }
+  }
+  expect(answered).toEqual([])
+})
+
+test('a key asks for the routes that it names, and for no others', async () => {
+  const cases: [routes: string[], path: string, may: boolean][] = [
+    [['llm_api_routes'], '/v1/models', true],
+    [['llm_api_routes'], '/key/info', false],
+    [['info_routes'], '/key/info', true],
+    [['management_routes'], '/key/info', true],
+    [['info_routes'], '/v1/models', false],
+    [['/models'], '/v1/models', true],
+    [['/v1/threads/{thread_id}'], '/v1/threads/thread_none', true],
+    [['/v1/*'], '/v1/models', true],
+    [['/v1/*'], '/key/info', false],
+  ]
+  for (const [allowed_routes, path, may] of cases) {
+    const key = await gateway.key({ allowed_routes })
+    const { status } = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${key}` } })
+    expect([allowed_routes, path, status !== 403]).toEqual([allowed_routes, path, may])
+  }
+  const key = await gateway.key({ key_type: 'read_only' })
+  expect((await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(403)
+})

@@ -1,0 +1,213 @@
+/** Usage and spending by everything that it is shown by, as calls make it; each key sees its own. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { backends, masterKey, startGateway } from './harness.ts'
+import type { Gateway } from './harness.ts'
+
+type Json = Record<string, any>
+
+const config = `
+model_list:
+  - model_name: chat-model
+    proxy_params: { model: custom_openai/sim-chat, api_base: "{simulator}/v1", api_key: k, input_cost_per_token: 0.000003, output_cost_per_token: 0.000015 }
+    model_info: { id: chat-deployment }
+  - model_name: free-model
+    proxy_params: { model: custom_openai/sim-chat, api_base: "{simulator}/v1", api_key: k }
+    model_info: { id: free-deployment }
+  - model_name: broken
+    proxy_params: { model: custom_openai/x, api_base: "http://127.0.0.1:1/v1" }
+router_settings: { num_retries: 0 }
+`
+
+for (const backend of backends())
+  describe(backend.name, () => {
+    let gateway: Gateway
+    let ann: string
+    let bob: string
+    beforeAll(async () => {
+      gateway = await startGateway({ backend, config })
+      ann = await gateway.key({ user_id: 'ann', team_id: 'red', key_alias: 'of ann', metadata: { tags: ['prod'] } })
+      bob = await gateway.key({ user_id: 'bob', team_id: 'blue' })
+      await call(ann, { metadata: { tags: ['trial', 'prod'], purpose: 'x' }, user: 'customer-1' })
+      await call(ann, { tags: ['other'] }, { 'x-litellm-tags': 'from-header, trial' })
+      await call(bob, { model: 'free-model' })
+      await call(bob, { model: 'broken' })
+    })
+    afterAll(() => gateway.stop())
+
+    const call = async (key: string, body: object, headers: Record<string, string> = {}): Promise<Response> => {
+      const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'user-agent': 'acme/1.2 (linux)', ...headers },
+        body: JSON.stringify({ model: 'chat-model', messages: [{ role: 'user', content: 'Hi' }], ...body }),
+      })
+      return new Response(await response.text(), response)
+    }
+    const get = async (path: string, key = masterKey): Promise<Json> => {
+      const response = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${key}` } })
+      return { status: response.status, body: (await response.json()) as Json }
+    }
+    const today = () => new Date().toISOString().slice(0, 10)
+    /** What ann's two calls cost, from their rows at the prices above. */
+    const annSpend = async (): Promise<number> => {
+      const rows = await gateway.rows('&user_id=ann')
+      const nanoUsd = rows.reduce((sum, row) => sum + row.input_tokens! * 3000 + row.output_tokens! * 15_000, 0)
+      expect(rows).toHaveLength(2)
+      return nanoUsd / 1e9
+    }
+
+    test('rows carry tags and the names of the peer, and the upstream gets no list in metadata', async () => {
+      const rows = (await get('/spend/logs?user_id=ann')).body.data as Json[]
+      expect(rows.map(row => row.request_tags)).toEqual([
+        ['prod', 'from-header', 'trial', 'other'],
+        ['prod', 'trial'],
+      ])
+      const row = rows[1]!
+      const { body: list } = await get('/key/list?return_full_object=true&user_id=ann')
+      expect(row).toMatchObject({
+        api_key: list.keys[0].token,
+        call_type: 'acompletion',
+        model_id: 'chat-deployment',
+        model_group: 'chat-model',
+        custom_llm_provider: 'custom_openai',
+        user: 'ann',
+        prompt_tokens: row.input_tokens,
+        completion_tokens: row.output_tokens,
+        total_tokens: row.input_tokens + row.output_tokens,
+        cache_hit: 'False',
+        client_name: 'acme',
+        metadata: { user_api_key_alias: 'of ann', user_api_key_team_id: 'red', status: 'success' },
+      })
+      expect(Date.parse(row.endTime) - Date.parse(row.startTime)).toBe(
+        Math.trunc(row.started_at_ms + row.duration_ms) - row.started_at_ms,
+      )
+      const byHash = await get(`/spend/logs?api_key=${row.api_key}`)
+      expect(byHash.body.data).toHaveLength(2)
+      const byCustomer = await get('/spend/logs?end_user=customer-1')
+      expect(byCustomer.body.data.map((one: Json) => one.request_id)).toEqual([row.request_id])
+      const sent = gateway.simulator.truth.entries.map(entry => entry.body as Json)
+      expect(sent[0]!.metadata).toEqual({ purpose: 'x' })
+      expect(sent.filter(body => body.tags !== undefined || body.metadata?.tags !== undefined)).toEqual([])
+    })
+
+    test('tags that are none are refused by name, and nothing is sent', async () => {
+      const key = await gateway.key({ user_id: 'carl' })
+      const before = gateway.simulator.truth.entries.length
+      const wrong: [object, (string | number)[]][] = [
+        [{ tags: 'one' }, ['body', 'tags']],
+        [{ metadata: { tags: [5] } }, ['body', 'metadata', 'tags']],
+        [{ tags: ['x'.repeat(129)] }, ['body', 'tags']],
+        [{ tags: ['a\nb'] }, ['body', 'tags']],
+        [{ tags: Array.from({ length: 21 }, (_, at) => `t${at}`) }, ['body', 'tags']],
+      ]
+      for (const [body, loc] of wrong) {
+        const response = await call(key, body)
+        expect(response.status).toBe(422)
+        expect(((await response.json()) as Json).detail[0].loc).toEqual(loc)
+      }
+      expect(gateway.simulator.truth.entries.length).toBe(before)
+    })
+
+    test('daily activity of a user has its parts, and the sums of its rows', async () => {
+      const { body } = await get(`/user/daily/activity?user_id=ann&start_date=${today()}&end_date=${today()}`)
+      const spend = await annSpend()
+      expect(body.results).toHaveLength(1)
+      const [day] = body.results as Json[]
+      expect(day!.date).toBe(today())
+      const served = { successful_requests: 2, unpriced_requests: 0 }
+      expect(day!.metrics.spend).toBeCloseTo(spend, 9)
+      expect(day!.breakdown.model_groups['chat-model'].metrics).toMatchObject(served)
+      expect(Object.keys(day!.breakdown.models)).toEqual(['sim-chat'])
+      expect(Object.keys(day!.breakdown.providers)).toEqual(['custom_openai'])
+      expect(Object.keys(day!.breakdown.endpoints)).toEqual(['/v1/chat/completions'])
+      expect(Object.keys(day!.breakdown.entities)).toEqual(['ann'])
+      const [key] = Object.values<Json>(day!.breakdown.api_keys)
+      expect(key!.metadata).toMatchObject({ key_alias: 'of ann', team_id: 'red' })
+      expect(body.metadata).toMatchObject({ page: 1, total_pages: 1, has_more: false, breakdown_complete: true })
+      expect(body.metadata.total_spend).toBeCloseTo(spend, 9)
+    })
+
+    test('daily activity by team, tag and customer, and of everybody', async () => {
+      const entities = async (path: string, key = masterKey) =>
+        Object.keys((await get(path, key)).body.results[0]?.breakdown.entities ?? {}).sort()
+      expect(await entities('/team/daily/activity')).toEqual(['blue', 'red'])
+      expect(await entities('/team/daily/activity?team_ids=red,green')).toEqual(['red'])
+      expect(await entities('/tag/daily/activity')).toEqual(['from-header', 'other', 'prod', 'trial'])
+      expect(await entities('/customer/daily/activity')).toEqual(['customer-1'])
+      expect(await entities('/end_user/daily/activity?end_user_ids=nobody')).toEqual([])
+      const all = (await get('/user/daily/activity')).body
+      const rows = await gateway.rows()
+      expect(all.metadata.total_api_requests).toBe(rows.length)
+      expect(all.metadata.total_unpriced_requests).toBe(
+        rows.filter(row => row.cost_nano_usd === null && row.attempts > 0).length,
+      )
+    })
+
+    test('a key sees its own usage alone', async () => {
+      for (const path of ['/user/daily/activity', '/team/daily/activity', '/global/spend/teams', '/spend/users']) {
+        const { status, body } = await get(path, bob)
+        expect([path, status]).toEqual([path, 200])
+        expect(JSON.stringify(body)).not.toMatch(/ann|red|chat-deployment/)
+      }
+      expect((await get('/tag/daily/activity', bob)).body.results).toEqual([])
+      const { body: list } = await get('/spend/keys')
+      const annId = (list as Json[]).find(one => one.user_id === 'ann')!.token_id
+      expect((await get(`/user/daily/activity?api_key=${annId}`, bob)).status).toBe(403)
+      expect((await get('/user/daily/activity?user_id=ann', bob)).body.results).toEqual([])
+      expect((await get('/global/spend', bob)).body.spend).toBe(0)
+    })
+
+    test('lists of spending: keys, users, teams, models, providers, tags, days', async () => {
+      const spend = await annSpend()
+      const money = (value: number) => expect(value).toBeCloseTo(spend, 9)
+      const keys = (await get('/spend/keys')).body as Json[]
+      money(keys[0]!.spend)
+      expect(keys[0]).toMatchObject({ key_alias: 'of ann', user_id: 'ann', team_id: 'red' })
+      const users = (await get('/spend/users')).body as Json[]
+      expect(users.map(one => one.user_id).sort()).toEqual(['ann', 'bob', 'carl'])
+      money((await get('/global/spend')).body.spend)
+      money((await get('/global/spend/keys?limit=1')).body[0].total_spend)
+      money((await get('/global/spend/models')).body[0].total_spend)
+      money((await get('/global/spend/provider')).body[0].spend)
+      money((await get('/global/spend/logs')).body[0].spend)
+      const teams = (await get('/global/spend/teams')).body
+      expect(teams.teams.sort()).toEqual(['blue', 'red'])
+      money(teams.daily_spend[0].red)
+      expect(teams.total_spend_per_team[0].team_id).toBe('red')
+      const tags = (await get('/spend/tags')).body as Json[]
+      expect(tags.find(one => one.individual_request_tag === 'prod')!.log_count).toBeGreaterThanOrEqual(2)
+      expect((await get('/global/spend/all_tag_names')).body.tag_names).toContain('from-header')
+      money((await get('/global/spend/tags')).body.spend_per_tag.find((one: Json) => one.name === 'prod').spend)
+    })
+
+    test('the report by team, customer and key, and activity by day and model', async () => {
+      const spend = await annSpend()
+      const [day] = (await get('/global/spend/report?group_by=team')).body as Json[]
+      const red = day!.teams.find((one: Json) => one.team_name === 'red')
+      expect(red.total_spend).toBeCloseTo(spend, 9)
+      expect(red.metadata[0]).toMatchObject({ model: 'chat-model' })
+      const [ofCustomers] = (await get('/global/spend/report?group_by=customer')).body as Json[]
+      expect(ofCustomers!.customers.map((one: Json) => one.customer)).toEqual(['customer-1'])
+      const byKey = (await get('/global/spend/report?group_by=api_key')).body as Json[]
+      expect(
+        byKey
+          .map(one => one.total_cost)
+          .sort()
+          .at(-1),
+      ).toBeCloseTo(spend, 9)
+      const activity = (await get('/global/activity')).body
+      expect(activity.sum_api_requests).toBe((await gateway.rows()).length)
+      expect(activity.daily_data[0].date).toMatch(/^[A-Z][a-z]{2} \d{2}$/)
+      const models = (await get('/global/activity/model')).body as Json[]
+      expect(models.map(one => one.model)).toContain('free-model')
+    })
+
+    test('spans that are none are refused by name', async () => {
+      for (const query of [
+        'start_date=2026-02-30',
+        'start_date=2026-11-02&end_date=2026-11-01',
+        'start_date=2000-01-01',
+      ])
+        expect((await get(`/user/daily/activity?${query}`)).status).toBe(422)
+      expect((await get('/user/daily/activity?page_size=0')).status).toBe(422)
+    })
+  })

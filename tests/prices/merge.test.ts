@@ -1,0 +1,135 @@
+/** How three price lists become one (scripts/prices), on lists of a few models. */
+import { expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { listedPrices } from '../../scripts/prices/flat.ts'
+import type { FlatPrices, PriceList } from '../../scripts/prices/flat.ts'
+import { readGenaiList } from '../../scripts/prices/genai-list.ts'
+import type { GenaiProvider } from '../../scripts/prices/genai-list.ts'
+import { readLiteLLMList } from '../../scripts/prices/litellm-list.ts'
+import { mergeLists } from '../../scripts/prices/merge.ts'
+import type { Decision } from '../../scripts/prices/merge.ts'
+
+const listOf = (prices: FlatPrices | undefined): PriceList =>
+  new Map([['openai', new Map(prices ? [['m', { prices }]] : [])]])
+
+/** What comes of the prices that genai-prices, model-prices and litellm have for one model. */
+function merged(given: readonly (FlatPrices | undefined)[], decisions: readonly Decision[] = []) {
+  const [genai, modelPrices, litellm] = given
+  const lists = { 'genai-prices': listOf(genai), 'model-prices': listOf(modelPrices), litellm: listOf(litellm) }
+  const { models, differences } = mergeLists(lists, decisions)
+  return { prices: models.get('openai')!.get('m')?.prices, open: differences.filter(one => one.open).length }
+}
+
+const plain = { input: 1, output: 2 }
+
+test('two lists that agree win, and one that is alone counts', () => {
+  expect(merged([{ input: 9, output: 2 }, plain, plain])).toEqual({ prices: plain, open: 0 })
+  expect(merged([undefined, undefined, plain])).toEqual({ prices: plain, open: 0 })
+  expect(merged([{ ...plain, cacheRead: 0.5 }, plain, undefined]).prices).toEqual({ ...plain, cacheRead: 0.5 })
+  // Lists round.
+  expect(merged([{ input: 0.030_833_3, output: 2 }, undefined, { input: 0.030_83, output: 2 }]).open).toBe(0)
+})
+
+test('a dispute without a majority needs a decision; until then the model has no price', () => {
+  const dispute = [plain, undefined, { input: 3, output: 2 }] as const
+  expect(merged(dispute)).toEqual({ prices: {}, open: 1 })
+  const decision = { provider: 'openai', models: ['m'], because: 'the page of the vendor' } as const
+  expect(merged(dispute, [{ ...decision, take: 'litellm' }])).toEqual({ prices: { input: 3, output: 2 }, open: 0 })
+  expect(merged(dispute, [{ ...decision, take: null }])).toEqual({ prices: {}, open: 0 })
+  expect(merged([plain, undefined, plain], [{ ...decision, set: { inputAudio: 40 } }]).prices).toEqual({
+    ...plain,
+    inputAudio: 40,
+  })
+})
+
+test('a variant is complete or unknown', () => {
+  const standard = { input: 2, output: 8, cacheRead: 0.2, cacheWrite: 2.5, cacheWriteOneHour: 4 }
+  const variant = (name: string, prices: FlatPrices) =>
+    Object.fromEntries(Object.entries(prices).map(([unit, price]) => [`variants.${name}.${unit}`, price]))
+  const given = {
+    ...standard,
+    ...variant('batch', { input: 1, output: 4, cacheWrite: 1.25 }),
+    ...variant('priority', { input: 4, output: 16 }),
+  }
+  expect(listedPrices(merged([given, undefined, undefined]).prices!).variants).toEqual({
+    // What a batch does not discount keeps its price; the longer write keeps its proportion.
+    batch: { input: 1, output: 4, cacheRead: 0.2, cacheWrite: 1.25, cacheWriteOneHour: 2 },
+  })
+})
+
+test('the majority of lists says whether long inputs cost more', () => {
+  const tiered = { ...plain, 'tiers.200001.input': 2 }
+  expect(merged([tiered, plain, plain]).prices).toEqual(plain)
+  expect(merged([plain, tiered, tiered]).prices).toEqual(tiered)
+})
+
+test("a list's rules by name give names, never patterns", () => {
+  const price = { input_mtok: '1', output_mtok: '2' }
+  const all: GenaiProvider[] = [
+    {
+      id: 'openai',
+      models: [
+        { id: 'a', match: { or_: [{ starts_with: 'a-' }, { equals: 'a-mini' }, { regex: '^a-\\d$' }] }, prices: price },
+        {
+          id: 'b',
+          match: { equals: 'b' },
+          prices: [
+            { prices: { ...price, input_mtok: '5' } },
+            { constraint: { _: 'StartDateConstraint', start_date: '2026-11-01' }, prices: price },
+            {
+              constraint: { _: 'StartDateConstraint', start_date: '2027-01-01' },
+              prices: { ...price, input_mtok: '7' },
+            },
+          ],
+        },
+      ],
+    },
+  ]
+  const models = readGenaiList(all, '2026-11-23', []).get('openai')!
+  expect([...models.keys()]).toEqual(['a', 'a-mini', 'b'])
+  expect(models.get('b')).toMatchObject({
+    prices: { input: 1, output: 2 },
+    whole: { later: [['2027-01-01', { input: 7, output: 2 }]] },
+  })
+})
+
+test("LiteLLM's zeros and rows for a part of a model are no prices", () => {
+  const models = readLiteLLMList({
+    'free-looking': { litellm_provider: 'openai', input_cost_per_token: 0, output_cost_per_token: 0 },
+    'hd/1024-x-1024/dall-e-3': { litellm_provider: 'openai', output_cost_per_image: 0.08 },
+    'text-embedding-3-small': {
+      litellm_provider: 'openai',
+      mode: 'embedding',
+      input_cost_per_token: 2e-8,
+      output_cost_per_token: 0,
+    },
+  }).get('openai')!
+  expect(models.get('free-looking')!.prices).toEqual({})
+  expect(models.get('text-embedding-3-small')!.prices).toEqual({ input: 0.02, output: 0 })
+  expect(models.has('hd/1024-x-1024/dall-e-3')).toBe(false)
+})
+
+const python = Bun.which('python3')
+test.skipIf(!python)("genai-prices' module is parsed, never run", () => {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-prices-'))
+  try {
+    const module = join(folder, 'data.py')
+    const parse = () => {
+      const script = join(import.meta.dir, '../../scripts/prices/python-list.py')
+      const { exitCode, stdout, stderr } = Bun.spawnSync([python!, script, module])
+      return { exitCode, out: stdout.toString(), error: stderr.toString() }
+    }
+    writeFileSync(
+      module,
+      "import datetime\nraise SystemExit('run')\nproviders: list[P] = [P(id='x', at=datetime.date(2026, 1, 2), " +
+        "price=Decimal('0.1'), hours=datetime.time(1, 30, tzinfo=datetime.UTC))]\n",
+    )
+    expect(JSON.parse(parse().out)).toEqual([{ _: 'P', id: 'x', at: '2026-01-02', price: '0.1', hours: '01:30' }])
+    writeFileSync(module, 'providers: list[P] = [P(id=open("/etc/hostname").read())]\n')
+    expect(parse()).toMatchObject({ exitCode: 1, out: '' })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
