@@ -1,4 +1,5 @@
 /** One public path family: who may call it, and the function that answers. */
+import type { z } from 'zod'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
@@ -155,14 +156,20 @@ export interface Services {
   readonly version: string
 }
 
-/** An endpoint's part of the OpenAPI document. Schemas are JSON Schema (OpenAPI 3.1). */
+/** The parameters of a query by their names. */
+export type QueryDoc = Readonly<Record<string, { schema: object; description: string; required?: boolean }>>
+
+/**
+ * An endpoint's part of the OpenAPI document. Schemas are JSON Schema (OpenAPI 3.1); of a request also the zod schema
+ * that checks it, which is turned into JSON Schema when the document is made.
+ */
 export interface EndpointDoc {
   /** In camel case, unique. Paths after the first get a suffix (endpoints/openapi/document.ts). */
   readonly operationId: string
   readonly summary: string
   readonly tag: string
-  readonly query?: Readonly<Record<string, { schema: object; description: string; required?: boolean }>>
-  readonly request?: object
+  readonly query?: QueryDoc | z.ZodObject
+  readonly request?: object | z.ZodType
   /** A missing body counts as an empty object. */
   readonly requestOptional?: true
   /** The media type of the request's body; absent = JSON. */

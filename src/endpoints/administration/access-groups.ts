@@ -8,7 +8,7 @@ import { actorOf } from '../../accounts/actor.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { ConfiguredObject } from '../../core/configured-objects.ts'
-import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
@@ -37,16 +37,7 @@ const unifiedFields = {
 const unifiedNew = z.strictObject({ access_group_name: groupName, ...unifiedFields })
 const unifiedUpdate = z.strictObject({ access_group_name: groupName.nullish(), ...unifiedFields, version })
 
-interface About extends Pick<EndpointDoc, 'operationId' | 'summary' | 'failures' | 'successStatus'> {
-  readonly answer?: string
-  readonly request?: z.ZodType
-}
-const doc = ({ answer, request, ...about }: About): EndpointDoc => ({
-  ...about,
-  tag: 'Access groups',
-  ...(request && { request: z.toJSONSchema(request, { io: 'input' }) }),
-  success: answer === undefined ? {} : json(answer),
-})
+const tag = 'Access groups'
 
 const stored = ({ configured }: Services) => configured.objects().filter(one => one.kind === 'access_group')
 const modelsOf = (group: ConfiguredObject) => group.body.models as readonly string[]
@@ -121,13 +112,14 @@ const groupNew: Endpoint = {
   method: 'POST',
   paths: ['/access_group/new'],
   auth: 'admin',
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'createAccessGroup',
     summary: 'Give a set of models a name, which keys and teams list as a model',
     request: newBody,
-    answer: 'ChangedAccessGroup',
+    success: json('ChangedAccessGroup'),
     failures: [403, 409],
-  }),
+  },
   async handle(request, services, caller) {
     await prepareChange(services)
     const body = await readJsonAs(request, newBody)
@@ -152,7 +144,7 @@ const groupList: Endpoint = {
   method: 'GET',
   paths: ['/access_group/list'],
   auth: 'viewer',
-  doc: doc({ operationId: 'listAccessGroups', summary: 'All access groups', answer: 'AccessGroupInfoList' }),
+  doc: { tag, operationId: 'listAccessGroups', summary: 'All access groups', success: json('AccessGroupInfoList') },
   handle: (_request, services) =>
     jsonAnswer({
       access_groups: Object.keys(services.current.settings.accessGroups).map(name => groupInfoOf(services, name)),
@@ -163,7 +155,7 @@ const groupInfo: Endpoint = {
   method: 'GET',
   paths: ['/access_group/{access_group}/info'],
   auth: 'viewer',
-  doc: doc({ operationId: 'getAccessGroup', summary: 'One access group', answer: 'AccessGroupInfo' }),
+  doc: { tag, operationId: 'getAccessGroup', summary: 'One access group', success: json('AccessGroupInfo') },
   handle({ params }, services) {
     const name = params.access_group!
     if (!Object.hasOwn(services.current.settings.accessGroups, name)) find(services, one => one.name === name, name)
@@ -175,13 +167,14 @@ const groupUpdate: Endpoint = {
   method: 'PUT',
   paths: ['/access_group/{access_group}/update'],
   auth: 'admin',
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'updateAccessGroup',
     summary: 'Replace the models of a group',
     request: updateBody,
-    answer: 'ChangedAccessGroup',
+    success: json('ChangedAccessGroup'),
     failures: [403, 409],
-  }),
+  },
   async handle(request, services, caller) {
     await prepareChange(services)
     const named = request.params.access_group!
@@ -197,12 +190,13 @@ const groupDelete: Endpoint = {
   method: 'DELETE',
   paths: ['/access_group/{access_group}/delete'],
   auth: 'admin',
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'deleteAccessGroup',
     summary: 'Delete a group; keys that list it lose its models',
-    answer: 'DeletedAccessGroup',
+    success: json('DeletedAccessGroup'),
     failures: [403, 409],
-  }),
+  },
   async handle({ params }, services, caller) {
     await prepareChange(services)
     const found = find(services, one => one.name === params.access_group, params.access_group!)
@@ -222,14 +216,15 @@ const unifiedCreate: Endpoint = {
   method: 'POST',
   paths: unifiedPaths(),
   auth: 'admin',
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'createUnifiedAccessGroup',
     summary: 'The same with an id; 201',
     request: unifiedNew,
-    answer: 'AccessGroup',
+    success: json('AccessGroup'),
     failures: [403, 409],
     successStatus: 201,
-  }),
+  },
   async handle(request, services, caller) {
     await prepareChange(services)
     const body = await readJsonAs(request, unifiedNew)
@@ -254,11 +249,12 @@ const unifiedList: Endpoint = {
   method: 'GET',
   paths: unifiedPaths(),
   auth: 'viewer',
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'listUnifiedAccessGroups',
     summary: 'The access groups made by API',
-    answer: 'AccessGroups',
-  }),
+    success: json('AccessGroups'),
+  },
   handle: (_request, services) => jsonAnswer(stored(services).map(shown)),
 }
 
@@ -268,7 +264,12 @@ const unifiedGet: Endpoint = {
   method: 'GET',
   paths: one,
   auth: 'viewer',
-  doc: doc({ operationId: 'getUnifiedAccessGroup', summary: 'One access group by its id', answer: 'AccessGroup' }),
+  doc: {
+    tag,
+    operationId: 'getUnifiedAccessGroup',
+    summary: 'One access group by its id',
+    success: json('AccessGroup'),
+  },
   handle: ({ params }, services) => jsonAnswer(shown(byId(services, params.access_group_id!))),
 }
 
@@ -276,13 +277,14 @@ const unifiedChange: Endpoint = {
   method: 'PUT',
   paths: one,
   auth: 'admin',
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'updateUnifiedAccessGroup',
     summary: 'Change an access group; only the fields sent change',
     request: unifiedUpdate,
-    answer: 'AccessGroup',
+    success: json('AccessGroup'),
     failures: [403, 409],
-  }),
+  },
   async handle(request, services, caller) {
     await prepareChange(services)
     const body = await readJsonAs(request, unifiedUpdate)
@@ -299,12 +301,14 @@ const unifiedDelete: Endpoint = {
   method: 'DELETE',
   paths: one,
   auth: 'admin',
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'deleteUnifiedAccessGroup',
     summary: 'Delete an access group; 204',
     failures: [403, 409],
     successStatus: 204,
-  }),
+    success: {},
+  },
   async handle({ params }, services, caller) {
     await prepareChange(services)
     await services.configured.delete(byId(services, params.access_group_id!), actorOf(caller!))

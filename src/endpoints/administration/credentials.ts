@@ -5,7 +5,7 @@ import { actorOf } from '../../accounts/actor.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import { maskedFields, secretMask, secretNamesOf } from '../../core/configured-objects.ts'
 import type { ConfiguredObject, FileCredential } from '../../core/configured-objects.ts'
-import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { Redactor } from '../../lib/redact.ts'
 import { readJsonAs } from '../checked-input.ts'
@@ -32,27 +32,21 @@ const updateBody = z.strictObject({
   version: z.number().int().min(1).nullish(),
 })
 
-const doc = (
-  about: Pick<EndpointDoc, 'operationId' | 'summary' | 'failures'>,
-  answer: string,
-  request?: z.ZodType,
-) => ({
-  ...about,
-  tag: 'Credentials',
-  ...(request && { request: z.toJSONSchema(request, { io: 'input' }) }),
-  success: json(answer),
-})
+const tag = 'Credentials'
 
 /** 409 for a name that is taken, also by the configuration file; 422 for values that no model can have. */
 const credentialNew: Endpoint = {
   method: 'POST',
   paths: ['/credentials'],
   auth: 'admin',
-  doc: doc(
-    { operationId: 'createCredential', summary: 'Store a credential, encrypted', failures: [400, 403, 409] },
-    'Done',
-    newBody,
-  ),
+  doc: {
+    tag,
+    operationId: 'createCredential',
+    summary: 'Store a credential, encrypted',
+    failures: [400, 403, 409],
+    request: newBody,
+    success: json('Done'),
+  },
   async handle(request, services, caller) {
     await prepareChange(services)
     const {
@@ -95,7 +89,12 @@ const credentialList: Endpoint = {
   method: 'GET',
   paths: ['/credentials'],
   auth: 'viewer',
-  doc: doc({ operationId: 'listCredentials', summary: 'All credentials, without their secrets' }, 'CredentialList'),
+  doc: {
+    tag,
+    operationId: 'listCredentials',
+    summary: 'All credentials, without their secrets',
+    success: json('CredentialList'),
+  },
   handle: (_request, services) =>
     jsonAnswer({
       success: true,
@@ -107,7 +106,12 @@ const credentialByName: Endpoint = {
   method: 'GET',
   paths: ['/credentials/by_name/{credential_name+}'],
   auth: 'viewer',
-  doc: doc({ operationId: 'getCredential', summary: 'One credential, without its secrets' }, 'Credential'),
+  doc: {
+    tag,
+    operationId: 'getCredential',
+    summary: 'One credential, without its secrets',
+    success: json('Credential'),
+  },
   handle(request, services) {
     const named = request.params.credential_name!
     const ofFile = services.checks.fileCredentials().find(one => one.name === named)
@@ -122,7 +126,12 @@ const credentialByModel: Endpoint = {
   method: 'GET',
   paths: ['/credentials/by_model/{model_id+}'],
   auth: 'viewer',
-  doc: doc({ operationId: 'getCredentialOfModel', summary: 'What a model is reached with' }, 'ModelCredential'),
+  doc: {
+    tag,
+    operationId: 'getCredentialOfModel',
+    summary: 'What a model is reached with',
+    success: json('ModelCredential'),
+  },
   handle({ params }, { current }) {
     const id = params.model_id!
     const found = current.settings.deployments.find(one => one.id === id)
@@ -141,11 +150,14 @@ const credentialUpdate: Endpoint = {
   method: 'PATCH',
   paths: ['/credentials/{credential_name+}'],
   auth: 'admin',
-  doc: doc(
-    { operationId: 'updateCredential', summary: 'Change a credential', failures: [400, 403, 409] },
-    'Done',
-    updateBody,
-  ),
+  doc: {
+    tag,
+    operationId: 'updateCredential',
+    summary: 'Change a credential',
+    failures: [400, 403, 409],
+    request: updateBody,
+    success: json('Done'),
+  },
   async handle(request, services, caller) {
     await prepareChange(services)
     const body = await readJsonAs(request, updateBody)
@@ -175,7 +187,13 @@ const credentialDelete: Endpoint = {
   method: 'DELETE',
   paths: ['/credentials/{credential_name+}'],
   auth: 'admin',
-  doc: doc({ operationId: 'deleteCredential', summary: 'Delete a credential', failures: [400, 403, 409] }, 'Done'),
+  doc: {
+    tag,
+    operationId: 'deleteCredential',
+    summary: 'Delete a credential',
+    failures: [400, 403, 409],
+    success: json('Done'),
+  },
   async handle(request, services, caller) {
     await prepareChange(services)
     const found = find(services, request.params.credential_name!)

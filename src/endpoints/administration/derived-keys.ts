@@ -43,7 +43,7 @@ export const keyDerive: Endpoint = {
     operationId: 'deriveKey',
     summary: 'Make a signed key for one run, agent or session, with a budget of its own; nothing is stored',
     tag: 'Keys',
-    request: z.toJSONSchema(body, { io: 'input' }),
+    request: body,
     requestOptional: true,
     success: json('DerivedKey'),
     failures: [403, 422],

@@ -10,7 +10,8 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { KeyQuery, KeyRecord } from '../../core/ports.ts'
 import { readJsonAs, readQuery } from '../checked-input.ts'
-import { cursorField, forbidden, managementDoc, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
+import { json } from '../openapi/schema.ts'
+import { cursorField, forbidden, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
 import { lookForKey, teamOf } from './tenancy/key-rights.ts'
 
 const about = { tag: 'Keys' }
@@ -43,14 +44,14 @@ export const keyInfo: Endpoint = {
   method: 'GET',
   paths: ['/key/info'],
   auth: 'key',
-  doc: managementDoc({
+  doc: {
     ...about,
     operationId: 'getKey',
     summary: "One key; without `key`, the caller's own",
     query: infoQuery,
-    answer: 'KeyInfo',
+    success: json('KeyInfo'),
     failures: [404],
-  }),
+  },
   async handle(request, services, caller) {
     const { key: named } = readQuery(request, infoQuery)
     if (isMaster(caller!) && named === undefined)
@@ -67,14 +68,14 @@ export const keyInfos: Endpoint = {
   method: 'POST',
   paths: ['/v2/key/info'],
   auth: 'key',
-  doc: managementDoc({
+  doc: {
     ...about,
     operationId: 'getKeys',
     summary: 'Several keys',
     request: infoBody,
-    answer: 'KeyInfos',
+    success: json('KeyInfos'),
     failures: [404],
-  }),
+  },
   async handle(request, services, caller) {
     const { keys = [caller!.key.id] } = await readJsonAs(request, infoBody)
     const records = await Promise.all(keys.map(named => visibleKey(services, caller!, named)))
@@ -115,7 +116,7 @@ export const keyList: Endpoint = {
   method: 'GET',
   paths: ['/key/list'],
   auth: 'key',
-  doc: managementDoc({ ...about, operationId: 'listKeys', summary: 'List keys', query: listQuery, answer: 'KeyList' }),
+  doc: { ...about, operationId: 'listKeys', summary: 'List keys', query: listQuery, success: json('KeyList') },
   async handle(request, services, caller) {
     const query = readQuery(request, listQuery)
     const page = pageOf(query.page, query.size, query.cursor)
@@ -154,13 +155,13 @@ export const keyAliases: Endpoint = {
   method: 'GET',
   paths: ['/key/aliases'],
   auth: 'key',
-  doc: managementDoc({
+  doc: {
     ...about,
     operationId: 'listKeyAliases',
     summary: 'The aliases of keys',
     query: aliasQuery,
-    answer: 'KeyAliases',
-  }),
+    success: json('KeyAliases'),
+  },
   async handle(request, services, caller) {
     const { page, size } = readQuery(request, aliasQuery)
     const { keys, total } = await services.keys.list({
@@ -181,6 +182,6 @@ export const keyHealth: Endpoint = {
   method: 'POST',
   paths: ['/key/health'],
   auth: 'key',
-  doc: managementDoc({ ...about, operationId: 'getKeyHealth', summary: 'Whether this key works', answer: 'KeyHealth' }),
+  doc: { ...about, operationId: 'getKeyHealth', summary: 'Whether this key works', success: json('KeyHealth') },
   handle: () => jsonAnswer({ key: 'healthy', logging_callbacks: null }),
 }

@@ -15,7 +15,8 @@ import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../../core/ports.ts'
 import type { KeyUpdateOptions } from '../../core/tenancy-store.ts'
 import { readJsonAs } from '../checked-input.ts'
-import { forbidden, managementDoc, wrongField } from './tenancy/answers.ts'
+import { json } from '../openapi/schema.ts'
+import { forbidden, wrongField } from './tenancy/answers.ts'
 import { changeableKey, checkKeyChange, checkMaker, grantedKey } from './tenancy/key-rights.ts'
 
 const updateBody = z.strictObject({ key: keyName, ...keyUpdateFields })
@@ -46,15 +47,13 @@ export const keyGenerate: Endpoint = {
   paths: ['/key/generate'],
   auth: 'manager',
   doc: {
-    ...managementDoc({
-      ...about,
-      operationId: 'createKey',
-      summary: 'Create a key; the answer is the only place that ever shows it',
-      request: keyBody,
-      answer: 'NewKey',
-      failures: [404, 409],
-    }),
+    ...about,
+    operationId: 'createKey',
+    summary: 'Create a key; the answer is the only place that ever shows it',
+    request: keyBody,
     requestOptional: true,
+    success: json('NewKey'),
+    failures: [404, 409],
   },
   async handle(request, services, caller) {
     return create(services, caller!, await readJsonAs(request, keyBody))
@@ -66,14 +65,14 @@ export const serviceAccountGenerate: Endpoint = {
   method: 'POST',
   paths: ['/key/service-account/generate'],
   auth: 'manager',
-  doc: managementDoc({
+  doc: {
     ...about,
     operationId: 'createServiceAccountKey',
     summary: 'Create a key of a team that belongs to no user',
     request: keyBody,
-    answer: 'NewKey',
+    success: json('NewKey'),
     failures: [404, 409],
-  }),
+  },
   async handle(request, services, caller) {
     const fields = await readJsonAs(request, keyBody)
     if (fields.team_id == null) throw wrongField('team_id', 'is missing; a service account belongs to a team')
@@ -132,14 +131,14 @@ export const keyUpdate: Endpoint = {
   method: 'POST',
   paths: ['/key/update'],
   auth: 'manager',
-  doc: managementDoc({
+  doc: {
     ...about,
     operationId: 'updateKey',
     summary: 'Change a key; only the fields sent change',
     request: updateBody,
-    answer: 'ChangedKey',
+    success: json('ChangedKey'),
     failures: [404, 409],
-  }),
+  },
   async handle(request, services, caller) {
     return jsonAnswer(await update(services, caller!, await readJsonAs(request, updateBody)))
   },
@@ -174,13 +173,13 @@ export const keyBulkUpdate: Endpoint = {
   method: 'POST',
   paths: ['/key/bulk_update'],
   auth: 'manager',
-  doc: managementDoc({
+  doc: {
     ...about,
     operationId: 'updateKeys',
     summary: 'Change up to 500 keys, each for itself',
     request: bulkBody,
-    answer: 'BulkKeyUpdate',
-  }),
+    success: json('BulkKeyUpdate'),
+  },
   async handle(request, services, caller) {
     const { keys } = await readJsonAs(request, bulkBody)
     const successful: object[] = []
@@ -205,14 +204,14 @@ export const keyRegenerate: Endpoint = {
   method: 'POST',
   paths: ['/key/regenerate', '/key/{key}/regenerate'],
   auth: 'manager',
-  doc: managementDoc({
+  doc: {
     ...about,
     operationId: 'regenerateKey',
     summary: 'Give a key another text; the one before is refused at once',
     request: regenerateBody,
-    answer: 'NewKey',
+    success: json('NewKey'),
     failures: [404, 409],
-  }),
+  },
   async handle(request, services, caller) {
     const body = await readJsonAs(request, regenerateBody)
     const { key: named, new_key: chosen, version, new_master_key: _, grace_period: __, ...fields } = body
@@ -236,14 +235,14 @@ function blocking(path: string, blocked: boolean): Endpoint {
     method: 'POST',
     paths: [path],
     auth: 'manager',
-    doc: managementDoc({
+    doc: {
       ...about,
       operationId: blocked ? 'blockKey' : 'unblockKey',
       summary: blocked ? 'Block a key at once' : 'Let a blocked key work again',
       request: oneKey,
-      answer: 'Key',
+      success: json('Key'),
       failures: [404],
-    }),
+    },
     async handle(request, services, caller) {
       const { key } = await readJsonAs(request, oneKey)
       return jsonAnswer(
@@ -268,14 +267,14 @@ export const keyDelete: Endpoint = {
   method: 'POST',
   paths: ['/key/delete'],
   auth: 'manager',
-  doc: managementDoc({
+  doc: {
     ...about,
     operationId: 'deleteKeys',
     summary: 'Delete keys for good',
     request: deleteBody,
-    answer: 'DeletedKeys',
+    success: json('DeletedKeys'),
     failures: [404, 409],
-  }),
+  },
   async handle(request, services, caller) {
     const body = await readJsonAs(request, deleteBody)
     if (!isAdministrator(caller!)) checkMaker(caller!)

@@ -7,7 +7,7 @@ import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import { maskedFields, secretNamesOf } from '../../core/configured-objects.ts'
 import type { CheckedModel, ConfiguredObject } from '../../core/configured-objects.ts'
-import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { readJsonAs } from '../checked-input.ts'
@@ -26,17 +26,7 @@ const newBody = z.strictObject({ model_name: z.string(), ...parameters })
 const updateBody = z.strictObject({ model_name: z.string().nullish(), ...parameters, version })
 const deleteBody = z.strictObject({ id: modelId, version })
 
-interface About extends Pick<EndpointDoc, 'operationId' | 'summary' | 'failures'> {
-  readonly request: z.ZodType
-  readonly answer: string
-}
-
-const doc = ({ request, answer, ...about }: About): EndpointDoc => ({
-  ...about,
-  tag: 'Models',
-  request: z.toJSONSchema(request, { io: 'input' }),
-  success: json(answer),
-})
+const tag = 'Models'
 
 /** The entry's fields that a client sent, under the names that it used. */
 function sentEntry(body: z.infer<typeof newBody> | z.infer<typeof updateBody>): Record<string, unknown> {
@@ -54,13 +44,14 @@ export const modelNew: Endpoint = {
   method: 'POST',
   paths: ['/model/new'],
   auth: 'admin',
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'createModel',
     summary: 'Add a deployment of a model, by the rules of an entry of `model_list`',
     request: newBody,
-    answer: 'StoredModel',
+    success: json('StoredModel'),
     failures: [400, 409],
-  }),
+  },
   async handle(request, services, caller) {
     await prepareChange(services)
     const body = await readJsonAs(request, newBody)
@@ -88,13 +79,14 @@ export const modelUpdate: Endpoint = {
   method: 'POST',
   paths: ['/model/update'],
   auth: 'admin',
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'updateModel',
     summary: 'Change a deployment that was made by API; only the fields sent change',
     request: updateBody,
-    answer: 'StoredModel',
+    success: json('StoredModel'),
     failures: [400, 409],
-  }),
+  },
   async handle(request, services, caller) {
     const body = await readJsonAs(request, updateBody)
     const id = modelId.safeParse(body.model_info?.id)
@@ -111,13 +103,14 @@ export const modelPatch: Endpoint = {
   method: 'PATCH',
   paths: ['/model/{model_id}/update'],
   auth: 'admin',
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'patchModel',
     summary: 'Change a deployment that was made by API; only the fields sent change',
     request: updateBody,
-    answer: 'StoredModel',
+    success: json('StoredModel'),
     failures: [400, 409],
-  }),
+  },
   async handle(request: HttpRequest, services, caller) {
     const body = await readJsonAs(request, updateBody)
     return change(services, caller!, { id: request.params.model_id!, body })
@@ -145,13 +138,14 @@ export const modelDelete: Endpoint = {
   method: 'POST',
   paths: ['/model/delete'],
   auth: 'admin',
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'deleteModel',
     summary: 'Delete a deployment that was made by API; open calls end as they began',
     request: deleteBody,
-    answer: 'DoneMessage',
+    success: json('DoneMessage'),
     failures: [400, 409],
-  }),
+  },
   async handle(request, services, caller) {
     await prepareChange(services)
     const { id, version: expected } = await readJsonAs(request, deleteBody)

@@ -13,6 +13,7 @@ import { messageAnswerSchemas } from './messages-schemas.ts'
 import { requestSchemas } from './request-schemas.ts'
 import { spendSchemas } from './spend-schemas.ts'
 import { responseAnswerSchemas } from './responses-schemas.ts'
+import { parametersOf, schemaOf } from './zod-schema.ts'
 import { tenancySchemas } from './tenancy-schemas.ts'
 
 /** Tags in the order in which readers see them. */
@@ -126,7 +127,7 @@ function operation(endpoint: Endpoint, path: string, shared: Shared): object {
     ...(doc.request && {
       requestBody: {
         required: !doc.requestOptional,
-        content: { [doc.requestType ?? 'application/json']: { schema: doc.request } },
+        content: { [doc.requestType ?? 'application/json']: { schema: schemaOf(doc.request) } },
       },
     }),
     responses: { ...success(endpoint, shared.headerPrefix), ...failures(endpoint, path, shared) },
@@ -141,13 +142,15 @@ function parameters({ doc }: Endpoint, path: string): object[] {
       required: true,
       schema: { type: 'string' },
     })),
-    ...Object.entries(doc.query ?? {}).map(([name, { required = false, description: about, schema }]) => ({
-      name,
-      in: 'query',
-      required,
-      description: about,
-      schema,
-    })),
+    ...Object.entries(parametersOf(doc.query ?? {})).map(
+      ([name, { required = false, description: about, schema }]) => ({
+        name,
+        in: 'query',
+        required,
+        description: about,
+        schema,
+      }),
+    ),
   ]
 }
 

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { checkModel, findObject, newObject } from '../../assistants/objects.ts'
-import { changeBody, listObjects, pageParameters, readAssistantJson, schemaOf } from './common/object-requests.ts'
+import { changeBody, listObjects, pageParameters, readAssistantJson } from './common/object-requests.ts'
 import {
   instructionsField,
   metadataField,
@@ -41,7 +41,7 @@ const create: Endpoint = {
   takesRequest: true,
   doc: doc(
     { operationId: 'createAssistant', summary: 'Create an assistant on any chat model', answer: 'Assistant' },
-    { request: schemaOf(createBody), failures: [403, 404] },
+    { request: createBody, failures: [403, 404] },
   ),
   async handle(request, services, caller) {
     const body = await readAssistantJson(request, services, createBody)
@@ -100,7 +100,7 @@ const modify: Endpoint = {
       summary: 'Change an assistant; only the fields sent change',
       answer: 'Assistant',
     },
-    { request: schemaOf(modifyBody), requestOptional: true, failures: [403] },
+    { request: modifyBody, requestOptional: true, failures: [403] },
   ),
   async handle(request, services, caller) {
     const assistant = await one.find(request, services, caller!)

@@ -43,7 +43,7 @@ const create: Endpoint = {
     operationId: 'createBatch',
     summary: 'Run the requests of a file that was sent with the purpose `batch`',
     success: json('Batch'),
-    request: z.toJSONSchema(createBody, { io: 'input' }),
+    request: createBody,
   }),
   handle(request, services, caller) {
     let input: FileRecord | undefined

@@ -7,7 +7,7 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { jsonOrEvents } from '../openapi/schema.ts'
 import { docUnder, findThread, metadataEndpoint, retrieveEndpoint } from './common/object-endpoints.ts'
 import type { FindObject, ObjectPath } from './common/object-endpoints.ts'
-import { listObjects, pageParameters, readAssistantJson, schemaOf } from './common/object-requests.ts'
+import { listObjects, pageParameters, readAssistantJson } from './common/object-requests.ts'
 import { pathsOf } from './common/paths.ts'
 
 const paths = (rest: string) => pathsOf(`/threads/{thread_id}/runs${rest}`)
@@ -24,7 +24,7 @@ const create: Endpoint = {
       summary: 'Run an assistant on a thread; `stream: true` = server-sent events',
       answer: 'Run',
     },
-    { ...runOrEvents, request: schemaOf(runBody), failures: [403] },
+    { ...runOrEvents, request: runBody, failures: [403] },
   ),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
@@ -43,7 +43,7 @@ const createWithThread: Endpoint = {
       summary: 'Create a thread and run an assistant on it; `stream: true` = server-sent events',
       answer: 'Run',
     },
-    { ...runOrEvents, request: schemaOf(threadAndRunBody), failures: [403, 404] },
+    { ...runOrEvents, request: threadAndRunBody, failures: [403, 404] },
   ),
   async handle(request, services, caller) {
     const body = await readAssistantJson(request, services, threadAndRunBody)
@@ -91,7 +91,7 @@ const submitToolOutputs: Endpoint = {
       summary: 'Give a run the outputs of all the tools that it waits for; `stream: true` = server-sent events',
       answer: 'Run',
     },
-    { ...runOrEvents, request: schemaOf(outputsBody) },
+    { ...runOrEvents, request: outputsBody },
   ),
   async handle(request, services, caller) {
     const waiting = await runOf(request, services, caller!)

@@ -7,7 +7,7 @@ import { jsonAnswer } from '../../core/answer.ts'
 import { ownerOf } from '../../core/caller.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { findObject } from '../../assistants/objects.ts'
-import { deleteObject, listObjects, pageParameters, readAssistantJson, schemaOf } from './common/object-requests.ts'
+import { deleteObject, listObjects, pageParameters, readAssistantJson } from './common/object-requests.ts'
 import { metadataField, toolResourcesField } from '../../assistants/fields.ts'
 import { deleteEndpoint, docUnder, findThread, metadataEndpoint, retrieveEndpoint } from './common/object-endpoints.ts'
 import type { ObjectPath } from './common/object-endpoints.ts'
@@ -28,7 +28,7 @@ const create: Endpoint = {
   takesRequest: true,
   doc: doc(
     { operationId: 'createThread', summary: 'Create a thread', answer: 'Thread' },
-    { request: schemaOf(createBody), requestOptional: true },
+    { request: createBody, requestOptional: true },
   ),
   async handle(request, services, caller) {
     const body = await readAssistantJson(request, services, createBody)
@@ -87,7 +87,7 @@ const addMessage: Endpoint = {
   takesRequest: true,
   doc: doc(
     { operationId: 'createThreadMessage', summary: 'Add a message to a thread', answer: 'ThreadMessage' },
-    { request: schemaOf(messageBody) },
+    { request: messageBody },
   ),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)

@@ -1,36 +1,9 @@
-/** What the endpoints of keys, teams, users and the like share: documents, pages, cursors, refusals. */
+/** What the endpoints of keys, teams, users and the like share: pages, cursors, refusals. */
 import { z } from 'zod'
 import { spendingProblem } from '../../../accounts/spending-fields.ts'
-import type { EndpointDoc, Services } from '../../../core/endpoint.ts'
+import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../../core/errors.ts'
 import type { PageQuery } from '../../../core/tenancy-store.ts'
-import { json } from '../../openapi/schema.ts'
-
-interface About extends Pick<EndpointDoc, 'operationId' | 'summary' | 'failures' | 'tag'> {
-  readonly request?: z.ZodType
-  readonly query?: z.ZodObject
-  /** The name of the answer's schema. */
-  readonly answer: string
-}
-
-/** The document of an endpoint whose requests are checked by a schema. */
-export const managementDoc = ({ request, query, answer, ...about }: About): EndpointDoc => ({
-  ...about,
-  ...(request && { request: z.toJSONSchema(request, { io: 'input', unrepresentable: 'any' }) }),
-  ...(query && { query: queryOf(query) }),
-  success: json(answer),
-})
-
-/** The parameters of a query by its schema. */
-function queryOf(schema: z.ZodObject): NonNullable<EndpointDoc['query']> {
-  const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-  return Object.fromEntries(
-    Object.entries(properties).map(([name, property]) => {
-      const { description = name.replaceAll('_', ' '), ...rest } = property as { description?: string }
-      return [name, { schema: rest, description }]
-    }),
-  )
-}
 
 /** `cursor` takes the place of `page`. */
 export const cursorField = z

@@ -5,7 +5,7 @@ import type { Caller } from '../../../core/caller.ts'
 import type { Endpoint, Services } from '../../../core/endpoint.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { readJsonAs, readQuery } from '../../checked-input.ts'
-import { managementDoc } from './answers.ts'
+import { json } from '../../openapi/schema.ts'
 
 /** What an endpoint works with. */
 export interface Asked {
@@ -28,13 +28,13 @@ interface Managed<Input> extends Pick<Endpoint, 'paths' | 'auth'> {
 /** An endpoint with a JSON body; POST unless it says otherwise. */
 export function withBody<Schema extends z.ZodType>(
   request: Schema,
-  { method = 'POST', paths, auth, handle, ...about }: Managed<z.infer<Schema>>,
+  { method = 'POST', paths, auth, handle, answer, ...about }: Managed<z.infer<Schema>>,
 ): Endpoint {
   return {
     method,
     paths,
     auth,
-    doc: managementDoc({ ...about, request }),
+    doc: { ...about, request, success: json(answer) },
     async handle(asking, services, caller) {
       const input = (await readJsonAs(asking, request)) as z.infer<Schema>
       return jsonAnswer(await handle(input, { services, caller: caller!, request: asking }))
@@ -45,13 +45,13 @@ export function withBody<Schema extends z.ZodType>(
 /** An endpoint with parameters in the query; GET unless it says otherwise. */
 export function withQuery<Schema extends z.ZodObject>(
   query: Schema,
-  { method = 'GET', paths, auth, handle, ...about }: Managed<z.infer<Schema>>,
+  { method = 'GET', paths, auth, handle, answer, ...about }: Managed<z.infer<Schema>>,
 ): Endpoint {
   return {
     method,
     paths,
     auth,
-    doc: managementDoc({ ...about, query }),
+    doc: { ...about, query, success: json(answer) },
     async handle(asking, services, caller) {
       const input = readQuery(asking, query) as z.infer<Schema>
       return jsonAnswer(await handle(input, { services, caller: caller!, request: asking }))

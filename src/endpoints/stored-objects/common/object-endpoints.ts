@@ -7,7 +7,7 @@ import type { HttpRequest } from '../../../core/request.ts'
 import type { AssistantObject } from '../../../core/ports.ts'
 import { findObject } from '../../../assistants/objects.ts'
 import { json } from '../../openapi/schema.ts'
-import { changeBody, deleteObject, readAssistantJson, schemaOf } from './object-requests.ts'
+import { changeBody, deleteObject, readAssistantJson } from './object-requests.ts'
 import { metadataField } from '../../../assistants/fields.ts'
 
 /** Finds the object that a request's path names. Throws 404. */
@@ -64,7 +64,7 @@ export function metadataEndpoint(
     paths,
     auth: 'key',
     takesRequest: true,
-    doc: docUnder(tag)(about, { request: schemaOf(schema), requestOptional: true }),
+    doc: docUnder(tag)(about, { request: schema, requestOptional: true }),
     async handle(request, services, caller) {
       const object = await find(request, services, caller!)
       const { metadata } = await readAssistantJson(request, services, schema)

@@ -81,8 +81,3 @@ export async function listObjects(
   const { hasMore: has_more } = found
   return jsonAnswer({ object: 'list', data, first_id: data[0]?.id ?? '', last_id: data.at(-1)?.id ?? '', has_more })
 }
-
-/** The JSON Schema of a body, for the OpenAPI document. */
-export function schemaOf(schema: z.ZodType): object {
-  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-}
