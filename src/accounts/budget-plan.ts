@@ -18,6 +18,7 @@ export function budgetDefinitions(id: string, fields: BudgetFields, names: reado
       softNanoUsd: soft === null ? null : exact(soft),
       duration: durationOf(fields.budgetDuration),
       resetAtMs: fields.budgetResetAtMs,
+      spendResetAtMs: fields.spendResetAtMs,
       raise:
         budgetIncreaseNanoUsd === null || budgetIncreaseUntilMs === null
           ? null
@@ -32,6 +33,7 @@ export function budgetDefinitions(id: string, fields: BudgetFields, names: reado
         softNanoUsd: null,
         duration: durationOf(ofModel.budgetDuration),
         resetAtMs: null,
+        spendResetAtMs: null,
         raise: null,
       })
   }
@@ -77,11 +79,15 @@ export class BudgetPlan {
     let fromMs = 0
     let untilMs = Infinity
     const scopes = this.#definitions.map((definition): LimitScope => {
-      const { startMs, endMs } = budgetWindow(
-        definition.duration,
-        { timeZone: this.#timeZone, resetAtMs: definition.resetAtMs },
-        nowMs,
-      )
+      const { resetAtMs, spendResetAtMs } = definition
+      const window = budgetWindow(definition.duration, { timeZone: this.#timeZone, resetAtMs }, nowMs)
+      const { endMs } = window
+      let { startMs } = window
+      if (spendResetAtMs !== null && spendResetAtMs > startMs) {
+        // Another replica's clock may be ahead of this one.
+        if (spendResetAtMs <= nowMs) startMs = spendResetAtMs
+        else untilMs = Math.min(untilMs, spendResetAtMs)
+      }
       fromMs = Math.max(fromMs, startMs)
       untilMs = Math.min(untilMs, endMs ?? Infinity)
       const { raise, softNanoUsd } = definition

@@ -18,6 +18,8 @@ export interface BudgetDefinition {
   readonly duration: BudgetDuration | undefined
   /** One end of a period; null = periods follow the calendar. */
   readonly resetAtMs: number | null
+  /** What was spent was set anew then: what came before counts no more; null = never. */
+  readonly spendResetAtMs: number | null
   readonly raise: { readonly nanoUsd: number; readonly untilMs: number } | null
 }
 

@@ -24,6 +24,10 @@ export interface VirtualKey extends SpendingFields {
   /** Milliseconds since 1970; null = never. */
   readonly expiresAtMs: number | null
   readonly blocked: boolean
+  /** The hash of the text before, which is still valid until `formerEndMs`; null = there is none. */
+  readonly formerHash: string | null
+  /** Milliseconds since 1970; null without `formerHash`. */
+  readonly formerEndMs: number | null
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
@@ -43,6 +47,8 @@ export const bareKey: Omit<VirtualKey, 'id'> = {
   allowedRoutes: [],
   enforcedParams: [],
   expiresAtMs: null,
+  formerHash: null,
+  formerEndMs: null,
   blocked: false,
   metadata: {},
 }

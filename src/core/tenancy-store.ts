@@ -81,6 +81,8 @@ export interface TenancyReader {
   /** At most `membershipsMax` of a user; of a group all, oldest first. */
   memberships(of: MembershipQuery): Promise<Membership[]>
   findKey(by: { hash: string } | { id: string } | { alias: string }): Promise<KeyRecord | undefined>
+  /** By the hash of its text, or of the text before while that is valid: then `expiresAtMs` is the end of that. */
+  findKeyOfText(hash: string): Promise<KeyRecord | undefined>
 }
 
 /**
@@ -111,8 +113,19 @@ export interface TenancyTransaction extends TenancyReader {
   insertKey(record: NewKey, keysOfUserMax?: number | null): Promise<KeyRecord>
   /** Throws `not-found`, and `conflict` where the version is not `version`, and as `insertKey`. */
   updateKey(id: string, changes: KeyChanges, options?: KeyUpdateOptions): Promise<KeyRecord>
+  /**
+   * Sets what was spent of its budget, and is shown as spent, to an amount that is at most what is shown now. Calls
+   * that are under way count in the time before. Throws `not-found`, and `invalid-request` for a larger amount.
+   */
+  resetSpend(kind: 'key' | 'team', id: string, toNanoUsd: bigint): Promise<SpendReset>
   /** Throws `not-found`. A deleted key is refused from this moment on. */
   deleteKey(id: string): Promise<KeyRecord>
+}
+
+/** What was shown as spent before and after a reset. Nano-dollars. */
+export interface SpendReset {
+  readonly beforeNanoUsd: bigint
+  readonly afterNanoUsd: bigint
 }
 
 /** What a change of a key is checked against. */
@@ -130,7 +143,10 @@ export interface KeyUpdateOptions {
 export interface TenancyStore extends TenancyReader {
   list<Kind extends TenantKind>(kind: Kind, filter: TenantFilter, page: PageQuery): Promise<Page<Tenants[Kind]>>
   audit(query: AuditQuery): Promise<Page<AuditEntry>>
-  /** Nano-dollars of all calls by id; ids without any are missing. Calls of the last moments may be missing, too. */
+  /**
+   * Nano-dollars of all calls by id, less what was reset; ids without any are missing. Calls of the last moments may be
+   * missing, too.
+   */
   spend(kind: SpendKind, ids: readonly string[]): Promise<ReadonlyMap<string, bigint>>
   /** Runs `work` as one transaction; what it throws takes everything back. It must use the transaction alone. */
   change<Result>(actor: Actor, work: (tx: TenancyTransaction) => Promise<Result>): Promise<Result>

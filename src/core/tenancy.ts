@@ -24,6 +24,10 @@ export interface BudgetFields {
   readonly budgetDuration: string | null
   /** One end of a window, which the others follow; null = windows follow the calendar. Milliseconds since 1970. */
   readonly budgetResetAtMs: number | null
+  /** An operator set what was spent anew: a window of its own began then. null = never. Milliseconds since 1970. */
+  readonly spendResetAtMs: number | null
+  /** What of the cost of all calls is shown as spent no more, since then; null = nothing. */
+  readonly spendOffsetNanoUsd: bigint | null
   /** By the name of a model, for calls of it in this object's scope. */
   readonly modelMaxBudget: Readonly<Record<string, ModelBudget>>
   /** Added to the maximum until `budgetIncreaseUntilMs`; both are null or neither is. */
@@ -56,6 +60,8 @@ export const unlimited: SpendingFields = {
   softBudgetNanoUsd: null,
   budgetDuration: null,
   budgetResetAtMs: null,
+  spendResetAtMs: null,
+  spendOffsetNanoUsd: null,
   modelMaxBudget: {},
   budgetIncreaseNanoUsd: null,
   budgetIncreaseUntilMs: null,
@@ -170,7 +176,7 @@ export interface AuditEntry {
   /** Milliseconds since 1970. */
   readonly atMs: number
   readonly actor: Actor
-  readonly action: 'created' | 'updated' | 'deleted' | 'blocked' | 'unblocked' | 'rotated'
+  readonly action: 'created' | 'updated' | 'deleted' | 'blocked' | 'unblocked' | 'rotated' | 'spend-reset'
   /** `team`, `key`, `model`, ... */
   readonly kind: string
   readonly objectId: string

@@ -30,6 +30,7 @@ import {
 } from './administration/keys.ts'
 import { organizationEndpoints } from './administration/organizations.ts'
 import { teamMemberEndpoints } from './administration/team-members.ts'
+import { spendResetEndpoints } from './administration/spend-resets.ts'
 import { teamEndpoints } from './administration/teams.ts'
 import { userEndpoints } from './administration/users.ts'
 import { messages, messagesCountTokens } from './model-calls/messages.ts'
@@ -108,6 +109,7 @@ const working: Endpoint[] = [
   keyUpdate,
   keyBlock,
   keyUnblock,
+  ...spendResetEndpoints,
   keyDelete,
   serviceAccountGenerate,
   keyBulkUpdate,

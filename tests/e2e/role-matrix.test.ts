@@ -32,7 +32,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
   manager: `
     createKey createServiceAccountKey updateKey updateKeys regenerateKey blockKey unblockKey deleteKeys
     createTeam updateTeam deleteTeams updateTeamPermissions addTeamMembers addManyTeamMembers updateTeamMember
-    deleteTeamMember createUser updateUser updateOrganization addOrganizationMembers updateOrganizationMember
+    deleteTeamMember resetKeySpend resetTeamSpend createUser updateUser updateOrganization addOrganizationMembers updateOrganizationMember
     deleteOrganizationMember`,
   // Administrators, and those who read everything.
   viewer: `

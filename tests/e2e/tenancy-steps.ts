@@ -69,6 +69,7 @@ async function manageTeam(ask: Ask): Promise<void> {
   await post('/team/member_update', { user_email: 'cy@example.com', role: 'admin', rpm_limit: 4 })
   await post('/team/member_delete', { user_email: 'cy@example.com' })
   await post('/team/bulk_member_add', { members: [{ user_id: 'dee' }] })
+  await ask('POST', '/team/{team_id}/reset_spend', { in: { team_id: 'red' }, body: { reset_to: 0 } })
   await post('/team/permissions_update', { team_member_permissions: ['/key/generate'] })
   await get('/team/permissions_list')
   await get('/team/info')
@@ -86,7 +87,8 @@ async function manageKeys(ask: Ask): Promise<void> {
   const { key } = await post('/key/regenerate', { key: id, duration: '1h' })
   await post('/key/health', {}, { key: key as string })
   await post('/key/derive', { max_budget: 0.5 }, { key: key as string })
-  await post('/key/{key}/regenerate', {}, { in: { key: id } })
+  await post('/key/{key}/regenerate', { grace_period: '1h' }, { in: { key: id } })
+  await post('/key/{key}/reset_spend', { reset_to: 0 }, { in: { key: id } })
 }
 
 async function manageCustomer(ask: Ask, name: string): Promise<void> {

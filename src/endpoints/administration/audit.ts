@@ -24,7 +24,7 @@ const listQuery = z.strictObject({
   page_size: z.coerce.number().int().min(1).max(100).default(10),
   cursor: cursorField,
   changed_by: keyName.optional(),
-  action: z.enum(['created', 'updated', 'deleted', 'blocked', 'unblocked', 'rotated']).optional(),
+  action: z.enum(['created', 'updated', 'deleted', 'blocked', 'unblocked', 'rotated', 'spend-reset']).optional(),
   table_name: keyName.optional().describe('`key`, `team`, `team_member`, `user`, ...'),
   object_id: keyName.optional(),
   start_date: moment.optional().describe('From here on, inclusive.'),

@@ -28,12 +28,15 @@ const deleteBody = z
   })
   .refine(body => body.keys || body.key_aliases, 'give `keys` or `key_aliases`')
 const bulkBody = z.strictObject({ keys: z.array(updateBody).min(1).max(500) })
+const graceField = z
+  .union([keyBody.shape.duration, z.literal('').transform(() => null), z.literal(0).transform(() => null)])
+  .describe('How long the text before stays valid: `24h`, `7d`, ...; absent = it is refused at once.')
 const regenerateBody = z.strictObject({
   ...keyUpdateFields,
   key: keyName.optional().describe('The key to be replaced; else it stands in the path, or is the one that asks.'),
   new_key: keyBody.shape.key,
   new_master_key: without('call `modelgate keys reset-master`'),
-  grace_period: without('the text before is refused at once'),
+  grace_period: graceField,
 })
 
 const about = { tag: 'Keys' }
@@ -197,8 +200,8 @@ export const keyBulkUpdate: Endpoint = {
 }
 
 /**
- * Another text for the same key: id, limits, windows and what was spent stay. The text before is refused from then on.
- * 404 for an unknown key.
+ * Another text for the same key: id, limits, windows and what was spent stay. The text before is refused from then on,
+ * or after `grace_period`; one that was valid by an earlier such period is refused at once. 404 for an unknown key.
  */
 export const keyRegenerate: Endpoint = {
   method: 'POST',
@@ -207,20 +210,26 @@ export const keyRegenerate: Endpoint = {
   doc: {
     ...about,
     operationId: 'regenerateKey',
-    summary: 'Give a key another text; the one before is refused at once',
+    summary: 'Give a key another text; the one before is refused at once, or after `grace_period`',
     request: regenerateBody,
     success: json('NewKey'),
     failures: [404, 409],
   },
   async handle(request, services, caller) {
     const body = await readJsonAs(request, regenerateBody)
-    const { key: named, new_key: chosen, version, new_master_key: _, grace_period: __, ...fields } = body
+    const { key: named, new_key: chosen, version, new_master_key: _, grace_period: graceMs, ...fields } = body
     if (chosen != null && !isAdministrator(caller!))
       throw forbidden('only administrators choose the text of a key', 'new_key')
     const record = await changeableKey(services, caller!, request.params.key ?? named ?? caller!.key.id)
     const keyText = chosen ?? mintKey()
-    const text = { hash: services.hashKey(keyText), hint: keyHint(keyText) }
-    const changes = { ...keyChanges(fields, services.clock.epochMs()), ...text }
+    const nowMs = services.clock.epochMs()
+    const text = {
+      hash: services.hashKey(keyText),
+      hint: keyHint(keyText),
+      formerHash: graceMs ? record.hash : null,
+      formerEndMs: graceMs ? nowMs + graceMs : null,
+    }
+    const changes = { ...keyChanges(fields, nowMs), ...text }
     const changed = await change(services, caller!, record, changes, { version, action: 'rotated' })
     return jsonAnswer({
       key: keyText,

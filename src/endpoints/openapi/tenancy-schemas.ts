@@ -74,6 +74,12 @@ const key: Properties = {
   blocked: boolean,
   metadata: anyObject,
 }
+const spendReset: Properties = {
+  spend: described('Dollars that count as spent from now on.', number),
+  previous_spend: described('Dollars that were shown as spent before.', number),
+  max_budget: dollars,
+  budget_reset_at: moment,
+}
 const keyWarnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
 const keyRow = shape({ ...key, spend, litellm_budget_table: nullable(anyObject) })
 
@@ -102,6 +108,7 @@ const keySchemas: Readonly<Record<string, Schema>> = {
     next_cursor: nullable(text),
   }),
   KeyAliases: shape({ aliases: listOf(text), total_count: integer, current_page: integer, total_pages: integer }),
+  KeySpendReset: shape({ key_hash: text, ...spendReset }),
   KeyHealth: shape({ key: text, logging_callbacks: { type: 'null' } }),
   DeletedKeys: shape({ deleted_keys: described('As they were named.', listOf(text)) }),
   BulkKeyUpdate: shape({
@@ -143,6 +150,7 @@ const teamSchemas: Readonly<Record<string, Schema>> = {
   Team: shape(team),
   ChangedTeam: shape({ team_id: text, data: reference('Team') }),
   DeletedTeams: shape({ deleted_teams: listOf(reference('Team')) }),
+  TeamSpendReset: shape({ team_id: text, ...spendReset }),
   TeamInfo: shape({
     team_id: text,
     team_info: reference('Team'),

@@ -27,7 +27,15 @@ interface Made {
 
 function rig(maxNanoUsd: number) {
   const limiter = new MemoryLimiter(systemClock, new BudgetCounters({ clock: systemClock }))
-  const definition = { id: 'key:k', maxNanoUsd, softNanoUsd: null, duration: undefined, resetAtMs: null, raise: null }
+  const definition = {
+    id: 'key:k',
+    maxNanoUsd,
+    softNanoUsd: null,
+    duration: undefined,
+    resetAtMs: null,
+    spendResetAtMs: null,
+    raise: null,
+  }
   const plan = new BudgetPlan([definition], { timeZone: 'UTC', writer: 'w' })
   const [scope] = plan.at(0).scopes
   const parts = { limiter, clock: systemClock, limits: { of: () => ({ ofModel: () => ({ limits: [], plan }) }) } }

@@ -53,6 +53,19 @@ export async function findKey(sql: SQL, by: Parameters<KeyStore['find']>[0]): Pr
   return rows[0] && toRecord(keyColumns, rows[0])
 }
 
+/**
+ * The key that a text of this hash belongs to: also the text before, as long as it may be used, with the end of that as
+ * the key's. Its own text comes first.
+ */
+export async function findKeyOfText(sql: SQL, hash: string): Promise<KeyRecord | undefined> {
+  const rows = (await sql`
+    select * from virtual_keys where (hash = ${hash} or former_hash = ${hash}) and deleted_at_ms is null
+    order by case when hash = ${hash} then 0 else 1 end limit 1`) as Row[]
+  const key = rows[0] && toRecord(keyColumns, rows[0])
+  if (!key || key.hash === hash || key.formerEndMs === null) return key
+  return { ...key, expiresAtMs: Math.min(key.formerEndMs, key.expiresAtMs ?? Infinity) }
+}
+
 async function listKeys(sql: SQL, query: KeyQuery): Promise<{ keys: KeyRecord[]; total: number }> {
   const where = new Where()
   where.raw(`deleted_at_ms is ${query.deleted ? 'not null' : 'null'}`)

@@ -12,6 +12,7 @@ const definition = (id: string) => ({
   softNanoUsd: 1e15,
   duration: { count: 1, unit: 'd' } as const,
   resetAtMs: null,
+  spendResetAtMs: null,
   raise: null,
 })
 

@@ -2,9 +2,10 @@
 import { compileCaller, withBudget } from '../../accounts/caller.ts'
 import { tagsOfKey } from '../../accounts/key.ts'
 import type { Caller } from '../../core/caller.ts'
+import type { KeyRecord } from '../../core/ports.ts'
 import type { Membership, SpendingFields, TenantKind, Tenants } from '../../core/tenancy.ts'
 import type { TenancyReader, TenantDirectory } from '../../core/tenancy-store.ts'
-import { tenantSubject } from './changes.ts'
+import { keySubject, tenantSubject } from './changes.ts'
 import type { Subject } from './changes.ts'
 import { DependentCache } from './dependent-cache.ts'
 
@@ -65,7 +66,7 @@ export class CallerLoader implements TenantDirectory {
 
   /** The caller with the key of this hash; undefined = there is no such key. */
   async load(hash: string): Promise<Caller | undefined> {
-    const record = await this.#reader.findKey({ hash })
+    const record = await this.#reader.findKeyOfText(hash)
     if (!record) return undefined
     const [key, user, team] = await Promise.all([
       this.#withBudget(record),
@@ -146,5 +147,7 @@ export function subjectsOf(
     ...[...tagsOfKey(key), ...(team?.tags ?? [])].map((name): [TenantKind, string] => ['tag', name]),
   ]
   const named = parts.flatMap(([kind, id]) => (id === null || id === undefined ? [] : [tenantSubject(kind, id)]))
-  return [`key:${hash}`, ...new Set(named)]
+  // With the text before, it depends on the present one: of that changes of the key tell.
+  const { hash: present = hash } = key as Partial<KeyRecord>
+  return [...new Set([keySubject(hash), keySubject(present), ...named])]
 }

@@ -17,17 +17,20 @@ export type Columns<Fields> = {
 /** One row. */
 export type Row = Readonly<Record<string, Stored>>
 
+/** Rows that an earlier program kept lack later columns. */
+const isAbsent = (stored: unknown): boolean => stored === null || stored === undefined
+
 const text: Codec<string> = { write: value => value, read: String }
 const textOrNull: Codec<string | null> = {
   write: value => value,
-  read: stored => (stored === null ? null : String(stored)),
+  read: stored => (isAbsent(stored) ? null : String(stored)),
 }
 const integer: Codec<number> = { write: value => value, read: toNumber }
 const integerOrNull: Codec<number | null> = { write: value => value, read: toNumberOrNull }
 const flag: Codec<boolean> = { write: value => (value ? 1 : 0), read: stored => toNumber(stored) === 1 }
 const money: Codec<bigint | null> = {
   write: value => (value === null ? null : value.toString()),
-  read: stored => (stored === null ? null : BigInt(String(stored))),
+  read: stored => (isAbsent(stored) ? null : BigInt(String(stored))),
 }
 const json = <Value>(): Codec<Value> => ({
   write: value => JSON.stringify(value),
@@ -64,6 +67,8 @@ const spending: Columns<SpendingFields> = {
   softBudgetNanoUsd: ['soft_budget_nano_usd', money],
   budgetDuration: ['budget_duration', textOrNull],
   budgetResetAtMs: ['budget_reset_at_ms', integerOrNull],
+  spendResetAtMs: ['spend_reset_at_ms', integerOrNull],
+  spendOffsetNanoUsd: ['spend_offset_nano_usd', money],
   modelMaxBudget: ['model_max_budget', modelBudgets],
   budgetIncreaseNanoUsd: ['budget_increase_nano_usd', money],
   budgetIncreaseUntilMs: ['budget_increase_until_ms', integerOrNull],
@@ -126,6 +131,8 @@ export const keyColumns: Columns<KeyRecord> = {
   id: ['id', text],
   hash: ['hash', text],
   hint: ['hint', text],
+  formerHash: ['former_hash', textOrNull],
+  formerEndMs: ['former_end_ms', integerOrNull],
   alias: ['alias', textOrNull],
   userId: ['user_id', textOrNull],
   teamId: ['team_id', textOrNull],

@@ -3,7 +3,7 @@ import type { SQL } from 'bun'
 import { membershipsMax } from '../../core/tenancy.ts'
 import type { Membership, TenantKind, Tenants } from '../../core/tenancy.ts'
 import type { MembershipQuery, Page, PageQuery, TenancyReader, TenantFilter } from '../../core/tenancy-store.ts'
-import { findKey } from '../keys/keys.ts'
+import { findKey, findKeyOfText } from '../keys/keys.ts'
 import { membershipColumns, tenantColumns, tenantTables, toRecord } from './columns.ts'
 import type { Row } from './columns.ts'
 import { Where } from './where.ts'
@@ -22,6 +22,7 @@ export function createReader(sql: SQL): TenancyReader {
     usersByEmail: email => usersByEmail(sql, email),
     memberships: of => memberships(sql, of),
     findKey: by => findKey(sql, by),
+    findKeyOfText: hash => findKeyOfText(sql, hash),
   }
 }
 

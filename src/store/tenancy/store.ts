@@ -54,6 +54,7 @@ function whenAvailable(reader: TenancyReader): TenancyReader {
     usersByEmail: email => available(reader.usersByEmail(email)),
     memberships: of => available(reader.memberships(of)),
     findKey: by => available(reader.findKey(by)),
+    findKeyOfText: hash => available(reader.findKeyOfText(hash)),
   }
 }
 

@@ -9,6 +9,7 @@ import type {
   MembershipQuery,
   NewKey,
   NewTenant,
+  SpendReset,
   TenancyReader,
   TenancyTransaction,
   TenantChanges,
@@ -21,6 +22,7 @@ import type { Subject } from './changes.ts'
 import { keyColumns, membershipColumns, tenantColumns, tenantTables, toRecord, toRow } from './columns.ts'
 import type { Columns, Row } from './columns.ts'
 import { createReader } from './reader.ts'
+import { resetSpendOf } from './spend.ts'
 import { Where } from './where.ts'
 
 /** Deleting a group with more keys would hold the lock, and with it every other change, for seconds. */
@@ -65,6 +67,10 @@ export class Unit implements TenancyTransaction {
     return this.#reader.findKey(by)
   }
 
+  findKeyOfText(hash: string): Promise<KeyRecord | undefined> {
+    return this.#reader.findKeyOfText(hash)
+  }
+
   async insert<Kind extends TenantKind>(kind: Kind, record: NewTenant<Kind>): Promise<Tenants[Kind]> {
     if (await this.find(kind, record.id))
       throw new GatewayError('conflict', `a ${kind} with the id '${record.id.slice(0, 100)}' exists already`, {
@@ -83,6 +89,7 @@ export class Unit implements TenancyTransaction {
     id: string,
     changes: TenantChanges<Kind>,
     version?: number,
+    action?: AuditEntry['action'],
   ): Promise<Tenants[Kind]> {
     const before = await this.#existing(kind, id)
     checkVersion(before.version, version)
@@ -91,7 +98,12 @@ export class Unit implements TenancyTransaction {
     const after = { ...before, ...changes, version: revision, updatedAtMs: this.nowMs, updatedBy: this.#actor.id }
     const row = toRow(columns, after)
     await this.#tx`update ${this.#tx(tenantTables[kind])} set ${this.#tx(row)} where id = ${id}`
-    await this.#audit(actionOf(before, after), { kind, objectId: id, before: toRow(columns, before), after: row })
+    await this.#audit(action ?? actionOf(before, after), {
+      kind,
+      objectId: id,
+      before: toRow(columns, before),
+      after: row,
+    })
     return after
   }
 
@@ -174,6 +186,14 @@ export class Unit implements TenancyTransaction {
     const action = options.action ?? actionOf(before, after)
     await this.#audit(action, { kind: 'key', objectId: id, before: toRow(keyColumns, before), after: row })
     return after
+  }
+
+  async resetSpend(kind: 'key' | 'team', id: string, toNanoUsd: bigint): Promise<SpendReset> {
+    const { reset, offsetNanoUsd } = await resetSpendOf(this.#tx, { kind, id, toNanoUsd, atMs: this.nowMs })
+    const changes = { spendResetAtMs: this.nowMs, spendOffsetNanoUsd: offsetNanoUsd }
+    if (kind === 'key') await this.updateKey(id, changes, { action: 'spend-reset' })
+    else await this.update('team', id, changes, undefined, 'spend-reset')
+    return reset
   }
 
   async deleteKey(id: string): Promise<KeyRecord> {
