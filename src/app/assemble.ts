@@ -49,7 +49,8 @@ import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
 import { SharedText } from '../telemetry/shared-text.ts'
 import { unpricedModels } from '../telemetry/unpriced-models.ts'
-import { createBudgetWebhook } from './budget-webhook.ts'
+import { createBudgetAlerts } from './budget-alerts.ts'
+import { createMailer } from './mail.ts'
 import type { Store } from './store.ts'
 
 /** What exists before the parts are created. */
@@ -72,6 +73,8 @@ export function assemble(assembling: Assembling) {
   const exposition = new SharedText(() => metrics.text(), clock)
   const tokenizer = new Tokenizer()
   const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer })
+  const mailer = createMailer(assembling.options.environment)
+  store.limits.onSoftBudget(createBudgetAlerts({ transport, mailer, logger, settings: () => current.settings.budgets }))
   let draining = false
   const detached = new DetachedWork()
   const services: Services = {
@@ -186,7 +189,6 @@ function assembleCalls(
   })
   const decodeInputs = createDecodeInputs(tokenizer)
   const authFailures = new AuthFailureLog(timers, logger)
-  store.limits.onSoftBudget(createBudgetWebhook({ transport, logger, settings: () => current.settings.budgets }))
   const admission = createAdmission({
     keys: withDerivedKeys(store.directory, store.installation.sign),
     installation: store.installation,

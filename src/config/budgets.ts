@@ -15,6 +15,7 @@ export function budgetSettingsOf(config: Config): BudgetSettings {
     reserveNanoUsd: Math.round((general.budget_reserve ?? reserveUsdDefault) * nanoUsdPerUsd),
     timeZone: common.timezone ?? 'UTC',
     webhookUrls: [general.alert_to_webhook_url?.budget_alerts ?? []].flat(),
+    alertEmails: [general.alert_to_email?.budget_alerts ?? []].flat(),
     all: ruleOf(common.max_budget, common.budget_duration),
     endUser: ruleOf(common.max_end_user_budget, common.end_user_budget_duration),
     providers: Object.fromEntries(

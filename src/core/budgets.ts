@@ -40,6 +40,8 @@ export interface BudgetSettings {
   readonly timeZone: string
   /** Told when a soft budget is reached; empty = the log alone. */
   readonly webhookUrls: readonly string[]
+  /** As `webhookUrls`, by mail. */
+  readonly alertEmails: readonly string[]
   /** Of all calls with virtual keys together; null = none. */
   readonly all: BudgetRule | null
   /** Of each end user without a budget of its own; null = none. */

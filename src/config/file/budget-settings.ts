@@ -42,6 +42,19 @@ export const budgetSettings = {
     })
     .optional()
     .describe('URLs that the gateway tells of what operators have to know.'),
+  alert_to_email: z
+    .strictObject({
+      budget_alerts: z
+        .union([z.email(), z.array(z.email()).min(1).max(10)])
+        .optional()
+        .describe(
+          'An address, or up to ten: mailed, once a period, that a soft budget is reached. The mail server is that ' +
+            'of `SMTP_HOST`, `SMTP_PORT`, `SMTP_USERNAME`, `SMTP_PASSWORD`, `SMTP_SENDER_EMAIL` and `SMTP_TLS`.',
+        )
+        .meta({ examples: ['money@example.com'] }),
+    })
+    .optional()
+    .describe('Addresses that the gateway mails what operators have to know.'),
 }
 
 /** Keys of `settings`. */

@@ -156,6 +156,7 @@ export const generalExamples = {
   budget_unknown_price: 'reserve',
   budget_reserve: 0.1,
   alert_to_webhook_url: { budget_alerts: 'https://alerts.example.com/budgets' },
+  alert_to_email: { budget_alerts: 'money@example.com' },
   max_request_size_mb: 32,
   max_body_memory_mb: 512,
   max_stored_objects_per_key: 100_000,
