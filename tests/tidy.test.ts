@@ -24,7 +24,8 @@ const mayImport: Record<string, string[]> = {
   policies: ['core', 'accounts'],
   assistants: ['core', 'formats', 'accounts'],
   files: ['core', 'formats', 'accounts'],
-  endpoints: ['core', 'formats', 'accounts', 'assistants', 'files'],
+  'sign-in': ['core', 'accounts'],
+  endpoints: ['core', 'formats', 'accounts', 'assistants', 'files', 'sign-in'],
   http: ['core'],
   config: ['core', 'providers', 'policies', 'accounts'],
   app: [
@@ -37,6 +38,7 @@ const mayImport: Record<string, string[]> = {
     'pipeline',
     'policies',
     'files',
+    'sign-in',
     'endpoints',
     'config',
     'http',

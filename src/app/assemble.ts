@@ -41,7 +41,6 @@ import { Router } from '../pipeline/deployment-router.ts'
 import { createCallModel } from '../pipeline/serve.ts'
 import { createCallLimits } from '../policies/limits/call-limits.ts'
 import { createAdmission } from '../policies/index.ts'
-import { withDerivedKeys } from '../store/keys/derived-keys.ts'
 import { AuthFailureLog } from '../telemetry/auth-failures.ts'
 import { stackOf } from '../telemetry/log.ts'
 import type { Backlog } from '../store/ledger/journal-backlog.ts'
@@ -51,6 +50,7 @@ import { SharedText } from '../telemetry/shared-text.ts'
 import { unpricedModels } from '../telemetry/unpriced-models.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
 import { createMailer } from './mail.ts'
+import { createSignIn, identityParts } from './sign-in.ts'
 import type { Store } from './store.ts'
 
 /** What exists before the parts are created. */
@@ -82,6 +82,7 @@ export function assemble(assembling: Assembling) {
     ...calls.services,
     tokenizer,
     ...storedParts(store),
+    signIn: createSignIn(store, current),
     checks: source.merged,
     notServed: () => source.merged.notServed,
     detached,
@@ -190,8 +191,7 @@ function assembleCalls(
   const decodeInputs = createDecodeInputs(tokenizer)
   const authFailures = new AuthFailureLog(timers, logger)
   const admission = createAdmission({
-    keys: withDerivedKeys(store.directory, store.installation.sign),
-    installation: store.installation,
+    ...identityParts(store, current),
     clock,
     limiter: store.limits.limiter,
     limits: createCallLimits(store.tenants, store.limits.spendWriter),
@@ -254,8 +254,8 @@ function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadRe
 }
 
 function storedParts(store: Store) {
-  const { keys, tenancy, tenants, ledger, responses, assistants, files, configured } = store
-  return { keys, tenancy, tenants, ledger, responses, assistants, files, configured }
+  const { keys, tenancy, tenants, sessions, ledger, responses, assistants, files, configured } = store
+  return { keys, tenancy, tenants, sessions, ledger, responses, assistants, files, configured }
 }
 
 function useSettings(

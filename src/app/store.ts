@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { ServeOptions } from '../config/serve-options.ts'
 import type { AssistantStore, FileStore, KeyStore } from '../core/ports.ts'
+import type { SessionStore } from '../core/sign-in.ts'
 import type { TenancyStore, TenantDirectory } from '../core/tenancy-store.ts'
 import type { LedgerRetention } from '../core/usage-report.ts'
 import { systemClock as clock } from '../lib/clock.ts'
@@ -16,6 +17,8 @@ import { openInstallation, restoreInstallation } from '../store/keys/installatio
 import type { Installation } from '../store/keys/installation.ts'
 import { KeyCache } from '../store/keys/key-cache.ts'
 import { createKeyStore } from '../store/keys/keys.ts'
+import { loadPrincipal } from '../store/sign-in/principals.ts'
+import { createSessionStore } from '../store/sign-in/sessions.ts'
 import { CallerLoader, subjectsOf } from '../store/tenancy/caller-loader.ts'
 import { changesSince } from '../store/tenancy/changes.ts'
 import { createTenancyStore } from '../store/tenancy/store.ts'
@@ -45,6 +48,7 @@ export interface Store {
   readonly tenancy: TenancyStore
   readonly directory: KeyCache
   readonly tenants: TenantDirectory
+  readonly sessions: SessionStore
   readonly limits: Limits
   readonly ledger: JournalledLedger
   readonly responses: RunningResponseStore
@@ -121,10 +125,16 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
   let reachable = true
   let directory: KeyCache | undefined
   const { tenancy, tenants } = openTenancy(database, subjects => directory?.changed(subjects))
+  const sessions = createSessionStore({
+    database,
+    clock,
+    hashKey: installation.hashKey,
+    onChange: subjects => directory?.changed(subjects),
+  })
   directory = new KeyCache({
     clock,
     hashKey: installation.hashKey,
-    load: hash => tenants.load(hash),
+    load: name => loadPrincipal(name, { tenants, sessions }),
     subjectsOf,
     dropped: subjects => tenants.drop(subjects),
     restored: kept && { snapshot: kept.keys, ageMs: clock.epochMs() - kept.savedAtMs },
@@ -143,7 +153,11 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
     },
   })
   await directory.start()
-  return { installation, configured, keys: { tenancy, tenants, directory, databaseReachable: () => reachable } }
+  return {
+    installation,
+    configured,
+    keys: { tenancy, tenants, sessions, directory, databaseReachable: () => reachable },
+  }
 }
 
 /** `changed` is called with what this process has changed. */

@@ -19,6 +19,7 @@ import type { EntrySurroundings, FileCredential } from './models/sent-models.ts'
 import { idMistakes, mistakeAt, nameFindings } from './file/name-checks.ts'
 import type { BuiltDeployments } from './file/name-checks.ts'
 import type { SecretSources } from './secret-sources.ts'
+import { readSignInSettings } from './sign-in.ts'
 import { ProxySettings } from './models/proxies.ts'
 import { operatorListInForce, useOperatorList } from './prices/catalogue.ts'
 import type { OperatorList } from './prices/operator-list.ts'
@@ -92,6 +93,8 @@ function readAll(input: SettingsInput): SettingsReading {
   const warnings = [...reading.warnings]
   const environment = { ...config.environment_variables, ...input.environment }
   const proxies = new ProxySettings(config.general_settings?.proxy, environment)
+  const signIn = readSignInSettings(environment)
+  if (signIn.mistake !== undefined) mistakes.push(signIn.mistake)
   const prices = operatorPrices(config, input)
   useOperatorList(prices.list)
   if (prices.mistake !== undefined) mistakes.push(mistakeAt(reading, ['prices', 'source'], prices.mistake))
@@ -112,7 +115,13 @@ function readAll(input: SettingsInput): SettingsReading {
       warnings,
     }
   warnings.push(...missingPriceWarnings(deployments), ...routerWarnings(config, reading))
-  const settings = settingsOf(config, { deployments, missing: built.missing, file: input.file, warnings })
+  const settings = settingsOf(config, {
+    deployments,
+    missing: built.missing,
+    signIn: signIn.settings,
+    file: input.file,
+    warnings,
+  })
   const surroundings = {
     context: built.context,
     proxies,
@@ -143,11 +152,12 @@ function operatorPrices(
 interface SettingsParts {
   readonly deployments: readonly Deployment[]
   readonly missing: EnvironmentOffer['missing'] | undefined
+  readonly signIn: Settings['signIn']
   readonly file: string | undefined
   readonly warnings: readonly string[]
 }
 
-function settingsOf(config: Config, { deployments, missing, file, warnings }: SettingsParts): Settings {
+function settingsOf(config: Config, { deployments, missing, signIn, file, warnings }: SettingsParts): Settings {
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const limits = common.default_internal_user_params ?? {}
   return {
@@ -168,6 +178,7 @@ function settingsOf(config: Config, { deployments, missing, file, warnings }: Se
     },
     newUsers: newUsersOf(limits),
     budgets: budgetSettingsOf(config),
+    signIn,
     rateLimitCounts: general.rate_limit_counts ?? 'calls',
     limitsWithoutRedis: general.limits_without_redis ?? 'share',
     keysPerUser: general.max_keys_per_user ?? null,

@@ -1,4 +1,5 @@
 /** Who calls the gateway. */
+import type { Session } from './session.ts'
 import type { Membership, Organization, SpendingFields, Tag, Team, User, UserRole } from './tenancy.ts'
 import { unlimited } from './tenancy.ts'
 
@@ -77,6 +78,8 @@ export interface Caller {
   readonly tags?: readonly Tag[] | undefined
   /** It calls with a key that was derived from `key`: each derivation narrows what it may do. Absent = it was not. */
   readonly derived?: readonly DerivedKey[] | undefined
+  /** It has shown the cookie of this session, and no key. Absent = it has not. */
+  readonly session?: Session | undefined
 }
 
 /** One derivation of a key, with limits and a budget of its own. */

@@ -24,6 +24,7 @@ import type {
 } from './ports.ts'
 import type { AuthClass } from './policy.ts'
 import type { Client, HttpRequest } from './request.ts'
+import type { SessionStore, SignInService } from './sign-in.ts'
 import type { TenancyStore, TenantDirectory } from './tenancy-store.ts'
 import type { Usage } from './usage.ts'
 
@@ -132,6 +133,8 @@ export interface Services {
   readonly keys: KeyStore
   readonly tenancy: TenancyStore
   readonly tenants: TenantDirectory
+  readonly sessions: SessionStore
+  readonly signIn: SignInService
   readonly ledger: Ledger
   readonly responses: ResponseStore
   readonly assistants: AssistantStore

@@ -18,6 +18,8 @@ export type RouteGroup = 'llm_api_routes' | 'management_routes' | 'info_routes'
 
 /** A request whose path was matched and whose body is not read yet. */
 export interface RequestHead {
+  /** That of the endpoint: HEAD is answered as GET. */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH'
   readonly headers: RequestHeaders
   readonly query: URLSearchParams
   readonly clientAddress: string

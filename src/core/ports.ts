@@ -52,9 +52,17 @@ export interface KeyStore {
   list(query: KeyQuery): Promise<{ keys: KeyRecord[]; total: number }>
 }
 
-/** Finds the caller with a key text. Synchronous when the key is cached. */
+/**
+ * Finds callers. Synchronous when cached; what is asked of the database may reject with `overloaded`. Every change of
+ * what a caller is made of is seen within a second, also by other replicas.
+ */
 export interface KeyDirectory {
+  /** By the text of a key. */
   lookup(keyText: string): Caller | undefined | Promise<Caller | undefined>
+  /** A user without a key, in a team where one is named; undefined = there is no such user. */
+  lookupUser(userId: string, teamId?: string): Caller | undefined | Promise<Caller | undefined>
+  /** By the secret of a session's cookie, with `session` set. */
+  lookupSession(secret: string): Caller | undefined | Promise<Caller | undefined>
 }
 
 /** Resolves the names of models, under one set of settings. */

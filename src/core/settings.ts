@@ -4,6 +4,7 @@ import type { PriceTermSettings } from './price-terms.ts'
 import type { LedgerRetention } from './usage-report.ts'
 import type { Deployment } from './deployment.ts'
 import type { LimitScope } from './limits.ts'
+import type { SignInSettings } from './sign-in-settings.ts'
 import type { User } from './tenancy.ts'
 
 /** Everything that a configuration file decides. */
@@ -20,6 +21,7 @@ export interface Settings {
   /** What counts as a request per minute: calls of models and files, or every request with a key. */
   readonly rateLimitCounts: 'calls' | 'requests'
   readonly budgets: BudgetSettings
+  readonly signIn: SignInSettings
   /** What decides on limits while the Redis that shares them is away. */
   readonly limitsWithoutRedis: WithoutRedis
   /** The maximum number of valid keys of a user; null = unlimited. */

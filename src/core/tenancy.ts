@@ -166,9 +166,23 @@ export const membershipsMax = 1000
 export interface Actor {
   /** The user, or the key where it has none; `cli` on the command line. */
   readonly id: string
-  /** The key's hash, or `master` or `cli`. */
+  /** The key's hash, `session:` and the id of a session, or `master` or `cli`. */
   readonly keyHash: string
 }
+
+/** What the audit log tells of: changes of objects, and of persons who sign in. */
+export const auditActions = [
+  'created',
+  'updated',
+  'deleted',
+  'blocked',
+  'unblocked',
+  'rotated',
+  'spend-reset',
+  'signed-in',
+  'sign-in-refused',
+  'signed-out',
+] as const
 
 /** One change in the audit log. Values are as the API shows them, without secrets. */
 export interface AuditEntry {
@@ -176,7 +190,7 @@ export interface AuditEntry {
   /** Milliseconds since 1970. */
   readonly atMs: number
   readonly actor: Actor
-  readonly action: 'created' | 'updated' | 'deleted' | 'blocked' | 'unblocked' | 'rotated' | 'spend-reset'
+  readonly action: (typeof auditActions)[number]
   /** `team`, `key`, `model`, ... */
   readonly kind: string
   readonly objectId: string

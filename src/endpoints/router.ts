@@ -113,7 +113,7 @@ class AdmittedHead implements RequestHead {
   answerHeaders: Record<string, string> | undefined = undefined
   readonly #request: IncomingRequest
   readonly #doc: Endpoint['doc']
-  readonly #method: Endpoint['method']
+  readonly method: Endpoint['method']
   #caller: Caller | undefined = undefined
 
   constructor(request: IncomingRequest, { auth, keyInQuery, takesRequest, paths, doc, method }: Endpoint) {
@@ -122,7 +122,7 @@ class AdmittedHead implements RequestHead {
     this.auth = auth === 'none' ? 'key' : auth
     this.routes = paths
     this.#doc = doc
-    this.#method = method
+    this.method = method
     this.keyInQuery = keyInQuery === true
     this.takesRequest = takesRequest === true
   }
@@ -139,7 +139,7 @@ class AdmittedHead implements RequestHead {
 
   get routeGroup(): RequestHead['routeGroup'] {
     if (!managementTags.has(this.#doc.tag)) return 'llm_api_routes'
-    return this.#method === 'GET' ? 'info_routes' : 'management_routes'
+    return this.method === 'GET' ? 'info_routes' : 'management_routes'
   }
 
   get query(): URLSearchParams {
@@ -274,7 +274,10 @@ function options(parts: FrontDoorParts, request: IncomingRequest, methods?: Meth
   return Promise.resolve(admit(parts, get, request)).then(answer => ({ ...answer, body: null }))
 }
 
-/** Every origin is allowed: requests carry keys, never cookies. A fixed list of headers would break clients. */
+/**
+ * Every origin is allowed: with `*` browsers send no cookies, so that other pages need a key. A fixed list of headers
+ * would break clients.
+ */
 function preflight(headers: RequestHeaders, endpoint: Endpoint | undefined): Answer {
   if (endpoint?.crossOrigin === false) return { status: 204, headers: { allow: 'GET, HEAD' }, body: null }
   return {

@@ -3,13 +3,35 @@ import { expect, test } from 'bun:test'
 import type { Caller } from '../core/caller.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { RequestHead } from '../core/policy.ts'
+import type { Session } from '../core/session.ts'
+import type { User } from '../core/tenancy.ts'
 import { endpoints } from '../endpoints/index.ts'
 import { identify } from './identify.ts'
 
 const caller = { role: 'key', key: { id: 'k', expiresAtMs: null, blocked: false } } as Caller
+const ann = {
+  role: 'internal_user',
+  key: { id: 'user:ann', userId: 'ann', expiresAtMs: null, blocked: false },
+} as Caller
+const blocked = { blocked: true } as User
+const sessionOf = (id: string) => ({ id, userId: 'ann' }) as Session
 const policy = identify({
-  keys: { lookup: text => (text === 'sk-known' ? caller : undefined) },
+  keys: {
+    lookup: text => (text === 'sk-known' ? caller : undefined),
+    lookupUser: id => (id === 'ann' ? ann : id === 'bob' ? Promise.resolve({ ...ann, user: blocked }) : undefined),
+    lookupSession: secret =>
+      secret === 'of-ann' || secret === 'ended' ? { ...ann, session: sessionOf(secret) } : undefined,
+  },
   installation: { isMasterKey: text => text === 'sk-master' },
+  sessions: { check: ({ id }) => id !== 'ended' },
+  tokens: [
+    {
+      verify: token =>
+        token.startsWith('eyJh.ann.') ? { userId: 'ann', expiresAtMs: token.endsWith('old') ? 0 : 1 } : undefined,
+    },
+    { verify: async token => (token === 'eyJh.bob.s' ? { userId: 'bob', expiresAtMs: 1 } : undefined) },
+  ],
+  baseUrl: () => null,
   clock: { epochMs: () => 0, monotonicMs: () => 0 },
   refused() {},
 })
@@ -61,4 +83,64 @@ test('any white space may stand behind Bearer, however it is written', () => {
   for (const empty of ['Bearer', 'Bearer ', 'bearer   ', 'bearer\t'])
     expect(by(empty)).toContain('there is nothing behind Bearer')
   expect(by('Basic  sk-known')).toContain('must be `Bearer <key>`')
+})
+
+/** The role of the caller, or what the client is told. */
+async function identified(headers: Record<string, string>, method = 'GET'): Promise<string> {
+  const head = { headers: new Headers(headers), query: new URLSearchParams(), keyInQuery: false, method }
+  try {
+    await policy.admit(head as unknown as RequestHead)
+  } catch (thrown) {
+    return `${(thrown as GatewayError).status}: ${(thrown as GatewayError).message}`
+  }
+  return (head as unknown as RequestHead).caller!.key.id
+}
+
+const host = { host: 'gateway.example' }
+const cookie = '__Host-modelgate_session=of-ann'
+
+test('the cookie of a session counts where no key is sent', async () => {
+  expect(await identified({ ...host, cookie })).toBe('user:ann')
+  expect(await identified({ ...host, cookie: `other=1; ${cookie}` })).toBe('user:ann')
+  expect(await identified({ ...host, cookie, 'x-api-key': 'sk-known' })).toBe('k')
+  expect(await identified({ ...host, cookie, 'x-api-key': 'sk-other' })).toContain('401: the API key is not known')
+  expect(await identified({ ...host, cookie: '__Host-modelgate_session=ended' })).toContain('the session has ended')
+  expect(await identified({ ...host, cookie: '__Host-modelgate_session=of-bob' })).toContain('the session has ended')
+})
+
+test('a cookie that another host of the domain can set counts on this machine alone', async () => {
+  const plain = 'modelgate_session=of-ann'
+  expect(await identified({ ...host, cookie: plain })).toContain('401: no API key was sent')
+  expect(await identified({ host: 'localhost:4000', cookie: plain })).toBe('user:ann')
+  expect(await identified({ host: 'localhost.evil.example', cookie: plain })).toContain('no API key was sent')
+  expect(await identified({ ...host, cookie: `${cookie}; __Host-modelgate_session=of-bob` })).toContain('no API key')
+})
+
+test('with a session, changes need the origin of the gateway and a body that no form can send', async () => {
+  const json = { 'content-type': 'application/json; charset=utf-8' }
+  const own = { ...host, cookie, origin: 'https://gateway.example' }
+  expect(await identified({ ...own, ...json }, 'POST')).toBe('user:ann')
+  expect(await identified(own, 'DELETE')).toBe('user:ann')
+  expect(await identified({ ...host, cookie, ...json }, 'POST')).toContain('403: with a session, changes need')
+  for (const origin of [
+    'https://evil.example',
+    'http://gateway.example',
+    'null',
+    'https://gateway.example.evil.example',
+  ])
+    expect(await identified({ ...own, ...json, origin }, 'POST')).toContain('403: with a session, changes need')
+  expect(await identified({ ...own, 'content-length': '2' }, 'POST')).toContain('403: with a session, the body')
+  const form = { 'content-type': 'multipart/form-data; boundary=x' }
+  expect(await identified({ ...own, ...form }, 'POST')).toContain('403: with a session, the body')
+  expect(await identified({ ...own, ...form, 'sec-fetch-site': 'same-origin' }, 'POST')).toBe('user:ann')
+  expect(await identified({ ...own, 'content-type': 'text/plain' }, 'POST')).toContain('403: with a session, the body')
+})
+
+test('a token in the place of a key is verified by the one that knows its issuer', async () => {
+  const bearer = (token: string) => identified({ authorization: `Bearer ${token}` })
+  expect(await bearer('eyJh.ann.s')).toBe('user:ann')
+  expect(await bearer('eyJh.ann.old')).toContain('the token has expired')
+  expect(await bearer('eyJh.bob.s')).toContain('the user of this token is not known here, or is blocked')
+  expect(await bearer('eyJh.eve.s')).toContain('of an issuer that this gateway does not know')
+  expect(await bearer('eyJno-token')).toContain('the API key is not known')
 })

@@ -1,40 +1,34 @@
-/** Identifies the caller. Clients send their key in one of four headers or, on Gemini's paths, in `?key=`. */
+/**
+ * Identifies the caller: by a key in one of four headers or, on Gemini's paths, in `?key=`; by a token of an identity
+ * provider in the place of a key; without either by the cookie of a session.
+ */
 import { callerProblem } from '../accounts/caller.ts'
 import { derivedLengthMax, derivedPrefix } from '../accounts/derived-key.ts'
+import { shownSession } from '../accounts/session-cookie.ts'
 import { masterCaller } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
-import { GatewayError } from '../core/errors.ts'
+import type { GatewayError } from '../core/errors.ts'
 import type { AuthFailure, AuthFailureReason, RequestHead, RequestPolicy } from '../core/policy.ts'
-import type { KeyDirectory } from '../core/ports.ts'
 import type { RequestHeaders } from '../core/request.ts'
-import type { Clock } from '../lib/clock.ts'
+import { callerOfSession } from './identities/by-session.ts'
+import type { SessionParts } from './identities/by-session.ts'
+import { callerOfToken, isTokenForm } from './identities/by-token.ts'
+import type { TokenParts } from './identities/by-token.ts'
+import { KeyRefusal } from './identities/key-refusal.ts'
 
-interface IdentifyParts {
-  readonly keys: KeyDirectory
+interface IdentifyParts extends SessionParts, TokenParts {
   readonly installation: { isMasterKey(keyText: string): boolean }
-  readonly clock: Clock
   /** Called for each refusal. */
   refused(failure: AuthFailure): void
 }
 
-/** What the client is told, and why. */
-class KeyRefusal extends GatewayError {
-  readonly reason: AuthFailureReason
-  readonly keyId: string | undefined
-
-  constructor(reason: AuthFailureReason, message: string, keyId?: string) {
-    super('unauthenticated', message)
-    this.reason = reason
-    this.keyId = keyId
-  }
-}
-
 /**
  * Sets `caller`. Throws `unauthenticated` for a key that is missing, contradictory, unknown or expired, or that is
- * blocked itself or by its user, team or organization.
+ * blocked itself or by its user, team or organization, and `forbidden` for a change by a page of another origin.
  * Synchronous for cached keys and for the master key, which needs no database.
  */
-export function identify({ keys, installation, clock, refused }: IdentifyParts): RequestPolicy {
+export function identify(parts: IdentifyParts): RequestPolicy {
+  const { keys, installation, clock, refused } = parts
   const setCaller = (request: RequestHead, keyText: string, caller: Caller | undefined): void => {
     const problem = caller ? callerProblem(caller, clock.epochMs()) : 'unknown'
     if (!caller || problem) throw unknownKey(keyText, problem, caller?.key.id)
@@ -51,8 +45,30 @@ export function identify({ keys, installation, clock, refused }: IdentifyParts):
       .catch(thrown => {
         throw reported(thrown, request)
       })
+  const later = (request: RequestHead, identified: Promise<Caller>): Promise<void> =>
+    identified.then(
+      caller => void (request.caller = caller),
+      thrown => {
+        throw reported(thrown, request)
+      },
+    )
+  /** false = the text is no token of a verifier. */
+  const byToken = (request: RequestHead, text: string): boolean | Promise<void> => {
+    const caller = parts.tokens.length > 0 && isTokenForm(text) && callerOfToken(text, parts)
+    if (caller instanceof Promise) return later(request, caller)
+    if (!caller) return false
+    request.caller = caller
+    return true
+  }
   const look = (request: RequestHead): void | Promise<void> => {
     const fromHeader = headerKey(request.headers)
+    if (!fromHeader && !hasQueryKey(request)) {
+      const shown = shownSession(request.headers, parts.baseUrl())
+      if (shown) return later(request, callerOfSession(shown, request, parts))
+    } else if (fromHeader.startsWith('eyJ')) {
+      const identified = byToken(request, fromHeader)
+      if (identified) return identified === true ? undefined : identified
+    }
     const keyText = fromHeader || queryKey(request)
     const lengthMax = keyText.startsWith(derivedPrefix) ? derivedLengthMax : keyLengthMax
     if (keyText.length > lengthMax) throw new KeyRefusal('malformed', 'the API key is too long to be one')
@@ -100,6 +116,8 @@ function headerKey(headers: RequestHeaders): string {
   if (key && key !== token) throw contradiction('Authorization', from)
   return token
 }
+
+const hasQueryKey = ({ query, keyInQuery }: RequestHead): boolean => keyInQuery && !!query.get('key')
 
 /** The key in the query, on the paths that take it there. Throws `unauthenticated` when there is none. */
 function queryKey({ query, keyInQuery }: RequestHead): string {

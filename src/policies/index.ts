@@ -3,6 +3,7 @@ import type { Ledger } from '../core/ledger.ts'
 import type { Limiter } from '../core/limits.ts'
 import type { AuthFailure, Policy, RequestPolicy } from '../core/policy.ts'
 import type { CurrentConfiguration, KeyDirectory } from '../core/ports.ts'
+import type { SessionGuard, TokenVerifier } from '../core/sign-in.ts'
 import type { TenantDirectory } from '../core/tenancy-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { callTags } from './call-tags.ts'
@@ -31,6 +32,10 @@ import { requireRole } from './require-role.ts'
 export interface AdmissionParts {
   readonly keys: KeyDirectory
   readonly installation: { isMasterKey(keyText: string): boolean }
+  readonly sessions: SessionGuard
+  readonly tokens: readonly TokenVerifier[]
+  /** PROXY_BASE_URL; null = not given. */
+  baseUrl(): string | null
   readonly clock: Clock
   readonly limiter: Limiter
   readonly limits: CallLimits

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { iso, keyName, moment } from '../../accounts/spending-fields.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { auditActions } from '../../core/tenancy.ts'
 import type { AuditEntry } from '../../core/tenancy.ts'
 import { cursorField, nextCursor, pageOf } from './tenancy/answers.ts'
 import { withQuery } from './tenancy/managed.ts'
@@ -24,7 +25,7 @@ const listQuery = z.strictObject({
   page_size: z.coerce.number().int().min(1).max(100).default(10),
   cursor: cursorField,
   changed_by: keyName.optional(),
-  action: z.enum(['created', 'updated', 'deleted', 'blocked', 'unblocked', 'rotated', 'spend-reset']).optional(),
+  action: z.enum(auditActions).optional(),
   table_name: keyName.optional().describe('`key`, `team`, `team_member`, `user`, ...'),
   object_id: keyName.optional(),
   start_date: moment.optional().describe('From here on, inclusive.'),

@@ -11,6 +11,7 @@ import { eighth } from './migrations/0008-tenancy.ts'
 import { eleventh } from './migrations/0011-budget-spend.ts'
 import { fourteenth } from './migrations/0014-ledger-daily.ts'
 import { fifteenth } from './migrations/0015-configured-objects.ts'
+import { sixteenth } from './migrations/0016-sessions.ts'
 import { twentieth } from './migrations/0020-grace-and-resets.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
@@ -34,6 +35,7 @@ const migrations = inOrder([
   eleventh,
   fourteenth,
   fifteenth,
+  sixteenth,
   twentieth,
   ...columnSteps,
 ])

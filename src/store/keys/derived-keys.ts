@@ -30,6 +30,8 @@ export function withDerivedKeys(stored: Directory, sign: Sign): KeyDirectory {
     return caller
   }
   return {
+    lookupUser: (userId, teamId) => stored.lookupUser(userId, teamId),
+    lookupSession: secret => stored.lookupSession(secret),
     lookup(keyText) {
       if (!keyText.startsWith(derivedPrefix)) return stored.lookup(keyText)
       let claims = claimsOf.get(keyText)

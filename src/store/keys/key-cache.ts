@@ -8,6 +8,7 @@ import type { Caller } from '../../core/caller.ts'
 import type { KeyDirectory } from '../../core/ports.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DatabaseMoved } from '../../platform/sqlite-file-guard.ts'
+import { isKeyHash, sessionPrincipal, userPrincipal } from '../sign-in/principals.ts'
 import type { Changes, Subject } from '../tenancy/changes.ts'
 import { DependentCache } from '../tenancy/dependent-cache.ts'
 import type { KeySnapshot } from './start-snapshot.ts'
@@ -23,10 +24,10 @@ const staleMsMax = 15 * 60 * 1000
 interface KeyDirectoryOptions {
   readonly clock: Clock
   hashKey(keyText: string): string
-  /** Reads the caller with the key of this hash; undefined = there is no such key. */
-  load(hash: string): Promise<Caller | undefined>
+  /** Reads the caller of this name: the hash of a key, or as `principals.ts` says; undefined = there is none. */
+  load(name: string): Promise<Caller | undefined>
   /** What a caller was read from. */
-  subjectsOf(hash: string, caller: Caller): readonly Subject[]
+  subjectsOf(name: string, caller: Caller): readonly Subject[]
   /** Called for everything that changed, here or elsewhere, before callers are dropped; undefined = all may have. */
   dropped?(subjects: readonly Subject[] | undefined): void
   changesSince(revision: number): Promise<Changes>
@@ -74,9 +75,10 @@ export class KeyCache implements KeyDirectory {
     for (const [hash, caller] of snapshot.callers.toReversed()) this.#known.set(hash, caller)
   }
 
-  /** The keys used last, at most 5000. */
+  /** The keys used last, at most 5000. A start without the database serves keys alone. */
   snapshot(): KeySnapshot {
-    return { revision: this.#revision, newest: this.#newest, callers: this.#known.newest(snapshotMax) }
+    const callers = this.#known.newest(snapshotMax).filter(([name]) => isKeyHash(name))
+    return { revision: this.#revision, newest: this.#newest, callers }
   }
 
   /** Changes when a key becomes known, and when one is dropped because it changed. */
@@ -86,6 +88,14 @@ export class KeyCache implements KeyDirectory {
 
   lookup(keyText: string): Caller | undefined | Promise<Caller | undefined> {
     return this.lookupHash(this.#options.hashKey(keyText))
+  }
+
+  lookupUser(userId: string, teamId?: string): Caller | undefined | Promise<Caller | undefined> {
+    return this.lookupHash(userPrincipal(userId, teamId))
+  }
+
+  lookupSession(secret: string): Caller | undefined | Promise<Caller | undefined> {
+    return this.lookupHash(sessionPrincipal(this.#options.hashKey(secret)))
   }
 
   /** As `lookup`, by the hash of the key. */
@@ -103,6 +113,8 @@ export class KeyCache implements KeyDirectory {
     for (const subject of subjects) {
       this.#known.drop(subject)
       if (subject.startsWith('key:')) this.#unknown.delete(subject.slice('key:'.length))
+      // A user's name here is its subject.
+      else this.#unknown.delete(subject)
     }
     // A load may have read the object of before.
     this.#loading.clear()

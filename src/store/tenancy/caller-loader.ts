@@ -1,11 +1,13 @@
 /** Reads what callers are compiled from. Users, teams and the like are shared by all callers that belong to them. */
 import { compileCaller, withBudget } from '../../accounts/caller.ts'
 import { tagsOfKey } from '../../accounts/key.ts'
-import type { Caller } from '../../core/caller.ts'
+import { bareKey } from '../../core/caller.ts'
+import type { Caller, VirtualKey } from '../../core/caller.ts'
 import type { KeyRecord } from '../../core/ports.ts'
 import type { Membership, SpendingFields, TenantKind, Tenants } from '../../core/tenancy.ts'
 import type { TenancyReader, TenantDirectory } from '../../core/tenancy-store.ts'
-import { keySubject, tenantSubject } from './changes.ts'
+import { isKeyHash } from '../sign-in/principals.ts'
+import { keySubject, masterSessionsSubject, tenantSubject } from './changes.ts'
 import type { Subject } from './changes.ts'
 import { DependentCache } from './dependent-cache.ts'
 
@@ -67,7 +69,16 @@ export class CallerLoader implements TenantDirectory {
   /** The caller with the key of this hash; undefined = there is no such key. */
   async load(hash: string): Promise<Caller | undefined> {
     const record = await this.#reader.findKeyOfText(hash)
-    if (!record) return undefined
+    return record && this.#compile(record)
+  }
+
+  /** A user without a key, in a team where one is named; undefined = there is no such user. */
+  async loadUser(userId: string, teamId: string | null = null): Promise<Caller | undefined> {
+    const caller = await this.#compile({ ...bareKey, id: `user:${userId}`, userId, teamId })
+    return caller.user && caller
+  }
+
+  async #compile(record: VirtualKey): Promise<Caller> {
     const [key, user, team] = await Promise.all([
       this.#withBudget(record),
       this.#tenant('user', record.userId),
@@ -133,9 +144,10 @@ const budgetSubject = (id: string): Subject => tenantSubject('budget', id)
 
 /** Everything that a caller was compiled from: also objects that it names and that are not stored yet. */
 export function subjectsOf(
-  hash: string,
-  { key, user, team, organization, memberships = [], tags = [] }: Caller,
+  name: string,
+  { key, user, team, organization, memberships = [], tags = [], session }: Caller,
 ): Subject[] {
+  if (session?.userId === null) return [masterSessionsSubject]
   const parts: [TenantKind, string | null | undefined][] = [
     ['user', key.userId],
     ['team', key.teamId],
@@ -147,7 +159,8 @@ export function subjectsOf(
     ...[...tagsOfKey(key), ...(team?.tags ?? [])].map((name): [TenantKind, string] => ['tag', name]),
   ]
   const named = parts.flatMap(([kind, id]) => (id === null || id === undefined ? [] : [tenantSubject(kind, id)]))
+  if (!isKeyHash(name)) return [...new Set(named)]
   // With the text before, it depends on the present one: of that changes of the key tell.
-  const { hash: present = hash } = key as Partial<KeyRecord>
-  return [...new Set([keySubject(hash), keySubject(present), ...named])]
+  const { hash: present = name } = key as Partial<KeyRecord>
+  return [...new Set([keySubject(name), keySubject(present), ...named])]
 }

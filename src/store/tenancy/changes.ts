@@ -9,6 +9,8 @@ export type Subject = string
 
 /** The subject of a key. */
 export const keySubject = (hash: string): Subject => `key:${hash}`
+/** The subject of all sessions that the operator began. */
+export const masterSessionsSubject: Subject = 'sessions:master'
 /** The subject of a stored object. */
 export const tenantSubject = (kind: TenantKind, id: string): Subject => `${kind}:${id}`
 /** Memberships are read with their user. */

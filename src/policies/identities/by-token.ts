@@ -1,0 +1,80 @@
+/** Identifies a caller by a token of an identity provider, or of the gateway itself, in the place of a key. */
+import { callerProblem } from '../../accounts/caller.ts'
+import type { Caller } from '../../core/caller.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { KeyDirectory } from '../../core/ports.ts'
+import type { TokenVerifier, VerifiedToken } from '../../core/sign-in.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { KeyRefusal } from './key-refusal.ts'
+
+/** What tokens are verified with. */
+export interface TokenParts {
+  readonly keys: KeyDirectory
+  readonly clock: Clock
+  /** Asked in order for bearer texts in the form of a JWT. */
+  readonly tokens: readonly TokenVerifier[]
+}
+
+const tokenLengthMax = 16 * 1024
+const tokenForm = /^eyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/
+
+/** The text looks like a JWT in its compact form (RFC 7515). */
+export function isTokenForm(text: string): boolean {
+  return text.length <= tokenLengthMax && tokenForm.test(text)
+}
+
+/**
+ * The caller of a token; undefined = no verifier knows its issuer. At once where token and user are known. Throws, or
+ * rejects with, `unauthenticated` for a token that does not hold or whose user is gone or blocked.
+ */
+export function callerOfToken(token: string, parts: TokenParts): Caller | undefined | Promise<Caller> {
+  try {
+    for (let at = 0; at < parts.tokens.length; at++) {
+      const verified = parts.tokens[at]!.verify(token)
+      if (verified instanceof Promise) return verifiedLater(token, verified, at + 1, parts)
+      if (verified) return callerOf(verified, parts)
+    }
+    return undefined
+  } catch (thrown) {
+    throw refusal(thrown)
+  }
+}
+
+async function verifiedLater(
+  token: string,
+  asked: Promise<VerifiedToken | undefined>,
+  next: number,
+  parts: TokenParts,
+): Promise<Caller> {
+  try {
+    let verified = await asked
+    for (let at = next; !verified && at < parts.tokens.length; at++) verified = await parts.tokens[at]!.verify(token)
+    if (verified) return await callerOf(verified, parts)
+  } catch (thrown) {
+    throw refusal(thrown)
+  }
+  throw new KeyRefusal('unknown', 'the token is of an issuer that this gateway does not know')
+}
+
+function callerOf({ userId, teamId, expiresAtMs }: VerifiedToken, parts: TokenParts): Caller | Promise<Caller> {
+  const accepted = (caller: Caller | undefined): Caller => {
+    const nowMs = parts.clock.epochMs()
+    const problem = caller ? callerProblem(caller, nowMs) : 'unknown'
+    if (!caller || problem)
+      throw new KeyRefusal(
+        problem ?? 'unknown',
+        'the user of this token is not known here, or is blocked',
+        caller?.key.id,
+      )
+    if (expiresAtMs <= nowMs) throw new KeyRefusal('expired', 'the token has expired; get a new one', caller.key.id)
+    return caller
+  }
+  const found = parts.keys.lookupUser(userId, teamId)
+  return found instanceof Promise ? found.then(accepted) : accepted(found)
+}
+
+/** A verifier's refusal as one for a key, so that it is counted. */
+function refusal(thrown: unknown): unknown {
+  const isRefusal = thrown instanceof GatewayError && thrown.kind === 'unauthenticated'
+  return isRefusal && !(thrown instanceof KeyRefusal) ? new KeyRefusal('unknown', thrown.message) : thrown
+}

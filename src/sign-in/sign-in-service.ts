@@ -1,0 +1,49 @@
+/** Begins and ends sessions of browsers. */
+import { actorOf } from '../accounts/actor.ts'
+import { sessionCookie, shownSession } from '../accounts/session-cookie.ts'
+import type { Session } from '../core/session.ts'
+import type { SessionStore, SignInRequest, SignInService } from '../core/sign-in.ts'
+import type { SignInSettings } from '../core/sign-in-settings.ts'
+import type { KeyDirectory } from '../core/ports.ts'
+
+interface SignInParts {
+  readonly sessions: SessionStore
+  readonly keys: Pick<KeyDirectory, 'lookupSession'>
+  /** Read at each use. */
+  settings(): SignInSettings
+  /** As in the guard of sessions. */
+  credentialOf(method: Session['method']): string | null
+}
+
+/** Over the store of sessions. */
+export function createSignInService({ sessions, keys, settings, credentialOf }: SignInParts): SignInService {
+  /** Ends the session that the browser shows: a new one gets another id, so that none can be planted. */
+  const endShown = async ({ headers }: SignInRequest): Promise<void> => {
+    const shown = shownSession(headers, settings().baseUrl)
+    const caller = shown && (await keys.lookupSession(shown.secret))
+    if (caller?.session) await sessions.revoke(caller.session.id, actorOf(caller))
+  }
+  return {
+    async signIn({ userId, method, request }) {
+      const { baseUrl, sessionIdleMs, sessionLifetimeMs } = settings()
+      const { headers, clientAddress } = request
+      // First: it refuses plain http.
+      sessionCookie('', headers, baseUrl)
+      await endShown(request)
+      const { session, secret } = await sessions.create({
+        userId,
+        method,
+        credential: userId === null ? credentialOf(method) : null,
+        userAgent: headers.get('user-agent') ?? '',
+        clientAddress,
+        idleMs: sessionIdleMs,
+        lifetimeMs: sessionLifetimeMs,
+      })
+      return { session, setCookie: sessionCookie(secret, headers, baseUrl) }
+    },
+    async signOut(request) {
+      await endShown(request)
+      return { setCookie: sessionCookie('', request.headers, settings().baseUrl) }
+    },
+  }
+}
