@@ -5,7 +5,6 @@ import scriptFile from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file
 import type { Answer } from '../core/answer.ts'
 import type { Endpoint } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import { openapiDocument } from './openapi/document.ts'
 import { answerFixed, fixedContent } from './openapi/fixed-content.ts'
 import type { FixedContent } from './openapi/fixed-content.ts'
 import { reference, text } from './openapi/schema.ts'
@@ -26,11 +25,13 @@ export function openapiEndpoints(others: readonly Endpoint[]): Endpoint[] {
       success: { 'application/json': reference('OpenapiDocument') },
       headers: ['etag'],
     },
-    handle(request, services) {
+    async handle(request, services) {
       const { version } = services
       const { headerPrefix } = services.current.settings
       const key = `${version} ${headerPrefix}`
       if (made?.key !== key) {
+        // Loaded when it is first asked for: the schemas of all answers are a megabyte of heap.
+        const { openapiDocument } = await import('./openapi/document.ts')
         const bytes = Buffer.from(JSON.stringify(openapiDocument(all, { version, headerPrefix })))
         // A new release may change it: clients ask each time, and get 304.
         const headers = { 'content-type': 'application/json', 'cache-control': 'no-cache' }
