@@ -1,7 +1,7 @@
 /**
  * `npm run package [-- DIR]`: the package that is installed where the gateway runs, in DIR (`build/package`). It holds
  * the program as one bundle with all that it imports, its launcher and its documents, and depends on Bun alone: an
- * installation has 120 MB at most, of which Bun is 103. `npm pack` in DIR makes one file of it.
+ * installation has 120 MB at most, of which Bun is 107. `npm pack` in DIR makes one file of it.
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'

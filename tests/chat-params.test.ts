@@ -72,7 +72,7 @@ const probes: Readonly<Record<string, Probe>> = {
   safety_settings: plain([{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }]),
   cached_content: plain('cachedContents/1'),
 }
-/** Always there; a stream's report of usage is the gateway's own work, whatever the upstream says. */
+/** Always there; a stream's report of usage is the gateway's own work, and not the upstream's word. */
 const always = ['messages', 'model', 'stream', 'stream_options']
 
 const google = { vertex_project: 'p', vertex_location: 'us-central1' }

@@ -106,7 +106,7 @@ async function runFile(file: string): Promise<FileResult> {
   const passed = count('pass')
   const failed = count('fail')
   const seconds = (performance.now() - from) / 1000
-  // A file that dies, hangs, or runs no test and does not say why, has failed, whatever it counted.
+  // A file that dies, hangs, or runs no test and does not say why, has failed, also where it counted passes.
   const explained = passed + failed > 0 || (count('skip') > 0 && /^skipped: /m.test(text))
   const broken = code !== 0 || !explained || left
   if (broken) console.log(`--- ${file} (exit ${code})\n${text.slice(-20_000)}`)

@@ -71,7 +71,7 @@ async function tellOnce(alert: SoftBudgetAlert, { database, logger, tell }: Tell
     logger.warn('a soft budget is reached', fields)
     tell(alert)
   } catch (reason) {
-    logger.error('a soft budget is reached, and the database could not note it: nobody is told', {
+    logger.error('a soft budget is reached, and the database could not note it: no alert is sent', {
       ...fields,
       reason: String(reason),
     })

@@ -1,4 +1,4 @@
-/** The file with what was made by API: whatever is wrong there, the file's own models are served. */
+/** The file with what was made by API: mistakes there do not keep the file's own models from being served. */
 import { expect, test } from 'bun:test'
 import type { ConfiguredKind, ConfiguredObject } from '../core/configured-objects.ts'
 import { Secret } from '../lib/secret.ts'

@@ -15,7 +15,7 @@ test('names that every upstream takes are left alone', () => {
   expect(fitToolNames(chatRequest(toolsOf('get_weather', 'mcp__a-b__C9', 'x'.repeat(64))))).toBeUndefined()
 })
 
-test('others get a form that is the same in every call, whatever stands beside them', () => {
+test('others get a form that is the same in every call, beside any other names', () => {
   const long = `mcp__${'very_'.repeat(20)}long`
   const [first, second, third] = sentNames(chatRequest(toolsOf(long, 'mcp.server/tool', '9lives')))
   const hash = (name: string): string => createHash('sha256').update(name).digest('hex').slice(0, 8)

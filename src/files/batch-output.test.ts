@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import type { AnswerSink, AnswerStream } from '../core/answer.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { EndedCall, Services } from '../core/endpoint.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { FileCall } from '../core/files.ts'
 import type { FileRecord } from '../core/ports.ts'
 import type { Prices } from '../core/prices.ts'
@@ -79,7 +80,7 @@ async function settled({ file, models = { 'gpt-5.4': tiered }, usage }: Made) {
     fileCalls: {
       async content(call: FileCall) {
         calls.push(call)
-        if (file === undefined) throw new Error('gone')
+        if (file === undefined) throw new GatewayError('upstream-refused', 'gone')
         return { stream: streamOf(file), contentType: undefined, over: Promise.resolve('success') }
       },
     },

@@ -3,6 +3,7 @@ import { costNanoUsd } from '../accounts/cost.ts'
 import { streamOf } from '../core/answer.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
+import { GatewayError } from '../core/errors.ts'
 import { readChunkUsage } from '../core/openai-usage.ts'
 import { readResponsesUsage } from '../core/responses-usage.ts'
 import { membersOf } from '../core/usage-fields.ts'
@@ -47,7 +48,7 @@ function lineUsage(line: Json): Usage | undefined {
   return usage && { ...usage, served: { serviceTier: 'batch' } }
 }
 
-/** Reads the whole file. Rejects with the upstream's error, and with `upstream-broken` for a file that is too large. */
+/** Reads the whole file. Rejects with the upstream's error; with `upstream-broken` for one too large or not JSON. */
 export async function pricedLines(services: Pick<Services, 'fileCalls'>, output: BatchOutput): Promise<PricedLines> {
   const path = `/files/${encodeURIComponent(output.fileId)}/content`
   const { request, deployment } = output
@@ -92,14 +93,21 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Json
     bytes += piece.length
     const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
     rest = lines.pop()!
-    if (bytes > fileBytesMax || rest.length > lineBytesMax) throw new Error('the output of the batch is too large')
+    if (bytes > fileBytesMax || rest.length > lineBytesMax) throw broken('is too large')
     for (const line of lines) if (line.trim() !== '') yield objectIn(line)
   }
   if (rest.trim() !== '') yield objectIn(rest)
 }
 
 function objectIn(line: string): Json {
-  const value: unknown = JSON.parse(line)
-  if (!isObject(value)) throw new Error('a line of the output of the batch is no JSON object')
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    throw broken('has a line that is no JSON')
+  }
+  if (!isObject(value)) throw broken('has a line that is no JSON object')
   return value
 }
+
+const broken = (how: string) => new GatewayError('upstream-broken', `the output of the batch ${how}`)

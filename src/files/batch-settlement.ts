@@ -75,14 +75,17 @@ export async function settleBatch(
   })
 }
 
-/** undefined = no line could have a price, or the file cannot be read: the cost stays unknown. */
+/** undefined = no line could have a price, or the upstream does not give the file: the cost stays unknown. */
 async function linesOf(
   services: Services,
   { models, ...output }: Omit<BatchOutput, 'models'> & { readonly models: readonly (Deployment | undefined)[] },
 ): Promise<PricedLines | undefined> {
   const known = models.filter(model => model !== undefined)
   if (known.length < models.length || !known.every(({ prices }) => prices?.variants?.batch ?? prices?.later)) return
-  return pricedLines(services, { ...output, models: known }).catch(() => undefined)
+  return pricedLines(services, { ...output, models: known }).catch((error: unknown) => {
+    if (error instanceof GatewayError) return undefined
+    throw error
+  })
 }
 
 /** The key may have been deleted since: the ledger then has its id alone. */

@@ -164,8 +164,8 @@ function unknownKey(keyText: string, reason: AuthFailureReason = 'unknown', keyI
   return new KeyRefusal(
     reason,
     mistakeIn(keyText) ??
-      'the API key is not known, was revoked, is blocked, or has expired; ask whoever runs this gateway for another, ' +
-        'who makes a lost master key anew with `modelgate keys reset-master`',
+      'the API key is not known, was revoked, is blocked, or has expired; ask the administrator of this gateway for ' +
+        'another, who makes a lost master key anew with `modelgate keys reset-master`',
     keyId,
   )
 }

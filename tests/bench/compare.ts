@@ -5,12 +5,12 @@
  *
  *   npm run bench:compare -- DIR [--rounds N] [--seconds N] [--only calls,streams,translate]
  */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measureCalls, measureStreams } from './loads.ts'
-import { memoryMb, percentile, stopAll } from './machine.ts'
+import { memoryMb, percentile, runIn } from './machine.ts'
 import { ports, startGateway, startUpstreams } from './subjects.ts'
 import type { Subject } from './subjects.ts'
 
@@ -114,15 +114,4 @@ async function main(): Promise<void> {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-compare-'))
-async function cleanUp(): Promise<void> {
-  await stopAll()
-  rmSync(folder, { recursive: true, force: true })
-}
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void cleanUp().then(() => process.exit(1)))
-try {
-  await main()
-} finally {
-  await cleanUp()
-}
+await runIn(folder, main)

@@ -1,5 +1,5 @@
 /** Processes on pinned cores, and what they cost: the measuring half of the bench. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import type { Subprocess } from 'bun'
 
 /** The system under test has one core for itself; load and upstreams share the other. */
@@ -24,7 +24,22 @@ export function startPinned(
   return child
 }
 
-export async function stopAll(): Promise<void> {
+/** Runs `main`; at its end, and on a signal, stops what was started and removes the folder. */
+export async function runIn(folder: string, main: () => Promise<void>): Promise<void> {
+  const cleanUp = async () => {
+    await stopAll()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void cleanUp().then(() => process.exit(1)))
+  try {
+    await main()
+  } finally {
+    await cleanUp()
+  }
+}
+
+async function stopAll(): Promise<void> {
   for (const child of started) child.kill('SIGTERM')
   await Promise.race([Promise.all(started.map(child => child.exited)), Bun.sleep(3000)])
   for (const child of started) if (child.exitCode === null) child.kill('SIGKILL')

@@ -4,14 +4,14 @@
  *
  *   npm run bench -- [--rounds N] [--seconds N] [--peer URL --peer-key KEY] [--only calls,streams,translate,bodies]
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { largeBody, requestBody } from './fixtures.ts'
 import { measureCalls, measureStreams } from './loads.ts'
 import type { CallFigures, StreamFigures } from './loads.ts'
-import { median, memoryMb, percentile, resetPeak, stopAll } from './machine.ts'
+import { median, memoryMb, percentile, resetPeak, runIn } from './machine.ts'
 import { ports, quietMs, startGateway, startNginx, startUpstreams } from './subjects.ts'
 import type { Subject } from './subjects.ts'
 
@@ -257,15 +257,4 @@ async function main(): Promise<void> {
   console.log(`written to ${file.slice(root.length + 1)}`)
 }
 
-async function cleanUp(): Promise<void> {
-  await stopAll()
-  rmSync(folder, { recursive: true, force: true })
-}
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void cleanUp().then(() => process.exit(1)))
-try {
-  await main()
-} finally {
-  await cleanUp()
-}
+await runIn(folder, main)

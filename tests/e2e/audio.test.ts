@@ -378,7 +378,7 @@ describe.skipIf(missing.length > 0)('transcription', () => {
     ])
     const verbose = await row({ response_format: 'verbose_json' })
     expect([verbose.usage_source, verbose.cost_nano_usd]).toEqual(['upstream', String(Math.round(seconds * 100_000))])
-    // Subtitles do not say how long they took: nobody guesses.
+    // Subtitles do not say how long they took: there is no guess.
     const subtitles = await row({ response_format: 'srt' })
     expect([subtitles.usage_source, subtitles.cost_nano_usd, subtitles.input_tokens]).toEqual(['none', null, null])
     expect((await row({ model: 'free-ear' })).cost_nano_usd).toBe('0')
@@ -510,7 +510,7 @@ describe.skipIf(missing.length > 0)('a large file', () => {
     resetPeak(child.pid)
     // Not at full speed: bytes that passed would be garbage faster than it is collected, and look like bytes held.
     await upload(file, 4)
-    // Measured: 14 to 39 MiB, whatever the size; 164 MiB when the file is kept in memory.
+    // Measured: 14 to 39 MiB, for every size; 164 MiB when the file is kept in memory.
     expect(memoryBytes(child.pid, 'VmHWM') - before).toBeLessThan((fileBytes / 3) * 2)
     expect(readdirSync(join(folder, 'data', 'uploads'))).toEqual([])
   })

@@ -61,7 +61,7 @@ async function inTurn<T>(count: number, make: () => Promise<T>): Promise<T[]> {
 describe('a deployment that hangs', () => {
   const hanging = [{ id: 'a', more: ', timeout: 0.3' }, { id: 'b' }]
 
-  test('gets one call at a time after each cooldown, whatever the load', async () => {
+  test('gets one call at a time after each cooldown, also under load', async () => {
     await start(hanging, 'num_retries: 1, allowed_fails: 3, cooldown_time: 0.1')
     gateway.simulator.script(request => request.model === 'a', { fault: 'hang' })
     // Nothing is known of it yet.
@@ -151,7 +151,7 @@ describe("faults of a deployment's own are tried elsewhere, and it cools down", 
       expect([asked('a'), asked('b')]).toEqual([1, 4])
     })
 
-  test('where nobody else has the model the client hears of it', async () => {
+  test('where no other deployment has the model the client hears of it', async () => {
     await start([order('a', 1)], 'num_retries: 2, cooldown_time: 60')
     scripted('a', 404, 'The model `a` does not exist')
     const { status, text } = await ask()

@@ -114,7 +114,7 @@ describe('one that fails', () => {
     expect(google).toMatchObject({ status: 200, answer: { totalTokens: answer.input_tokens }, source: 'estimate' })
   })
 
-  test('also for a Responses body, a host that nobody reaches, a second deployment and a fallback without a counter', async () => {
+  test('also for a Responses body, a host that cannot be reached, a second deployment and a fallback without a counter', async () => {
     const expected = (await count('no-counter')).answer.input_tokens
     for (const model of ['nobody-claude', 'mixed', 'fallen', 'fallen'])
       expect([model, await count(model)]).toMatchObject([

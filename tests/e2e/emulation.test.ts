@@ -348,7 +348,7 @@ describe('answers by a schema', () => {
       expect((await post(native, body, path)).status).toBe(200)
     })
 
-  test('a schema that is not strict, a host that promises, one that is declared: nobody judges', async () => {
+  test('a schema that is not strict, a host that promises, one that is declared: the gateway does not judge', async () => {
     script(native, { text: 'not json' })
     const loose = { type: 'json_schema', json_schema: { name: 'person', schema } }
     expect((await post(native, { messages, response_format: loose })).status).toBe(200)

@@ -126,7 +126,7 @@ for (const [lane, prefix] of Object.entries(lanes))
     })
   })
 
-test('a host where nobody listens is 503 APIConnectionError', async () => {
+test('a host where nothing listens is 503 APIConnectionError', async () => {
   const response = await ask('nobody')
   const { error } = (await response.json()) as { error: { name: string; message: string } }
   expect([response.status, error.name]).toEqual([503, 'APIConnectionError'])
@@ -157,7 +157,7 @@ test('a client that leaves closes the upstream within 50 ms', async () => {
   }
 })
 
-test('every accepted request has exactly one row, whatever happened to it', async () => {
+test('every accepted request has exactly one row, for each way in which it can end', async () => {
   const rows = await gateway.rows()
   expect(new Set(rows.map(row => row.request_id)).size).toBe(rows.length)
   expect(rows.length).toBeGreaterThan(80)

@@ -806,7 +806,7 @@ for (const backend of backends())
 
     // ---- clients that leave
 
-    test('whoever leaves while the upstream works closes it, and no file stays behind', async () => {
+    test('a client that leaves while the upstream works closes it, and no file stays behind', async () => {
       let arrived = false
       one.instead.set('POST /files', () => {
         arrived = true
@@ -824,7 +824,7 @@ for (const backend of backends())
       expect((await asked('/v1/files'))[1].data).toEqual([])
     })
 
-    test('whoever leaves in the middle of the body never reaches the upstream', async () => {
+    test('a client that leaves in the middle of the body never reaches the upstream', async () => {
       const calls = one.calls.length
       const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
       socket.write(
@@ -838,7 +838,7 @@ for (const backend of backends())
       expect((await asked('/v1/files'))[1].data).toEqual([])
     })
 
-    test('a batch that was started is known, also when nobody waited for the answer', async () => {
+    test('a batch that was started is known, also when the client did not wait for the answer', async () => {
       const [, file] = await send(linesOf('small'))
       let go = () => {}
       const held = new Promise<void>(resolve => (go = resolve))

@@ -1,4 +1,4 @@
-/** What was sent to an upstream is owed, whatever became of the answer: docs/decisions/0012, row by row. */
+/** What was sent to an upstream is owed, for each way in which an answer can end: docs/decisions/0012, row by row. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import type { LedgerRow } from '../../src/core/ledger-columns.ts'
 import { answer, rawUpstream, until } from '../raw-upstream.ts'

@@ -146,7 +146,7 @@ for (const backend of backends())
         expect(second).toMatchObject({ status: 'completed', previous_response_id: first.id, model })
         expect(await json(call('GET', `/responses/${second.id}`))).toEqual(second)
         const third = await create({ model, input: 'tokens: 3', previous_response_id: second.id })
-        // Two turns of question and answer, and the question: whatever the upstream, it has seen them all.
+        // Two turns of question and answer, and the question: every upstream has seen them all.
         if (model === 'native-model') expect(textOf(third)).toBe('7 items')
         const items = await json(call('GET', `/v1/responses/${third.id}/input_items?order=asc`))
         expect(items).toMatchObject({
@@ -364,7 +364,7 @@ for (const backend of backends())
       expect(broken.status).toBe(400)
     })
 
-    test('a hosted tool is dropped and reported where nobody can run it, and forwarded where somebody can', async () => {
+    test('a hosted tool is dropped and reported where no upstream can run it, and forwarded where one can', async () => {
       const tools = [{ type: 'web_search' }]
       const chat = await call('POST', '/v1/responses', { model: 'chat-model', input: 'say: x', tools })
       expect([chat.status, chat.headers.get('x-proxy-dropped-params')]).toEqual([200, 'tools.web_search'])

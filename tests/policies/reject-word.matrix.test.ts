@@ -153,7 +153,7 @@ async function refusedAt(endpoint: Endpoint, place: string, send: () => Promise<
   await expectOneEnd(before + prepared, { outcome: 'error', kind: 'content-policy' })
 }
 
-test('a file comes in pieces of at most 256 Ki characters that overlap, whatever it is stored as', () => {
+test('a file comes in pieces of at most 256 Ki characters that overlap, in memory and on disk alike', () => {
   const text = Array.from({ length: 300_000 }, (_, at) => `é${at} `).join('')
   const bytes = Buffer.from(text)
   for (const size of [997, 64 * 1024, bytes.length]) {

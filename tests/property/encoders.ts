@@ -279,7 +279,7 @@ function geminiContents(messages: readonly Message[]): Json[] {
   })
 }
 
-/** Thinking that somebody signed travels in the signature of the part behind it. */
+/** Signed thinking travels in the signature of the part behind it. */
 function geminiModelParts(parts: readonly Part[]): Json[] {
   const out: Json[] = []
   let sealed: SignedThought[] = []

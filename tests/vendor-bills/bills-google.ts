@@ -89,7 +89,7 @@ export const googleBills: readonly Bill[] = [
     ],
   ),
   bill(
-    'audio in the cache, nobody says how much',
+    'audio in the cache, without a figure of how much',
     'gemini-2.5-flash',
     answer({ ...heard, cachedContentTokenCount: 900 }),
     null,

@@ -235,8 +235,8 @@ for (const backend of backends())
       }
       expect(await words(key)).toEqual([
         401,
-        'the API key is not known, was revoked, is blocked, or has expired; ask whoever runs this gateway for another, ' +
-          'who makes a lost master key anew with `modelgate keys reset-master`',
+        'the API key is not known, was revoked, is blocked, or has expired; ask the administrator of this gateway for ' +
+          'another, who makes a lost master key anew with `modelgate keys reset-master`',
       ])
       expect(await words('sk-of-nobody')).toEqual(await words(key))
       const slips: [text: string, said: string][] = [

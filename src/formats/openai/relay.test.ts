@@ -129,7 +129,7 @@ test('what comes behind [DONE] counts for nothing, wherever the bytes are cut', 
   }
 })
 
-test('a stream without a chunk is no answer, nor is one without a finish reason, whatever its end says', () => {
+test('a stream without a chunk is no answer, nor is one without a finish reason, with any kind of end', () => {
   const filters = chunk({ choices: [], prompt_filter_results: [] })
   for (const empty of [done, `: ping\n\n${done}`, filters + usageChunk + done, `event: x\r\ndata: [DONE]\r\n\r\n`])
     for (const size of [1, 9, 1000]) {

@@ -1,4 +1,4 @@
-/** The bodies of all requests share one amount of memory, whatever they are for and however slowly they come. */
+/** The bodies of all requests share one amount of memory, of every path and at every speed. */
 import { afterEach, expect, test } from 'bun:test'
 import type { Answer } from '../../core/answer.ts'
 import { GatewayError } from '../../core/errors.ts'

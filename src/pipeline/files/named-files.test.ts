@@ -204,7 +204,7 @@ test('the content travels in one body for each deployment; a client that leaves 
   expect(left.call.namedFiles).toBeUndefined()
 })
 
-test('the model that keeps a file is only named to whoever may use it', async () => {
+test('the model that keeps a file is only named to callers who may use it', async () => {
   const id = newId('file')
   const said = (hidden: string[], candidates = [far]) =>
     messageOf(rig([id], candidates, { ...failing('upstream-credentials'), hidden }).placed())

@@ -348,7 +348,7 @@ describe('one exchange for several calls', () => {
     const { upstream, heard, say, pass } = await ending(1)
     await say(0, 'one.')
     expect(upstream.sent.length).toBe(1)
-    await say(0, 'what nobody hears')
+    await say(0, 'what is never heard')
     await say(1, 'two')
     await say(1, ' three.')
     expect(heard).toEqual(['one.', 'two', ' three.', 'end'])

@@ -54,7 +54,7 @@ function overBudget(into: Record<string, string>, { scope, state, retryAfterMs }
   const spent = usd(Math.max(state.limit - state.remaining, 0))
   const resets = Number.isFinite(state.resetMs)
     ? `it resets in ${Math.ceil(state.resetMs / 1000)} s`
-    : 'it does not reset; ask whoever set it to raise it'
+    : 'it does not reset; ask an administrator to raise it'
   const rest = isSpent
     ? `the rest is too little for this call, which may ask for fewer output tokens; ${resets}`
     : `the rest is reserved by calls under way; try again in ${Math.ceil(retryAfterMs / 1000)} s`

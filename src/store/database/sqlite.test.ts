@@ -289,7 +289,7 @@ test('stopped after the file was replaced: the next start reads the backup as it
   expect(namesIn(here.path)).toEqual(['a'])
 })
 
-test('the file and its logs are for this user alone, whatever they were before', async () => {
+test('the file and its logs are for this user alone, also where they were open to others before', async () => {
   const modesOf = (path: string) =>
     ['', '-wal', '-shm'].map(suffix => (statSync(path + suffix).mode & 0o777).toString(8))
   const { path, folder } = await rig()

@@ -1,4 +1,4 @@
-/** The daily sums equal the rows, whatever is stored in which batches, twice, or refused. */
+/** The daily sums equal the rows, in any split into batches, with rows stored twice or refused. */
 import { afterEach, describe, expect, test } from 'bun:test'
 import type { LedgerRow } from '../../core/ledger-columns.ts'
 import { openLedgerDatabase } from './ledger-database.ts'
@@ -134,7 +134,7 @@ for (const { name, url } of servers)
       expect(await sumsByKeyAndDay(database, 'key')).toEqual(byKeyAndDay(counted))
     })
 
-    test('sums that somebody changed are found, and made anew from the rows', async () => {
+    test('sums that were changed by hand are found, and made anew from the rows', async () => {
       const database = await open(url)
       const rows = Array.from({ length: 20 }, (_, at) =>
         exampleRow({ started_at_ms: (firstDay + (at % 2)) * dayMs, request_tags: ['x'] }),

@@ -1,4 +1,4 @@
-/** Spending as the ledger's worker stores it: the sum of the rows, whatever is stored twice, late or by others. */
+/** Spending as the ledger's worker stores it: the sum of the rows, also of rows stored twice, late, or by others. */
 import { afterEach, describe, expect, test } from 'bun:test'
 import { budgetScopesOf } from '../../core/budget-charge.ts'
 import { systemClock } from '../../lib/clock.ts'

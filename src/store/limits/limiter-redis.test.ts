@@ -99,7 +99,7 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(allowedOf(await burst(replicas, [rest, user!], { calls: 60 })).length).toBe(20)
   })
 
-  test('random traffic never takes more than a limit, whatever calls reserve, use and last', async () => {
+  test('random traffic never takes more than a limit, for all amounts that calls reserve and use, and all durations', async () => {
     let seed = 7
     const random = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648
     const replicas = await openThree([0, 20, 60])
@@ -152,7 +152,7 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(waited / calls).toBeLessThan(0.2)
   })
 
-  test('what a replica holds and does not use comes to one that runs short: nobody is refused while there is room', async () => {
+  test('what a replica holds and does not use comes to one that runs short: no call is refused while there is room', async () => {
     const [near, far] = await Promise.all([open(0), open(100)])
     await until('they know of each other', () => far.limiter.replicas === 2 && near.limiter.replicas === 2)
     const limits = newKey({ requestsPerMinute: 200, tokensPerMinute: 20_000, parallelRequests: 30 })

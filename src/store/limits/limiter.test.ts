@@ -69,7 +69,7 @@ test('retry-after is the time after which a request passes', () => {
   expect(ask().allowed).toBe(true)
 })
 
-test('retry-after and reset are never above the window, at whatever moment the limit was used up', () => {
+test('retry-after and reset are never above the window, at any moment at which the limit is used up', () => {
   for (let phaseMs = 0; phaseMs < 500; phaseMs += 10) {
     const clock = new TestClock()
     clock.nowMs += phaseMs

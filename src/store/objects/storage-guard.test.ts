@@ -1,4 +1,4 @@
-/** What keys store is counted exactly, whatever changes it, and kept within the quota on all replicas. */
+/** What keys store is counted exactly, through every kind of change, and kept within the quota on all replicas. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { AssistantObject, FileRecord, StoredResponse } from '../../core/ports.ts'
 import { masterKeyId } from '../../core/caller.ts'

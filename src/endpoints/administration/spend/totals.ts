@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { jsonAnswer } from '../../../core/answer.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../../core/endpoint.ts'
+import type { KeyRecord } from '../../../core/ports.ts'
 import type { UsageField, UsageGroup, UsageScope } from '../../../core/usage-report.ts'
 import { readQuery } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
@@ -33,6 +34,17 @@ interface TotalsList {
 const named = (groups: readonly UsageGroup[], field: UsageField): readonly UsageGroup[] =>
   groups.filter(one => one.fields[field] !== '')
 
+/** Shows each group with its key; undefined = the key was deleted. */
+const forKeys =
+  (show: (one: UsageGroup, key: KeyRecord | undefined) => object): TotalsList['show'] =>
+  async (groups, services) => {
+    const keys = await keysById(
+      services,
+      groups.map(one => one.fields.key_id),
+    )
+    return groups.map(one => show(one, keys.get(one.fields.key_id)))
+  }
+
 const lists: readonly TotalsList[] = [
   {
     path: '/spend/keys',
@@ -43,24 +55,15 @@ const lists: readonly TotalsList[] = [
     field: 'key_id',
     span: 'all',
     limit: 100,
-    show: async (groups, services) => {
-      const keys = await keysById(
-        services,
-        groups.map(one => one.fields.key_id),
-      )
-      return groups.map(one => {
-        const key = keys.get(one.fields.key_id)
-        return {
-          token: key?.hash ?? null,
-          token_id: one.fields.key_id,
-          key_name: key?.hint ?? null,
-          key_alias: key?.alias ?? null,
-          user_id: key?.userId ?? null,
-          team_id: key?.teamId ?? null,
-          ...spendOf(one),
-        }
-      })
-    },
+    show: forKeys((one, key) => ({
+      token: key?.hash ?? null,
+      token_id: one.fields.key_id,
+      key_name: key?.hint ?? null,
+      key_alias: key?.alias ?? null,
+      user_id: key?.userId ?? null,
+      team_id: key?.teamId ?? null,
+      ...spendOf(one),
+    })),
   },
   {
     path: '/spend/users',
@@ -127,22 +130,13 @@ const lists: readonly TotalsList[] = [
     field: 'key_id',
     span: 'month',
     limit: 10,
-    show: async (groups, services) => {
-      const keys = await keysById(
-        services,
-        groups.map(one => one.fields.key_id),
-      )
-      return groups.map(one => {
-        const key = keys.get(one.fields.key_id)
-        return {
-          api_key: key?.hash ?? one.fields.key_id,
-          token_id: one.fields.key_id,
-          key_name: key?.hint ?? null,
-          key_alias: key?.alias ?? null,
-          total_spend: dollars(one.costNanoUsd),
-        }
-      })
-    },
+    show: forKeys((one, key) => ({
+      api_key: key?.hash ?? one.fields.key_id,
+      token_id: one.fields.key_id,
+      key_name: key?.hint ?? null,
+      key_alias: key?.alias ?? null,
+      total_spend: dollars(one.costNanoUsd),
+    })),
   },
   {
     path: '/global/spend/models',
