@@ -35,6 +35,7 @@ const sections: readonly (readonly [title: string, path: readonly string[]])[] =
   ['`router_settings`', ['router_settings']],
   ['`settings`', ['settings']],
   ['`cost_terms` of `settings`', ['settings', 'cost_terms']],
+  ['`cache_params` of `settings`', ['settings', 'cache_params']],
   ['`default_internal_user_params` of `settings`', ['settings', 'default_internal_user_params']],
   ['`alert_to_webhook_url` of `general_settings`', ['general_settings', 'alert_to_webhook_url']],
   ['`general_settings`', ['general_settings']],

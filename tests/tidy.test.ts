@@ -17,6 +17,7 @@ const mayImport: Record<string, string[]> = {
   providers: ['core'],
   accounts: ['core'],
   platform: [],
+  cache: ['core'],
   store: ['core', 'accounts', 'platform'],
   telemetry: ['core'],
   emulation: ['core'],
@@ -30,6 +31,7 @@ const mayImport: Record<string, string[]> = {
   config: ['core', 'providers', 'policies', 'accounts'],
   app: [
     'core',
+    'cache',
     'formats',
     'providers',
     'accounts',

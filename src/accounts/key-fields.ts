@@ -48,7 +48,6 @@ const absentFields = {
   config: without('settings are those of the gateway'),
   permissions: without('use `allowed_routes`'),
   object_permission: without('use `models` and `allowed_routes`'),
-  allowed_cache_controls: without('there is no cache of answers'),
   allowed_passthrough_routes: without('there are no pass-through routes'),
   allowed_vector_store_indexes: without('there are no vector stores'),
   guardrails: without('guardrails are policies of the gateway'),
@@ -80,6 +79,7 @@ const keyFields = {
   tags: nameList.describe('Tags of each of its calls.'),
   allowed_routes: nameList.describe('Paths, `/prefix/*`, `llm_api_routes`, `management_routes`, `info_routes`.'),
   enforced_params: nameList.describe('Fields that each call has to have, such as `user` or `metadata.job`.'),
+  allowed_cache_controls: nameList.describe('Fields of `cache` that its calls may have; empty = all.'),
   blocked: z.boolean().nullable().optional(),
   rpm_limit_type: limitType,
   tpm_limit_type: limitType,
@@ -118,6 +118,7 @@ const keyNames = {
   tags: 'tags',
   allowed_routes: 'allowedRoutes',
   enforced_params: 'enforcedParams',
+  allowed_cache_controls: 'allowedCacheControls',
   blocked: 'blocked',
 } as const
 
@@ -165,6 +166,7 @@ export function shownKey(record: KeyRecord): Record<string, unknown> {
     tags: record.tags,
     allowed_routes: record.allowedRoutes,
     enforced_params: record.enforcedParams,
+    allowed_cache_controls: record.allowedCacheControls,
     expires: iso(record.expiresAtMs),
     blocked: record.blocked,
     ...shownSpending(record),

@@ -33,7 +33,7 @@ const fields = {
   permissions: without('use `allowed_routes` of keys'),
   aliases: without('set `aliases` on keys, or `model_aliases` on teams'),
   object_permission: without('use `models`'),
-  allowed_cache_controls: without('there is no cache of answers'),
+  allowed_cache_controls: without('set it on keys'),
   guardrails: without('guardrails are policies of the gateway'),
   policies: without('policies are those of the gateway'),
   prompts: without('there are no stored prompts'),

@@ -164,6 +164,7 @@ function assembleMetrics(
     deploymentsInCooldown: cooling,
     databaseReachable: () => store.databaseReachable(),
     redis: store.redis,
+    cacheCounts: () => store.answerCache.answers.counts(),
   })
 }
 
@@ -201,6 +202,7 @@ function assembleCalls(
     placeFiles,
     decodeInputs,
     own: options.policies ?? [],
+    cache: store.answerCache.answers,
     refused(failure) {
       metrics.authFailure(failure.reason)
       authFailures.add(failure)

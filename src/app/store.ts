@@ -32,6 +32,8 @@ import { claimSingleReplica } from '../store/database/replica-lock.ts'
 import { createResponseStore } from '../store/objects/responses.ts'
 import type { RunningResponseStore } from '../store/objects/responses.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { openAnswerCache } from './answer-cache.ts'
+import type { OpenedCache } from './answer-cache.ts'
 import { openLimits } from './limits.ts'
 import type { Limits } from './limits.ts'
 import { catchUp, keepsKnownKeys, openWithSchema } from './start-without-database.ts'
@@ -50,6 +52,7 @@ export interface Store {
   readonly tenants: TenantDirectory
   readonly sessions: SessionStore
   readonly limits: Limits
+  readonly answerCache: OpenedCache
   readonly ledger: JournalledLedger
   readonly responses: RunningResponseStore
   readonly assistants: AssistantStore
@@ -87,6 +90,7 @@ export async function openStore(
   const ledger = await openLedgerOf(options, logger, () => settings().ledgerRetention)
   const withoutRedis = () => settings().limitsWithoutRedis
   const limits = await openLimits({ redisUrl: options.redisUrl, database, ledger, logger, withoutRedis })
+  const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
   const objects = objectStores(database, () => settings().storageQuota, logger)
   return {
     database,
@@ -94,6 +98,7 @@ export async function openStore(
     keys: createKeyStore(database),
     ...keys,
     limits,
+    answerCache,
     ledger,
     configured,
     ...objects,
@@ -107,6 +112,7 @@ export async function openStore(
         () => keys.directory.stop(),
         () => ledger.close(),
         () => limits.redis?.close(),
+        () => answerCache.close(),
         () => replica?.release(),
         () => database.close(),
       ]),

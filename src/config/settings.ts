@@ -9,6 +9,7 @@ import { vendorOf } from '../providers/index.ts'
 import { discoveredDeployments } from './models/local-servers.ts'
 import type { DiscoveredModel } from './models/local-servers.ts'
 import { priceListVersion } from './prices/catalogue.ts'
+import { cacheSettingsOf } from './file/cache-settings.ts'
 import { readPriceTerms } from './file/price-term-settings.ts'
 import { retentionMs } from './file/ledger-settings.ts'
 import { entryProblems } from './file/entry-checks.ts'
@@ -205,6 +206,7 @@ function settingsOf(config: Config, { deployments, missing, signIn, file, warnin
       rowsMs: retentionMs(general.maximum_spend_logs_retention_period),
       sumsMs: retentionMs(general.maximum_daily_usage_retention_period),
     },
+    cache: cacheSettingsOf(common),
     batchPollMs: (general.batch_poll_seconds ?? batchPollSecondsDefault) * 1000,
     file: file ?? null,
     warnings,

@@ -1,6 +1,7 @@
 /** One call of one client, from its first byte to its one row in the ledger. */
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Reply } from './answer.ts'
+import type { CacheHit, ReplyWatch } from './answer-cache.ts'
 import type { BudgetCharge, BudgetReservation } from './budget-charge.ts'
 import type { Caller } from './caller.ts'
 import type { ChatEvent } from './chat.ts'
@@ -114,6 +115,16 @@ export interface Call {
   endUser: string
   /** The request's `x-litellm-tags`; empty = none. */
   readonly tagHeader: string
+  /** The request's header `Cache-Control`; empty = none. */
+  readonly cacheControl: string
+  /** The names of the guardrails in effect, in order; absent = none. */
+  guardrails?: readonly string[] | undefined
+  /** Sees the reply of an upstream on its way to the client; undefined = nothing does. */
+  watch: ReplyWatch | undefined
+  /** How it was answered without an upstream of its own; empty = it was not, or by a policy of another kind. */
+  cacheHit: CacheHit
+  /** What the answer cost when it was made, of a call with a `cacheHit`; null = not known. Nano-dollars. */
+  savedNanoUsd: bigint | null
   /** For the ledger: those of the request and of its key, each once. Set by the policy of tags. */
   tags: readonly string[]
   /** Options for the gateway itself in the body; read with the fields. */

@@ -22,6 +22,8 @@ export interface VirtualKey extends SpendingFields {
   readonly allowedRoutes: readonly string[]
   /** Fields that the body of each call has to have. */
   readonly enforcedParams: readonly string[]
+  /** The fields of a body's `cache` that its calls may have; empty = all. */
+  readonly allowedCacheControls: readonly string[]
   /** Milliseconds since 1970; null = never. */
   readonly expiresAtMs: number | null
   readonly blocked: boolean
@@ -47,6 +49,7 @@ export const bareKey: Omit<VirtualKey, 'id'> = {
   tags: [],
   allowedRoutes: [],
   enforcedParams: [],
+  allowedCacheControls: [],
   expiresAtMs: null,
   formerHash: null,
   formerEndMs: null,

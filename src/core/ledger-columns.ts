@@ -176,6 +176,18 @@ export const ledgerColumns = {
     { values: costSources },
   ),
   organization_id: begun(textOrNull(18, "The key's, or its team's.", ({ call }) => organizationOf(call.caller))),
+  cache_hit_kind: textOrNull(
+    23,
+    'How it was answered without an upstream: a kept answer to the same question, or to one that means the same, or ' +
+      'the answer of an equal call under way; null = it was not.',
+    ({ call }) => call.cacheHit || null,
+    { values: ['exact', 'semantic', 'shared'] },
+  ),
+  saved_nano_usd: decimalOrNull(
+    23,
+    'Nano-dollars that the answer cost when it was made, where `cache_hit_kind` is set; null = not known.',
+    ({ call }) => call.savedNanoUsd?.toString(),
+  ),
 }
 
 type Columns = typeof ledgerColumns

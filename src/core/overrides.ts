@@ -1,5 +1,7 @@
 /** Options for the gateway itself in the body of a call; they are not sent upstream. */
 
+import type { CacheControls } from './answer-cache.ts'
+
 /** Per call; absent = the router's setting. */
 export interface RequestOverrides {
   /** Further attempts after the first; absent = the router's setting. */
@@ -14,6 +16,8 @@ export interface RequestOverrides {
   readonly dropParams?: boolean
   /** The longest that one attempt may take; for a stream, until it begins. It only shortens what the operator set. */
   readonly timeoutMs?: number
+  /** What the body says about the cache of answers; absent = nothing. */
+  readonly cache?: CacheControls
   /** Fields that the gateway does not implement: reported as dropped, or refused with those that the upstream lacks. */
   readonly unfulfilled: readonly string[]
   /** Of those, the ones dropped only if the client itself sends `drop_params: true`; else the call is refused. */

@@ -1,4 +1,5 @@
 /** Frozen settings. A reload makes a new object; open calls keep theirs. */
+import type { CacheSettings } from './answer-cache.ts'
 import type { BudgetSettings } from './budgets.ts'
 import type { PriceTermSettings } from './price-terms.ts'
 import type { LedgerRetention } from './usage-report.ts'
@@ -55,6 +56,8 @@ export interface Settings {
   readonly priceListVersion: string
   /** null = everybody is charged what the vendor charges. */
   readonly priceTerms: PriceTermSettings | null
+  /** null = no answer is kept. */
+  readonly cache: CacheSettings | null
   /** How often the gateway looks for batches that have ended. */
   readonly batchPollMs: number
   /** How long stored responses are kept; absent = 30 days. */

@@ -46,9 +46,15 @@ export class CallControl {
       client.onLeft(why => {
         // The call may continue for another client, in the background.
         if (this.call.client !== client) return
-        if (why.kind === 'client-closed') this.clientLeft()
+        if (why.kind === 'client-closed') this.#clientClosed()
         else this.#interrupted(why)
       })
+  }
+
+  /** Others may wait for the same answer: then the call goes on for them. */
+  #clientClosed(): void {
+    const { watch } = this.call
+    if (watch === undefined || !watch.outlives(() => this.clientLeft())) this.clientLeft()
   }
 
   get settled(): boolean {

@@ -41,6 +41,8 @@ interface CallStart {
   readonly userAgent: string
   /** Absent = none. */
   readonly tagHeader?: string | undefined
+  /** Absent = none. */
+  readonly cacheControl?: string | undefined
   readonly clientAddress: string
   readonly format: Format | undefined
   readonly asked: AskedCall
@@ -71,6 +73,11 @@ export class CallRecord implements Call {
   client: Client
   readonly userAgent: string
   readonly tagHeader: string
+  readonly cacheControl: string
+  guardrails: Call['guardrails'] = undefined
+  watch: Call['watch'] = undefined
+  cacheHit: Call['cacheHit'] = ''
+  savedNanoUsd: bigint | null = null
   tags = noTags
   readonly clientAddress: string
   readonly asked: AskedCall
@@ -136,6 +143,7 @@ export class CallRecord implements Call {
     this.client = start.client
     this.userAgent = start.userAgent
     this.tagHeader = start.tagHeader ?? ''
+    this.cacheControl = start.cacheControl ?? ''
     this.clientAddress = start.clientAddress
     this.asked = start.asked
     this.models = start.models
@@ -192,6 +200,7 @@ export function openCall(
     client: request,
     userAgent: request.headers.get('user-agent') ?? '',
     tagHeader: request.headers.get('x-litellm-tags') ?? '',
+    cacheControl: request.headers.get('cache-control') ?? '',
     clientAddress: request.clientAddress,
     announcedBytes: request.body.announcedBytes,
     memory: request.body,

@@ -101,16 +101,16 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
 
   answered(reply: Reply): void {
     const { control } = this.#at
+    const { call } = control
     try {
       const { body } = reply
       const whole = typeof body === 'string' || body instanceof Uint8Array
       // The router's streams settle by themselves at their end; a policy's stream is settled here.
       const own =
-        whole || control.call.attempts > 0
-          ? reply
-          : { ...reply, body: new PolicyAnswerStream(body, control, reply.status) }
+        whole || call.attempts > 0 ? reply : { ...reply, body: new PolicyAnswerStream(body, control, reply.status) }
       if (whole) control.settle('success', reply.status)
-      this.#end(respond(this.#at.parts, control.call, own))
+      const seen = call.watch === undefined || call.attempts === 0 ? own : call.watch.replied(own)
+      this.#end(respond(this.#at.parts, call, seen))
     } catch (thrown) {
       this.failed(thrown)
     }

@@ -1,3 +1,4 @@
+import type { AnswerCache } from '../core/kept-answers.ts'
 import type { Call, Settlement } from '../core/call.ts'
 import type { Ledger } from '../core/ledger.ts'
 import type { Limiter } from '../core/limits.ts'
@@ -9,6 +10,7 @@ import type { Clock } from '../lib/clock.ts'
 import { callTags } from './call-tags.ts'
 import { chargeBudgets } from './charge-budgets.ts'
 import type { CallLimits } from './limits/call-limits.ts'
+import { answerCache } from './answer-cache.ts'
 import { blockedCustomer } from './blocked-customer.ts'
 import { checkFields, prepareCall } from './check-fields.ts'
 import { countTokens } from './count-tokens.ts'
@@ -45,6 +47,7 @@ export interface AdmissionParts {
   readonly current: CurrentConfiguration
   placeFiles(call: Call): Promise<void> | undefined
   decodeInputs(call: Call): Promise<void> | undefined
+  readonly cache: AnswerCache
   /** Policies of the program that starts the gateway; `createAdmission` shows their place. */
   readonly own: readonly Policy[]
   /** A request was refused for its key. */
@@ -84,6 +87,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
 
     // Policies that read or change requests and answers.
     ...parts.own,
+    answerCache(parts.cache),
 
     embeddingInputs(),
     countTokens(),

@@ -2,12 +2,14 @@
  * Metrics of calls. Label values come from the configuration, never from clients: no key, no user, no model that does
  * not exist has a series of its own. Series are bounded in number all the same.
  */
+import type { CacheCounts } from '../core/answer-cache.ts'
 import type { Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { FaultKind } from '../core/errors.ts'
 import type { Outcome } from '../core/operation.ts'
 import type { AuthFailureReason } from '../core/policy.ts'
 import type { Usage } from '../core/usage.ts'
+import { exposeCache } from './cache-metrics.ts'
 import { Exposition, HistogramValues } from './exposition.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
@@ -64,6 +66,8 @@ interface Gauges {
   readonly redis?: RedisGauges | undefined
   deploymentsInCooldown(): readonly Deployment[]
   droppedLogLines(): number
+  /** Absent = no answers are kept. */
+  cacheCounts?(): CacheCounts
 }
 
 /** The counters of calls, and the text for `/metrics`. */
@@ -306,6 +310,7 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
   if (gauges.redis) exposeRedis(out, gauges.redis)
   exposeClients(out, gauges.clientConnections())
   exposeLedger(out, gauges)
+  if (gauges.cacheCounts) exposeCache(out, gauges.cacheCounts())
   out.value(
     counter('modelgate_log_lines_dropped_total', 'Log lines lost because the reader was too slow or the write failed.'),
     {},

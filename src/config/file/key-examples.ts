@@ -131,6 +131,8 @@ export const commonExamples = {
   drop_params: true,
   forward_unknown_fields: false,
   ...fallbackExamples,
+  cache: true,
+  cache_params: { type: 'redis', ttl: 600, scope: 'team' },
   timezone: 'Europe/Berlin',
   max_budget: 1000,
   budget_duration: '1mo',

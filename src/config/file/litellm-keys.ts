@@ -7,6 +7,7 @@
 /** Patterns of LiteLLM's names, with our name of the last part. */
 export const otherNames: ReadonlyMap<string, string> = new Map([
   ['litellm_settings', 'settings'],
+  ['settings.cache_params.redis_semantic_cache_embedding_model', 'semantic_model'],
   ['model_list.*.litellm_params', 'proxy_params'],
   ['model_list.*.proxy_params.litellm_credential_name', 'credential_name'],
   ['model_list.*.proxy_params.headers', 'extra_headers'],
@@ -47,7 +48,9 @@ const remedies = {
   redis: 'set REDIS_URL where the gateway runs, and replicas share limits',
   logging: 'read calls in the ledger (GET /spend/logs), in the log and in /metrics',
   logLevel: 'set MODELGATE_LOG_LEVEL; the log is JSON',
-  cache: 'answers are not cached',
+  cache: 'answers are kept by `settings.cache` (docs/cache.md)',
+  cached: 'every field that shapes the answer is in the key (docs/cache.md)',
+  cacheStore: 'answers are kept in memory or in Redis (docs/cache.md)',
   health: 'a deployment is judged by the calls that it gets',
   file: 'models and settings stand in this file, which is read again when it changes',
   tags: 'give such models a `model_name` of their own, and name it in the keys that may use them',
@@ -143,7 +146,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'prometheus_initialize_budget_metrics forward_traceparent_to_llm_provider extra_spend_tag_headers ' +
         'disable_add_user_agent_to_request_tags disable_end_user_cost_tracking ' +
         'disable_end_user_cost_tracking_prometheus_only default_team_settings telemetry',
-      cache: 'cache cache_params enable_caching_on_provider_specific_optional_params',
+      cached: 'enable_caching_on_provider_specific_optional_params',
       logLevel: 'set_verbose json_logs',
       budgets: 'max_internal_user_budget internal_user_budget_duration max_end_user_budget_id ' + 'tag_budget_config',
       fails: 'allowed_fails',
@@ -158,6 +161,18 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'enable_preview_features include_cost_in_streaming_usage mcp_aliases return_response_headers ' +
         'disable_hf_tokenizer_download disable_copilot_system_to_assistant ' +
         'use_chat_completions_url_for_anthropic_messages disable_add_transform_inline_image_block',
+    },
+  ],
+  [
+    'settings.cache_params.',
+    {
+      none: 'max_connections',
+      cacheStore:
+        'redis_startup_nodes service_name sentinel_nodes sentinel_password gcp_service_account redis_flush_size ' +
+        's3_bucket_name s3_region_name s3_api_version s3_use_ssl s3_verify s3_endpoint_url s3_aws_access_key_id ' +
+        's3_aws_secret_access_key s3_aws_session_token s3_config s3_path disk_cache_dir ' +
+        'gcs_bucket_name gcs_path_service_account gcs_path qdrant_api_base qdrant_api_key qdrant_collection_name ' +
+        'qdrant_quantization_config qdrant_semantic_cache_embedding_model',
     },
   ],
   [

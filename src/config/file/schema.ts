@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { budgetSettings, commonBudgetSettings, newUserSettings, providerBudgetSettings } from './budget-settings.ts'
+import { cacheSettings } from './cache-settings.ts'
 import { ledgerSettings } from './ledger-settings.ts'
 import { limitSettings } from './limit-settings.ts'
 import { priceTermSettings } from './price-term-settings.ts'
@@ -358,6 +359,7 @@ const commonSettings = z.strictObject(
       ...fieldSettings,
       ...fallbacks,
       ...commonBudgetSettings,
+      ...cacheSettings,
       ...priceTermSettings,
       default_internal_user_params: limits
         .optional()

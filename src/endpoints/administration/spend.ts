@@ -145,8 +145,11 @@ const shownFields: Readonly<Record<string, ShownField>> = {
   model_group: { schema: textOf('As `model`.'), valueOf: row => row.model },
   custom_llm_provider: { schema: textOrNull('As `provider`.'), valueOf: row => row.provider },
   user: { schema: textOrNull('As `user_id`.'), valueOf: row => row.user_id },
+  cache_hit: {
+    schema: textOf('`True`: it was answered without an upstream (`cache_hit_kind`).'),
+    valueOf: row => (row.cache_hit_kind === null ? 'False' : 'True'),
+  },
   requester_ip_address: { schema: textOrNull('As `client_address`.'), valueOf: row => row.client_address },
-  cache_hit: { schema: textOf('`False`: answers are not cached.'), valueOf: () => 'False' },
   metadata: {
     schema: { type: 'object', description: 'Whose key it was, and the error.', additionalProperties: true },
     valueOf: (row, keyHash) => ({

@@ -70,6 +70,7 @@ const key: Properties = {
   tags: listOf(text),
   allowed_routes: listOf(text),
   enforced_params: listOf(text),
+  allowed_cache_controls: listOf(text),
   expires: moment,
   blocked: boolean,
   metadata: anyObject,

@@ -12,6 +12,20 @@ const retriesMost = 10
 const timeoutMostS = 86_400
 const fallbacksMax = 10
 
+/** A year. */
+const secondsMost = 31_536_000
+const namespaceLengthMax = 200
+/** By name: of LiteLLM's `cache` object. */
+const cacheProperties: Readonly<Record<string, { readonly type: 'boolean' | 'number' | 'string' }>> = {
+  'no-cache': { type: 'boolean' },
+  'no-store': { type: 'boolean' },
+  'use-cache': { type: 'boolean' },
+  ttl: { type: 'number' },
+  's-maxage': { type: 'number' },
+  's-max-age': { type: 'number' },
+  namespace: { type: 'string' },
+}
+
 const timeout: CheckedField = {
   name: 'timeout',
   schema: type.number(0, timeoutMostS),
@@ -21,7 +35,11 @@ const timeout: CheckedField = {
 /** By which a client steers the gateway (core/overrides.ts), in bodies of all dialects but Gemini's. */
 export const overrideFields: readonly CheckedField[] = [
   { name: 'guardrails', schema: type.texts, description: 'Refused unless drop_params is true: there are none.' },
-  { name: 'caching', schema: type.boolean, description: 'Refused as `guardrails`: no answer is kept.' },
+  {
+    name: 'caching',
+    schema: type.boolean,
+    description: 'true = a kept answer may be given where the cache is on for those who ask; false = never.',
+  },
   { name: 'num_retries', schema: type.integer(0, retriesMost), description: 'Further attempts after the first.' },
   {
     name: 'context_window_fallback_dict',
@@ -40,9 +58,9 @@ export const overrideFields: readonly CheckedField[] = [
   },
   {
     name: 'cache',
-    schema: { type: 'object', properties: { 'no-cache': { type: 'boolean' } } },
+    schema: { type: 'object', properties: cacheProperties },
     check: checkCache,
-    description: 'Refused as `guardrails`, but for `no-cache` and `no-store`.',
+    description: 'What may be done with kept answers (docs/cache.md).',
   },
   {
     name: 'drop_params',
@@ -77,7 +95,11 @@ export const embeddingsGatewayFields: readonly CheckedField[] = [
     description: neverUsed,
   },
   { name: 'proxy_logging_obj', schema: type.object, description: neverUsed },
-  { name: 'caching', schema: type.boolean, description: neverUsed },
+  {
+    name: 'caching',
+    schema: type.boolean,
+    description: 'true = kept vectors may be given where the cache is on for those who ask; false = never.',
+  },
 ]
 
 /** Those of them that the answer names as dropped when a client sends them. */
@@ -97,8 +119,21 @@ export const gatewayFields: ReadonlySet<string> = new Set([
 
 function checkCache(value: unknown, problems: ProblemList): void {
   if (!isObject(value)) return problems.wrong(['cache'], 'an object such as {"no-cache": true}', value)
-  const noCache = value['no-cache']
-  if (noCache != null && typeof noCache !== 'boolean') problems.wrong(['cache', 'no-cache'], 'true or false', noCache)
+  for (const [name, one] of Object.entries(value)) {
+    const { type: wanted } = (Object.hasOwn(cacheProperties, name) && cacheProperties[name]) || {}
+    if (wanted === undefined)
+      problems.add(
+        ['cache', name.slice(0, 100)],
+        `is not known; there are ${Object.keys(cacheProperties).join(', ')}`,
+        'unknown_value',
+      )
+    else if (one === null) continue
+    else if (wanted === 'number' && !(typeof one === 'number' && one >= 0 && one <= secondsMost))
+      problems.wrong(['cache', name], `a number of seconds from 0 to ${secondsMost}`, one)
+    else if (wanted === 'boolean' && typeof one !== 'boolean') problems.wrong(['cache', name], 'true or false', one)
+    else if (wanted === 'string' && !(typeof one === 'string' && one.length <= namespaceLengthMax))
+      problems.wrong(['cache', name], `a text of at most ${namespaceLengthMax} characters`, one)
+  }
 }
 
 function checkFallbacks(value: unknown, problems: ProblemList): void {

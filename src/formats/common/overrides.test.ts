@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { noCacheControls } from '../../core/answer-cache.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { noOverrides } from '../../core/overrides.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
@@ -47,17 +48,30 @@ describe('what a body asks of the gateway', () => {
   })
 
   test('what the gateway cannot fulfil; guardrails are essential', () => {
-    expect(overrides({ guardrails: ['pii'], caching: true, cache: { ttl: 60 } })).toEqual({
-      unfulfilled: ['guardrails', 'caching', 'cache'],
-      essential: ['guardrails'],
+    expect(overrides({ guardrails: ['pii'] })).toEqual({ unfulfilled: ['guardrails'], essential: ['guardrails'] })
+    expect(overrides({ guardrails: [] })).toEqual({ unfulfilled: [], essential: [] })
+  })
+
+  test('what may be done with kept answers', () => {
+    expect(overrides({ cache: {} }).cache).toEqual(noCacheControls)
+    expect(overrides({ caching: true, cache: { ttl: 60, 's-maxage': 5, namespace: 'n' } }).cache).toEqual({
+      noCache: false,
+      noStore: false,
+      ttlMs: 60_000,
+      ageMaxMs: 5000,
+      namespace: 'n',
+      use: true,
+      names: ['ttl', 's-maxage', 'namespace'],
     })
-    expect(overrides({ guardrails: [], caching: false, cache: { 'no-cache': true } })).toEqual({
-      unfulfilled: [],
-      essential: [],
+    expect(
+      overrides({ caching: true, cache: { 'no-cache': true, 'no-store': true, 'use-cache': false } }).cache,
+    ).toEqual({
+      ...noCacheControls,
+      noCache: true,
+      noStore: true,
+      use: false,
+      names: ['no-cache', 'no-store', 'use-cache'],
     })
-    expect(overrides({ cache: { 'no-store': true, ttl: 1 } }).unfulfilled).toEqual([])
-    expect(overrides({ cache: {} }).unfulfilled).toEqual([])
-    expect(overrides({ cache: { 'no-cache': false } }).unfulfilled).toEqual(['cache'])
   })
 
   test('a wrong shape is refused here too: other dialects do not look', () => {
@@ -67,6 +81,8 @@ describe('what a body asks of the gateway', () => {
       { drop_params: 1 },
       { context_window_fallback_dict: { a: 5 } },
       { guardrails: [{}] },
+      { cache: { ttl: '5' } },
+      { cache: { unknown: true } },
     ]) {
       const thrown = (() => {
         try {

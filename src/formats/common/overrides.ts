@@ -2,6 +2,8 @@
  * Fields by which a client steers the gateway itself (gateway API specification, chat body; the peer's names). They
  * mean the same in every dialect whose bodies may carry them.
  */
+import { noCacheControls } from '../../core/answer-cache.ts'
+import type { CacheControls } from '../../core/answer-cache.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { noOverrides } from '../../core/overrides.ts'
 import type { RequestOverrides } from '../../core/overrides.ts'
@@ -35,19 +37,27 @@ function overridesOf(fields: Fields): RequestOverrides {
     ...(typeof dropParams === 'boolean' && { dropParams }),
     // 0 = as the deployment says.
     ...(typeof fields.timeout === 'number' && fields.timeout > 0 && { timeoutMs: fields.timeout * 1000 }),
-    unfulfilled: [
-      ...essential,
-      ...(fields.caching === true ? ['caching'] : []),
-      ...(asksForCache(fields.cache) ? ['cache'] : []),
-      ...ignoredFields.filter(name => fields[name] != null),
-    ],
+    ...(isObject(fields.cache) || typeof fields.caching === 'boolean' ? { cache: cacheControls(fields) } : undefined),
+    unfulfilled: [...essential, ...ignoredFields.filter(name => fields[name] != null)],
     essential,
   }
 }
 
 const modelOf = (fallback: unknown): string => (isObject(fallback) ? fallback.model : fallback) as string
 
-/** Answers are not cached here, so that only `no-cache` and `no-store` are fulfilled. */
-function asksForCache(cache: unknown): boolean {
-  return isObject(cache) && Object.keys(cache).length > 0 && cache['no-cache'] !== true && cache['no-store'] !== true
+/** `cache` and `caching`, whose shape was checked. `caching: false` stands for both `no-cache` and `no-store`. */
+function cacheControls({ cache, caching }: Fields): CacheControls {
+  const given = isObject(cache) ? cache : {}
+  const ms = (seconds: unknown) => (typeof seconds === 'number' ? seconds * 1000 : undefined)
+  const use = given['use-cache'] ?? caching
+  return {
+    ...noCacheControls,
+    noCache: given['no-cache'] === true,
+    noStore: given['no-store'] === true,
+    ttlMs: ms(given.ttl),
+    ageMaxMs: ms(given['s-maxage'] ?? given['s-max-age']),
+    namespace: typeof given.namespace === 'string' ? given.namespace : '',
+    ...(typeof use === 'boolean' && { use }),
+    names: Object.keys(given),
+  }
 }

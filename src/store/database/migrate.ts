@@ -1,4 +1,5 @@
 /** Brings the database to this program's version: numbered steps in one transaction, one replica at a time. */
+import type { SQL } from 'bun'
 import { addColumnTexts, columnVersions } from '../ledger/ledger-table.ts'
 import type { Migration } from './migration.ts'
 import { first } from './migrations/0001-keys-and-ledger.ts'
@@ -13,6 +14,7 @@ import { fourteenth } from './migrations/0014-ledger-daily.ts'
 import { fifteenth } from './migrations/0015-configured-objects.ts'
 import { sixteenth } from './migrations/0016-sessions.ts'
 import { twentieth } from './migrations/0020-grace-and-resets.ts'
+import { twentyThird } from './migrations/0023-cache-and-idempotency.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -20,11 +22,9 @@ import type { Database } from './open.ts'
 const columnSteps: readonly Migration[] = columnVersions.map(id => ({
   id,
   name: 'ledger-columns',
-  async up(sql) {
-    for (const text of addColumnTexts(id)) await sql.unsafe(text)
-  },
+  up: sql => addColumns(sql, id),
 }))
-const migrations = inOrder([
+const named: readonly Migration[] = [
   first,
   second,
   third,
@@ -37,8 +37,10 @@ const migrations = inOrder([
   fifteenth,
   sixteenth,
   twentieth,
-  ...columnSteps,
-])
+  twentyThird,
+]
+const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
+const migrations = inOrder([...named.map(withColumns), ...columnSteps.filter(({ id }) => !bringing.has(id))])
 /** The newest step that this program knows. */
 export const newestMigration = migrations.at(-1)!.id
 /** Any number; the same for all replicas. */
@@ -72,6 +74,21 @@ export async function isMigrated({ kind, sql }: Database): Promise<boolean> {
       ? await sql`select 1 where to_regclass('migrations') is not null and to_regclass('installation') is not null`
       : await sql`select 1 from sqlite_master where type = 'table' and name = 'installation'`
   return (found as unknown[]).length > 0
+}
+
+async function addColumns(sql: SQL, id: number): Promise<void> {
+  for (const text of addColumnTexts(id)) await sql.unsafe(text)
+}
+
+function withColumns(step: Migration): Migration {
+  if (!step.bringsColumns) return step
+  return {
+    ...step,
+    async up(sql, kind) {
+      await step.up(sql, kind)
+      await addColumns(sql, step.id)
+    },
+  }
 }
 
 function inOrder(steps: readonly Migration[]): readonly Migration[] {

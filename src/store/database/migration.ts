@@ -8,5 +8,7 @@ import type { Database } from './open.ts'
 export interface Migration {
   readonly id: number
   readonly name: string
+  /** The columns of the ledger with this number (`since`) come with it. */
+  readonly bringsColumns?: true
   up(sql: SQL, kind: Database['kind']): Promise<void>
 }

@@ -142,6 +142,7 @@ export const keyColumns: Columns<KeyRecord> = {
   tags: ['tags', json()],
   allowedRoutes: ['allowed_routes', json()],
   enforcedParams: ['enforced_params', json()],
+  allowedCacheControls: ['allowed_cache_controls', json()],
   expiresAtMs: ['expires_at_ms', integerOrNull],
   blocked: ['blocked', flag],
   metadata: ['metadata', json()],

@@ -38,19 +38,27 @@ export const seventh: Migration = {
       `insert into stored_totals (key_id, objects, bytes)
         select key_id, count(*), sum(size) from (${rows.join(' union all ')}) as stored group by key_id`,
     )
-    for (const { table, columns, size } of counted) {
-      const before = size(ofText('old.'), 'old.')
-      const after = size(ofText('new.'), 'new.')
-      await trigger(sql, kind, { table, when: 'insert', does: add('new.key_id', '1', after) })
-      await trigger(sql, kind, { table, when: 'delete', does: add('old.key_id', '-1', `-(${before})`) })
-      await trigger(sql, kind, {
-        table,
-        when: `update of ${columns.join(', ')}`,
-        if: `${before} <> ${after}`,
-        does: add('new.key_id', '0', `(${after}) - (${before})`),
-      })
-    }
+    for (const one of counted) await countStored(sql, kind, one, ofText)
   },
+}
+
+/** Makes the triggers that keep the totals with every change of one table. `ofText` = SQL for the bytes of a text. */
+export async function countStored(
+  sql: SQL,
+  kind: 'sqlite' | 'postgres',
+  { table, columns, size }: Counted,
+  ofText: (row: string) => (column: string) => string = () => column => column,
+): Promise<void> {
+  const before = size(ofText('old.'), 'old.')
+  const after = size(ofText('new.'), 'new.')
+  await trigger(sql, kind, { table, when: 'insert', does: add('new.key_id', '1', after) })
+  await trigger(sql, kind, { table, when: 'delete', does: add('old.key_id', '-1', `-(${before})`) })
+  await trigger(sql, kind, {
+    table,
+    when: `update of ${columns.join(', ')}`,
+    if: `${before} <> ${after}`,
+    does: add('new.key_id', '0', `(${after}) - (${before})`),
+  })
 }
 
 const add = (key: string, objects: string, bytes: string): string =>

@@ -1,0 +1,83 @@
+/** Creates the cache of answers: in this process, or over a Redis for all replicas. */
+import { answerAdapters } from '../providers/index.ts'
+import { completionsAnswer } from '../cache/completions-answer.ts'
+import { KeptAnswers } from '../cache/answer-cache.ts'
+import type { CacheSettings, SharedAnswers } from '../core/answer-cache.ts'
+import { systemClock as clock } from '../lib/clock.ts'
+import { KeyRing } from '../lib/encryption.ts'
+import { Secret } from '../lib/secret.ts'
+import { RedisAnswers } from '../store/answers/redis-answers.ts'
+import type { Logger } from '../telemetry/log.ts'
+
+interface CacheOptions {
+  /** Of the limits: the default for answers. */
+  readonly redisUrl: string | undefined
+  readonly sign: (text: string) => Buffer
+  readonly logger: Logger
+}
+
+/** The cache, and the Redis that it uses under certain settings. */
+export interface OpenedCache {
+  readonly answers: KeptAnswers
+  /** undefined = answers are kept in this process. */
+  shared(settings: CacheSettings): SharedAnswers | undefined
+  close(): void
+}
+
+/** Connects to nothing before the first call that needs it. */
+export function openAnswerCache(options: CacheOptions): OpenedCache {
+  const keys = new KeyRing([new Secret(options.sign('encryption of kept answers').toString('hex'))])
+  const opened = new Map<string, RedisAnswers>()
+  const missing = new Set<CacheSettings>()
+  const shared = (settings: CacheSettings): SharedAnswers | undefined => {
+    if (settings.kind === 'local') return undefined
+    const url = settings.redisUrl ?? options.redisUrl
+    if (url === undefined) return tellMissing(options.logger, missing, settings)
+    const name = JSON.stringify([url, settings.namespace, settings.redisDeadlineMs])
+    let store = opened.get(name)
+    if (!store) opened.set(name, (store = openRedis(url, settings, { keys, logger: options.logger })))
+    return store
+  }
+  return {
+    answers: new KeptAnswers({
+      clock,
+      sign: options.sign,
+      dialects: { ...answerAdapters, 'openai-completions': completionsAnswer },
+      shared,
+    }),
+    shared,
+    close() {
+      for (const store of opened.values()) store.close()
+    },
+  }
+}
+
+function openRedis(
+  url: string,
+  { namespace, redisDeadlineMs: deadlineMs }: CacheSettings,
+  { keys, logger }: { readonly keys: KeyRing; readonly logger: Logger },
+): RedisAnswers {
+  return new RedisAnswers({
+    url,
+    prefix: `modelgate:${namespace === '' ? '' : `${namespace}:`}`,
+    deadlineMs,
+    keys,
+    report: (reachable, reason) =>
+      reachable
+        ? logger.info('the Redis of kept answers answers again')
+        : logger.error('the Redis of kept answers does not answer: calls go without the cache until it does', {
+            server: new URL(url).host,
+            reason,
+          }),
+  })
+}
+
+/** Told once for each configuration. */
+function tellMissing(logger: Logger, missing: Set<CacheSettings>, settings: CacheSettings): undefined {
+  if (missing.has(settings)) return
+  missing.clear()
+  missing.add(settings)
+  logger.error('answers are kept in the memory of this process: `cache_params.type` is redis, and there is no Redis', {
+    remedy: 'set REDIS_URL or `cache_params.url`',
+  })
+}

@@ -1,0 +1,234 @@
+/** Keeps answers and gives them again; equal calls at the same time share one upstream call. */
+import type { Reply } from '../core/answer.ts'
+import type { CacheControls, CacheCounts, CacheHit, CacheSettings, SharedAnswers } from '../core/answer-cache.ts'
+import type { AnswerCache } from '../core/kept-answers.ts'
+import type { Call, Settlement } from '../core/call.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { AnswerDialect, AnswerDialects } from './answer-reader.ts'
+import { cacheKey } from './cache-key.ts'
+import type { Sign } from './cache-key.ts'
+import { controlsOf } from './controls.ts'
+import { decodeAnswer, encodeAnswer, keptEvents, replyOf, sizeOf } from './entry.ts'
+import type { KeptAnswer, KeptContent } from './entry.ts'
+import { Flight } from './flight.ts'
+import { Leader } from './leader.ts'
+import { MemoryAnswers } from './memory-answers.ts'
+
+/** Between two looks at an answer that another replica makes. */
+const pollMs = 40
+/** A third of the time after which the right of a dead process ends (`store/answers/redis-answers.ts`). */
+const renewMs = 3000
+
+/** What the cache works with. */
+export interface AnswerCacheParts {
+  readonly clock: Clock
+  readonly sign: Sign
+  readonly dialects: AnswerDialects
+  /** undefined = answers are kept in this process. */
+  shared(settings: CacheSettings): SharedAnswers | undefined
+}
+
+/** One call that takes part. */
+interface Taking {
+  readonly call: Call
+  readonly key: string
+  readonly settings: CacheSettings
+  readonly controls: CacheControls
+  readonly dialect: AnswerDialect | undefined
+}
+
+/** One for all calls. */
+export class KeptAnswers implements AnswerCache {
+  readonly #parts: AnswerCacheParts
+  readonly memory: MemoryAnswers
+  readonly #flights = new Map<string, Flight>()
+  readonly #hits = new Map<CacheHit, number>()
+  #misses = 0
+  #savedNanoUsd = 0n
+
+  constructor(parts: AnswerCacheParts) {
+    this.#parts = parts
+    this.memory = new MemoryAnswers(parts.clock)
+  }
+
+  admit(call: Call, settings: CacheSettings): undefined | Reply | Promise<undefined | Reply> {
+    const controls = controlsOf(call)
+    if (!(controls.use ?? settings.isDefaultOn) || !settings.operations.has(call.operation)) return undefined
+    const { format } = call
+    const dialect = format && 'writer' in format ? this.#parts.dialects[format.dialect] : undefined
+    if (!format || ('writer' in format && !dialect) || isLeftAlone(call)) return undefined
+    const key = cacheKey(call, settings, this.#parts.sign)
+    const taking = { call, settings, controls, dialect }
+    return typeof key === 'string'
+      ? this.#take({ ...taking, key })
+      : key.then(made => this.#take({ ...taking, key: made }))
+  }
+
+  settled(settlement: Settlement): void {
+    const { watch, cacheHit, savedNanoUsd } = settlement.call
+    if (cacheHit !== '') {
+      this.#hits.set(cacheHit, (this.#hits.get(cacheHit) ?? 0) + 1)
+      this.#savedNanoUsd += savedNanoUsd ?? 0n
+    }
+    if (watch instanceof Leader) watch.settled(settlement)
+  }
+
+  counts(): CacheCounts {
+    const followers = [...this.#flights.values()].reduce((sum, { followerCount }) => sum + followerCount, 0)
+    const { answers, bytes } = this.memory.totals
+    const { misses, savedNanoUsd } = { misses: this.#misses, savedNanoUsd: this.#savedNanoUsd }
+    return { hits: this.#hits, misses, savedNanoUsd, answers, bytes, followers }
+  }
+
+  // ---- inside
+
+  #take(taking: Taking): undefined | Reply | Promise<undefined | Reply> {
+    const { call, key, settings, controls } = taking
+    call.responseHeaders[`${call.models.settings.headerPrefix}-cache-key`] = key
+    const shared = this.#parts.shared(settings)
+    if (controls.noCache) return this.#lead(taking, new Flight(settings.answerBytesMax), { shared, owner: '' })
+    const kept = shared ? undefined : this.#hit(taking, this.memory.get(key))
+    if (kept) return kept
+    const flight = this.#flights.get(key)
+    if (flight && !flight.isClosed) return this.#follow(taking, flight)
+    if (controls.noStore) return shared && this.#read(taking, shared)
+    const own = new Flight(settings.answerBytesMax)
+    this.#flights.set(key, own)
+    return shared ? this.#ask(taking, own, shared) : this.#lead(taking, own, { shared, owner: '' })
+  }
+
+  /** Its own settings may allow less than that of the leader: an answer that is being made is never too old. */
+  #follow({ call }: Taking, flight: Flight): Promise<Reply | undefined> {
+    return flight.follow(call).then(reply => {
+      if (reply) markHit(call, 0)
+      return reply
+    })
+  }
+
+  async #read(taking: Taking, shared: SharedAnswers): Promise<Reply | undefined> {
+    const found = await shared.ask(taking.key, '')
+    return found?.state === 'found' ? this.#hit(taking, decodeAnswer(found.text)) : undefined
+  }
+
+  /** Until there is an answer, the right to make it, or no store. Other calls of this process follow meanwhile. */
+  async #ask(taking: Taking, flight: Flight, shared: SharedAnswers): Promise<Reply | undefined> {
+    const { call, key } = taking
+    for (;;) {
+      const found = await shared.ask(key, call.id)
+      if (found?.state === 'made-elsewhere') {
+        if (call.client.left && !flight.followed) return this.#drop(key, flight)
+        await Bun.sleep(pollMs)
+        continue
+      }
+      const answer = found?.state === 'found' ? decodeAnswer(found.text) : undefined
+      const hit = this.#hit(taking, answer)
+      if (answer && hit) {
+        this.#land(key, flight)
+        flight.complete(answer.content, { costNanoUsd: answer.costNanoUsd })
+        return hit
+      }
+      if (call.client.left) {
+        void shared.release(key, call.id)
+        return this.#drop(key, flight)
+      }
+      return this.#lead(taking, flight, { shared, owner: found?.state === 'leads' ? call.id : '' })
+    }
+  }
+
+  #drop(key: string, flight: Flight): undefined {
+    this.#land(key, flight)
+    flight.fail()
+  }
+
+  #land(key: string, flight: Flight): void {
+    if (this.#flights.get(key) === flight) this.#flights.delete(key)
+  }
+
+  /** undefined = there is none that this call takes. */
+  #hit({ call, controls }: Taking, answer: KeptAnswer | undefined): Reply | undefined {
+    if (!answer) return undefined
+    const ageMs = Math.max(this.#parts.clock.epochMs() - answer.storedAtMs, 0)
+    if (controls.ageMaxMs !== undefined && ageMs > controls.ageMaxMs) return undefined
+    const reply = tried(() => replyOf(call, answer.content))
+    if (!reply) return undefined
+    call.cacheHit = 'exact'
+    call.savedNanoUsd = answer.costNanoUsd
+    markHit(call, ageMs)
+    return reply
+  }
+
+  /** The call is sent; its answer goes to those who follow, and is kept. */
+  #lead(taking: Taking, flight: Flight, { shared, owner }: Making): undefined {
+    const { call, key, settings, dialect } = taking
+    this.#misses++
+    const renewing = owner === '' ? undefined : setInterval(() => shared?.renew(key, owner), renewMs)
+    call.watch = new Leader({
+      call,
+      flight,
+      dialect,
+      bytesMax: settings.answerBytesMax,
+      done: (content, settlement) => {
+        clearInterval(renewing)
+        this.#land(key, flight)
+        const costNanoUsd = settlement?.costNanoUsd ?? null
+        const answer = content && settlement && this.#kept(taking, content, settlement)
+        if (answer && !shared) this.memory.set(key, answer, settings.memoryBytesMax)
+        if (shared && (answer || owner !== ''))
+          void (answer
+            ? shared.keep(key, owner, { text: encodeAnswer(answer), ttlMs: this.#ttlMs(taking) })
+            : shared.release(key, owner))
+        if (content) flight.complete(content, { costNanoUsd })
+        else flight.fail()
+      },
+    })
+  }
+
+  /** undefined = is not to be kept. */
+  #kept(taking: Taking, content: KeptContent, { call, costNanoUsd }: Settlement): KeptAnswer | undefined {
+    const { settings, controls } = taking
+    if (controls.noStore || call.fallbacks > 0) return undefined
+    const events = content.kind === 'chat' ? keptEvents(content.events) : undefined
+    if (content.kind === 'chat' && !events) return undefined
+    const whole: KeptContent = events ? { kind: 'chat', events } : content
+    const bytes = sizeOf(whole)
+    if (bytes > settings.answerBytesMax) return undefined
+    const storedAtMs = this.#parts.clock.epochMs()
+    return { content: whole, storedAtMs, endMs: storedAtMs + this.#ttlMs(taking), costNanoUsd, bytes }
+  }
+
+  #ttlMs({ settings, controls }: Taking): number {
+    return controls.ttlMs ?? settings.ttlMs
+  }
+}
+
+/** What cannot be given from the cache is asked of an upstream, which may refuse it as well. */
+function tried<T>(ask: () => T): T | undefined {
+  try {
+    return ask()
+  } catch {
+    return undefined
+  }
+}
+
+/** `owner` is empty where no right to make the answer was taken. */
+interface Making {
+  readonly shared: SharedAnswers | undefined
+  readonly owner: string
+}
+
+/** Headers of an answer that no upstream was asked for. */
+function markHit({ responseHeaders, models }: Call, ageMs: number): void {
+  responseHeaders[`${models.settings.headerPrefix}-cache-hit`] = 'true'
+  responseHeaders.age = String(Math.floor(ageMs / 1000))
+}
+
+/**
+ * Answers that depend on more than the question: those that run in the background, and text completions that repeat
+ * their prompt or score it in columns that the hub does not have.
+ */
+function isLeftAlone({ operation, body }: Call): boolean {
+  if (!body) return true
+  if (operation === 'completions')
+    return body.get('echo') === true || (body.has('logprobs') && body.get('logprobs') !== null)
+  return body.get('background') === true
+}

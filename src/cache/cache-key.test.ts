@@ -1,0 +1,154 @@
+/** Which calls have the same key: every field of every dialect shapes it, or stands on the list of those that do not. */
+import { expect, test } from 'bun:test'
+import { createHmac } from 'node:crypto'
+import type { CacheSettings } from '../core/answer-cache.ts'
+import type { Call } from '../core/call.ts'
+import { bareKey } from '../core/caller.ts'
+import type { Format } from '../core/format.ts'
+import { noOverrides } from '../core/overrides.ts'
+import { messagesTable } from '../formats/anthropic/fields.ts'
+import { generateTable } from '../formats/gemini/fields.ts'
+import * as formats from '../formats/index.ts'
+import { completionTable } from '../formats/openai/completions/index.ts'
+import { chatTable } from '../formats/openai/chat/fields.ts'
+import { embeddingsTable } from '../formats/openai/embeddings.ts'
+import { responsesTable } from '../formats/openai/responses/fields.ts'
+import { JsonBody } from '../lib/json/json-body.ts'
+import { cacheKey, fieldsBesideTheKey } from './cache-key.ts'
+
+type Json = Record<string, any>
+
+const sign = (text: string) => createHmac('sha256', 'pepper').update(text).digest()
+const settings = { scope: 'team' } as CacheSettings
+
+function callOf(format: Format, body: Json, more: Partial<Call> = {}): Call {
+  const json = JsonBody.read(Buffer.from(JSON.stringify(body)))
+  const request = 'decode' in format ? () => ({ kind: 'chat', request: format.decode(json) }) : undefined
+  return {
+    format,
+    body: json,
+    operation: format.operation,
+    candidates: [{ id: 'd1', target: { model: 'up' } }],
+    caller: { role: 'key', key: { ...bareKey, id: 'key-1' } },
+    overrides: noOverrides,
+    edits: [],
+    input: request,
+    ...more,
+  } as unknown as Call
+}
+const keyOf = (format: Format, body: Json, more: Partial<Call> = {}): string =>
+  cacheKey(callOf(format, body, more), settings, sign) as string
+
+/** Values that differ from each other, for fields that are decoded; other fields are taken as they are written. */
+const samples: Json = {
+  messages: [{ role: 'user', content: 'another' }],
+  max_tokens: 7,
+  max_completion_tokens: 8,
+  temperature: 0.5,
+  top_p: 0.5,
+  top_k: 5,
+  stop: ['x'],
+  stop_sequences: ['x'],
+  seed: 7,
+  presence_penalty: 0.5,
+  frequency_penalty: 0.5,
+  n: 2,
+  user: 'ann',
+  input: 'another',
+  instructions: 'be brief',
+  max_output_tokens: 7,
+  system: 'be brief',
+  contents: [{ role: 'user', parts: [{ text: 'another' }] }],
+  systemInstruction: { parts: [{ text: 'be brief' }] },
+  generationConfig: { temperature: 0.5 },
+}
+
+const dialects: [string, Format, readonly string[], Json][] = [
+  ['chat', formats.openaiChat, names(chatTable.fields), { messages: [{ role: 'user', content: 'hello' }] }],
+  ['completions', formats.openaiCompletions, names(completionTable.fields), { prompt: 'hello' }],
+  ['responses', formats.openaiResponses, names(responsesTable.fields), { input: 'hello' }],
+  [
+    'messages',
+    formats.anthropicMessages,
+    names(messagesTable.fields),
+    { max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] },
+  ],
+  [
+    'gemini',
+    formats.geminiGenerate,
+    names(generateTable.fields),
+    { contents: [{ role: 'user', parts: [{ text: 'hello' }] }] },
+  ],
+  ['embeddings', formats.openaiEmbeddings, names(embeddingsTable.fields), { input: 'hello' }],
+]
+
+function names(fields: readonly { readonly name: string }[]): string[] {
+  return fields.map(({ name }) => name)
+}
+
+for (const [name, format, fields, base] of dialects)
+  test(`flipping any field of ${name} changes the key, or the field is on the list`, () => {
+    const before = keyOf(format, { model: 'm', ...base })
+    const unchanged: string[] = []
+    for (const field of [...fields, 'a_field_that_nothing_knows']) {
+      const body = { model: 'm', ...base, [field]: samples[field] ?? { flipped: true } }
+      if (keyOf(format, body) === before) unchanged.push(field)
+    }
+    expect(unchanged.filter(field => !fieldsBesideTheKey.has(field))).toEqual([])
+    expect(fields.length).toBeGreaterThan(5)
+  })
+
+test('what is not plain inside of a field changes the key', () => {
+  const text = (more: Json) =>
+    keyOf(formats.openaiChat, { messages: [{ role: 'user', content: [{ type: 'text', text: 'hello', ...more }] }] })
+  const keys = [text({}), text({ cache_control: { type: 'ephemeral' } }), text({ unknown: 1 }), text({ unknown: 2 })]
+  expect(new Set(keys).size).toBe(4)
+})
+
+test('chat_template_kwargs is part of the key', () => {
+  const of = (mode: string) =>
+    keyOf(formats.openaiChat, {
+      messages: [{ role: 'user', content: 'hello' }],
+      chat_template_kwargs: { thinking_mode: mode },
+    })
+  expect(of('on')).not.toBe(of('off'))
+})
+
+test('a plain conversation has one key in all dialects of chats, streamed or not', () => {
+  const turns = ['one', 'two', 'three']
+  const messages = turns.map((text, at) => ({ role: at === 1 ? 'assistant' : 'user', content: text }))
+  const keys = [false, true].flatMap(stream => [
+    keyOf(formats.openaiChat, { messages, max_tokens: 5, stream }),
+    keyOf(formats.anthropicMessages, { messages, max_tokens: 5, stream }),
+    keyOf(formats.openaiResponses, { input: messages, max_output_tokens: 5, stream }),
+    keyOf(formats.geminiGenerate, {
+      contents: turns.map((text, at) => ({ role: at === 1 ? 'model' : 'user', parts: [{ text }] })),
+      generationConfig: { maxOutputTokens: 5 },
+    }),
+  ])
+  expect(new Set(keys).size).toBe(1)
+})
+
+test('whose call it is, its deployments, guardrails and namespace are in the key', () => {
+  const body = { messages: [{ role: 'user', content: 'hello' }] }
+  const inTeam = (id: string) =>
+    ({ caller: { role: 'key', key: { ...bareKey, id: `key of ${id}`, teamId: id } } }) as Partial<Call>
+  const deployment = (id: string, model: string) =>
+    ({ candidates: [{ id, target: { model } }] }) as unknown as Partial<Call>
+  const keys = [
+    {},
+    inTeam('red'),
+    inTeam('blue'),
+    deployment('d2', 'up'),
+    deployment('d1', 'down'),
+    { guardrails: ['pii'] },
+    { overrides: { ...noOverrides, cache: { namespace: 'n' } } as unknown as Call['overrides'] },
+  ].map(more => keyOf(formats.openaiChat, body, more))
+  expect(new Set(keys).size).toBe(keys.length)
+})
+
+test('a request that a policy has changed is not one that was sent so', () => {
+  const body = { messages: [{ role: 'user', content: 'hello <name>' }] }
+  const changed = keyOf(formats.openaiChat, body, { edits: [() => {}] })
+  expect(changed).not.toBe(keyOf(formats.openaiChat, body))
+})

@@ -1,0 +1,33 @@
+/** Answers calls from kept answers, and keeps those of upstreams (docs/cache.md). */
+import type { CacheControls } from '../core/answer-cache.ts'
+import type { AnswerCache } from '../core/kept-answers.ts'
+import type { Call } from '../core/call.ts'
+import type { Policy } from '../core/policy.ts'
+
+/** Behind all policies that read or change the request, before those that count: a hit takes nothing from budgets. */
+export function answerCache(cache: AnswerCache): Policy {
+  return {
+    name: 'answer-cache',
+    stage: 'body',
+    dryRun: false,
+    admit(call) {
+      const { cache: settings } = call.models.settings
+      if (settings !== null) return cache.admit(call, settings)
+      if (call.overrides.cache !== undefined) reportMissing(call, call.overrides.cache)
+      return undefined
+    },
+    settled(settlement) {
+      const { watch, cacheHit } = settlement.call
+      if (watch !== undefined || cacheHit !== '') cache.settled(settlement)
+    },
+  }
+}
+
+/** A client that asks for the cache hears that there is none; to be left alone by it costs nothing. */
+function reportMissing(call: Call, { names, noCache, noStore, use }: CacheControls): void {
+  const missing: string[] = []
+  if (use === true && !names.includes('use-cache')) missing.push('caching')
+  if (names.length > 0 && !noCache && !noStore) missing.push('cache')
+  if (missing.length > 0)
+    call.overrides = { ...call.overrides, unfulfilled: [...call.overrides.unfulfilled, ...missing] }
+}

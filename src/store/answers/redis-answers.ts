@@ -1,0 +1,229 @@
+/** Kept answers in Redis, encrypted. While it is away there is no cache: a call waits for it once, and not long. */
+import { createHash } from 'node:crypto'
+import { RedisClient } from 'bun'
+import type { SharedAnswers, SharedFinding } from '../../core/answer-cache.ts'
+import { DecryptionError } from '../../lib/encryption.ts'
+import type { KeyRing } from '../../lib/encryption.ts'
+
+/** The right to make an answer ends so long after its last renewal: its process has died. */
+const leaseMs = 10_000
+/** After a failure Redis is left alone so long. */
+const awayMs = 1000
+const scanCount = 500
+
+interface RedisAnswersOptions {
+  readonly url: string
+  /** Stands before every key. */
+  readonly prefix: string
+  /** How long a call waits for Redis. */
+  readonly deadlineMs: number
+  readonly keys: KeyRing
+  /** Redis stopped or began to answer. */
+  report(reachable: boolean, reason?: string): void
+}
+
+/** KEYS: answer, lease. ARGV: owner (empty = does not want to lead), milliseconds of the lease. */
+const askScript = `
+local answer = redis.call('GET', KEYS[1])
+if answer then return {'found', answer} end
+if ARGV[1] == '' then return {'made-elsewhere', ''} end
+if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return {'leads', ''} end
+return {'made-elsewhere', ''}`
+/** KEYS: answer, lease. ARGV: owner, the answer, its milliseconds. An owner whose lease is over may still keep. */
+const keepScript = `
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
+return 1`
+/** KEYS: lease. ARGV: owner. */
+const releaseScript = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
+/** KEYS: lease. ARGV: owner, milliseconds. */
+const renewScript = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 0`
+
+/** One connection, opened when it is needed. */
+export class RedisAnswers implements SharedAnswers {
+  readonly #options: RedisAnswersOptions
+  #client: RedisClient | undefined
+  #connecting: Promise<void> | undefined
+  #isReachable = true
+  /** Until then Redis is not asked, on the monotonic clock. */
+  #awayUntilMs = 0
+
+  constructor(options: RedisAnswersOptions) {
+    this.#options = options
+  }
+
+  async ask(key: string, owner: string): Promise<SharedFinding | undefined> {
+    const given = await this.#quietly(() => this.#run(askScript, this.#keysOf(key), [owner, String(leaseMs)]))
+    if (!Array.isArray(given)) return undefined
+    const [state, sealed] = given as [string, string]
+    if (state === 'leads') return { state }
+    if (state !== 'found') return { state: 'made-elsewhere' }
+    const text = this.#opened(key, sealed)
+    return text === undefined ? undefined : { state: 'found', text }
+  }
+
+  renew(key: string, owner: string): void {
+    void this.#quietly(() => this.#run(renewScript, [this.#lease(key)], [owner, String(leaseMs)]))
+  }
+
+  async keep(key: string, owner: string, { text, ttlMs }: { text: string; ttlMs: number }): Promise<void> {
+    const sealed = this.#options.keys.seal(text, `answer:${key}`)
+    await this.#quietly(() => this.#run(keepScript, this.#keysOf(key), [owner, sealed, String(Math.ceil(ttlMs))]))
+  }
+
+  async release(key: string, owner: string): Promise<void> {
+    await this.#quietly(() => this.#run(releaseScript, [this.#lease(key)], [owner]))
+  }
+
+  async delete(keys: readonly string[]): Promise<number | undefined> {
+    const deleted = await this.#quietly(() =>
+      this.#send(
+        'DEL',
+        keys.map(key => this.#answer(key)),
+      ),
+    )
+    return deleted === undefined ? undefined : Number(deleted)
+  }
+
+  async clear(): Promise<boolean> {
+    try {
+      for (let cursor = '0', isFirst = true; isFirst || cursor !== '0'; isFirst = false) {
+        const match = ['MATCH', `${escapedGlob(this.#options.prefix)}answer:*`, 'COUNT', String(scanCount)]
+        const [next, found] = (await this.#send('SCAN', [cursor, ...match])) as [string, string[]]
+        if (found.length > 0) await this.#send('DEL', found)
+        cursor = next
+      }
+      return true
+    } catch (reason) {
+      this.#failed(reason)
+      return false
+    }
+  }
+
+  async ping(): Promise<void> {
+    const key = `${this.#options.prefix}ping:${crypto.randomUUID()}`
+    await this.#send('SET', [key, 'pong', 'PX', '10000'])
+    const read = await this.#send('GET', [key])
+    await this.#send('DEL', [key])
+    if (read !== 'pong') throw new Error('Redis did not give back what was written to it')
+    this.#answered()
+  }
+
+  async info(): Promise<{ clients: Record<string, string>[]; info: Record<string, string> }> {
+    const info = await this.#send('INFO', [])
+    const clients = await this.#send('CLIENT', ['LIST'])
+    return { clients: clientLines(String(clients)), info: infoLines(String(info)) }
+  }
+
+  close(): void {
+    this.#client?.close()
+    this.#client = undefined
+  }
+
+  // ---- inside
+
+  #answer(key: string): string {
+    return `${this.#options.prefix}answer:${key}`
+  }
+
+  #lease(key: string): string {
+    return `${this.#options.prefix}lease:${key}`
+  }
+
+  #keysOf(key: string): string[] {
+    return [this.#answer(key), this.#lease(key)]
+  }
+
+  /** undefined = written under another secret, or changed: as if it were not there. */
+  #opened(key: string, sealed: string): string | undefined {
+    try {
+      return this.#options.keys.open(sealed, `answer:${key}`).toString('utf8')
+    } catch (error) {
+      if (error instanceof DecryptionError) return undefined
+      throw error
+    }
+  }
+
+  /** The result; undefined = Redis is away, or was a moment ago. */
+  async #quietly<T>(ask: () => Promise<T>): Promise<T | undefined> {
+    if (performance.now() < this.#awayUntilMs) return undefined
+    try {
+      const result = await ask()
+      this.#answered()
+      return result
+    } catch (reason) {
+      this.#failed(reason)
+      return undefined
+    }
+  }
+
+  #answered(): void {
+    if (!this.#isReachable) this.#options.report(true)
+    this.#isReachable = true
+  }
+
+  #failed(reason: unknown): void {
+    this.#awayUntilMs = performance.now() + awayMs
+    if (this.#isReachable) this.#options.report(false, (reason as Error).message)
+    this.#isReachable = false
+  }
+
+  async #run(script: string, keys: readonly string[], values: readonly string[]): Promise<unknown> {
+    const parameters = [String(keys.length), ...keys, ...values]
+    try {
+      return await this.#send('EVALSHA', [createHash('sha1').update(script).digest('hex'), ...parameters])
+    } catch (error) {
+      // Redis was restarted, or has never run it.
+      if (!String((error as { message?: unknown }).message).startsWith('NOSCRIPT')) throw error
+      return await this.#send('EVAL', [script, ...parameters])
+    }
+  }
+
+  /** Rejects after the deadline; the command may have run all the same. */
+  async #send(command: string, parameters: readonly string[]): Promise<unknown> {
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => {
+      late.reject(new Error(`timeout: Redis gave no answer within ${this.#options.deadlineMs} ms`))
+      // What is sent on this connection would wait behind the command that hangs.
+      this.close()
+    }, this.#options.deadlineMs)
+    try {
+      const sent = this.#connected().then(client => client.send(command, [...parameters]))
+      sent.catch(() => {})
+      return await Promise.race([sent, late.promise])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #connected(): Promise<RedisClient> {
+    this.#client ??= new RedisClient(this.#options.url, {
+      enableOfflineQueue: false,
+      autoReconnect: false,
+      connectionTimeout: this.#options.deadlineMs,
+    })
+    const client = this.#client
+    if (!client.connected) await (this.#connecting ??= client.connect().finally(() => (this.#connecting = undefined)))
+    return client
+  }
+}
+
+const escapedGlob = (text: string): string => text.replace(/[\\*?[\]]/g, '\\$&')
+
+/** `name:value` lines of INFO. */
+function infoLines(text: string): Record<string, string> {
+  const lines = text.split(/\r?\n/).filter(line => line !== '' && !line.startsWith('#'))
+  return Object.fromEntries(lines.map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
+}
+
+/** Lines of `name=value` of CLIENT LIST. */
+function clientLines(text: string): Record<string, string>[] {
+  const lines = text.split('\n').filter(line => line !== '')
+  return lines.map(line =>
+    Object.fromEntries(
+      line.split(' ').map(field => [field.slice(0, field.indexOf('=')), field.slice(field.indexOf('=') + 1)]),
+    ),
+  )
+}
