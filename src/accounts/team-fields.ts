@@ -1,5 +1,6 @@
 /** Fields of teams and their members as LiteLLM names them (https://docs.litellm.ai/docs/proxy/users, 2026-11-23). */
 import { z } from 'zod'
+import { noDirectory } from '../core/tenancy.ts'
 import type { Membership, Team } from '../core/tenancy.ts'
 import type { NewTenant, TenantChanges } from '../core/tenancy-store.ts'
 import { dollars, dollarsOf } from './money.ts'
@@ -165,12 +166,17 @@ const names = {
 
 /** The changes of a team, as far as they were sent. */
 export function teamChanges(sent: TeamInput): TenantChanges<'team'> {
-  return { ...tenantChanges(sent), ...changesOf<Omit<typeof own, never>>(sent, names, own) } as TenantChanges<'team'>
+  return {
+    ...tenantChanges(sent),
+    ...changesOf<Omit<typeof own, never>>(sent, names, own),
+    // An administrator has decided: the directory does not lift it.
+    ...(sent.blocked !== undefined && { blockedByDirectory: false }),
+  } as TenantChanges<'team'>
 }
 
 /** A new team. */
 export function newTeam(id: string, sent: TeamInput): NewTenant<'team'> {
-  return { ...blankTenant, ...own, id, ...teamChanges(sent) }
+  return { ...blankTenant, ...noDirectory, ...own, id, ...teamChanges(sent) }
 }
 
 /** A team as the API shows it. `spend` in dollars. */

@@ -1,6 +1,6 @@
 /** Fields of users as LiteLLM names them (https://docs.litellm.ai/docs/proxy/users, 2026-11-23). */
 import { z } from 'zod'
-import { userRoles } from '../core/tenancy.ts'
+import { noDirectory, userRoles } from '../core/tenancy.ts'
 import type { User } from '../core/tenancy.ts'
 import type { NewTenant, TenantChanges } from '../core/tenancy-store.ts'
 import { dollars } from './money.ts'
@@ -70,22 +70,27 @@ export const selfFields: ReadonlySet<string> = new Set(['user_id', 'version', 'u
 
 type UserInput = Partial<z.infer<z.ZodObject<typeof fields>>>
 
-const own: Pick<User, 'alias' | 'email' | 'role' | 'ssoUserId'> = {
+const own = {
   alias: null,
   email: null,
-  role: 'internal_user',
+  role: 'internal_user' as User['role'],
   ssoUserId: null,
 }
 const names = { user_alias: 'alias', user_email: 'email', user_role: 'role', sso_user_id: 'ssoUserId' } as const
 
 /** The changes of a user, as far as they were sent. */
 export function userChanges(sent: UserInput): TenantChanges<'user'> {
-  return { ...tenantChanges(sent), ...changesOf<typeof own>(sent, names, own) }
+  return {
+    ...tenantChanges(sent),
+    ...changesOf<Pick<User, keyof typeof own>>(sent, names, own),
+    // An administrator has decided: the directory does not lift it.
+    ...(sent.blocked !== undefined && { blockedByDirectory: false }),
+  }
 }
 
 /** A new user. `defaults` for what was not sent. */
 export function newUser(id: string, sent: UserInput, defaults: Partial<User>): NewTenant<'user'> {
-  return { ...blankTenant, ...own, ...defaults, id, ...userChanges(sent) }
+  return { ...blankTenant, ...noDirectory, ...own, userName: null, ...defaults, id, ...userChanges(sent) }
 }
 
 /** A user as the API shows it. `spend` in dollars. */

@@ -12,6 +12,37 @@ export type NewTenant<Kind extends TenantKind> = Omit<Tenants[Kind], 'version' |
 type Stamps = Pick<TenantFields, 'createdAtMs' | 'createdBy' | 'updatedAtMs' | 'updatedBy'>
 /** A new key, without what the store sets. */
 export type NewKey = Omit<KeyRecord, 'version' | keyof Stamps>
+/**
+ * What a condition is about. `name` = of a user the name at the directory, else the address, else the id; of a team the
+ * alias, else the id. `memberId` = teams with this member, `teamId` = users in this team.
+ */
+export type SearchField =
+  | 'id'
+  | 'name'
+  | 'alias'
+  | 'email'
+  | 'externalId'
+  | 'blocked'
+  | 'createdAtMs'
+  | 'updatedAtMs'
+  | 'memberId'
+  | 'teamId'
+
+/** How a field is compared, by the words of SCIM; `pr` = it has a value. Texts are compared in any case. */
+export type SearchOperator = 'eq' | 'ne' | 'co' | 'sw' | 'ew' | 'gt' | 'ge' | 'lt' | 'le' | 'pr'
+
+/** A condition on users or teams. Of `memberId` and `teamId` only `eq` is asked. */
+export type TenantCondition =
+  | { readonly all: readonly TenantCondition[] }
+  | { readonly any: readonly TenantCondition[] }
+  | { readonly not: TenantCondition }
+  | {
+      readonly field: SearchField
+      readonly operator: SearchOperator
+      /** null = no value. Of `pr` it is ignored. */
+      readonly value: string | number | boolean | null
+    }
+
 /** Only the objects with these values; absent = any. Lists are of ids. */
 export interface TenantFilter {
   readonly ids?: readonly string[] | undefined
@@ -31,6 +62,10 @@ export interface TenantFilter {
   readonly memberId?: string | undefined
   /** The users in this team. */
   readonly teamId?: string | undefined
+  /** Users and teams only. */
+  readonly condition?: TenantCondition | undefined
+  /** true = without users and teams that their directory has deleted. */
+  readonly unremoved?: boolean | undefined
 }
 
 /** Newest first unless `ascending`. `after` = the last object of the page before, else `offset` counts. */
@@ -63,9 +98,10 @@ export interface AuditQuery extends PageQuery {
 /** Whose calls are summed. */
 export type SpendKind = 'key' | 'user' | 'team' | 'customer' | 'tag'
 
-/** Memberships of a user, of a group, or of up to 1000 groups. */
+/** Memberships of a user, of up to 1000 users, of a group, or of up to 1000 groups. */
 export type MembershipQuery =
   | { readonly userId: string }
+  | { readonly userIds: readonly string[] }
   | Pick<Membership, 'kind' | 'groupId'>
   | { readonly kind: Membership['kind']; readonly groupIds: readonly string[] }
 
@@ -78,8 +114,12 @@ export interface TenancyReader {
   isUnused(kind: TenantKind): Promise<boolean>
   /** The users with this address, at most two. */
   usersByEmail(email: string): Promise<Tenants['user'][]>
-  /** At most `membershipsMax` of a user; of a group all, oldest first. */
+  /** Oldest first, at most `limit`; also those that their directory has deleted. */
+  search<Kind extends 'user' | 'team'>(kind: Kind, condition: TenantCondition, limit: number): Promise<Tenants[Kind][]>
+  /** At most `membershipsMax` of one user; of others all, oldest first. */
   memberships(of: MembershipQuery): Promise<Membership[]>
+  /** The revision of the last change of each team's members; teams without one since it is counted are missing. */
+  membersRevisions(teamIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   findKey(by: { hash: string } | { id: string } | { alias: string }): Promise<KeyRecord | undefined>
   /** By the hash of its text, or of the text before while that is valid: then `expiresAtMs` is the end of that. */
   findKeyOfText(hash: string): Promise<KeyRecord | undefined>

@@ -91,8 +91,28 @@ export interface TenantFields extends SpendingFields {
 /** The widest tenant: teams belong to at most one. */
 export type Organization = TenantFields
 
+/** What a directory (SCIM) says of a user or a team, beside the fields that each has. */
+export interface DirectoryFields {
+  /** Its id at the directory. */
+  readonly externalId: string | null
+  /** What the directory sent and no other field holds, by the names of SCIM. */
+  readonly directoryAttributes: Readonly<Record<string, unknown>>
+  /** The directory set `blocked`, and may lift it: what an administrator blocked stays blocked. */
+  readonly blockedByDirectory: boolean
+  /** When the directory deleted it, milliseconds since 1970; null = it did not. It is blocked since then. */
+  readonly removedAtMs: number | null
+}
+
+/** Of a user or a team that no directory has sent. */
+export const noDirectory: DirectoryFields = {
+  externalId: null,
+  directoryAttributes: {},
+  blockedByDirectory: false,
+  removedAtMs: null,
+}
+
 /** A group of users and keys. */
-export interface Team extends TenantFields {
+export interface Team extends TenantFields, DirectoryFields {
   readonly organizationId: string | null
   /** What its keys call a model -> the model. */
   readonly modelAliases: Readonly<Record<string, string>>
@@ -115,11 +135,13 @@ export const userRoles = ['proxy_admin', 'proxy_admin_viewer', 'internal_user', 
 export type UserRole = (typeof userRoles)[number]
 
 /** A person with keys. */
-export interface User extends TenantFields {
+export interface User extends TenantFields, DirectoryFields {
   readonly email: string | null
   readonly role: UserRole
   /** The id at the identity provider. */
   readonly ssoUserId: string | null
+  /** The name to sign in with at the directory, unique in any case; null = no directory has sent the user. */
+  readonly userName: string | null
 }
 
 /** An end user of a client's application: an id on calls, without keys. */

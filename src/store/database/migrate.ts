@@ -15,6 +15,7 @@ import { fifteenth } from './migrations/0015-configured-objects.ts'
 import { sixteenth } from './migrations/0016-sessions.ts'
 import { twentieth } from './migrations/0020-grace-and-resets.ts'
 import { twentyThird } from './migrations/0023-cache-and-idempotency.ts'
+import { twentySixth } from './migrations/0026-directory.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -38,6 +39,7 @@ const named: readonly Migration[] = [
   sixteenth,
   twentieth,
   twentyThird,
+  twentySixth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 const migrations = inOrder([...named.map(withColumns), ...columnSteps.filter(({ id }) => !bringing.has(id))])

@@ -1,7 +1,7 @@
 /** Sessions as rows: found by the hash of their secret, ended with their audit rows, followed by every process. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { unlimited } from '../../core/tenancy.ts'
+import { noDirectory, unlimited } from '../../core/tenancy.ts'
 import type { NewSession, SessionStore } from '../../core/sign-in.ts'
 import type { TenancyStore } from '../../core/tenancy-store.ts'
 import { testServers } from '../database/database-fixture.ts'
@@ -80,6 +80,8 @@ for (const server of testServers('sessions'))
       here.tenancy.change(actor, tx =>
         tx.insert('user', {
           ...unlimited,
+          ...noDirectory,
+          userName: null,
           id,
           alias: null,
           models: [],

@@ -1,6 +1,14 @@
 /** How the objects of tenancy and the keys are stored: for each field its column, and how its value is written. */
 import type { KeyRecord } from '../../core/ports.ts'
-import type { Membership, ModelBudget, SpendingFields, TenantFields, TenantKind, Tenants } from '../../core/tenancy.ts'
+import type {
+  DirectoryFields,
+  Membership,
+  ModelBudget,
+  SpendingFields,
+  TenantFields,
+  TenantKind,
+  Tenants,
+} from '../../core/tenancy.ts'
 import { toNumber, toNumberOrNull } from '../database/open.ts'
 
 /** A value as it is bound to a statement; it is JSON, too. */
@@ -89,11 +97,19 @@ const tenant: Columns<TenantFields> = {
   updatedBy: ['updated_by', text],
 }
 
+const directory: Columns<DirectoryFields> = {
+  externalId: ['external_id', textOrNull],
+  directoryAttributes: ['directory_attributes', json()],
+  blockedByDirectory: ['blocked_by_directory', flag],
+  removedAtMs: ['removed_at_ms', integerOrNull],
+}
+
 /** The columns of each kind of tenant. */
 export const tenantColumns: { readonly [Kind in TenantKind]: Columns<Tenants[Kind]> } = {
   organization: tenant,
   team: {
     ...tenant,
+    ...directory,
     organizationId: ['organization_id', textOrNull],
     modelAliases: ['model_aliases', json()],
     memberPermissions: ['member_permissions', json()],
@@ -106,6 +122,8 @@ export const tenantColumns: { readonly [Kind in TenantKind]: Columns<Tenants[Kin
   },
   user: {
     ...tenant,
+    ...directory,
+    userName: ['user_name', textOrNull],
     email: ['email', textOrNull],
     role: ['role', word()],
     ssoUserId: ['sso_user_id', textOrNull],

@@ -2,8 +2,17 @@
 import type { SQL } from 'bun'
 import { membershipsMax } from '../../core/tenancy.ts'
 import type { Membership, TenantKind, Tenants } from '../../core/tenancy.ts'
-import type { MembershipQuery, Page, PageQuery, TenancyReader, TenantFilter } from '../../core/tenancy-store.ts'
+import type {
+  MembershipQuery,
+  Page,
+  PageQuery,
+  TenancyReader,
+  TenantCondition,
+  TenantFilter,
+} from '../../core/tenancy-store.ts'
+import { toNumber } from '../database/open.ts'
 import { findKey, findKeyOfText } from '../keys/keys.ts'
+import { conditionText } from './conditions.ts'
 import { membershipColumns, tenantColumns, tenantTables, toRecord } from './columns.ts'
 import type { Row } from './columns.ts'
 import { Where } from './where.ts'
@@ -20,7 +29,9 @@ export function createReader(sql: SQL): TenancyReader {
       return rows.length === 0
     },
     usersByEmail: email => usersByEmail(sql, email),
+    search: (kind, condition, limit) => search(sql, kind, condition, limit),
     memberships: of => memberships(sql, of),
+    membersRevisions: teamIds => membersRevisions(sql, teamIds),
     findKey: by => findKey(sql, by),
     findKeyOfText: hash => findKeyOfText(sql, hash),
   }
@@ -51,9 +62,22 @@ async function usersByEmail(sql: SQL, email: string): Promise<Tenants['user'][]>
   return rows.map(row => recordOf('user', row))
 }
 
+async function search<Kind extends 'user' | 'team'>(
+  sql: SQL,
+  kind: Kind,
+  condition: TenantCondition,
+  limit: number,
+): Promise<Tenants[Kind][]> {
+  const where = new Where()
+  where.raw(conditionText(where, kind, condition))
+  const rows = await where.select<Row>(sql, tenantTables[kind], `order by created_at_ms, id limit ${limit}`)
+  return rows.map(row => recordOf(kind, row))
+}
+
 async function memberships(sql: SQL, of: MembershipQuery): Promise<Membership[]> {
   const where = new Where()
   if ('userId' in of) where.equal('user_id', of.userId)
+  else if ('userIds' in of) where.among('user_id', of.userIds)
   else {
     where.equal('kind', of.kind)
     where.among('group_id', 'groupIds' in of ? of.groupIds : [of.groupId])
@@ -61,6 +85,14 @@ async function memberships(sql: SQL, of: MembershipQuery): Promise<Membership[]>
   const order = 'order by created_at_ms, user_id'
   const rows = await where.select<Row>(sql, 'memberships', 'userId' in of ? `${order} limit ${membershipsMax}` : order)
   return rows.map(row => toRecord(membershipColumns, row))
+}
+
+async function membersRevisions(sql: SQL, teamIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const where = new Where()
+  where.among('id', teamIds)
+  where.raw('members_revision is not null')
+  const rows = await where.select<{ id: string; members_revision: unknown }>(sql, 'teams')
+  return new Map(rows.map(row => [row.id, toNumber(row.members_revision)]))
 }
 
 /** One page of a kind. */
@@ -88,6 +120,8 @@ function conditionsOf(kind: TenantKind, filter: TenantFilter): Where {
   }
   if (filter.teamId !== undefined)
     where.raw(`id in (select user_id from memberships where kind = 'team' and group_id = ${where.bind(filter.teamId)})`)
+  if (filter.unremoved) where.raw('removed_at_ms is null')
+  if (filter.condition) where.raw(conditionText(where, kind, filter.condition))
   const { visible } = filter
   if (visible)
     where.any([

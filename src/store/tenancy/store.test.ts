@@ -1,7 +1,7 @@
 /** Objects of tenancy as rows: kept exactly, changed with their audit rows or not at all, followed by every process. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { bareKey } from '../../core/caller.ts'
-import { unlimited } from '../../core/tenancy.ts'
+import { noDirectory, unlimited } from '../../core/tenancy.ts'
 import type { Tenants } from '../../core/tenancy.ts'
 import type { NewKey, NewTenant, TenancyStore } from '../../core/tenancy-store.ts'
 import { testServers } from '../database/database-fixture.ts'
@@ -18,6 +18,7 @@ const actor = { id: 'alice', keyHash: 'hash of her key' }
 const plain = { ...unlimited, alias: null, models: [], metadata: {}, blocked: false }
 const team = (id: string, fields: Partial<NewTenant<'team'>> = {}): NewTenant<'team'> => ({
   ...plain,
+  ...noDirectory,
   id,
   organizationId: null,
   modelAliases: {},
@@ -32,6 +33,8 @@ const team = (id: string, fields: Partial<NewTenant<'team'>> = {}): NewTenant<'t
 })
 const user = (id: string, fields: Partial<NewTenant<'user'>> = {}): NewTenant<'user'> => ({
   ...plain,
+  ...noDirectory,
+  userName: null,
   id,
   email: null,
   role: 'internal_user',

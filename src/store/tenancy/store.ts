@@ -52,7 +52,9 @@ function whenAvailable(reader: TenancyReader): TenancyReader {
     findAll: (kind, ids) => available(reader.findAll(kind, ids)),
     isUnused: kind => available(reader.isUnused(kind)),
     usersByEmail: email => available(reader.usersByEmail(email)),
+    search: (kind, condition, limit) => available(reader.search(kind, condition, limit)),
     memberships: of => available(reader.memberships(of)),
+    membersRevisions: teamIds => available(reader.membersRevisions(teamIds)),
     findKey: by => available(reader.findKey(by)),
     findKeyOfText: hash => available(reader.findKeyOfText(hash)),
   }

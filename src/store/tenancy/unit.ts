@@ -13,6 +13,7 @@ import type {
   TenancyReader,
   TenancyTransaction,
   TenantChanges,
+  TenantCondition,
 } from '../../core/tenancy-store.ts'
 import { toNumber } from '../database/open.ts'
 import { checkQuota } from '../keys/keys.ts'
@@ -60,8 +61,20 @@ export class Unit implements TenancyTransaction {
     return this.#reader.usersByEmail(email)
   }
 
+  search<Kind extends 'user' | 'team'>(
+    kind: Kind,
+    condition: TenantCondition,
+    limit: number,
+  ): Promise<Tenants[Kind][]> {
+    return this.#reader.search(kind, condition, limit)
+  }
+
   memberships(of: MembershipQuery): Promise<Membership[]> {
     return this.#reader.memberships(of)
+  }
+
+  membersRevisions(teamIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return this.#reader.membersRevisions(teamIds)
   }
 
   findKey(by: { hash: string } | { id: string } | { alias: string }): Promise<KeyRecord | undefined> {
@@ -137,7 +150,7 @@ export class Unit implements TenancyTransaction {
         param: 'user_id',
       })
     const after: Membership = { ...membership, createdAtMs: before?.createdAtMs ?? this.nowMs }
-    await this.#note(membershipSubject(after))
+    await this.#noteMembership(after)
     const row = toRow(membershipColumns, after)
     await this.#tx`delete from memberships where kind = ${kind} and group_id = ${groupId} and user_id = ${userId}`
     await this.#tx`insert into memberships ${this.#tx(row)}`
@@ -152,7 +165,7 @@ export class Unit implements TenancyTransaction {
       returning *`) as Row[]
     if (!rows[0]) return false
     if (kind === 'team') await this.#deleteKeysOf({ team_id: groupId, user_id: userId })
-    await this.#note(membershipSubject(of))
+    await this.#noteMembership(of)
     await this.#auditMembership(toRecord(membershipColumns, rows[0]), undefined)
     return true
   }
@@ -213,6 +226,12 @@ export class Unit implements TenancyTransaction {
   async #note(subject: Subject): Promise<number> {
     this.changed.push(subject)
     return noteChange(this.#tx, subject)
+  }
+
+  /** The team is as it was for its keys, but has another version for directories. */
+  async #noteMembership(of: Pick<Membership, 'kind' | 'groupId' | 'userId'>): Promise<void> {
+    const revision = await this.#note(membershipSubject(of))
+    if (of.kind === 'team') await this.#tx`update teams set members_revision = ${revision} where id = ${of.groupId}`
   }
 
   #stamps() {
