@@ -125,7 +125,7 @@ export class ApiDocumentCheck {
       for (const event of events) this.#validate(`an event of ${what}`, body.schema, event)
       return events
     }
-    const value = type === 'application/json' ? await response.json() : await response.text()
+    const value = /[/+]json$/.test(type) ? await response.json() : await response.text()
     this.#validate(`the body of ${what}`, body.schema, value)
     return value
   }

@@ -9,6 +9,7 @@ import { fileEndpoints } from './stored-objects/files.ts'
 import { geminiEndpoints } from './model-calls/gemini.ts'
 import { imageEdits, imageVariations, images } from './model-calls/images.ts'
 import { liveliness, metrics, readiness } from './administration/health.ts'
+import { scimEndpoints } from './administration/scim.ts'
 import { tagEndpoints } from './administration/tags.ts'
 import { accessGroupEndpoints } from './administration/access-groups.ts'
 import { credentialEndpoints } from './administration/credentials.ts'
@@ -124,6 +125,7 @@ const working: Endpoint[] = [
   ...customerEndpoints,
   ...budgetEndpoints,
   ...auditEndpoints,
+  ...scimEndpoints,
   spendLogs,
   ...totalsEndpoints,
   ...reportEndpoints,

@@ -10,6 +10,7 @@ import { clientRequestId } from '../core/request.ts'
 import type { HttpRequest, IncomingRequest, RequestHeaders } from '../core/request.ts'
 import { openaiErrorBody } from '../formats/openai/error.ts'
 import { PathTable } from '../lib/path-table.ts'
+import { scimErrorBody, scimMediaType } from './administration/scim/error-body.ts'
 import { dialectOfPath, PathHints } from './unknown-path.ts'
 
 /** `endpoints` are indexed once; everything else is used for each request. */
@@ -101,6 +102,7 @@ const managementTags: ReadonlySet<string> = new Set([
   'Access groups',
   'Spend',
   'Health',
+  'Directory',
 ])
 
 /** The request as policies see it, with the caller and headers that they set. */
@@ -231,6 +233,7 @@ function errorAnswer(error: GatewayError, { request, body = openaiErrorBody }: E
   const headers: Record<string, string> = { ...error.answerHeaders, 'x-request-id': id }
   if (error.retryAfterMs !== undefined) headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000))
   if (error.kind === 'unauthenticated') headers['www-authenticate'] = 'Bearer'
+  if (body === scimErrorBody) headers['content-type'] = scimMediaType
   return jsonAnswer(body(error, id), error.status, headers)
 }
 

@@ -5,9 +5,11 @@ import { anthropicErrorBody } from '../formats/anthropic/index.ts'
 import { geminiErrorBody } from '../formats/gemini/index.ts'
 import { closestMatch } from '../lib/closest-match.ts'
 import type { PathTable } from '../lib/path-table.ts'
+import { scimErrorBody } from './administration/scim/error-body.ts'
 
 /** By the path, else by a header that only the clients of one vendor send; undefined = OpenAI's. */
 export function dialectOfPath({ path, headers }: Pick<HttpRequest, 'path' | 'headers'>): Endpoint['errorBody'] {
+  if (/^\/scim(\/|$)/.test(path)) return scimErrorBody
   if (/^\/(v1beta|v1alpha|gemini|upload)(\/|$)/.test(path)) return geminiErrorBody
   if (/^\/anthropic(\/|$)|^(\/v1)?\/(messages|complete)(\/|$)/.test(path)) return anthropicErrorBody
   if (headers.has('anthropic-version')) return anthropicErrorBody

@@ -4,7 +4,7 @@ import { ApiDocumentCheck } from '../api-document.ts'
 import type { ApiDocument, Step } from '../api-document.ts'
 import { askModelsByApi } from './api-document-models.ts'
 import { masterKey, startGateway } from './harness.ts'
-import { manageTenancy } from './tenancy-steps.ts'
+import { manageDirectory, manageTenancy } from './tenancy-steps.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, unknown>
@@ -468,6 +468,8 @@ describe('the API document and the gateway that serves it', () => {
   })
 
   test('teams, users, organizations, customers, budgets', () => manageTenancy(ask))
+
+  test('users and groups of a directory', () => manageDirectory(ask))
 
   test('every operation was answered in every media type that it documents', () => {
     const documented = Object.entries(check.document.paths).flatMap(([path, methods]) =>

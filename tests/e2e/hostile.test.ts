@@ -62,7 +62,7 @@ const post = (
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
   })
 
-type DialectName = 'openai' | 'anthropic' | 'gemini'
+type DialectName = 'openai' | 'anthropic' | 'gemini' | 'scim'
 
 interface Attack {
   /** The first path of the endpoint. */
@@ -94,6 +94,7 @@ const managementTags: ReadonlySet<string> = new Set([
   'Budgets',
   'Credentials',
   'Customers',
+  'Directory',
   'Keys',
   'Models',
   'Organizations',
@@ -183,8 +184,31 @@ const attacks: readonly Attack[] = [
     at: '/utils/transform_request',
     body: { call_type: 'completion', request_body: { model: 'claude-model', ...chatBody } },
   },
+  {
+    at: '/scim/v2/Users',
+    body: {
+      schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+      userName: 'a@example.com',
+      externalId: 'x',
+      active: true,
+      name: { givenName: 'A', familyName: 'B' },
+      emails: [{ value: 'a@example.com', type: 'work', primary: true }],
+      'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User': { manager: { value: 'm' } },
+    },
+    dialect: 'scim',
+    admin: true,
+  },
+  {
+    at: '/scim/v2/Groups',
+    body: { displayName: 'G', externalId: 'g', members: [{ value: 'none', type: 'User' }] },
+    dialect: 'scim',
+    admin: true,
+  },
   ...endpoints
-    .filter(({ method, doc }) => method === 'POST' && managementTags.has(doc.tag) && doc.request)
+    .filter(
+      ({ method, doc, paths }) =>
+        method === 'POST' && managementTags.has(doc.tag) && doc.request && !paths[0]!.startsWith('/scim/v2/'),
+    )
     .map(({ paths, doc }) => ({
       at: paths.at(-1)!,
       path: () => paths.at(-1)!.replace(/\{\w+\+?\}/, 'x'),
@@ -198,10 +222,17 @@ async function complaint(response: Response, dialect: DialectName = 'openai'): P
   const text = await response.text()
   if (response.status < 400)
     return text.includes('internal_error') ? `internal error inside a ${response.status}` : undefined
-  const { error, type } = JSON.parse(text) as { error: Json; type?: string }
+  const { error, type, ...more } = JSON.parse(text) as {
+    error: Json
+    type?: string
+    detail?: unknown
+    status?: unknown
+  }
   if (text.includes('the gateway failed on this request')) return `internal: ${text}`
   // What a model without schemas wrote three times does not fit: said as such, and nobody's failure.
-  if (response.status >= 500 && error.code !== 'json_schema_mismatch') return `${response.status}: ${text}`
+  if (response.status >= 500 && error?.code !== 'json_schema_mismatch') return `${response.status}: ${text}`
+  if (dialect === 'scim')
+    return more.status === String(response.status) && more.detail ? undefined : `not a body of scim: ${text}`
   if (typeof error?.message !== 'string' || error.message === '') return `no message: ${text}`
   const dressed =
     dialect === 'anthropic'

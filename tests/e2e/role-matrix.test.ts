@@ -45,7 +45,10 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     createCustomer updateCustomer deleteCustomers blockCustomers unblockCustomers createBudget updateBudget deleteBudget
     checkModels createModel updateModel patchModel deleteModel createCredential     updateCredential deleteCredential createAccessGroup updateAccessGroup
     deleteAccessGroup createUnifiedAccessGroup updateUnifiedAccessGroup
-    deleteUnifiedAccessGroup createTag updateTag deleteTag`,
+    deleteUnifiedAccessGroup createTag updateTag deleteTag
+    createScimToken getScimAbilities listScimResourceTypes getScimResourceType listScimSchemas getScimSchema
+    listScimUsers createScimUser getScimUser replaceScimUser patchScimUser deleteScimUser
+    listScimGroups createScimGroup getScimGroup replaceScimGroup patchScimGroup deleteScimGroup`,
 }
 
 /** The classes that each role passes. */

@@ -52,6 +52,35 @@ export async function manageTenancy(ask: Ask): Promise<void> {
   await ask('GET', '/audit/{id}', { in: { id: (log as { id: string }[])[0]!.id } })
 }
 
+/** Every operation of SCIM. */
+export async function manageDirectory(ask: Ask): Promise<void> {
+  await ask('POST', '/scim/tokens', { body: { key_alias: 'directory' } })
+  const scim = (method: string, path: string, asking: Asking = {}) => ask(method, `/scim/v2${path}`, asking)
+  await scim('GET', '/ServiceProviderConfig')
+  for (const [path, id] of [
+    ['/ResourceTypes', 'User'],
+    ['/Schemas', 'urn:ietf:params:scim:schemas:core:2.0:Group'],
+  ] as const) {
+    await scim('GET', path)
+    await scim('GET', `${path}/{id}`, { in: { id } })
+  }
+  const user = await scim('POST', '/Users', { body: { userName: 'scim@example.com' }, status: 201 })
+  const members = [{ value: user.id }]
+  const group = await scim('POST', '/Groups', { body: { displayName: 'Scim', members }, status: 201 })
+  for (const [path, id, body] of [
+    ['/Groups', group.id as string, { displayName: 'Scims', members }],
+    ['/Users', user.id as string, { userName: 'scim@example.com', title: 'T' }],
+  ] as const) {
+    const one = { in: { id } }
+    await scim('GET', path, { query: 'cursor=&count=1' })
+    await scim('GET', `${path}/{id}`, one)
+    await scim('PUT', `${path}/{id}`, { ...one, body })
+    const patch = { Operations: [{ op: 'replace', path: 'externalId', value: 'x' }] }
+    await scim('PATCH', `${path}/{id}`, { ...one, body: patch, status: path === '/Users' ? 200 : 204 })
+    await scim('DELETE', `${path}/{id}`, { ...one, status: 204 })
+  }
+}
+
 async function manageTeam(ask: Ask): Promise<void> {
   const post = (path: string, body: object) => ask('POST', path, { body: { team_id: 'red', ...body } })
   const get = (path: string, query = 'team_id=red') => ask('GET', path, { query })

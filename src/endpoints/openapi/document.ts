@@ -10,6 +10,7 @@ import { geminiAnswerSchemas } from './gemini-schemas.ts'
 import { headerComponents, headersOfSuccess } from './headers.ts'
 import { mediaAnswerSchemas } from './media-schemas.ts'
 import { messageAnswerSchemas } from './messages-schemas.ts'
+import { scimSchemas } from './scim-schemas.ts'
 import { requestSchemas } from './request-schemas.ts'
 import { spendSchemas } from './spend-schemas.ts'
 import { responseAnswerSchemas } from './responses-schemas.ts'
@@ -42,6 +43,7 @@ const tags: Readonly<Record<string, string>> = {
   Customers: "End users of clients' applications.",
   Budgets: 'Limits and budgets under a name, for many objects.',
   Tags: 'Labels of calls, with limits and budgets.',
+  Directory: 'Users and teams of a directory, by SCIM 2.0.',
   Audit: 'Who changed what.',
   Spend: 'The ledger of all calls.',
   Utilities: 'What a call would cost, carry or send.',
@@ -101,6 +103,7 @@ export function openapiDocument(endpoints: readonly Endpoint[], { version, heade
         ...configuredSchemas,
         ...spendSchemas,
         ...tenancySchemas,
+        ...scimSchemas,
         ...errorSchemas,
       },
       responses,

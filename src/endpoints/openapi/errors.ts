@@ -3,6 +3,7 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { anthropicErrorBody } from '../../formats/anthropic/index.ts'
 import { geminiErrorBody } from '../../formats/gemini/index.ts'
 import { jinaRerank } from '../../formats/rerank.ts'
+import { scimErrorBody, scimMediaType } from '../administration/scim/error-body.ts'
 import { headersOfError } from './headers.ts'
 import { constant, either, integer, listOf, nullable, reference, shape, text } from './schema.ts'
 import type { Schema } from './schema.ts'
@@ -36,6 +37,7 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
     { type: constant('error'), error: shape({ type: text, message: text }) },
     { request_id: { ...text, description: 'Absent in a stream.' } },
   ),
+  ScimError: shape({ schemas: listOf(text), status: text, detail: text }, { scimType: text }),
   GeminiError: shape({
     error: shape({
       code: { ...integer, description: 'The HTTP status.' },
@@ -71,6 +73,7 @@ const dialects: ReadonlyMap<ErrorBody, string> = new Map<ErrorBody, string>([
   [anthropicErrorBody, 'Anthropic'],
   [geminiErrorBody, 'Gemini'],
   [jinaRerank.errorBody, 'Rerank'],
+  [scimErrorBody, 'Scim'],
 ])
 
 /** What an operation under this path must say of failures, by status. */
@@ -109,7 +112,9 @@ export function failureResponse(
   const response = {
     description: meanings[status] ?? meanings.default!,
     headers: headersOfError(Number(status), { prefix: headerPrefix, isAnthropic: dialect === 'Anthropic' }),
-    content: { 'application/json': { schema: reference(schemaOf(dialect, status)) } },
+    content: {
+      [dialect === 'Scim' ? scimMediaType : 'application/json']: { schema: reference(schemaOf(dialect, status)) },
+    },
   }
   return { name: `${dialect}${status === 'default' ? 'Failure' : status}`, response }
 }

@@ -53,6 +53,7 @@ const others: Readonly<Record<string, HeaderDoc>> = {
   'x-accel-buffering': { description: 'With a stream: proxies must not collect it.', schema: text },
   'content-disposition': { description: 'The name of the file.', schema: text },
   etag: { description: 'For `if-none-match`.', schema: text },
+  location: { description: 'The address of what was made.', schema: text },
 }
 
 const refer = (names: readonly string[], prefix = ''): Record<string, object> =>

@@ -1,0 +1,30 @@
+/** What ends when a directory deletes a user or a team, in steps that do not hold up other changes. */
+import type { MembershipQuery } from '../../../core/tenancy-store.ts'
+import { changing } from './answers.ts'
+import type { Asked } from './answers.ts'
+
+type Asking = Pick<Asked, 'services' | 'actor'>
+const keysAtOnce = 200
+const membersAtOnce = 100
+
+/** Deletes the keys and the memberships of a user who is blocked already. May be repeated. */
+export async function endUser(asked: Asking, userId: string): Promise<void> {
+  for (;;) {
+    const { keys } = await asked.services.keys.list({ userId, limit: keysAtOnce, offset: 0 })
+    if (keys.length === 0) break
+    await changing(asked, async tx => {
+      // Another request may have been faster.
+      for (const { id } of keys) if (await tx.findKey({ id })) await tx.deleteKey(id)
+    })
+  }
+  await endMemberships(asked, { userId })
+}
+
+/** Deletes all memberships of a user, or of a team. */
+export async function endMemberships(asked: Asking, of: MembershipQuery): Promise<void> {
+  const all = await asked.services.tenancy.memberships(of)
+  for (let from = 0; from < all.length; from += membersAtOnce)
+    await changing(asked, async tx => {
+      for (const one of all.slice(from, from + membersAtOnce)) await tx.deleteMembership(one)
+    })
+}
