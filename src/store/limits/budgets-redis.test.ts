@@ -4,6 +4,7 @@ import { RedisClient } from 'bun'
 import { openReplica, openReplicas, redisDatabase, until } from '../../../tests/redis-replicas.ts'
 import type { Replica } from '../../../tests/redis-replicas.ts'
 import type { LimitVerdict } from '../../core/limits.ts'
+import type { WithoutRedis } from '../../core/settings.ts'
 import type { BudgetScope } from './budget-counters.ts'
 import { budgetOf, takenOf, TestLedger } from './budget-fixture.ts'
 import { replicasKey } from './grant-script.ts'
@@ -28,11 +29,11 @@ describe.if(url !== undefined)('on Redis', () => {
     await admin.send('FLUSHDB', [])
   })
 
-  const start = async (distances?: readonly number[]) => {
+  const start = async (distances?: readonly number[], withoutRedis: WithoutRedis = 'refuse') => {
     const ledger = new TestLedger()
     const replicas = await openAll(
       distances,
-      'refuse',
+      withoutRedis,
       writers.map(writer => ledger.spendOf(writer)),
     )
     const settle = (at: number, verdict: LimitVerdict, scopes: readonly BudgetScope[], nanoUsd: number) => {
@@ -107,6 +108,22 @@ describe.if(url !== undefined)('on Redis', () => {
     const refused = await takeAt(near, scope, 450)
     expect(refused).toMatchObject({ allowed: false, kind: 'budget', state: { limit: 1000, resetMs: Infinity } })
     expect((await takeAt(near, scope, 400)).allowed).toBe(true)
+  })
+
+  test('while Redis is away, replicas together spend what was left when it answered last, and no more', async () => {
+    const all = await start([0, 5, 10], 'share')
+    const scope = budgetOf(1200)
+    for (const [at, replica] of all.replicas.entries()) all.settle(at, await takeAt(replica, scope, 300), [scope], 300)
+    for (const { limiter } of all.replicas) limiter.charge([scope], 0)
+    const knowsAll = ({ limiter }: Replica) => limiter.budgetLeft(scope) <= 300
+    await until('each knows what the others spent', () => all.replicas.every(knowsAll))
+    for (const { wire } of all.replicas) wire.cut()
+    await until('Redis is away', () => all.replicas.every(({ limiter }) => !limiter.reachable))
+    for (let call = 0; call < 60; call++) {
+      const verdict = await takeAt(all.replicas[call % 3]!, scope, 10)
+      if (verdict.allowed) all.settle(call % 3, verdict, [scope], 10)
+    }
+    expect(all.ledger.sum(scope)).toBeWithin(1000, 1201)
   })
 
   test('periods are counted apart: a reset takes effect on every replica at its moment', async () => {

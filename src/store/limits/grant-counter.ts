@@ -47,8 +47,12 @@ export class Counter {
   money: CounterMoney | undefined = undefined
   /** What other processes spent, as Redis was told; undefined = Redis does not know. */
   #toldOthers: ReadonlyMap<string, number> | undefined
-  /** Of money: settled here when Redis answered last. */
-  #ownAtAnswer = 0
+  /** Of money, when Redis answered last: settled here and reserved by running calls. */
+  #usedAtAnswer = 0
+  /** Of money, likewise: held here. */
+  #heldAtAnswer = 0
+  /** Of money, likewise: neither spent nor held by any replica. undefined = Redis has not answered yet. */
+  #freeAtAnswer: number | undefined
   /** Calls that wait for it. */
   waiting = 0
   /** In an exchange that is not answered yet: in no other meanwhile. */
@@ -88,7 +92,11 @@ export class Counter {
   /** A lower limit drops what is held: it was granted under the higher one. */
   set limit(limit: number) {
     if (limit === this.#limit) return
-    if (limit < this.#limit) this.drop()
+    if (limit < this.#limit) {
+      this.drop()
+      this.#heldAtAnswer = 0
+    }
+    if (this.#freeAtAnswer !== undefined) this.#freeAtAnswer += limit - this.#limit
     this.#room += limit - this.#limit
     this.#limit = limit
   }
@@ -235,7 +243,12 @@ export class Counter {
 
   /** What Redis knows of all replicas, as of the report. */
   learn(spent: number, heldByOthers: number): void {
-    this.#ownAtAnswer = this.money?.budget.own ?? 0
+    if (this.money) {
+      this.#usedAtAnswer = this.money.budget.own + this.running
+      this.#heldAtAnswer = this.unspent + this.reserved
+      // What was used since the report came from what was held in it.
+      this.#freeAtAnswer = this.#limit - spent - heldByOthers - this.#heldAtAnswer - this.#usedSinceSent
+    }
     this.#room = this.#limit - spent - heldByOthers - this.#usedSinceSent
   }
 
@@ -269,9 +282,10 @@ export class Counter {
   fitsShare(amount: number, share: number, nowMs: number): boolean {
     if (this.money) {
       const { spent, own } = this.money.budget
-      const ownSince = own - this.#ownAtAnswer
-      const left = this.#limit - (spent - ownSince)
-      return ownSince + this.running + amount <= Math.floor(left * share)
+      // A budget that Redis was never asked about: the database knows what was spent when it was read.
+      const free = this.#freeAtAnswer ?? this.#limit - (spent - own)
+      const usedSince = own + this.running - this.#usedAtAnswer
+      return usedSince + amount <= this.#heldAtAnswer + Math.floor(Math.max(free, 0) * share)
     }
     this.#window?.advance(nowMs)
     return this.running + (this.#window?.total ?? 0) + amount <= Math.floor(this.#limit * share)
