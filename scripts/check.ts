@@ -20,10 +20,13 @@ const checks: Record<string, readonly string[]> = {
     '--tsBuildInfoFile',
     join(modules, '.cache/check.tsbuildinfo'),
   ],
+  'types of the pages': ['typescript-native/bin/tsc', '-p', 'web'],
   'format and lint': ['@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '--colors=off'],
   'unused files, exports and dependencies': ['knip/bin/knip.js', '--no-progress'],
 }
 
+// The pages are checked against what the API is now.
+if (!(await run('types of the API', [process.execPath, join(import.meta.dir, 'api-types.ts')]))) process.exit(1)
 const runs = Object.entries(checks).map(([name, [program, ...words]]) =>
   run(name, ['node', join(modules, program!), ...words]),
 )

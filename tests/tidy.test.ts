@@ -121,6 +121,16 @@ test('no module is part of a circle of imports, also not of types alone', () => 
   expect(circles).toEqual([])
 })
 
+test('the pages import nothing of the gateway, and the gateway nothing of the pages', () => {
+  const wrong = [...trees].flatMap(([path, tree]) =>
+    [...tree.text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g)].flatMap(([, to]) => {
+      const target = new URL(to!, `file:///${path}`).pathname.slice(1)
+      return path.startsWith('web/') === target.startsWith('web/') ? [] : [`${path} -> ${target}`]
+    }),
+  )
+  expect(wrong).toEqual([])
+})
+
 test('every provider, policy and endpoint is registered', () => {
   const helpers = new Set([
     'providers/fault.ts',
@@ -166,9 +176,9 @@ const fileLinesMax = 500
 
 /** What is not a test, by path, parsed; all of it is held to the rules of length and wording. */
 const trees = new Map<string, ts.SourceFile>()
-for (const folder of ['src', 'rules', 'simulator', 'scripts', 'bin'])
-  for (const file of [...new Glob('**/*.{ts,mjs}').scanSync(`${root}/${folder}`)].sort())
-    if (!file.endsWith('.test.ts')) {
+for (const folder of ['src', 'rules', 'simulator', 'scripts', 'bin', 'web'])
+  for (const file of [...new Glob('**/*.{ts,tsx,mjs}').scanSync(`${root}/${folder}`)].sort())
+    if (!/\.(test|d)\.ts$/.test(file)) {
       const path = `${folder}/${file}`
       const text = readFileSync(`${root}/${path}`, 'utf8')
       trees.set(path, ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true))

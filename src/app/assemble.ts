@@ -23,6 +23,7 @@ import type { Settings } from '../core/settings.ts'
 import { watchBatches } from '../files/batch-watch.ts'
 import { endpoints } from '../endpoints/index.ts'
 import { createFrontDoor } from '../endpoints/router.ts'
+import { BuiltPages } from '../endpoints/web/built-pages.ts'
 import type { ClientCounts } from '../http/server/server.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { TimerWheel } from '../lib/timer-wheel.ts'
@@ -95,6 +96,8 @@ export function assemble(assembling: Assembling) {
     sign: store.installation.sign,
     metrics: () => exposition.bytes(),
     readiness: () => readiness(store, draining),
+    // Set by the launcher, which has them made (bin/web.mjs).
+    pages: new BuiltPages(assembling.options.environment.MODELGATE_WEB_DIRECTORY || undefined),
     clock,
     version: packageJson.version,
   }

@@ -21,6 +21,7 @@ import type {
   KeyStore,
   ResponseStore,
   RunWatch,
+  WebPages,
 } from './ports.ts'
 import type { AuthClass } from './policy.ts'
 import type { Client, HttpRequest } from './request.ts'
@@ -155,6 +156,8 @@ export interface Services {
   metrics(): Uint8Array
   /** Ready for traffic; the reasons when not. */
   readiness(): { ready: boolean; details: Record<string, unknown> }
+  /** What `/ui/` serves. */
+  readonly pages: WebPages
   readonly clock: Clock
   readonly version: string
 }

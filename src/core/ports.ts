@@ -1,4 +1,5 @@
 /** Interfaces implemented by `store`, `pipeline` and `telemetry`, connected in `app/`. */
+import type { HttpRequest } from './request.ts'
 import type { Caller, VirtualKey } from './caller.ts'
 import type { Deployment } from './deployment.ts'
 import type { Settings } from './settings.ts'
@@ -352,4 +353,21 @@ export interface DetachedRuns {
   start(run: { readonly id: string; readonly keyId: string }, work: (signal: AbortSignal) => Promise<void>): void
   /** Nothing happens when no such run is in this process. */
   cancel(id: string): void
+}
+
+/** Whether the pages for people can be served, and why not. */
+export type PagesState =
+  | { readonly state: 'ready' | 'making' | 'absent' }
+  | { readonly state: 'failed'; readonly why: string }
+
+/** The built pages. `html` and `file` may only be asked once the state is `ready`. */
+export interface WebPages {
+  state(): PagesState
+  /** The page, whose relative addresses start from `base`. */
+  html(base: string): string
+  /** Bytes that never change with their headers, compressed where the client takes it; undefined = no such file. */
+  file(
+    name: string,
+    request: Pick<HttpRequest, 'headers'>,
+  ): { readonly bytes: Uint8Array; readonly headers: Readonly<Record<string, string>> } | undefined
 }

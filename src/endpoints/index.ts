@@ -63,6 +63,7 @@ import {
   tokenCounterEndpoint,
   transformRequestEndpoint,
 } from './utilities/utils.ts'
+import { webPages } from './web/pages.ts'
 
 const working: Endpoint[] = [
   chatCompletions,
@@ -139,6 +140,7 @@ const working: Endpoint[] = [
   readiness,
   modelHealth,
   metrics,
+  webPages,
 ]
 
 const documented = [...working, routesEndpoint(() => endpoints)]

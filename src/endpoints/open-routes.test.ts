@@ -6,6 +6,7 @@ import type { IncomingRequest } from '../core/request.ts'
 import { SharedText } from '../telemetry/shared-text.ts'
 import { endpoints } from './index.ts'
 import { createFrontDoor } from './router.ts'
+import { BuiltPages } from './web/built-pages.ts'
 
 const exposition = new SharedText(() => 'up 1\n'.repeat(1_000_000), { monotonicMs: () => 0 })
 const door = createFrontDoor({
@@ -14,6 +15,7 @@ const door = createFrontDoor({
     version: '1',
     current: { settings: { headerPrefix: 'x-proxy', metricsRequireKey: false } },
     metrics: () => exposition.bytes(),
+    pages: new BuiltPages(undefined),
     readiness: () => ({ ready: true, details: { db: 'connected' } }),
   } as unknown as Services,
   policies: [],
@@ -31,14 +33,18 @@ const get = async (path: string, headers: Record<string, string> = {}): Promise<
 
 const open = endpoints.filter(one => one.auth === 'none')
 const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'start.js']
+/** The pages: their files are made once too, which tests/web/served.test.ts looks at. */
+const pages = ['/ui', '/ui/{page+}']
 const paths = open
   .flatMap(one => one.paths)
+  .filter(path => !pages.includes(path))
   .flatMap(path => (path.includes('{asset}') ? assets.map(name => path.replace('{asset}', name)) : [path]))
 /** Answers of a few words, which differ from one moment to the next. */
 const words = ['/health/liveliness', '/health/liveness', '/health/readiness']
 
 test('every route without a key is known here, and answers GET alone', () => {
   expect(open.every(one => one.method === 'GET')).toBe(true)
+  expect(open.flatMap(one => one.paths)).toEqual(expect.arrayContaining(pages))
   expect(paths.toSorted()).toEqual(
     [...words, '/metrics', '/', '/docs', ...assets.map(name => `/docs/${name}`), '/openapi.json', '/routes'].toSorted(),
   )

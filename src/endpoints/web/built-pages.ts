@@ -1,0 +1,115 @@
+/** The built pages: a folder of files that never change, read when they are first asked for. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { PagesState, WebPages } from '../../core/ports.ts'
+import type { HttpRequest } from '../../core/request.ts'
+import { fixedContent } from '../openapi/fixed-content.ts'
+import type { FixedContent } from '../openapi/fixed-content.ts'
+
+/** Written last by the maker of the pages (bin/web.mjs): names of all files with their sizes. */
+const listFile = 'files.json'
+
+const types: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  woff2: 'font/woff2',
+  svg: 'image/svg+xml',
+  md: 'text/markdown; charset=utf-8',
+}
+
+/** Scripts, styles and pictures come from here alone; what a model or a name holds never runs. */
+const contentSecurityPolicy = [
+  "default-src 'self'",
+  // Pictures and sound that a model made, or that a person is about to send.
+  "img-src 'self' data: blob:",
+  "media-src 'self' data: blob:",
+  "base-uri 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "object-src 'none'",
+].join('; ')
+
+/** Of everything below `/ui/`. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy': contentSecurityPolicy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'same-origin',
+}
+
+const oneYear = 'public, max-age=31536000, immutable'
+
+/** One folder of built pages. Names that are not in its list do not exist: no path of a client reaches the disk. */
+export class BuiltPages implements WebPages {
+  readonly #directory: string | undefined
+  readonly #read = new Map<string, FixedContent>()
+  #names: ReadonlySet<string> | undefined
+  #html: readonly [before: string, after: string] | undefined
+
+  /** undefined = the installation has no pages. */
+  constructor(directory: string | undefined) {
+    this.#directory = directory
+  }
+
+  /** Asked for each page until they are there: they are made while the gateway already serves. */
+  state(): PagesState {
+    if (this.#names) return { state: 'ready' }
+    if (this.#directory === undefined) return { state: 'absent' }
+    const list = join(this.#directory, listFile)
+    if (existsSync(list)) {
+      this.#names = new Set(Object.keys(JSON.parse(readFileSync(list, 'utf8')) as object))
+      return { state: 'ready' }
+    }
+    const failure = `${this.#directory}.failed`
+    return existsSync(failure) ? { state: 'failed', why: readFileSync(failure, 'utf8') } : { state: 'making' }
+  }
+
+  /** The page with `base` as the address that its relative ones start from. Only when ready. */
+  html(base: string): string {
+    this.#html ??= splitHead(readFileSync(join(this.#directory!, 'index.html'), 'utf8'))
+    return `${this.#html[0]}<base href="${base}">${this.#html[1]}`
+  }
+
+  /** undefined = there is no such file. Compressed where the client takes it. Only when ready. */
+  file(name: string, { headers }: Pick<HttpRequest, 'headers'>): FixedContent | undefined {
+    if (!this.#names?.has(name)) return undefined
+    const accepted = headers.get('accept-encoding') ?? ''
+    for (const [suffix, encoding] of encodings)
+      if (this.#names.has(name + suffix) && accepts(accepted, encoding)) return this.#content(name, suffix, encoding)
+    return this.#content(name, '')
+  }
+
+  #content(name: string, suffix: string, encoding?: string): FixedContent {
+    const known = this.#read.get(name + suffix)
+    if (known) return known
+    const bytes = readFileSync(join(this.#directory!, name + suffix))
+    const content = fixedContent(bytes, {
+      ...pageHeaders,
+      'content-type': types[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
+      // The hash of the content is in the name.
+      'cache-control': name.startsWith('assets/') ? oneYear : 'no-cache',
+      vary: 'accept-encoding',
+      ...(encoding && { 'content-encoding': encoding }),
+    })
+    this.#read.set(name + suffix, content)
+    return content
+  }
+}
+
+/** The best first. */
+const encodings = [
+  ['.br', 'br'],
+  ['.gz', 'gzip'],
+] as const
+
+/** `q=0` says no (RFC 9110, 12.5.3). */
+function accepts(header: string, encoding: string): boolean {
+  return header.split(',').some(one => {
+    const [name, ...parameters] = one.split(';').map(part => part.trim().toLowerCase())
+    return name === encoding && !parameters.some(part => /^q=0(\.0*)?$/.test(part))
+  })
+}
+
+function splitHead(html: string): [string, string] {
+  const at = html.indexOf('<head>') + '<head>'.length
+  return [html.slice(0, at), html.slice(at)]
+}

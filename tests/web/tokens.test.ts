@@ -1,0 +1,60 @@
+/** One hand: no page has a colour, size or radius of its own, no text outside of the catalogue's rules. */
+import { expect, test } from 'bun:test'
+import { Glob } from 'bun'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { catalogue as german } from '../../web/strings/de.ts'
+import { en } from '../../web/strings/en.ts'
+
+const root = join(import.meta.dir, '../../web')
+const files = [...new Glob('**/*.{tsx,css}').scanSync(root)].filter(file => file !== 'styles/tokens.css').sort()
+
+/** `file:line: text` of every match; comments are left out. */
+function found(pattern: RegExp, of: readonly string[] = files): string[] {
+  return of.flatMap(file =>
+    readFileSync(join(root, file), 'utf8')
+      .split('\n')
+      .flatMap((line, at) =>
+        pattern.test(line.replace(/\/\*.*|\/\/.*/, '')) ? [`${file}:${at + 1}: ${line.trim()}`] : [],
+      ),
+  )
+}
+
+test('colours stand in tokens.css alone', () => {
+  expect(found(/#[0-9a-f]{3,8}\b|\b(rgb|rgba|hsl|oklch|oklab)\(/i)).toEqual([])
+})
+
+test('sizes stand in tokens.css alone', () => {
+  const scripts = files.filter(file => file.endsWith('.tsx'))
+  // Widths of a table's columns, and what a canvas or a position is computed from, are no classes.
+  expect(found(/className=.*\d(px|rem|em|vh|dvh)\b/, scripts)).toEqual([])
+  expect(found(/(?<![\w-])(?!data-|aria-)[a-z-]+-\[[^\]]+\]/, scripts)).toEqual([])
+})
+
+test('space is one of six steps', () => {
+  expect(
+    found(/(?<![\w-])-?(?:[pm][xytrbl]?|gap(?:-[xy])?|space-[xy])-(?!(?:0|1|2|3|4|6|8|px|auto)(?![\d.]))\d/),
+  ).toEqual([])
+})
+
+test('every language says everything, with the same values in it', () => {
+  const values = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort()
+  expect(Object.keys(german).sort()).toEqual(Object.keys(en).sort())
+  for (const [key, text] of Object.entries(en))
+    expect([key, values(german[key as keyof typeof en])]).toEqual([key, values(text)])
+})
+
+test('texts are sentences without shouting', () => {
+  const loud = Object.entries({ ...en }).filter(([, text]) => /!|\bplease\b/i.test(text))
+  expect(loud).toEqual([])
+})
+
+test('every text is used', () => {
+  const code = [...new Glob('**/*.{ts,tsx}').scanSync(root)]
+    .filter(file => !file.startsWith('strings/') && !file.startsWith('api/schema'))
+    .map(file => readFileSync(join(root, file), 'utf8'))
+    .join('\n')
+  const made = [...code.matchAll(/`([a-z][\w.]*\.)\$\{/gi)].map(([, start]) => start!)
+  const unused = Object.keys(en).filter(key => !code.includes(`'${key}'`) && !made.some(start => key.startsWith(start)))
+  expect(unused).toEqual([])
+})

@@ -1,0 +1,99 @@
+/** Asks the gateway. Types are those of its own OpenAPI document (schema.d.ts), so that a changed field is an error. */
+import { apiUrl } from '../lib/places.ts'
+import { developmentHeaders } from './development-key.ts'
+import type { Calls } from './schema.d.ts'
+
+/** An operation of the API, by method and path: `GET /key/list`. */
+export type Operation = keyof Calls
+
+type Given<Type> = Type extends undefined ? unknown : Type
+
+/** What an operation is asked with. */
+export interface CallOptions<Name extends Operation> {
+  /** For the `{names}` of the path. */
+  readonly path?: Given<Calls[Name]['path']>
+  readonly query?: Partial<Given<Calls[Name]['query']>>
+  readonly body?: Calls[Name]['body']
+  readonly signal?: AbortSignal
+}
+
+/** What the gateway answered instead of a success, or `status` 0 when there was no answer. */
+export class ApiError extends Error {
+  readonly status: number
+  /** For the operator: finds the same request in the gateway's log. */
+  readonly requestId: string | null
+  /** The field that is wrong, where one is. */
+  readonly field: string | null
+
+  constructor(message: string, about: { status: number; requestId?: string | null; field?: string | null }) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = about.status
+    this.requestId = about.requestId ?? null
+    this.field = about.field ?? null
+  }
+}
+
+type Listener = () => void
+const expired = new Set<Listener>()
+
+/** Called when an answer says that the session has ended. Returns the function that ends it. */
+export function onSignedOut(listener: Listener): Listener {
+  expired.add(listener)
+  return () => void expired.delete(listener)
+}
+
+/** One operation. Resolves with the parsed answer; rejects with an `ApiError`, or when `signal` aborts. */
+export async function ask<Name extends Operation>(
+  operation: Name,
+  options: CallOptions<Name> = {},
+): Promise<Calls[Name]['answer']> {
+  const response = await send(operation, options)
+  const text = await response.text()
+  return (text === '' ? undefined : JSON.parse(text)) as Calls[Name]['answer']
+}
+
+/**
+ * As `ask`, for answers that are read piece by piece (streams, files).
+ * @public
+ */
+export async function send<Name extends Operation>(
+  operation: Name,
+  { path, query, body, signal }: CallOptions<Name> = {},
+): Promise<Response> {
+  const [method, pattern] = operation.split(' ') as [string, string]
+  const filled = pattern.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String((path as Record<string, unknown> | undefined)?.[name] ?? '')),
+  )
+  const url = apiUrl(filled)
+  for (const [name, value] of Object.entries((query ?? {}) as Record<string, unknown>))
+    if (value !== undefined && value !== null && value !== '') url.searchParams.set(name, String(value))
+  return sendTo(url, { method, body: body === undefined ? undefined : JSON.stringify(body), signal })
+}
+
+/** A request that the document of the API does not describe by JSON: forms, streams of a model. */
+export async function sendTo(
+  url: URL,
+  { method, body, signal }: { method: string; body?: string | FormData | undefined; signal?: AbortSignal | undefined },
+): Promise<Response> {
+  const headers = new Headers(developmentHeaders())
+  if (typeof body === 'string') headers.set('content-type', 'application/json')
+  const response = await fetch(url, { method, headers, body, signal, credentials: 'same-origin' }).catch(
+    (cause: unknown) => {
+      if (signal?.aborted) throw cause
+      throw new ApiError('the gateway does not answer', { status: 0 })
+    },
+  )
+  if (response.ok) return response
+  const error = await errorOf(response)
+  if (error.status === 401) for (const listener of expired) listener()
+  throw error
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const about = { status: response.status, requestId: response.headers.get('x-request-id') }
+  const parsed: unknown = await response.json().catch(() => undefined)
+  const inner = (parsed as { error?: { message?: unknown; param?: unknown } } | undefined)?.error
+  const message = typeof inner?.message === 'string' ? inner.message : response.statusText || String(response.status)
+  return new ApiError(message, { ...about, field: typeof inner?.param === 'string' ? inner.param : null })
+}

@@ -1,0 +1,130 @@
+import { AlertDialog as Alert } from '@base-ui/react/alert-dialog'
+import { Dialog as Base } from '@base-ui/react/dialog'
+import clsx from 'clsx'
+import { X } from 'lucide-react'
+import { useState } from 'react'
+import type { FormEvent, ReactNode } from 'react'
+import { t } from '../strings/index.ts'
+import { Button, buttonClass } from './button.tsx'
+import { TextField } from './field.tsx'
+
+export interface DialogProps {
+  readonly open: boolean
+  /** Called by Escape, the cross, and a press outside. */
+  readonly onClose: () => void
+  readonly title: string
+  readonly description?: ReactNode
+  readonly children: ReactNode
+  /** Below, at the right: the action last. */
+  readonly actions?: ReactNode
+  readonly isWide?: boolean
+  /** A press outside does not close it: what is in it cannot be shown again. */
+  readonly isModalOnly?: boolean
+  /** Its content and actions are a form; Enter submits it. */
+  readonly onSubmit?: () => void
+}
+
+const layer = 'fixed inset-0 z-40'
+const placed = clsx(
+  'floating fixed top-1/2 left-1/2 z-40 flex max-h-(--dialog-height) w-full',
+  '-translate-x-1/2 -translate-y-1/2 flex-col gap-4',
+  'overflow-y-auto rounded-panel p-4 outline-none',
+)
+
+/** For a form of up to five fields. The focus goes in, stays in, and returns. */
+export function Dialog(props: DialogProps) {
+  const { open, onClose, title, description, isWide, isModalOnly } = props
+  return (
+    <Base.Root open={open} onOpenChange={next => !next && onClose()} disablePointerDismissal={isModalOnly}>
+      <Base.Portal>
+        <Base.Backdrop className={clsx(layer, 'veil')} />
+        <Base.Popup className={clsx(placed, isWide ? 'max-w-dialog-wide' : 'max-w-dialog')}>
+          <div className="flex items-start justify-between gap-4">
+            <Base.Title className="text-title font-semibold">{title}</Base.Title>
+            <Base.Close className={buttonClass('quiet', true)} aria-label={t('all.close')}>
+              <X size={16} aria-hidden />
+            </Base.Close>
+          </div>
+          {description && <Base.Description className="text-muted">{description}</Base.Description>}
+          <DialogBody {...props} />
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  )
+}
+
+function DialogBody({ children, actions, onSubmit }: DialogProps) {
+  const below = actions && <div className="flex flex-wrap justify-end gap-2">{actions}</div>
+  if (!onSubmit)
+    return (
+      <>
+        {children}
+        {below}
+      </>
+    )
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    onSubmit()
+  }
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4" noValidate>
+      {children}
+      {below}
+    </form>
+  )
+}
+
+interface ConfirmProps {
+  readonly open: boolean
+  readonly onClose: () => void
+  readonly title: string
+  /** What will happen, and what cannot be undone. */
+  readonly description: ReactNode
+  /** A verb: "Delete key". */
+  readonly action: string
+  readonly onConfirm: () => void
+  readonly busy?: boolean
+  /** The name that has to be typed before the action is possible; for what cannot be undone. */
+  readonly typed?: string
+  /** What went wrong, where it did. */
+  readonly problem?: ReactNode
+}
+
+/** Asks before something is destroyed. */
+export function Confirm(props: ConfirmProps) {
+  return (
+    <Alert.Root open={props.open} onOpenChange={next => !next && props.onClose()}>
+      <Alert.Portal>
+        <Alert.Backdrop className={clsx(layer, 'veil')} />
+        <Alert.Popup className={clsx(placed, 'max-w-dialog')}>
+          <Alert.Title className="text-title font-semibold">{props.title}</Alert.Title>
+          <Alert.Description className="text-muted">{props.description}</Alert.Description>
+          <ConfirmForm {...props} />
+        </Alert.Popup>
+      </Alert.Portal>
+    </Alert.Root>
+  )
+}
+
+function ConfirmForm({ action, onConfirm, onClose, busy, typed, problem }: ConfirmProps) {
+  const [text, setText] = useState('')
+  const isAllowed = typed === undefined || text === typed
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (isAllowed) onConfirm()
+  }
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      {typed !== undefined && (
+        <TextField label={t('all.typeToConfirm', { name: typed })} value={text} onChange={setText} isCode />
+      )}
+      {problem}
+      <div className="flex flex-wrap justify-end gap-2">
+        <Button onClick={onClose}>{t('all.cancel')}</Button>
+        <Button kind="danger" type="submit" busy={busy} disabled={!isAllowed}>
+          {action}
+        </Button>
+      </div>
+    </form>
+  )
+}

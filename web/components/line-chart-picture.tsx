@@ -1,0 +1,72 @@
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { useEffect, useRef } from 'react'
+import { formatMoment } from '../lib/format.ts'
+import { t } from '../strings/index.ts'
+import { useTheme } from '../lib/theme.ts'
+import type { LineChartProps, Series } from './line-chart.tsx'
+
+/** Made anew when the data or the theme changes; a canvas takes its colours when it is drawn. */
+export default function LineChartPicture({ label, timesMs, series, format, isStacked = false }: LineChartProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const theme = useTheme()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the theme decides on the colours that are read here
+  useEffect(() => {
+    const element = place.current!
+    const size = () => ({ width: element.clientWidth, height: element.clientHeight })
+    const columns = isStacked ? stack(series) : series.map(one => [...one.values])
+    const data = [timesMs.map(timeMs => timeMs / 1000), ...columns] as uPlot.AlignedData
+    const chart = new uPlot({ ...size(), ...options(element, series, format) }, data, element)
+    const watch = new ResizeObserver(() => chart.setSize(size()))
+    watch.observe(element)
+    return () => {
+      watch.disconnect()
+      chart.destroy()
+    }
+  }, [timesMs, series, format, isStacked, theme])
+  return <div ref={place} role="img" aria-label={label} className="h-(--chart) w-full" />
+}
+
+/** Each on the sum of those before it. */
+function stack(series: readonly Series[]): (number | null)[][] {
+  const sums: number[] = []
+  return series.map(one => one.values.map((value, at) => (sums[at] = (sums[at] ?? 0) + (value ?? 0))))
+}
+
+function options(
+  element: HTMLElement,
+  series: readonly Series[],
+  format: (value: number) => string,
+): Omit<uPlot.Options, 'width' | 'height'> {
+  const colour = (token: string) => resolved(element, token)
+  const tones = { accent: colour('--accent'), grey: colour('--line-control'), bad: colour('--bad') }
+  const axis = { stroke: colour('--muted'), font: '12.5px Inter Variable', ticks: { show: false } }
+  return {
+    series: [
+      { label: t('chart.time'), value: (_, seconds) => (seconds === null ? '–' : formatMoment(seconds * 1000)) },
+      ...series.map((one, at) => ({
+        label: one.label,
+        stroke: tones[one.tone ?? (at === 0 ? 'accent' : 'grey')],
+        width: 1.5,
+        points: { show: false },
+        value: (_: uPlot, value: number | null) => (value === null ? '–' : format(value)),
+      })),
+    ],
+    axes: [
+      { ...axis, grid: { show: false } },
+      { ...axis, grid: { stroke: colour('--line'), width: 1 }, size: 64, values: (_, values) => values.map(format) },
+    ],
+    cursor: { points: { size: 6 }, drag: { x: false, y: false } },
+    legend: { live: true },
+  }
+}
+
+/** A canvas cannot read variables, nor light-dark(). */
+function resolved(element: HTMLElement, token: string): string {
+  const probe = document.createElement('span')
+  probe.style.color = `var(${token})`
+  element.append(probe)
+  const { color } = getComputedStyle(probe)
+  probe.remove()
+  return color
+}

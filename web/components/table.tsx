@@ -1,0 +1,265 @@
+import { Link } from '@tanstack/react-router'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import clsx from 'clsx'
+import { ArrowDown, ArrowUp, Columns3 } from 'lucide-react'
+import { useRef, useState } from 'react'
+import type { KeyboardEvent, ReactNode } from 'react'
+import { t } from '../strings/index.ts'
+import { Button } from './button.tsx'
+import { Menu, MenuToggle } from './menu.tsx'
+import { SkeletonRows } from './states.tsx'
+
+export interface Column<Row> {
+  readonly id: string
+  readonly title: string
+  readonly cell: (row: Row) => ReactNode
+  /** Of a grid: `minmax(120px, 2fr)`; absent = `minmax(0, 1fr)`. */
+  readonly width?: string
+  /** Numbers stand at the end. */
+  readonly align?: 'end'
+  /** The server can sort by it. */
+  readonly isSortable?: boolean
+  /** Only shown when chosen. */
+  readonly isHidden?: boolean
+  /** Left out below 720 px. */
+  readonly isWideOnly?: boolean
+}
+
+export interface Sort {
+  readonly by: string
+  readonly order: 'asc' | 'desc'
+}
+
+export interface TableProps<Row> {
+  /** What the rows are: "Keys". */
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  /** undefined = on their way. */
+  readonly rows: readonly Row[] | undefined
+  readonly rowId: (row: Row) => string
+  /** Where a row leads, as `to` of a Link: a drawer of its page keeps the search of the address. */
+  readonly rowLink?: (row: Row) => RowLink
+  /** The id of the row that is open. */
+  readonly openId?: string | null
+  readonly sort?: Sort
+  readonly onSort?: (sort: Sort) => void
+  /** There are more; shows a button. */
+  readonly onMore?: (() => void) | undefined
+  readonly isLoadingMore?: boolean
+  /** In the place of no rows. */
+  readonly empty?: ReactNode
+  /** Ids of the columns that are shown, with the function that changes them: adds the column chooser. */
+  readonly shown?: readonly string[]
+  readonly onShown?: (ids: string[]) => void
+}
+
+export interface RowLink {
+  readonly to: string
+  /** Replaces values of the address; undefined removes one. */
+  readonly search?: Readonly<Record<string, string | undefined>>
+}
+
+/** `--row` of tokens.css. */
+const rowHeight = 36
+/** Fewer rows are all drawn: then the browser's own search finds them. */
+const virtualFrom = 100
+
+/**
+ * A list of rows: j and k or the arrows walk it, Enter opens one. Long ones draw only what is seen, which is why it is a
+ * grid with the roles of a table.
+ */
+export function Table<Row>(props: TableProps<Row>) {
+  const { label, rows, columns, shown, onShown, empty, onMore, isLoadingMore } = props
+  const visible = columns.filter(column => (shown ? shown.includes(column.id) : !column.isHidden))
+  return (
+    <div className="flex min-h-0 min-w-0 flex-col gap-2">
+      {onShown && (
+        <div className="flex justify-end">
+          <ColumnChooser columns={columns} shown={visible.map(one => one.id)} onShown={onShown} />
+        </div>
+      )}
+      {rows === undefined ? (
+        <SkeletonRows />
+      ) : rows.length === 0 ? (
+        empty
+      ) : (
+        <Rows {...props} label={label} rows={rows} columns={visible} />
+      )}
+      {onMore && rows && rows.length > 0 && (
+        <Button className="self-center" busy={isLoadingMore} onClick={onMore}>
+          {t('all.more')}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function Rows<Row>(props: TableProps<Row> & { readonly rows: readonly Row[] }) {
+  const { label, rows, columns, rowId, sort, onSort } = props
+  const scroller = useRef<HTMLDivElement>(null)
+  const [at, setAt] = useState(0)
+  const isVirtual = rows.length >= virtualFrom
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    enabled: isVirtual,
+  })
+  const template = columns.map(column => column.width ?? 'minmax(0, 1fr)').join(' ')
+  const items = isVirtual
+    ? virtual.getVirtualItems().map(item => ({ index: item.index, top: item.start }))
+    : rows.map((_, index) => ({ index, top: undefined }))
+  const walk = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key]
+    if (step === undefined || isTyping(event.target)) return
+    event.preventDefault()
+    const next = Math.max(0, Math.min(rows.length - 1, at + step))
+    setAt(next)
+    if (isVirtual) virtual.scrollToIndex(next)
+    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-row="${next}"] a`)?.focus())
+  }
+  return (
+    <div ref={scroller} className={clsx('overflow-auto', isVirtual && 'h-(--list)')}>
+      <div role="table" aria-label={label} aria-rowcount={rows.length} onKeyDown={walk} className="min-w-fit">
+        <HeadRow columns={columns} template={template} sort={sort} onSort={onSort} />
+        <div role="rowgroup" className="relative" style={isVirtual ? { height: virtual.getTotalSize() } : undefined}>
+          {items.map(({ index, top }) => (
+            <BodyRow
+              key={rowId(rows[index]!)}
+              {...props}
+              row={rows[index]!}
+              index={index}
+              top={top}
+              template={template}
+              onFocus={() => setAt(index)}
+            />
+          ))}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+interface HeadRowProps<Row> {
+  readonly columns: readonly Column<Row>[]
+  readonly template: string
+  readonly sort: Sort | undefined
+  readonly onSort: ((sort: Sort) => void) | undefined
+}
+
+function HeadRow<Row>({ columns, template, sort, onSort }: HeadRowProps<Row>) {
+  return (
+    <div role="rowgroup" className="sticky top-0 z-10 bg-bg">
+      <div role="row" className="grid border-b border-line-strong" style={{ gridTemplateColumns: template }}>
+        {columns.map(column => {
+          const isSorted = sort?.by === column.id
+          return (
+            <div
+              key={column.id}
+              role="columnheader"
+              aria-sort={isSorted ? (sort.order === 'asc' ? 'ascending' : 'descending') : undefined}
+              className={cellClass(column, 'h-8 font-medium text-muted')}
+            >
+              {column.isSortable && onSort ? (
+                <button
+                  type="button"
+                  className="inline-flex items-center gap-1"
+                  aria-label={t('table.sortBy', { column: column.title })}
+                  onClick={() => onSort({ by: column.id, order: isSorted && sort.order === 'desc' ? 'asc' : 'desc' })}
+                >
+                  {column.title}
+                  {isSorted && (sort.order === 'asc' ? <ArrowUp size={12} /> : <ArrowDown size={12} />)}
+                </button>
+              ) : (
+                column.title
+              )}
+            </div>
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+interface BodyRowProps<Row> extends TableProps<Row> {
+  readonly row: Row
+  readonly index: number
+  /** Pixels from the top of the list; undefined = in the flow. */
+  readonly top: number | undefined
+  readonly template: string
+  readonly onFocus: () => void
+}
+
+function BodyRow<Row>({ row, index, top, template, columns, rowId, rowLink, openId, onFocus }: BodyRowProps<Row>) {
+  const link = rowLink?.(row)
+  return (
+    <div
+      role="row"
+      data-row={index}
+      aria-rowindex={index + 1}
+      onFocus={onFocus}
+      className={clsx(
+        'grid min-h-9 border-b border-line hover:bg-hover',
+        openId === rowId(row) && 'bg-selected',
+        top === undefined ? 'relative' : 'absolute inset-x-0 h-9',
+      )}
+      style={{ gridTemplateColumns: template, ...(top !== undefined && { transform: `translateY(${top}px)` }) }}
+    >
+      {columns.map((column, at) => (
+        <div key={column.id} role="cell" className={cellClass(column, 'min-h-9')}>
+          {at === 0 && link ? (
+            <Link
+              to={link.to}
+              search={(before: Record<string, unknown>) => ({ ...before, ...link.search })}
+              // The whole row can be pressed; buttons in other cells are above it.
+              className="min-w-0 truncate font-medium after:absolute after:inset-0 hover:underline"
+            >
+              {column.cell(row)}
+            </Link>
+          ) : (
+            column.cell(row)
+          )}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function cellClass<Row>({ align, isWideOnly }: Column<Row>, more: string): string {
+  return clsx(
+    'flex min-w-0 items-center gap-2 px-3 py-1 [&>button]:relative',
+    align === 'end' && 'numbers justify-end text-right',
+    isWideOnly && 'max-narrow:hidden',
+    more,
+  )
+}
+
+interface ColumnChooserProps<Row> {
+  readonly columns: readonly Column<Row>[]
+  readonly shown: readonly string[]
+  readonly onShown: (ids: string[]) => void
+}
+
+function ColumnChooser<Row>({ columns, shown, onShown }: ColumnChooserProps<Row>) {
+  const change = (id: string, isShown: boolean) =>
+    onShown(columns.map(one => one.id).filter(one => (one === id ? isShown : shown.includes(one))))
+  return (
+    <Menu trigger={<Button icon={<Columns3 size={16} aria-hidden />}>{t('all.columns')}</Button>}>
+      {columns.map(column => (
+        <MenuToggle
+          key={column.id}
+          checked={shown.includes(column.id)}
+          onChange={isShown => change(column.id, isShown)}
+        >
+          {column.title}
+        </MenuToggle>
+      ))}
+    </Menu>
+  )
+}
+
+/** true = letters go into a field. */
+function isTyping(target: EventTarget): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+}

@@ -1,0 +1,102 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Outlet, useRouter, useRouterState } from '@tanstack/react-router'
+import { Menu as MenuIcon } from 'lucide-react'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { onSignedOut } from '../api/client.ts'
+import { useSession } from '../api/session.ts'
+import { Button } from '../components/button.tsx'
+import { Skeleton } from '../components/states.tsx'
+import { t } from '../strings/index.ts'
+import { routes } from './routes.ts'
+import { Sidebar } from './sidebar.tsx'
+import { useShortcuts } from './shortcuts.ts'
+
+/** Loaded beside the page, and when they are first opened: none of them is needed for the first paint. */
+const AccountMenu = lazy(() => import('./account-menu.tsx'))
+const Palette = lazy(() => import('./palette.tsx'))
+const ShortcutList = lazy(() => import('./shortcut-list.tsx'))
+const SidebarSheet = lazy(() => import('./sidebar-sheet.tsx'))
+const SessionEnded = lazy(() => import('./session-ended.tsx'))
+
+type Open = 'palette' | 'shortcuts' | 'menu' | null
+
+/** Sidebar, title bar and the page. */
+export function Frame() {
+  const path = useRouterState({ select: state => state.location.pathname })
+  const isBare = routes.some(one => one.isBare && one.path === path)
+  return isBare ? (
+    <main className="flex min-h-full flex-col">
+      <Outlet />
+    </main>
+  ) : (
+    <FullFrame path={path} />
+  )
+}
+
+function FullFrame({ path }: { readonly path: string }) {
+  const [open, setOpen] = useState<Open>(null)
+  const session = useSession()
+  const close = () => setOpen(null)
+  useShortcuts({ palette: () => setOpen('palette'), help: () => setOpen('shortcuts') })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes what is open
+  useEffect(close, [path])
+  return (
+    <div className="flex h-full">
+      <button
+        type="button"
+        onClick={() => document.getElementById('content')?.focus()}
+        className="sr-only focus:not-sr-only focus:fixed focus:z-50 focus:bg-raised focus:p-3"
+      >
+        {t('all.skip')}
+      </button>
+      <Sidebar onSearch={() => setOpen('palette')} />
+      <div className="flex min-w-0 grow flex-col">
+        <header className="flex items-center justify-between gap-2 border-b border-line px-4 py-2">
+          <Button
+            kind="quiet"
+            className="narrow:invisible"
+            icon={<MenuIcon size={16} aria-hidden />}
+            aria-label={t('all.showMenu')}
+            onClick={() => setOpen('menu')}
+          />
+          <Suspense fallback={<Skeleton className="h-8 w-24" />}>
+            {session.data ? (
+              <AccountMenu session={session.data} onShortcuts={() => setOpen('shortcuts')} />
+            ) : (
+              <Skeleton className="h-8 w-24" />
+            )}
+          </Suspense>
+        </header>
+        <main id="content" tabIndex={-1} className="min-h-0 grow overflow-y-auto p-4 outline-none narrow:p-6">
+          <Outlet />
+        </main>
+      </div>
+      <Suspense>
+        {open === 'menu' && <SidebarSheet onClose={close} />}
+        {open === 'palette' && <Palette onClose={close} onShortcuts={() => setOpen('shortcuts')} />}
+        {open === 'shortcuts' && <ShortcutList onClose={close} />}
+      </Suspense>
+      <SignedOutWatch />
+    </div>
+  )
+}
+
+/** A session that ends while a page is open: the person signs in above it, and what was typed stays. */
+function SignedOutWatch() {
+  const [ended, setEnded] = useState(false)
+  const router = useRouter()
+  const client = useQueryClient()
+  useEffect(() => onSignedOut(() => setEnded(client.getQueryData(['session']) !== undefined)), [client])
+  if (!ended) return null
+  return (
+    <Suspense>
+      <SessionEnded
+        onSignedIn={() => {
+          setEnded(false)
+          void client.invalidateQueries()
+          void router.invalidate()
+        }}
+      />
+    </Suspense>
+  )
+}

@@ -1,0 +1,25 @@
+/** What a role gets to see: for the navigation and for buttons. The gateway decides by itself what it allows. */
+import type { Session } from '../api/session.ts'
+
+type Rule = (session: Session) => boolean
+
+export const everyone: Rule = () => true
+
+/**
+ * May change everything.
+ * @public
+ */
+export const administers: Rule = ({ user_role: role }) => role === 'proxy_admin'
+
+/**
+ * May read everything.
+ * @public
+ */
+export const readsAll: Rule = ({ user_role: role }) => role === 'proxy_admin' || role === 'proxy_admin_viewer'
+
+/**
+ * Is an admin of a team or an organisation, or administers all.
+ * @public
+ */
+export const leads: Rule = session =>
+  administers(session) || session.teams.some(one => one.role === 'admin' || one.role === 'org_admin')

@@ -1,0 +1,43 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { ApiError } from '../api/client.ts'
+import { sessionQuery } from '../api/session.ts'
+import { ErrorState } from '../components/states.tsx'
+import { parseSearch, writeSearch } from '../lib/address.ts'
+import { pagesPath } from '../lib/places.ts'
+import { NotFound } from './not-found.tsx'
+import { routes } from './routes.ts'
+import type { PageRoute } from './routes.ts'
+import { Frame } from './frame.tsx'
+
+/** The pages under their addresses. A page for signed-in persons leads to `/login` and comes back. */
+export function makeRouter(client: QueryClient) {
+  const root = createRootRoute({ component: Frame, notFoundComponent: NotFound })
+  const pageOf = (page: PageRoute) =>
+    createRoute({
+      getParentRoute: () => root,
+      path: page.path,
+      component: lazyRouteComponent(page.load),
+      beforeLoad: async ({ location }) => {
+        if (page.for === null) return
+        const session = await client.ensureQueryData(sessionQuery).catch((error: unknown) => {
+          if (error instanceof ApiError && error.status === 401)
+            throw redirect({ to: '/login', search: { from: location.href } as never })
+          throw error
+        })
+        if (!page.for(session)) throw new ApiError(page.path, { status: 403 })
+      },
+    })
+  return createRouter({
+    routeTree: root.addChildren(routes.map(pageOf)),
+    basepath: pagesPath,
+    parseSearch,
+    stringifySearch: writeSearch,
+    defaultPreload: 'intent',
+    // Pages keep their data in the query cache.
+    defaultPreloadStaleTime: 0,
+    scrollRestoration: true,
+    scrollToTopSelectors: ['main'],
+    defaultErrorComponent: ({ error, reset }) => <ErrorState error={error} onRetry={reset} />,
+  })
+}

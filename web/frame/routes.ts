@@ -1,0 +1,64 @@
+/**
+ * Every page: one file in `pages`, one line here. The order is that of the navigation. What a person may not use is
+ * not shown; the gateway refuses it all the same.
+ */
+import { KeyRound, LayoutDashboard } from 'lucide-react'
+import type { LucideIcon } from 'lucide-react'
+import type { ComponentType } from 'react'
+import type { Session } from '../api/session.ts'
+import { everyone } from './rights.ts'
+import type { StringKey } from '../strings/index.ts'
+
+/** Headings of the navigation, in their order; null = above them all. */
+export const groups = [null, 'nav.build', 'nav.observe', 'nav.manage', 'nav.extend', 'nav.settings'] as const
+
+export interface PageRoute {
+  /** Below `/ui`. `$name` = one segment, read by `usePathValue`. */
+  readonly path: string
+  /** The file of the page, loaded when it is first shown; its default export is the page. */
+  readonly load: () => Promise<{ readonly default: ComponentType }>
+  /** Absent = not in the navigation: a page that others lead to. */
+  readonly nav?: {
+    readonly title: StringKey
+    readonly icon: LucideIcon
+    readonly group: (typeof groups)[number]
+    /** Pressed after `g`: goes to the page. */
+    readonly key?: string
+  }
+  /** Who gets to see it; `null` = also without being signed in. */
+  readonly for: ((session: Session) => boolean) | null
+  /** Without sidebar and title bar: signing in. */
+  readonly isBare?: boolean
+}
+
+const signedInPages: readonly PageRoute[] = [
+  {
+    path: '/',
+    load: () => import('../pages/overview.tsx'),
+    nav: { title: 'nav.overview', icon: LayoutDashboard, group: null, key: 'o' },
+    for: everyone,
+  },
+  // Build
+  // Observe
+  // Manage
+  {
+    path: '/keys',
+    load: () => import('../pages/keys.tsx'),
+    nav: { title: 'nav.keys', icon: KeyRound, group: 'nav.manage', key: 'k' },
+    for: everyone,
+  },
+  // Extend
+  // Settings
+]
+
+const openPages: readonly PageRoute[] = [
+  { path: '/login', load: () => import('../pages/login.tsx'), for: null, isBare: true },
+]
+
+/** All parts with their states; other builds do not hold it. */
+const developmentPages: readonly PageRoute[] =
+  import.meta.env.MODE === 'development'
+    ? [{ path: '/_parts', load: () => import('../pages/_parts.tsx'), for: null }]
+    : []
+
+export const routes: readonly PageRoute[] = [...signedInPages, ...openPages, ...developmentPages]

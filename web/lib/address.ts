@@ -1,0 +1,47 @@
+/** What a page shows is in its address: filters, ranges, what is open. */
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+
+/** The search of an address: every value is a text. */
+export type SearchValues = Readonly<Record<string, string | undefined>>
+
+/** `?a=b` as texts, without the quotes and guesses of the router's own way. */
+export function parseSearch(text: string): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(text))
+}
+
+/** Values that are empty are left out. */
+export function writeSearch(values: Record<string, unknown>): string {
+  const kept = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== '')
+  const text = new URLSearchParams(kept.map(([name, value]) => [name, String(value)])).toString()
+  return text === '' ? '' : `?${text}`
+}
+
+/** One value of the address, and the function that changes it; `fallback` is not written into the address. */
+export function useSearchValue(name: string, fallback = ''): [value: string, set: (value: string) => void] {
+  const search: SearchValues = useSearch({ strict: false })
+  const change = useChangeSearch()
+  return [search[name] ?? fallback, value => change({ [name]: value === fallback ? undefined : value })]
+}
+
+/**
+ * Changes several values at once; undefined removes one. `push` = the back button returns to what was.
+ * @public
+ */
+export function useChangeSearch(): (values: SearchValues, options?: { push?: boolean }) => void {
+  const navigate = useNavigate()
+  return (values, { push = false } = {}) =>
+    void navigate({
+      to: '.',
+      search: (before: Record<string, unknown>) => ({ ...before, ...values }),
+      replace: !push,
+    } as Parameters<typeof navigate>[0])
+}
+
+/**
+ * A `$name` of the page's path.
+ * @public
+ */
+export function usePathValue(name: string): string {
+  const values: Readonly<Record<string, string | undefined>> = useParams({ strict: false })
+  return values[name] ?? ''
+}

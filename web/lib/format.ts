@@ -1,0 +1,75 @@
+/** Numbers, money and times as people read them, in the language of the pages and the viewer's zone. */
+import { language } from '../strings/index.ts'
+
+const plain = (options: Intl.NumberFormatOptions) => new Intl.NumberFormat(language, options)
+const whole = plain({ maximumFractionDigits: 0 })
+const compact = plain({ notation: 'compact', maximumFractionDigits: 1 })
+const one = plain({ maximumFractionDigits: 1 })
+
+/** 1,234,567 */
+export const formatCount = (count: number): string => whole.format(count)
+
+/** 1.2M: where the exact number stands beside it or on hover. */
+export const formatCompact = (count: number): string => compact.format(count)
+
+/** US dollars. Small amounts keep three significant digits: $0.0042. */
+export function formatMoney(usd: number): string {
+  const size = Math.abs(usd)
+  if (size === 0 || size >= 1)
+    return plain({ style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' }).format(usd)
+  return plain({
+    style: 'currency',
+    currency: 'USD',
+    currencyDisplay: 'narrowSymbol',
+    minimumFractionDigits: size >= 0.01 ? 2 : 0,
+    maximumFractionDigits: 12,
+    maximumSignificantDigits: 3,
+  }).format(usd)
+}
+
+/** 340 ms, 2.4 s, 3 min 20 s, 2 h 5 min, 12 d. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 10) return `${one.format(milliseconds)} ms`
+  if (milliseconds < 1000) return `${whole.format(milliseconds)} ms`
+  const seconds = milliseconds / 1000
+  if (seconds < 60) return `${one.format(seconds)} s`
+  const units = [
+    [86_400, 'd'],
+    [3600, 'h'],
+    [60, 'min'],
+    [1, 's'],
+  ] as const
+  const at = units.findIndex(([size]) => seconds >= size)
+  const [size, name] = units[at]!
+  const next = units[at + 1]
+  const rest = next ? Math.floor((seconds % size) / next[0]) : 0
+  return `${Math.floor(seconds / size)} ${name}${next && rest > 0 && name !== 'd' ? ` ${rest} ${next[1]}` : ''}`
+}
+
+const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' })
+
+/** "3 min. ago", "in 2 days"; from a week on the date. */
+export function formatAgo(epochMs: number, nowMs: number): string {
+  const seconds = (epochMs - nowMs) / 1000
+  const size = Math.abs(seconds)
+  if (size < 60) return relative.format(Math.round(seconds), 'second')
+  if (size < 3600) return relative.format(Math.round(seconds / 60), 'minute')
+  if (size < 86_400) return relative.format(Math.round(seconds / 3600), 'hour')
+  if (size < 7 * 86_400) return relative.format(Math.round(seconds / 86_400), 'day')
+  return formatDate(epochMs)
+}
+
+const day = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', year: 'numeric' })
+const moment = new Intl.DateTimeFormat(language, {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+})
+
+/** 23 Nov 2026 */
+const formatDate = (epochMs: number): string => day.format(epochMs)
+
+/** 23 Nov, 12:04:11 */
+export const formatMoment = (epochMs: number): string => moment.format(epochMs)

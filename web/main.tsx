@@ -1,0 +1,39 @@
+import './styles/base.css'
+import { CSPProvider } from '@base-ui/react/csp-provider'
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { ApiError } from './api/client.ts'
+import { ToastProvider } from './components/toast.tsx'
+import { TooltipProvider } from './components/tooltip.tsx'
+import { makeRouter } from './frame/router.tsx'
+import { loadStrings } from './strings/index.ts'
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // A list that comes back shows what it had, and asks again behind it.
+      staleTime: 10_000,
+      // What a person did wrong stays wrong.
+      retry: (count, error) => count < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500),
+    },
+  },
+})
+
+const router = makeRouter(client)
+
+await loadStrings()
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={client}>
+        <TooltipProvider>
+          <ToastProvider>
+            <RouterProvider router={router} />
+          </ToastProvider>
+        </TooltipProvider>
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+)

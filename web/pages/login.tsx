@@ -1,0 +1,42 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { Panel } from '../components/page.tsx'
+import { SignInForm } from '../frame/sign-in-form.tsx'
+import { useSearchValue } from '../lib/address.ts'
+import { apiUrl } from '../lib/places.ts'
+import { t } from '../strings/index.ts'
+
+/** `/ui/login?from=/keys`: signs in, and leads back. */
+export default function LoginPage() {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const [from] = useSearchValue('from', '/')
+  // Only a path of these pages: another site's address would lead a person there with the trust of this one.
+  const target = /^\/(?![/\\])/.test(from) ? from : '/'
+  useEffect(() => {
+    document.title = `${t('signIn.title')} · Modelgate`
+  }, [])
+  return (
+    <div className="m-auto flex w-full max-w-dialog flex-col gap-4 p-4">
+      <div className="flex items-center justify-center gap-3">
+        <img src="./icon.svg" alt="" className="size-8" />
+        <h1 className="text-title font-semibold">{t('signIn.title')}</h1>
+      </div>
+      <Panel>
+        <SignInForm
+          from={target}
+          onSignedIn={() => {
+            client.removeQueries()
+            void navigate({ href: target, replace: true } as never)
+          }}
+        />
+      </Panel>
+      <p className="text-center text-muted">
+        <a href={apiUrl('/fallback/login').href} className="underline">
+          {t('signIn.fallback')}
+        </a>
+      </p>
+    </div>
+  )
+}
