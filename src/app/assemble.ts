@@ -23,7 +23,7 @@ import type { Settings } from '../core/settings.ts'
 import { watchBatches } from '../files/batch-watch.ts'
 import { endpoints } from '../endpoints/index.ts'
 import { createFrontDoor } from '../endpoints/router.ts'
-import { BuiltPages } from '../endpoints/web/built-pages.ts'
+import { BuiltPages } from '../endpoints/web/built/built-pages.ts'
 import type { ClientCounts } from '../http/server/server.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { TimerWheel } from '../lib/timer-wheel.ts'
@@ -96,10 +96,7 @@ export function assemble(assembling: Assembling) {
     sign: store.installation.sign,
     metrics: () => exposition.bytes(),
     readiness: () => readiness(store, draining),
-    // Set by the launcher, which has them made (bin/web.mjs).
-    pages: new BuiltPages(assembling.options.environment.MODELGATE_WEB_DIRECTORY || undefined),
-    clock,
-    version: packageJson.version,
+    ...fixedParts(assembling.options),
   }
   const door = createFrontDoor({
     endpoints,
@@ -135,6 +132,12 @@ export function assemble(assembling: Assembling) {
       void source.readSecrets('new', (secret, reason) => logger.warn('a secret cannot be read', { secret, reason }))
     },
   }
+}
+
+/** What no reload changes. The launcher sets the variable, and has the pages made (bin/web.mjs). */
+function fixedParts({ environment }: ServeOptions): Pick<Services, 'pages' | 'clock' | 'version'> {
+  const pages = new BuiltPages(environment.MODELGATE_WEB_DIRECTORY || undefined)
+  return { pages, clock, version: packageJson.version }
 }
 
 function openTransport(logger: Logger) {

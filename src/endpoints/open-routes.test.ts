@@ -6,7 +6,7 @@ import type { IncomingRequest } from '../core/request.ts'
 import { SharedText } from '../telemetry/shared-text.ts'
 import { endpoints } from './index.ts'
 import { createFrontDoor } from './router.ts'
-import { BuiltPages } from './web/built-pages.ts'
+import { BuiltPages } from './web/built/built-pages.ts'
 
 const exposition = new SharedText(() => 'up 1\n'.repeat(1_000_000), { monotonicMs: () => 0 })
 const door = createFrontDoor({

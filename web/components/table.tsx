@@ -65,8 +65,8 @@ const rowHeight = 36
 const virtualFrom = 100
 
 /**
- * A list of rows: j and k or the arrows walk it, Enter opens one. Long ones draw only what is seen, which is why it is a
- * grid with the roles of a table.
+ * A list of rows: j and k or the arrows walk it, Enter opens one. Long ones draw only what is seen: that is why it is
+ * a grid with the roles of a table.
  */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, rows, columns, shown, onShown, empty, onMore, isLoadingMore } = props

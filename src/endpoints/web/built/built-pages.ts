@@ -1,10 +1,10 @@
 /** The built pages: a folder of files that never change, read when they are first asked for. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { PagesState, WebPages } from '../../core/ports.ts'
-import type { HttpRequest } from '../../core/request.ts'
-import { fixedContent } from '../openapi/fixed-content.ts'
-import type { FixedContent } from '../openapi/fixed-content.ts'
+import type { PagesState, WebPages } from '../../../core/ports.ts'
+import type { HttpRequest } from '../../../core/request.ts'
+import { fixedContent } from '../../openapi/fixed-content.ts'
+import type { FixedContent } from '../../openapi/fixed-content.ts'
 
 /** Written last by the maker of the pages (bin/web.mjs): names of all files with their sizes. */
 const listFile = 'files.json'
