@@ -19,6 +19,7 @@ import {
   speechBody,
 } from '../fuzz/hostile-bodies.ts'
 import type { Json } from '../fuzz/hostile-bodies.ts'
+import { schemaOf } from '../../src/endpoints/openapi/zod-schema.ts'
 import { sampleOf } from '../fuzz/sample-body.ts'
 import { Random, seedsOf } from '../property/random.ts'
 import { masterKey, standardConfig, startGateway } from './harness.ts'
@@ -212,7 +213,7 @@ const attacks: readonly Attack[] = [
     .map(({ paths, doc }) => ({
       at: paths.at(-1)!,
       path: () => paths.at(-1)!.replace(/\{\w+\+?\}/, 'x'),
-      body: sampleOf(doc.request!) as Json,
+      body: sampleOf(schemaOf(doc.request!)) as Json,
       admin: true as const,
     })),
 ]

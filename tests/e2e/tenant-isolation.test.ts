@@ -1,7 +1,8 @@
 /** What is another tenant's is never readable, countable or guessable: over every route that takes an id. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { Endpoint } from '../../src/core/endpoint.ts'
+import type { Endpoint, EndpointDoc } from '../../src/core/endpoint.ts'
 import { endpoints } from '../../src/endpoints/index.ts'
+import { parametersOf, schemaOf } from '../../src/endpoints/openapi/zod-schema.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
@@ -122,6 +123,9 @@ const fieldsOf = (properties: Json | undefined): Field[] =>
     isList: JSON.stringify(schema).includes('"array"'),
   }))
 
+const bodyFields = ({ request }: EndpointDoc): Json | undefined =>
+  request && (schemaOf(request) as { properties?: Json }).properties
+
 function valuesFor(fields: readonly Field[], wanted: readonly string[], ids: Record<string, string>): Json {
   const values = fields.flatMap(({ name, isList }) => {
     if (fillers[name] && !kindOfField[name]) return [[name, fillers[name](ids)]]
@@ -152,9 +156,9 @@ async function ask(
   key: string,
 ) {
   const { method, doc } = endpoint
-  const query = valuesFor(fieldsOf(doc.query as Json | undefined), wanted, ids)
+  const query = valuesFor(fieldsOf(parametersOf(doc.query ?? {})), wanted, ids)
   const sent = wanted.filter(name => !labels.has(name))
-  const body = valuesFor(fieldsOf((doc.request as { properties?: Json } | undefined)?.properties), sent, ids)
+  const body = valuesFor(fieldsOf(bodyFields(doc)), sent, ids)
   const url = new URL(gateway.url + path.replaceAll(/\{\w+\}/g, ids.token!))
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value))
   const answer = await fetch(url, {
@@ -176,8 +180,8 @@ test('a foreign id is answered as one that does not exist, on every route and fo
   let asked = 0
   for (const endpoint of managed) {
     const properties = {
-      ...(endpoint.doc.query as Json | undefined),
-      ...(endpoint.doc.request as { properties?: Json })?.properties,
+      ...parametersOf(endpoint.doc.query ?? {}),
+      ...bodyFields(endpoint.doc),
     }
     const isBody = endpoint.doc.request !== undefined
     const idFields = Object.keys(properties).filter(name => kindOfField[name] && !(isBody && labels.has(name)))
