@@ -53,6 +53,7 @@ import { createBudgetAlerts } from './budget-alerts.ts'
 import { createMailer } from './mail.ts'
 import { createSignIn, identityParts } from './sign-in.ts'
 import type { Store } from './store.ts'
+import { createTelemetryRelay } from './telemetry-relay.ts'
 
 /** What exists before the parts are created. */
 export interface Assembling {
@@ -243,6 +244,7 @@ function assembleCalls(
     router,
     requestPolicies: admission.filter(policy => policy.stage === 'request'),
     services: {
+      relayTelemetry: createTelemetryRelay(transport),
       fileCalls,
       callModel: createCallModel(serving),
       callObjects: createCallObjects(serving),
@@ -262,8 +264,8 @@ function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadRe
 }
 
 function storedParts(store: Store) {
-  const { keys, tenancy, tenants, sessions, ledger, responses, assistants, files, configured } = store
-  return { keys, tenancy, tenants, sessions, ledger, responses, assistants, files, configured }
+  const { keys, tenancy, tenants, sessions, deviceSignIns, ledger, responses, assistants, files, configured } = store
+  return { keys, tenancy, tenants, sessions, deviceSignIns, ledger, responses, assistants, files, configured }
 }
 
 function useSettings(

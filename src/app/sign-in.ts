@@ -6,6 +6,7 @@ import { systemClock as clock } from '../lib/clock.ts'
 import type { AdmissionParts } from '../policies/index.ts'
 import { createSessionGuard } from '../sign-in/session-guard.ts'
 import { createSignInService } from '../sign-in/sign-in-service.ts'
+import { createAccessTokenVerifier } from '../store/sign-in/access-tokens.ts'
 import { withDerivedKeys } from '../store/keys/derived-keys.ts'
 import type { Store } from './store.ts'
 
@@ -19,7 +20,14 @@ export function identityParts(
     keys: withDerivedKeys(directory, installation.sign),
     installation,
     sessions: createSessionGuard({ sessions, clock, credentialOf: operatorCredential(store) }),
-    tokens: [],
+    tokens: [
+      createAccessTokenVerifier({
+        sign: installation.sign,
+        signIns: store.deviceSignIns,
+        clock,
+        lifetimeMs: () => current.settings.agents.accessTokenMs,
+      }),
+    ],
     baseUrl: () => current.settings.signIn.baseUrl,
   }
 }

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { ServeOptions } from '../config/serve-options.ts'
 import type { AssistantStore, FileStore, KeyStore } from '../core/ports.ts'
+import type { DeviceSignInStore } from '../core/device-sign-in.ts'
 import type { SessionStore } from '../core/sign-in.ts'
 import type { TenancyStore, TenantDirectory } from '../core/tenancy-store.ts'
 import type { LedgerRetention } from '../core/usage-report.ts'
@@ -18,6 +19,7 @@ import type { Installation } from '../store/keys/installation.ts'
 import { KeyCache } from '../store/keys/key-cache.ts'
 import { createKeyStore } from '../store/keys/keys.ts'
 import { loadPrincipal } from '../store/sign-in/principals.ts'
+import { DeviceSignIns } from '../store/sign-in/device-sign-ins.ts'
 import { createSessionStore } from '../store/sign-in/sessions.ts'
 import { CallerLoader, subjectsOf } from '../store/tenancy/caller-loader.ts'
 import { changesSince } from '../store/tenancy/changes.ts'
@@ -51,6 +53,7 @@ export interface Store {
   readonly directory: KeyCache
   readonly tenants: TenantDirectory
   readonly sessions: SessionStore
+  readonly deviceSignIns: DeviceSignInStore
   readonly limits: Limits
   readonly answerCache: OpenedCache
   readonly ledger: JournalledLedger
@@ -137,12 +140,16 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
     hashKey: installation.hashKey,
     onChange: subjects => directory?.changed(subjects),
   })
+  const deviceSignIns = new DeviceSignIns({ database, clock, revoke: (id, actor) => sessions.revoke(id, actor) })
   directory = new KeyCache({
     clock,
     hashKey: installation.hashKey,
     load: name => loadPrincipal(name, { tenants, sessions }),
     subjectsOf,
-    dropped: subjects => tenants.drop(subjects),
+    dropped(subjects) {
+      tenants.drop(subjects)
+      deviceSignIns.drop(subjects)
+    },
     restored: kept && { snapshot: kept.keys, ageMs: clock.epochMs() - kept.savedAtMs },
     polled: keepKnown && (() => directory && keepKnown(directory)),
     async changesSince(revision) {
@@ -162,7 +169,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
   return {
     installation,
     configured,
-    keys: { tenancy, tenants, sessions, directory, databaseReachable: () => reachable },
+    keys: { tenancy, tenants, sessions, deviceSignIns, directory, databaseReachable: () => reachable },
   }
 }
 

@@ -1,5 +1,5 @@
 import { builtInEntry } from '../config/prices/catalogue.ts'
-import { builtInModels, builtInProviders } from '../config/prices/price-list.ts'
+import { builtInList } from '../config/prices/price-list.ts'
 import { priceRows } from '../config/prices/price-rows.ts'
 import type { PriceRow } from '../config/prices/price-rows.ts'
 import type { OperatorList } from '../config/prices/operator-list.ts'
@@ -58,8 +58,8 @@ export const pricesDiff: Command = {
  */
 export function differencesOf(list: OperatorList): PriceDifference[] {
   const differences: PriceDifference[] = []
-  for (const provider of builtInProviders())
-    for (const name of builtInModels(provider).keys()) {
+  for (const [provider, rows] of Object.entries(builtInList().providers))
+    for (const name of rows.flatMap(([names]) => names.split(' '))) {
       const other = list.find(provider, [name])?.prices
       if (!other) continue
       differences.push(...modelDifferences(`${provider}/${name}`, builtInEntry(provider, name)?.prices ?? {}, other))

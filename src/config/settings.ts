@@ -11,6 +11,7 @@ import type { DiscoveredModel } from './models/local-servers.ts'
 import { priceListVersion } from './prices/catalogue.ts'
 import { cacheSettingsOf } from './file/cache-settings.ts'
 import { readPriceTerms } from './file/price-term-settings.ts'
+import { agentSettingsOf } from './file/agent-settings.ts'
 import { retentionMs } from './file/ledger-settings.ts'
 import { entryProblems } from './file/entry-checks.ts'
 import { accessGroups, missingPriceWarnings } from './models/deployment-lists.ts'
@@ -207,6 +208,7 @@ function settingsOf(config: Config, { deployments, missing, signIn, file, warnin
       sumsMs: retentionMs(general.maximum_daily_usage_retention_period),
     },
     cache: cacheSettingsOf(common),
+    agents: agentSettingsOf(general),
     batchPollMs: (general.batch_poll_seconds ?? batchPollSecondsDefault) * 1000,
     file: file ?? null,
     warnings,

@@ -3,11 +3,13 @@ import type { z } from 'zod'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
+import type { TelemetryPiece, TelemetryRelay } from './agents.ts'
 import type { Answer } from './answer.ts'
 import type { AskedCall, Call } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { ConfigurationChecks, ConfiguredStore } from './configured-objects.ts'
 import type { Deployment } from './deployment.ts'
+import type { DeviceSignInStore } from './device-sign-in.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
 import type { FileCalls } from './files.ts'
@@ -136,6 +138,10 @@ export interface Services {
   readonly tenants: TenantDirectory
   readonly sessions: SessionStore
   readonly signIn: SignInService
+  /** Programs that sign in for a person. */
+  readonly deviceSignIns: DeviceSignInStore
+  /** Sends telemetry of a coding agent to the collector, whose answer it is. Rejects with `overloaded`. */
+  relayTelemetry(relay: TelemetryRelay, piece: TelemetryPiece): Promise<Answer>
   readonly ledger: Ledger
   readonly responses: ResponseStore
   readonly assistants: AssistantStore
@@ -218,6 +224,8 @@ export interface Endpoint {
   readonly doc: EndpointDoc
   /** The error body of the path's dialect, for failures before the format is known; absent = OpenAI's. */
   readonly errorBody?: (error: GatewayError, requestId?: string) => object
+  /** The answer in the place of an error body, for pages of browsers. */
+  readonly pageOfError?: (error: GatewayError, request: HttpRequest) => Answer
   /** `caller` is undefined only for `auth: 'none'`. May throw GatewayError. */
   handle(request: HttpRequest, services: Services, caller: Caller | undefined): Answer | Promise<Answer>
 }

@@ -1,5 +1,6 @@
 /** Frozen settings. A reload makes a new object; open calls keep theirs. */
 import type { CacheSettings } from './answer-cache.ts'
+import type { AgentSettings } from './agents.ts'
 import type { BudgetSettings } from './budgets.ts'
 import type { PriceTermSettings } from './price-terms.ts'
 import type { LedgerRetention } from './usage-report.ts'
@@ -52,6 +53,8 @@ export interface Settings {
   /** What a key may store; null = no limit. */
   readonly storageQuota: { readonly objectsMax: number | null; readonly bytesMax: number | null }
   readonly ledgerRetention: LedgerRetention
+  /** How coding agents sign in, and what they are told. */
+  readonly agents: AgentSettings
   /** Of the built-in price list: kept in each row whose cost was computed. */
   readonly priceListVersion: string
   /** null = everybody is charged what the vendor charges. */

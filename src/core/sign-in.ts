@@ -47,6 +47,8 @@ export interface VerifiedToken {
   readonly teamId?: string | undefined
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number
+  /** It may call models and read, and manages nothing, though its user may. Absent = it may what its user may. */
+  readonly callsOnly?: true
 }
 
 /** Verifies bearer tokens of one kind (JWT). */

@@ -1,4 +1,8 @@
 import type { Endpoint } from '../core/endpoint.ts'
+import { managedSettings } from './agents/managed-settings.ts'
+import { telemetryEndpoints } from './agents/telemetry.ts'
+import { deviceAuthorization, discovery, revocation, token } from './sign-in/device-flow.ts'
+import { deviceDecision, devicePage } from './sign-in/device-page.ts'
 import { assistantEndpoints } from './stored-objects/assistants.ts'
 import { speech, transcriptions, translations } from './model-calls/audio.ts'
 import { batchEndpoints } from './stored-objects/batches.ts'
@@ -66,6 +70,14 @@ import {
 import { webPages } from './web/pages.ts'
 
 const working: Endpoint[] = [
+  discovery(),
+  deviceAuthorization,
+  token,
+  revocation,
+  devicePage,
+  deviceDecision,
+  managedSettings,
+  ...telemetryEndpoints,
   chatCompletions,
   completions,
   responsesCreate,

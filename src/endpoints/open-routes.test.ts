@@ -13,7 +13,7 @@ const door = createFrontDoor({
   endpoints,
   services: {
     version: '1',
-    current: { settings: { headerPrefix: 'x-proxy', metricsRequireKey: false } },
+    current: { settings: { headerPrefix: 'x-proxy', metricsRequireKey: false, signIn: { baseUrl: null } } },
     metrics: () => exposition.bytes(),
     pages: new BuiltPages(undefined),
     readiness: () => ({ ready: true, details: { db: 'connected' } }),
@@ -31,7 +31,10 @@ const get = async (path: string, headers: Record<string, string> = {}): Promise<
     clientAddress: '10.0.0.1',
   } as unknown as IncomingRequest)
 
-const open = endpoints.filter(one => one.auth === 'none')
+const withoutKey = endpoints.filter(one => one.auth === 'none')
+const open = withoutKey.filter(one => one.method === 'GET')
+/** Routes of OAuth: forms of at most 16 KiB, limited for each network. */
+const forms = ['/oauth/device_authorization', '/oauth/token', '/oauth/revoke']
 const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'start.js']
 /** The pages: their files are made once too, which tests/web/served.test.ts looks at. */
 const pages = ['/ui', '/ui/{page+}']
@@ -42,12 +45,15 @@ const paths = open
 /** Answers of a few words, which differ from one moment to the next. */
 const words = ['/health/liveliness', '/health/liveness', '/health/readiness']
 
-test('every route without a key is known here, and answers GET alone', () => {
-  expect(open.every(one => one.method === 'GET')).toBe(true)
-  expect(open.flatMap(one => one.paths)).toEqual(expect.arrayContaining(pages))
-  expect(paths.toSorted()).toEqual(
-    [...words, '/metrics', '/', '/docs', ...assets.map(name => `/docs/${name}`), '/openapi.json', '/routes'].toSorted(),
+test('every route without a key is known here, and answers GET alone unless it takes a form', () => {
+  const others = withoutKey.filter(one => one.method !== 'GET')
+  expect(others.flatMap(({ method, paths: at }) => at.map(path => `${method} ${path}`)).toSorted()).toEqual(
+    forms.map(path => `POST ${path}`).toSorted(),
   )
+  expect(open.flatMap(one => one.paths)).toEqual(expect.arrayContaining(pages))
+  const documents = ['/docs', ...assets.map(name => `/docs/${name}`), '/openapi.json', '/routes']
+  const metadata = ['/.well-known/oauth-authorization-server']
+  expect(paths.toSorted()).toEqual([...words, '/metrics', '/', ...documents, ...metadata].toSorted())
 })
 
 test('routes without a key serve bytes that are made once and shared, with an ETag', async () => {

@@ -210,7 +210,8 @@ function failed(parts: FrontDoorParts, endpoint: Endpoint, at: Admitted, thrown:
   const error = toGatewayError(thrown)
   if (error.kind === 'internal')
     parts.reportInternal(error, { method: request.method, path: request.path, id: shownId(request) })
-  return finished(endpoint, request, head, errorAnswer(error, { request, body: endpoint.errorBody }))
+  const answer = endpoint.pageOfError?.(error, request) ?? errorAnswer(error, { request, body: endpoint.errorBody })
+  return finished(endpoint, request, head, answer)
 }
 
 interface Admitted {

@@ -7,7 +7,9 @@ import type { Gateway } from './harness.ts'
 
 /** Operations by who may ask for them. A route that is added has to be put into one of the lists by hand. */
 const listed: Readonly<Record<Endpoint['auth'], string>> = {
-  none: 'checkLiveliness checkReadiness getMetrics getOpenapiDocument getDocsPage getDocsAsset listRoutes',
+  none: `
+    checkLiveliness checkReadiness getMetrics getOpenapiDocument getDocsPage getDocsAsset listRoutes
+    getWebPage getSignInMetadata askDeviceAuthorization getAccessToken revokeToken`,
   // Every key: calls of models, own objects, and what the caller may see.
   key: `
     createChatCompletion createCompletion createResponse countResponseInputTokens getResponse deleteResponse
@@ -20,6 +22,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     countMessageTokens generateContent streamGenerateContent countContentTokens embedContent batchEmbedContents
     listGeminiModels getGeminiModel refuseOtherModelAction listModels listModelInfo listModelGroups
     listModelInfoPages getModel countTokens
+    getDevicePage decideDevice getManagedSettings relayMetrics relayLogs relayTraces
     listSupportedCompatParams listSupportedOpenaiParams transformRequest
     deriveKey getKey getKeys listKeys listKeyAliases getKeyHealth getTeam listTeams listTeamPages getTeamPermissions
     getUser getUserAlone listUsers listUserRoles getOrganization listOrganizations

@@ -614,4 +614,11 @@ export const noCalls: ReadonlySet<string> = new Set([
   'updateThreadMessage',
   'refuseOtherModelAction',
   'transformRequest',
+  'askDeviceAuthorization',
+  'getAccessToken',
+  'revokeToken',
+  'decideDevice',
+  'relayMetrics',
+  'relayLogs',
+  'relayTraces',
 ])

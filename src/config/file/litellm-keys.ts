@@ -9,6 +9,7 @@ export const otherNames: ReadonlyMap<string, string> = new Map([
   ['litellm_settings', 'settings'],
   ['settings.cache_params.redis_semantic_cache_embedding_model', 'semantic_model'],
   ['model_list.*.litellm_params', 'proxy_params'],
+  ['general_settings.claude_code_gateway_managed_settings', 'managed_settings'],
   ['model_list.*.proxy_params.litellm_credential_name', 'credential_name'],
   ['model_list.*.proxy_params.headers', 'extra_headers'],
   ['model_list.*.proxy_params.base_url', 'api_base'],
@@ -202,6 +203,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'allow_requests_on_db_unavailable user_api_key_cache_ttl use_redis_transaction_buffer ' +
         'always_include_stream_usage completion_model embedding_model ' +
         'proxy_batch_polling_interval max_response_size_mb litellm_license user_mcp_management_mode ' +
+        'enable_claude_code_gateway allow_cli_sso_verification_uri_complete ' +
         'disable_responses_id_security disable_retry_on_max_parallel_request_limit_error enable_public_model_hub',
       ledger:
         'disable_spend_logs disable_spend_updates disable_error_logs ' +

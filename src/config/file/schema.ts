@@ -3,6 +3,7 @@
  * that have no function here are warnings (litellm-keys.ts), so that an existing file starts.
  */
 import { z } from 'zod'
+import { agentSettings } from './agent-settings.ts'
 import { budgetSettings, commonBudgetSettings, newUserSettings, providerBudgetSettings } from './budget-settings.ts'
 import { cacheSettings } from './cache-settings.ts'
 import { ledgerSettings } from './ledger-settings.ts'
@@ -399,6 +400,7 @@ const generalSettings = z.strictObject(
       ...storageSettings,
       ...storedSettings,
       ...ledgerSettings,
+      ...agentSettings,
       batch_poll_seconds: z
         .number()
         .min(1)

@@ -1,13 +1,11 @@
 /** Compares the built-in price list with the public lists that it is made of (tests/data/price-lists.json). */
 import { expect, test } from 'bun:test'
-import { join } from 'node:path'
 import { readFileSync } from 'node:fs'
 import decisionList from '../../../scripts/prices/decisions.json'
 import type { ComparedLists } from '../../../scripts/prices/compared.ts'
 import type { Decision } from '../../../scripts/prices/merge.ts'
 import compared from '../../../tests/data/price-lists.json'
-import { builtInList, builtInModels, builtInProviders } from './price-list.ts'
-import type { PriceListFile } from './price-list.ts'
+import { builtInList, builtInModels } from './price-list.ts'
 import { catalogPrices } from './prices.ts'
 import { pricesOf, unitScales } from './list-prices.ts'
 import type { PriceUnit } from './list-prices.ts'
@@ -95,17 +93,5 @@ test('every decision is about a model of the list, and says why', () => {
     expect(because.length).toBeGreaterThan(40)
     expect((take === undefined) !== (set === undefined)).toBe(true)
     for (const model of models) expect([model, builtInModels(provider).has(model)]).toEqual([model, true])
-  }
-})
-
-test('the rows of each provider are found by their places in the file', async () => {
-  const whole = (await Bun.file(join(import.meta.dir, 'prices.json')).json()) as PriceListFile
-  expect(builtInProviders()).toEqual(Object.keys(whole.providers))
-  const { providers, ...head } = whole
-  expect(builtInList()).toEqual(head)
-  for (const [provider, rows] of Object.entries(providers)) {
-    const models = builtInModels(provider)
-    expect([...models.keys()]).toEqual(rows.flatMap(([names]) => names.split(' ')))
-    for (const [names, entry] of rows) for (const name of names.split(' ')) expect(models.get(name)).toEqual(entry)
   }
 })

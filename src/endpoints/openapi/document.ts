@@ -12,6 +12,7 @@ import { mediaAnswerSchemas } from './media-schemas.ts'
 import { messageAnswerSchemas } from './messages-schemas.ts'
 import { scimSchemas } from './scim-schemas.ts'
 import { requestSchemas } from './request-schemas.ts'
+import { signInSchemas } from './sign-in-schemas.ts'
 import { spendSchemas } from './spend-schemas.ts'
 import { responseAnswerSchemas } from './responses-schemas.ts'
 import { parametersOf, schemaOf } from './zod-schema.ts'
@@ -92,6 +93,7 @@ export function openapiDocument(endpoints: readonly Endpoint[], { version, heade
     components: {
       schemas: {
         ...requestSchemas,
+        ...signInSchemas,
         ...chatAnswerSchemas,
         ...mediaAnswerSchemas,
         ...responseAnswerSchemas,

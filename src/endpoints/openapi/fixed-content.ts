@@ -18,15 +18,16 @@ export function fixedContent(bytes: Uint8Array, headers: Readonly<Record<string,
 /** 200 with the bytes, or 304 for a client that has them. */
 export function answerFixed({ headers: asked }: Pick<HttpRequest, 'headers'>, content: FixedContent): Answer {
   const known = asked.get('if-none-match')
-  if (known && matches(known, content.headers.etag!)) {
+  if (matchesTag(known, content.headers.etag!)) {
     const { 'content-type': _, ...headers } = content.headers
     return { status: 304, headers, body: null }
   }
   return { status: 200, headers: { ...content.headers }, body: content.bytes }
 }
 
-/** The weak comparison, as for every `If-None-Match` (RFC 9110, 13.1.2). */
-function matches(known: string, etag: string): boolean {
+/** The weak comparison, as for every `If-None-Match` (RFC 9110, 13.1.2). null = the client has sent none. */
+export function matchesTag(known: string | null, etag: string): boolean {
+  if (!known) return false
   return known.split(',').some(one => {
     const tag = one.trim()
     return tag === '*' || tag === etag || tag === `W/${etag}`

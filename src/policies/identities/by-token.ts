@@ -56,7 +56,10 @@ async function verifiedLater(
   throw new KeyRefusal('unknown', 'the token is of an issuer that this gateway does not know')
 }
 
-function callerOf({ userId, teamId, expiresAtMs }: VerifiedToken, parts: TokenParts): Caller | Promise<Caller> {
+function callerOf(
+  { userId, teamId, expiresAtMs, callsOnly }: VerifiedToken,
+  parts: TokenParts,
+): Caller | Promise<Caller> {
   const accepted = (caller: Caller | undefined): Caller => {
     const nowMs = parts.clock.epochMs()
     const problem = caller ? callerProblem(caller, nowMs) : 'unknown'
@@ -67,10 +70,19 @@ function callerOf({ userId, teamId, expiresAtMs }: VerifiedToken, parts: TokenPa
         caller?.key.id,
       )
     if (expiresAtMs <= nowMs) throw new KeyRefusal('expired', 'the token has expired; get a new one', caller.key.id)
-    return caller
+    return callsOnly ? withoutRole(caller) : caller
   }
   const found = parts.keys.lookupUser(userId, teamId)
   return found instanceof Promise ? found.then(accepted) : accepted(found)
+}
+
+/** Made once for each caller, which is replaced when something of it changes. */
+const withoutRoles = new WeakMap<Caller, Caller>()
+
+function withoutRole(caller: Caller): Caller {
+  let known = withoutRoles.get(caller)
+  if (!known) withoutRoles.set(caller, (known = { ...caller, role: 'key' }))
+  return known
 }
 
 /** A verifier's refusal as one for a key, so that it is counted. */

@@ -13,6 +13,7 @@ import { eleventh } from './migrations/0011-budget-spend.ts'
 import { fourteenth } from './migrations/0014-ledger-daily.ts'
 import { fifteenth } from './migrations/0015-configured-objects.ts'
 import { sixteenth } from './migrations/0016-sessions.ts'
+import { nineteenth } from './migrations/0019-device-sign-ins.ts'
 import { twentieth } from './migrations/0020-grace-and-resets.ts'
 import { twentyThird } from './migrations/0023-cache-and-idempotency.ts'
 import { twentySixth } from './migrations/0026-directory.ts'
@@ -37,6 +38,7 @@ const named: readonly Migration[] = [
   fourteenth,
   fifteenth,
   sixteenth,
+  nineteenth,
   twentieth,
   twentyThird,
   twentySixth,
