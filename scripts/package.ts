@@ -1,11 +1,12 @@
 /**
  * `npm run package [-- DIR]`: the package that is installed where the gateway runs, in DIR (`build/package`). It holds
- * the program as one bundle with all that it imports, its launcher and its documents, and depends on Bun alone: an
- * installation has 120 MB at most, of which Bun is 107. `npm pack` in DIR makes one file of it.
+ * the program as one bundle with all that it imports, the built pages, its launcher and its documents, and depends on
+ * Bun alone: an installation has 120 MB at most, of which Bun is 107. `npm pack` in DIR makes one file of it.
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { joinAll } from '../bin/program.mjs'
+import { makeWeb } from '../bin/web.mjs'
 import manifest from '../package.json' with { type: 'json' }
 
 const root = join(import.meta.dir, '..')
@@ -64,6 +65,7 @@ rmSync(target, { recursive: true, force: true })
 mkdirSync(join(target, 'program'), { recursive: true })
 joinAll(process.execPath, join(target, 'program'))
 shortenMaps(join(target, 'program'))
+await makeWeb(join(target, 'program/web'))
 writeFileSync(join(target, 'program/LICENSES.txt'), licences())
 copy('bin', /\.d\.m?ts$/)
 for (const name of documents) copy(name, left)

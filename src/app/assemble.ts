@@ -100,6 +100,7 @@ export function assemble(assembling: Assembling) {
     ...fixedParts(assembling.options),
   }
   const door = createFrontDoor({
+    rootPath: assembling.options.rootPath,
     endpoints,
     services,
     policies: calls.requestPolicies,

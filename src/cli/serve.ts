@@ -34,6 +34,11 @@ export const serve: Command = {
     config: configFlag,
     port: { type: 'string', value: 'N', help: 'Port (PORT; default 4000)' },
     host: { type: 'string', value: 'H', help: 'Address to listen on (HOST; default 127.0.0.1)' },
+    'root-path': {
+      type: 'string',
+      value: 'PATH',
+      help: 'Prefix that a proxy passes on (SERVER_ROOT_PATH; default none)',
+    },
     'data-dir': dataFlag,
   },
   async run(input) {
@@ -109,6 +114,7 @@ function serveOptions({ flags, environment }: CommandInput) {
       text(flags.port) !== undefined
         ? portNumber(text(flags.port)!, '--port')
         : portNumber(nonEmpty(environment.PORT) ?? '4000', 'PORT'),
+    rootPath: rootPath(flags, environment),
     dataDirectory: directory,
     masterKey: masterKey === undefined ? undefined : new Secret(masterKey),
     keyPepper: pepper === undefined ? undefined : new Secret(pepper),
@@ -116,6 +122,16 @@ function serveOptions({ flags, environment }: CommandInput) {
     redisUrl: redisUrl(environment),
     environment,
   }
+}
+
+/** `/gateway`, with or without a slash at the end. */
+function rootPath(flags: CommandInput['flags'], environment: CommandInput['environment']): string | undefined {
+  const flag = text(flags['root-path'])
+  const given = (flag ?? nonEmpty(environment.SERVER_ROOT_PATH))?.replace(/\/+$/, '')
+  if (given === undefined || given === '') return undefined
+  if (/^(\/[\w.~-]+)+$/.test(given)) return given
+  const from = flag === undefined ? 'SERVER_ROOT_PATH' : '--root-path'
+  throw new UsageError(`${from} must be a path of letters, digits and . _ ~ - such as /gateway; got '${given}'`)
 }
 
 /** An empty one is a variable that was not filled: a key would be made, or an old one stay valid, unnoticed. */

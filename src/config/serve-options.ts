@@ -8,6 +8,8 @@ export interface ServeOptions {
   /** Absent = no file: the provider keys of the environment, and the built-in models. */
   readonly configFile?: string | undefined
   readonly host: string
+  /** The prefix below which a proxy serves the gateway without removing it: `/gateway`; absent = none. */
+  readonly rootPath?: string | undefined
   /** 0 = any free port. */
   readonly port: number
   readonly dataDirectory: string

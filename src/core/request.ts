@@ -80,6 +80,8 @@ export function isSafeId(id: string): boolean {
 
 /** A request from the wire, before and while it is routed. */
 export interface IncomingRequest extends HttpRequest {
+  /** Without the prefix below which the gateway is served (`SERVER_ROOT_PATH`), once the router has it. */
+  path: string
   /** Set when the endpoint is found. */
   params: Readonly<Record<string, string>>
   /** Set when the request's key has proved valid. Other requests hold their connection only for moments. */

@@ -152,10 +152,12 @@ const working: Endpoint[] = [
   readiness,
   modelHealth,
   metrics,
-  webPages,
 ]
 
 const documented = [...working, routesEndpoint(() => endpoints)]
 
-/** Every public path. Exact paths win over patterns; patterns are tried in this order. */
-export const endpoints: readonly Endpoint[] = [...documented, ...openapiEndpoints(documented)]
+/**
+ * Every public path. Exact paths win over patterns; patterns are tried in this order. The pages are for people, and no
+ * part of the API that is described.
+ */
+export const endpoints: readonly Endpoint[] = [...documented, ...openapiEndpoints(documented), webPages]

@@ -15,6 +15,8 @@ import { dialectOfPath, PathHints } from './unknown-path.ts'
 
 /** `endpoints` are indexed once; everything else is used for each request. */
 interface FrontDoorParts {
+  /** `/prefix` where a proxy passes it on; absent = none. Requests without it are served as well. */
+  readonly rootPath?: string | undefined
   readonly endpoints: readonly Endpoint[]
   readonly services: Services
   /** Asked in order for every request that needs a key. */
@@ -47,8 +49,10 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
       table.add(path, methods)
     }
   const hints = new PathHints(table, parts.endpoints)
+  const { rootPath } = parts
   return {
     handle(request) {
+      if (rootPath !== undefined) request.path = pathBelow(rootPath, request.path)
       const { method, path } = request
       const found = table.find(path)
       if (method === 'OPTIONS') return options(parts, request, found?.value)
@@ -60,6 +64,7 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
       return admit(parts, endpoint, request)
     },
     turnAway(request, error) {
+      if (rootPath !== undefined) request.path = pathBelow(rootPath, request.path)
       const { method } = request
       const methods = table.find(request.path)?.value
       const endpoint = methods && endpointFor(method, methods)
@@ -71,6 +76,14 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
     },
     refuse: ({ status, message }) => ({ ...errorAnswer(new GatewayError('invalid-request', message)), status }),
   }
+}
+
+/** A proxy may remove the prefix, and checks of health come past it: a path without it stays as it is. */
+function pathBelow(rootPath: string, path: string): string {
+  if (!path.startsWith(rootPath)) return path
+  const rest = path.slice(rootPath.length)
+  if (rest === '') return '/'
+  return rest.startsWith('/') ? rest : path
 }
 
 /** HEAD is answered as GET, by the same key; the server leaves the body out. */

@@ -51,7 +51,7 @@ test('Dockerfile: exact images, no install scripts, files that exist, a user wit
     expect([file, existsSync(join(root, file))]).toEqual([file, true])
     expect(kept).toContain(`!${file}`)
   }
-  expect(of('RUN').find(one => one.includes('npm ci'))).toContain('--omit=dev --ignore-scripts')
+  expect(of('RUN').find(one => one.includes('npm ci'))).toContain('--ignore-scripts')
   expect(of('RUN').some(one => one.includes('scripts/package.ts'))).toBe(true)
   expect(of('USER')).toEqual(['node'])
   const last = all.map(one => one.name)

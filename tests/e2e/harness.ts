@@ -86,6 +86,7 @@ export interface GatewayOptions {
   readonly policies?: readonly Policy[]
   /** Beside those that every gateway of a test has. */
   readonly environment?: Readonly<Record<string, string>>
+  readonly rootPath?: string
 }
 
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
@@ -107,6 +108,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     databaseUrl: store.databaseUrl ?? `sqlite:${join(dataDirectory, 'modelgate.sqlite')}`,
     redisUrl: store.redisUrl,
     environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DRAIN_DELAY_MS: '0', ...options.environment },
+    rootPath: options.rootPath,
     ...(options.policies && { policies: options.policies }),
   })
   const url = server.url.replace(/\/$/, '')

@@ -8,6 +8,9 @@ import { developmentPages, hasChromium, openBrowser, openPage, pageMs, violation
 
 setDefaultTimeout(2 * pageMs)
 
+/** Their colours are those of the page: the other theme looks at one of them. */
+const popups = ['Open dialog', 'Open confirmation', 'Open drawer', 'Menu']
+
 describe.skipIf(!hasChromium)('the parts', () => {
   let folder: string
   let gateway: Gateway
@@ -23,25 +26,22 @@ describe.skipIf(!hasChromium)('the parts', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test.each(['light', 'dark'] as const)(
-    'axe finds nothing in %s, with open dialog, drawer and menu',
-    async colorScheme => {
-      const { page, context, faults } = await openPage(browser, gateway.url, { colorScheme })
-      await page.goto(`${gateway.url}/ui/_parts`)
-      await page.getByRole('heading', { name: 'EmptyState, ErrorState, Skeleton' }).waitFor()
-      await page.locator('.uplot').waitFor()
-      expect(await violations(page)).toEqual([])
-      for (const name of ['Open dialog', 'Open confirmation', 'Open drawer', 'Menu']) {
-        await page.getByRole('button', { name, exact: true }).click()
-        await page.locator('.floating[data-open]').waitFor()
-        expect([name, await violations(page, { popup: name === 'Menu' })]).toEqual([name, []])
-        await page.keyboard.press('Escape')
-        await page.locator('.floating[data-open]').waitFor({ state: 'detached' })
-      }
-      expect(faults).toEqual([])
-      await context.close()
-    },
-  )
+  test.each(['light', 'dark'] as const)('axe finds nothing in %s, also in what floats', async colorScheme => {
+    const { page, context, faults } = await openPage(browser, gateway.url, { colorScheme })
+    await page.goto(`${gateway.url}/ui/_parts`)
+    await page.getByRole('heading', { name: 'EmptyState, ErrorState, Skeleton' }).waitFor()
+    await page.locator('.uplot').waitFor()
+    expect(await violations(page)).toEqual([])
+    for (const name of colorScheme === 'light' ? popups : popups.slice(0, 1)) {
+      await page.getByRole('button', { name, exact: true }).click()
+      await page.locator('.floating[data-open]').waitFor()
+      expect([name, await violations(page, { popup: name === 'Menu' })]).toEqual([name, []])
+      await page.keyboard.press('Escape')
+      await page.locator('.floating[data-open]').waitFor({ state: 'detached' })
+    }
+    expect(faults).toEqual([])
+    await context.close()
+  })
 
   test('nothing is wider than a screen of 360 pixels', async () => {
     const { page, context } = await openPage(browser, gateway.url, { viewport: { width: 360, height: 740 } })

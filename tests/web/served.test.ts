@@ -126,3 +126,23 @@ test('a gateway without pages says how to get them', async () => {
     await bare.stop()
   }
 })
+
+test('behind a proxy that passes its prefix on, pages and API are served with and without it', async () => {
+  const below = await startGateway({ rootPath: '/team/gateway', environment: { MODELGATE_WEB_DIRECTORY: folder } })
+  try {
+    for (const prefix of ['', '/team/gateway']) {
+      const page = await fetch(`${below.url}${prefix}/ui/keys/`)
+      expect([prefix, page.status, await page.text()]).toEqual([
+        prefix,
+        200,
+        expect.stringContaining('<base href="../">'),
+      ])
+      expect([prefix, (await fetch(`${below.url}${prefix}/health/liveliness?a=b`)).status]).toEqual([prefix, 200])
+      const keys = await below.admin(`${prefix}/key/list?size=1&page=2`)
+      expect([prefix, await keys.json()]).toEqual([prefix, expect.objectContaining({ current_page: 2 })])
+    }
+    expect((await fetch(`${below.url}/team/gatewayed/health/liveliness`)).status).toBe(404)
+  } finally {
+    await below.stop()
+  }
+})

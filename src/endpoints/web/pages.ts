@@ -24,8 +24,7 @@ export const webPages: Endpoint = {
     operationId: 'getWebPage',
     summary: 'The pages for people, and their parts',
     tag: 'Docs',
-    success: { 'text/html': text, 'text/css': text, 'text/javascript': text },
-    failures: [404, 503],
+    success: { 'text/html': text },
   },
   handle(request, { pages }): Answer {
     // Relative addresses of the page begin below `/ui/`; this one is relative too, and stays below a proxy's prefix.

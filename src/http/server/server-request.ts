@@ -13,7 +13,8 @@ const noParams: Readonly<Record<string, string>> = {}
 /** Made when the head is complete; valid until `complete` or `abort`. What few requests need is made when asked for. */
 export class ServerRequest implements IncomingRequest {
   readonly method: string
-  readonly path: string
+  /** Set by the router, below a prefix; see `IncomingRequest`. */
+  path: string
   /** Set by the router; see `IncomingRequest`. */
   params = noParams
   /** Set by the router; see `IncomingRequest`. */
@@ -51,7 +52,7 @@ export class ServerRequest implements IncomingRequest {
   }
 
   get query(): URLSearchParams {
-    return (this.#query ??= new URLSearchParams(this.headers.target.slice(this.path.length + 1)))
+    return (this.#query ??= new URLSearchParams(/\?.*/s.exec(this.headers.target)?.[0]))
   }
 
   get clientAddress(): string {
