@@ -138,6 +138,8 @@ test('every provider, policy and endpoint is registered', () => {
     'providers/image-urls.ts',
     'providers/catalog.ts',
     'endpoints/router.ts',
+    'endpoints/request-once.ts',
+    'endpoints/request-fingerprint.ts',
     'endpoints/checked-input.ts',
     'endpoints/unknown-path.ts',
   ])

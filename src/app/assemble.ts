@@ -265,8 +265,9 @@ function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadRe
 }
 
 function storedParts(store: Store) {
-  const { keys, tenancy, tenants, sessions, deviceSignIns, ledger, responses, assistants, files, configured } = store
-  return { keys, tenancy, tenants, sessions, deviceSignIns, ledger, responses, assistants, files, configured }
+  const { keys, tenancy, tenants, sessions, deviceSignIns, ledger } = store
+  const { responses, assistants, files, once, configured } = store
+  return { keys, tenancy, tenants, sessions, deviceSignIns, ledger, responses, assistants, files, once, configured }
 }
 
 function useSettings(

@@ -1,6 +1,7 @@
 /** Opens the parts with state beyond a call: database, keys, limits, ledger. */
 import { join } from 'node:path'
 import type { ServeOptions } from '../config/serve-options.ts'
+import type { OnceRequests } from '../core/idempotency.ts'
 import type { AssistantStore, FileStore, KeyStore } from '../core/ports.ts'
 import type { DeviceSignInStore } from '../core/device-sign-in.ts'
 import type { SessionStore } from '../core/sign-in.ts'
@@ -12,6 +13,7 @@ import { ConfiguredObjects } from '../store/objects/configured-objects.ts'
 import type { ConfiguredSnapshot } from '../store/objects/configured-objects.ts'
 import { EncryptionKeys } from '../store/keys/encryption-keys.ts'
 import { createAssistantStore } from '../store/objects/assistants.ts'
+import { createOnceRequests } from '../store/objects/once-requests.ts'
 import { createFileStore } from '../store/objects/files.ts'
 import { createStorageGuard } from '../store/objects/storage-guard.ts'
 import { openInstallation, restoreInstallation } from '../store/keys/installation.ts'
@@ -60,6 +62,7 @@ export interface Store {
   readonly responses: RunningResponseStore
   readonly assistants: AssistantStore
   readonly files: FileStore
+  readonly once: OnceRequests
   /** Models, credentials and access groups made by API. */
   readonly configured: ConfiguredObjects
   databaseReachable(): boolean
@@ -112,6 +115,7 @@ export async function openStore(
       endAll([
         () => (stopped = true),
         () => objects.responses.stop(),
+        () => objects.once.stop(),
         () => keys.directory.stop(),
         () => ledger.close(),
         () => limits.redis?.close(),
@@ -200,6 +204,12 @@ function objectStores(database: Database, storageQuota: () => StorageQuota, logg
     }),
     assistants: createAssistantStore(database, guard),
     files: createFileStore(database, guard),
+    once: createOnceRequests({
+      database,
+      clock,
+      guard,
+      report: problem => logger.error('the record of idempotent requests reports a problem', { problem }),
+    }),
   }
 }
 

@@ -21,6 +21,7 @@ export class TappedStream implements AnswerStream {
   #sink: AnswerSink | undefined
   #waiting: (Uint8Array | string)[] = []
   #waitingBytes = 0
+  #isRead = false
   /** The source has ended, and the client has not got everything yet. */
   #endsLater = false
 
@@ -31,6 +32,11 @@ export class TappedStream implements AnswerStream {
 
   pipe(sink: AnswerSink): void {
     this.#sink = sink
+    this.#read()
+  }
+
+  #read(): void {
+    this.#isRead = true
     const isFull = (): boolean => !this.#tap.isFollowed && (this.#sink?.full ?? false)
     this.#source.pipe({
       get full() {
@@ -54,7 +60,8 @@ export class TappedStream implements AnswerStream {
     this.#sink = undefined
     this.#waiting = []
     if (!this.#tap.isFollowed) this.#source.cancel()
-    else this.#source.resume()
+    else if (this.#isRead) this.#source.resume()
+    else this.#read()
   }
 
   #write(piece: Uint8Array | string): void {

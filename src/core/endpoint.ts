@@ -14,6 +14,7 @@ import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
 import type { FileCalls } from './files.ts'
 import type { Ledger } from './ledger.ts'
+import type { OnceRequests } from './idempotency.ts'
 import type { Operation, Outcome } from './operation.ts'
 import type {
   AssistantStore,
@@ -146,6 +147,7 @@ export interface Services {
   readonly responses: ResponseStore
   readonly assistants: AssistantStore
   readonly files: FileStore
+  readonly once: OnceRequests
   /** Models, credentials and access groups made by API, and how they are checked. */
   readonly configured: ConfiguredStore
   readonly checks: ConfigurationChecks

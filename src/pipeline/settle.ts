@@ -44,6 +44,7 @@ export function settler(parts: SettleParts): Settle {
     charge(parts, call, nanoUsd)
     call.costSource = source
     const isOwedAny = isOwed(call) || call.sentBefore.length > 0
+    if (isOwedAny) call.client.billed?.()
     addEarlierUsage(call)
     report(parts, { call, outcome, status, error, costNanoUsd: call.costNanoUsd, durationMs, isOwed: isOwedAny })
   }

@@ -7,7 +7,6 @@ export const twentyThird: Migration = {
   name: 'cache-and-idempotency',
   bringsColumns: true,
   async up(sql, kind) {
-    const blob = kind === 'postgres' ? 'bytea' : 'blob'
     await sql`alter table virtual_keys add column allowed_cache_controls text not null default '[]'`
     await sql.unsafe(`create table idempotent_requests (
       id text primary key,
@@ -18,7 +17,7 @@ export const twentyThird: Migration = {
       lease_end_ms bigint not null,
       status integer,
       headers text,
-      body ${blob},
+      body text,
       bytes bigint not null,
       created_at_ms bigint not null,
       end_ms bigint not null

@@ -1,0 +1,164 @@
+/** Table `idempotent_requests`: which requests were begun, and their answers. */
+import type { SQL } from 'bun'
+import { GatewayError } from '../../core/errors.ts'
+import type { KeptResponse, OnceClaim, OnceRequest, OnceRequests } from '../../core/idempotency.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { toNumber, transaction, whileAvailable } from '../database/open.ts'
+import type { Database } from '../database/open.ts'
+import type { StorageGuard } from './storage-guard.ts'
+
+const keptMs = 24 * 3600 * 1000
+/** A process that has not renewed a request for so long has died. */
+const leaseMs = 20_000
+const renewMs = 5000
+const cleanMs = 600_000
+/** Besides its answer. */
+const recordBytes = 256
+
+interface OnceParts {
+  readonly database: Database
+  readonly guard: StorageGuard
+  readonly clock: Clock
+  report(problem: string): void
+}
+
+interface Row {
+  readonly state: string
+  readonly fingerprint: string | null
+  readonly lease_end_ms: unknown
+  readonly status: unknown
+  readonly headers: string | null
+  readonly body: string | null
+  readonly end_ms: unknown
+}
+
+/** Renews what this process works on until `stop`. */
+export function createOnceRequests(parts: OnceParts): OnceRequests {
+  return new StoredOnceRequests(parts)
+}
+
+class StoredOnceRequests implements OnceRequests {
+  readonly #parts: OnceParts
+  readonly #sql: SQL
+  /** What this process works on, by id. */
+  readonly #held = new Map<string, string>()
+  /** What a process before left on this SQLite file is marked: no other process uses the file. */
+  readonly #ready: Promise<unknown>
+  readonly #timers: readonly ReturnType<typeof setInterval>[]
+
+  constructor(parts: OnceParts) {
+    this.#parts = parts
+    this.#sql = parts.database.sql
+    this.#ready =
+      parts.database.kind === 'sqlite'
+        ? this.#sql`update idempotent_requests set state = 'lost' where state = 'running'`
+        : Promise.resolve()
+    this.#ready.catch(reason => parts.report(`requests of before could not be marked: ${String(reason)}`))
+    const every = (ms: number, work: () => Promise<unknown>, what: string) =>
+      setInterval(() => void work().catch(reason => parts.report(`${what}: ${String(reason)}`)), ms)
+    this.#timers = [
+      every(renewMs, () => this.#renew(), 'requests under way could not be renewed'),
+      every(cleanMs, () => this.#clean(), 'old requests could not be deleted'),
+    ]
+  }
+
+  claim(request: OnceRequest): Promise<OnceClaim> {
+    return this.#available(this.#claim(request))
+  }
+
+  look(id: string): Promise<Exclude<OnceClaim, { state: 'first' }> | undefined> {
+    return this.#available(this.#find(id))
+  }
+
+  async answered(request: OnceRequest, response: KeptResponse): Promise<void> {
+    const { id, keyId, fingerprint, owner } = request
+    const body = Buffer.from(response.body).toString('base64')
+    const headers = JSON.stringify(response.headers)
+    const bytes = recordBytes + body.length + headers.length
+    try {
+      await transaction(this.#parts.database, async tx => {
+        await tx`update idempotent_requests set state = 'answered', fingerprint = ${fingerprint},
+          status = ${response.status}, headers = ${headers}, body = ${body}, bytes = ${bytes}
+          where id = ${id} and owner = ${owner}`
+        await this.#parts.guard.check(tx, keyId, bytes)
+      })
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      await this.lost(request)
+    } finally {
+      // Without a record of its end it is lost when its lease ends.
+      this.#held.delete(id)
+    }
+  }
+
+  async lost({ id, fingerprint, owner }: OnceRequest): Promise<void> {
+    this.#held.delete(id)
+    await this.#sql`update idempotent_requests set state = 'lost', fingerprint = ${fingerprint}
+      where id = ${id} and owner = ${owner}`
+  }
+
+  async forget({ id, owner }: OnceRequest): Promise<void> {
+    this.#held.delete(id)
+    await this.#sql`delete from idempotent_requests where id = ${id} and owner = ${owner}`
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearInterval(timer)
+  }
+
+  // ---- inside
+
+  #available<T>(work: Promise<T>): Promise<T> {
+    return whileAvailable('the record of requests with an `Idempotency-Key`', work)
+  }
+
+  /** The record is stored when this resolves with `first`: so a request is done once, also where a process dies. */
+  async #claim(request: OnceRequest): Promise<OnceClaim> {
+    const { id, keyId, fingerprint, owner } = request
+    await this.#ready
+    const known = await this.#find(id)
+    if (known) return known
+    const nowMs = this.#parts.clock.epochMs()
+    const isFirst = await transaction(this.#parts.database, async tx => {
+      await tx`delete from idempotent_requests where id = ${id} and end_ms <= ${nowMs}`
+      const made = (await tx`insert into idempotent_requests
+        (id, key_id, fingerprint, state, owner, lease_end_ms, bytes, created_at_ms, end_ms) values
+        (${id}, ${keyId}, ${fingerprint}, 'running', ${owner}, ${nowMs + leaseMs}, ${recordBytes}, ${nowMs},
+        ${nowMs + keptMs}) on conflict (id) do nothing returning id`) as unknown[]
+      if (made.length > 0) await this.#parts.guard.check(tx, keyId, recordBytes)
+      return made.length > 0
+    })
+    if (!isFirst) return (await this.#find(id)) ?? this.#claim(request)
+    this.#held.set(id, owner)
+    return { state: 'first' }
+  }
+
+  async #find(id: string): Promise<Exclude<OnceClaim, { state: 'first' }> | undefined> {
+    const nowMs = this.#parts.clock.epochMs()
+    const [row] = (await this.#sql`select state, fingerprint, lease_end_ms, status, headers, body, end_ms
+      from idempotent_requests where id = ${id}`) as Row[]
+    if (!row || toNumber(row.end_ms) <= nowMs) return undefined
+    const { fingerprint } = row
+    if (row.state === 'answered') return { state: 'answered', fingerprint, response: responseOf(row) }
+    const isAlive = this.#held.has(id) || toNumber(row.lease_end_ms) > nowMs
+    return { state: row.state === 'running' && isAlive ? 'running' : 'lost', fingerprint }
+  }
+
+  async #renew(): Promise<void> {
+    const endMs = this.#parts.clock.epochMs() + leaseMs
+    for (const [id, owner] of this.#held)
+      await this.#sql`update idempotent_requests set lease_end_ms = ${endMs} where id = ${id} and owner = ${owner}`
+  }
+
+  async #clean(): Promise<void> {
+    await this.#sql`delete from idempotent_requests where end_ms <= ${this.#parts.clock.epochMs()}`
+  }
+}
+
+function responseOf({ status, headers, body }: Row): KeptResponse {
+  return {
+    status: toNumber(status),
+    headers: JSON.parse(headers ?? '{}') as Record<string, string>,
+    body: new Uint8Array(Buffer.from(body ?? '', 'base64')),
+  }
+}
