@@ -38,6 +38,8 @@ const sections: readonly (readonly [title: string, path: readonly string[]])[] =
   ['`cache_params` of `settings`', ['settings', 'cache_params']],
   ['`default_internal_user_params` of `settings`', ['settings', 'default_internal_user_params']],
   ['`alert_to_webhook_url` of `general_settings`', ['general_settings', 'alert_to_webhook_url']],
+  ['A provider of `sso` of `general_settings`', ['general_settings', 'sso']],
+  ['`jwt_auth` of `general_settings`', ['general_settings', 'jwt_auth']],
   ['`general_settings`', ['general_settings']],
 ]
 

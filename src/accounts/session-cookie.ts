@@ -30,6 +30,17 @@ export function shownSession(headers: Headers, baseUrl: string | null): ShownSes
   return plain === undefined ? undefined : { secret: plain, secure: false }
 }
 
+/**
+ * A cookie that belongs to signing in, by its two names, as the browser shows it. undefined = it is not there, or with
+ * several values.
+ */
+export function shownCookie(headers: Headers, baseUrl: string | null, names: CookieNames): string | undefined {
+  const text = headers.get('cookie')
+  if (text === null) return undefined
+  const secure = cookieValue(text, names.secureName)
+  return secure ?? (allowsPlain(headers, baseUrl) ? cookieValue(text, names.plainName) : undefined)
+}
+
 /** The value of a cookie; undefined = it is not there, empty, or there with several values. */
 function cookieValue(text: string, name: string): string | undefined {
   let found: string | undefined
@@ -51,10 +62,14 @@ export function sessionCookie(secret: string, headers: Headers, baseUrl: string 
   return setCookie(headers, baseUrl, { secureName, plainName, value: secret, sameSite: 'Lax' })
 }
 
-/** A cookie by its two names, over https and over plain http. */
-interface CookieOptions {
+/** The names of a cookie over https and over plain http. */
+interface CookieNames {
   readonly secureName: string
   readonly plainName: string
+}
+
+/** A cookie to be set. */
+interface CookieOptions extends CookieNames {
   /** Empty = it is removed. */
   readonly value: string
   readonly sameSite: 'Lax' | 'Strict'
@@ -63,7 +78,7 @@ interface CookieOptions {
 }
 
 /** As `sessionCookie`, for any cookie that belongs to signing in. */
-function setCookie(headers: Headers, baseUrl: string | null, options: CookieOptions): string {
+export function setCookie(headers: Headers, baseUrl: string | null, options: CookieOptions): string {
   const { value, sameSite, maxAgeSeconds } = options
   const secure = isSecure(headers, baseUrl)
   if (!secure && !allowsPlain(headers, baseUrl))
@@ -86,6 +101,22 @@ function isSecure(headers: Headers, baseUrl: string | null): boolean {
   if (baseUrl !== null) return baseUrl.startsWith('https:')
   if (headers.get('origin')?.startsWith('https:')) return true
   return /^https\b/i.test(headers.get('x-forwarded-proto') ?? '')
+}
+
+/**
+ * The address under which browsers see the gateway, without a slash at the end: PROXY_BASE_URL, else what the request
+ * says. Throws `forbidden` as `sessionCookie` does, and where the request names no host.
+ */
+export function browserAddress(headers: Headers, baseUrl: string | null): string {
+  if (baseUrl !== null) return baseUrl
+  const secure = isSecure(headers, baseUrl)
+  const host = headers.get('host')
+  if ((!secure && !allowsPlain(headers, baseUrl)) || host === null || !/^[A-Za-z0-9.:[\]-]+$/.test(host))
+    throw new GatewayError(
+      'forbidden',
+      'the gateway does not know under which address browsers see it: set PROXY_BASE_URL=https://...',
+    )
+  return `http${secure ? 's' : ''}://${host}`
 }
 
 const loopbackHost = /^(?:localhost|[a-z0-9-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i

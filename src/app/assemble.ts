@@ -51,7 +51,7 @@ import { SharedText } from '../telemetry/shared-text.ts'
 import { unpricedModels } from '../telemetry/unpriced-models.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
 import { createMailer } from './mail.ts'
-import { createSignIn, identityParts } from './sign-in.ts'
+import { identityParts, signInServices } from './sign-in.ts'
 import type { Store } from './store.ts'
 import { createTelemetryRelay } from './telemetry-relay.ts'
 
@@ -84,7 +84,7 @@ export function assemble(assembling: Assembling) {
     ...calls.services,
     tokenizer,
     ...storedParts(store),
-    signIn: createSignIn(store, current),
+    ...signInServices(store, current, transport),
     checks: source.merged,
     notServed: () => source.merged.notServed,
     detached,
@@ -200,7 +200,7 @@ function assembleCalls(
   const decodeInputs = createDecodeInputs(tokenizer)
   const authFailures = new AuthFailureLog(timers, logger)
   const admission = createAdmission({
-    ...identityParts(store, current),
+    ...identityParts(store, current, transport),
     clock,
     limiter: store.limits.limiter,
     limits: createCallLimits(store.tenants, store.limits.spendWriter),

@@ -4,6 +4,7 @@ import type { ServeOptions } from '../config/serve-options.ts'
 import type { OnceRequests } from '../core/idempotency.ts'
 import type { AssistantStore, FileStore, KeyStore } from '../core/ports.ts'
 import type { DeviceSignInStore } from '../core/device-sign-in.ts'
+import type { SignInReturns } from '../core/identity-providers.ts'
 import type { SessionStore } from '../core/sign-in.ts'
 import type { TenancyStore, TenantDirectory } from '../core/tenancy-store.ts'
 import type { LedgerRetention } from '../core/usage-report.ts'
@@ -25,6 +26,7 @@ import { DeviceSignIns } from '../store/sign-in/device-sign-ins.ts'
 import { createSessionStore } from '../store/sign-in/sessions.ts'
 import { CallerLoader, subjectsOf } from '../store/tenancy/caller-loader.ts'
 import { changesSince } from '../store/tenancy/changes.ts'
+import { createSignInReturns } from '../store/tenancy/sign-in-returns.ts'
 import { createTenancyStore } from '../store/tenancy/store.ts'
 import { openLedger } from '../store/ledger/ledger.ts'
 import type { JournalledLedger } from '../store/ledger/ledger.ts'
@@ -56,6 +58,7 @@ export interface Store {
   readonly tenants: TenantDirectory
   readonly sessions: SessionStore
   readonly deviceSignIns: DeviceSignInStore
+  readonly signInReturns: SignInReturns
   readonly limits: Limits
   readonly answerCache: OpenedCache
   readonly ledger: JournalledLedger
@@ -102,6 +105,7 @@ export async function openStore(
     database,
     installation,
     keys: createKeyStore(database),
+    signInReturns: createSignInReturns(database, clock),
     ...keys,
     limits,
     answerCache,

@@ -12,6 +12,7 @@ import { priceListVersion } from './prices/catalogue.ts'
 import { cacheSettingsOf } from './file/cache-settings.ts'
 import { readPriceTerms } from './file/price-term-settings.ts'
 import { agentSettingsOf } from './file/agent-settings.ts'
+import { readIdentitySettings } from './identity-providers.ts'
 import { retentionMs } from './file/ledger-settings.ts'
 import { entryProblems } from './file/entry-checks.ts'
 import { accessGroups, missingPriceWarnings } from './models/deployment-lists.ts'
@@ -97,6 +98,12 @@ function readAll(input: SettingsInput): SettingsReading {
   const proxies = new ProxySettings(config.general_settings?.proxy, environment)
   const signIn = readSignInSettings(environment)
   if (signIn.mistake !== undefined) mistakes.push(signIn.mistake)
+  const identity = readIdentitySettings(config, environment, {
+    proxies: proxies.rulesFor(undefined),
+    placed: (path, message) => mistakeAt(reading, path, message),
+  })
+  mistakes.push(...identity.mistakes)
+  warnings.push(...identity.warnings)
   const prices = operatorPrices(config, input)
   useOperatorList(prices.list)
   if (prices.mistake !== undefined) mistakes.push(mistakeAt(reading, ['prices', 'source'], prices.mistake))
@@ -121,6 +128,7 @@ function readAll(input: SettingsInput): SettingsReading {
     deployments,
     missing: built.missing,
     signIn: signIn.settings,
+    identity: identity.settings,
     file: input.file,
     warnings,
   })
@@ -155,11 +163,15 @@ interface SettingsParts {
   readonly deployments: readonly Deployment[]
   readonly missing: EnvironmentOffer['missing'] | undefined
   readonly signIn: Settings['signIn']
+  readonly identity: Settings['identity']
   readonly file: string | undefined
   readonly warnings: readonly string[]
 }
 
-function settingsOf(config: Config, { deployments, missing, signIn, file, warnings }: SettingsParts): Settings {
+function settingsOf(
+  config: Config,
+  { deployments, missing, signIn, identity, file, warnings }: SettingsParts,
+): Settings {
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const limits = common.default_internal_user_params ?? {}
   return {
@@ -181,6 +193,7 @@ function settingsOf(config: Config, { deployments, missing, signIn, file, warnin
     newUsers: newUsersOf(limits),
     budgets: budgetSettingsOf(config),
     signIn,
+    identity,
     rateLimitCounts: general.rate_limit_counts ?? 'calls',
     limitsWithoutRedis: general.limits_without_redis ?? 'share',
     keysPerUser: general.max_keys_per_user ?? null,

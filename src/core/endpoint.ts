@@ -12,6 +12,7 @@ import type { Deployment } from './deployment.ts'
 import type { DeviceSignInStore } from './device-sign-in.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
+import type { SingleSignOn } from './identity-providers.ts'
 import type { FileCalls } from './files.ts'
 import type { Ledger } from './ledger.ts'
 import type { OnceRequests } from './idempotency.ts'
@@ -143,6 +144,7 @@ export interface Services {
   readonly deviceSignIns: DeviceSignInStore
   /** Sends telemetry of a coding agent to the collector, whose answer it is. Rejects with `overloaded`. */
   relayTelemetry(relay: TelemetryRelay, piece: TelemetryPiece): Promise<Answer>
+  readonly singleSignOn: SingleSignOn
   readonly ledger: Ledger
   readonly responses: ResponseStore
   readonly assistants: AssistantStore
@@ -193,8 +195,8 @@ export interface EndpointDoc {
    * schema is that of one event's `data`.
    */
   readonly success?: Readonly<Record<string, object>>
-  /** Of a success; absent = 200. One of 204 has no body, and an empty `success`. */
-  readonly successStatus?: 201 | 204
+  /** Of a success; absent = 200. Those of 204 and 302 have no body, and an empty `success`. */
+  readonly successStatus?: 201 | 204 | 302
   /** Statuses of failures beside those that follow from `auth`, body, path, query and `callsModel`. */
   readonly failures?: readonly number[]
   /** Ends in `Services.callModel`: its answers have the headers of a call, and it fails as calls do. */

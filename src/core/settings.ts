@@ -5,6 +5,7 @@ import type { BudgetSettings } from './budgets.ts'
 import type { PriceTermSettings } from './price-terms.ts'
 import type { LedgerRetention } from './usage-report.ts'
 import type { Deployment } from './deployment.ts'
+import type { IdentitySettings } from './identity-providers.ts'
 import type { LimitScope } from './limits.ts'
 import type { SignInSettings } from './sign-in-settings.ts'
 import type { User } from './tenancy.ts'
@@ -24,6 +25,7 @@ export interface Settings {
   readonly rateLimitCounts: 'calls' | 'requests'
   readonly budgets: BudgetSettings
   readonly signIn: SignInSettings
+  readonly identity: IdentitySettings
   /** What decides on limits while the Redis that shares them is away. */
   readonly limitsWithoutRedis: WithoutRedis
   /** The maximum number of valid keys of a user; null = unlimited. */

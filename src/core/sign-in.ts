@@ -45,6 +45,8 @@ export interface VerifiedToken {
   readonly userId: string
   /** The team whose limits, models and budget hold, as with a key in it. */
   readonly teamId?: string | undefined
+  /** The user must be a member of the team; absent = the configuration maps the token to it. */
+  readonly asMember?: true
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number
   /** It may call models and read, and manages nothing, though its user may. Absent = it may what its user may. */
@@ -81,6 +83,6 @@ export interface SignInService {
    * this machine, and `overloaded` when the database is unreachable.
    */
   signIn(signIn: SignIn): Promise<{ readonly session: Session; readonly setCookie: string }>
-  /** Ends the session of the browser's cookie, if there is one; `setCookie` removes the cookie. */
-  signOut(request: SignInRequest): Promise<{ readonly setCookie: string }>
+  /** Ends the session of the browser's cookie. `setCookie` removes the cookie; `userId` null = it was no user's. */
+  signOut(request: SignInRequest): Promise<{ readonly userId: string | null; readonly setCookie: string }>
 }

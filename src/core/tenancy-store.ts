@@ -1,5 +1,6 @@
 /** Interface of the store of tenancy, implemented by `store/tenancy`. */
 import type { Caller } from './caller.ts'
+import type { IdentityLink } from './identity-providers.ts'
 import type { KeyChanges, KeyRecord } from './ports.ts'
 import type { Actor, AuditEntry, Membership, TenantFields, TenantKind, Tenants } from './tenancy.ts'
 
@@ -114,6 +115,12 @@ export interface TenancyReader {
   isUnused(kind: TenantKind): Promise<boolean>
   /** The users with this address, at most two. */
   usersByEmail(email: string): Promise<Tenants['user'][]>
+  /** The users with this id at an identity provider or a directory (SCIM), at most two. */
+  usersBySsoId(ssoUserId: string): Promise<Tenants['user'][]>
+  /** The user that a person at an identity provider is linked to. */
+  identityLink(of: Pick<IdentityLink, 'issuer' | 'subject'>): Promise<IdentityLink | undefined>
+  /** Newest first, at most 100. */
+  identityLinksOf(userId: string): Promise<IdentityLink[]>
   /** Oldest first, at most `limit`; also those that their directory has deleted. */
   search<Kind extends 'user' | 'team'>(kind: Kind, condition: TenantCondition, limit: number): Promise<Tenants[Kind][]>
   /** At most `membershipsMax` of one user; of others all, oldest first. */
@@ -141,14 +148,16 @@ export interface TenancyTransaction extends TenancyReader {
     version?: number,
   ): Promise<Tenants[Kind]>
   /**
-   * Deletes it with its memberships and keys, an organization also with its teams. Throws `not-found`, and `conflict`
-   * for a budget in use or for more than 1000 keys.
+   * Deletes it with its memberships, keys and links to identity providers, an organization also with its teams. Throws
+   * `not-found`, and `conflict` for a budget in use or for more than 1000 keys.
    */
   delete<Kind extends TenantKind>(kind: Kind, id: string): Promise<Tenants[Kind]>
   /** Adds or replaces it. Throws `conflict` beyond `membershipsMax` of its user. */
   putMembership(membership: Omit<Membership, 'createdAtMs'>): Promise<Membership>
   /** Of a team with the user's keys in it, at most 1000, else `conflict`. false = there was none. */
   deleteMembership(of: Pick<Membership, 'kind' | 'groupId' | 'userId'>): Promise<boolean>
+  /** Throws `conflict` where the person is linked already. */
+  linkIdentity(link: Omit<IdentityLink, 'createdAtMs'>): Promise<IdentityLink>
   /** `keysOfUserMax`: the maximum number of valid keys of its user; throws `conflict` when it is reached. */
   insertKey(record: NewKey, keysOfUserMax?: number | null): Promise<KeyRecord>
   /** Throws `not-found`, and `conflict` where the version is not `version`, and as `insertKey`. */

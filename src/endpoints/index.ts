@@ -59,6 +59,7 @@ import { activityEndpoints } from './administration/spend/activity.ts'
 import { estimateEndpoints } from './administration/spend/estimate.ts'
 import { reportEndpoints } from './administration/spend/report.ts'
 import { totalsEndpoints } from './administration/spend/totals.ts'
+import { singleSignOnEndpoints } from './sign-in/single-sign-on.ts'
 import { runEndpoints } from './stored-objects/runs.ts'
 import { threadEndpoints } from './stored-objects/threads.ts'
 import {
@@ -152,6 +153,7 @@ const working: Endpoint[] = [
   readiness,
   modelHealth,
   metrics,
+  ...singleSignOnEndpoints,
 ]
 
 const documented = [...working, routesEndpoint(() => endpoints)]

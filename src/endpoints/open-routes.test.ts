@@ -32,7 +32,9 @@ const get = async (path: string, headers: Record<string, string> = {}): Promise<
   } as unknown as IncomingRequest)
 
 const withoutKey = endpoints.filter(one => one.auth === 'none')
-const open = withoutKey.filter(one => one.method === 'GET')
+/** What a browser is given on its way to a provider and back differs from one to the next. */
+const redirects = ['/sso/callback', '/sso/key/generate', '/sso/logout']
+const open = withoutKey.filter(one => one.method === 'GET' && !one.paths.some(path => redirects.includes(path)))
 /** Routes of OAuth: forms of at most 16 KiB, limited for each network. */
 const forms = ['/oauth/device_authorization', '/oauth/token', '/oauth/revoke']
 const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'start.js']

@@ -18,10 +18,11 @@ interface SignInParts {
 /** Over the store of sessions. */
 export function createSignInService({ sessions, keys, settings, credentialOf }: SignInParts): SignInService {
   /** Ends the session that the browser shows: a new one gets another id, so that none can be planted. */
-  const endShown = async ({ headers }: SignInRequest): Promise<void> => {
+  const endShown = async ({ headers }: SignInRequest): Promise<Session | undefined> => {
     const shown = shownSession(headers, settings().baseUrl)
     const caller = shown && (await keys.lookupSession(shown.secret))
     if (caller?.session) await sessions.revoke(caller.session.id, actorOf(caller))
+    return caller?.session
   }
   return {
     async signIn({ userId, method, request }) {
@@ -42,8 +43,8 @@ export function createSignInService({ sessions, keys, settings, credentialOf }: 
       return { session, setCookie: sessionCookie(secret, headers, baseUrl) }
     },
     async signOut(request) {
-      await endShown(request)
-      return { setCookie: sessionCookie('', request.headers, settings().baseUrl) }
+      const ended = await endShown(request)
+      return { userId: ended?.userId ?? null, setCookie: sessionCookie('', request.headers, settings().baseUrl) }
     },
   }
 }

@@ -453,6 +453,7 @@ describe('the API document and the gateway that serves it', () => {
     for (const asset of ['swagger-ui.css', 'swagger-ui-bundle.js', 'start.js'])
       await ask('GET', '/docs/{asset}', { in: { asset }, key: '' })
     await ask('GET', '/docs/{asset}', { in: { asset: 'none' }, key: '', status: 404 })
+    await ask('GET', '/sso/callback', { key: '', status: 403 })
   })
 
   test('spending and usage', async () => {

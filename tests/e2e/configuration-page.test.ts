@@ -30,6 +30,7 @@ test('every key has a sentence, and an example that the file takes', () => {
   const more = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'KEY_OF_OPENAI', 'AZURE_WEST_KEY']
   const environment = {
     ...Object.fromEntries([...variables, ...more].map(name => [name, 'a-value'])),
+    KEYCLOAK_SECRET: 'a-secret',
     MASTER_KEY: 'sk-0Zq8vWm3Yx5Rk7Lp2Td9Nc4Hb6Jf1GsAe',
     DATABASE_URL: 'postgres://gateway:secret@db.internal/modelgate',
   }
@@ -39,6 +40,10 @@ test('every key has a sentence, and an example that the file takes', () => {
     if (hasKeys(one)) continue
     expect([path, schema.examples?.length]).toEqual([path, 1])
     const value = path.reduceRight<unknown>((inside, key) => ({ [key]: inside }), schema.examples![0])
+    // A list of entries takes the key in an entry, beside those that every entry needs.
+    const { general_settings: general } = value as { general_settings?: { sso?: object } }
+    if (general?.sso && path.length > 2)
+      general.sso = [{ name: 'p', issuer: 'https://login.example.com', client_id: 'c', ...general.sso }]
     const { model_list: entry, credential_list: credential, prices } = value as Record<string, object | undefined>
     const required = { model_name: 'm', proxy_params: { model: 'groq/x' } }
     const params = (entry as { proxy_params?: object } | undefined)?.proxy_params

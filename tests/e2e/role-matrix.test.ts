@@ -9,7 +9,8 @@ import type { Gateway } from './harness.ts'
 const listed: Readonly<Record<Endpoint['auth'], string>> = {
   none: `
     checkLiveliness checkReadiness getMetrics getOpenapiDocument getDocsPage getDocsAsset listRoutes
-    getWebPage getSignInMetadata askDeviceAuthorization getAccessToken revokeToken`,
+    getWebPage getSignInMetadata askDeviceAuthorization getAccessToken revokeToken
+    beginSingleSignOn endSingleSignOn signOutOfSingleSignOn`,
   // Every key: calls of models, own objects, and what the caller may see.
   key: `
     createChatCompletion createCompletion createResponse countResponseInputTokens getResponse deleteResponse

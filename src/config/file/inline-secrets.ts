@@ -23,6 +23,8 @@ export function inlineSecrets(value: unknown): Finding[] {
   const { general_settings: general, environment_variables: variables } = value
   if (isObject(general)) {
     look(['general_settings', 'master_key'], general.master_key)
+    for (const [at, { client_secret: secret }] of objectsOf(general.sso).entries())
+      look(['general_settings', 'sso', at, 'client_secret'], secret)
     if (hasPassword(general.database_url)) look(['general_settings', 'database_url'], general.database_url)
   }
   for (const [name, text] of Object.entries(isObject(variables) ? variables : {}))

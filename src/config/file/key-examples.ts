@@ -184,6 +184,58 @@ export const generalExamples = {
   files_model: 'gpt-4.1-mini',
   proxy: 'http://proxy.internal:3128',
   response_retention_days: 30,
+  sso: [{ name: 'keycloak', issuer: 'https://login.example.com/realms/main', client_id: 'modelgate' }],
+  enable_jwt_auth: true,
+  jwt_auth: { issuer: 'https://login.example.com/realms/main', audience: 'modelgate' },
+}
+
+/** Of an entry of `sso`. */
+export const identityProviderExamples = {
+  name: 'keycloak',
+  display_name: 'Keycloak',
+  issuer: 'https://login.example.com/realms/main',
+  client_id: 'modelgate',
+  client_secret: 'os.environ/KEYCLOAK_SECRET',
+  token_endpoint_auth_method: 'client_secret_basic',
+  scope: 'openid email profile groups',
+  authorization_endpoint: 'https://login.example.com/authorize',
+  token_endpoint: 'https://login.example.com/token',
+  userinfo_endpoint: 'https://login.example.com/userinfo',
+  jwks_uri: 'https://login.example.com/keys',
+  end_session_endpoint: 'https://login.example.com/logout',
+  user_id_claim: 'oid',
+  email_claim: 'mail',
+  name_claim: 'preferred_username',
+  role_claim: 'realm_access.roles',
+  roles: { 'gateway-admins': 'proxy_admin', staff: 'internal_user' },
+  team_claim: 'groups',
+  teams: { 'data-science': 'team-ds' },
+  organization_claim: 'department',
+  organizations: { research: 'org-research' },
+  required_claims: { groups: ['gateway-users'] },
+  allowed_email_domains: ['example.com'],
+  trust_email: true,
+  create_users: false,
+  clock_tolerance: 30,
+}
+
+/** Of `jwt_auth`. */
+export const tokenExamples = {
+  issuer: 'https://login.example.com/realms/main',
+  audience: 'modelgate',
+  jwks_uri: 'https://login.example.com/realms/main/protocol/openid-connect/certs',
+  public_key_ttl: 600,
+  user_id_jwt_field: 'sub',
+  user_email_jwt_field: 'email',
+  user_allowed_email_domain: 'example.com',
+  user_id_upsert: true,
+  team_id_jwt_field: 'team',
+  team_ids_jwt_field: 'groups',
+  team_id_default: 'team-everyone',
+  teams: { 'data-science': 'team-ds' },
+  required_claims: { scope: 'models' },
+  trust_email: true,
+  clock_tolerance: 30,
 }
 
 /** Of `prices`. */

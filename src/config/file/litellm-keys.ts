@@ -10,6 +10,7 @@ export const otherNames: ReadonlyMap<string, string> = new Map([
   ['settings.cache_params.redis_semantic_cache_embedding_model', 'semantic_model'],
   ['model_list.*.litellm_params', 'proxy_params'],
   ['general_settings.claude_code_gateway_managed_settings', 'managed_settings'],
+  ['general_settings.litellm_jwtauth', 'jwt_auth'],
   ['model_list.*.proxy_params.litellm_credential_name', 'credential_name'],
   ['model_list.*.proxy_params.headers', 'extra_headers'],
   ['model_list.*.proxy_params.base_url', 'api_base'],
@@ -62,6 +63,7 @@ const remedies = {
   secrets: 'give secrets as environment variables',
   ledger: 'every call has its row in the ledger',
   tls: 'certificates are always checked',
+  tokens: 'a token has the rights of its user, and `required_claims` says which tokens count (docs/sign-in.md)',
   alerts: 'watch /metrics',
   retries: '`num_retries` counts for every kind of error',
   fails: '`allowed_fails` counts for every kind of error',
@@ -194,6 +196,18 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
     },
   ],
   [
+    'general_settings.jwt_auth.',
+    {
+      tokens:
+        'admin_jwt_scope admin_allowed_routes team_jwt_scope team_allowed_routes public_allowed_routes ' +
+        'team_id_upsert team_alias_jwt_field org_id_jwt_field org_alias_jwt_field object_id_jwt_field ' +
+        'roles_jwt_field role_mappings role_permissions user_roles_jwt_field user_allowed_roles jwt_litellm_role_map ' +
+        'sync_user_role_and_teams enforce_rbac enforce_scope_based_access scope_mappings scope_based_access ' +
+        'enforce_team_based_model_access custom_validate oidc_userinfo_enabled oidc_userinfo_endpoint',
+      client: 'end_user_id_jwt_field',
+    },
+  ],
+  [
     'general_settings.',
     {
       file: 'supported_db_objects infer_model_from_keys',
@@ -218,7 +232,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       network: 'allowed_ips use_x_forwarded_for',
       limits: 'max_parallel_requests global_max_parallel_requests token_rate_limit_type',
       keys:
-        'custom_auth custom_auth_run_common_checks custom_key_generate custom_sso enable_jwt_auth litellm_jwtauth ' +
+        'custom_auth custom_auth_run_common_checks custom_key_generate custom_sso ' +
         'enable_oauth2_auth enable_oauth2_proxy_auth oauth2_config_mappings allow_user_auth default_team_disabled ' +
         'litellm_key_header_name user_header_name user_header_mappings allow_client_side_credentials ' +
         'use_client_credentials_pass_through_routes',

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { agentSettings } from './agent-settings.ts'
 import { budgetSettings, commonBudgetSettings, newUserSettings, providerBudgetSettings } from './budget-settings.ts'
 import { cacheSettings } from './cache-settings.ts'
+import { identitySettings } from './identity-settings.ts'
 import { ledgerSettings } from './ledger-settings.ts'
 import { limitSettings } from './limit-settings.ts'
 import { priceTermSettings } from './price-term-settings.ts'
@@ -419,6 +420,7 @@ const generalSettings = z.strictObject(
         .boolean()
         .optional()
         .describe('true: the built-in simulated models (`local/...`) are not offered.'),
+      ...identitySettings,
       ...objectIdSettings,
       ...defaultModelSettings,
       proxy: proxy

@@ -49,6 +49,7 @@ const tags: Readonly<Record<string, string>> = {
   Spend: 'The ledger of all calls.',
   Utilities: 'What a call would cost, carry or send.',
   Health: 'Probes and metrics.',
+  'Sign-in': 'How persons sign in with a browser.',
   Docs: 'This document.',
 }
 
@@ -174,7 +175,7 @@ function success(endpoint: Endpoint, headerPrefix: string): object {
     [successStatus]: {
       description: 'Success',
       headers: headersOfSuccess(endpoint, headerPrefix),
-      ...(successStatus !== 204 && { content: Object.fromEntries(content) }),
+      ...(content.length > 0 && { content: Object.fromEntries(content) }),
     },
   }
 }

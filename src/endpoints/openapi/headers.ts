@@ -52,8 +52,9 @@ const others: Readonly<Record<string, HeaderDoc>> = {
   },
   'x-accel-buffering': { description: 'With a stream: proxies must not collect it.', schema: text },
   'content-disposition': { description: 'The name of the file.', schema: text },
+  'set-cookie': { description: 'The cookie of the sign-in or of the session.', schema: text },
   etag: { description: 'For `if-none-match`.', schema: text },
-  location: { description: 'The address of what was made.', schema: text },
+  location: { description: 'The address of what was made, or where a browser goes on.', schema: text },
 }
 
 const refer = (names: readonly string[], prefix = ''): Record<string, object> =>

@@ -57,7 +57,7 @@ async function verifiedLater(
 }
 
 function callerOf(
-  { userId, teamId, expiresAtMs, callsOnly }: VerifiedToken,
+  { userId, teamId, asMember, expiresAtMs, callsOnly }: VerifiedToken,
   parts: TokenParts,
 ): Caller | Promise<Caller> {
   const accepted = (caller: Caller | undefined): Caller => {
@@ -69,6 +69,9 @@ function callerOf(
         'the user of this token is not known here, or is blocked',
         caller?.key.id,
       )
+    // Teams and memberships end while tokens go on.
+    if (teamId !== undefined && !(asMember ? caller.member : caller.team))
+      throw new KeyRefusal('unknown', `the user of this token is not in the team '${teamId}'`, caller.key.id)
     if (expiresAtMs <= nowMs) throw new KeyRefusal('expired', 'the token has expired; get a new one', caller.key.id)
     return callsOnly ? withoutRole(caller) : caller
   }

@@ -16,6 +16,7 @@ import { sixteenth } from './migrations/0016-sessions.ts'
 import { nineteenth } from './migrations/0019-device-sign-ins.ts'
 import { twentieth } from './migrations/0020-grace-and-resets.ts'
 import { twentyThird } from './migrations/0023-cache-and-idempotency.ts'
+import { twentyFifth } from './migrations/0025-identity-links.ts'
 import { twentySixth } from './migrations/0026-directory.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
@@ -41,6 +42,7 @@ const named: readonly Migration[] = [
   nineteenth,
   twentieth,
   twentyThird,
+  twentyFifth,
   twentySixth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))

@@ -15,6 +15,7 @@ import { findKey, findKeyOfText } from '../keys/keys.ts'
 import { conditionText } from './conditions.ts'
 import { membershipColumns, tenantColumns, tenantTables, toRecord } from './columns.ts'
 import type { Row } from './columns.ts'
+import { findLink, linksOf } from './identity-links.ts'
 import { Where } from './where.ts'
 
 /** `sql` = the database, or a transaction. */
@@ -28,7 +29,10 @@ export function createReader(sql: SQL): TenancyReader {
       const rows = (await sql.unsafe(`select 1 from ${tenantTables[kind]} limit 1`)) as unknown[]
       return rows.length === 0
     },
-    usersByEmail: email => usersByEmail(sql, email),
+    usersByEmail: email => usersBy(sql, ['email'], email),
+    usersBySsoId: id => usersBy(sql, ['sso_user_id', 'external_id'], id),
+    identityLink: of => findLink(sql, of),
+    identityLinksOf: userId => linksOf(sql, userId),
     search: (kind, condition, limit) => search(sql, kind, condition, limit),
     memberships: of => memberships(sql, of),
     membersRevisions: teamIds => membersRevisions(sql, teamIds),
@@ -56,9 +60,11 @@ function recordOf<Kind extends TenantKind>(kind: Kind, row: Row): Tenants[Kind] 
   return toRecord<Tenants[Kind]>(tenantColumns[kind] as Parameters<typeof toRecord<Tenants[Kind]>>[0], row)
 }
 
-async function usersByEmail(sql: SQL, email: string): Promise<Tenants['user'][]> {
-  if (email.includes('\0')) return []
-  const rows = (await sql`select * from users where email = ${email} order by created_at_ms limit 2`) as Row[]
+async function usersBy(sql: SQL, columns: readonly string[], text: string): Promise<Tenants['user'][]> {
+  if (text.includes('\0')) return []
+  const where = new Where()
+  where.any(columns.map(column => where.amongText(column, [text])))
+  const rows = await where.select<Row>(sql, 'users', 'order by created_at_ms limit 2')
   return rows.map(row => recordOf('user', row))
 }
 

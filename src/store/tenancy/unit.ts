@@ -1,6 +1,7 @@
 /** One transaction on tenancy: each change gets its revision and its row in the audit log. */
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
+import type { IdentityLink } from '../../core/identity-providers.ts'
 import type { KeyChanges, KeyRecord } from '../../core/ports.ts'
 import { membershipsMax } from '../../core/tenancy.ts'
 import type { Actor, AuditEntry, Membership, TenantKind, Tenants } from '../../core/tenancy.ts'
@@ -21,6 +22,7 @@ import { endSessionsOfUser } from '../sign-in/sessions.ts'
 import { writeAudit } from './audit.ts'
 import { keySubject, membershipSubject, nextRevision, noteChange, tenantSubject } from './changes.ts'
 import type { Subject } from './changes.ts'
+import { deleteLinksOf, insertLink } from './identity-links.ts'
 import { keyColumns, membershipColumns, tenantColumns, tenantTables, toRecord, toRow } from './columns.ts'
 import type { Columns, Row } from './columns.ts'
 import { createReader } from './reader.ts'
@@ -67,6 +69,18 @@ export class Unit implements TenancyTransaction {
     limit: number,
   ): Promise<Tenants[Kind][]> {
     return this.#reader.search(kind, condition, limit)
+  }
+
+  usersBySsoId(ssoUserId: string): Promise<Tenants['user'][]> {
+    return this.#reader.usersBySsoId(ssoUserId)
+  }
+
+  identityLink(of: Pick<IdentityLink, 'issuer' | 'subject'>): Promise<IdentityLink | undefined> {
+    return this.#reader.identityLink(of)
+  }
+
+  identityLinksOf(userId: string): Promise<IdentityLink[]> {
+    return this.#reader.identityLinksOf(userId)
   }
 
   memberships(of: MembershipQuery): Promise<Membership[]> {
@@ -135,6 +149,7 @@ export class Unit implements TenancyTransaction {
       for (const membership of await this.memberships(of)) await this.deleteMembership(membership)
     }
     if (kind === 'user') await endSessionsOfUser(this.#tx, id, this.#actor, this.nowMs)
+    if (kind === 'user') await deleteLinksOf(this.#tx, id)
     await this.#note(tenantSubject(kind, id))
     await this.#tx`delete from ${this.#tx(tenantTables[kind])} where id = ${id}`
     await this.#audit('deleted', { kind, objectId: id, before: toRow(columnsOf(kind), before), after: null })
@@ -168,6 +183,14 @@ export class Unit implements TenancyTransaction {
     await this.#noteMembership(of)
     await this.#auditMembership(toRecord(membershipColumns, rows[0]), undefined)
     return true
+  }
+
+  async linkIdentity(link: Omit<IdentityLink, 'createdAtMs'>): Promise<IdentityLink> {
+    const made = { ...link, createdAtMs: this.nowMs }
+    await insertLink(this.#tx, made)
+    const { issuer, subject, userId } = made
+    await this.#audit('created', { kind: 'identity_link', objectId: userId, before: null, after: { issuer, subject } })
+    return made
   }
 
   async insertKey(record: NewKey, keysOfUserMax: number | null = null): Promise<KeyRecord> {

@@ -1,0 +1,261 @@
+/** The settings of identity providers, from a checked configuration and the environment names that users know. */
+import type {
+  ClaimMapping,
+  IdentityProvider,
+  IdentitySettings,
+  ProviderEndpoints,
+  TokenSettings,
+} from '../core/identity-providers.ts'
+import type { ProxyRules } from '../core/transport.ts'
+import { Secret } from '../lib/secret.ts'
+import type { Environment } from './environment.ts'
+import { identitySettings } from './file/identity-settings.ts'
+import type { WrittenProvider, WrittenTokens } from './file/identity-settings.ts'
+import type { Config } from './file/schema.ts'
+
+/** What was read; `settings` counts only without mistakes. */
+export interface IdentityReading {
+  readonly settings: IdentitySettings
+  readonly mistakes: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+const scopeDefault = 'openid email profile'
+const clockToleranceSecondsDefault = 30
+const keysMaxAgeSecondsDefault = 600
+/** Tenants of Microsoft's whose applications every account may sign in to. */
+const publicTenants: ReadonlySet<string> = new Set(['common', 'organizations', 'consumers'])
+const googleIssuer = 'https://accounts.google.com'
+
+/** A provider in the shape of the file. `isPublic` = everyone can get an account there. */
+interface Written {
+  readonly provider: WrittenProvider
+  readonly isPublic?: boolean
+}
+
+/** `placed` puts the place of a key in the file before a message. */
+interface IdentityContext {
+  readonly proxies: ProxyRules | undefined
+  placed(path: readonly string[], message: string): string
+}
+
+interface Findings {
+  readonly placed: IdentityContext['placed']
+  readonly mistakes: string[]
+  readonly warnings: string[]
+}
+
+/** Providers of the file come first; a name of the environment that the file has as well is a mistake. */
+export function readIdentitySettings(
+  { general_settings: general = {} }: Config,
+  environment: Environment,
+  { proxies, placed }: IdentityContext,
+): IdentityReading {
+  const found: Findings = { placed, mistakes: [], warnings: [] }
+  const domains = (environment.ALLOWED_EMAIL_DOMAINS ?? '')
+    .split(',')
+    .map(one => one.trim().toLowerCase())
+    .filter(one => one !== '')
+  const fromEnvironment = [google(environment), microsoft(environment, found), generic(environment)].flatMap(one =>
+    one === undefined ? [] : checked(one, found),
+  )
+  const written: Written[] = [...(general.sso ?? []).map(provider => ({ provider })), ...fromEnvironment]
+  const names = written.map(one => one.provider.name)
+  for (const name of new Set(names.filter((one, at) => names.indexOf(one) !== at)))
+    found.mistakes.push(
+      placed(['general_settings', 'sso'], `has a provider '${name}', and so has the environment; give it another name`),
+    )
+  const providers = written.map(one => providerOf(one, domains, found))
+  return {
+    settings: { proxies, providers, tokens: tokensOf(general, environment, found) },
+    mistakes: found.mistakes,
+    warnings: found.warnings,
+  }
+}
+
+function google(environment: Environment): Written | undefined {
+  const { GOOGLE_CLIENT_ID: id, GOOGLE_CLIENT_SECRET: secret } = environment
+  if (!id) return undefined
+  return {
+    isPublic: true,
+    provider: {
+      name: 'google',
+      display_name: 'Google',
+      issuer: googleIssuer,
+      client_id: id,
+      ...(secret && { client_secret: secret }),
+    },
+  }
+}
+
+function microsoft(environment: Environment, { mistakes }: Findings): Written | undefined {
+  const { MICROSOFT_CLIENT_ID: id, MICROSOFT_CLIENT_SECRET: secret, MICROSOFT_TENANT: tenant } = environment
+  if (!id) return undefined
+  if (!tenant || !/^[A-Za-z0-9.-]+$/.test(tenant)) {
+    mistakes.push('MICROSOFT_CLIENT_ID needs MICROSOFT_TENANT: the id or a domain of the directory')
+    return undefined
+  }
+  const isPublic = publicTenants.has(tenant)
+  return {
+    isPublic,
+    provider: {
+      name: 'microsoft',
+      display_name: 'Microsoft',
+      issuer: `https://login.microsoftonline.com/${tenant}/v2.0`,
+      client_id: id,
+      ...(secret && { client_secret: secret }),
+      // Of a directory: `sub` differs from application to application, and SCIM knows persons by this one.
+      user_id_claim: 'oid',
+      // In a directory of one's own only its administrators set addresses; elsewhere they are what a person says.
+      trust_email: !isPublic,
+    },
+  }
+}
+
+function generic(environment: Environment): Written | undefined {
+  const id = environment.GENERIC_CLIENT_ID
+  if (!id) return undefined
+  const given = {
+    issuer: environment.GENERIC_ISSUER,
+    client_secret: environment.GENERIC_CLIENT_SECRET,
+    authorization_endpoint: environment.GENERIC_AUTHORIZATION_ENDPOINT,
+    token_endpoint: environment.GENERIC_TOKEN_ENDPOINT,
+    userinfo_endpoint: environment.GENERIC_USERINFO_ENDPOINT,
+    end_session_endpoint: environment.GENERIC_END_SESSION_ENDPOINT,
+    scope: environment.GENERIC_SCOPE,
+    user_id_claim: environment.GENERIC_USER_ID_ATTRIBUTE,
+    email_claim: environment.GENERIC_USER_EMAIL_ATTRIBUTE,
+    name_claim: environment.GENERIC_USER_DISPLAY_NAME_ATTRIBUTE,
+    role_claim: environment.GENERIC_USER_ROLE_ATTRIBUTE,
+  }
+  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value))
+  const trusts = environment.GENERIC_TRUST_EMAIL?.toLowerCase() === 'true'
+  return {
+    provider: { name: 'generic', display_name: 'Single sign-on', client_id: id, ...present, trust_email: trusts },
+  }
+}
+
+/** What the environment gives passes the checks of the file. */
+function checked(written: Written, { mistakes }: Findings): Written[] {
+  const read = identitySettings.sso.safeParse([written.provider])
+  if (read.success) return [written]
+  const prefix = written.provider.name.toUpperCase()
+  for (const { path, message } of read.error.issues)
+    mistakes.push(`the provider of ${prefix}_CLIENT_ID: ${[...path.slice(1), ''].join(' ')}${message}`)
+  return []
+}
+
+function providerOf({ provider: one, isPublic = false }: Written, domains: readonly string[], found: Findings) {
+  const emailDomains = one.allowed_email_domains?.map(domain => domain.toLowerCase()) ?? domains
+  const isOpen = (isPublic || one.issuer === googleIssuer) && emailDomains.length === 0
+  if (isOpen && one.create_users === undefined)
+    found.warnings.push(
+      `everyone can have an account of the provider '${one.name}': only persons whom a user was made for may sign ` +
+        'in; set ALLOWED_EMAIL_DOMAINS to let others in',
+    )
+  return {
+    name: one.name,
+    displayName: one.display_name ?? one.name,
+    issuer: one.issuer ?? null,
+    clientId: one.client_id,
+    clientSecret: one.client_secret === undefined ? null : new Secret(one.client_secret),
+    clientAuthentication: one.token_endpoint_auth_method ?? null,
+    scope: one.scope ?? scopeDefault,
+    endpoints: endpointsOf(one),
+    clockToleranceSeconds: one.clock_tolerance ?? clockToleranceSecondsDefault,
+    trustsEmail: one.trust_email ?? false,
+    emailDomains,
+    createsUsers: one.create_users ?? !isOpen,
+    claims: claimsOf(one),
+  } satisfies IdentityProvider
+}
+
+function endpointsOf(one: WrittenProvider): ProviderEndpoints {
+  return {
+    authorization: one.authorization_endpoint ?? null,
+    token: one.token_endpoint ?? null,
+    userinfo: one.userinfo_endpoint ?? null,
+    keys: one.jwks_uri ?? null,
+    endSession: one.end_session_endpoint ?? null,
+  }
+}
+
+function claimsOf(one: WrittenProvider): ClaimMapping {
+  return {
+    subject: one.user_id_claim ?? 'sub',
+    email: one.email_claim ?? 'email',
+    name: one.name_claim ?? 'name',
+    role: one.role_claim ?? null,
+    roles: one.roles ?? {},
+    team: one.team_claim ?? null,
+    teams: one.teams ?? {},
+    organization: one.organization_claim ?? null,
+    organizations: one.organizations ?? {},
+    required: requiredOf(one.required_claims),
+  }
+}
+
+function requiredOf(claims: WrittenProvider['required_claims'] = {}): ClaimMapping['required'] {
+  return Object.fromEntries(Object.entries(claims).map(([name, values]) => [name, [values].flat()]))
+}
+
+function tokensOf(
+  { enable_jwt_auth: isOn, jwt_auth: given = {} }: NonNullable<Config['general_settings']>,
+  environment: Environment,
+  { placed, mistakes, warnings }: Findings,
+): TokenSettings | null {
+  if (!isOn) return null
+  const issuer = given.issuer ?? environment.JWT_ISSUER
+  const audiences = [given.audience ?? environment.JWT_AUDIENCE?.split(',').map(one => one.trim()) ?? []]
+    .flat()
+    .filter(one => one !== '')
+  const keysUrl = given.jwks_uri ?? environment.JWT_PUBLIC_KEY_URL
+  const missing = [
+    ...(issuer ? [] : ['`jwt_auth.issuer` (JWT_ISSUER)']),
+    ...(audiences.length > 0 ? [] : ['`jwt_auth.audience` (JWT_AUDIENCE)']),
+  ].join(' and ')
+  if (missing)
+    warnings.push(
+      placed(
+        ['general_settings', 'enable_jwt_auth'],
+        `has no effect without ${missing}: tokens of other issuers, or for other applications, would count as keys`,
+      ),
+    )
+  for (const [key, value] of [
+    ['issuer', issuer],
+    ['jwks_uri', keysUrl],
+  ] as const) {
+    const problem = value && identitySettings.jwt_auth.safeParse({ [key]: value }).error?.issues[0]?.message
+    if (problem) mistakes.push(`${key === 'issuer' ? 'JWT_ISSUER' : 'JWT_PUBLIC_KEY_URL'} ${problem}`)
+  }
+  return issuer && audiences.length > 0 ? tokenSettings(given, { issuer, audiences, keysUrl: keysUrl ?? null }) : null
+}
+
+function tokenSettings(
+  given: WrittenTokens,
+  named: Pick<TokenSettings, 'issuer' | 'audiences' | 'keysUrl'>,
+): TokenSettings {
+  const domain = given.user_allowed_email_domain
+  return {
+    ...named,
+    keysMaxAgeMs: (given.public_key_ttl ?? keysMaxAgeSecondsDefault) * 1000,
+    clockToleranceSeconds: given.clock_tolerance ?? clockToleranceSecondsDefault,
+    subjectIsUserId: given.user_id_jwt_field !== undefined,
+    defaultTeam: given.team_id_default ?? null,
+    trustsEmail: given.trust_email ?? false,
+    emailDomains: domain === undefined ? [] : [domain.toLowerCase()],
+    createsUsers: given.user_id_upsert ?? false,
+    claims: {
+      subject: given.user_id_jwt_field ?? 'sub',
+      email: given.user_email_jwt_field ?? 'email',
+      name: 'name',
+      role: null,
+      roles: {},
+      team: given.team_ids_jwt_field ?? given.team_id_jwt_field ?? null,
+      teams: given.teams ?? {},
+      organization: null,
+      organizations: {},
+      required: requiredOf(given.required_claims),
+    },
+  }
+}

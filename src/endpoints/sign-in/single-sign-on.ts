@@ -1,0 +1,130 @@
+/** Sign-in with identity providers, on the paths that LiteLLM's users have registered there. */
+import type { Answer } from '../../core/answer.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import { GatewayError, toGatewayError } from '../../core/errors.ts'
+import type { HttpRequest } from '../../core/request.ts'
+import { problemPage } from './pages/problem-page.ts'
+
+const fallbackPath = '/fallback/login'
+const beginPath = '/sso/key/generate'
+
+/** What the OpenAPI document says of each. */
+const about = {
+  tag: 'Sign-in',
+  success: {},
+  successStatus: 302,
+  headers: ['location', 'set-cookie'],
+  failures: [403, 503],
+} as const
+
+/** No page of another origin may read what they answer. */
+const open = { method: 'GET', auth: 'none', crossOrigin: false } as const
+
+const begin: Endpoint = {
+  ...open,
+  paths: [beginPath],
+  doc: {
+    ...about,
+    operationId: 'beginSingleSignOn',
+    summary: 'Begin to sign in: sends the browser to the identity provider',
+    query: {
+      provider: { schema: { type: 'string' }, description: 'The name of a provider; the first when left out.' },
+      return_to: { schema: { type: 'string' }, description: 'A path of the gateway, where the browser goes on.' },
+    },
+  },
+  handle: (request, services) =>
+    asPage(request, services, async () => {
+      const { singleSignOn } = services
+      // Without a provider there is another way in.
+      if (singleSignOn.providers().length === 0) return redirect(singleSignOn.pageAt(fallbackPath, request))
+      const provider = request.query.get('provider')
+      const { location, setCookie } = await singleSignOn.begin(
+        { provider, returnTo: request.query.get('return_to') },
+        request,
+      )
+      return redirect(location, setCookie)
+    }),
+}
+
+const callback: Endpoint = {
+  ...open,
+  paths: ['/sso/callback'],
+  doc: {
+    ...about,
+    operationId: 'endSingleSignOn',
+    summary: 'Where the identity provider sends the browser back to: begins a session',
+  },
+  handle: (request, services) =>
+    asPage(request, services, async () => {
+      const { singleSignOn, signIn } = services
+      const { userId, returnTo } = await singleSignOn.finish(request.query, request)
+      const { setCookie } = await signIn.signIn({ userId, method: 'sso', request })
+      return redirect(singleSignOn.pageAt(returnTo, request), setCookie)
+    }),
+}
+
+const signOut: Endpoint = {
+  ...open,
+  paths: ['/sso/logout'],
+  doc: {
+    ...about,
+    operationId: 'signOutOfSingleSignOn',
+    summary: "End the session, and the provider's own where it has a page for it",
+  },
+  handle: (request, services) =>
+    asPage(request, services, async () => {
+      const { singleSignOn, signIn } = services
+      if (request.headers.get('sec-fetch-site') === 'cross-site')
+        throw new GatewayError('forbidden', 'the page of another site has asked to sign you out; do so here yourself')
+      const { userId, setCookie } = await signIn.signOut(request)
+      const away = userId === null ? undefined : await singleSignOn.signOutAt(userId, request)
+      return redirect(away ?? singleSignOn.pageAt('/', request), setCookie)
+    }),
+}
+
+/** Everything under `/sso`. */
+export const singleSignOnEndpoints: readonly Endpoint[] = [begin, callback, signOut]
+
+function redirect(location: string, setCookie?: string): Answer {
+  const headers = { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+  return {
+    status: 302,
+    headers: { ...headers, ...(setCookie !== undefined && { 'set-cookie': setCookie }) },
+    body: null,
+  }
+}
+
+/** The work's answer, or for a browser a page that says in a sentence why it failed. */
+async function asPage(request: HttpRequest, { singleSignOn }: Services, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work()
+  } catch (thrown) {
+    const error = toGatewayError(thrown)
+    if (error.kind === 'internal' || !request.headers.get('accept')?.includes('text/html')) throw thrown
+    const page = problemPage(error.status, {
+      title: 'You are not signed in',
+      message: sentence(error.message),
+      links: [
+        ...singleSignOn.providers().map(({ name, displayName }) => ({
+          label: `Sign in with ${displayName}`,
+          href: at(singleSignOn, request, `${beginPath}?provider=${name}`),
+        })),
+        { label: 'Sign in without single sign-on', href: at(singleSignOn, request, fallbackPath) },
+      ],
+    })
+    const { retryAfterMs } = error
+    if (retryAfterMs !== undefined) page.headers['retry-after'] = String(Math.ceil(retryAfterMs / 1000))
+    return page
+  }
+}
+
+/** The address of a page; its path alone where the gateway does not know its own address. */
+function at(singleSignOn: Services['singleSignOn'], request: HttpRequest, path: string): string {
+  try {
+    return singleSignOn.pageAt(path, request)
+  } catch {
+    return path
+  }
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`

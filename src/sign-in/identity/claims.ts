@@ -1,0 +1,134 @@
+/** What the claims of a person mean here, by the mapping of the configuration. Pure. */
+import { IdentityRefusal } from '../../core/identity-providers.ts'
+import type { ClaimMapping, Identity } from '../../core/identity-providers.ts'
+import { userRoles } from '../../core/tenancy.ts'
+import type { UserRole } from '../../core/tenancy.ts'
+
+/** Claims as a provider sends them. */
+export type Claims = Readonly<Record<string, unknown>>
+
+const subjectLengthMax = 255
+const emailLengthMax = 255
+const nameLengthMax = 200
+/** Further values of one claim are not read. */
+const valuesMax = 1000
+
+/**
+ * Reads a person from claims. `issuer` = who signed them, or whose userinfo endpoint sent them. Throws IdentityRefusal
+ * where the subject is missing, a required claim has another value, or groups were left out for their number.
+ */
+export function readIdentity(claims: Claims, issuer: string, mapping: ClaimMapping, trustsEmail: boolean): Identity {
+  for (const [name, allowed] of Object.entries(mapping.required)) checkRequired(claims, name, allowed)
+  const email = textOf(claims, mapping.email)?.toLowerCase() ?? null
+  const isAddress = email !== null && email.length <= emailLengthMax && /^[^\s@]+@[^\s@]+$/.test(email)
+  return {
+    issuer,
+    subject: subjectOf(claims, mapping.subject),
+    email: isAddress ? email : null,
+    emailVerified: isAddress && (trustsEmail || isTrue(claims.email_verified) || isTrue(claims.xms_edov)),
+    name: textOf(claims, mapping.name)?.slice(0, nameLengthMax) ?? null,
+    role: mapping.role === null ? undefined : roleOf(valuesOf(claims, mapping.role), mapping.roles),
+    teams: mapping.team === null ? undefined : mapped(valuesOf(claims, mapping.team), mapping.teams),
+    organizations:
+      mapping.organization === null ? undefined : mapped(valuesOf(claims, mapping.organization), mapping.organizations),
+  }
+}
+
+/** The claims that `mapping` reads and these claims lack: another source may have them. */
+export function hasAllClaims(claims: Claims, mapping: ClaimMapping): boolean {
+  const { subject, email, role, team, organization, required } = mapping
+  const names = [subject, email, role, team, organization, ...Object.keys(required)]
+  return names.every(name => name === null || valueAt(claims, name) !== undefined)
+}
+
+/**
+ * The texts of a claim: those of a list, or of a text with spaces between, as `scope` has. Throws IdentityRefusal for a
+ * claim that was left out because it would be too long.
+ */
+function valuesOf(claims: Claims, name: string): string[] {
+  const value = valueAt(claims, name)
+  if (value === undefined) checkOverage(claims, name)
+  if (typeof value === 'string')
+    return name === 'scope' || name === 'scp' ? value.split(' ').filter(one => one !== '') : [value]
+  if (!Array.isArray(value)) return []
+  return value.filter(one => typeof one === 'string').slice(0, valuesMax)
+}
+
+/** A claim by its own name, which may have dots (`https://example.com/roles`), else by its path. */
+function valueAt(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name]
+  let value: unknown = claims
+  for (const part of name.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined
+    value = (value as Claims)[part]
+  }
+  return value
+}
+
+function textOf(claims: Claims, name: string): string | undefined {
+  const value = valueAt(claims, name)
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+function subjectOf(claims: Claims, name: string): string {
+  const value = valueAt(claims, name)
+  // Providers of OAuth 2.0 alone (GitHub) have ids that are numbers.
+  const subject = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
+  if (typeof subject !== 'string' || subject === '')
+    throw new IdentityRefusal(
+      `the claim '${name}', which names the person, is missing; ask the provider for it by \`scope\`, or name ` +
+        'another claim that never changes (`user_id_claim`)',
+    )
+  if (subject.length > subjectLengthMax || subject.includes('\0'))
+    throw new IdentityRefusal(`the claim '${name}' is longer than ${subjectLengthMax} characters, or has a NUL`)
+  return subject
+}
+
+function checkRequired(claims: Claims, name: string, allowed: readonly string[]): void {
+  const value = valueAt(claims, name)
+  const values = typeof value === 'boolean' || typeof value === 'number' ? [String(value)] : valuesOf(claims, name)
+  if (values.some(one => allowed.includes(one))) return
+  throw new IdentityRefusal(
+    `the claim '${name}' is ${values.length === 0 ? 'missing' : 'none of those that are allowed'}: ` +
+      '`required_claims` asks for one of its values',
+  )
+}
+
+/** Microsoft Entra leaves groups out where there are more than 200 (OpenID Connect Core 5.6.2 names the claim). */
+function checkOverage(claims: Claims, name: string): void {
+  const left = claims._claim_names
+  const isLeftOut =
+    (typeof left === 'object' && left !== null && Object.hasOwn(left, name)) ||
+    (name === 'groups' && isTrue(claims.hasgroups))
+  if (isLeftOut)
+    throw new IdentityRefusal(
+      `the provider left the claim '${name}' out because the person is in too many groups; let it send only the ` +
+        'groups that are assigned to the application, or application roles',
+    )
+}
+
+/** From the widest to the narrowest. */
+function roleOf(values: readonly string[], roles: Readonly<Record<string, UserRole>>): UserRole | null {
+  const isMapped = Object.keys(roles).length > 0
+  const found = new Set(values.map(one => (isMapped ? (Object.hasOwn(roles, one) ? roles[one] : undefined) : one)))
+  return userRoles.find(role => found.has(role)) ?? null
+}
+
+function mapped(values: readonly string[], ids: Readonly<Record<string, string>>): string[] {
+  if (Object.keys(ids).length === 0) return [...new Set(values)]
+  return [...new Set(values.flatMap(one => (Object.hasOwn(ids, one) ? [ids[one]!] : [])))]
+}
+
+const isTrue = (value: unknown): boolean => value === true || value === 'true' || value === 1 || value === '1'
+
+/** The groups that claims are mapped to; undefined = the values of the claim are ids themselves. */
+export function mappedIds({ teams, organizations }: ClaimMapping): {
+  readonly mappedTeams: readonly string[] | undefined
+  readonly mappedOrganizations: readonly string[] | undefined
+} {
+  const idsOf = (ids: Readonly<Record<string, string>>) => {
+    const values = Object.values(ids)
+    return values.length === 0 ? undefined : values
+  }
+  return { mappedTeams: idsOf(teams), mappedOrganizations: idsOf(organizations) }
+}

@@ -1,0 +1,175 @@
+/** Sign-in with identity providers: to the provider's page, and back with a user. */
+import { randomBytes } from 'node:crypto'
+import { browserAddress } from '../../accounts/session-cookie.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { IdentityRefusal } from '../../core/identity-providers.ts'
+import type {
+  IdentityProvider,
+  SignInBeginning,
+  SignInBrowser,
+  SignInEnd,
+  SignInReturns,
+  SingleSignOn,
+} from '../../core/identity-providers.ts'
+import type { Settings } from '../../core/settings.ts'
+import type { TenancyStore } from '../../core/tenancy-store.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { signInUser } from './accounts.ts'
+import { mappedIds } from './claims.ts'
+import { OidcClient } from './oidc-client.ts'
+import type { ProviderFetch } from './provider-fetch.ts'
+import { ownPath, pendingCookie, pendingSeconds, readPendingCookie } from './sign-in-cookie.ts'
+import type { PendingSignIn, Sign } from './sign-in-cookie.ts'
+
+interface SingleSignOnParts {
+  /** Read at each use: a reload replaces them. */
+  settings(): Pick<Settings, 'newUsers' | 'identity' | 'signIn'>
+  readonly tenancy: TenancyStore
+  readonly returns: SignInReturns
+  readonly fetch: ProviderFetch
+  readonly clock: Clock
+  readonly sign: Sign
+}
+
+const callbackPath = '/sso/callback'
+const startPage = '/'
+/** Each asks the provider. More at once are answered with 503, so that nothing can be made to flood it. */
+const finishingMax = 32
+const randomText = (): string => randomBytes(32).toString('base64url')
+const again = 'begin again at the sign-in page'
+
+/** Nothing is loaded or asked before the first person signs in. */
+export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
+  return new SignOn(parts)
+}
+
+class SignOn implements SingleSignOn {
+  readonly #parts: SingleSignOnParts
+  /** By the settings of their providers, which a reload replaces. */
+  readonly #clients = new WeakMap<IdentityProvider, OidcClient>()
+  #finishing = 0
+
+  constructor(parts: SingleSignOnParts) {
+    this.#parts = parts
+  }
+
+  providers(): readonly Pick<IdentityProvider, 'name' | 'displayName'>[] {
+    return this.#providers.map(({ name, displayName }) => ({ name, displayName }))
+  }
+
+  async begin(
+    { provider, returnTo }: { readonly provider: string | null; readonly returnTo: string | null },
+    { headers }: SignInBrowser,
+  ): Promise<SignInBeginning> {
+    const { clock, sign } = this.#parts
+    const client = this.#client(provider)
+    const pending: PendingSignIn = {
+      provider: client.provider.name,
+      state: randomText(),
+      nonce: randomText(),
+      verifier: randomText(),
+      returnTo: (returnTo !== null && ownPath(returnTo)) || startPage,
+      endMs: clock.epochMs() + pendingSeconds * 1000,
+    }
+    const setCookie = pendingCookie(pending, headers, this.#baseUrl, sign)
+    const location = await client.address(pending, this.#at(callbackPath, headers))
+    return { location, setCookie }
+  }
+
+  async finish(query: URLSearchParams, browser: SignInBrowser): Promise<SignInEnd> {
+    const pending = this.#pending(query, browser)
+    if (this.#finishing >= finishingMax)
+      throw new GatewayError('overloaded', 'too many persons sign in at this moment; try again', { retryAfterMs: 1000 })
+    this.#finishing++
+    try {
+      return await this.#finish(pending, query, browser)
+    } catch (thrown) {
+      if (thrown instanceof IdentityRefusal) await this.#refused(pending, thrown, browser)
+      throw thrown
+    } finally {
+      this.#finishing--
+    }
+  }
+
+  async signOutAt(userId: string, { headers }: SignInBrowser): Promise<string | undefined> {
+    try {
+      const links = await this.#parts.tenancy.identityLinksOf(userId)
+      const issuers = new Set(links.map(one => one.issuer))
+      const provider = this.#providers.find(one => one.issuer !== null && issuers.has(one.issuer))
+      return provider && (await this.#client(provider.name).signOutAddress(this.#at(startPage, headers)))
+    } catch {
+      // The session here is over all the same.
+      return undefined
+    }
+  }
+
+  pageAt(path: string, { headers }: SignInBrowser): string {
+    return this.#at(path, headers)
+  }
+
+  get #providers(): readonly IdentityProvider[] {
+    return this.#parts.settings().identity.providers
+  }
+
+  get #baseUrl(): string | null {
+    return this.#parts.settings().signIn.baseUrl
+  }
+
+  #at(path: string, headers: SignInBrowser['headers']): string {
+    return `${browserAddress(headers, this.#baseUrl)}${path}`
+  }
+
+  #client(name: string | null): OidcClient {
+    const provider = name === null ? this.#providers[0] : this.#providers.find(one => one.name === name)
+    if (!provider) throw new IdentityRefusal(missing(name, this.#providers))
+    let client = this.#clients.get(provider)
+    const { clock, fetch } = this.#parts
+    if (!client) this.#clients.set(provider, (client = new OidcClient({ provider, fetch, clock })))
+    return client
+  }
+
+  /** What this browser went away with. Throws IdentityRefusal. */
+  #pending(query: URLSearchParams, { headers }: SignInBrowser): PendingSignIn {
+    const { clock, sign } = this.#parts
+    const pending = readPendingCookie(headers, this.#baseUrl, sign)
+    if (!pending)
+      throw new IdentityRefusal(
+        `this browser has not begun this sign-in, or does not keep cookies; ${again}. Administrators: is ` +
+          'PROXY_BASE_URL the address that browsers use?',
+      )
+    if (pending.endMs <= clock.epochMs())
+      throw new IdentityRefusal(`the sign-in took longer than ${pendingSeconds / 60} minutes; ${again}`)
+    if (query.get('state') !== pending.state)
+      throw new IdentityRefusal(`this answer belongs to another sign-in than the last one of this browser; ${again}`)
+    return pending
+  }
+
+  async #finish(pending: PendingSignIn, query: URLSearchParams, { headers }: SignInBrowser): Promise<SignInEnd> {
+    const { returns, settings, tenancy } = this.#parts
+    if (!(await returns.take(pending.state, pending.endMs)))
+      throw new IdentityRefusal(`this sign-in has come back before, and counts once; ${again}`)
+    const client = this.#client(pending.provider)
+    const { provider } = client
+    const identity = await client.identify(pending, new URL(`${this.#at(callbackPath, headers)}?${query}`))
+    const user = await signInUser(identity, {
+      tenancy,
+      newUsers: settings().newUsers,
+      rules: { ...provider, ...mappedIds(provider.claims) },
+      actor: { id: `sso:${provider.name}`, keyHash: 'sso' },
+    })
+    return { userId: user.id, provider: provider.name, returnTo: pending.returnTo }
+  }
+
+  /** A refusal stands also where its row cannot be written. */
+  async #refused({ provider }: PendingSignIn, { message }: Error, { headers, clientAddress }: SignInBrowser) {
+    const userAgent = headers.get('user-agent') ?? ''
+    await this.#parts.returns.refused({ provider, reason: message, clientAddress, userAgent }).catch(() => {})
+  }
+}
+
+function missing(name: string | null, providers: readonly IdentityProvider[]): string {
+  if (providers.length === 0)
+    return 'single sign-on is not configured: set `general_settings.sso`, or GENERIC_CLIENT_ID and its like'
+  const names = providers.map(one => `'${one.name}'`).join(', ')
+  return `there is no identity provider '${(name ?? '').slice(0, 100)}'; there is ${names}`
+}

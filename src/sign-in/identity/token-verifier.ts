@@ -1,0 +1,185 @@
+/** Tokens of an identity provider (JWT) in the place of keys: verified once each, then known until they end. */
+import { CryptoHasher } from 'bun'
+import { LRUCache } from 'lru-cache'
+import { GatewayError } from '../../core/errors.ts'
+import { IdentityRefusal } from '../../core/identity-providers.ts'
+import type { Identity, TokenSettings } from '../../core/identity-providers.ts'
+import type { Settings } from '../../core/settings.ts'
+import type { TokenVerifier, VerifiedToken } from '../../core/sign-in.ts'
+import type { TenancyStore } from '../../core/tenancy-store.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { tokenUser } from './accounts.ts'
+import { mappedIds, readIdentity } from './claims.ts'
+import type { Claims } from './claims.ts'
+import { KeySet, signatureAlgorithms } from './key-set.ts'
+import { explainProblem } from './problems.ts'
+import type { ProviderFetch } from './provider-fetch.ts'
+
+const knownMax = 20_000
+/** A token that was refused is not asked about again for so long: it may have cost a signature and the database. */
+const refusedMs = 5000
+const refusedMax = 10_000
+
+interface TokenVerifierParts {
+  /** Read at each use: a reload replaces them. */
+  settings(): Pick<Settings, 'newUsers' | 'identity'>
+  readonly tenancy: TenancyStore
+  readonly fetch: ProviderFetch
+  readonly clock: Clock
+}
+
+/** What is known under one set of settings. */
+interface Known {
+  readonly settings: TokenSettings
+  readonly keys: KeySet
+  readonly tokens: LRUCache<string, VerifiedToken>
+  readonly refused: LRUCache<string, GatewayError>
+  /** By the hash of the token. */
+  readonly checking: Map<string, Promise<VerifiedToken>>
+}
+
+/** Verifies nothing, and loads nothing, while tokens are not configured. */
+export function createTokenVerifier(parts: TokenVerifierParts): TokenVerifier {
+  let known: Known | undefined
+  return {
+    verify(token) {
+      const settings = parts.settings().identity.tokens
+      if (!settings) return undefined
+      if (known?.settings !== settings) known = knownUnder(settings, parts)
+      // Of the whole token: the beginnings of all tokens of an issuer are equal.
+      const hash = new CryptoHasher('sha256').update(token).digest('base64')
+      const verified = known.tokens.get(hash)
+      if (verified) return verified
+      const refusal = known.refused.get(hash)
+      if (refusal) throw refusal
+      if (claimedIssuer(token) !== settings.issuer) return undefined
+      return known.checking.get(hash) ?? checkOnce(token, hash, known, parts)
+    },
+  }
+}
+
+function knownUnder(settings: TokenSettings, { fetch, clock }: TokenVerifierParts): Known {
+  const keys = new KeySet({
+    fetch,
+    clock,
+    maxAgeMs: () => settings.keysMaxAgeMs,
+    address: async () => settings.keysUrl ?? discoveredKeys(settings.issuer, fetch),
+  })
+  return {
+    settings,
+    keys,
+    tokens: new LRUCache({ max: knownMax }),
+    refused: new LRUCache({ max: refusedMax, ttl: refusedMs }),
+    checking: new Map(),
+  }
+}
+
+/** OpenID Connect Discovery 1.0, section 4. */
+async function discoveredKeys(issuer: string, ask: ProviderFetch): Promise<string> {
+  const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const answer = await ask(address, { headers: { accept: 'application/json' } })
+  const found = answer.status === 200 ? ((await answer.json()) as { issuer?: unknown; jwks_uri?: unknown }) : undefined
+  if (found?.issuer !== issuer) throw new Error(`${address} does not describe the issuer '${issuer}'`)
+  if (typeof found.jwks_uri !== 'string') throw new Error(`${address} has no \`jwks_uri\``)
+  return found.jwks_uri
+}
+
+function checkOnce(token: string, hash: string, known: Known, parts: TokenVerifierParts): Promise<VerifiedToken> {
+  const checking = check(token, known, parts)
+    .then(
+      verified => {
+        known.tokens.set(hash, verified)
+        return verified
+      },
+      (thrown: unknown) => {
+        if (!(thrown instanceof IdentityRefusal)) throw thrown
+        const refusal = new GatewayError('unauthenticated', `the token is refused: ${thrown.message}`, {
+          cause: thrown,
+        })
+        known.refused.set(hash, refusal)
+        throw refusal
+      },
+    )
+    .finally(() => known.checking.delete(hash))
+  known.checking.set(hash, checking)
+  return checking
+}
+
+/** Rejects with IdentityRefusal for a token that does not hold, and with `overloaded` without the database. */
+async function check(token: string, { settings, keys }: Known, parts: TokenVerifierParts): Promise<VerifiedToken> {
+  const claims = await signedClaims(token, { settings, keys }, parts.clock)
+  const identity = readIdentity(claims, settings.issuer, settings.claims, settings.trustsEmail)
+  const userId = await tokenUser(identity, {
+    tenancy: parts.tenancy,
+    newUsers: parts.settings().newUsers,
+    rules: { ...settings, ...mappedIds(settings.claims) },
+    subjectIsUserId: settings.subjectIsUserId,
+    actor: { id: `token:${settings.issuer}`, keyHash: 'token' },
+  })
+  const expiresAtMs = (Number(claims.exp) + settings.clockToleranceSeconds) * 1000
+  return { userId, expiresAtMs, ...(await teamOf(identity, userId, settings, parts.tenancy)) }
+}
+
+async function signedClaims(
+  token: string,
+  { settings, keys }: Pick<Known, 'settings' | 'keys'>,
+  clock: Clock,
+): Promise<Claims> {
+  const { issuer, audiences, clockToleranceSeconds } = settings
+  try {
+    const { jwtVerify } = await import('jose')
+    const now = clock.epochMs()
+    const { payload } = await jwtVerify(token, keys.find, {
+      issuer,
+      audience: [...audiences],
+      algorithms: signatureAlgorithms,
+      clockTolerance: clockToleranceSeconds,
+      currentDate: new Date(now),
+      requiredClaims: ['exp'],
+    })
+    const aheadSeconds = Math.round((payload.iat ?? 0) - now / 1000)
+    if (aheadSeconds > clockToleranceSeconds)
+      throw new IdentityRefusal(`it was made ${aheadSeconds} seconds from now; compare the clocks (NTP)`)
+    return payload
+  } catch (thrown) {
+    throw explainProblem(thrown)
+  }
+}
+
+/** The first team that the token names and that the user is in, or the one that the configuration maps it to. */
+async function teamOf(
+  { teams = [] }: Identity,
+  userId: string,
+  { claims, defaultTeam }: TokenSettings,
+  tenancy: TenancyStore,
+): Promise<Pick<VerifiedToken, 'teamId' | 'asMember'>> {
+  const byConfiguration = Object.keys(claims.teams).length > 0
+  const named = teams.length > 0 ? teams : defaultTeam === null ? [] : [defaultTeam]
+  if (named.length === 0) return {}
+  if (byConfiguration || teams.length === 0) {
+    const found = new Set((await tenancy.findAll('team', named)).map(one => one.id))
+    const teamId = named.find(id => found.has(id))
+    if (teamId !== undefined) return { teamId }
+  } else {
+    const own = new Set(
+      (await tenancy.memberships({ userId })).filter(one => one.kind === 'team').map(one => one.groupId),
+    )
+    const teamId = named.find(id => own.has(id))
+    if (teamId !== undefined) return { teamId, asMember: true }
+  }
+  const names = named.slice(0, 5).map(id => `'${id.slice(0, 100)}'`)
+  throw new IdentityRefusal(
+    `its team ${names.join(', ')} ${byConfiguration ? 'does not exist' : 'is none of the teams of its user'}`,
+  )
+}
+
+/** Not verified: it decides only who verifies the token. */
+function claimedIssuer(token: string): unknown {
+  const [, payload = ''] = token.split('.', 2)
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
+    return typeof claims === 'object' && claims !== null ? (claims as Claims).iss : undefined
+  } catch {
+    return undefined
+  }
+}

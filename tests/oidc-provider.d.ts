@@ -1,0 +1,14 @@
+/** What the tests use of the package, which has no types of its own. */
+declare module 'oidc-provider' {
+  import type { RequestListener } from 'node:http'
+
+  export class Provider {
+    constructor(
+      issuer: string,
+      configuration: Readonly<Record<string, unknown>> & {
+        findAccount(context: unknown, id: string): { accountId: string; claims(): Record<string, unknown> }
+      },
+    )
+    callback(): RequestListener
+  }
+}
