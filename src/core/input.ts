@@ -41,13 +41,23 @@ export interface InputFile {
 export type InputEdit = (input: CallInput) => void
 
 /**
+ * What a text is: `json` = JSON text (arguments of tool calls), `name` = a name that is read alone, `file` = a piece of
+ * a file of a form, which is read alone, too.
+ */
+export type InputTextKind = 'text' | 'json' | 'name' | 'file'
+
+/** The text in place of `text`; undefined = it stays. */
+type ChangeInputText = (text: string, kind: InputTextKind) => string | undefined
+type NextText = (text: string, kind?: InputTextKind) => string
+
+/**
  * Hands every text of the input to `change` and puts its result in the place of the text; undefined = left as it is.
  * Covers prompts, tool definitions and results, arguments of earlier tool calls, names, schemas of the answer, file
  * contents inside the request (text documents), documents to be ranked, fields that only one dialect knows, and the
  * fields of forms. Files of forms and the names of tools are read, not changed.
  */
-export function changeTexts(input: CallInput, change: (text: string) => string | undefined): void {
-  const next = (text: string): string => change(text) ?? text
+export function changeTexts(input: CallInput, change: ChangeInputText): void {
+  const next: NextText = (text, kind = 'text') => change(text, kind) ?? text
   if ('request' in input) changeFields(input.request.extra.fields, next)
   switch (input.kind) {
     case 'chat':
@@ -57,7 +67,7 @@ export function changeTexts(input: CallInput, change: (text: string) => string |
       return
     case 'rerank':
       input.request.query = next(input.request.query)
-      input.request.documents = input.request.documents.map(next)
+      input.request.documents = input.request.documents.map(one => next(one))
       return
     case 'moderations':
       for (const parts of input.request.inputs)
@@ -72,14 +82,14 @@ export function changeTexts(input: CallInput, change: (text: string) => string |
       return
     case 'form':
       changeFields(input.fields, next)
-      for (const file of input.files) for (const piece of file.text()) change(piece)
+      for (const file of input.files) for (const piece of file.text()) change(piece, 'file')
       return
     case 'object':
       return changeFields(input.fields, next)
   }
 }
 
-function changeChat(request: ChatRequest, next: (text: string) => string): void {
+function changeChat(request: ChatRequest, next: NextText): void {
   for (const messages of [request.messages, ...(request.series ?? [])]) changeMessages(messages, next)
   const { responseFormat } = request
   if (responseFormat?.type === 'json-schema') {
@@ -87,20 +97,20 @@ function changeChat(request: ChatRequest, next: (text: string) => string): void 
     if (responseFormat.description !== undefined) responseFormat.description = next(responseFormat.description)
   }
   for (const tool of request.tools ?? []) {
-    next(tool.name)
+    next(tool.name, 'name')
     if (tool.description !== undefined) tool.description = next(tool.description)
     if (tool.parameters) tool.parameters = changedTexts(tool.parameters, next) as Record<string, unknown>
   }
 }
 
-function changeMessages(messages: readonly Message[], next: (text: string) => string): void {
+function changeMessages(messages: readonly Message[], next: NextText): void {
   for (const message of messages) {
     if (message.name !== undefined) message.name = next(message.name)
     changeParts(message.parts, next)
   }
 }
 
-function changeParts(parts: readonly Part[], next: (text: string) => string): void {
+function changeParts(parts: readonly Part[], next: NextText): void {
   for (const part of parts) {
     switch (part.type) {
       case 'text':
@@ -109,7 +119,7 @@ function changeParts(parts: readonly Part[], next: (text: string) => string): vo
         part.text = next(part.text)
         break
       case 'tool-call':
-        next(part.name)
+        next(part.name, 'name')
         part.arguments = changedJson(part.arguments, next)
         break
       case 'tool-result':
@@ -128,8 +138,8 @@ function changeParts(parts: readonly Part[], next: (text: string) => string): vo
 }
 
 /** JSON text is one text; where it has escapes, so is every text in it. */
-function changedJson(json: string, next: (text: string) => string): string {
-  const changed = next(json)
+function changedJson(json: string, next: NextText): string {
+  const changed = next(json, 'json')
   if (!changed.includes('\\')) return changed
   try {
     const before = JSON.stringify(JSON.parse(changed))
@@ -143,14 +153,14 @@ function changedJson(json: string, next: (text: string) => string): string {
 }
 
 /** `value` with every text in it replaced; the names of fields stay. */
-function changedTexts(value: unknown, next: (text: string) => string): unknown {
+function changedTexts(value: unknown, next: NextText): unknown {
   if (typeof value === 'string') return next(value)
   if (Array.isArray(value)) return value.map(one => changedTexts(one, next))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, changedTexts(one, next)]))
 }
 
-function changeFields(fields: Record<string, unknown>, next: (text: string) => string): void {
+function changeFields(fields: Record<string, unknown>, next: NextText): void {
   for (const [name, value] of Object.entries(fields)) fields[name] = changedTexts(value, next)
 }
 

@@ -84,6 +84,11 @@ export interface Policy {
    */
   answer?(call: Call): AnswerFilter | undefined
   /**
+   * The same for answers with texts that are no hub events: transcripts, the prompts of pictures, ranked documents.
+   * Such an answer is read as a whole, also where it is streamed.
+   */
+  answerTexts?(call: Call): ChangeAnswerTexts | undefined
+  /**
    * Asked before each further request of a call to an upstream (a retry, a fallback, an answer asked for again, the
    * next prompt of a list): false = it is not sent, and the call ends with what it has. Must not throw.
    */
@@ -105,4 +110,14 @@ export interface AnswerFilter {
   event(event: ChatEvent): readonly ChatEvent[]
   /** The events still held back, when the answer is complete. */
   end(): readonly ChatEvent[]
+  /** For filters that ask others: called after `end`, for the events that wait for what they say. */
+  later?(): Promise<readonly ChatEvent[]>
+  /**
+   * true = nothing has gone out, and a refusal may still come: the client's headers wait for some seconds, so that the
+   * refusal can have a status of its own.
+   */
+  readonly holds?: boolean
 }
+
+/** The texts of an answer that does not consist of hub events, in place of the given ones; one for each. */
+export type ChangeAnswerTexts = (texts: readonly string[]) => readonly string[] | Promise<readonly string[]>

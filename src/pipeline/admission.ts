@@ -5,7 +5,7 @@ import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 
-type Hook = 'admit' | 'admitAttempt' | 'answer' | 'failed' | 'attempted' | 'settled'
+type Hook = 'admit' | 'admitAttempt' | 'answer' | 'answerTexts' | 'failed' | 'attempted' | 'settled'
 /** Policies that have this method. Called as a method: a bound function costs three times as much. */
 type With<H extends Hook> = readonly (Policy & Required<Pick<Policy, H>>)[]
 
@@ -17,6 +17,7 @@ export interface CallPolicies {
   readonly dryRun: With<'admit'>
   readonly admitAttempt: With<'admitAttempt'>
   readonly answer: With<'answer'>
+  readonly answerTexts: With<'answerTexts'>
   readonly failed: With<'failed'>
   readonly attempted: With<'attempted'>
   /** In reverse order: the last policy records the call. */
@@ -33,6 +34,7 @@ export function callPolicies(policies: readonly Policy[]): CallPolicies {
     dryRun: having('admit', ({ stage, dryRun }) => stage === 'body' && dryRun !== false),
     admitAttempt: having('admitAttempt'),
     answer: having('answer'),
+    answerTexts: having('answerTexts'),
     failed: having('failed'),
     attempted: having('attempted'),
     settled: having('settled').toReversed(),

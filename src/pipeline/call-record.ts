@@ -96,6 +96,8 @@ export class CallRecord implements Call {
   stream = false
   endUser = ''
   overrides: RequestOverrides = noOverrides
+  guardrails: Call['guardrails'] = undefined
+  isBatchLine = false
   candidates = noDeployments
   fallbacksInOrder = noModels
   largerModels = noModels
@@ -226,5 +228,6 @@ export function lineOf(parts: CallParts, call: Call, line: BatchLine): CallRecor
     announcedBytes: body.size,
   })
   made.body = body
+  made.isBatchLine = true
   return made
 }

@@ -343,6 +343,14 @@ export class Router implements AttemptListener {
       recordUnusableAnswer(control.call, bytes, thrown)
       return receiver.failed(cleanFault(thrown, deployment))
     }
+    if (attempt.late)
+      return void attempt.late.text().then(
+        body => receiver.answered(this.#reply(control, deployment, { ...answer, body })),
+        thrown => {
+          recordUnusableAnswer(control.call, bytes, thrown)
+          receiver.failed(cleanFault(thrown, deployment))
+        },
+      )
     receiver.answered(this.#reply(control, deployment, answer))
   }
 
@@ -372,7 +380,7 @@ export class Router implements AttemptListener {
         `the upstream was asked for a stream and answered with ${type || 'no content type'}`,
       )
     }
-    const source = { exchange, body: bytes, relay: attempt.relay(type) }
+    const source = { exchange, body: bytes, relay: attempt.relay(type), late: attempt.late }
     const { contentType, heartbeat } = streamingOf(call.format!, given)
     const body = await openStream(source, control, {
       timers: this.#parts.timers,

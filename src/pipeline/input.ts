@@ -3,6 +3,7 @@ import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { inputFiles } from '../core/input.ts'
 import type { CallInput } from '../core/input.ts'
+import type { ModerationPart, ModerationsRequest } from '../core/moderations.ts'
 import type { Operation } from '../core/operation.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import type { Edit } from '../lib/json/json-body.ts'
@@ -69,4 +70,43 @@ export function formEdits(call: Call): Edit[] {
     const json = JSON.stringify(value)
     return json === JSON.stringify(before.fields[name]) ? [] : [{ set: name, json }]
   })
+}
+
+/**
+ * What policies have changed in a body whose texts stand in few fields, as edits of these: such a call stays on the
+ * forward lane. undefined = only a translation can say it.
+ */
+export function changedFields(call: Call, body: JsonBody): Edit[] | undefined {
+  const input = call.input()
+  const set = (name: string, value: unknown): Edit => ({ set: name, json: JSON.stringify(value) })
+  switch (input.kind) {
+    case 'images':
+      return [set('prompt', input.request.prompt), ...extraFields(input.request, body)]
+    case 'speech': {
+      const { input: text, instructions } = input.request
+      const spoken = instructions === undefined ? [] : [set('instructions', instructions)]
+      return [set('input', text), ...spoken, ...extraFields(input.request, body)]
+    }
+    case 'moderations':
+      return [set('input', judgedTexts(body.get('input'), input.request)), ...extraFields(input.request, body)]
+    default:
+      return undefined
+  }
+}
+
+function extraFields({ extra }: Decoded, body: JsonBody): Edit[] {
+  return Object.entries(extra.fields).flatMap(([name, value]): Edit[] => {
+    const json = JSON.stringify(value)
+    return body.has(name) && JSON.stringify(body.get(name)) !== json ? [{ set: name, json }] : []
+  })
+}
+
+/** In the form in which they were sent: one text, texts, or parts. */
+function judgedTexts(given: unknown, { inputs }: ModerationsRequest): unknown {
+  const textOf = (part: ModerationPart | undefined): string => (part?.type === 'text' ? part.text : '')
+  if (!Array.isArray(given)) return textOf(inputs[0]?.[0])
+  if (typeof given[0] === 'string') return inputs.map(([part]) => textOf(part))
+  return (given as { type?: unknown }[]).map((part, at) =>
+    part.type === 'text' ? { ...part, text: textOf(inputs[0]?.[at]) } : part,
+  )
 }

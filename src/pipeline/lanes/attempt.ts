@@ -18,14 +18,16 @@ import { JsonBody } from '../../lib/json/json-body.ts'
 import type { Edit } from '../../lib/json/json-body.ts'
 import type { CallPolicies } from '../admission.ts'
 import { editedForm } from '../files/form.ts'
-import { editedRequest, formEdits } from '../input.ts'
+import { changedFields, editedRequest, formEdits } from '../input.ts'
 import { endRequest, recordUnusableAnswer, recordUsage } from '../usage.ts'
 import type { AnswerCheck } from './checked-exchange.ts'
 import { answerFilters, filteredFormat } from './filtered-format.ts'
+import type { LateAnswer } from './filtered-format.ts'
+import { withChangedTexts } from './answer-texts.ts'
 import { chatRoute, needsTranslation } from './chat-api.ts'
 import { withLocalAnswer } from './local-ids-answer.ts'
 import { GatheredSeries, PromptSeries, SeriesRelay } from './prompt-series.ts'
-import { CheckedRelay, JsonDialogue, validatedAnswer } from './structured-output.ts'
+import { CheckedRelay, JsonDialogue, validatedAnswer, validatedLate } from './structured-output.ts'
 import type { JsonQuestion } from './structured-output.ts'
 import { encodeAnswer, readAnswer, TranslatedRelay } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
@@ -54,6 +56,8 @@ export interface Attempt {
   /** Checks finished answers, which may be requested again: see `checkedExchange`. */
   readonly check?: AnswerCheck
   answer(bytes: Uint8Array, head: AnswerHead): Answer
+  /** Set where a policy asks others about the answer: it has the body, or what ends the stream. */
+  readonly late?: LateAnswer | undefined
   /** `contentType` is the upstream's, in lower case. */
   relay(contentType: string): StreamRelay
 }
@@ -100,6 +104,8 @@ function validatedAttempt(call: Call, attempt: Attempt): Attempt {
   const format = call.format!
   const strict = !call.stream && 'strictSchema' in format ? format.strictSchema : undefined
   if (!strict || !call.body!.has(strict.field)) return attempt
+  const { late } = attempt
+  if (late) return { ...attempt, late: validatedLate(call, strict, late) }
   const answer = validatedAnswer(call, strict, attempt.answer)
   return answer ? { ...attempt, answer } : attempt
 }
@@ -108,12 +114,14 @@ function plannedAttempt(plan: Plan): Attempt {
   const { call, policies } = plan
   const format = call.format!
   const filters = 'writer' in format && policies.answer.length > 0 ? answerFilters(policies, call) : undefined
-  const client = filters && 'writer' in format ? filteredFormat(format, filters) : format
+  const filtered = filters && 'writer' in format ? filteredFormat(format, filters) : undefined
+  const client = filtered?.format ?? format
   const attempt =
     emulatedAttempt(plan, client) ??
     (filters ? undefined : forwardAttempt(plan, client)) ??
     translateAttempt(plan, client)
-  if (attempt) return attempt
+  if (attempt && filtered?.late) return { ...attempt, late: filtered.late }
+  if (attempt) return policies.answerTexts.length === 0 ? attempt : withChangedTexts(attempt, call, policies)
   if (filters || call.edits.length > 0) throw unreadable(call.model)
   throw new GatewayError(
     'invalid-request',
@@ -146,6 +154,7 @@ function without(body: JsonBody, names: readonly string[]): JsonBody {
 }
 
 const nothingWithheld: readonly string[] = []
+const noChanges: readonly Edit[] = []
 
 /** Fields beyond the dialect that the deployment does not let pass; of a form only those that steer the upstream. */
 function withheldFields(call: Call, deployment: Deployment): readonly string[] {
@@ -178,11 +187,12 @@ function forwardAttempt({ call, deployment, body, withheld }: Plan, format: Form
   const makeHead = provider.speaks[format.dialect]
   if (!makeHead || provider.forwards?.(target, format.dialect) === false) return undefined
   if (needsTranslation(deployment, format.dialect, body)) return undefined
-  // In the client's own dialect only the fields of a form can be changed.
-  if (call.edits.length > 0 && !call.upload) return undefined
+  const changed = call.edits.length === 0 || call.upload ? noChanges : changedFields(call, body)
+  if (!changed) return undefined
   const rules = provider.rules?.(target, format.dialect) ?? noFieldRules
   if (provider.chat && mustBeTranslated(rules, body)) return undefined
   const { edits: asked, dropped } = format.forward.edits(body, rules)
+  if (changed.length > 0) asked.push(...changed)
   const edits = format.forward.modelInPath ? asked : withModel(asked, target.model, body)
   const form =
     call.upload && editedForm(call.upload, [...formEdits(call), ...edits, ...withheld.map(remove => ({ remove }))])

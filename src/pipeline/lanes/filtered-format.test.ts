@@ -20,7 +20,8 @@ const answer: readonly ChatEvent[] = [
   { type: 'usage', usage: { inputTokens: 1, outputTokens: 2 } },
 ]
 
-const writerWith = (filter: AnswerFilter) => filteredFormat(openaiChat, [{ name: 'a', filter }]).writer('m', request)
+const writerWith = (filter: AnswerFilter) =>
+  filteredFormat(openaiChat, [{ name: 'a', filter }]).format.writer('m', request)
 
 interface Chunk {
   readonly choices: readonly { readonly index: number; readonly delta: { content?: string }; finish_reason: unknown }[]

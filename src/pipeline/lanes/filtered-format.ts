@@ -24,16 +24,70 @@ export function answerFilters(policies: CallPolicies, call: Call): readonly Name
   return filters
 }
 
-/** `format` for one answer, with everything written to the client passed through the filters. */
-export function filteredFormat(format: ChatFormat, filters: readonly NamedFilter[]): ChatFormat {
+/** The format of one answer, with everything written to the client passed through the filters. */
+export interface FilteredFormat {
+  readonly format: ChatFormat
+  /**
+   * Set where a filter asks others. After the answer was encoded, or its writer has ended: what is written in place of
+   * the whole answer, or after the stream so far. Rejects with a filter's GatewayError.
+   */
+  readonly late?: LateAnswer | undefined
+}
+
+/** What of an answer comes only after others were asked. */
+export interface LateAnswer {
+  /** Called once, when the answer of the upstream is complete. */
+  text(): Promise<string>
+  /** See `AnswerFilter.holds`. */
+  holds(): boolean
+}
+
+/** `format` with the filters, for one answer. */
+export function filteredFormat(format: ChatFormat, filters: readonly NamedFilter[]): FilteredFormat {
+  if (filters.some(({ filter }) => filter.later)) return lateFormat(format, filters)
   return {
-    ...format,
-    encode(events, model, request) {
-      const chain = new FilterChain(filters)
-      return format.encode([...events.flatMap(event => chain.event(event)), ...chain.end()], model, request)
+    format: {
+      ...format,
+      encode(events, model, request) {
+        const chain = new FilterChain(filters)
+        return format.encode([...events.flatMap(event => chain.event(event)), ...chain.end()], model, request)
+      },
+      writer(model, request) {
+        return new FilteredWriter(format.writer(model, request), new FilterChain(filters))
+      },
     },
-    writer(model, request) {
-      return new FilteredWriter(format.writer(model, request), new FilterChain(filters))
+  }
+}
+
+function lateFormat(format: ChatFormat, filters: readonly NamedFilter[]): FilteredFormat {
+  let rest = (): Promise<string> => Promise.resolve('')
+  return {
+    late: {
+      text: () => rest(),
+      holds: () => filters.some(({ filter }) => filter.holds === true),
+    },
+    format: {
+      ...format,
+      encode(events, model, request) {
+        const chain = new FilterChain(filters)
+        const first = events.flatMap(event => chain.event(event))
+        rest = async () => JSON.stringify(format.encode([...first, ...(await chain.endLater())], model, request))
+        // It is not read: `late` has the answer.
+        return {}
+      },
+      writer(model, request) {
+        const chain = new FilterChain(filters)
+        const writer = format.writer(model, request)
+        const own = new FilteredWriter(writer, chain)
+        return {
+          write: event => own.write(event),
+          end() {
+            rest = async () => own.written(await chain.endLater()) + writer.end()
+            return ''
+          },
+          ...(writer.fail && { fail: error => writer.fail!(error) }),
+        }
+      },
     },
   }
 }
@@ -74,6 +128,25 @@ class FilterChain {
           at + 1,
         ),
       )
+    return [...this.#inOrder(out), ...this.#last.splice(0)]
+  }
+
+  /** As `end`, where filters ask others; each gets what those before it give out. */
+  async endLater(): Promise<readonly ChatEvent[]> {
+    const out: ChatEvent[] = []
+    for (const [at, { filter }] of this.#filters.entries()) {
+      out.push(
+        ...this.#through(
+          guarded(() => filter.end()),
+          at + 1,
+        ),
+      )
+      if (!filter.later) continue
+      const events = await filter.later().catch((thrown: unknown) => {
+        throw toGatewayError(thrown)
+      })
+      out.push(...this.#through(events, at + 1))
+    }
     return [...this.#inOrder(out), ...this.#last.splice(0)]
   }
 
@@ -136,14 +209,15 @@ class FilteredWriter implements EventWriter {
   }
 
   write(event: ChatEvent): string {
-    return this.#written(this.#chain.event(event))
+    return this.written(this.#chain.event(event))
   }
 
   end(): string {
-    return this.#written(this.#chain.end()) + this.#writer.end()
+    return this.written(this.#chain.end()) + this.#writer.end()
   }
 
-  #written(events: readonly ChatEvent[]): string {
+  /** Events that have passed the filters. */
+  written(events: readonly ChatEvent[]): string {
     let out = ''
     for (const event of events) out += this.#writer.write(event)
     return out

@@ -4,6 +4,7 @@ import type { StreamRelay } from '../../core/format.ts'
 import type { AnswerHead } from '../../core/transport.ts'
 import { replacedIds, withLocalIds } from '../../core/local-ids.ts'
 import type { Usage } from '../../core/usage.ts'
+import type { LateAnswer } from './filtered-format.ts'
 
 /** The upstream's id -> the gateway's. */
 type Ids = ReadonlyMap<string, string>
@@ -12,6 +13,7 @@ type Output = Uint8Array | string
 /** The part of an attempt that reads the upstream's answer, whole or as a stream. */
 interface AnswerReader {
   answer(bytes: Uint8Array, head: AnswerHead): { readonly body: Output; readonly usage: Usage | undefined }
+  readonly late?: LateAnswer | undefined
   relay(contentType: string): StreamRelay
 }
 
@@ -23,6 +25,7 @@ export function withLocalAnswer<Attempt extends AnswerReader>(attempt: Attempt, 
       const answer = attempt.answer(bytes, head)
       return { ...answer, body: localised(answer.body, ids) }
     },
+    ...(attempt.late && { late: { ...attempt.late, text: async () => replacedIds(await attempt.late!.text(), ids) } }),
     relay: contentType => new LocalRelay(attempt.relay(contentType), ids),
   }
 }

@@ -2,12 +2,13 @@
 import type { AnswerSink, AnswerStream } from '../../core/answer.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Outcome } from '../../core/operation.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange } from '../../core/transport.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { CallControl } from '../call-control.ts'
+import type { LateAnswer } from './filtered-format.ts'
 import { UpstreamDrain } from './upstream-drain.ts'
 import { cleanFault } from '../upstream-fault.ts'
 import { recordProgress } from '../usage.ts'
@@ -21,6 +22,8 @@ interface StreamSource {
   readonly exchange: UpstreamExchange
   readonly body: UpstreamBody
   readonly relay: StreamRelay
+  /** What comes after the upstream's answer is complete; undefined = nothing. */
+  readonly late?: LateAnswer | undefined
 }
 
 /**
@@ -68,6 +71,8 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   #sink: AnswerSink | undefined
   #paused = false
   #cut = false
+  /** The upstream's answer is complete, and policies still ask about it. */
+  #asks = false
   /** Set after the upstream's terminal event, until its bytes end. */
   #drain: UpstreamDrain | undefined
 
@@ -117,31 +122,36 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
 
   interrupted(error: GatewayError): void {
     // The answer is complete; further bytes of the upstream are not needed.
-    if (this.#source.relay.terminated) return this.#drain?.cancel()
+    if (this.#source.relay.terminated && !this.#asks) return this.#drain?.cancel()
     this.#break(error, '', 'interrupted')
   }
 
   // ---- what the upstream's connection calls
 
   data(bytes: Uint8Array): void {
-    if (this.#phase === 'closed') return this.#drain?.data(bytes)
+    if (this.#phase === 'closed' || this.#asks) return this.#drain?.data(bytes)
     const { relay } = this.#source
     const out = relay.push(bytes)
     if (relay.failure) return this.#break(relay.failure, out)
     if (relay.steps !== this.#steps || this.#waitMs !== this.#contentWaitMs) this.#awaitContent()
+    if (relay.terminated && this.#source.late) return this.#ask(out, this.#source.late)
     // The terminal event may only be sent after the call is recorded.
     if (relay.terminated) this.#settleSuccess()
     this.#send(out)
-    if (this.#phase === 'holding' && (relay.started || relay.complete || this.#heldBytes > holdBytesMax)) this.#open()
+    if (this.#phase === 'holding' && this.#mayOpen) this.#open()
     if (relay.terminated) this.#endAhead()
     else if (this.#isOverUnsaid && !this.#paused) this.#wait(heartbeatMs)
   }
 
   end(): void {
-    if (this.#phase === 'closed') return this.#drain?.over()
-    const { relay } = this.#source
+    if (this.#phase === 'closed' || this.#asks) return this.#drain?.over()
+    const { relay, late } = this.#source
     const out = relay.end()
     if (relay.failure) return this.#break(relay.failure, out)
+    if (late) {
+      this.#ask(out, late)
+      return this.#drain?.over()
+    }
     this.#settleSuccess()
     this.#send(out)
     this.#finish()
@@ -149,7 +159,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
 
   fail(error: GatewayError): void {
     // After the terminal event a cut connection does not matter.
-    if (this.#phase === 'closed') return this.#drain?.over()
+    if (this.#phase === 'closed' || this.#asks) return this.#drain?.over()
     // The deployment's idle timeout was shorter than the wait for silence: the answer is complete all the same.
     if (this.#isOverUnsaid && error.kind === 'upstream-timeout') return this.end()
     this.#break(error, '')
@@ -179,13 +189,41 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
    * Comments and pings are no events: within that interval another deployment may still answer.
    */
   #holdOn(): void {
+    const { relay, late } = this.#source
     if (this.#control.left) this.#phase = 'closed'
-    else if (this.#source.relay.heard || this.#heldMs() >= heartbeatMs) this.#open()
+    else if ((relay.heard && late?.holds() !== true) || this.#heldMs() >= heartbeatMs) this.#open()
     else this.#wait(this.#heartbeat ? heartbeatMs - holdMs : Infinity)
   }
 
   #heldMs(): number {
     return this.#timers.nowMs() - this.#beganMs
+  }
+
+  get #mayOpen(): boolean {
+    const { relay, late } = this.#source
+    if (late?.holds() === true) return false
+    return relay.started || relay.complete || this.#heldBytes > holdBytesMax
+  }
+
+  /** The upstream is done; the answer goes on, or is refused, when those who were asked have answered. */
+  #ask(out: Uint8Array | string, late: LateAnswer): void {
+    this.#asks = true
+    this.#contentDueMs = Infinity
+    this.#send(out)
+    this.#drain = new UpstreamDrain(this.#source.exchange, this.#timers)
+    if (this.#paused) {
+      this.#paused = false
+      this.#source.body.resume()
+    }
+    late.text().then(
+      text => {
+        if (this.#phase === 'closed') return
+        this.#settleSuccess()
+        this.#send(text)
+        this.#finish()
+      },
+      thrown => this.#break(toGatewayError(thrown), ''),
+    )
   }
 
   #settleSuccess(): void {

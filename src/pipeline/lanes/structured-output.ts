@@ -14,6 +14,7 @@ import { checkReferences, correctionPrompt, validateJson, schemaMismatch } from 
 import type { OutputSchema } from '../../emulation/index.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
+import type { LateAnswer } from './filtered-format.ts'
 import { answerState, quietMsOf, unreadable, usageIn } from './translate.ts'
 import type { AnswerState, TranslatedStream } from './translate.ts'
 import { recordUsage } from '../usage.ts'
@@ -297,5 +298,19 @@ export function validatedAnswer<Answer extends WholeAnswer>(
       )
     }
     return answer
+  }
+}
+
+/** The body comes late: it is that which is validated. */
+export function validatedLate(call: Call, strict: StrictSchema, late: LateAnswer): LateAnswer {
+  let body = ''
+  const check = validatedAnswer(call, strict, () => ({ body, usage: call.usage }))
+  if (!check) return late
+  return {
+    holds: () => late.holds(),
+    async text() {
+      body = await late.text()
+      return check(new Uint8Array(), { header: () => undefined }).body as string
+    },
   }
 }
