@@ -28,7 +28,8 @@ const mayImport: Record<string, string[]> = {
   'sign-in': ['core', 'accounts'],
   endpoints: ['core', 'formats', 'accounts', 'assistants', 'files', 'sign-in'],
   http: ['core'],
-  config: ['core', 'providers', 'policies', 'accounts'],
+  guardrails: ['core'],
+  config: ['core', 'providers', 'policies', 'accounts', 'guardrails'],
   app: [
     'core',
     'cache',
@@ -39,6 +40,7 @@ const mayImport: Record<string, string[]> = {
     'telemetry',
     'pipeline',
     'policies',
+    'guardrails',
     'files',
     'sign-in',
     'endpoints',

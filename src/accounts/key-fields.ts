@@ -50,7 +50,6 @@ const absentFields = {
   object_permission: without('use `models` and `allowed_routes`'),
   allowed_passthrough_routes: without('there are no pass-through routes'),
   allowed_vector_store_indexes: without('there are no vector stores'),
-  guardrails: without('guardrails are policies of the gateway'),
   policies: without('policies are those of the gateway'),
   prompts: without('there are no stored prompts'),
   router_settings: without('retries and fallbacks are settings of the gateway'),
@@ -80,6 +79,7 @@ const keyFields = {
   allowed_routes: nameList.describe('Paths, `/prefix/*`, `llm_api_routes`, `management_routes`, `info_routes`.'),
   enforced_params: nameList.describe('Fields that each call has to have, such as `user` or `metadata.job`.'),
   allowed_cache_controls: nameList.describe('Fields of `cache` that its calls may have; empty = all.'),
+  guardrails: nameList.describe('Guardrails that hold for each of its calls, beside those that hold anyway.'),
   blocked: z.boolean().nullable().optional(),
   rpm_limit_type: limitType,
   tpm_limit_type: limitType,
@@ -119,6 +119,7 @@ const keyNames = {
   allowed_routes: 'allowedRoutes',
   enforced_params: 'enforcedParams',
   allowed_cache_controls: 'allowedCacheControls',
+  guardrails: 'guardrails',
   blocked: 'blocked',
 } as const
 
@@ -167,6 +168,7 @@ export function shownKey(record: KeyRecord): Record<string, unknown> {
     allowed_routes: record.allowedRoutes,
     enforced_params: record.enforcedParams,
     allowed_cache_controls: record.allowedCacheControls,
+    guardrails: record.guardrails,
     expires: iso(record.expiresAtMs),
     blocked: record.blocked,
     ...shownSpending(record),

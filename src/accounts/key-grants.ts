@@ -5,12 +5,21 @@ import { readDuration, tagsOfKey } from './key.ts'
 
 type Limits = Pick<
   VirtualKey,
-  keyof SpendingFields | 'models' | 'allowedRoutes' | 'enforcedParams' | 'expiresAtMs' | 'tags' | 'metadata'
+  | keyof SpendingFields
+  | 'models'
+  | 'allowedRoutes'
+  | 'enforcedParams'
+  | 'guardrails'
+  | 'expiresAtMs'
+  | 'tags'
+  | 'metadata'
 >
 
 const numbers = ['requestsPerMinute', 'tokensPerMinute', 'parallelRequests', 'maxBudgetNanoUsd', 'expiresAtMs'] as const
 const maps = ['modelRequestsPerMinute', 'modelTokensPerMinute', 'modelMaxBudget'] as const
 const lists = ['models', 'allowedRoutes'] as const
+/** Lists of which each entry demands something. */
+const demands = ['enforcedParams', 'guardrails'] as const
 
 /**
  * What a key restricts beyond its user and team; undefined = nothing. Such a key makes and changes no keys: what it
@@ -20,7 +29,7 @@ export function restrictionOf(key: Limits): string | undefined {
   return (
     numbers.find(name => key[name] !== null) ??
     maps.find(name => Object.keys(key[name]).length > 0) ??
-    [...lists, 'enforcedParams' as const].find(name => key[name].length > 0) ??
+    [...lists, ...demands].find(name => key[name].length > 0) ??
     (tagsOfKey(key).length === 0 ? undefined : 'tags') ??
     (key.budgetId === null ? undefined : 'budgetId')
   )
@@ -32,7 +41,7 @@ export function loosenedField(before: Limits & { blocked: boolean }, after: Limi
     numbers.find(name => before[name] !== null && (after[name] === null || after[name]! > before[name]!)) ??
     maps.find(name => JSON.stringify(texts(before[name])) !== JSON.stringify(texts(after[name]))) ??
     lists.find(name => before[name].length > 0 && !isPart(after[name], before[name])) ??
-    (before.enforcedParams.every(one => after.enforcedParams.includes(one)) ? undefined : 'enforcedParams') ??
+    demands.find(name => !before[name].every(one => after[name].includes(one))) ??
     (tagsOfKey(before).every(one => tagsOfKey(after).includes(one)) ? undefined : 'tags') ??
     (['budgetId', 'budgetDuration', 'budgetResetAtMs', 'budgetIncreaseNanoUsd'] as const).find(
       name => before[name] !== after[name],

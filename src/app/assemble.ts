@@ -35,6 +35,8 @@ import { DetachedWork } from '../pipeline/background-work.ts'
 import { createAdmitLine, createCallObjects } from '../pipeline/call-objects.ts'
 import { createFileCalls } from '../pipeline/files/file-call.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
+import { createBench } from '../guardrails/bench.ts'
+import { Guardrails } from '../guardrails/policies.ts'
 import { createPlaceFiles } from '../pipeline/files/named-files.ts'
 import { createDecodeInputs } from '../pipeline/text-inputs.ts'
 import { createPreviewCall } from '../pipeline/preview.ts'
@@ -52,6 +54,7 @@ import { unpricedModels } from '../telemetry/unpriced-models.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
 import { createMailer } from './mail.ts'
 import { identityParts, signInServices } from './sign-in.ts'
+import { createAskers } from './guardrail-askers.ts'
 import type { Store } from './store.ts'
 import { createTelemetryRelay } from './telemetry-relay.ts'
 
@@ -184,6 +187,23 @@ interface CallParts {
   readonly tokenizer: Tokenizer
 }
 
+function placeFilesOf({ files }: Store, fileCalls: ReturnType<typeof createFileCalls>) {
+  return createPlaceFiles({
+    files,
+    fileCalls,
+    clock,
+    mayCall: (call, model) => mayCall(call.caller, model, call.models.settings),
+  })
+}
+
+function guardrailsOver(transport: Transport, callModel: () => Services['callModel']): Guardrails {
+  return new Guardrails({
+    askers: createAskers({ transport, callModel }),
+    epochMs: () => clock.epochMs(),
+    nowMs: () => clock.monotonicMs(),
+  })
+}
+
 /** Policies, router and settlement. */
 function assembleCalls(
   { options, store, logger }: Assembling,
@@ -191,14 +211,10 @@ function assembleCalls(
 ) {
   const uploadDirectory = join(options.dataDirectory, 'uploads')
   const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
-  const placeFiles = createPlaceFiles({
-    files: store.files,
-    fileCalls,
-    clock,
-    mayCall: (call, model) => mayCall(call.caller, model, call.models.settings),
-  })
+  const placeFiles = placeFilesOf(store, fileCalls)
   const decodeInputs = createDecodeInputs(tokenizer)
   const authFailures = new AuthFailureLog(timers, logger)
+  const guardrails = guardrailsOver(transport, () => callModel)
   const admission = createAdmission({
     ...identityParts(store, current, transport),
     clock,
@@ -209,6 +225,7 @@ function assembleCalls(
     current,
     placeFiles,
     decodeInputs,
+    guardrails: guardrails.policies(),
     own: options.policies ?? [],
     cache: store.answerCache.answers,
     refused(failure) {
@@ -241,13 +258,15 @@ function assembleCalls(
     terms: { of: termsOfCall, cost: costUnder, text: termsText },
     costText: nanoUsdToText,
   }
+  const callModel = createCallModel(serving)
   return {
     router,
     requestPolicies: admission.filter(policy => policy.stage === 'request'),
     services: {
       relayTelemetry: createTelemetryRelay(transport),
       fileCalls,
-      callModel: createCallModel(serving),
+      callModel,
+      guardrails: createBench(guardrails),
       callObjects: createCallObjects(serving),
       admitLine: createAdmitLine(serving),
       settleEnded: createSettleEnded(serving),

@@ -1,9 +1,16 @@
 /** The configuration file as it was read last, with what was made by API. */
 import { secretNamesOf } from '../core/configured-objects.ts'
-import type { CheckedModel, ConfigurationChecks, ConfiguredObject, FileCredential } from '../core/configured-objects.ts'
+import type {
+  CheckedModel,
+  ConfigurationChecks,
+  ConfiguredObject,
+  FileCredential,
+  GuardrailEntry,
+} from '../core/configured-objects.ts'
 import type { Settings } from '../core/settings.ts'
 import { checkCredential, connectionOf, SentModels, splitSecrets } from './models/sent-models.ts'
 import type { EntrySurroundings, MergedSettings } from './models/sent-models.ts'
+import { checkedGuardrail, mergedGuardrails, sentGuardrail } from './guardrails.ts'
 import { problemOf } from './models/sent-references.ts'
 import { secretReferencesIn } from './secret-sources.ts'
 import type { SecretSources } from './secret-sources.ts'
@@ -31,6 +38,13 @@ export class MergedConfiguration implements ConfigurationChecks {
     return this.#merged.settings
   }
 
+  #merge(): MergedSettings {
+    const merged = this.#sent.merge(this.#file, this.#objects)
+    const { guardrails: ofFile = [], storesModels } = this.#file
+    const guardrails = storesModels ? mergedGuardrails(ofFile, this.#objects) : ofFile
+    return guardrails === ofFile ? merged : { ...merged, settings: { ...merged.settings, guardrails } }
+  }
+
   /** Why models that were made by API are not served, by their ids. */
   get notServed(): ReadonlyMap<string, string> {
     return this.#merged.notServed
@@ -41,13 +55,13 @@ export class MergedConfiguration implements ConfigurationChecks {
     this.#file = file
     this.#surroundings = surroundings
     this.#sent = new SentModels(surroundings)
-    this.#merged = this.#sent.merge(file, this.#objects)
+    this.#merged = this.#merge()
   }
 
   /** What was made by API has changed. */
   useObjects(objects: readonly ConfiguredObject[]): void {
     this.#objects = objects
-    this.#merged = this.#sent.merge(this.#file, objects)
+    this.#merged = this.#merge()
   }
 
   /** The references to secrets in what was made by API. */
@@ -78,6 +92,18 @@ export class MergedConfiguration implements ConfigurationChecks {
 
   credentialOf(model: ConfiguredObject): Pick<CheckedModel, 'body' | 'secrets'> {
     return checkCredential(connectionOf(model), undefined, this.#surroundings)
+  }
+
+  checkGuardrail(entry: GuardrailEntry, before: ConfiguredObject | undefined) {
+    return checkedGuardrail(entry, before)
+  }
+
+  guardrailProblem(object: ConfiguredObject): string | undefined {
+    const { guardrails = [], storesModels } = this.#file
+    if (!storesModels) return 'general_settings.store_model_in_db is false'
+    if (guardrails.some(one => one.name === object.name)) return 'a guardrail of the configuration file has this name'
+    const read = sentGuardrail(object)
+    return 'problem' in read ? read.problem : undefined
   }
 
   fileCredentials(): readonly FileCredential[] {

@@ -4,6 +4,7 @@ import type { FallbackLists, RouterSettings, Settings } from '../core/settings.t
 import { budgetSettingsOf, newUsersOf } from './budgets.ts'
 import { buildDeployment, environmentDeployments, localDeployments } from './models/deployments.ts'
 import type { Environment } from './environment.ts'
+import { fileGuardrails } from './guardrails.ts'
 import type { BuildContext, EnvironmentOffer, Providers } from './models/deployments.ts'
 import { vendorOf } from '../providers/index.ts'
 import { discoveredDeployments } from './models/local-servers.ts'
@@ -111,6 +112,8 @@ function readAll(input: SettingsInput): SettingsReading {
   const built = buildDeployments(config, reading, { input: { ...input, environment }, mistakes, warnings, proxies })
   const deployments = [...built.entries.values(), ...built.others]
   const names = nameFindings(config, reading, built)
+  const guardrails = fileGuardrails(config.guardrails)
+  for (const { path, message } of guardrails.mistakes) mistakes.push(mistakeAt(reading, [...path], message))
   mistakes.push(...proxies.mistakes(deployments), ...idMistakes(reading, built))
   // Models that do not exist yet may be made by API.
   if (config.general_settings?.store_model_in_db) warnings.push(...names.mistakes)
@@ -124,7 +127,7 @@ function readAll(input: SettingsInput): SettingsReading {
       warnings,
     }
   warnings.push(...missingPriceWarnings(deployments), ...routerWarnings(config, reading))
-  const settings = settingsOf(config, {
+  const own = settingsOf(config, {
     deployments,
     missing: built.missing,
     signIn: signIn.settings,
@@ -132,6 +135,7 @@ function readAll(input: SettingsInput): SettingsReading {
     file: input.file,
     warnings,
   })
+  const settings = guardrails.guardrails.length > 0 ? { ...own, guardrails: guardrails.guardrails } : own
   const surroundings = {
     context: built.context,
     proxies,

@@ -8,6 +8,7 @@ import type { ChatEvent } from './chat.ts'
 import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format, StreamRelay } from './format.ts'
+import type { GuardrailOutcome } from './guardrails.ts'
 import type { CallInput, InputEdit } from './input.ts'
 import type { LimitTaken } from './limits.ts'
 import type { NamedFiles } from './named-files.ts'
@@ -117,7 +118,7 @@ export interface Call {
   readonly tagHeader: string
   /** The request's header `Cache-Control`; empty = none. */
   readonly cacheControl: string
-  /** The names of the guardrails in effect, in order; absent = none. */
+  /** The guardrails in effect, in order, each with its name and its version; absent = none. */
   guardrails?: readonly string[] | undefined
   /** Sees the reply of an upstream on its way to the client; undefined = nothing does. */
   watch: ReplyWatch | undefined
@@ -129,6 +130,10 @@ export interface Call {
   tags: readonly string[]
   /** Options for the gateway itself in the body; read with the fields. */
   overrides: RequestOverrides
+  /** What guardrails said of it until now, in their order; undefined = none was asked. */
+  guardrailOutcomes: readonly GuardrailOutcome[] | undefined
+  /** It is a line of a batch: its answer comes in a file, which no policy sees. */
+  readonly isBatchLine: boolean
   /** The deployments that serve the model; set by the model-access policy. */
   candidates: readonly Deployment[]
   /** The models to try after its own, in order; set by the fallback policy. */

@@ -24,6 +24,8 @@ export interface VirtualKey extends SpendingFields {
   readonly enforcedParams: readonly string[]
   /** The fields of a body's `cache` that its calls may have; empty = all. */
   readonly allowedCacheControls: readonly string[]
+  /** Names of guardrails that hold for its calls, beside the others. */
+  readonly guardrails: readonly string[]
   /** Milliseconds since 1970; null = never. */
   readonly expiresAtMs: number | null
   readonly blocked: boolean
@@ -50,6 +52,7 @@ export const bareKey: Omit<VirtualKey, 'id'> = {
   allowedRoutes: [],
   enforcedParams: [],
   allowedCacheControls: [],
+  guardrails: [],
   expiresAtMs: null,
   formerHash: null,
   formerEndMs: null,

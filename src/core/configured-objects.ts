@@ -4,14 +4,14 @@ import type { Deployment } from './deployment.ts'
 import type { Actor } from './tenancy.ts'
 
 /** What can be made by API. */
-export type ConfiguredKind = 'model' | 'credential' | 'access_group'
+export type ConfiguredKind = 'model' | 'credential' | 'access_group' | 'guardrail'
 
 /** One object, without its secrets in plain text. Immutable; a change makes a new one. Timestamps: ms since 1970. */
 export interface ConfiguredObject {
   readonly kind: ConfiguredKind
   /** Of a model its deployment id, of the others a UUID. */
   readonly id: string
-  /** Unique among the credentials and among the access groups; models may share their public name. */
+  /** Unique among those of its kind; models alone may share their public name. */
   readonly name: string
   /** What is no secret: of a model its entry as the configuration file has it, in the file's names. */
   readonly body: Readonly<Record<string, unknown>>
@@ -79,6 +79,15 @@ export interface FileCredential {
   readonly where: string
 }
 
+/** A guardrail as a client sends it. */
+export interface GuardrailEntry {
+  readonly name: string
+  readonly params: Readonly<Record<string, unknown>>
+  readonly info: Readonly<Record<string, unknown>>
+  /** Secrets that are not sent stay. */
+  readonly keepsSecrets?: boolean
+}
+
 /** Checks what is to be stored, by the rules of the configuration file. */
 export interface ConfigurationChecks {
   /**
@@ -99,6 +108,13 @@ export interface ConfigurationChecks {
   /** The key and the address of a model as the values of a credential. Throws `unprocessable` where it has none. */
   credentialOf(model: ConfiguredObject): Pick<CheckedModel, 'body' | 'secrets'>
   fileCredentials(): readonly FileCredential[]
+  /**
+   * Splits the fields of a guardrail, which may be masked where `before` knows them. Throws `unprocessable` for what
+   * its kind cannot work with.
+   */
+  checkGuardrail(entry: GuardrailEntry, before: ConfiguredObject | undefined): Pick<CheckedModel, 'body' | 'secrets'>
+  /** Why a guardrail that is stored is not in use; undefined = it is. */
+  guardrailProblem(object: ConfiguredObject): string | undefined
 }
 
 /** What answers show in the place of a secret; sent back, it leaves the secret as it is. */

@@ -125,5 +125,7 @@ export interface Deployment {
   readonly responsesOnly?: ResponsesOnly | undefined
   /** It accepts schemas but does not promise to enforce them: whole answers to strict schemas are validated here. */
   readonly validatesSchemas?: boolean
+  /** Names of guardrails that hold for calls that it may serve. */
+  readonly guardrails?: readonly string[] | undefined
   readonly origin: Origin
 }

@@ -14,6 +14,7 @@ import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
 import type { SingleSignOn } from './identity-providers.ts'
 import type { FileCalls } from './files.ts'
+import type { GuardrailBench } from './guardrails.ts'
 import type { Ledger } from './ledger.ts'
 import type { OnceRequests } from './idempotency.ts'
 import type { Operation, Outcome } from './operation.ts'
@@ -155,6 +156,7 @@ export interface Services {
   readonly checks: ConfigurationChecks
   /** Why models that were made by API are not served, by their ids. */
   notServed(): ReadonlyMap<string, string>
+  readonly guardrails: GuardrailBench
   readonly fileCalls: FileCalls
   readonly detached: DetachedRuns
   readonly runWatch: RunWatch

@@ -8,6 +8,7 @@
  */
 import type { Settlement } from './call.ts'
 import type { Caller } from './caller.ts'
+import { outcomeText } from './guardrails.ts'
 import type { Served, Usage } from './usage.ts'
 
 /**
@@ -187,6 +188,11 @@ export const ledgerColumns = {
     23,
     'Nano-dollars that the answer cost when it was made, where `cache_hit_kind` is set; null = not known.',
     ({ call }) => call.savedNanoUsd?.toString(),
+  ),
+  guardrails: textOrNull(
+    22,
+    'What guardrails said, as `name:verdict(FOUND=count),...`; null = none was asked.',
+    ({ call }) => (call.guardrailOutcomes ? outcomeText(call.guardrailOutcomes) : null),
   ),
 }
 

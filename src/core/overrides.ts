@@ -18,14 +18,13 @@ export interface RequestOverrides {
   readonly timeoutMs?: number
   /** What the body says about the cache of answers; absent = nothing. */
   readonly cache?: CacheControls
+  /** Guardrails that the client wants on top of those that hold anyway. */
+  readonly guardrails?: readonly string[]
   /** Fields that the gateway does not implement: reported as dropped, or refused with those that the upstream lacks. */
   readonly unfulfilled: readonly string[]
-  /** Of those, the ones dropped only if the client itself sends `drop_params: true`; else the call is refused. */
-  readonly essential: readonly string[]
 }
 
 /** A call that overrides nothing. */
 export const noOverrides: RequestOverrides = Object.freeze({
   unfulfilled: Object.freeze([]),
-  essential: Object.freeze([]),
 })

@@ -6,6 +6,7 @@ import type { PriceTermSettings } from './price-terms.ts'
 import type { LedgerRetention } from './usage-report.ts'
 import type { Deployment } from './deployment.ts'
 import type { IdentitySettings } from './identity-providers.ts'
+import type { GuardrailSettings } from './guardrails.ts'
 import type { LimitScope } from './limits.ts'
 import type { SignInSettings } from './sign-in-settings.ts'
 import type { User } from './tenancy.ts'
@@ -36,6 +37,8 @@ export interface Settings {
   readonly accessGroups: Readonly<Record<string, readonly string[]>>
   /** Models, credentials and access groups may be made by API. */
   readonly storesModels: boolean
+  /** In the order in which they are asked; absent = there are none. */
+  readonly guardrails?: readonly GuardrailSettings[]
   /** Without a model list: the providers of which nothing is offered, and what would change that. */
   readonly notOffered?: Readonly<Record<string, string>>
   /** The provider whose vendor alone names its models so: for the bare names of models that are not offered. */

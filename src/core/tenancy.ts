@@ -120,6 +120,8 @@ export interface Team extends TenantFields, DirectoryFields {
   readonly memberPermissions: readonly string[]
   /** Tags of every call with its keys. */
   readonly tags: readonly string[]
+  /** Names of guardrails that hold for calls with its keys, beside the others. */
+  readonly guardrails: readonly string[]
   /** The share of each member who has no budget of its own. */
   readonly memberMaxBudgetNanoUsd: bigint | null
   readonly memberBudgetDuration: string | null

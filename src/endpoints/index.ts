@@ -16,6 +16,7 @@ import { liveliness, metrics, readiness } from './administration/health.ts'
 import { scimEndpoints } from './administration/scim.ts'
 import { tagEndpoints } from './administration/tags.ts'
 import { accessGroupEndpoints } from './administration/access-groups.ts'
+import { guardrailEndpoints } from './administration/guardrails.ts'
 import { credentialEndpoints } from './administration/credentials.ts'
 import { modelDelete, modelNew, modelPatch, modelUpdate } from './administration/models.ts'
 import { keyDerive } from './administration/derived-keys.ts'
@@ -116,6 +117,7 @@ const working: Endpoint[] = [
   modelDelete,
   ...credentialEndpoints,
   ...accessGroupEndpoints,
+  ...guardrailEndpoints,
   ...tagEndpoints,
   keyGenerate,
   keyDerive,

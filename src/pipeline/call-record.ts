@@ -96,7 +96,7 @@ export class CallRecord implements Call {
   stream = false
   endUser = ''
   overrides: RequestOverrides = noOverrides
-  guardrails: Call['guardrails'] = undefined
+  guardrailOutcomes: Call['guardrailOutcomes'] = undefined
   isBatchLine = false
   candidates = noDeployments
   fallbacksInOrder = noModels

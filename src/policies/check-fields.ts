@@ -2,7 +2,6 @@
 import type { Call } from '../core/call.ts'
 import { unprocessable } from '../core/errors.ts'
 import { noOverrides } from '../core/overrides.ts'
-import type { RequestOverrides } from '../core/overrides.ts'
 import { isSafeId } from '../core/request.ts'
 import type { Policy } from '../core/policy.ts'
 
@@ -46,7 +45,6 @@ function readFields(call: Call): void {
     throw unprocessable([{ loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' }])
   if (body.has('proxy_call_id')) readCallId(call, body.get('proxy_call_id'))
   call.overrides = format.overrides?.(body) ?? noOverrides
-  checkEssentials(call.overrides)
 }
 
 /** The ledger keeps the gateway's own id: only that one is certain to be unique. */
@@ -61,16 +59,4 @@ function readCallId(call: Call, id: unknown): void {
       },
     ])
   call.clientCallId = id
-}
-
-/** The operator's `drop_params` does not apply: the client must learn that such a field has no effect. */
-function checkEssentials({ essential, dropParams }: RequestOverrides): void {
-  if (essential.length === 0 || dropParams === true) return
-  throw unprocessable(
-    essential.map(name => ({
-      loc: ['body', name],
-      msg: 'asks for what this gateway does not have; leave it out, or send `"drop_params": true` to go without',
-      type: 'unsupported',
-    })),
-  )
 }

@@ -48,6 +48,8 @@ export interface AdmissionParts {
   placeFiles(call: Call): Promise<void> | undefined
   decodeInputs(call: Call): Promise<void> | undefined
   readonly cache: AnswerCache
+  /** See `guardrails/policies.ts`. */
+  readonly guardrails: readonly Policy[]
   /** Policies of the program that starts the gateway; `createAdmission` shows their place. */
   readonly own: readonly Policy[]
   /** A request was refused for its key. */
@@ -86,6 +88,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     fallbacks(),
 
     // Policies that read or change requests and answers.
+    ...parts.guardrails,
     ...parts.own,
     answerCache(parts.cache),
 

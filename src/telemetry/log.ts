@@ -1,4 +1,5 @@
 /** The log: one JSON object per line, from an allow-list of fields. Of what clients send, only names and ids appear. */
+import { outcomeText } from '../core/guardrails.ts'
 import type { Settlement } from '../core/call.ts'
 import type { VirtualKey } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -77,6 +78,7 @@ function callLine(
     `${call.clientCallId ? `,"client_call_id":"${call.clientCallId}"` : ''}` +
     `${keyFields(call.caller.key)},"client":"${call.clientAddress}"` +
     `,"user_agent":${userAgentText(call.userAgent)}` +
+    `${call.guardrailOutcomes ? `,"guardrails":${text(outcomeText(call.guardrailOutcomes))}` : ''}` +
     `${call.dropped.length > 0 ? droppedField(call.dropped) : ''}${error ? errorFields(error) : ''}}`
   )
 }

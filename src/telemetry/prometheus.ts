@@ -6,6 +6,7 @@ import type { CacheCounts } from '../core/answer-cache.ts'
 import type { Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { FaultKind } from '../core/errors.ts'
+import type { GuardrailOutcome, Verdict } from '../core/guardrails.ts'
 import type { Outcome } from '../core/operation.ts'
 import type { AuthFailureReason } from '../core/policy.ts'
 import type { Usage } from '../core/usage.ts'
@@ -141,6 +142,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   const all = new Map<string, Series>()
   const fallbacks = new Map<string, FallbackCount>()
   const authFailures = new Map<AuthFailureReason, number>()
+  const guardrails = new Map<string, GuardrailCount>()
   /** Of a deployment, or of the calls of a model that reached none. */
   const seriesOf = (deployment: Deployment | undefined, modelName: string): Series => {
     const id = deployment?.id ?? `of ${modelName}`
@@ -152,6 +154,8 @@ export function createMetrics(gauges: Gauges): Metrics {
       // The configured name, not the client's text, so that a wildcard has one series.
       const modelName = (deployment ?? candidates[0])?.modelName ?? ''
       observe(seriesOf(deployment, modelName), settlement)
+      const said = settlement.call.guardrailOutcomes
+      if (said) for (const one of said) countOutcome(guardrails, one)
     },
     attempt: (deployment, error) => increment(seriesOf(deployment, deployment.modelName).attempts, error ?? ''),
     fallback(from, to) {
@@ -167,7 +171,7 @@ export function createMetrics(gauges: Gauges): Metrics {
       const removed = removedSeries(all, deployments)
       for (const id of removed.slice(0, Math.max(removed.length - removedSeriesMax, 0))) all.delete(id)
     },
-    text: () => expose([...all.values()], { fallbacks: [...fallbacks.values()], authFailures }, gauges),
+    text: () => expose([...all.values()], { fallbacks: [...fallbacks.values()], authFailures, guardrails }, gauges),
   }
 }
 
@@ -274,12 +278,39 @@ interface FallbackCount {
   count: number
 }
 
+/** What one guardrail said of calls. */
+class GuardrailCount {
+  readonly verdicts = new Map<Verdict, number>()
+  readonly waited = new HistogramValues(secondsBounds)
+}
+
+/** Names are configured; those of guardrails that were deleted stay until the end of the process. */
+const guardrailsMax = 1000
+
+function countOutcome(all: Map<string, GuardrailCount>, { name, verdict, waitedMs }: GuardrailOutcome): void {
+  const key = all.has(name) || all.size < guardrailsMax ? name : otherDeployments
+  let counted = all.get(key)
+  if (!counted) all.set(key, (counted = new GuardrailCount()))
+  increment(counted.verdicts, verdict)
+  if (waitedMs > 0) counted.waited.observe(waitedMs / 1000)
+}
+
 interface Events {
+  readonly guardrails: ReadonlyMap<string, GuardrailCount>
   readonly fallbacks: readonly FallbackCount[]
   readonly authFailures: ReadonlyMap<AuthFailureReason, number>
 }
 
-function exposeEvents(out: Exposition, { fallbacks, authFailures }: Events): void {
+function exposeGuardrails(out: Exposition, guardrails: Events['guardrails']): void {
+  const said = counter('modelgate_guardrail_verdicts_total', 'Calls by guardrail and what it said of them.')
+  for (const [guardrail, { verdicts }] of guardrails)
+    for (const [verdict, count] of verdicts) out.value(said, { guardrail, verdict }, count)
+  const waited = { name: 'modelgate_guardrail_seconds', help: 'How long calls waited for services of guardrails.' }
+  for (const [guardrail, counted] of guardrails) out.histogram(waited, { guardrail }, counted.waited)
+}
+
+function exposeEvents(out: Exposition, { fallbacks, authFailures, guardrails }: Events): void {
+  exposeGuardrails(out, guardrails)
   const wentOn = counter('modelgate_fallbacks_total', 'Calls that went on from one model to another.')
   for (const { count, ...pair } of fallbacks) out.value(wentOn, pair, count)
   const refused = counter('modelgate_auth_failures_total', 'Requests refused for their key, by reason.')

@@ -36,6 +36,7 @@ export async function askModelsByApi(ask: Ask): Promise<void> {
   await ask('DELETE', '/credentials/{credential_name}', named)
   await ask('DELETE', '/credentials/{credential_name}', { ...named, status: 404 })
   await askAccessGroups(ask)
+  await askGuardrails(ask)
   await askTags(post, ask)
   await ask('GET', '/v2/model/info', { query: 'page=1&size=2&sortBy=costs&sortOrder=desc&search=model' })
   await ask('GET', '/v2/model/info', { query: 'size=1000000', status: 422 })
@@ -54,6 +55,22 @@ async function askTags(post: (path: string, body: object, status?: number) => Pr
   await ask('GET', '/tag/list')
   await post('/tag/delete', { name: 'batch' })
   await post('/tag/delete', { name: 'batch' }, 404)
+}
+
+async function askGuardrails(ask: Ask): Promise<void> {
+  const words = { guardrail: 'words', mode: 'pre_call', words: ['zanzibar'], api_key: 'a-secret' }
+  const guardrail = { guardrail_name: 'names', litellm_params: words, guardrail_info: { note: 'n' } }
+  const made = await ask('POST', '/guardrails', { body: { guardrail } })
+  await ask('POST', '/guardrails', { body: { guardrail }, status: 409 })
+  const byId = { in: { guardrail_id: String(made.guardrail_id) } }
+  await ask('GET', '/guardrails/list')
+  await ask('GET', '/v2/guardrails/list')
+  for (const path of ['/guardrails/{guardrail_id}/info', '/guardrails/{guardrail_id}']) await ask('GET', path, byId)
+  for (const path of ['/guardrails/apply_guardrail', '/guardrails/apply'])
+    await ask('POST', path, { body: { guardrail_name: 'names', text: 'to Zanzibar' } })
+  await ask('PUT', '/guardrails/{guardrail_id}', { ...byId, body: { guardrail: { litellm_params: words } } })
+  await ask('PATCH', '/guardrails/{guardrail_id}', { ...byId, body: { guardrail: { guardrail_info: {} } } })
+  await ask('DELETE', '/guardrails/{guardrail_id}', byId)
 }
 
 async function askAccessGroups(ask: Ask): Promise<void> {

@@ -27,10 +27,18 @@ test('the page is what the schema says', () => {
 
 test('every key has a sentence, and an example that the file takes', () => {
   const variables = ['OPENAI_API_KEY', 'AZURE_TENANT_ID', 'AZURE_CLIENT_ID', 'AZURE_CLIENT_SECRET', 'AZURE_AD_TOKEN']
-  const more = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'KEY_OF_OPENAI', 'AZURE_WEST_KEY']
+  const more = [
+    'CHECKS_KEY',
+    'AWS_ACCESS_KEY_ID',
+    'AWS_SECRET_ACCESS_KEY',
+    'AWS_SESSION_TOKEN',
+    'KEY_OF_OPENAI',
+    'AZURE_WEST_KEY',
+  ]
   const environment = {
     ...Object.fromEntries([...variables, ...more].map(name => [name, 'a-value'])),
     KEYCLOAK_SECRET: 'a-secret',
+    CHECKS_SIGNING_SECRET: 'a-secret-of-some-length',
     MASTER_KEY: 'sk-0Zq8vWm3Yx5Rk7Lp2Td9Nc4Hb6Jf1GsAe',
     DATABASE_URL: 'postgres://gateway:secret@db.internal/modelgate',
   }
@@ -44,7 +52,7 @@ test('every key has a sentence, and an example that the file takes', () => {
     const { general_settings: general } = value as { general_settings?: { sso?: object } }
     if (general?.sso && path.length > 2)
       general.sso = [{ name: 'p', issuer: 'https://login.example.com', client_id: 'c', ...general.sso }]
-    const { model_list: entry, credential_list: credential, prices } = value as Record<string, object | undefined>
+    const { model_list: entry, credential_list: credential, prices, guardrails } = value as Sections
     const required = { model_name: 'm', proxy_params: { model: 'groq/x' } }
     const params = (entry as { proxy_params?: object } | undefined)?.proxy_params
     const file = credential
@@ -56,10 +64,28 @@ test('every key has a sentence, and an example that the file takes', () => {
           }
         : prices
           ? { prices: { source: 'prices.json', ...prices } }
-          : value
+          : guardrails
+            ? { guardrails: [guardrailWith(guardrails)] }
+            : value
     expect([path, readConfig(JSON.stringify(file), { file: 'c.yaml', environment }).mistakes]).toEqual([path, []])
   }
 })
+
+type Sections = Record<string, object | undefined>
+
+/** Lists inside of a guardrail are written as lists. */
+function guardrailWith({ proxy_params: given = {}, ...more }: { proxy_params?: Sections }): object {
+  const { patterns, topics, ...rest } = given
+  const entry = (one: object, required: object) => (Array.isArray(one) ? one : [{ ...required, ...one }])
+  const proxy_params = {
+    guardrail: 'length',
+    mode: 'pre_call',
+    ...(patterns && { patterns: entry(patterns, { name: 'A', pattern: 'a' }) }),
+    ...(topics && { topics: entry(topics, { name: 'a', words: ['b'] }) }),
+    ...rest,
+  }
+  return { guardrail_name: 'g', proxy_params, ...more }
+}
 
 test('no key of the schema counts as one of LiteLLM without a function', () => {
   const known = all.map(({ path }) => path.join('.').replace(/^model_list\./, 'model_list.*.'))

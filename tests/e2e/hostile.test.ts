@@ -96,6 +96,7 @@ const managementTags: ReadonlySet<string> = new Set([
   'Credentials',
   'Customers',
   'Directory',
+  'Guardrails',
   'Keys',
   'Models',
   'Organizations',

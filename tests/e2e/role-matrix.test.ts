@@ -31,7 +31,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     listGlobalModelSpend listGlobalProviderSpend getGlobalSpend listGlobalDailySpend listGlobalTeamSpend getSpendReport
     getGlobalActivity getGlobalModelActivity listUserDailyActivity listTeamDailyActivity listTagDailyActivity
     listCustomerDailyActivity listOrganizationDailyActivity calculateSpend
-    estimateCost`,
+    estimateCost listGuardrails applyGuardrail`,
   // Users who are no viewers; what each may touch is decided by its keys and memberships.
   manager: `
     createKey createServiceAccountKey updateKey updateKeys regenerateKey blockKey unblockKey deleteKeys
@@ -42,14 +42,14 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
   viewer: `
     getCustomer listCustomers listCustomerPages getBudgets getBudgetSettings listBudgets listAuditLog getAuditEntry
     listTags getTags listCredentials getCredential getCredentialOfModel listAccessGroups getAccessGroup
-    listUnifiedAccessGroups getUnifiedAccessGroup`,
+    listUnifiedAccessGroups getUnifiedAccessGroup listGuardrailSettings getGuardrail`,
   // Administrators alone.
   admin: `
     blockTeam unblockTeam addTeamModels deleteTeamModels updateUsers deleteUsers createOrganization deleteOrganizations
     createCustomer updateCustomer deleteCustomers blockCustomers unblockCustomers createBudget updateBudget deleteBudget
     checkModels createModel updateModel patchModel deleteModel createCredential     updateCredential deleteCredential createAccessGroup updateAccessGroup
     deleteAccessGroup createUnifiedAccessGroup updateUnifiedAccessGroup
-    deleteUnifiedAccessGroup createTag updateTag deleteTag
+    deleteUnifiedAccessGroup createGuardrail replaceGuardrail updateGuardrail deleteGuardrail createTag updateTag deleteTag
     createScimToken getScimAbilities listScimResourceTypes getScimResourceType listScimSchemas getScimSchema
     listScimUsers createScimUser getScimUser replaceScimUser patchScimUser deleteScimUser
     listScimGroups createScimGroup getScimGroup replaceScimGroup patchScimGroup deleteScimGroup`,

@@ -1,5 +1,6 @@
 /** Keys of the configuration about a client's body: which fields reach an upstream, what stands for absent ones. */
 import { z } from 'zod'
+import { guardrailName } from '../../guardrails/params.ts'
 
 const dropParams = z
   .boolean()
@@ -20,6 +21,11 @@ export const fieldParams = {
         'there (`models`, `provider`, `plugins`, ...), or although `forward_unknown_fields` is false.',
     ),
   forward_unknown_fields: z.boolean().optional().describe('As in `settings`, for this upstream.'),
+  guardrails: z
+    .array(guardrailName)
+    .max(100)
+    .optional()
+    .describe('Guardrails that hold for every call that this model may serve.'),
 }
 
 /** Of `settings`. */

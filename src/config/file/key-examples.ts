@@ -16,6 +16,7 @@ export function withExamples<T extends Shape>(shape: T, examples: Readonly<Recor
 /** Of `proxy_params`, without prices. */
 export const paramExamples = {
   model: 'openai/gpt-4.1-mini',
+  guardrails: ['pii'],
   credential_name: 'azure-west',
   custom_llm_provider: 'openai',
   api_key: 'os.environ/OPENAI_API_KEY',

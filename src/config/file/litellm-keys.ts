@@ -11,6 +11,7 @@ export const otherNames: ReadonlyMap<string, string> = new Map([
   ['model_list.*.litellm_params', 'proxy_params'],
   ['general_settings.claude_code_gateway_managed_settings', 'managed_settings'],
   ['general_settings.litellm_jwtauth', 'jwt_auth'],
+  ['guardrails.*.litellm_params', 'proxy_params'],
   ['model_list.*.proxy_params.litellm_credential_name', 'credential_name'],
   ['model_list.*.proxy_params.headers', 'extra_headers'],
   ['model_list.*.proxy_params.base_url', 'api_base'],
@@ -77,7 +78,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
   [
     '',
     {
-      policies: 'guardrails policies',
+      policies: 'policies',
       file: 'include',
       logging: 'callback_settings',
       none:

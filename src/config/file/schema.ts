@@ -7,6 +7,7 @@ import { agentSettings } from './agent-settings.ts'
 import { budgetSettings, commonBudgetSettings, newUserSettings, providerBudgetSettings } from './budget-settings.ts'
 import { cacheSettings } from './cache-settings.ts'
 import { identitySettings } from './identity-settings.ts'
+import { guardrailList } from './guardrail-settings.ts'
 import { ledgerSettings } from './ledger-settings.ts'
 import { limitSettings } from './limit-settings.ts'
 import { priceTermSettings } from './price-term-settings.ts'
@@ -461,6 +462,7 @@ export const configSchema = z.strictObject({
     )
     .optional()
     .describe('Keys and addresses that several models share (docs/models-by-api.md).'),
+  guardrails: guardrailList,
   router_settings: routerSettings.optional().describe('Retries, cooldowns and fallbacks (docs/routing.md).'),
   prices: priceSource
     .optional()

@@ -99,6 +99,7 @@ export function buildDeployment(
     timeouts: timeouts(params, context),
     proxies: context.proxies?.rulesFor(params.proxy),
     ...fieldRules(params, context),
+    ...(params.guardrails && { guardrails: params.guardrails }),
     origin: context.origin,
   }
 }

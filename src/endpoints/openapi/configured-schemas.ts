@@ -1,4 +1,5 @@
 /** Models, credentials and access groups made by API. */
+import { verdicts } from '../../core/guardrails.ts'
 import {
   anyObject,
   boolean,
@@ -7,7 +8,9 @@ import {
   described,
   integer,
   listOf,
+  mapOf,
   nullable,
+  oneOf,
   reference,
   shape,
   text,
@@ -26,6 +29,17 @@ const warnings = described('What was accepted, and is probably a mistake; absent
 
 const noneOf = described('Always empty: only models are grouped here.', listOf(text))
 const groupInfo = shape({ access_group: text, model_names: listOf(text), deployment_count: integer })
+
+const guardrail = shape({
+  guardrail_id: text,
+  guardrail_name: text,
+  litellm_params: masked,
+  guardrail_info: anyObject,
+  guardrail_definition_location: described('`config` = the configuration file.', oneOf('config', 'db')),
+  version: nullable(integer),
+  created_at: nullable(dateTime),
+  updated_at: nullable(dateTime),
+})
 
 /** By their names under `#/components/schemas/`. */
 export const configuredSchemas: Readonly<Record<string, Schema>> = {
@@ -64,6 +78,24 @@ export const configuredSchemas: Readonly<Record<string, Schema>> = {
   AccessGroupInfoList: shape({ access_groups: listOf(reference('AccessGroupInfo')) }),
   ChangedAccessGroup: shape({ access_group: text, model_names: listOf(text), models_updated: integer }),
   DeletedAccessGroup: shape({ access_group: text, models_updated: integer, message: text }),
+  Guardrail: guardrail,
+  Guardrails: shape({
+    guardrails: listOf(reference('Guardrail')),
+    not_in_use: described(
+      'Stored ones that cannot be used, and why.',
+      listOf(shape({ guardrail_id: text, guardrail_name: text, problem: text })),
+    ),
+  }),
+  GuardrailNames: shape({
+    guardrails: listOf(shape({ guardrail_name: text, guardrail_info: anyObject, litellm_params: anyObject })),
+  }),
+  DeletedGuardrail: shape({ guardrail_id: text, guardrail_name: text, deleted: constant(true) }),
+  GuardrailTrial: shape({
+    response_text: described('The sample as it would be sent; of one that is refused the sample itself.', text),
+    verdict: oneOf(...verdicts),
+    reason: nullable(text),
+    found: described('Kind of what was found -> how often.', mapOf(integer)),
+  }),
   DoneMessage: shape({ message: text }),
   StoredModel: shape(
     {

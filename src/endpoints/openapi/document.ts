@@ -37,6 +37,7 @@ const tags: Readonly<Record<string, string>> = {
   Models: 'What a key may use, and what is behind it.',
   Credentials: 'Keys and addresses that models made by API share.',
   'Access groups': 'Names for sets of models.',
+  Guardrails: 'Rules that read the texts of calls.',
   Keys: 'Virtual keys.',
   Users: 'Persons with keys, and their roles.',
   Teams: 'Teams and their members.',

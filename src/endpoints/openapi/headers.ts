@@ -25,6 +25,7 @@ const ofCall: Readonly<Record<string, HeaderDoc>> = {
       'Absent where the upstream counted; else its usage, and so its cost, is estimated in whole or in part.',
     schema: oneOf('estimated', 'mixed'),
   },
+  'applied-guardrails': { description: 'The guardrails that hold for the call, with commas between.', schema: text },
   'dropped-params': { description: 'Fields that the upstream did not get, with commas between.', schema: text },
 }
 

@@ -34,7 +34,11 @@ const timeout: CheckedField = {
 
 /** By which a client steers the gateway (core/overrides.ts), in bodies of all dialects but Gemini's. */
 export const overrideFields: readonly CheckedField[] = [
-  { name: 'guardrails', schema: type.texts, description: 'Refused unless drop_params is true: there are none.' },
+  {
+    name: 'guardrails',
+    schema: type.texts,
+    description: 'Names of guardrails for this call, beside those that hold anyway.',
+  },
   {
     name: 'caching',
     schema: type.boolean,

@@ -30,7 +30,6 @@ describe('what a body asks of the gateway', () => {
       contextFallbacks: new Map([['m', 'l']]),
       dropParams: false,
       unfulfilled: [],
-      essential: [],
     })
     expect(overrides({ timeout: 1.5 })).toMatchObject({ timeoutMs: 1500 })
     expect(overrides({ timeout: 0 })).not.toHaveProperty('timeoutMs')
@@ -44,12 +43,12 @@ describe('what a body asks of the gateway', () => {
       cache: null,
       caching: null,
     }
-    expect(overrides(none)).toEqual({ unfulfilled: [], essential: [] })
+    expect(overrides(none)).toEqual({ unfulfilled: [] })
   })
 
-  test('what the gateway cannot fulfil; guardrails are essential', () => {
-    expect(overrides({ guardrails: ['pii'] })).toEqual({ unfulfilled: ['guardrails'], essential: ['guardrails'] })
-    expect(overrides({ guardrails: [] })).toEqual({ unfulfilled: [], essential: [] })
+  test('the guardrails that are asked for', () => {
+    expect(overrides({ guardrails: ['pii'] })).toEqual({ guardrails: ['pii'], unfulfilled: [] })
+    expect(overrides({ guardrails: [] })).toEqual({ unfulfilled: [] })
   })
 
   test('what may be done with kept answers', () => {

@@ -29,8 +29,9 @@ export function readOverrides(body: JsonBody): RequestOverrides {
 
 function overridesOf(fields: Fields): RequestOverrides {
   const { num_retries: retries, fallbacks, context_window_fallback_dict: larger, drop_params: dropParams } = fields
-  const essential = Array.isArray(fields.guardrails) && fields.guardrails.length > 0 ? ['guardrails'] : []
+  const { guardrails } = fields
   return {
+    ...(Array.isArray(guardrails) && guardrails.length > 0 && { guardrails: guardrails as string[] }),
     ...(typeof retries === 'number' && { retries }),
     ...(Array.isArray(fallbacks) && { fallbacks: fallbacks.map(modelOf) }),
     ...(isObject(larger) && { contextFallbacks: new Map(Object.entries(larger as Record<string, string>)) }),
@@ -38,8 +39,7 @@ function overridesOf(fields: Fields): RequestOverrides {
     // 0 = as the deployment says.
     ...(typeof fields.timeout === 'number' && fields.timeout > 0 && { timeoutMs: fields.timeout * 1000 }),
     ...(isObject(fields.cache) || typeof fields.caching === 'boolean' ? { cache: cacheControls(fields) } : undefined),
-    unfulfilled: [...essential, ...ignoredFields.filter(name => fields[name] != null)],
-    essential,
+    unfulfilled: ignoredFields.filter(name => fields[name] != null),
   }
 }
 

@@ -15,6 +15,7 @@ import { fifteenth } from './migrations/0015-configured-objects.ts'
 import { sixteenth } from './migrations/0016-sessions.ts'
 import { nineteenth } from './migrations/0019-device-sign-ins.ts'
 import { twentieth } from './migrations/0020-grace-and-resets.ts'
+import { twentySecond } from './migrations/0022-guardrails.ts'
 import { twentyThird } from './migrations/0023-cache-and-idempotency.ts'
 import { twentyFifth } from './migrations/0025-identity-links.ts'
 import { twentySixth } from './migrations/0026-directory.ts'
@@ -41,6 +42,7 @@ const named: readonly Migration[] = [
   sixteenth,
   nineteenth,
   twentieth,
+  twentySecond,
   twentyThird,
   twentyFifth,
   twentySixth,

@@ -24,6 +24,7 @@ const team = (id: string, fields: Partial<NewTenant<'team'>> = {}): NewTenant<'t
   modelAliases: {},
   memberPermissions: [],
   tags: [],
+  guardrails: [],
   memberMaxBudgetNanoUsd: null,
   memberBudgetDuration: null,
   memberRequestsPerMinute: null,

@@ -1,0 +1,106 @@
+/** What guardrails ask: models of this gateway by ordinary calls, and services of the operator. */
+import { randomUUIDv7 } from 'bun'
+import { toResponse } from '../core/answer.ts'
+import type { Services } from '../core/endpoint.ts'
+import { readErrorBody } from '../core/error-body.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Format } from '../core/format.ts'
+import { internalRequest, SignalClient } from '../core/internal-request.ts'
+import type { Transport } from '../core/transport.ts'
+import { openaiChat } from '../formats/openai/chat/index.ts'
+import { openaiModerations } from '../formats/openai/moderations.ts'
+import type { Asking, Askers, ModerationVerdict } from '../guardrails/check.ts'
+import { guardrailCaller } from '../guardrails/policies.ts'
+import type { Json } from '../lib/json/json-values.ts'
+
+const answerBytesMax = 8 * 1024 * 1024
+/** Tokens of a verdict: a word, and the categories that some classifiers list after it. */
+const verdictTokensMax = 64
+
+interface AskerParts {
+  readonly transport: Transport
+  callModel(): Services['callModel']
+}
+
+/** `callModel` is asked for late: the calls of guardrails pass the same policies as all others. */
+export function createAskers({ transport, callModel }: AskerParts): Askers {
+  const ask = (format: Format, path: string, body: Json, asking: Asking): Promise<Json> =>
+    callOf(callModel(), { format, path, body, asking })
+  return {
+    async complete(model, text, asking) {
+      const messages = [{ role: 'user', content: text }]
+      const body = { model, messages, stream: false, temperature: 0, max_tokens: verdictTokensMax }
+      const answer = await ask(openaiChat, '/v1/chat/completions', body, asking)
+      const [choice] = (answer.choices ?? []) as { message?: { content?: unknown } }[]
+      const content = choice?.message?.content
+      if (typeof content !== 'string') throw broken(`the model '${model}' answered without a text`)
+      return content
+    },
+    async moderate(model, texts, asking) {
+      const answer = await ask(openaiModerations, '/v1/moderations', { model, input: [...texts] }, asking)
+      const results = (answer.results ?? []) as Json[]
+      if (results.length !== texts.length)
+        throw broken(`the model '${model}' judged ${results.length} of ${texts.length}`)
+      return results.map(verdictOf)
+    },
+    async post({ url, headers, body, timeoutMs }) {
+      const timeouts = { connectMs: timeoutMs, firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs }
+      const head = { url, headers }
+      const { response } = transport.send({ method: 'POST', head, body: [Buffer.from(body)], timeouts })
+      const answer = await response
+      const bytes = await answer.body.bytes(answerBytesMax)
+      if (answer.status < 200 || answer.status > 299) throw broken(`the service answered with status ${answer.status}`)
+      return parsed(bytes)
+    },
+  }
+}
+
+const broken = (message: string): GatewayError => new GatewayError('upstream-broken', message)
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'))
+  } catch {
+    throw broken('the service answered with something that is no JSON')
+  }
+}
+
+const verdictOf = (result: Json): ModerationVerdict => ({
+  flagged: result.flagged === true,
+  categories: (result.categories ?? {}) as Record<string, boolean>,
+  scores: (result.category_scores ?? {}) as Record<string, number>,
+})
+
+interface Question {
+  readonly format: Format
+  readonly path: string
+  readonly body: Json
+  readonly asking: Asking
+}
+
+/** The tag says in the ledger for which guardrail a model was asked. */
+async function callOf(callModel: Services['callModel'], { format, path, body, asking }: Question): Promise<Json> {
+  const ending = new AbortController()
+  const timer = setTimeout(() => ending.abort(), asking.timeoutMs)
+  try {
+    const request = internalRequest({
+      id: randomUUIDv7(),
+      path,
+      params: {},
+      query: new URLSearchParams(),
+      headers: new Headers({
+        'content-type': 'application/json',
+        'user-agent': 'modelgate-guardrail',
+        'x-litellm-tags': `guardrail:${asking.guardrail}`,
+      }),
+      bytes: Buffer.from(JSON.stringify(body)),
+      client: new SignalClient(ending.signal, ''),
+    })
+    const response = toResponse(await callModel(request, guardrailCaller, { format, route: path }))
+    const answer = (await response.json()) as Json
+    if (response.status === 200) return answer
+    throw broken(`the model of the guardrail answered with status ${response.status}: ${readErrorBody(answer).message}`)
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * JSON text as it comes, as units that can be searched: what strings say, without their escapes. What stands between
+ * strings becomes U+0000, over which nothing is found; numbers and words are whole or not there yet.
+ */
+
+/** Searchable units, and for each of them what stands in the JSON. */
+export interface JsonUnits {
+  readonly text: string
+  /** As long as `text`. */
+  readonly raws: readonly string[]
+  /** By unit: it belongs to a number or a word outside of strings, whose place a string would have to take. */
+  readonly bare: readonly boolean[]
+}
+
+type Place = 'between' | 'string' | 'bare'
+
+/** Reads fragments one after the other. Text that is no JSON is taken as it is, character by character. */
+export class JsonReader {
+  #place: Place = 'between'
+  /** The beginning of an escape, or a bare word whose end is not there yet. */
+  #unread = ''
+
+  /** The units that the fragment completes; `isLast` = there is no other fragment. */
+  read(fragment: string, isLast = false): JsonUnits {
+    const json = this.#unread + fragment
+    this.#unread = ''
+    const units = { text: '', raws: [] as string[], bare: [] as boolean[] }
+    const add = (unit: string, raw: string, isBare = false): void => {
+      units.text += unit
+      units.raws.push(raw)
+      units.bare.push(isBare)
+    }
+    if (this.#place === 'bare') this.#place = 'between'
+    for (let at = 0; at < json.length; ) {
+      const letter = json[at]!
+      if (this.#place === 'string') {
+        const length = letter === '\\' ? (json[at + 1] === 'u' ? 6 : 2) : 1
+        if (at + length > json.length && !isLast) {
+          this.#unread = json.slice(at)
+          return units
+        }
+        const raw = json.slice(at, at + length)
+        if (raw === '"') {
+          this.#place = 'between'
+          add('\0', raw)
+        } else add(length === 1 ? raw : unescaped(raw), raw)
+        at += raw.length
+      } else if (/[-+.\w]/.test(letter)) {
+        const word = /^[-+.\w]+/.exec(json.slice(at))![0]
+        if (at + word.length === json.length && !isLast) {
+          this.#place = 'bare'
+          this.#unread = word
+          return units
+        }
+        for (const one of word) add(one, one, true)
+        at += word.length
+      } else {
+        if (letter === '"') this.#place = 'string'
+        add('\0', letter)
+        at++
+      }
+    }
+    return units
+  }
+}
+
+const named: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' }
+
+function unescaped(raw: string): string {
+  const letter = raw[1] ?? ''
+  if (letter !== 'u') return named[letter] ?? letter
+  const code = parseInt(raw.slice(2), 16)
+  return Number.isNaN(code) || code === 0 ? '\ufffd' : String.fromCharCode(code)
+}
+
+/** `text` as it stands inside of a JSON string. */
+export const escapedJson = (text: string): string => JSON.stringify(text).slice(1, -1)

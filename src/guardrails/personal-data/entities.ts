@@ -1,0 +1,125 @@
+/** Kinds of personal data, by their names in Presidio where it has them; how each is found, and what makes it sure. */
+import { isIP } from 'node:net'
+import { luhn, iban } from './checksums.ts'
+import { nationalNumbers } from './national-numbers.ts'
+import type { Entity } from './entity.ts'
+import { digitsIn, isDigit } from './entity.ts'
+import { secrets } from './secrets.ts'
+
+const emailAddress: Entity = {
+  name: 'EMAIL_ADDRESS',
+  pattern:
+    "[\\p{L}\\p{N}._%+'-]{1,64}@(?:[\\p{L}\\p{N}](?:[\\p{L}\\p{N}-]{0,61}[\\p{L}\\p{N}])?\\.){1,6}\\p{L}{2,24}\\b",
+  check(text, { start, end }) {
+    let from = start
+    // What a sentence puts before an address is no part of it.
+    while (from < end && "'.-".includes(text[from]!)) from++
+    return text[from] === '@' ? undefined : { start: from, end }
+  },
+}
+
+/** Lengths of card numbers by their first digits (ISO/IEC 7812; the networks' public ranges). */
+const cardLengths: readonly (readonly [RegExp, readonly number[]])[] = [
+  [/^3[47]/, [15]],
+  [/^3(?:0[0-5]|[689])/, [14]],
+  [/^35(?:2[89]|[3-8])/, [16]],
+  [/^4/, [16, 13, 19]],
+  [/^(?:5[1-5]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720))/, [16]],
+  [/^6(?:011|5|4[4-9])/, [16]],
+  [/^62/, [16, 17, 18, 19]],
+  [/^(?:5[06-9]|6)/, [16, 19, 18, 17, 15, 14, 13, 12]],
+]
+
+const creditCard: Entity = {
+  name: 'CREDIT_CARD',
+  pattern: '\\d(?:[ -]?\\d){11,18}',
+  check(text, span) {
+    if (isDigit(text[span.start - 1])) return undefined
+    const { digits, ends } = digitsIn(text, span)
+    const lengths = cardLengths.find(([first]) => first.test(digits))?.[1] ?? []
+    for (const length of lengths) {
+      const end = ends[length - 1]
+      if (end === undefined || isDigit(text[end]) || !luhn(digits.slice(0, length))) continue
+      return { start: span.start, end }
+    }
+    return undefined
+  },
+}
+
+/** Letters and digits of an IBAN, by country (SWIFT, IBAN registry). */
+const ibanLengths: Readonly<Record<string, number>> = Object.fromEntries(
+  (
+    'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29 ES24 FI18 ' +
+    'FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 ' +
+    'LU20 LV21 LY25 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SE24 ' +
+    'SI19 SK24 SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20'
+  )
+    .split(' ')
+    .map(one => [one.slice(0, 2), Number(one.slice(2))]),
+)
+
+const ibanCode: Entity = {
+  name: 'IBAN_CODE',
+  pattern: '(?i)\\b[A-Z]{2}\\d{2}(?:[ -]?[A-Z0-9]){11,28}',
+  check(text, { start, end }) {
+    const length = ibanLengths[text.slice(start, start + 2).toUpperCase()]
+    let letters = ''
+    let at = start
+    while (at < end && letters.length < (length ?? 0)) {
+      if (/[a-z0-9]/i.test(text[at]!)) letters += text[at]
+      at++
+    }
+    if (length === undefined || letters.length < length || /[a-z0-9]/i.test(text[at] ?? '')) return undefined
+    return iban(letters) ? { start, end: at } : undefined
+  },
+}
+
+const ipAddress: Entity = {
+  name: 'IP_ADDRESS',
+  pattern: '(?:\\d{1,3}\\.){3}\\d{1,3}|(?:[0-9A-Fa-f]{0,4}:){2,7}(?:[0-9A-Fa-f]{0,4}|(?:\\d{1,3}\\.){3}\\d{1,3})',
+  check(text, { start, end }) {
+    if (/[\w.:]/.test(text[start - 1] ?? '') || /\w/.test(text[end] ?? '')) return undefined
+    // A further part makes it a version or an object identifier.
+    if (text[end] === '.' && isDigit(text[end + 1])) return undefined
+    const found = text.slice(start, end)
+    const isMeant = found.includes('.') || found.replace(/[^0-9a-f]/gi, '').length >= 4
+    return isMeant && isIP(found) !== 0 ? { start, end } : undefined
+  },
+}
+
+/** Digits in groups that are dates, times or amounts. */
+const notPhones = [
+  /^\d{4}[-/.]\d{1,2}[-/.]\d{1,2}$/,
+  /^\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}$/,
+  /^(?:\d{1,3}\.){3}\d{1,3}$/,
+  /^0\d \d\d \d\d$/,
+]
+
+const phoneNumber: Entity = {
+  name: 'PHONE_NUMBER',
+  pattern:
+    '(?:\\+|\\b00)\\d{1,3}(?:[ ./-]{0,2}\\(\\d{1,4}\\))?(?:[ ./-]{0,2}\\d){6,13}|' +
+    '\\(\\d{3}\\)[ ./-]?\\d{3}[ ./-]\\d{4}|' +
+    '\\b1?[ .-]?\\d{3}[ .-]\\d{3}[ .-]\\d{4}|' +
+    '\\(0\\d{1,4}\\)[ ./-]?\\d(?:[ ./-]?\\d){4,9}|' +
+    '\\b0\\d{1,4}[ ./-]\\d(?:[ ./-]?\\d){4,9}|' +
+    '\\b0\\d{9,10}',
+  check(text, { start, end }) {
+    if (/[\w.]/.test(text[start - 1] ?? '') || /\w/.test(text[end] ?? '')) return undefined
+    const found = text.slice(start, end)
+    const { length } = found.replace(/\D/g, '')
+    if (length < 7 || length > 15 || notPhones.some(one => one.test(found))) return undefined
+    return { start, end }
+  },
+}
+
+/** All kinds, by name. */
+export const entities: ReadonlyMap<string, Entity> = new Map(
+  [emailAddress, phoneNumber, creditCard, ibanCode, ipAddress, ...nationalNumbers, ...secrets].map(one => [
+    one.name,
+    one,
+  ]),
+)
+
+/** The names of the kinds that are credentials of programs. */
+export const secretNames: readonly string[] = secrets.map(({ name }) => name)

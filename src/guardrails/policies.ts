@@ -1,0 +1,292 @@
+/** Guardrails as policies: they read every call that they hold for, of any dialect, lane and operation. */
+import { createHash } from 'node:crypto'
+import { noCacheControls } from '../core/answer-cache.ts'
+import type { Call } from '../core/call.ts'
+import { masterCaller } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deployment } from '../core/deployment.ts'
+import { GatewayError, unprocessable } from '../core/errors.ts'
+import type { GuardrailSettings } from '../core/guardrails.ts'
+import { changeTexts } from '../core/input.ts'
+import type { CallInput } from '../core/input.ts'
+import type { AnswerFilter, ChangeAnswerTexts, Policy } from '../core/policy.ts'
+import type { Check, CheckParts } from './check.ts'
+import { compileCheck } from './compile.ts'
+import { searchableFile } from './file-text.ts'
+import { GuardedCall, refusal, scannerOf } from './guarded-call.ts'
+import type { Guardrail } from './guarded-call.ts'
+import { JudgeFilter } from './judge-filter.ts'
+import { placeholderForm } from './placeholders.ts'
+import type { Scanner } from './scanner.ts'
+import { questionOf, textsOf } from './subject.ts'
+import { replaced, replacedJson, TextFilter } from './text-filter.ts'
+
+/** Calls that guardrails make themselves: no guardrail holds for them, or they would never end. */
+export const guardrailCaller: Caller = { ...masterCaller, key: { ...masterCaller.key, alias: 'guardrails' } }
+
+/** What guardrails work with. */
+export interface GuardrailParts extends Pick<CheckParts, 'askers' | 'epochMs'> {
+  /** Milliseconds of a monotonic clock. */
+  nowMs(): number
+}
+
+/** Compiled once for each object of settings. */
+export class Guardrails {
+  readonly #parts: GuardrailParts
+  readonly #checks = new WeakMap<GuardrailSettings, Check>()
+  readonly #calls = new WeakMap<Call, GuardedCall>()
+
+  constructor(parts: GuardrailParts) {
+    this.#parts = parts
+  }
+
+  /** To be put before the policies that count and limit, in this order. */
+  policies(): readonly Policy[] {
+    return [
+      {
+        name: 'guardrails',
+        stage: 'body',
+        admit: call => this.#admit(call),
+        answer: call => this.#searchFilter(call),
+        answerTexts: call => this.#changeTexts(call),
+      },
+      { name: 'guardrail-judges', stage: 'body', answer: call => this.#judgeFilter(call) },
+      { name: 'guardrail-restore', stage: 'body', answer: call => this.#restoreFilter(call) },
+    ]
+  }
+
+  /** The guardrail, compiled. */
+  guardrail(settings: GuardrailSettings): Guardrail {
+    let check = this.#checks.get(settings)
+    if (!check) this.#checks.set(settings, (check = compileCheck({ ...this.#parts, settings })))
+    return { settings, check }
+  }
+
+  #admit(call: Call): void | Promise<void> {
+    const { guardrails: all = none } = call.models.settings
+    if (all.length === 0 && !demandsAny(call)) return undefined
+    if (call.caller === guardrailCaller) return undefined
+    const chosen = chosenFor(call, all)
+    if (chosen.length === 0) return undefined
+    const guarded = new GuardedCall(
+      call,
+      chosen.map(one => this.guardrail(one)),
+      () => this.#parts.nowMs(),
+    )
+    this.#calls.set(call, guarded)
+    call.responseHeaders[`${call.models.settings.headerPrefix}-applied-guardrails`] = chosen
+      .map(one => one.name)
+      .join(',')
+    call.guardrails = chosen.map(fingerprintOf)
+    const asked = this.#askBefore(call, guarded)
+    return asked instanceof Promise ? asked.then(() => leaveCache(call, guarded)) : leaveCache(call, guarded)
+  }
+
+  #askBefore(call: Call, guarded: GuardedCall): void | Promise<void> {
+    const scanner = scannerOf(guarded.guardrails, 'pre_call')
+    const beside = scannerOf(guarded.guardrails, 'during_call')
+    if (scanner) searchInput(call, guarded, scanner)
+    // What is found by its form takes no time that would be worth to go on with the call meanwhile.
+    if (beside) searchInput(call, guarded, beside)
+    const before = guarded.judgesOf('pre_call')
+    const meanwhile = guarded.judgesOf('during_call')
+    // Only answers of chats can be held back until those beside the call have answered.
+    const isHeld = call.format !== undefined && 'writer' in call.format && !call.isBatchLine
+    const judges = isHeld ? before : [...before, ...meanwhile]
+    if (judges.length === 0) return this.#askBeside(call, guarded, isHeld ? meanwhile : [])
+    const subject = questionOf(readableInput(call))
+    const judged = guarded.judge(judges, subject)
+    const go = (texts: readonly string[]): void => {
+      changeTo(call, subject.texts, texts)
+      this.#askBeside(call, guarded, isHeld ? meanwhile : [])
+    }
+    return judged instanceof Promise ? judged.then(go) : go(judged)
+  }
+
+  #askBeside(call: Call, guarded: GuardedCall, judges: readonly Guardrail[]): void {
+    if (judges.length === 0) return
+    const subject = questionOf(readableInput(call))
+    const judged = new Promise<readonly string[]>(resolve => resolve(guarded.judge(judges, subject)))
+    guarded.beside = judged.then(texts => {
+      if (texts.every((text, at) => text === subject.texts[at])) return
+      const [one] = judges
+      throw refusal(one!.settings.name, 'input', 'it would have to be masked, and the call is under way')
+    })
+    guarded.beside.catch(() => {})
+  }
+
+  #searchFilter(call: Call): AnswerFilter | undefined {
+    const guarded = this.#calls.get(call)
+    const scanner = guarded && scannerOf(guarded.guardrails, 'post_call')
+    return scanner && new TextFilter(scanner, finding => guarded.replaceOutput(finding))
+  }
+
+  #judgeFilter(call: Call): AnswerFilter | undefined {
+    const guarded = this.#calls.get(call)
+    if (!guarded) return undefined
+    const judges = guarded.judgesOf('post_call')
+    if (judges.length === 0 && guarded.beside === undefined) return undefined
+    return new JudgeFilter({ guarded, judges, prompt: questionOf(call.input()).prompt })
+  }
+
+  /** The answer of a batch's line is read by no policy: what is masked in it stays so. */
+  #restoreFilter(call: Call): AnswerFilter | undefined {
+    const guarded = this.#calls.get(call)
+    if (!guarded || guarded.placeholders.isEmpty || call.isBatchLine) return undefined
+    return new TextFilter(guarded.placeholders.scanner(), (_, found) => guarded.placeholders.valueOf(found))
+  }
+
+  /** Of operations whose answers have texts, but no events. */
+  #changeTexts(call: Call): ChangeAnswerTexts | undefined {
+    const guarded = this.#calls.get(call)
+    if (!guarded || !operationsWithTexts.has(call.operation)) return undefined
+    const scanner = scannerOf(guarded.guardrails, 'post_call')
+    const judges = guarded.judgesOf('post_call')
+    const { placeholders } = guarded
+    if (!scanner && judges.length === 0 && placeholders.isEmpty) return undefined
+    const restored = (texts: readonly string[]): readonly string[] => {
+      if (placeholders.isEmpty) return texts
+      const restoring = placeholders.scanner()
+      return texts.map(text => replaced(text, restoring, (_, found) => placeholders.valueOf(found)))
+    }
+    return async texts => {
+      const searched = scanner ? texts.map(text => replaced(text, scanner, one => guarded.replaceOutput(one))) : texts
+      if (judges.length === 0) return restored(searched)
+      const { prompt } = questionOf(call.input())
+      return restored(await guarded.judge(judges, { stage: 'output', texts: searched, contents: searched, prompt }))
+    }
+  }
+}
+
+const none: readonly GuardrailSettings[] = []
+const fingerprints = new WeakMap<GuardrailSettings, string>()
+
+/** Another one for other settings under the same name: what passed the old ones was not judged by the new ones. */
+function fingerprintOf(settings: GuardrailSettings): string {
+  let known = fingerprints.get(settings)
+  if (known === undefined) {
+    const { name, kind, modes, params } = settings
+    const hash = createHash('sha256')
+      .update(JSON.stringify([kind, modes, params]))
+      .digest('base64url')
+    fingerprints.set(settings, (known = `${name} ${hash.slice(0, 16)}`))
+  }
+  return known
+}
+
+/** An answer with values of one client in it is for that client alone; one that is still judged must not go out. */
+function leaveCache(call: Call, { placeholders, beside }: GuardedCall): void {
+  if (placeholders.isEmpty && beside === undefined) return
+  call.overrides = { ...call.overrides, cache: { ...(call.overrides.cache ?? noCacheControls), use: false } }
+}
+const operationsWithTexts: ReadonlySet<string> = new Set(['transcriptions', 'images', 'rerank'])
+
+function demandsAny({ caller, overrides, candidates }: Call): boolean {
+  const { key, team } = caller
+  if (key.guardrails.length > 0 || overrides.guardrails !== undefined) return true
+  return (team !== undefined && team.guardrails.length > 0) || candidates.some(one => one.guardrails !== undefined)
+}
+
+/**
+ * Those that the operator demands of every call, and those of the key, its team, the models that may serve it and the
+ * request: nothing takes one away. Throws `unprocessable` for a name of the request that does not exist, `internal`
+ * for another: a call that should be guarded must not go out without.
+ */
+function chosenFor(call: Call, all: readonly GuardrailSettings[]): readonly GuardrailSettings[] {
+  const { caller, overrides } = call
+  const asked = overrides.guardrails ?? []
+  const names = new Set(all.map(one => one.name))
+  const unknown = asked.findIndex(name => !names.has(name))
+  if (unknown >= 0)
+    throw unprocessable([
+      {
+        loc: ['body', 'guardrails', unknown],
+        msg: `no guardrail is named '${asked[unknown]!.slice(0, 100)}'; GET /guardrails/list names them`,
+        type: 'unknown_value',
+      },
+    ])
+  const models = [call.fallbacksInOrder, call.largerModels, call.lenientModels].flat()
+  const deployments = [...call.candidates, ...models.flatMap(one => one.deployments)]
+  const demanded = new Set([
+    ...caller.key.guardrails,
+    ...(caller.team?.guardrails ?? []),
+    ...deployments.flatMap((one: Deployment) => one.guardrails ?? []),
+  ])
+  for (const name of demanded)
+    if (!names.has(name))
+      throw new GatewayError(
+        'internal',
+        `the guardrail '${name}', which holds for this call, is not configured; an administrator has to make it, or ` +
+          'to take its name out of the key, team or model',
+      )
+  return all.filter(one => one.defaultOn || demanded.has(one.name) || asked.includes(one.name))
+}
+
+/** Throws `invalid-request` for token ids, which no guardrail can read. */
+function readableInput(call: Call): CallInput {
+  const input = call.input()
+  if (input.kind === 'embeddings' && input.request.inputs.some(one => typeof one !== 'string'))
+    throw new GatewayError('invalid-request', 'a guardrail reads this call, and token ids cannot be read; send texts', {
+      param: 'input',
+    })
+  return input
+}
+
+/** The lines of a batch are asked about one by one. */
+const isBatchFile = (input: CallInput): boolean => input.kind === 'form' && input.fields.purpose === 'batch'
+
+/** Refuses, records and masks what the rules find. Only what is masked changes the call. */
+function searchInput(call: Call, guarded: GuardedCall, scanner: Scanner): void {
+  const input = readableInput(call)
+  let masks = false
+  const skipsFiles = isBatchFile(input)
+  const replace = (kind: string) => (finding: Parameters<GuardedCall['replaceInput']>[0], text: string) => {
+    if (finding.rule.action === 'mask') {
+      if (kind === 'file' || kind === 'name')
+        throw refusal(
+          finding.rule.guardrail,
+          'input',
+          `a ${kind === 'file' ? 'file' : 'name of a tool'} holds` +
+            ` ${finding.rule.name}, which cannot be masked there; ` +
+            'take it out',
+        )
+      if (!masks) reservePlaceholders(input, guarded)
+      masks = true
+    }
+    return guarded.replaceInput(finding, text)
+  }
+  changeTexts(input, (text, kind) => {
+    if (kind === 'file' && skipsFiles) return undefined
+    if (kind === 'json') replacedJson(text, scanner, replace(kind))
+    else replaced(kind === 'file' ? searchableFile(text) : text, scanner, replace(kind))
+    return undefined
+  })
+  if (!masks) return
+  call.change(one =>
+    changeTexts(one, (text, kind) => {
+      if (kind === 'file' || kind === 'name') return undefined
+      const mask = (finding: Parameters<GuardedCall['replaceInput']>[0], value: string) =>
+        finding.rule.action === 'mask' ? guarded.maskOf(finding, value) : undefined
+      return kind === 'json' ? replacedJson(text, scanner, mask) : replaced(text, scanner, mask)
+    }),
+  )
+}
+
+function reservePlaceholders(input: CallInput, guarded: GuardedCall): void {
+  const taken = new Set(textsOf(input).flatMap(({ text }) => text.match(placeholderForm) ?? []))
+  guarded.placeholders.reserve(
+    placeholder => taken.has(placeholder) && guarded.placeholders.valueOf(placeholder) === undefined,
+  )
+}
+
+/** Puts what judges have changed into the call. */
+function changeTo(call: Call, before: readonly string[], after: readonly string[]): void {
+  const changed = new Map<string, string>()
+  for (const [at, text] of before.entries()) if (text !== after[at]) changed.set(text, after[at]!)
+  if (changed.size === 0) return
+  const places = textsOf(call.input()).filter(one => changed.has(one.text))
+  const fixed = places.find(one => one.kind === 'file' || one.kind === 'name')
+  if (fixed)
+    throw new GatewayError('content-policy', `a ${fixed.kind} holds what a guardrail masks, which cannot be done there`)
+  call.change(input => changeTexts(input, (text, kind) => (kind === 'file' ? undefined : changed.get(text))))
+}
