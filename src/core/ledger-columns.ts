@@ -177,6 +177,11 @@ export const ledgerColumns = {
     { values: costSources },
   ),
   organization_id: begun(textOrNull(18, "The key's, or its team's.", ({ call }) => organizationOf(call.caller))),
+  guardrails: textOrNull(
+    22,
+    'What guardrails said, as `name:verdict(FOUND=count),...`; null = none was asked.',
+    ({ call }) => (call.guardrailOutcomes ? outcomeText(call.guardrailOutcomes) : null),
+  ),
   cache_hit_kind: textOrNull(
     23,
     'How it was answered without an upstream: a kept answer to the same question, or to one that means the same, or ' +
@@ -188,11 +193,6 @@ export const ledgerColumns = {
     23,
     'Nano-dollars that the answer cost when it was made, where `cache_hit_kind` is set; null = not known.',
     ({ call }) => call.savedNanoUsd?.toString(),
-  ),
-  guardrails: textOrNull(
-    22,
-    'What guardrails said, as `name:verdict(FOUND=count),...`; null = none was asked.',
-    ({ call }) => (call.guardrailOutcomes ? outcomeText(call.guardrailOutcomes) : null),
   ),
 }
 
