@@ -9,10 +9,18 @@ import { explainFailure } from './failures.ts'
 import { databaseUrl, dataDirectory, nonEmpty } from './options.ts'
 
 /**
- * Opens the database of a gateway and creates none: with a wrong directory a new, empty one would look like one without
- * keys, and a key made in it would be known to no gateway.
+ * Opens the database of a gateway, brings it to this program's version, and creates none: with a wrong directory a new,
+ * empty one would look like one without keys, and a key made in it would be known to no gateway.
  */
-export async function withDatabase<T>(
+export function withDatabase<T>(input: CommandInput, work: (opened: Opened) => Promise<T>): Promise<T> {
+  return withUnchangedDatabase(input, async opened => {
+    await migrate(opened.database)
+    return work(opened)
+  })
+}
+
+/** As `withDatabase`, of the version that it has. */
+export async function withUnchangedDatabase<T>(
   { flags, environment }: CommandInput,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
@@ -24,7 +32,6 @@ export async function withDatabase<T>(
   })
   try {
     if (!(await isMigrated(database))) throw noDatabase(path, used.dataDirectory)
-    await migrate(database)
     const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
     return await work({
       database,

@@ -9,6 +9,7 @@ import { configSchemaCommand } from './config-schema.ts'
 import { keysCreate, keysList, keysResetMaster, keysRevoke } from './keys.ts'
 import { ledgerExport, ledgerRebuild, ledgerVerify } from './ledger.ts'
 import { ledgerReconcile } from './ledger-reconcile.ts'
+import { migrateCommand } from './migrate.ts'
 import { modelsList } from './models.ts'
 import { pricesDiff } from './prices-diff.ts'
 import { pricesExplain } from './prices-explain.ts'
@@ -24,6 +25,7 @@ const commands: readonly Command[] = [
   keysList,
   keysRevoke,
   keysResetMaster,
+  migrateCommand,
   credentialsRotate,
   modelsList,
   pricesExplain,

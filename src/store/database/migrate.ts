@@ -48,31 +48,82 @@ const named: readonly Migration[] = [
   twentySixth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
-const migrations = inOrder([...named.map(withColumns), ...columnSteps.filter(({ id }) => !bringing.has(id))])
+/** All steps, in the order of their numbers. */
+export const migrations = inOrder([...named.map(withColumns), ...columnSteps.filter(({ id }) => !bringing.has(id))])
 /** The newest step that this program knows. */
 export const newestMigration = migrations.at(-1)!.id
 /** Any number; the same for all replicas. */
 const advisoryLock = 7_203_611
 
-/** Throws when the database was written by a newer program. Safe to be called by many replicas at once. */
-export async function migrate(database: Database): Promise<void> {
+/** Up to this step programs refused every newer database: what they know of later ones is not known. */
+const firstWithWayBack = 15
+/** The newest step that a program must know to use a database of this version; later ones only add to it. */
+const oldestUsable = Math.max(firstWithWayBack, ...migrations.filter(one => one.isBreaking).map(one => one.id))
+/** In `installation`: the same, as the newest program that migrated the database says it. */
+const oldestUsableName = 'oldest_usable_migration'
+
+/** What a database has behind it. */
+export interface MigrationState {
+  /** Steps that were taken, by their numbers. */
+  readonly done: readonly number[]
+  /** Steps that this program would take. */
+  readonly pending: readonly Migration[]
+  /** The newest step that a program must know to use the database; undefined = no program has said it. */
+  readonly oldestUsable: number | undefined
+}
+
+interface MigrateOptions {
+  /** Told of each step that was taken. */
+  readonly onStep?: ((step: Migration, tookMs: number) => void) | undefined
+  /** For tests: steps beyond it are left out, as a program of before would. */
+  readonly newest?: number
+}
+
+/**
+ * Throws when the database was written by a newer program that this one cannot work beside. Safe to be called by many
+ * replicas at once.
+ */
+export async function migrate(
+  database: Database,
+  { onStep, newest = newestMigration }: MigrateOptions = {},
+): Promise<void> {
   await transaction(database, async tx => {
     if (database.kind === 'postgres') await tx`select pg_advisory_xact_lock(${advisoryLock})`
     await tx`create table if not exists migrations (id integer primary key, name text not null)`
-    const rows = (await tx`select id from migrations`) as { id: number }[]
-    const done = new Set(rows.map(row => Number(row.id)))
-    const newest = Math.max(0, ...done)
-    if (newest > newestMigration) {
+    const { done, pending, oldestUsable: needed } = await migrationState(tx)
+    const there = Math.max(0, ...done)
+    if (there > newest && (needed === undefined || needed > newest))
       throw new Error(
-        `the database has migration ${newest}, this program knows ${newestMigration}: ` +
+        `the database has migration ${there}, this program knows ${newest}: ` +
           'start the newer program, or restore the backup',
       )
+    for (const step of pending.filter(({ id }) => id <= newest)) {
+      const fromMs = performance.now()
+      await step.up(tx, database.kind)
+      await tx`insert into migrations (id, name) values (${step.id}, ${step.name})`
+      onStep?.(step, performance.now() - fromMs)
     }
-    for (const migration of migrations.filter(one => !done.has(one.id))) {
-      await migration.up(tx, database.kind)
-      await tx`insert into migrations (id, name) values (${migration.id}, ${migration.name})`
-    }
+    if (newest < oldestUsable || (needed !== undefined && needed >= oldestUsable)) return
+    await tx`
+      insert into installation (name, value) values (${oldestUsableName}, ${String(oldestUsable)})
+      on conflict (name) do update set value = excluded.value`
   })
+}
+
+/** Reads it; changes nothing. Rejects where the database has no table of steps. */
+export async function migrationState(sql: SQL): Promise<MigrationState> {
+  const rows = (await sql`select id from migrations order by id`) as { id: number }[]
+  const done = rows.map(row => Number(row.id))
+  const known = new Set(done)
+  const told =
+    done.length === 0
+      ? []
+      : ((await sql`select value from installation where name = ${oldestUsableName}`) as { value: string }[])
+  return {
+    done,
+    pending: migrations.filter(({ id }) => !known.has(id)),
+    oldestUsable: told[0] && Number(told[0].value),
+  }
 }
 
 /** Whether a gateway has used this database. Changes nothing. */
