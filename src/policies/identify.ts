@@ -71,7 +71,7 @@ export function identify(parts: IdentifyParts): RequestPolicy {
     }
     const keyText = fromHeader || queryKey(request)
     const lengthMax = keyText.startsWith(derivedPrefix) ? derivedLengthMax : keyLengthMax
-    if (keyText.length > lengthMax) throw new KeyRefusal('malformed', 'the API key is too long to be one')
+    if (keyText.length > lengthMax) throw tooLong(keyText)
     const caller = keys.lookup(keyText)
     if (caller !== undefined && !(caller instanceof Promise)) return setCaller(request, keyText, caller)
     if (!installation.isMasterKey(keyText)) {
@@ -98,6 +98,15 @@ export function identify(parts: IdentifyParts): RequestPolicy {
 }
 
 const keyLengthMax = 512
+
+function tooLong(keyText: string): KeyRefusal {
+  return isTokenForm(keyText)
+    ? new KeyRefusal(
+        'unknown',
+        'the token (JWT) is of an issuer that is not known here; `enable_jwt_auth` and `jwt_auth` name the one that is',
+      )
+    : new KeyRefusal('malformed', 'the API key is too long to be one')
+}
 
 /** The one key in the headers; empty = none. Throws `unauthenticated` when there are two that differ. */
 function headerKey(headers: RequestHeaders): string {
