@@ -44,6 +44,8 @@ const ordinaryHeaders = new Set([
   'transfer-encoding',
   'cache-control',
   'content-security-policy',
+  'referrer-policy',
+  'x-frame-options',
   'x-content-type-options',
 ])
 

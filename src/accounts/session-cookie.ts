@@ -3,6 +3,7 @@
  * take it over https alone, for this very host, and no other host of the domain can set it.
  */
 import { GatewayError } from '../core/errors.ts'
+import { isLoopback } from '../lib/no-proxy.ts'
 
 interface Headers {
   get(name: string): string | null
@@ -95,12 +96,14 @@ export function setCookie(headers: Headers, baseUrl: string | null, options: Coo
 
 /**
  * The browser speaks https, to the gateway or to a proxy in front. Where a header claims it wrongly, the browser
- * refuses the cookie, so that nothing is lost but the sign-in.
+ * refuses the cookie, so that nothing is lost but the sign-in. `Sec-Fetch-Site` is sent over https alone, and to the
+ * machine itself (w3.org/TR/fetch-metadata).
  */
 function isSecure(headers: Headers, baseUrl: string | null): boolean {
   if (baseUrl !== null) return baseUrl.startsWith('https:')
   if (headers.get('origin')?.startsWith('https:')) return true
-  return /^https\b/i.test(headers.get('x-forwarded-proto') ?? '')
+  if (/^https\b/i.test(headers.get('x-forwarded-proto') ?? '')) return true
+  return headers.get('sec-fetch-site') !== null && !isOwnMachine(headers)
 }
 
 /**
@@ -119,10 +122,12 @@ export function browserAddress(headers: Headers, baseUrl: string | null): string
   return `http${secure ? 's' : ''}://${host}`
 }
 
-const loopbackHost = /^(?:localhost|[a-z0-9-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i
+function isOwnMachine(headers: Headers): boolean {
+  return isLoopback((headers.get('host') ?? '').toLowerCase().replace(/:\d*$/, ''))
+}
 
 function allowsPlain(headers: Headers, baseUrl: string | null): boolean {
-  return baseUrl?.startsWith('http:') || loopbackHost.test(headers.get('host') ?? '')
+  return baseUrl?.startsWith('http:') || isOwnMachine(headers)
 }
 
 /**
@@ -153,7 +158,7 @@ function hasBody(headers: Headers): boolean {
 }
 
 /** The origin is that of `baseUrl`, or of the host that the request was sent to. */
-function isOwnOrigin(
+export function isOwnOrigin(
   origin: string,
   headers: Headers,
   { baseUrl, secure }: { readonly baseUrl: string | null; readonly secure: boolean },

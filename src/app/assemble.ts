@@ -87,7 +87,8 @@ export function assemble(assembling: Assembling) {
     ...calls.services,
     tokenizer,
     ...storedParts(store),
-    ...signInServices(store, current, transport),
+    mailer,
+    ...signInServices({ store, current, transport, timers, logger, countRefusal: metrics.authFailure }),
     checks: source.merged,
     notServed: () => source.merged.notServed,
     detached,
@@ -96,8 +97,6 @@ export function assemble(assembling: Assembling) {
       clock,
       isAlone: () => store.redis === undefined && store.isOnlyReplica(),
     }),
-    hashKey: store.installation.hashKey,
-    sign: store.installation.sign,
     metrics: () => exposition.bytes(),
     readiness: () => readiness(store, draining),
     ...fixedParts(assembling.options),
@@ -284,9 +283,11 @@ function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadRe
 }
 
 function storedParts(store: Store) {
-  const { keys, tenancy, tenants, sessions, deviceSignIns, ledger } = store
+  const { keys, tenancy, tenants, sessions, passwords, deviceSignIns, ledger } = store
   const { responses, assistants, files, once, configured } = store
-  return { keys, tenancy, tenants, sessions, deviceSignIns, ledger, responses, assistants, files, once, configured }
+  const { hashKey, sign } = store.installation
+  const access = { hashKey, sign, keys, tenancy, tenants, sessions, passwords, deviceSignIns }
+  return { ...access, ledger, responses, assistants, files, once, configured }
 }
 
 function useSettings(

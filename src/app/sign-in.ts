@@ -1,20 +1,26 @@
 /** Connects what identifies callers and what signs them in. */
+import { CryptoHasher } from 'bun'
+import type { AuthFailure } from '../core/auth-failure.ts'
 import type { Services } from '../core/endpoint.ts'
 import type { SingleSignOn } from '../core/identity-providers.ts'
 import type { CurrentConfiguration } from '../core/ports.ts'
 import type { SignInMethod } from '../core/session.ts'
-import type { SignInService } from '../core/sign-in.ts'
 import type { Transport } from '../core/transport.ts'
 import { systemClock as clock } from '../lib/clock.ts'
+import type { TimerWheel } from '../lib/timer-wheel.ts'
 import type { AdmissionParts } from '../policies/index.ts'
 import { providerFetch } from '../sign-in/identity/provider-fetch.ts'
 import type { ProviderFetch } from '../sign-in/identity/provider-fetch.ts'
 import { createSingleSignOn } from '../sign-in/identity/single-sign-on.ts'
 import { createTokenVerifier } from '../sign-in/identity/token-verifier.ts'
+import { createLoginService } from '../sign-in/login.ts'
+import { createPasswordHashing } from '../sign-in/password-hashing.ts'
 import { createSessionGuard } from '../sign-in/session-guard.ts'
 import { createSignInService } from '../sign-in/sign-in-service.ts'
 import { createAccessTokenVerifier } from '../store/sign-in/access-tokens.ts'
 import { withDerivedKeys } from '../store/keys/derived-keys.ts'
+import { AuthFailureLog, signInWords } from '../telemetry/auth-failures.ts'
+import type { Logger } from '../telemetry/log.ts'
 import type { Store } from './store.ts'
 
 /** What the policy that identifies works with. */
@@ -27,7 +33,7 @@ export function identityParts(
   return {
     keys: withDerivedKeys(directory, installation.sign),
     installation,
-    sessions: createSessionGuard({ sessions, clock, credentialOf: operatorCredential(store) }),
+    sessions: createSessionGuard({ sessions, clock, credentialOf: operatorCredential(store, current) }),
     tokens: [
       createAccessTokenVerifier({
         sign: installation.sign,
@@ -46,22 +52,20 @@ export function identityParts(
   }
 }
 
-function createSignIn(store: Store, current: CurrentConfiguration): SignInService {
-  return createSignInService({
-    sessions: store.sessions,
-    keys: store.directory,
-    settings: () => current.settings.signIn,
-    credentialOf: operatorCredential(store),
-  })
+interface SignInParts {
+  readonly store: Store
+  readonly current: CurrentConfiguration
+  readonly transport: Transport
+  readonly timers: TimerWheel
+  readonly logger: Logger
+  /** Counts a refusal. */
+  countRefusal(reason: AuthFailure['reason']): void
 }
 
 /** What endpoints sign persons in with. */
-export function signInServices(
-  store: Store,
-  current: CurrentConfiguration,
-  transport: Transport,
-): Pick<Services, 'signIn' | 'singleSignOn'> {
-  return { signIn: createSignIn(store, current), singleSignOn: openSingleSignOn(store, current, transport) }
+export function signInServices(parts: SignInParts): Pick<Services, 'signIn' | 'login' | 'singleSignOn'> {
+  const { store, current, transport } = parts
+  return { ...createSignIn(parts), singleSignOn: openSingleSignOn(store, current, transport) }
 }
 
 function openSingleSignOn(store: Store, current: CurrentConfiguration, transport: Transport): SingleSignOn {
@@ -79,8 +83,38 @@ function fetchOf(current: CurrentConfiguration, transport: Transport): ProviderF
   return providerFetch(transport, () => current.settings.identity.proxies)
 }
 
-/** What the operator would sign in with now: another master key ends the sessions of the one before. */
-const operatorCredential =
-  ({ installation }: Store) =>
-  (method: SignInMethod): string | null =>
-    method === 'master-key' ? installation.masterKeyName() : null
+function createSignIn(parts: SignInParts): Pick<Services, 'signIn' | 'login'> {
+  const { store, current, timers, logger, countRefusal } = parts
+  const settings = () => current.settings.signIn
+  const { installation, tenancy, sessions, passwords, directory } = store
+  const credentialOf = operatorCredential(store, current)
+  const signIn = createSignInService({ sessions, keys: directory, settings, credentialOf })
+  const refusals = new AuthFailureLog(timers, logger, signInWords)
+  const login = createLoginService({
+    clock,
+    installation,
+    tenancy,
+    passwords,
+    hashing: createPasswordHashing(),
+    signIn,
+    settings,
+    refused({ reason, clientAddress, userId }) {
+      countRefusal(reason)
+      refusals.add({ reason, clientAddress, keyId: userId === null ? undefined : `user:${userId}` })
+    },
+    operatorSignedIn: how =>
+      logger.warn('the operator signed in without a user of their own; use that for emergencies', { ...how }),
+  })
+  return { signIn, login }
+}
+
+/** Names what the operator would sign in with now: another master key or password ends the sessions of before. */
+function operatorCredential({ installation }: Store, current: CurrentConfiguration) {
+  return (method: SignInMethod): string | null => {
+    if (method === 'master-key') return installation.masterKeyName()
+    const { operator } = current.settings.signIn
+    if (!operator) return null
+    const text = `operator ${operator.name} ${operator.password.reveal()}`
+    return new CryptoHasher('sha256').update(installation.sign(text)).digest('hex')
+  }
+}

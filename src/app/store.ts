@@ -5,7 +5,7 @@ import type { OnceRequests } from '../core/idempotency.ts'
 import type { AssistantStore, FileStore, KeyStore } from '../core/ports.ts'
 import type { DeviceSignInStore } from '../core/device-sign-in.ts'
 import type { SignInReturns } from '../core/identity-providers.ts'
-import type { SessionStore } from '../core/sign-in.ts'
+import type { PasswordStore, SessionStore } from '../core/sign-in.ts'
 import type { TenancyStore, TenantDirectory } from '../core/tenancy-store.ts'
 import type { LedgerRetention } from '../core/usage-report.ts'
 import { systemClock as clock } from '../lib/clock.ts'
@@ -23,6 +23,7 @@ import { KeyCache } from '../store/keys/key-cache.ts'
 import { createKeyStore } from '../store/keys/keys.ts'
 import { loadPrincipal } from '../store/sign-in/principals.ts'
 import { DeviceSignIns } from '../store/sign-in/device-sign-ins.ts'
+import { createPasswordStore } from '../store/sign-in/passwords.ts'
 import { createSessionStore } from '../store/sign-in/sessions.ts'
 import { CallerLoader, subjectsOf } from '../store/tenancy/caller-loader.ts'
 import { changesSince } from '../store/tenancy/changes.ts'
@@ -59,6 +60,7 @@ export interface Store {
   readonly sessions: SessionStore
   readonly deviceSignIns: DeviceSignInStore
   readonly signInReturns: SignInReturns
+  readonly passwords: PasswordStore
   readonly limits: Limits
   readonly answerCache: OpenedCache
   readonly ledger: JournalledLedger
@@ -141,13 +143,11 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
     database.kind === 'postgres' ? keepsKnownKeys(options, { installation, configured, logger }) : undefined
   let reachable = true
   let directory: KeyCache | undefined
-  const { tenancy, tenants } = openTenancy(database, subjects => directory?.changed(subjects))
-  const sessions = createSessionStore({
-    database,
-    clock,
-    hashKey: installation.hashKey,
-    onChange: subjects => directory?.changed(subjects),
-  })
+  const changed = (subjects: readonly string[]) => directory?.changed(subjects)
+  const { tenancy, tenants } = openTenancy(database, changed)
+  const signingIn = { database, clock, hashKey: installation.hashKey, onChange: changed }
+  const sessions = createSessionStore(signingIn)
+  const passwords = createPasswordStore(signingIn)
   const deviceSignIns = new DeviceSignIns({ database, clock, revoke: (id, actor) => sessions.revoke(id, actor) })
   directory = new KeyCache({
     clock,
@@ -177,7 +177,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
   return {
     installation,
     configured,
-    keys: { tenancy, tenants, sessions, deviceSignIns, directory, databaseReachable: () => reachable },
+    keys: { tenancy, tenants, sessions, passwords, deviceSignIns, directory, databaseReachable: () => reachable },
   }
 }
 

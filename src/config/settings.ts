@@ -97,8 +97,8 @@ function readAll(input: SettingsInput): SettingsReading {
   const warnings = [...reading.warnings]
   const environment = { ...config.environment_variables, ...input.environment }
   const proxies = new ProxySettings(config.general_settings?.proxy, environment)
-  const signIn = readSignInSettings(environment)
-  if (signIn.mistake !== undefined) mistakes.push(signIn.mistake)
+  const signIn = readSignInSettings(config.general_settings ?? {}, environment)
+  mistakes.push(...signIn.mistakes)
   const identity = readIdentitySettings(config, environment, {
     proxies: proxies.rulesFor(undefined),
     placed: (path, message) => mistakeAt(reading, path, message),

@@ -4,6 +4,8 @@ export interface Answer {
   /** Lower-case names; each stage that passes the answer on may add to it. */
   readonly headers: Record<string, string>
   readonly body: AnswerBody
+  /** Values of `set-cookie`, each in a line of its own. Absent = none. */
+  readonly cookies?: readonly string[] | undefined
 }
 
 /** The body of an answer, whole or as a stream; null = none. */
@@ -49,8 +51,10 @@ export function jsonAnswer(value: unknown, status = 200, headers: Readonly<Recor
 }
 
 /** For readers inside this program. A stream is cancelled when its reader cancels. */
-export function toResponse({ status, headers, body }: Answer): Response {
-  return new Response((streamOf(body) ?? body) as BodyInit | null, { status, headers })
+export function toResponse({ status, headers, body, cookies }: Answer): Response {
+  const response = new Response((streamOf(body) ?? body) as BodyInit | null, { status, headers })
+  for (const cookie of cookies ?? []) response.headers.append('set-cookie', cookie)
+  return response
 }
 
 /** The body to be pulled by a reader, when it is a stream. */

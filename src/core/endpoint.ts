@@ -17,6 +17,7 @@ import type { FileCalls } from './files.ts'
 import type { GuardrailBench } from './guardrails.ts'
 import type { Ledger } from './ledger.ts'
 import type { OnceRequests } from './idempotency.ts'
+import type { Mailer } from './mail.ts'
 import type { Operation, Outcome } from './operation.ts'
 import type {
   AssistantStore,
@@ -30,7 +31,7 @@ import type {
 } from './ports.ts'
 import type { AuthClass } from './policy.ts'
 import type { Client, HttpRequest } from './request.ts'
-import type { SessionStore, SignInService } from './sign-in.ts'
+import type { LoginService, PasswordStore, SessionStore, SignInService } from './sign-in.ts'
 import type { TenancyStore, TenantDirectory } from './tenancy-store.ts'
 import type { Usage } from './usage.ts'
 
@@ -146,6 +147,10 @@ export interface Services {
   /** Sends telemetry of a coding agent to the collector, whose answer it is. Rejects with `overloaded`. */
   relayTelemetry(relay: TelemetryRelay, piece: TelemetryPiece): Promise<Answer>
   readonly singleSignOn: SingleSignOn
+  readonly login: LoginService
+  readonly passwords: PasswordStore
+  /** undefined = no mail server is named. */
+  readonly mailer: Mailer | undefined
   readonly ledger: Ledger
   readonly responses: ResponseStore
   readonly assistants: AssistantStore

@@ -37,17 +37,6 @@ export interface RequestHead {
   answerHeaders: Record<string, string> | undefined
 }
 
-/** Why the key of a request is refused. Clients hear the same of an unknown, a blocked and an expired key. */
-export type AuthFailureReason = 'missing' | 'malformed' | 'contradictory' | 'unknown' | 'blocked' | 'expired'
-
-/** A request that was refused for its key, for the operator. */
-export interface AuthFailure {
-  readonly reason: AuthFailureReason
-  readonly clientAddress: string
-  /** The id of a key that exists. */
-  readonly keyId: string | undefined
-}
-
 /** A rule for every request that needs a key, whether or not it is a call. */
 export interface RequestPolicy {
   readonly name: string

@@ -1,4 +1,5 @@
 /** How persons sign in: sessions of browsers, tokens of identity providers, and what both end in. */
+import type { AuthFailureReason } from './auth-failure.ts'
 import type { Session, SignInMethod } from './session.ts'
 import type { Page, PageQuery } from './tenancy-store.ts'
 import type { Actor } from './tenancy.ts'
@@ -85,4 +86,104 @@ export interface SignInService {
   signIn(signIn: SignIn): Promise<{ readonly session: Session; readonly setCookie: string }>
   /** Ends the session of the browser's cookie. `setCookie` removes the cookie; `userId` null = it was no user's. */
   signOut(request: SignInRequest): Promise<{ readonly userId: string | null; readonly setCookie: string }>
+}
+
+/** A link by which a user sets a password, once. Moments are milliseconds since 1970. */
+export interface PasswordLink {
+  readonly id: string
+  readonly userId: string
+  readonly createdAtMs: number
+  readonly createdBy: string
+  readonly endMs: number
+}
+
+/** A sign-in that was refused, for the audit log. */
+export interface RefusedSignIn {
+  /** null = there is no such user, or the operator was meant. */
+  readonly userId: string | null
+  readonly reason: Extract<AuthFailureReason, 'wrong-password' | 'blocked' | 'too-many'>
+  readonly clientAddress: string
+}
+
+/**
+ * Passwords of users, as argon2id hashes, and the links by which they are set. Every method throws `overloaded` when
+ * the database is unreachable. No hash and no token ever stands in the audit log.
+ */
+export interface PasswordStore {
+  /** The hash; undefined = the user has no password. */
+  passwordOf(userId: string): Promise<string | undefined>
+  /** Ends the user's sessions but one, and withdraws the links. */
+  setPassword(userId: string, hash: string, actor: Actor, keepSessionId?: string): Promise<void>
+  /** In place of the user's links of before. `token` is not stored. */
+  createLink(
+    link: { readonly userId: string; readonly lifetimeMs: number },
+    actor: Actor,
+  ): Promise<{ readonly link: PasswordLink; readonly token: string }>
+  /** undefined = there is none that may still be used. */
+  findLink(token: string): Promise<PasswordLink | undefined>
+  /** Uses it: sets the password. undefined = it was used, withdrawn, or is too old. */
+  claimLink(token: string, hash: string): Promise<PasswordLink | undefined>
+  /** false = there is no such link. */
+  withdrawLink(id: string, actor: Actor): Promise<boolean>
+  recordRefusal(refused: RefusedSignIn): Promise<void>
+}
+
+/** Hashes passwords, a few at a time, so that a flood of them leaves the processor to calls. */
+export interface PasswordHashing {
+  /** Throws `overloaded` when too many wait. */
+  hash(password: string): Promise<string>
+  /** As long for a user without a password (undefined), who never has the right one. `prefer` = before others. */
+  verify(password: string, hash: string | undefined, prefer?: boolean): Promise<boolean>
+}
+
+/** A name and a password, as a browser or a program sends them. */
+export interface Login {
+  /** Id or e-mail address of a user, or the operator's name. */
+  readonly account: string
+  readonly password: string
+  readonly request: SignInRequest & { readonly left: boolean }
+}
+
+/** A session that has begun; `cookies` are values of `set-cookie`. */
+export interface SignedIn {
+  readonly session: Session
+  readonly cookies: readonly string[]
+}
+
+/** A password that a user sets by a link. */
+export interface Claim {
+  readonly token: string
+  readonly password: string
+  readonly request: SignInRequest
+}
+
+/** A password that is set by its user or an administrator. */
+export interface PasswordChange {
+  readonly userId: string
+  readonly password: string
+  /** What the user says is the present one; undefined = an administrator sets it. */
+  readonly current: string | undefined
+  readonly actor: Actor
+  readonly request: SignInRequest
+  /** Goes on; all other sessions of the user end. */
+  readonly keepSessionId: string | undefined
+}
+
+/** Signs in with the master key or a password, and sets passwords. */
+export interface LoginService {
+  /**
+   * Begins a session. Throws `unauthenticated`, alike for unknown users and wrong
+   * passwords; `rate-limited` after too many failures; `overloaded`, and `forbidden` as `SignInService.signIn`.
+   */
+  login(login: Login): Promise<SignedIn>
+  /**
+   * Sets a password by a link, and begins a session. Throws `not-found` for a link that was used, withdrawn or is too
+   * old, `unprocessable` for a password that is too weak, and as `login`.
+   */
+  claim(claim: Claim): Promise<SignedIn>
+  /**
+   * Sets a user's password; with `current` only if that is the present one. Throws `forbidden` where it is not,
+   * `unprocessable` for a password that is too weak, `rate-limited` after too many failures.
+   */
+  setPassword(change: PasswordChange): Promise<void>
 }

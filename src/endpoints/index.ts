@@ -55,6 +55,9 @@ import {
   responsesRetrieve,
 } from './model-calls/responses.ts'
 import { rerank, rerankTwo } from './model-calls/rerank.ts'
+import { loginEndpoints } from './sign-in/login.ts'
+import { passwordEndpoints } from './sign-in/passwords.ts'
+import { sessionEndpoints } from './sign-in/sessions.ts'
 import { spendLogs } from './administration/spend.ts'
 import { activityEndpoints } from './administration/spend/activity.ts'
 import { estimateEndpoints } from './administration/spend/estimate.ts'
@@ -151,6 +154,9 @@ const working: Endpoint[] = [
   supportedCompatParams,
   supportedOpenaiParams,
   transformRequestEndpoint,
+  ...loginEndpoints,
+  ...sessionEndpoints,
+  ...passwordEndpoints,
   liveliness,
   readiness,
   modelHealth,

@@ -112,6 +112,7 @@ const managementTags: ReadonlySet<string> = new Set([
   'Customers',
   'Budgets',
   'Audit',
+  'Sign-in',
   'Credentials',
   'Access groups',
   'Spend',

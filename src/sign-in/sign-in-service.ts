@@ -4,6 +4,7 @@ import { sessionCookie, shownSession } from '../accounts/session-cookie.ts'
 import type { Session } from '../core/session.ts'
 import type { SessionStore, SignInRequest, SignInService } from '../core/sign-in.ts'
 import type { SignInSettings } from '../core/sign-in-settings.ts'
+import { clientAddressOf } from './client-address.ts'
 import type { KeyDirectory } from '../core/ports.ts'
 
 interface SignInParts {
@@ -26,8 +27,8 @@ export function createSignInService({ sessions, keys, settings, credentialOf }: 
   }
   return {
     async signIn({ userId, method, request }) {
-      const { baseUrl, sessionIdleMs, sessionLifetimeMs } = settings()
-      const { headers, clientAddress } = request
+      const { baseUrl, sessionIdleMs, sessionLifetimeMs, isTrustedProxy } = settings()
+      const { headers } = request
       // First: it refuses plain http.
       sessionCookie('', headers, baseUrl)
       await endShown(request)
@@ -36,7 +37,7 @@ export function createSignInService({ sessions, keys, settings, credentialOf }: 
         method,
         credential: userId === null ? credentialOf(method) : null,
         userAgent: headers.get('user-agent') ?? '',
-        clientAddress,
+        clientAddress: clientAddressOf(request, isTrustedProxy),
         idleMs: sessionIdleMs,
         lifetimeMs: sessionLifetimeMs,
       })

@@ -1,22 +1,40 @@
-/** Requests refused for their key, in the log: the first at once, further ones together, one line every ten seconds. */
-import type { AuthFailure } from '../core/policy.ts'
+/** Refused requests and sign-ins in the log: the first at once, further ones together, one line every ten seconds. */
+import type { AuthFailure } from '../core/auth-failure.ts'
 import { TimerEntry } from '../lib/timer-wheel.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import type { LogFields, Logger } from './log.ts'
 
 const windowMs = 10_000
 
-/** One for the process. What clients sent as a key is never written. */
+interface RefusedWords {
+  readonly one: string
+  readonly further: string
+}
+
+const keyWords: RefusedWords = {
+  one: 'a request was refused for its API key',
+  further: 'further requests were refused for their API keys; the last of them',
+}
+/** For sign-ins. */
+export const signInWords: RefusedWords = {
+  one: 'a sign-in was refused',
+  further: 'further sign-ins were refused; the last of them',
+}
+
+/** One of each kind for the process. What clients sent as a key is never written. */
 export class AuthFailureLog extends TimerEntry {
   readonly #timers: TimerWheel
   readonly #logger: Pick<Logger, 'warn'>
+  readonly #what: RefusedWords
   /** Refused since the last line. */
   #refused = 0
   #last: AuthFailure | undefined
   #isOpen = false
 
-  constructor(timers: TimerWheel, logger: Pick<Logger, 'warn'>) {
+  /** `what` = which requests are refused, and for what. */
+  constructor(timers: TimerWheel, logger: Pick<Logger, 'warn'>, what: RefusedWords = keyWords) {
     super()
+    this.#what = what
     this.#timers = timers
     this.#logger = logger
   }
@@ -27,7 +45,7 @@ export class AuthFailureLog extends TimerEntry {
       this.#last = failure
       return
     }
-    this.#logger.warn('a request was refused for its API key', fieldsOf(failure))
+    this.#logger.warn(this.#what.one, fieldsOf(failure))
     this.#wait()
   }
 
@@ -35,7 +53,7 @@ export class AuthFailureLog extends TimerEntry {
     this.#isOpen = false
     if (!this.#last) return
     const fields = { refused: this.#refused, ...fieldsOf(this.#last) }
-    this.#logger.warn('further requests were refused for their API keys; the last of them', fields)
+    this.#logger.warn(this.#what.further, fields)
     this.#refused = 0
     this.#last = undefined
     this.#wait()

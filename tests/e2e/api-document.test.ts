@@ -1,13 +1,16 @@
 /** What a gateway answers is what its API document says: every operation, whole and streamed, refused and served. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { ApiDocumentCheck } from '../api-document.ts'
 import type { ApiDocument, Step } from '../api-document.ts'
 import { askModelsByApi } from './api-document-models.ts'
 import { masterKey, startGateway } from './harness.ts'
+import { signInAndOut } from './sign-in-steps.ts'
 import { manageDirectory, manageTenancy } from './tenancy-steps.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, unknown>
+
+setDefaultTimeout(60_000)
 
 const config = (batches: string) => `
 model_list:
@@ -406,6 +409,8 @@ describe('the API document and the gateway that serves it', () => {
       await ask('GET', `${base}/files/{file_id}`, { ...file, status: 404 })
     }
   })
+
+  test('signing in and out', () => signInAndOut(ask, gateway.url))
 
   test('models, keys, the ledger, utilities, health, the document itself', async () => {
     for (const path of ['/models', '/v1/models', '/openai/v1/models', '/anthropic/v1/models', '/openai/models']) {

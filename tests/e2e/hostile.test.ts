@@ -100,6 +100,7 @@ const managementTags: ReadonlySet<string> = new Set([
   'Keys',
   'Models',
   'Organizations',
+  'Sign-in',
   'Spend',
   'Tags',
   'Teams',
@@ -209,7 +210,11 @@ const attacks: readonly Attack[] = [
   ...endpoints
     .filter(
       ({ method, doc, paths }) =>
-        method === 'POST' && managementTags.has(doc.tag) && doc.request && !paths[0]!.startsWith('/scim/v2/'),
+        method === 'POST' &&
+        managementTags.has(doc.tag) &&
+        doc.request &&
+        !doc.requestType &&
+        !paths[0]!.startsWith('/scim/v2/'),
     )
     .map(({ paths, doc }) => ({
       at: paths.at(-1)!,
@@ -262,7 +267,7 @@ test('every POST path is attacked', () => {
     /\/(audio\/(transcriptions|translations)|images\/(edits|variations)|files|oauth\/\w+|device|v1\/(metrics|logs|traces))$/
   // Their bodies are empty, or one field that is checked like the others.
   const small =
-    /\/(cancel|submit_tool_outputs|key\/health)$|\/messages\/\{|\/runs(\/\{[a-z_]+\})?$|:\{?[a-z]|\{model_id\+\}$/
+    /\/(cancel|submit_tool_outputs|key\/health|logout)$|\/messages\/\{|\/runs(\/\{[a-z_]+\})?$|:\{?[a-z]|\{model_id\+\}$/
   const paths = endpoints.filter(one => one.method === 'POST').map(one => one.paths)
   expect(paths.filter(list => !list.some(path => known.has(path) || forms.test(path) || small.test(path)))).toEqual([])
 })

@@ -10,7 +10,8 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
   none: `
     checkLiveliness checkReadiness getMetrics getOpenapiDocument getDocsPage getDocsAsset listRoutes
     getWebPage getSignInMetadata askDeviceAuthorization getAccessToken revokeToken
-    beginSingleSignOn endSingleSignOn signOutOfSingleSignOn`,
+    beginSingleSignOn endSingleSignOn signOutOfSingleSignOn
+    getLoginPage signIn signOut listSignInMethods getPasswordPage claimInvitation`,
   // Every key: calls of models, own objects, and what the caller may see.
   key: `
     createChatCompletion createCompletion createResponse countResponseInputTokens getResponse deleteResponse
@@ -31,7 +32,8 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     listGlobalModelSpend listGlobalProviderSpend getGlobalSpend listGlobalDailySpend listGlobalTeamSpend getSpendReport
     getGlobalActivity getGlobalModelActivity listUserDailyActivity listTeamDailyActivity listTagDailyActivity
     listCustomerDailyActivity listOrganizationDailyActivity calculateSpend
-    estimateCost listGuardrails applyGuardrail`,
+    estimateCost listGuardrails applyGuardrail
+    getSession listSessions revokeSession revokeSessions setPassword`,
   // Users who are no viewers; what each may touch is decided by its keys and memberships.
   manager: `
     createKey createServiceAccountKey updateKey updateKeys regenerateKey blockKey unblockKey deleteKeys
@@ -49,6 +51,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     createCustomer updateCustomer deleteCustomers blockCustomers unblockCustomers createBudget updateBudget deleteBudget
     checkModels createModel updateModel patchModel deleteModel createCredential     updateCredential deleteCredential createAccessGroup updateAccessGroup
     deleteAccessGroup createUnifiedAccessGroup updateUnifiedAccessGroup
+    createInvitation withdrawInvitation
     deleteUnifiedAccessGroup createGuardrail replaceGuardrail updateGuardrail deleteGuardrail createTag updateTag deleteTag
     createScimToken getScimAbilities listScimResourceTypes getScimResourceType listScimSchemas getScimSchema
     listScimUsers createScimUser getScimUser replaceScimUser patchScimUser deleteScimUser

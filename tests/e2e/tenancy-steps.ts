@@ -6,6 +6,7 @@ interface Asking {
   readonly query?: string
   readonly body?: object
   readonly key?: string
+  readonly headers?: Record<string, string>
   readonly status?: number
 }
 

@@ -186,6 +186,9 @@ export const generalExamples = {
   proxy: 'http://proxy.internal:3128',
   response_retention_days: 30,
   sso: [{ name: 'keycloak', issuer: 'https://login.example.com/realms/main', client_id: 'modelgate' }],
+  session_idle_minutes: 720,
+  session_lifetime_hours: 168,
+  trusted_proxies: ['10.0.0.0/8'],
   enable_jwt_auth: true,
   jwt_auth: { issuer: 'https://login.example.com/realms/main', audience: 'modelgate' },
 }

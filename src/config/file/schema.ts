@@ -36,6 +36,7 @@ import {
   unsentHeaders,
 } from './value-checks.ts'
 import { abilities, flag } from './abilities.ts'
+import { signInSettings } from './sign-in-settings.ts'
 
 const text = z.string().min(1)
 const noHeaderText = 'has a line break or another character that no header can carry'
@@ -401,6 +402,7 @@ const generalSettings = z.strictObject(
         .describe('Of the bodies of all requests under way together; further ones get 503. 512 when left out.'),
       ...storageSettings,
       ...storedSettings,
+      ...signInSettings,
       ...ledgerSettings,
       ...agentSettings,
       batch_poll_seconds: z

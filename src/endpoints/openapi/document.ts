@@ -16,6 +16,7 @@ import { signInSchemas } from './sign-in-schemas.ts'
 import { spendSchemas } from './spend-schemas.ts'
 import { responseAnswerSchemas } from './responses-schemas.ts'
 import { parametersOf, schemaOf } from './zod-schema.ts'
+import { sessionSchemas } from './session-schemas.ts'
 import { tenancySchemas } from './tenancy-schemas.ts'
 
 /** Tags in the order in which readers see them. */
@@ -108,6 +109,7 @@ export function openapiDocument(endpoints: readonly Endpoint[], { version, heade
         ...spendSchemas,
         ...tenancySchemas,
         ...scimSchemas,
+        ...sessionSchemas,
         ...errorSchemas,
       },
       responses,

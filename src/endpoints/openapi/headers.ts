@@ -53,7 +53,7 @@ const others: Readonly<Record<string, HeaderDoc>> = {
   },
   'x-accel-buffering': { description: 'With a stream: proxies must not collect it.', schema: text },
   'content-disposition': { description: 'The name of the file.', schema: text },
-  'set-cookie': { description: 'The cookie of the sign-in or of the session.', schema: text },
+  'set-cookie': { description: 'The cookie of a form, of a sign-in or of a session.', schema: text },
   etag: { description: 'For `if-none-match`.', schema: text },
   location: { description: 'The address of what was made, or where a browser goes on.', schema: text },
 }

@@ -308,7 +308,7 @@ export class ClientConnection
   #answer(request: ServerRequest, answer: Answer): void {
     if (this.#request !== request || this.#phase !== 'request') return cancelBody(answer.body)
     const { headers: head } = request
-    const { body, status, headers } = answer
+    const { body, status, headers, cookies } = answer
     const stream =
       body instanceof ReadableStream ? new ReadableStreamSource(body) : isAnswerStream(body) ? body : undefined
     const framing = framingOf(body, status, head)
@@ -319,7 +319,7 @@ export class ClientConnection
     // Before the head: when it cannot be made, the stream ends with the connection.
     this.#stream = stream
     const epochMs = this.owner.clock.epochMs()
-    this.#sendQueue.add(new ResponseHead({ status, headers, framing, connection, epochMs }))
+    this.#sendQueue.add(new ResponseHead({ status, headers, cookies, framing, connection, epochMs }))
     const sendsBody = head.method !== 'HEAD' && framing !== 'none'
     if (stream && sendsBody) {
       stream.pipe(new StreamSink(this, request, framing === 'chunked'))

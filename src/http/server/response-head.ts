@@ -9,6 +9,7 @@ const reasons: Readonly<Record<number, string>> = {
   202: 'Accepted',
   204: 'No Content',
   302: 'Found',
+  303: 'See Other',
   304: 'Not Modified',
   400: 'Bad Request',
   401: 'Unauthorized',
@@ -39,6 +40,8 @@ type Framing = number | 'chunked' | 'until-close' | 'none'
 export interface ResponseHeadParts {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  /** Values of `set-cookie`; absent = none. */
+  readonly cookies?: readonly string[] | undefined
   readonly framing: Framing
   /** Value of the `connection` header; empty = no such header. */
   readonly connection: string
@@ -59,7 +62,7 @@ export class ResponseHead {
 
   /** Throws for a name or value that could inject a header or body (response splitting), and for framing headers. */
   constructor(parts: ResponseHeadParts) {
-    const { headers } = parts
+    const { headers, cookies } = parts
     let length = ownBytesMax
     for (const name in headers) {
       const value = headers[name]!
@@ -67,21 +70,22 @@ export class ResponseHead {
       if (!isFieldText(value)) throw new Error(`the header ${name} cannot be sent as it is`)
       length += name.length + value.length + 4
     }
+    if (cookies)
+      for (const value of cookies) {
+        if (!isFieldText(value)) throw new Error('a cookie cannot be sent as it is')
+        length += cookieName.length + value.length + 4
+      }
     this.length = length
     this.#parts = parts
   }
 
   /** Writes from `from` on, as Latin-1; returns the offset behind it. */
   write(bytes: Uint8Array, from: number): number {
-    const { status, headers, framing, connection, epochMs } = this.#parts
+    const { status, headers, cookies, framing, connection, epochMs } = this.#parts
     let at = put(bytes, from, statusLine(status))
     at = put(bytes, at, dateText(epochMs))
-    for (const name in headers) {
-      at = put(bytes, at, '\r\n')
-      at = put(bytes, at, name)
-      at = put(bytes, at, ': ')
-      at = put(bytes, at, headers[name]!)
-    }
+    for (const name in headers) at = putField(bytes, at, name, headers[name]!)
+    if (cookies) for (const value of cookies) at = putField(bytes, at, cookieName, value)
     if (typeof framing === 'number') {
       at = put(bytes, at, '\r\ncontent-length: ')
       at = put(bytes, at, String(framing))
@@ -92,6 +96,15 @@ export class ResponseHead {
     }
     return put(bytes, at, '\r\n\r\n')
   }
+}
+
+const cookieName = 'set-cookie'
+
+function putField(bytes: Uint8Array, from: number, name: string, value: string): number {
+  let at = put(bytes, from, '\r\n')
+  at = put(bytes, at, name)
+  at = put(bytes, at, ': ')
+  return put(bytes, at, value)
 }
 
 function put(bytes: Uint8Array, from: number, text: string): number {

@@ -95,10 +95,15 @@ export function createSessionStore({ database, clock, hashKey, onChange }: Sessi
   }
 }
 
-/** Ends every session of a user, in the transaction that deletes or blocks the user. */
-export async function endSessionsOfUser(tx: SQL, userId: string, actor: Actor, nowMs: number): Promise<void> {
+/** Ends every session of a user but one, in the transaction that deletes or blocks the user or changes the password. */
+export async function endSessionsOfUser(
+  tx: SQL,
+  userId: string,
+  { actor, nowMs, keepId }: { readonly actor: Actor; readonly nowMs: number; readonly keepId?: string | undefined },
+): Promise<void> {
   const where = new Where()
   whereOwner(where, { userId })
+  if (keepId !== undefined) where.raw(`id <> ${where.bind(keepId)}`)
   await end(tx, where, actor, nowMs)
 }
 

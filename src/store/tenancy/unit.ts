@@ -18,6 +18,7 @@ import type {
 } from '../../core/tenancy-store.ts'
 import { toNumber } from '../database/open.ts'
 import { checkQuota } from '../keys/keys.ts'
+import { deletePasswordOfUser } from '../sign-in/passwords.ts'
 import { endSessionsOfUser } from '../sign-in/sessions.ts'
 import { writeAudit } from './audit.ts'
 import { keySubject, membershipSubject, nextRevision, noteChange, tenantSubject } from './changes.ts'
@@ -126,7 +127,7 @@ export class Unit implements TenancyTransaction {
     const after = { ...before, ...changes, version: revision, updatedAtMs: this.nowMs, updatedBy: this.#actor.id }
     // When the user is let in again, its sessions of before are not.
     if (kind === 'user' && after.blocked && !before.blocked)
-      await endSessionsOfUser(this.#tx, id, this.#actor, this.nowMs)
+      await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
     const row = toRow(columns, after)
     await this.#tx`update ${this.#tx(tenantTables[kind])} set ${this.#tx(row)} where id = ${id}`
     await this.#audit(action ?? actionOf(before, after), {
@@ -148,8 +149,11 @@ export class Unit implements TenancyTransaction {
       const of: MembershipQuery = kind === 'user' ? { userId: id } : { kind: group, groupId: id }
       for (const membership of await this.memberships(of)) await this.deleteMembership(membership)
     }
-    if (kind === 'user') await endSessionsOfUser(this.#tx, id, this.#actor, this.nowMs)
-    if (kind === 'user') await deleteLinksOf(this.#tx, id)
+    if (kind === 'user') {
+      await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
+      await deletePasswordOfUser(this.#tx, id)
+      await deleteLinksOf(this.#tx, id)
+    }
     await this.#note(tenantSubject(kind, id))
     await this.#tx`delete from ${this.#tx(tenantTables[kind])} where id = ${id}`
     await this.#audit('deleted', { kind, objectId: id, before: toRow(columnsOf(kind), before), after: null })

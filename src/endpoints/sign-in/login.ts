@@ -1,0 +1,168 @@
+/** Signing in with the master key or a password, by a page without script or by JSON, and signing out. */
+import { z } from 'zod'
+import { checkSameOrigin, isOwnOrigin } from '../../accounts/session-cookie.ts'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Answer } from '../../core/answer.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { HttpRequest } from '../../core/request.ts'
+import { ownPath } from '../../sign-in/own-path.ts'
+import { html } from '../../lib/html.ts'
+import { readJsonAs } from '../checked-input.ts'
+import { json, text } from '../openapi/schema.ts'
+import { readForm } from './common/oauth.ts'
+import { formToken, isForm, isOwnForm } from './pages/form.ts'
+import { panelPath, signedIn } from './pages/signed-in.ts'
+import { hiddenField, movedAnswer, pageAnswer, refusalPage } from './pages/page.ts'
+
+const tag = 'Sign-in'
+const accountLengthMax = 320
+const passwordLengthMax = 1024
+
+const loginBody = z.strictObject({
+  username: z
+    .string()
+    .max(accountLengthMax)
+    .default('')
+    .describe('Id or e-mail address of a user; `admin`, or nothing, with the master key as password.'),
+  password: z.string().min(1).max(passwordLengthMax),
+  return_to: z.string().max(2000).optional().describe('A path of this gateway; others are not used.'),
+})
+
+interface Shown {
+  readonly request: HttpRequest
+  readonly services: Services
+  readonly returnTo?: string | undefined
+  readonly message?: string
+  readonly status?: number
+}
+
+function loginPageAnswer({ request, services, returnTo, message, status }: Shown): Answer {
+  const { field, cookie } = formToken(request, services)
+  // Seen from /login and from /fallback/login alike.
+  const action = request.path.startsWith('/fallback/') ? '../login' : 'login'
+  const ownName = services.current.settings.signIn.operatorName === 'admin'
+  const operator = ownName ? html`<code>admin</code>` : 'the name that the environment sets'
+  const content = html`<form method="post" action="${action}">
+${field}
+${returnTo === undefined ? '' : hiddenField('return_to', returnTo)}
+<label>User id or e-mail address
+<input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" autofocus></label>
+<label>Password
+<input name="password" type="password" autocomplete="current-password" required></label>
+<button>Sign in</button>
+</form>
+<p>The operator signs in as ${operator}, with the master key as password.</p>`
+  return { ...pageAnswer({ title: 'Sign in', content, message }, status), cookies: [cookie] }
+}
+
+const loginPage: Endpoint = {
+  method: 'GET',
+  paths: ['/fallback/login'],
+  auth: 'none',
+  crossOrigin: false,
+  doc: {
+    operationId: 'getLoginPage',
+    summary: 'A page to sign in that needs no script, no single sign-on and no file of the panel',
+    tag,
+    query: { return_to: { schema: text, description: 'A path of this gateway, for after the sign-in.' } },
+    success: { 'text/html': text },
+    headers: ['set-cookie'],
+    failures: [403],
+  },
+  handle: (request, services) =>
+    loginPageAnswer({ request, services, returnTo: ownPath(request.query.get('return_to')) }),
+}
+
+const login: Endpoint = {
+  method: 'POST',
+  paths: ['/login', '/v2/login'],
+  auth: 'none',
+  crossOrigin: false,
+  doc: {
+    operationId: 'signIn',
+    summary: 'Sign in with the master key, or as a user with a password; answers with the cookie of a session',
+    tag,
+    request: loginBody,
+    success: json('SignedIn'),
+    headers: ['set-cookie'],
+    failures: [401, 403, 429],
+  },
+  handle: (request, services) => (isForm(request) ? loginByForm(request, services) : loginByJson(request, services)),
+}
+
+async function loginByJson(request: HttpRequest, services: Services): Promise<Answer> {
+  checkOrigin(request, services)
+  const { username, password, return_to: returnTo } = await readJsonAs(request, loginBody)
+  const { session, cookies } = await services.login.login({ account: username, password, request })
+  return { ...jsonAnswer(signedIn(session, services, ownPath(returnTo))), cookies }
+}
+
+/** A page elsewhere could sign its reader in as another. Programs send no origin. */
+function checkOrigin({ headers }: HttpRequest, { current }: Services): void {
+  const origin = headers.get('origin')
+  if (origin === null) return
+  const { baseUrl } = current.settings.signIn
+  if ([true, false].some(secure => isOwnOrigin(origin, headers, { baseUrl, secure }))) return
+  throw new GatewayError(
+    'forbidden',
+    'a page of another origin cannot sign in here; behind a proxy set PROXY_BASE_URL to the address that browsers see',
+  )
+}
+
+async function loginByForm(request: HttpRequest, services: Services): Promise<Answer> {
+  const fields = await readForm(request)
+  const returnTo = ownPath(fields.get('return_to'))
+  const again = (message: string, status: number) => loginPageAnswer({ request, services, returnTo, message, status })
+  if (!isOwnForm(request, fields, services)) return again('The page was too old. Please try again.', 403)
+  const account = (fields.get('username') ?? '').slice(0, accountLengthMax)
+  const password = fields.get('password') ?? ''
+  if (password === '' || password.length > passwordLengthMax) return again('The password is missing or too long.', 422)
+  try {
+    const { cookies } = await services.login.login({ account, password, request })
+    return movedAnswer(`.${returnTo ?? panelPath}`, cookies)
+  } catch (thrown) {
+    return refusalPage(thrown, again)
+  }
+}
+
+const logout: Endpoint = {
+  method: 'POST',
+  paths: ['/sign-in/logout'],
+  auth: 'none',
+  crossOrigin: false,
+  doc: {
+    operationId: 'signOut',
+    summary: 'End the session of the cookie, here and on every replica; well without one, too',
+    tag,
+    success: json('SignedOut'),
+    headers: ['set-cookie'],
+    failures: [403],
+  },
+  async handle(request, services) {
+    const { baseUrl } = services.current.settings.signIn
+    checkSameOrigin(request.headers, baseUrl, (request.headers.get('origin') ?? '').startsWith('https:'))
+    const { setCookie } = await services.signIn.signOut(request)
+    return { ...jsonAnswer({ signed_out: true }), cookies: [setCookie] }
+  },
+}
+
+const methods: Endpoint = {
+  method: 'GET',
+  paths: ['/sign-in/methods'],
+  auth: 'none',
+  crossOrigin: false,
+  doc: {
+    operationId: 'listSignInMethods',
+    summary: 'How one may sign in here',
+    tag,
+    success: json('SignInMethods'),
+  },
+  handle: () =>
+    jsonAnswer({ password: true, login_url: 'login', fallback_url: 'fallback/login', providers: [] }, 200, {
+      'cache-control': 'no-store',
+    }),
+}
+
+/** Signing in without an identity provider, and out. */
+export const loginEndpoints: readonly Endpoint[] = [loginPage, login, logout, methods]

@@ -1,0 +1,16 @@
+import type { Services } from '../../../core/endpoint.ts'
+import type { Session } from '../../../core/session.ts'
+
+/** Where the panel is. */
+export const panelPath = '/ui/'
+
+/** What programs and the panel are told after a sign-in; `path` = where the browser goes on. */
+export function signedIn(session: Session, { current }: Services, path = panelPath) {
+  const { baseUrl } = current.settings.signIn
+  return {
+    redirect_url: (baseUrl ?? '') + path,
+    user_id: session.userId,
+    session_id: session.id,
+    expires_at: new Date(session.endMs).toISOString(),
+  }
+}

@@ -1,0 +1,131 @@
+/** Sessions: one's own and those of others, listed and ended. */
+import { z } from 'zod'
+import { actorOf } from '../../accounts/actor.ts'
+import { mayReadAll } from '../../accounts/rights.ts'
+import { iso, keyName } from '../../accounts/spending-fields.ts'
+import { isAdministrator } from '../../core/caller.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint } from '../../core/endpoint.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Session } from '../../core/session.ts'
+import type { SessionOwner } from '../../core/sign-in.ts'
+import { cursorField, forbidden, nextCursor, pageOf } from '../administration/tenancy/answers.ts'
+import { withBody, withQuery } from '../administration/tenancy/managed.ts'
+
+const tag = 'Sign-in'
+/** In the place of a user's id: the operator, who signed in without one. */
+const operatorId = 'master'
+
+const shown = (session: Session, caller: Caller) => ({
+  id: session.id,
+  user_id: session.userId,
+  method: session.method,
+  current: session.id === caller.session?.id,
+  created_at: iso(session.createdAtMs),
+  last_used_at: iso(session.lastUsedAtMs),
+  idle_end: iso(session.idleEndMs),
+  expires_at: iso(session.endMs),
+  user_agent: session.userAgent,
+  client_address: session.clientAddress,
+})
+
+/** Whose sessions a caller means: its own, or with the right to it those of another. Throws 403. */
+function ownerOf(caller: Caller, userId: string | undefined, mayOther: boolean): SessionOwner {
+  if (userId !== undefined && mayOther) return { userId: userId === operatorId ? null : userId }
+  if (userId !== undefined && !(caller.session && userId === caller.session.userId))
+    throw forbidden('only administrators see and end the sessions of others', 'user_id')
+  if (!caller.session) throw forbidden('a key has no sessions; sign in, or name a `user_id` as an administrator')
+  return caller.session
+}
+
+const whoAmI = withQuery(z.strictObject({}), {
+  paths: ['/sign-in/session'],
+  auth: 'key',
+  tag,
+  answer: 'SignInSession',
+  operationId: 'getSession',
+  summary: 'Who calls: user, role, teams, and the session if there is one',
+  async handle(_, { caller }) {
+    const { user, key, role, session, memberships = [] } = caller
+    const places = (kind: 'team' | 'organization') =>
+      memberships.filter(one => one.kind === kind).map(one => ({ id: one.groupId, role: one.role }))
+    return {
+      user_id: key.userId,
+      email: user?.email ?? null,
+      alias: user?.alias ?? null,
+      role,
+      teams: places('team'),
+      organizations: places('organization'),
+      method: session?.method ?? 'key',
+      session: session ? shown(session, caller) : null,
+    }
+  },
+})
+
+const listQuery = z.strictObject({
+  user_id: keyName.optional().describe("Absent = the caller's own; `master` = those of the operator."),
+  all: z.stringbool().default(false).describe('Those of everybody, for those who may read everything.'),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  cursor: cursorField,
+})
+
+const list = withQuery(listQuery, {
+  paths: ['/sign-in/sessions'],
+  auth: 'key',
+  tag,
+  answer: 'SessionList',
+  operationId: 'listSessions',
+  summary: 'Sessions that have not ended, newest first',
+  failures: [403],
+  async handle({ user_id: userId, all, limit, cursor }, { services, caller }) {
+    const mayOther = mayReadAll(caller)
+    if (all && !mayOther) throw forbidden('only administrators see the sessions of others', 'all')
+    const owner = all ? undefined : ownerOf(caller, userId, mayOther)
+    const { items, total } = await services.sessions.list(owner, pageOf(1, limit, cursor))
+    return {
+      sessions: items.map(session => shown(session, caller)),
+      total,
+      next_cursor: nextCursor(items, limit),
+    }
+  },
+})
+
+const revoke = withQuery(z.strictObject({}), {
+  method: 'DELETE',
+  paths: ['/sign-in/sessions/{id}'],
+  auth: 'key',
+  tag,
+  answer: 'RevokedSessions',
+  operationId: 'revokeSession',
+  summary: 'End one session, on every replica within a second',
+  failures: [403, 404],
+  async handle(_, { services, caller, request }) {
+    const owner = isAdministrator(caller) ? undefined : ownerOf(caller, undefined, false)
+    if (!(await services.sessions.revoke(request.params.id!, actorOf(caller), owner)))
+      throw new GatewayError('not-found', 'there is no such session', { param: 'id' })
+    return { revoked: 1 }
+  },
+})
+
+const revokeAllBody = z.strictObject({
+  user_id: keyName.optional().describe("Absent = the caller's own; `master` = those of the operator."),
+  keep_current: z.boolean().default(false).describe('All but the session that asks.'),
+})
+
+const revokeAll = withBody(revokeAllBody, {
+  paths: ['/sign-in/sessions/revoke-all'],
+  auth: 'key',
+  tag,
+  answer: 'RevokedSessions',
+  operationId: 'revokeSessions',
+  summary: 'End all sessions of a user: sign out everywhere',
+  failures: [403],
+  async handle({ user_id: userId, keep_current: keep }, { services, caller }) {
+    const owner = ownerOf(caller, userId, isAdministrator(caller))
+    const exceptId = keep ? caller.session?.id : undefined
+    return { revoked: await services.sessions.revokeAllOf(owner, actorOf(caller), exceptId) }
+  },
+})
+
+/** Everything about sessions that have begun. */
+export const sessionEndpoints: readonly Endpoint[] = [whoAmI, list, revoke, revokeAll]

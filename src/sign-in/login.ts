@@ -1,0 +1,195 @@
+/** Signs in with the master key or a password. */
+import { timingSafeEqual } from 'node:crypto'
+import { GatewayError, unprocessable } from '../core/errors.ts'
+import type {
+  Claim,
+  Login,
+  LoginService,
+  PasswordChange,
+  PasswordHashing,
+  PasswordStore,
+  RefusedSignIn,
+  SignedIn,
+  SignInService,
+} from '../core/sign-in.ts'
+import type { SignInSettings } from '../core/sign-in-settings.ts'
+import type { SignInMethod } from '../core/session.ts'
+import type { TenancyReader } from '../core/tenancy-store.ts'
+import type { User } from '../core/tenancy.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AttemptLimits } from './attempt-limits.ts'
+import type { Attempt } from './attempt-limits.ts'
+import { clientAddressOf } from './client-address.ts'
+import { deviceCookie, knownDevice } from './device-cookie.ts'
+
+/** What a sign-in by password works with. */
+export interface LoginParts {
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  readonly installation: { isMasterKey(text: string): boolean; sign(text: string): Buffer }
+  readonly tenancy: Pick<TenancyReader, 'find' | 'usersByEmail'>
+  readonly passwords: PasswordStore
+  readonly hashing: PasswordHashing
+  readonly signIn: SignInService
+  settings(): SignInSettings
+  /** For the log and the metrics: a sign-in was refused. */
+  refused(refusal: RefusedSignIn): void
+  /** For the log: the operator has signed in, which people should rarely have to. */
+  operatorSignedIn(how: { readonly method: SignInMethod; readonly client: string; readonly session: string }): void
+}
+
+/** What was shown. */
+interface Proof {
+  readonly isRight: boolean
+  /** Who was named; null = the operator, or there is no such user. */
+  readonly user: User | null
+  readonly method: SignInMethod
+}
+
+/** Over the stores of passwords and sessions. */
+export function createLoginService(parts: LoginParts): LoginService {
+  const gate = new Gate(parts)
+  return {
+    login: login => signInBy(login, gate, parts),
+    claim: claim => claimLink(claim, gate, parts),
+    setPassword: change => setPassword(change, gate, parts),
+  }
+}
+
+/** Counts what is tried, and tells of what is refused. */
+class Gate {
+  readonly #parts: LoginParts
+  readonly #attempts: AttemptLimits
+
+  constructor(parts: LoginParts) {
+    this.#parts = parts
+    this.#attempts = new AttemptLimits(parts.clock)
+  }
+
+  /** Takes a try, which `succeeded` gives back. Throws `rate-limited` where there is none left. */
+  async enter(attempt: Attempt): Promise<() => void> {
+    const admission = this.#attempts.admit(attempt)
+    if (admission.admitted) return () => admission.succeeded()
+    const { retryAfterMs, isFirst } = admission
+    // One row when it begins: a flood must not fill the audit log.
+    if (isFirst) await this.refuse({ userId: null, reason: 'too-many', clientAddress: attempt.address })
+    throw new GatewayError('rate-limited', 'too many failed sign-ins; wait, or use the browser of your last sign-in', {
+      retryAfterMs,
+    })
+  }
+
+  async refuse(refusal: RefusedSignIn): Promise<void> {
+    this.#parts.refused(refusal)
+    await this.#parts.passwords.recordRefusal(refusal)
+  }
+}
+
+async function signInBy(login: Login, gate: Gate, parts: LoginParts): Promise<SignedIn> {
+  const { installation } = parts
+  const { baseUrl, isTrustedProxy } = parts.settings()
+  const { request } = login
+  const account = login.account.trim().toLowerCase()
+  const clientAddress = clientAddressOf(request, isTrustedProxy)
+  const device = knownDevice(request, account, { sign: installation.sign, baseUrl })
+  const succeeded = await gate.enter({ account, address: clientAddress, device })
+  const proof = operatorProof(login, parts) ?? (await userProof(login, device !== undefined, parts))
+  const { user, method } = proof
+  if (!proof.isRight || user?.blocked) {
+    await gate.refuse({ userId: user?.id ?? null, reason: proof.isRight ? 'blocked' : 'wrong-password', clientAddress })
+    throw new GatewayError('unauthenticated', 'the name or the password is wrong, or the user is blocked')
+  }
+  succeeded()
+  const { session, setCookie } = await parts.signIn.signIn({ userId: user?.id ?? null, method, request })
+  if (!user) parts.operatorSignedIn({ method, client: clientAddress, session: session.id })
+  return { session, cookies: [setCookie, deviceCookie(request, account, installation.sign, baseUrl)] }
+}
+
+async function claimLink({ token, password, request }: Claim, gate: Gate, parts: LoginParts): Promise<SignedIn> {
+  const { passwords, hashing, tenancy, installation } = parts
+  const { baseUrl, isTrustedProxy } = parts.settings()
+  const address = clientAddressOf(request, isTrustedProxy)
+  const succeeded = await gate.enter({ account: undefined, address, device: undefined })
+  const link = await passwords.findLink(token)
+  const user = link && (await tenancy.find('user', link.userId))
+  if (!user || user.blocked) throw goneLink()
+  // The link is right; a weak password is no guess.
+  succeeded()
+  checkPassword(password, user)
+  // After the costly part: of several at once one wins.
+  if (!(await passwords.claimLink(token, await hashing.hash(password)))) throw goneLink()
+  const { session, setCookie } = await parts.signIn.signIn({ userId: user.id, method: 'password', request })
+  return { session, cookies: [setCookie, deviceCookie(request, user.id.toLowerCase(), installation.sign, baseUrl)] }
+}
+
+const goneLink = () =>
+  new GatewayError('not-found', 'this link was used, withdrawn or is too old; ask an administrator for another')
+
+async function setPassword(change: PasswordChange, gate: Gate, parts: LoginParts): Promise<void> {
+  const { userId, password, current, actor, request, keepSessionId } = change
+  const { tenancy, passwords, hashing } = parts
+  const user = await tenancy.find('user', userId)
+  if (!user) throw new GatewayError('not-found', 'there is no such user', { param: 'user_id' })
+  checkPassword(password, user)
+  if (current !== undefined) {
+    const clientAddress = clientAddressOf(request, parts.settings().isTrustedProxy)
+    // A stolen session must not be a way to guess the password.
+    const succeeded = await gate.enter({ account: userId.toLowerCase(), address: clientAddress, device: undefined })
+    if (!(await hashing.verify(current, await passwords.passwordOf(userId)))) {
+      await gate.refuse({ userId, reason: 'wrong-password', clientAddress })
+      throw new GatewayError('forbidden', 'the present password is wrong, or there is none yet: ask for a link', {
+        param: 'current_password',
+      })
+    }
+    succeeded()
+  }
+  await passwords.setPassword(userId, await hashing.hash(password), actor, keepSessionId)
+}
+
+const passwordLengthMin = 12
+const passwordLengthMax = 256
+const passwordCharactersMin = 5
+
+/** Throws `unprocessable` for a password that is short, or the user's own name. */
+function checkPassword(password: string, { id, email, alias }: User): void {
+  const own = [id, email, alias].some(name => name?.toLowerCase() === password.toLowerCase())
+  const problem = own
+    ? 'must not be the name or address of the user'
+    : password.length < passwordLengthMin || password.length > passwordLengthMax
+      ? `must have ${passwordLengthMin} to ${passwordLengthMax} characters`
+      : new Set(password).size < passwordCharactersMin
+        ? `must have ${passwordCharactersMin} different characters`
+        : undefined
+  if (problem !== undefined) throw unprocessable([{ loc: ['body', 'password'], msg: problem, type: 'invalid' }])
+}
+
+/** undefined = it is not the operator, or not with the right secret. */
+function operatorProof({ account, password }: Login, { installation, settings }: LoginParts): Proof | undefined {
+  const { operator, operatorName } = settings()
+  const name = account.trim()
+  if ((name === '' || name === operatorName) && installation.isMasterKey(password.trim()))
+    return { isRight: true, user: null, method: 'master-key' }
+  if (!operator || name !== operator.name) return undefined
+  const digest = (text: string) => installation.sign(`operator ${text}`)
+  const isRight = timingSafeEqual(digest(password), digest(operator.password.reveal()))
+  return isRight ? { isRight, user: null, method: 'password' } : undefined
+}
+
+/** Takes as long where there is no such user, or none with a password. */
+async function userProof(
+  { account, password }: Login,
+  prefer: boolean,
+  { tenancy, passwords, hashing }: LoginParts,
+): Promise<Proof> {
+  const user = await findUser(account.trim(), tenancy)
+  const hash = user && (await passwords.passwordOf(user.id))
+  const isRight = await hashing.verify(password, hash, prefer)
+  return { isRight, user: user ?? null, method: 'password' }
+}
+
+/** By id or by address. An address that two users have names none of them. */
+async function findUser(account: string, tenancy: LoginParts['tenancy']): Promise<User | undefined> {
+  const byId = await tenancy.find('user', account)
+  if (byId || !account.includes('@')) return byId
+  // Addresses are stored in lower case.
+  const found = await tenancy.usersByEmail(account.toLowerCase())
+  return found.length === 1 ? found[0] : undefined
+}
