@@ -133,7 +133,7 @@ for (const [name, lies] of Object.entries(cases))
 test('the same provider without a lie signs the person in', async () => {
   const browser = new Browser()
   const back = await signInWith(browser, gateway.url, provider)
-  expect([back.status, back.headers.get('location')]).toEqual([302, `${gateway.url}/`])
+  expect([back.status, back.headers.get('location')]).toEqual([302, `${gateway.url}/ui/`])
   expect(browser.cookies.has('modelgate_session')).toBe(true)
 })
 
@@ -183,7 +183,7 @@ test('after the sign-in the browser goes to no other host', async () => {
     const browser = new Browser()
     const query = `?return_to=${encodeURIComponent(returnTo)}`
     const back = await signInWith(browser, gateway.url, provider, { query })
-    expect([returnTo, back.status, back.headers.get('location')]).toEqual([returnTo, 302, `${gateway.url}/`])
+    expect([returnTo, back.status, back.headers.get('location')]).toEqual([returnTo, 302, `${gateway.url}/ui/`])
   }
   const back = await signInWith(new Browser(), gateway.url, provider, { query: '?return_to=/docs%3Fx=1' })
   expect(back.headers.get('location')).toBe(`${gateway.url}/docs?x=1`)

@@ -233,9 +233,9 @@ describe('the names of the environment', () => {
     expect(await refusal(gateway, who)).toContain('GENERIC_ISSUER')
   })
 
-  test('without any provider the browser is sent to the other way in', async () => {
+  test('without any provider the browser is sent to the other ways in', async () => {
     const gateway = await start('')
     const answer = await new Browser().open(`${gateway.url}/sso/key/generate`)
-    expect([answer.status, answer.headers.get('location')]).toEqual([302, `${gateway.url}/fallback/login`])
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, `${gateway.url}/ui/login`])
   })
 })

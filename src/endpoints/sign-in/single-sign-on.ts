@@ -7,6 +7,8 @@ import { problemPage } from './pages/problem-page.ts'
 
 const fallbackPath = '/fallback/login'
 const beginPath = '/sso/key/generate'
+/** Offers every way in. */
+const loginPath = '/ui/login'
 
 /** What the OpenAPI document says of each. */
 const about = {
@@ -35,8 +37,8 @@ const begin: Endpoint = {
   handle: (request, services) =>
     asPage(request, services, async () => {
       const { singleSignOn } = services
-      // Without a provider there is another way in.
-      if (singleSignOn.providers().length === 0) return redirect(singleSignOn.pageAt(fallbackPath, request))
+      // Without a provider there are other ways in.
+      if (singleSignOn.providers().length === 0) return redirect(singleSignOn.pageAt(loginPath, request))
       const provider = request.query.get('provider')
       const { location, setCookie } = await singleSignOn.begin(
         { provider, returnTo: request.query.get('return_to') },

@@ -32,7 +32,10 @@ interface SingleSignOnParts {
 }
 
 const callbackPath = '/sso/callback'
-const startPage = '/'
+/** Where a browser goes on that named no page. */
+const startPage = '/ui/'
+/** Registered at providers, which send browsers back to registered addresses alone. */
+const signedOutPage = '/'
 /** Each asks the provider. More at once are answered with 503, so that nothing can be made to flood it. */
 const finishingMax = 32
 const randomText = (): string => randomBytes(32).toString('base64url')
@@ -96,7 +99,7 @@ class SignOn implements SingleSignOn {
       const links = await this.#parts.tenancy.identityLinksOf(userId)
       const issuers = new Set(links.map(one => one.issuer))
       const provider = this.#providers.find(one => one.issuer !== null && issuers.has(one.issuer))
-      return provider && (await this.#client(provider.name).signOutAddress(this.#at(startPage, headers)))
+      return provider && (await this.#client(provider.name).signOutAddress(this.#at(signedOutPage, headers)))
     } catch {
       // The session here is over all the same.
       return undefined

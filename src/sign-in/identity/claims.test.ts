@@ -1,0 +1,92 @@
+/** What claims mean, by the mapping of the configuration. */
+import { expect, test } from 'bun:test'
+import { IdentityRefusal } from '../../core/identity-providers.ts'
+import type { ClaimMapping } from '../../core/identity-providers.ts'
+import { hasAllClaims, readIdentity } from './claims.ts'
+import type { Claims } from './claims.ts'
+
+const plain: ClaimMapping = {
+  subject: 'sub',
+  email: 'email',
+  name: 'name',
+  role: null,
+  roles: {},
+  team: null,
+  teams: {},
+  organization: null,
+  organizations: {},
+  required: {},
+}
+const read = (claims: Claims, mapping: Partial<ClaimMapping> = {}, trustsEmail = false) =>
+  readIdentity({ sub: 's', ...claims }, 'https://issuer.example', { ...plain, ...mapping }, trustsEmail)
+
+test('a claim is found by its own name, dots and all, before it is found by its path', () => {
+  const nested = { 'https://x.example/roles': ['internal_user'], realm: { roles: ['proxy_admin'] } }
+  expect(read(nested, { role: 'https://x.example/roles' }).role).toBe('internal_user')
+  expect(read(nested, { role: 'realm.roles' }).role).toBe('proxy_admin')
+  expect(read({ ...nested, 'realm.roles': 'internal_user_viewer' }, { role: 'realm.roles' }).role).toBe(
+    'internal_user_viewer',
+  )
+  for (const name of ['constructor', '__proto__.x', 'realm.roles.length', 'realm.constructor.name'])
+    expect([name, read(nested, { role: name }).role]).toEqual([name, null])
+})
+
+test('of several roles the widest counts, and names that are only inherited are none', () => {
+  const roles = { staff: 'internal_user', boss: 'proxy_admin', eye: 'proxy_admin_viewer' } as const
+  expect(read({ g: ['staff', 'eye', 'boss'] }, { role: 'g', roles }).role).toBe('proxy_admin')
+  expect(read({ g: 'staff' }, { role: 'g', roles }).role).toBe('internal_user')
+  for (const g of [['toString'], [], undefined, 5, { boss: true }, [['boss']]])
+    expect([g, read({ g }, { role: 'g', roles }).role]).toEqual([g, null])
+  expect(read({ g: 'boss' }).role).toBeUndefined()
+})
+
+test('groups are mapped to ids, each once; without a map they are ids', () => {
+  const groups = ['a', 'b', 'a', 'c', 7]
+  expect(read({ groups }, { team: 'groups' }).teams).toEqual(['a', 'b', 'c'])
+  expect(read({ groups }, { team: 'groups', teams: { a: 'x', b: 'x', d: 'y' } }).teams).toEqual(['x'])
+  expect(read({ scope: 'one two' }, { team: 'scope' }).teams).toEqual(['one', 'two'])
+  expect(read({ unit: 'one two' }, { organization: 'unit' }).organizations).toEqual(['one two'])
+  expect(read({}, { team: 'groups' }).teams).toEqual([])
+  expect(read({ groups }).teams).toBeUndefined()
+})
+
+test('a claim that was left out for its length is no empty claim', () => {
+  for (const claims of [{ _claim_names: { groups: 'src1' } }, { hasgroups: true }, { hasgroups: 'true' }])
+    expect(() => read(claims, { team: 'groups' })).toThrow(/too many groups/)
+  expect(read({ hasgroups: true, roles: [] }, { team: 'roles' }).teams).toEqual([])
+})
+
+test('an address counts as verified where the provider says so, or its addresses are trusted', () => {
+  const email = 'Ada@Example.com'
+  const verified = (claims: Claims, trusts = false) => read({ email, ...claims }, {}, trusts).emailVerified
+  for (const value of [true, 'true', 1]) expect(verified({ email_verified: value })).toBe(true)
+  for (const value of [false, 'false', undefined, null, 'yes', {}, 0])
+    expect([value, verified({ email_verified: value })]).toEqual([value, false])
+  expect([verified({}, true), verified({ xms_edov: true })]).toEqual([true, true])
+  expect(read({ email }).email).toBe('ada@example.com')
+  for (const wrong of ['ada', '@example.com', 'a b@example.com', 'a@b@c', `${'a'.repeat(250)}@example.com`, 7])
+    expect([wrong, read({ email: wrong, email_verified: true })]).toMatchObject([
+      wrong,
+      { email: null, emailVerified: false },
+    ])
+})
+
+test('the subject is a text or a whole number', () => {
+  expect([read({ sub: 12 }).subject, read({ oid: 'o' }, { subject: 'oid' }).subject]).toEqual(['12', 'o'])
+  for (const sub of ['', undefined, null, 1.5, {}, ['s'], 'x'.repeat(256), 'a\0b'])
+    expect(() => read({ sub })).toThrow(IdentityRefusal)
+})
+
+test('required claims are compared as texts', () => {
+  const required = { groups: ['a', 'b'], employee: ['true'] }
+  expect(read({ groups: ['x', 'b'], employee: true }, { required }).subject).toBe('s')
+  for (const claims of [{ groups: ['b'] }, { groups: ['x'], employee: true }, { groups: 'ab', employee: 'true' }])
+    expect(() => read(claims, { required })).toThrow(/`required_claims`/)
+})
+
+test('what is missing is known, so that it can be asked for elsewhere', () => {
+  const mapping = { ...plain, role: 'realm.roles', required: { groups: ['a'] } }
+  expect(hasAllClaims({ sub: 's', email: 'e', realm: { roles: [] }, groups: [] }, mapping)).toBe(true)
+  expect(hasAllClaims({ sub: 's', email: 'e', realm: {}, groups: [] }, mapping)).toBe(false)
+  expect(hasAllClaims({ sub: 's', realm: { roles: [] }, groups: [] }, mapping)).toBe(false)
+})
