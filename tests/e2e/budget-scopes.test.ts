@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { inputPrice, outputPrice, startBillingUpstream } from '../billing-upstream.ts'
 import { until } from '../raw-upstream.ts'
-import { backends, startGateway } from './harness.ts'
+import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 const budget = 0.01
@@ -96,6 +96,43 @@ for (const backend of backends())
       await spendAll([await gateway.key(), await gateway.key()], name, { user: name })
     })
 
+    test('of an organization, for keys of its teams and its own keys together', async () => {
+      const name = id('organization')
+      await made('/organization/new', { organization_id: name, organization_alias: name, max_budget: budget })
+      const teams = [id('team'), id('team')]
+      for (const team_id of teams) await made('/team/new', { team_id, organization_id: name })
+      const keys = await Promise.all(
+        [...teams.map(team_id => ({ team_id })), { organization_id: name }].map(gateway.key),
+      )
+      await spendAll(keys, name)
+    })
+
+    test('of a member of a team, whose other members go on', async () => {
+      const [team_id, member, other] = [id('team'), id('member'), id('other')]
+      await made('/team/new', { team_id })
+      await made('/team/member_add', {
+        team_id,
+        member: [{ role: 'user', user_id: member }],
+        max_budget_in_team: budget,
+      })
+      await made('/team/member_add', { team_id, member: [{ role: 'user', user_id: other }] })
+      const keys = await Promise.all([1, 2].map(() => gateway.key({ team_id, user_id: member })))
+      await spendAll(keys, member)
+      expect(await call(await gateway.key({ team_id, user_id: other }), other)).toBe(200)
+      expect(await call(await gateway.key({ user_id: member }), other)).toBe(200)
+    })
+
+    test('of a tag, whether its calls or their keys name it', async () => {
+      const name = id('tag')
+      await made('/tag/new', { name, max_budget: budget })
+      const [plain, tagged] = [await gateway.key(), await gateway.key({ tags: [name] })]
+      const named = Array.from({ length: 100 }, () => call(plain, name, { metadata: { tags: [name] } }))
+      const owned = Array.from({ length: 100 }, () => call(tagged, name))
+      expect(new Set(await Promise.all([...named, ...owned]))).toEqual(new Set([200, 429]))
+      expect(upstream.spent.get(name)!).toBeWithin(budget * 0.95, budget + 1e-9)
+      expect(await call(plain, name)).toBe(200)
+    })
+
     test('a raise lets calls through at once, and a lower maximum refuses at once', async () => {
       const scope = id('raised')
       const key = await gateway.key({ max_budget: budget })
@@ -104,5 +141,27 @@ for (const backend of backends())
       expect(await call(key, scope)).toBe(200)
       await made('/key/update', { key, max_budget: budget })
       expect(await call(key, scope)).toBe(429)
+    })
+
+    test('of the whole gateway, for all virtual keys together; the master key goes on', async () => {
+      const config = `model_list: [${entry('fast')}]\nsettings: { max_budget: ${budget} }\n`
+      const whole = await startGateway({ backend, config })
+      const scope = id('gateway')
+      const ask = async (key: string) => {
+        const body = JSON.stringify({ model: 'fast', max_tokens: 16, messages: [{ role: 'user', content: scope }] })
+        const headers = { authorization: `Bearer ${key}` }
+        const answer = await fetch(`${whole.url}/v1/chat/completions`, { method: 'POST', headers, body })
+        await answer.arrayBuffer()
+        return answer.status
+      }
+      try {
+        const keys = await Promise.all([1, 2, 3].map(() => whole.key()))
+        const statuses = await Promise.all(Array.from({ length: 200 }, (_, at) => ask(keys[at % keys.length]!)))
+        expect(new Set(statuses)).toEqual(new Set([200, 429]))
+        expect(upstream.spent.get(scope)!).toBeWithin(budget * 0.95, budget + 1e-9)
+        expect(await ask(masterKey)).toBe(200)
+      } finally {
+        await whole.stop()
+      }
     })
   })

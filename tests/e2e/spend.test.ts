@@ -179,6 +179,26 @@ for (const backend of backends())
       money((await get('/global/spend/tags')).body.spend_per_tag.find((one: Json) => one.name === 'prod').spend)
     })
 
+    test('teams are named by their aliases beside their ids, in every report', async () => {
+      expect((await gateway.admin('/team/new', { team_id: 'green', team_alias: 'The greens' })).status).toBe(200)
+      const key = await gateway.key({ team_id: 'green' })
+      const called = await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}` },
+        body: JSON.stringify({ model: 'chat-model', messages: [{ role: 'user', content: 'tokens: 4' }] }),
+      })
+      expect([called.status, (await called.text()) !== '']).toEqual([200, true])
+      const named = { team_id: 'green', team_alias: 'The greens' }
+      const totals = (await get('/global/spend/teams')).body.total_spend_per_team as Json[]
+      expect(totals.find(one => one.team_id === 'green')).toMatchObject(named)
+      expect(totals.find(one => one.team_id === 'red')).toMatchObject({ team_alias: null })
+      const [day] = (await get('/global/spend/report?group_by=team')).body as Json[]
+      const found = day!.teams.find((one: Json) => one.team_id === 'green')
+      expect(found).toMatchObject({ team_name: 'The greens' })
+      const { results } = (await get('/team/daily/activity?team_ids=green')).body
+      expect(results[0].breakdown.entities.green.metadata).toEqual({ team_alias: 'The greens' })
+    })
+
     test('the report by team, customer and key, and activity by day and model', async () => {
       const spend = await annSpend()
       const [day] = (await get('/global/spend/report?group_by=team')).body as Json[]

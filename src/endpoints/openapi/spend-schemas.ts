@@ -95,7 +95,7 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
   GlobalTeamSpend: shape({
     daily_spend: listOf(open(shape({ date: day }))),
     teams: listOf(text),
-    total_spend_per_team: listOf(shape({ team_id: text, total_spend: usd })),
+    total_spend_per_team: listOf(shape({ team_id: text, team_alias: nullable(text), total_spend: usd })),
   }),
   SpendReport: {
     anyOf: [

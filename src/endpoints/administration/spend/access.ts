@@ -71,6 +71,16 @@ export async function keysById(services: Services, ids: Iterable<string>): Promi
   return new Map(found.flatMap(record => (record ? [[record.id, record] as const] : [])))
 }
 
+/** Teams that are looked up for one answer; further ones are named by their ids alone. */
+const teamsMax = 1000
+
+/** The aliases of these teams, by id. Deleted teams, and those without an alias, have none. */
+export async function teamAliases({ tenancy }: Services, ids: Iterable<string>): Promise<ReadonlyMap<string, string>> {
+  const wanted = [...new Set(ids)].filter(id => id !== '').slice(0, teamsMax)
+  const teams = wanted.length === 0 ? [] : await tenancy.findAll('team', wanted)
+  return new Map(teams.flatMap(({ id, alias }) => (alias === null ? [] : [[id, alias] as const])))
+}
+
 /** The id of a key named by its id, hash or text; what names no key is taken for the id of a former one. */
 export async function keyIdOf(services: Services, named: string): Promise<string> {
   const hash = named.startsWith('sk-') ? services.hashKey(named) : named

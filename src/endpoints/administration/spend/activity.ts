@@ -8,7 +8,7 @@ import { addUsage, noUsage } from '../../../core/usage-report.ts'
 import type { UsageField, UsageGroup, UsageQuery, UsageScope, UsageSums } from '../../../core/usage-report.ts'
 import { readQuery } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
-import { keyIdOf, keysById, shownMetrics, usageFor } from './access.ts'
+import { keyIdOf, keysById, shownMetrics, teamAliases, usageFor } from './access.ts'
 import { daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
 
 interface EntityKind {
@@ -133,6 +133,7 @@ async function activityPage(services: Services, caller: Caller, kind: EntityKind
     services,
     details.map(one => one.fields.key_id),
   )
+  const aliases = await teamAliases(services, kind.field === 'team_id' ? details.map(one => one.fields.team_id) : [])
   const results = shown.map(day => ({
     date: dayText(day.day),
     metrics: shownMetrics(day),
@@ -140,6 +141,7 @@ async function activityPage(services: Services, caller: Caller, kind: EntityKind
       groups: groups.filter(one => one.day === day.day),
       details: details.slice(0, detailsMax).filter(one => one.day === day.day),
       keys,
+      aliases,
     }),
   }))
   return { results, metadata: pageMetadata(totals, { page, pages, complete }) }
@@ -165,9 +167,11 @@ interface DayParts {
   readonly groups: readonly UsageGroup[]
   readonly details: readonly UsageGroup[]
   readonly keys: ReadonlyMap<string, KeyRecord>
+  /** Of teams, where the parts are theirs. */
+  readonly aliases: ReadonlyMap<string, string>
 }
 
-function breakdown(kind: EntityKind, { groups, details, keys }: DayParts): object {
+function breakdown(kind: EntityKind, { groups, details, keys, aliases }: DayParts): object {
   const by = (field: UsageField, rows: readonly UsageGroup[]) => sumsBy(rows, one => one.fields[field])
   const keyParts = (rows: readonly UsageGroup[]) =>
     shownParts(
@@ -178,7 +182,7 @@ function breakdown(kind: EntityKind, { groups, details, keys }: DayParts): objec
   const part = (field: UsageField, rows: readonly UsageGroup[]) =>
     shownParts(by(field, rows), (value, sums) => ({
       metrics: shownMetrics(sums),
-      metadata: {},
+      metadata: field === 'team_id' ? { team_alias: aliases.get(value) ?? null } : {},
       api_key_breakdown: keyParts(details.filter(one => one.fields[field] === value)),
     }))
   return {

@@ -6,7 +6,7 @@ import { addUsage, noUsage } from '../../../core/usage-report.ts'
 import type { UsageField, UsageGroup, UsageScope, UsageSums } from '../../../core/usage-report.ts'
 import { readQuery } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
-import { dollars, keyIdOf, keysById, usageFor } from './access.ts'
+import { dollars, keyIdOf, keysById, teamAliases, usageFor } from './access.ts'
 import { chartDayText, daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
 
 const word = z.string().min(1).max(255)
@@ -66,11 +66,17 @@ const spendReport: Endpoint = {
       services,
       groups.map(one => one.fields.key_id),
     )
+    const names = byCustomer
+      ? new Map<string, string>()
+      : await teamAliases(
+          services,
+          groups.map(one => one.fields.team_id),
+        )
     const keyName = (id: string) => keys.get(id)?.hash ?? id
     return jsonAnswer(
       query.group_by === 'api_key'
         ? reportByKey(groups, keyName)
-        : reportByDay(groups, groupings[query.group_by], keyName),
+        : reportByDay(groups, groupings[query.group_by], { keyName, names }),
     )
   },
 }
@@ -80,13 +86,14 @@ const sumOf = (rows: readonly UsageGroup[]): UsageSums => rows.reduce<UsageSums>
 function reportByDay(
   groups: readonly UsageGroup[],
   { field, list, name }: (typeof groupings)['team'],
-  keyName: (id: string) => string,
+  { keyName, names }: { keyName: (id: string) => string; names: ReadonlyMap<string, string> },
 ): object[] {
   const days = [...Map.groupBy(groups, one => one.day)].toReversed()
   return days.map(([day, rows]) => ({
     group_by_day: dayText(day),
     [list]: [...Map.groupBy(rows, one => one.fields[field])].map(([entity, parts]) => ({
-      [name]: entity === '' ? null : entity,
+      [name]: entity === '' ? null : (names.get(entity) ?? entity),
+      ...(field === 'team_id' && { team_id: entity === '' ? null : entity }),
       total_spend: dollars(sumOf(parts).costNanoUsd),
       metadata: parts.map(one => ({
         model: one.fields.model,

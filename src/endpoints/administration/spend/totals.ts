@@ -7,7 +7,7 @@ import type { KeyRecord } from '../../../core/ports.ts'
 import type { UsageField, UsageGroup, UsageScope } from '../../../core/usage-report.ts'
 import { readQuery } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
-import { dollars, keysById, usageFor } from './access.ts'
+import { dollars, keysById, teamAliases, usageFor } from './access.ts'
 import { allDays, daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
 import type { DaySpan } from './span.ts'
 
@@ -274,8 +274,10 @@ const globalSpendTeams: Endpoint = {
     })
     const teams = named(groups, 'team_id')
     const byTeam = Map.groupBy(teams, one => one.fields.team_id)
+    const aliases = await teamAliases(services, byTeam.keys())
     const totals = [...byTeam].map(([team_id, rows]) => ({
       team_id,
+      team_alias: aliases.get(team_id) ?? null,
       total_spend: dollars(rows.reduce((sum, one) => sum + one.costNanoUsd, 0n)),
     }))
     const byDay = [...Map.groupBy(teams, one => one.day)].toReversed()
