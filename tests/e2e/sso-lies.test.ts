@@ -49,7 +49,7 @@ async function refused(answer: Response, browser: Browser): Promise<string> {
   expect([answer.status, answer.headers.get('content-type')]).toEqual([403, 'text/html; charset=utf-8'])
   expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'")
   expect(browser.cookies.has('modelgate_session')).toBe(false)
-  return /<p>([^<]*)<\/p>/.exec(text)![1]!.replaceAll('&#39;', "'")
+  return /<p role="alert">([^<]*)<\/p>/.exec(text)![1]!.replaceAll('&#39;', "'")
 }
 
 async function refusalOf(lies: Lies): Promise<string> {

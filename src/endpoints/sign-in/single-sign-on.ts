@@ -1,9 +1,11 @@
 /** Sign-in with identity providers, on the paths that LiteLLM's users have registered there. */
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
-import { GatewayError, toGatewayError } from '../../core/errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
-import { problemPage } from './pages/problem-page.ts'
+import { html } from '../../lib/html.ts'
+import type { Html } from '../../lib/html.ts'
+import { pageAnswer, refusalPage } from './pages/page.ts'
 
 const fallbackPath = '/fallback/login'
 const beginPath = '/sso/key/generate'
@@ -101,23 +103,21 @@ async function asPage(request: HttpRequest, { singleSignOn }: Services, work: ()
   try {
     return await work()
   } catch (thrown) {
-    const error = toGatewayError(thrown)
-    if (error.kind === 'internal' || !request.headers.get('accept')?.includes('text/html')) throw thrown
-    const page = problemPage(error.status, {
-      title: 'You are not signed in',
-      message: sentence(error.message),
-      links: [
-        ...singleSignOn.providers().map(({ name, displayName }) => ({
-          label: `Sign in with ${displayName}`,
-          href: at(singleSignOn, request, `${beginPath}?provider=${name}`),
-        })),
-        { label: 'Sign in without single sign-on', href: at(singleSignOn, request, fallbackPath) },
-      ],
-    })
-    const { retryAfterMs } = error
-    if (retryAfterMs !== undefined) page.headers['retry-after'] = String(Math.ceil(retryAfterMs / 1000))
-    return page
+    // Programs get the error as JSON.
+    if (!request.headers.get('accept')?.includes('text/html')) throw thrown
+    const content = otherWays(request, singleSignOn)
+    return refusalPage(thrown, (message, status) =>
+      pageAnswer({ title: 'You are not signed in', message, content }, status),
+    )
   }
+}
+
+function otherWays(request: HttpRequest, singleSignOn: Services['singleSignOn']): Html {
+  const way = (path: string, label: string) => html`<li><a href="${at(singleSignOn, request, path)}">${label}</a></li>`
+  const ways = singleSignOn
+    .providers()
+    .map(({ name, displayName }) => way(`${beginPath}?provider=${name}`, `Sign in with ${displayName}`))
+  return html`<ul>${[...ways, way(fallbackPath, 'Sign in without single sign-on')]}</ul>`
 }
 
 /** The address of a page; its path alone where the gateway does not know its own address. */
@@ -128,5 +128,3 @@ function at(singleSignOn: Services['singleSignOn'], request: HttpRequest, path: 
     return path
   }
 }
-
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`

@@ -30,8 +30,7 @@ export type Sign = (text: string) => Buffer
 
 /** Long enough for a password and a second factor. */
 export const pendingSeconds = 600
-const returnLengthMax = 500
-const cookieLengthMax = 3000
+const cookieLengthMax = 4000
 /** Nothing else that the gateway signs begins so. */
 const purpose = 'sign-in-cookie:'
 const names = { secureName: '__Host-modelgate_sign_in', plainName: 'modelgate_sign_in' }
@@ -52,13 +51,4 @@ export function readPendingCookie(headers: Headers, baseUrl: string | null, sign
   const right = sign(`${purpose}${text}`)
   if (sent.length !== right.length || !timingSafeEqual(sent, right)) return undefined
   return JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as PendingSignIn
-}
-
-/**
- * A path of this gateway, and never the address of another: browsers read `//host` and `/\host` as other hosts, and
- * leave tabs and line ends out. undefined = it is none.
- */
-export function ownPath(text: string): string | undefined {
-  const isPath = /^\/(?![/\\])[\x21-\x7e]*$/.test(text) && !text.includes('\\')
-  return isPath && text.length <= returnLengthMax ? text : undefined
 }

@@ -14,11 +14,13 @@ import type {
 import type { Settings } from '../../core/settings.ts'
 import type { TenancyStore } from '../../core/tenancy-store.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { clientAddressOf } from '../client-address.ts'
+import { ownPath } from '../own-path.ts'
 import { signInUser } from './accounts.ts'
 import { mappedIds } from './claims.ts'
 import { OidcClient } from './oidc-client.ts'
 import type { ProviderFetch } from './provider-fetch.ts'
-import { ownPath, pendingCookie, pendingSeconds, readPendingCookie } from './sign-in-cookie.ts'
+import { pendingCookie, pendingSeconds, readPendingCookie } from './sign-in-cookie.ts'
 import type { PendingSignIn, Sign } from './sign-in-cookie.ts'
 
 interface SingleSignOnParts {
@@ -71,7 +73,7 @@ class SignOn implements SingleSignOn {
       state: randomText(),
       nonce: randomText(),
       verifier: randomText(),
-      returnTo: (returnTo !== null && ownPath(returnTo)) || startPage,
+      returnTo: ownPath(returnTo) ?? startPage,
       endMs: clock.epochMs() + pendingSeconds * 1000,
     }
     const setCookie = pendingCookie(pending, headers, this.#baseUrl, sign)
@@ -164,8 +166,9 @@ class SignOn implements SingleSignOn {
   }
 
   /** A refusal stands also where its row cannot be written. */
-  async #refused({ provider }: PendingSignIn, { message }: Error, { headers, clientAddress }: SignInBrowser) {
-    const userAgent = headers.get('user-agent') ?? ''
+  async #refused({ provider }: PendingSignIn, { message }: Error, browser: SignInBrowser): Promise<void> {
+    const userAgent = browser.headers.get('user-agent') ?? ''
+    const clientAddress = clientAddressOf(browser, this.#parts.settings().signIn.isTrustedProxy)
     await this.#parts.returns.refused({ provider, reason: message, clientAddress, userAgent }).catch(() => {})
   }
 }
