@@ -13,7 +13,14 @@ const door = createFrontDoor({
   endpoints,
   services: {
     version: '1',
-    current: { settings: { headerPrefix: 'x-proxy', metricsRequireKey: false, signIn: { baseUrl: null } } },
+    current: {
+      settings: {
+        identity: { providers: [] },
+        headerPrefix: 'x-proxy',
+        metricsRequireKey: false,
+        signIn: { baseUrl: null },
+      },
+    },
     metrics: () => exposition.bytes(),
     pages: new BuiltPages(undefined),
     readiness: () => ({ ready: true, details: { db: 'connected' } }),

@@ -155,3 +155,19 @@ test('over plain http from another machine nobody can sign in, over https the co
   const cookie = secure.headers.getSetCookie().find(one => one.includes('_session='))!
   expect(cookie).toMatch(/^__Host-modelgate_session=mgs_[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
 })
+
+test('the page without script leads to identity providers, too', async () => {
+  const environment = {
+    GENERIC_CLIENT_ID: 'x',
+    GENERIC_CLIENT_SECRET: 'y',
+    GENERIC_AUTHORIZATION_ENDPOINT: 'https://login.example/authorize',
+    GENERIC_TOKEN_ENDPOINT: 'https://login.example/token',
+    GENERIC_USERINFO_ENDPOINT: 'https://login.example/userinfo',
+  }
+  const other = await startGateway({ environment })
+  const { providers } = (await (await fetch(`${other.url}/sign-in/methods`)).json()) as Json
+  expect(providers).toHaveLength(1)
+  const page = await (await fetch(`${other.url}/fallback/login?return_to=/ui/keys`)).text()
+  expect(page).toContain(`<a href="../${providers[0].url}&amp;return_to=%2Fui%2Fkeys">`)
+  await other.stop()
+})

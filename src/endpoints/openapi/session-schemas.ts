@@ -14,7 +14,12 @@ export const sessionSchemas: Readonly<Record<string, Schema>> = {
     expires_at: dateTime,
   }),
   SignedOut: shape({ signed_out: constant(true) }),
-  SignInMethods: shape({ password: boolean, login_url: text, fallback_url: text, providers: listOf(text) }),
+  SignInMethods: shape({
+    password: boolean,
+    login_url: text,
+    fallback_url: text,
+    providers: listOf(shape({ name: text, display_name: text, url: text })),
+  }),
   Session: shape({
     id: text,
     user_id: nullable(text),

@@ -40,10 +40,14 @@ interface Shown {
 function loginPageAnswer({ request, services, returnTo, message, status }: Shown): Answer {
   const { field, cookie } = formToken(request, services)
   // Seen from /login and from /fallback/login alike.
-  const action = request.path.startsWith('/fallback/') ? '../login' : 'login'
   const ownName = services.current.settings.signIn.operatorName === 'admin'
   const operator = ownName ? html`<code>admin</code>` : 'the name that the environment sets'
-  const content = html`<form method="post" action="${action}">
+  const root = request.path.startsWith('/fallback/') ? '../' : ''
+  const links = providersOf(services).map(({ url, display_name: name }) => {
+    const back = returnTo === undefined ? '' : `&return_to=${encodeURIComponent(returnTo)}`
+    return html`<p><a href="${root}${url}${back}">Sign in with ${name}</a></p>`
+  })
+  const content = html`${links}<form method="post" action="${root}login">
 ${field}
 ${returnTo === undefined ? '' : hiddenField('return_to', returnTo)}
 <label>User id or e-mail address
@@ -54,6 +58,15 @@ ${returnTo === undefined ? '' : hiddenField('return_to', returnTo)}
 </form>
 <p>The operator signs in as ${operator}, with the master key as password.</p>`
   return { ...pageAnswer({ title: 'Sign in', content, message }, status), cookies: [cookie] }
+}
+
+/** Identity providers, in the order of the configuration; addresses are relative to the gateway's own. */
+function providersOf({ current }: Services) {
+  return current.settings.identity.providers.map(({ name, displayName }) => ({
+    name,
+    display_name: displayName,
+    url: `sso/key/generate?provider=${encodeURIComponent(name)}`,
+  }))
 }
 
 const loginPage: Endpoint = {
@@ -158,10 +171,10 @@ const methods: Endpoint = {
     tag,
     success: json('SignInMethods'),
   },
-  handle: () =>
-    jsonAnswer({ password: true, login_url: 'login', fallback_url: 'fallback/login', providers: [] }, 200, {
-      'cache-control': 'no-store',
-    }),
+  handle(_, services) {
+    const methods = { password: true, login_url: 'login', fallback_url: 'fallback/login' }
+    return jsonAnswer({ ...methods, providers: providersOf(services) }, 200, { 'cache-control': 'no-store' })
+  },
 }
 
 /** Signing in without an identity provider, and out. */
