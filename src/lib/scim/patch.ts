@@ -4,7 +4,7 @@
  */
 import { ScimError } from './error.ts'
 import { elementFor, fits } from './match.ts'
-import { parseTarget } from './path.ts'
+import { isPath, parseTarget } from './path.ts'
 import type { Filter, Target } from './path.ts'
 import { attributeNamed, extensionNamed, isValues, topAttributes } from './schema.ts'
 import type { Attribute, ResourceType, Schema, Values } from './schema.ts'
@@ -55,7 +55,8 @@ function apply(change: Change, text: string, value: unknown): void {
   const { type, resource, op, isNamed } = change
   const whole = extensionNamed(type, text)
   if (whole) return applyExtension(resource, op, whole, value)
-  const place = placeOf(change, text)
+  // A key of a value need not be a path: attributes of unknown schemas have any names.
+  const place = isNamed || isPath(text) ? placeOf(change, text) : undefined
   if (!place) {
     if (!isNamed) return
     throw new ScimError('invalidPath', `there is no attribute '${text.slice(0, 200)}'; GET /Schemas lists them`)

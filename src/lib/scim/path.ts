@@ -61,6 +61,16 @@ export function parseTarget(text: string): Target {
   return target
 }
 
+/** Whether it can be read as the path of an operation. */
+export function isPath(text: string): boolean {
+  try {
+    parseTarget(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** The path of an attribute, without a filter. Throws `invalidPath`. */
 export function parseAttributePath(text: string): AttributePath {
   const path = pathOf(text)
