@@ -13,7 +13,7 @@ import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../../core/ports.ts'
-import type { KeyUpdateOptions } from '../../core/tenancy-store.ts'
+import type { KeyUpdateOptions, NewKey, TenancyTransaction } from '../../core/tenancy-store.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { forbidden, wrongField } from './tenancy/answers.ts'
@@ -80,11 +80,11 @@ export const serviceAccountGenerate: Endpoint = {
     const fields = await readJsonAs(request, keyBody)
     if (fields.team_id == null) throw wrongField('team_id', 'is missing; a service account belongs to a team')
     if (fields.user_id != null) throw wrongField('user_id', 'cannot be set; a service account belongs to no user')
-    return create(services, caller!, fields)
+    return create(services, caller!, fields, true)
   },
 }
 
-async function create(services: Services, caller: Caller, fields: KeyFields) {
+async function create(services: Services, caller: Caller, fields: KeyFields, isService = false) {
   if (fields.key != null && !isAdministrator(caller))
     throw forbidden('only administrators choose the text of a key', 'key')
   const keyText = fields.key ?? mintKey()
@@ -92,9 +92,17 @@ async function create(services: Services, caller: Caller, fields: KeyFields) {
   const asked = { ...made, hash: services.hashKey(keyText) }
   const { keysPerUser } = services.current.settings
   const record = await services.tenancy.change(actorOf(caller), async tx =>
-    tx.insertKey(await grantedKey(tx, caller, asked), keysPerUser),
+    tx.insertKey(await grantedNew(tx, caller, asked, isService), keysPerUser),
   )
   return jsonAnswer({ key: keyText, ...shownKey(record), ...(await keyWarnings(services, caller, fields, record)) })
+}
+
+/** Members get a key of their own where they ask for one of the team: it would end with them. Throws 403. */
+async function grantedNew(tx: TenancyTransaction, caller: Caller, asked: NewKey, isService: boolean): Promise<NewKey> {
+  const granted = await grantedKey(tx, caller, asked)
+  if (isService && granted.userId !== null)
+    throw forbidden('only admins of the team make keys that belong to no user', 'team_id')
+  return granted
 }
 
 /**
