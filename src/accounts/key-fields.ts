@@ -2,12 +2,14 @@
 import { z } from 'zod'
 import { bareKey } from '../core/caller.ts'
 import type { VirtualKey } from '../core/caller.ts'
+import { unprocessable } from '../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../core/ports.ts'
 import type { NewKey } from '../core/tenancy-store.ts'
 import { keyHint, readDuration } from './key.ts'
 import {
   aliasMap,
   changesOf,
+  durationText,
   iso,
   keyName,
   metadata,
@@ -55,8 +57,6 @@ const absentFields = {
   router_settings: without('retries and fallbacks are settings of the gateway'),
   access_group_ids: without('name the access groups in `models`'),
   send_invite_email: without('send the key yourself'),
-  auto_rotate: without('call POST /key/regenerate when it is time'),
-  rotation_interval: without('call POST /key/regenerate when it is time'),
 }
 
 /**
@@ -83,6 +83,15 @@ const keyFields = {
   blocked: z.boolean().nullable().optional(),
   rpm_limit_type: limitType,
   tpm_limit_type: limitType,
+  auto_rotate: z
+    .boolean()
+    .nullable()
+    .optional()
+    .describe('true = the text has to be replaced each `rotation_interval`, which has to be sent with it.'),
+  rotation_interval: durationText
+    .nullable()
+    .optional()
+    .describe('After which the text has to be replaced by POST /key/regenerate: `30d`; null = never.'),
   ...spendingFields,
   ...absentFields,
 }
@@ -131,7 +140,18 @@ export function keyChanges(fields: Partial<KeyFields>, nowMs: number): KeyChange
     ...changesOf<Omit<VirtualKey, 'id'>>(fields, keyNames, bareKey),
     ...(type && { allowedRoutes: routesOfType[type] }),
     ...(lifetimeMs !== undefined && { expiresAtMs: lifetimeMs === null ? null : nowMs + lifetimeMs }),
+    ...rotationChanges(fields),
   }
+}
+
+/** Throws 422 where a rotation is asked for that has no interval. */
+function rotationChanges({ auto_rotate: rotates, rotation_interval: interval }: Partial<KeyFields>): KeyChanges {
+  if (rotates && interval == null)
+    throw unprocessable([
+      { loc: ['body', 'rotation_interval'], msg: 'is missing; `auto_rotate` needs it, such as 30d', type: 'missing' },
+    ])
+  if (rotates === false || rotates === null) return { rotationInterval: null }
+  return interval === undefined ? {} : { rotationInterval: interval }
 }
 
 /** What is wrong with fields that only work together, as they would stand after the changes; undefined = nothing. */
@@ -170,6 +190,10 @@ export function shownKey(record: KeyRecord): Record<string, unknown> {
     allowed_cache_controls: record.allowedCacheControls,
     guardrails: record.guardrails,
     expires: iso(record.expiresAtMs),
+    auto_rotate: record.rotationInterval !== null,
+    rotation_interval: record.rotationInterval,
+    last_rotation_at: iso(record.textSinceMs),
+    key_rotation_at: iso(record.rotateByMs),
     blocked: record.blocked,
     ...shownSpending(record),
     metadata: record.metadata,

@@ -11,6 +11,7 @@ type Limits = Pick<
   | 'enforcedParams'
   | 'guardrails'
   | 'expiresAtMs'
+  | 'rotationInterval'
   | 'tags'
   | 'metadata'
 >
@@ -46,6 +47,9 @@ export function loosenedField(before: Limits & { blocked: boolean }, after: Limi
     (['budgetId', 'budgetDuration', 'budgetResetAtMs', 'budgetIncreaseNanoUsd'] as const).find(
       name => before[name] !== after[name],
     ) ??
+    (before.rotationInterval !== null && before.rotationInterval !== after.rotationInterval
+      ? 'rotationInterval'
+      : undefined) ??
     (before.blocked && !after.blocked ? 'blocked' : undefined)
   )
 }

@@ -51,7 +51,9 @@ import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
 import { SharedText } from '../telemetry/shared-text.ts'
 import { unpricedModels } from '../telemetry/unpriced-models.ts'
+import { createAlertDelivery } from './alert-delivery.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
+import { watchKeys } from './key-reminders.ts'
 import { createMailer } from './mail.ts'
 import { identityParts, signInServices } from './sign-in.ts'
 import { createAskers } from './guardrail-askers.ts'
@@ -79,7 +81,8 @@ export function assemble(assembling: Assembling) {
   const tokenizer = new Tokenizer()
   const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer })
   const mailer = createMailer(assembling.options.environment)
-  store.limits.onSoftBudget(createBudgetAlerts({ transport, mailer, logger, settings: () => current.settings.budgets }))
+  const deliver = createAlertDelivery({ transport, mailer, logger })
+  store.limits.onSoftBudget(createBudgetAlerts({ deliver, settings: () => current.settings.budgets }))
   let draining = false
   const detached = new DetachedWork()
   const services: Services = {
@@ -121,6 +124,15 @@ export function assemble(assembling: Assembling) {
       watchBatches(services, {
         pollMs: current.settings.batchPollMs,
         report: (problem, error) => logger.warn(problem, { error: stackOf(error) }),
+      }),
+    watchKeys: () =>
+      watchKeys({
+        store: store.keyReminders,
+        clock,
+        logger,
+        mailer,
+        deliver,
+        settings: () => current.settings.keyRotation,
       }),
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {

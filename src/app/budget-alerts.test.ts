@@ -5,6 +5,7 @@ import { startSmtpSink } from '../../tests/smtp-sink.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
 import { budgetOf } from '../store/limits/budget-fixture.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { createAlertDelivery } from './alert-delivery.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
 import { createMailer } from './mail.ts'
 
@@ -23,9 +24,7 @@ test('an alert is sent again until it is taken, and says whose money it is', asy
   let webhookUrls: string[] = []
   const logger = { error: (message: string) => errors.push(message) } as unknown as Logger
   const tell = createBudgetAlerts({
-    transport,
-    mailer: undefined,
-    logger,
+    deliver: createAlertDelivery({ transport, mailer: undefined, logger }),
     settings: () => ({ webhookUrls, alertEmails: [] }),
   })
   const scope = budgetOf(5_000_000_000, { id: 'team:x', startMs: 1_764_547_200_000, softNanoUsd: 2_500_000_000 })
@@ -57,7 +56,10 @@ test('a mail goes to all addresses at once, again when the server takes none, an
   const environment = { SMTP_HOST: '127.0.0.1', SMTP_PORT: String(sink.port), SMTP_SENDER_EMAIL: 'gateway@example.com' }
   const alertEmails = ['ops@example.com', 'money@example.com']
   const settings = () => ({ webhookUrls: [], alertEmails })
-  const tell = createBudgetAlerts({ transport, mailer: createMailer(environment), logger, settings })
+  const tell = createBudgetAlerts({
+    deliver: createAlertDelivery({ transport, mailer: createMailer(environment), logger }),
+    settings,
+  })
   const scope = budgetOf(5_000_000_000, { id: 'team:x', startMs: 1_764_547_200_000, softNanoUsd: 2_500_000_000 })
   tell({ scope, spentNanoUsd: 2_600_000_000 })
   await until(() => sink.received.length === 1, 'the mail was taken', 20_000)
@@ -74,7 +76,8 @@ test('an alert that cannot be mailed for want of a server is in the log', () => 
   const logger = { error: (message: string) => errors.push(message) } as unknown as Logger
   const settings = () => ({ webhookUrls: [], alertEmails: ['ops@example.com'] })
   const transport = createHttp1Transport()
-  createBudgetAlerts({ transport, mailer: createMailer({}), logger, settings })({
+  const deliver = createAlertDelivery({ transport, mailer: createMailer({}), logger })
+  createBudgetAlerts({ deliver, settings })({
     scope: budgetOf(5_000_000_000, { softNanoUsd: 1 }),
     spentNanoUsd: 2,
   })

@@ -103,6 +103,7 @@ async function serveStore(serving: Serving): Promise<RunningServer> {
   source.watch(report => parts.reloaded(report))
   secrets.start()
   const batches = parts.watchBatches()
+  const keys = parts.watchKeys()
   return {
     ...facts,
     firstMasterKey,
@@ -125,6 +126,7 @@ async function serveStore(serving: Serving): Promise<RunningServer> {
         () => secrets.stop(),
         () => readers.close(),
         () => batches.stop(),
+        () => keys.stop(),
         () => parts.detached.stop(),
         () => parts.tokenizer.stop(),
         () => parts.transport.close(),

@@ -28,7 +28,7 @@ export function identityParts(
   store: Store,
   current: CurrentConfiguration,
   transport: Transport,
-): Pick<AdmissionParts, 'keys' | 'installation' | 'sessions' | 'tokens' | 'baseUrl'> {
+): Pick<AdmissionParts, 'keys' | 'installation' | 'sessions' | 'tokens' | 'baseUrl' | 'keyRotation'> {
   const { directory, installation, sessions } = store
   return {
     keys: withDerivedKeys(directory, installation.sign),
@@ -49,6 +49,7 @@ export function identityParts(
       }),
     ],
     baseUrl: () => current.settings.signIn.baseUrl,
+    keyRotation: () => current.settings.keyRotation,
   }
 }
 

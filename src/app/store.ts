@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { ServeOptions } from '../config/serve-options.ts'
 import type { OnceRequests } from '../core/idempotency.ts'
+import type { KeyReminderStore } from '../core/key-reminders.ts'
 import type { AssistantStore, FileStore, KeyStore } from '../core/ports.ts'
 import type { DeviceSignInStore } from '../core/device-sign-in.ts'
 import type { SignInReturns } from '../core/identity-providers.ts'
@@ -20,6 +21,7 @@ import { createStorageGuard } from '../store/objects/storage-guard.ts'
 import { openInstallation, restoreInstallation } from '../store/keys/installation.ts'
 import type { Installation } from '../store/keys/installation.ts'
 import { KeyCache } from '../store/keys/key-cache.ts'
+import { createKeyReminderStore } from '../store/keys/key-reminders.ts'
 import { createKeyStore } from '../store/keys/keys.ts'
 import { loadPrincipal } from '../store/sign-in/principals.ts'
 import { DeviceSignIns } from '../store/sign-in/device-sign-ins.ts'
@@ -54,6 +56,7 @@ export interface Store {
   readonly database: Database
   readonly installation: Installation
   readonly keys: KeyStore
+  readonly keyReminders: KeyReminderStore
   readonly tenancy: TenancyStore
   readonly directory: KeyCache
   readonly tenants: TenantDirectory
@@ -108,6 +111,7 @@ export async function openStore(
     installation,
     keys: createKeyStore(database),
     signInReturns: createSignInReturns(database, clock),
+    keyReminders: createKeyReminderStore(database),
     ...keys,
     limits,
     answerCache,

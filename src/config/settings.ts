@@ -2,6 +2,7 @@
 import type { Deployment } from '../core/deployment.ts'
 import type { FallbackLists, RouterSettings, Settings } from '../core/settings.ts'
 import { budgetSettingsOf, newUsersOf } from './budgets.ts'
+import { keyRotationOf } from './key-rotation.ts'
 import { buildDeployment, environmentDeployments, localDeployments } from './models/deployments.ts'
 import type { Environment } from './environment.ts'
 import { fileGuardrails } from './guardrails.ts'
@@ -201,6 +202,7 @@ function settingsOf(
     rateLimitCounts: general.rate_limit_counts ?? 'calls',
     limitsWithoutRedis: general.limits_without_redis ?? 'share',
     keysPerUser: general.max_keys_per_user ?? null,
+    keyRotation: keyRotationOf(general),
     headerPrefix: general.header_prefix ?? 'x-proxy',
     accessGroups: accessGroups(deployments),
     storesModels: general.store_model_in_db ?? true,

@@ -7,7 +7,7 @@ export type AuthFailureReason =
   | 'contradictory'
   | 'unknown'
   | 'blocked'
-  | 'expired'
+  | 'expired' | 'overdue'
   | 'wrong-password'
   | 'too-many'
 

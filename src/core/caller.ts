@@ -28,6 +28,12 @@ export interface VirtualKey extends SpendingFields {
   readonly guardrails: readonly string[]
   /** Milliseconds since 1970; null = never. */
   readonly expiresAtMs: number | null
+  /** After which its text has to be replaced: `30d`; null = never. */
+  readonly rotationInterval: string | null
+  /** Since when it has its text, milliseconds since 1970; null = not known. */
+  readonly textSinceMs: number | null
+  /** When its text has to be replaced by the interval, milliseconds since 1970. The store sets it. */
+  readonly rotateByMs: number | null
   readonly blocked: boolean
   /** The hash of the text before, which is still valid until `formerEndMs`; null = there is none. */
   readonly formerHash: string | null
@@ -54,6 +60,9 @@ export const bareKey: Omit<VirtualKey, 'id'> = {
   allowedCacheControls: [],
   guardrails: [],
   expiresAtMs: null,
+  rotationInterval: null,
+  textSinceMs: null,
+  rotateByMs: null,
   formerHash: null,
   formerEndMs: null,
   blocked: false,

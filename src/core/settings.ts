@@ -31,6 +31,7 @@ export interface Settings {
   readonly limitsWithoutRedis: WithoutRedis
   /** The maximum number of valid keys of a user; null = unlimited. */
   readonly keysPerUser: number | null
+  readonly keyRotation: KeyRotationSettings
   /** Prefix of the gateway's own response headers: `x-proxy`. */
   readonly headerPrefix: string
   /** Lower-case names of groups -> model names (`model_info.access_groups`). */
@@ -81,6 +82,18 @@ export interface Settings {
  * by itself, above 0 and up to 1. `share` = one part for each replica that was seen last.
  */
 export type WithoutRedis = 'refuse' | 'share' | number
+
+/** How old the texts of keys may become, and who is told of keys. */
+export interface KeyRotationSettings {
+  /** null = no limit but those of keys. */
+  readonly maxAgeMs: number | null
+  /** How long a text works that should have been replaced. */
+  readonly graceMs: number
+  /** How long before a moment it is told; empty = never. */
+  readonly reminderStagesMs: readonly number[]
+  readonly webhookUrls: readonly string[]
+  readonly alertEmails: readonly string[]
+}
 
 /** Retries, cooldowns and fallbacks. */
 export interface RouterSettings {

@@ -1,5 +1,6 @@
 /** Where a key may stand. */
 import { expect, test } from 'bun:test'
+import { bareKey } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { RequestHead } from '../core/policy.ts'
@@ -8,7 +9,10 @@ import type { User } from '../core/tenancy.ts'
 import { endpoints } from '../endpoints/index.ts'
 import { identify } from './identify.ts'
 
-const caller = { role: 'key', key: { id: 'k', expiresAtMs: null, blocked: false } } as Caller
+const caller: Caller = { role: 'key', key: { ...bareKey, id: 'k' } }
+const old: Caller = { role: 'key', key: { ...bareKey, id: 'o', rotateByMs: 10, textSinceMs: 0 } }
+let nowMs = 0
+const rotation = { maxAgeMs: null as number | null, graceMs: 5 }
 const ann = {
   role: 'internal_user',
   key: { id: 'user:ann', userId: 'ann', expiresAtMs: null, blocked: false },
@@ -17,12 +21,13 @@ const blocked = { blocked: true } as User
 const sessionOf = (id: string) => ({ id, userId: 'ann' }) as Session
 const policy = identify({
   keys: {
-    lookup: text => (text === 'sk-known' ? caller : undefined),
+    lookup: text => (text === 'sk-known' ? caller : text === 'sk-old' ? old : undefined),
     lookupUser: id => (id === 'ann' ? ann : id === 'bob' ? Promise.resolve({ ...ann, user: blocked }) : undefined),
     lookupSession: secret =>
       secret === 'of-ann' || secret === 'ended' ? { ...ann, session: sessionOf(secret) } : undefined,
   },
   installation: { isMasterKey: text => text === 'sk-master' },
+  keyRotation: () => ({ ...rotation, reminderStagesMs: [], webhookUrls: [], alertEmails: [] }),
   sessions: { check: ({ id }) => id !== 'ended' },
   tokens: [
     {
@@ -32,7 +37,7 @@ const policy = identify({
     { verify: async token => (token === 'eyJh.bob.s' ? { userId: 'bob', expiresAtMs: 1 } : undefined) },
   ],
   baseUrl: () => null,
-  clock: { epochMs: () => 0, monotonicMs: () => 0 },
+  clock: { epochMs: () => nowMs, monotonicMs: () => 0 },
   refused() {},
 })
 
@@ -59,6 +64,22 @@ test('a key in the URL is taken on the paths of Gemini alone', () => {
   expect(taking).toContain('/v1beta/models/{model+}:generateContent')
   expect(taking.filter(path => !/^(\/gemini)?\/v1(beta)?\/models/.test(path))).toEqual([])
   expect(endpoints.filter(one => one.doc.tag === 'Gemini' && !one.keyInQuery)).toEqual([])
+})
+
+test('a text that should have been replaced works during the grace, and is refused with the remedy after it', () => {
+  const by = (key: string) => asked('', { headers: { 'x-api-key': key } })
+  nowMs = 14
+  expect([by('sk-old'), by('sk-known')]).toEqual(['key', 'key'])
+  nowMs = 15
+  expect(by('sk-old')).toContain('POST /key/regenerate')
+  expect(by('sk-known')).toBe('key')
+  rotation.maxAgeMs = 3
+  nowMs = 8
+  expect(by('sk-old')).toContain('POST /key/regenerate')
+  nowMs = 7
+  expect(by('sk-old')).toBe('key')
+  rotation.maxAgeMs = null
+  nowMs = 0
 })
 
 test('the master key is never taken from the URL', () => {

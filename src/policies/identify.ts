@@ -3,6 +3,7 @@
  * provider in the place of a key; without either by the cookie of a session.
  */
 import { callerProblem } from '../accounts/caller.ts'
+import { refusedFrom } from '../accounts/key-rotation.ts'
 import { derivedLengthMax, derivedPrefix } from '../accounts/derived-key.ts'
 import { shownSession } from '../accounts/session-cookie.ts'
 import { masterCaller } from '../core/caller.ts'
@@ -11,6 +12,7 @@ import type { GatewayError } from '../core/errors.ts'
 import type { AuthFailure, AuthFailureReason } from '../core/auth-failure.ts'
 import type { RequestHead, RequestPolicy } from '../core/policy.ts'
 import type { RequestHeaders } from '../core/request.ts'
+import type { KeyRotationSettings } from '../core/settings.ts'
 import { callerOfSession } from './identities/by-session.ts'
 import type { SessionParts } from './identities/by-session.ts'
 import { callerOfToken, isTokenForm } from './identities/by-token.ts'
@@ -19,6 +21,8 @@ import { KeyRefusal } from './identities/key-refusal.ts'
 
 interface IdentifyParts extends SessionParts, TokenParts {
   readonly installation: { isMasterKey(keyText: string): boolean }
+  /** How old the texts of keys may become. */
+  keyRotation(): KeyRotationSettings
   /** Called for each refusal. */
   refused(failure: AuthFailure): void
 }
@@ -33,6 +37,8 @@ export function identify(parts: IdentifyParts): RequestPolicy {
   const setCaller = (request: RequestHead, keyText: string, caller: Caller | undefined): void => {
     const problem = caller ? callerProblem(caller, clock.epochMs()) : 'unknown'
     if (!caller || problem) throw unknownKey(keyText, problem, caller?.key.id)
+    const endMs = refusedFrom(caller.key, parts.keyRotation())
+    if (endMs !== null && endMs <= clock.epochMs()) throw overdueKey(caller.key.id)
     request.caller = caller
   }
   /** The error for the client, which is reported. */
@@ -176,6 +182,16 @@ function unknownKey(keyText: string, reason: AuthFailureReason = 'unknown', keyI
     mistakeIn(keyText) ??
       'the API key is not known, was revoked, is blocked, or has expired; ask the administrator of this gateway for ' +
         'another, who makes a lost master key anew with `modelgate keys reset-master`',
+    keyId,
+  )
+}
+
+/** Told to those alone who have the text of a key that works but for its age. */
+function overdueKey(keyId: string): GatewayError {
+  return new KeyRefusal(
+    'overdue',
+    'the text of this API key is older than its rotation allows, and the grace is over; have it replaced by ' +
+      'POST /key/regenerate: by its user with another key or in a session, or by an administrator',
     keyId,
   )
 }

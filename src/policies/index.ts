@@ -4,6 +4,7 @@ import type { Ledger } from '../core/ledger.ts'
 import type { Limiter } from '../core/limits.ts'
 import type { AuthFailure } from '../core/auth-failure.ts'
 import type { Policy, RequestPolicy } from '../core/policy.ts'
+import type { KeyRotationSettings } from '../core/settings.ts'
 import type { CurrentConfiguration, KeyDirectory } from '../core/ports.ts'
 import type { SessionGuard, TokenVerifier } from '../core/sign-in.ts'
 import type { TenantDirectory } from '../core/tenancy-store.ts'
@@ -39,6 +40,8 @@ export interface AdmissionParts {
   readonly tokens: readonly TokenVerifier[]
   /** PROXY_BASE_URL; null = not given. */
   baseUrl(): string | null
+  /** How old the texts of keys may become. */
+  keyRotation(): KeyRotationSettings
   readonly clock: Clock
   readonly limiter: Limiter
   readonly limits: CallLimits

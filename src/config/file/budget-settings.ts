@@ -39,6 +39,11 @@ export const budgetSettings = {
         .optional()
         .describe('An address, or up to ten: told by a POST, once a period, that a soft budget is reached.')
         .meta({ examples: ['https://alerts.example.com/budgets'] }),
+      key_alerts: z
+        .union([alertUrl, z.array(alertUrl).min(1).max(10)])
+        .optional()
+        .describe('An address, or up to ten: told by a POST what `key_reminders` says of keys.')
+        .meta({ examples: ['https://alerts.example.com/keys'] }),
     })
     .optional()
     .describe('URLs that the gateway tells of what operators have to know.'),
@@ -52,6 +57,11 @@ export const budgetSettings = {
             'of `SMTP_HOST`, `SMTP_PORT`, `SMTP_USERNAME`, `SMTP_PASSWORD`, `SMTP_SENDER_EMAIL` and `SMTP_TLS`.',
         )
         .meta({ examples: ['money@example.com'] }),
+      key_alerts: z
+        .union([z.email(), z.array(z.email()).min(1).max(10)])
+        .optional()
+        .describe('An address, or up to ten: mailed what `key_reminders` says of keys.')
+        .meta({ examples: ['keys@example.com'] }),
     })
     .optional()
     .describe('Addresses that the gateway mails what operators have to know.'),

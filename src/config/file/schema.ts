@@ -9,6 +9,7 @@ import { cacheSettings } from './cache-settings.ts'
 import { identitySettings } from './identity-settings.ts'
 import { guardrailList } from './guardrail-settings.ts'
 import { ledgerSettings } from './ledger-settings.ts'
+import { keyAgeSettings } from './key-age-settings.ts'
 import { limitSettings } from './limit-settings.ts'
 import { priceTermSettings } from './price-term-settings.ts'
 import { ruled } from './ruled-text.ts'
@@ -386,6 +387,7 @@ const generalSettings = z.strictObject(
         .optional()
         .describe('`postgres://...` or `sqlite:path`. DATABASE_URL wins; else a SQLite file in the data directory.'),
       max_keys_per_user: count.optional().describe('Valid keys that a user may have; no limit when left out.'),
+      ...keyAgeSettings,
       ...limitSettings,
       ...budgetSettings,
       max_request_size_mb: z

@@ -73,6 +73,10 @@ const key: Properties = {
   allowed_cache_controls: listOf(text),
   guardrails: listOf(text),
   expires: moment,
+  auto_rotate: boolean,
+  rotation_interval: nullable(text),
+  last_rotation_at: moment,
+  key_rotation_at: moment,
   blocked: boolean,
   metadata: anyObject,
 }

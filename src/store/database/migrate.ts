@@ -19,6 +19,7 @@ import { twentySecond } from './migrations/0022-guardrails.ts'
 import { twentyThird } from './migrations/0023-cache-and-idempotency.ts'
 import { twentyFifth } from './migrations/0025-identity-links.ts'
 import { twentySixth } from './migrations/0026-directory.ts'
+import { twentySeventh } from './migrations/0027-key-ages.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -46,6 +47,7 @@ const named: readonly Migration[] = [
   twentyThird,
   twentyFifth,
   twentySixth,
+  twentySeventh,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

@@ -1,5 +1,6 @@
 /** One transaction on tenancy: each change gets its revision and its row in the audit log. */
 import type { SQL } from 'bun'
+import { rotateBy } from '../../accounts/key-rotation.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { IdentityLink } from '../../core/identity-providers.ts'
 import type { KeyChanges, KeyRecord } from '../../core/ports.ts'
@@ -200,7 +201,8 @@ export class Unit implements TenancyTransaction {
   async insertKey(record: NewKey, keysOfUserMax: number | null = null): Promise<KeyRecord> {
     const version = await nextRevision(this.#tx)
     await checkQuota(this.#tx, record.userId, { keysOfUserMax, nowMs: this.nowMs })
-    const made: KeyRecord = { ...record, version, ...this.#stamps() }
+    const dated = { ...record, textSinceMs: this.nowMs }
+    const made: KeyRecord = { ...dated, rotateByMs: rotateBy(dated), version, ...this.#stamps() }
     const row = toRow(keyColumns, made)
     await this.#tx`insert into virtual_keys ${this.#tx({ ...row, deleted_at_ms: null })}`
     this.changed.push(keySubject(made.hash))
@@ -212,9 +214,13 @@ export class Unit implements TenancyTransaction {
     const { keysOfUserMax = null, version } = options
     const before = await this.#existingKey(id)
     checkVersion(before.version, version)
+    const changed: KeyRecord = { ...before, ...changes }
+    // A new text is young.
+    const isNew = before.hash !== changed.hash
+    const dated = { ...changed, textSinceMs: isNew ? this.nowMs : (before.textSinceMs ?? before.createdAtMs) }
     const after: KeyRecord = {
-      ...before,
-      ...changes,
+      ...dated,
+      rotateByMs: rotateBy(dated),
       version: await nextRevision(this.#tx),
       updatedAtMs: this.nowMs,
       updatedBy: this.#actor.id,
@@ -227,7 +233,7 @@ export class Unit implements TenancyTransaction {
     await this.#tx`update virtual_keys set ${this.#tx(row)} where id = ${id}`
     this.changed.push(keySubject(after.hash))
     // Its text was replaced: other processes have to drop the one before.
-    if (before.hash !== after.hash) await this.#note(keySubject(before.hash))
+    if (isNew) await this.#note(keySubject(before.hash))
     const action = options.action ?? actionOf(before, after)
     await this.#audit(action, { kind: 'key', objectId: id, before: toRow(keyColumns, before), after: row })
     return after

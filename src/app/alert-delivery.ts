@@ -1,0 +1,74 @@
+/** Brings alerts to the operator: by webhooks and by mail, repeated until they are taken. */
+import { toGatewayError } from '../core/errors.ts'
+import type { Mail, Mailer } from '../core/mail.ts'
+import type { Transport } from '../core/transport.ts'
+import type { Logger } from '../telemetry/log.ts'
+
+const timeouts = { connectMs: 5000, firstByteMs: 10_000, idleMs: 5000, totalMs: 15_000 }
+const answerBytesMax = 64 * 1024
+const attemptsMax = 5
+const firstPauseMs = 1000
+/** Alerts that wait for a server which does not answer; further ones are in the log alone. */
+const waitingMax = 1000
+
+interface DeliveryParts {
+  readonly transport: Transport
+  /** undefined = the operator named no mail server. */
+  readonly mailer: Mailer | undefined
+  readonly logger: Logger
+}
+
+/** One alert. */
+export interface Alert {
+  /** What it is about, for the log: `a budget`. */
+  readonly about: string
+  /** The same in all attempts. */
+  readonly event: { readonly id: string }
+  readonly webhookUrls: readonly string[]
+  /** undefined = none is to be sent. */
+  readonly mail: Mail | undefined
+}
+
+/** Sends a `POST` with JSON to each webhook, and the mail, up to five times until it is taken. Never throws. */
+export type DeliverAlert = (alert: Alert) => void
+
+/** One queue for all alerts. */
+export function createAlertDelivery({ transport, mailer, logger }: DeliveryParts): DeliverAlert {
+  let waiting = 0
+  const tell = (about: string, server: string, send: () => Promise<void>): void => {
+    if (waiting >= waitingMax)
+      return logger.error(`alerts of ${about} are taken too slowly: one was not sent`, { server })
+    waiting++
+    void repeated(send)
+      .catch(error =>
+        logger.error(`an alert of ${about} could not be sent`, { server, reason: toGatewayError(error).message }),
+      )
+      .finally(() => waiting--)
+  }
+  return ({ about, event, webhookUrls, mail }) => {
+    const body = Buffer.from(JSON.stringify(event))
+    // An address may hold a secret: the log has its host alone.
+    for (const url of webhookUrls) tell(about, new URL(url).host, () => post(transport, url, body))
+    if (!mail || mail.to.length === 0) return
+    if (mailer) tell(about, 'mail', () => mailer.send(mail))
+    else logger.error(`an alert of ${about} could not be mailed: set SMTP_HOST and SMTP_SENDER_EMAIL`, { id: event.id })
+  }
+}
+
+async function repeated(send: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await send()
+    } catch (error) {
+      if (attempt === attemptsMax) throw error
+    }
+    await new Promise(resolve => setTimeout(resolve, firstPauseMs * 2 ** (attempt - 1)).unref())
+  }
+}
+
+async function post(transport: Transport, url: string, body: Uint8Array): Promise<void> {
+  const head = { url, headers: { 'content-type': 'application/json' } }
+  const answer = await transport.send({ method: 'POST', head, body: [body], timeouts }).response
+  await answer.body.bytes(answerBytesMax)
+  if (answer.status < 200 || answer.status >= 300) throw new Error(`it answered with status ${answer.status}`)
+}

@@ -1,0 +1,118 @@
+/** Tells of keys that soon end, or whose text soon has to be replaced: in the log, by webhooks and by mail. */
+import type { KeyReminder, KeyReminderQuery, KeyReminderStore } from '../core/key-reminders.ts'
+import type { Mail, Mailer } from '../core/mail.ts'
+import type { KeyRotationSettings } from '../core/settings.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { DeliverAlert } from './alert-delivery.ts'
+
+const pauseMs = 5 * 60_000
+const roundsMax = 50
+
+interface ReminderParts {
+  readonly store: KeyReminderStore
+  readonly clock: Pick<Clock, 'epochMs'>
+  readonly logger: Logger
+  readonly mailer: Mailer | undefined
+  readonly deliver: DeliverAlert
+  settings(): KeyRotationSettings
+}
+
+/** Looks at once and every five minutes, until `stop`, which resolves when no look is under way. */
+export function watchKeys(parts: ReminderParts): { stop(): Promise<void> } {
+  let stopped = false
+  let looking = Promise.resolve()
+  const look = () => {
+    looking = looking
+      .then(() => (stopped ? undefined : remind(parts)))
+      .catch(error => parts.logger.warn('keys that end soon cannot be looked for', { reason: String(error) }))
+  }
+  look()
+  const timer = setInterval(look, pauseMs)
+  timer.unref()
+  return {
+    stop() {
+      stopped = true
+      clearInterval(timer)
+      return looking
+    },
+  }
+}
+
+/**
+ * Tells of each key once for each stage, over all replicas. A key that passed several stages unseen is told of the last
+ * one alone.
+ */
+export async function remind(parts: ReminderParts): Promise<void> {
+  const { store, clock, settings } = parts
+  const { reminderStagesMs, maxAgeMs, graceMs } = settings()
+  if (reminderStagesMs.length === 0) return
+  const nowMs = clock.epochMs()
+  await store.prepare(nowMs)
+  const stages = reminderStagesMs.toSorted((a, b) => a - b)
+  const kinds: readonly KeyReminder['kind'][] =
+    maxAgeMs === null ? ['expiry', 'rotation'] : ['expiry', 'rotation', 'age']
+  for (const kind of kinds) {
+    const ask = (stageMs: number, fromMs: number) =>
+      tellAll(parts, { kind, stageMs, fromMs, toMs: nowMs + stageMs, ...(maxAgeMs !== null && { maxAgeMs }) })
+    // What is over is told of texts alone, which still work: a key that has ended cannot be helped.
+    if (kind !== 'expiry') await ask(0, nowMs - graceMs)
+    for (const [at, stageMs] of stages.entries()) await ask(stageMs, nowMs + (at === 0 ? 0 : stages[at - 1]!))
+  }
+}
+
+async function tellAll(parts: ReminderParts, query: KeyReminderQuery): Promise<void> {
+  for (let round = 0; round < roundsMax; round++) {
+    const claimed = await parts.store.claim(query)
+    for (const one of claimed) tell(parts, one)
+    if (claimed.length === 0) return
+  }
+}
+
+function tell({ logger, mailer, deliver, settings }: ReminderParts, reminder: KeyReminder): void {
+  const { webhookUrls, alertEmails, graceMs } = settings()
+  const event = eventOf(reminder, graceMs)
+  const { event_message: message, ...fields } = event
+  logger.warn(message, fields)
+  const to = [...alertEmails, ...(mailer && reminder.email !== null ? [reminder.email] : [])]
+  if (webhookUrls.length + to.length === 0) return
+  deliver({ about: 'a key', event, webhookUrls, mail: to.length === 0 ? undefined : mailOf(event, to) })
+}
+
+type KeyEvent = ReturnType<typeof eventOf>
+
+/** Fields as those of alerts of budgets (docs.litellm.ai/docs/proxy/alerting, "Webhooks", 2026-11-23). */
+function eventOf({ kind, keyId, alias, hint, userId, teamId, dueMs, stageMs }: KeyReminder, graceMs: number) {
+  const isExpiry = kind === 'expiry'
+  const iso = (ms: number) => new Date(ms).toISOString()
+  return {
+    id: `${keyId}:${kind}@${dueMs}-${stageMs}`,
+    event: isExpiry ? 'key_expires' : 'key_rotation_due',
+    event_group: 'key',
+    event_message: isExpiry
+      ? 'a key ends soon'
+      : stageMs === 0
+        ? 'the text of a key is too old and will be refused'
+        : 'the text of a key has to be replaced soon',
+    key_id: keyId,
+    key_alias: alias,
+    key_name: hint,
+    user_id: userId,
+    team_id: teamId,
+    due_at: iso(dueMs),
+    refused_from: iso(isExpiry ? dueMs : dueMs + graceMs),
+  }
+}
+
+function mailOf(event: KeyEvent, to: readonly string[]): Mail {
+  const name = event.key_alias === null ? event.key_name : `${event.key_name} (${event.key_alias})`
+  const remedy =
+    event.event === 'key_expires'
+      ? 'Make another key before, or have its time extended (POST /key/update with `duration`).'
+      : 'Replace its text by POST /key/regenerate; with `grace_period` the one before works for a while beside it.'
+  return {
+    to,
+    subject: `Key ${name}: ${event.event_message}`,
+    text: `The key ${name} is due at ${event.due_at} and refused from ${event.refused_from} on.\n${remedy}\n\nAlert: ${event.id}\n`,
+  }
+}
