@@ -80,9 +80,7 @@ export function assemble(assembling: Assembling) {
   const exposition = new SharedText(() => metrics.text(), clock)
   const tokenizer = new Tokenizer()
   const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer })
-  const mailer = createMailer(assembling.options.environment)
-  const deliver = createAlertDelivery({ transport, mailer, logger })
-  store.limits.onSoftBudget(createBudgetAlerts({ deliver, settings: () => current.settings.budgets }))
+  const { mailer, watchKeys } = assembleAlerts(assembling, { transport, current })
   let draining = false
   const detached = new DetachedWork()
   const services: Services = {
@@ -125,15 +123,7 @@ export function assemble(assembling: Assembling) {
         pollMs: current.settings.batchPollMs,
         report: (problem, error) => logger.warn(problem, { error: stackOf(error) }),
       }),
-    watchKeys: () =>
-      watchKeys({
-        store: store.keyReminders,
-        clock,
-        logger,
-        mailer,
-        deliver,
-        settings: () => current.settings.keyRotation,
-      }),
+    watchKeys,
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
       if (report.applied) useSettings(source, current, metrics)
@@ -147,6 +137,21 @@ export function assemble(assembling: Assembling) {
       // Another replica may have made a model with secrets that were never read here.
       void source.readSecrets('new', (secret, reason) => logger.warn('a secret cannot be read', { secret, reason }))
     },
+  }
+}
+
+/** Who is told of budgets and of keys. */
+function assembleAlerts(
+  { options, store, logger }: Assembling,
+  { transport, current }: { transport: ReturnType<typeof openTransport>; current: CurrentConfiguration },
+) {
+  const mailer = createMailer(options.environment)
+  const deliver = createAlertDelivery({ transport, mailer, logger })
+  store.limits.onSoftBudget(createBudgetAlerts({ deliver, settings: () => current.settings.budgets }))
+  const settings = () => current.settings.keyRotation
+  return {
+    mailer,
+    watchKeys: () => watchKeys({ store: store.keyReminders, clock, logger, mailer, deliver, settings }),
   }
 }
 

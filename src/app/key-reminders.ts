@@ -113,6 +113,8 @@ function mailOf(event: KeyEvent, to: readonly string[]): Mail {
   return {
     to,
     subject: `Key ${name}: ${event.event_message}`,
-    text: `The key ${name} is due at ${event.due_at} and refused from ${event.refused_from} on.\n${remedy}\n\nAlert: ${event.id}\n`,
+    text:
+      `The key ${name} is due at ${event.due_at} and refused from ${event.refused_from} on.\n${remedy}\n\n` +
+      `Alert: ${event.id}\n`,
   }
 }

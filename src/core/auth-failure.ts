@@ -7,7 +7,8 @@ export type AuthFailureReason =
   | 'contradictory'
   | 'unknown'
   | 'blocked'
-  | 'expired' | 'overdue'
+  | 'expired'
+  | 'overdue'
   | 'wrong-password'
   | 'too-many'
 

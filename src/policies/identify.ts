@@ -37,8 +37,7 @@ export function identify(parts: IdentifyParts): RequestPolicy {
   const setCaller = (request: RequestHead, keyText: string, caller: Caller | undefined): void => {
     const problem = caller ? callerProblem(caller, clock.epochMs()) : 'unknown'
     if (!caller || problem) throw unknownKey(keyText, problem, caller?.key.id)
-    const endMs = refusedFrom(caller.key, parts.keyRotation())
-    if (endMs !== null && endMs <= clock.epochMs()) throw overdueKey(caller.key.id)
+    checkAge(caller, parts)
     request.caller = caller
   }
   /** The error for the client, which is reported. */
@@ -184,6 +183,11 @@ function unknownKey(keyText: string, reason: AuthFailureReason = 'unknown', keyI
         'another, who makes a lost master key anew with `modelgate keys reset-master`',
     keyId,
   )
+}
+
+function checkAge({ key }: Caller, { keyRotation, clock }: Pick<IdentifyParts, 'keyRotation' | 'clock'>): void {
+  const endMs = refusedFrom(key, keyRotation())
+  if (endMs !== null && endMs <= clock.epochMs()) throw overdueKey(key.id)
 }
 
 /** Told to those alone who have the text of a key that works but for its age. */

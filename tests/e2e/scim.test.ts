@@ -123,7 +123,7 @@ for (const backend of backends())
       })
     })
 
-    test('Okta makes a user, replaces it whole, deactivates it without a path and never has its password kept', async () => {
+    test('Okta makes a user, replaces it whole and deactivates it without a path; no password is kept', async () => {
       const sent = {
         schemas: [userSchema],
         userName: 'grace@okta.example',
@@ -198,7 +198,7 @@ for (const backend of backends())
       expect(await callStatus(key)).toBe(401)
     })
 
-    test('a deleted user is gone for the directory, its keys are gone for good, and it comes back under its id', async () => {
+    test('a deleted user loses its keys for good, is gone for the directory, and comes back under its id', async () => {
       const { id } = await newUser('returns@x.example', { externalId: 'ext-returns' })
       const { id: group } = await newGroup('Returned', [id])
       const key = (await admin('/key/generate', { user_id: id })).key as string
@@ -244,7 +244,7 @@ for (const backend of backends())
       expect(again.active).toBe(false)
     })
 
-    test('a user whom an administrator made is found by its address, and belongs to the directory once it is changed', async () => {
+    test('a user whom an administrator made is found by its address, and is linked by a change', async () => {
       await admin('/user/new', { user_id: 'by-hand', user_email: 'hand@x.example', auto_create_key: false })
       expect(await scim.find('/Users', 'userName eq "Hand@x.example"')).toEqual(['by-hand'])
       const taken = await scim.ask('POST', '/Users', { userName: 'hand@x.example' })

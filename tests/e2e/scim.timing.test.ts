@@ -8,7 +8,7 @@ const users = 1000
 const mostMs = 10_000
 
 for (const backend of backends())
-  test(`${backend.name}: ${users} users are looked for, made and put into a group in ${mostMs} ms of the processor`, async () => {
+  test(`${backend.name}: ${users} users are made and grouped in ${mostMs} ms of the processor`, async () => {
     const gateway = await startGateway({ backend })
     try {
       const scim = await scimClient(gateway)

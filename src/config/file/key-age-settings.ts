@@ -13,7 +13,7 @@ export const keyAgeSettings = {
   max_key_age: duration
     .optional()
     .describe(
-      'How old the text of a virtual key may become: 90d, ...; then it has to be replaced (POST /key/regenerate), and ' +
+      'How old the text of a key may become: 90d, ...; then it has to be replaced (POST /key/regenerate), and ' +
         'is refused when `key_rotation_grace` is over as well. No limit when left out.',
     ),
   key_rotation_grace: duration
