@@ -2,11 +2,11 @@
  * Every page: one file in `pages`, one line here. The order is that of the navigation. What a person may not use is
  * not shown; the gateway refuses it all the same.
  */
-import { KeyRound, LayoutDashboard } from 'lucide-react'
+import { HeartPulse, KeyRound, LayoutDashboard, ScrollText, UserRound, Users } from 'lucide-react'
 import type { LucideIcon } from 'lucide-react'
 import type { ComponentType } from 'react'
 import type { Session } from '../api/session.ts'
-import { everyone } from './rights.ts'
+import { administers, everyone, leads, readsAll } from './rights.ts'
 import type { StringKey } from '../strings/index.ts'
 
 /** Headings of the navigation, in their order; null = above them all. */
@@ -40,12 +40,36 @@ const signedInPages: readonly PageRoute[] = [
   },
   // Build
   // Observe
+  {
+    path: '/health',
+    load: () => import('../pages/health.tsx'),
+    nav: { title: 'nav.health', icon: HeartPulse, group: 'nav.observe', key: 'h' },
+    for: administers,
+  },
+  {
+    path: '/audit',
+    load: () => import('../pages/audit.tsx'),
+    nav: { title: 'nav.audit', icon: ScrollText, group: 'nav.observe' },
+    for: readsAll,
+  },
   // Manage
   {
     path: '/keys',
     load: () => import('../pages/keys.tsx'),
     nav: { title: 'nav.keys', icon: KeyRound, group: 'nav.manage', key: 'k' },
     for: everyone,
+  },
+  {
+    path: '/teams',
+    load: () => import('../pages/teams.tsx'),
+    nav: { title: 'nav.teams', icon: Users, group: 'nav.manage', key: 't' },
+    for: everyone,
+  },
+  {
+    path: '/users',
+    load: () => import('../pages/users.tsx'),
+    nav: { title: 'nav.users', icon: UserRound, group: 'nav.manage', key: 'u' },
+    for: session => readsAll(session) || leads(session),
   },
   // Extend
   // Settings

@@ -1,0 +1,72 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError, ask } from '../../api/client.ts'
+import { Button } from '../../components/button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { TextField } from '../../components/field.tsx'
+import { Select } from '../../components/select.tsx'
+import { ErrorState } from '../../components/states.tsx'
+import { toast } from '../../components/toast.tsx'
+import { t } from '../../strings/index.ts'
+import { roleName, userRoles } from './roles.ts'
+import type { UserRole } from './roles.ts'
+
+interface CreateUserProps {
+  readonly open: boolean
+  readonly onClose: () => void
+  readonly onCreated: (id: string) => void
+}
+
+/** E-mail address, name and role. A key is made by the user, or in Keys. */
+export function CreateUser({ open, onClose, onCreated }: CreateUserProps) {
+  const client = useQueryClient()
+  const [email, setEmail] = useState('')
+  const [name, setName] = useState('')
+  const [role, setRole] = useState<UserRole>('internal_user')
+  const create = useMutation({
+    mutationFn: () =>
+      ask('POST /user/new', {
+        body: {
+          user_email: email.trim(),
+          user_role: role,
+          auto_create_key: false,
+          ...(name.trim() !== '' && { user_alias: name.trim() }),
+        },
+      }),
+    onSuccess: user => {
+      toast(t('users.created.toast', { name: email.trim() }))
+      void client.invalidateQueries({ queryKey: ['users'] })
+      setEmail('')
+      setName('')
+      onClose()
+      onCreated(user.user_id)
+    },
+  })
+  const problem = create.error instanceof ApiError && create.error.field === 'user_email' ? create.error.message : null
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title={t('users.create')}
+      onSubmit={() => create.mutate()}
+      actions={
+        <>
+          <Button onClick={onClose}>{t('all.cancel')}</Button>
+          <Button kind="primary" type="submit" busy={create.isPending} disabled={email.trim() === ''}>
+            {t('users.create')}
+          </Button>
+        </>
+      }
+    >
+      <TextField label={t('users.email')} type="email" value={email} onChange={setEmail} error={problem} required />
+      <TextField label={t('users.displayName')} value={name} onChange={setName} isOptional />
+      <Select
+        label={t('users.role')}
+        value={role}
+        onChange={setRole}
+        choices={userRoles.map(value => ({ value, label: roleName(value) }))}
+      />
+      {create.isError && problem === null && <ErrorState error={create.error} isInline />}
+    </Dialog>
+  )
+}
