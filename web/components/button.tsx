@@ -5,7 +5,7 @@ import type { ComponentProps, ReactNode } from 'react'
 export type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger'
 
 const kinds: Readonly<Record<ButtonKind, string>> = {
-  primary: 'bg-accent text-accent-text border-transparent hover:opacity-90',
+  primary: 'bg-accent text-accent-text border-transparent hover:opacity-95',
   plain: 'bg-raised text-text border-line-control hover:bg-hover',
   quiet: 'bg-transparent text-muted border-transparent hover:bg-hover hover:text-text',
   danger: 'bg-raised text-bad border-bad hover:bg-hover',

@@ -123,8 +123,12 @@ function EntryDrawer({ id, onClose }: { readonly id: string; readonly onClose: (
 
 type Values = AuditEntry['before_value']
 
+/** A new object lists every field: the empty ones say nothing. */
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+
 const shown = (value: unknown): string =>
-  value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value)
+  isEmpty(value) ? '–' : typeof value === 'string' ? value : JSON.stringify(value)
 
 /** Each field that changed, with its values before and after. */
 function Changes({ before, after }: { readonly before: Values; readonly after: Values }) {

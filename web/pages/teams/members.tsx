@@ -70,7 +70,7 @@ function AddMember({ teamId, onAdded }: { readonly teamId: string; readonly onAd
       }}
     >
       <div className="flex flex-wrap items-end gap-2">
-        <TextField label={t('teams.addMember')} help={t('teams.addMemberHelp')} value={who} onChange={setWho} />
+        <TextField label={t('teams.addMember')} placeholder={t('teams.addMemberHelp')} value={who} onChange={setWho} />
         <Select
           label={t('teams.role')}
           isCompact
