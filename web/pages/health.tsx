@@ -32,7 +32,7 @@ function StateBadge({ state }: { readonly state: State }) {
 
 const columns: readonly Column<Checked>[] = [
   { id: 'model', title: t('health.model'), width: 'minmax(120px, 2fr)', cell: one => one.model_name },
-  { id: 'state', title: t('health.state'), cell: one => <StateBadge state={one.state} /> },
+  { id: 'state', title: t('health.state'), width: 'minmax(150px, 1fr)', cell: one => <StateBadge state={one.state} /> },
   { id: 'upstream', title: t('health.upstream'), isWideOnly: true, cell: one => one.model },
   {
     id: 'took',
@@ -44,6 +44,7 @@ const columns: readonly Column<Checked>[] = [
   {
     id: 'reason',
     title: t('health.reason'),
+    isWideOnly: true,
     width: 'minmax(120px, 3fr)',
     cell: one => <span className="truncate">{one.error ?? one.reason ?? ''}</span>,
   },
