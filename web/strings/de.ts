@@ -204,8 +204,7 @@ export const catalogue: Catalogue = {
   'teams.blocked.toast': 'Team {name} gesperrt: Seine Schlüssel werden abgewiesen',
   'teams.unblocked.toast': 'Team {name} entsperrt',
   'teams.delete': 'Team löschen',
-  'teams.deleteHelp':
-    'Löscht {name} mit allen Schlüsseln. Die Aufrufe bleiben im Protokoll. Das lässt sich nicht rückgängig machen.',
+  'teams.deleteHelp': 'Löscht {name} mit allen Schlüsseln, endgültig. Die Aufrufe bleiben im Protokoll.',
   'teams.deleted.toast': 'Team {name} gelöscht',
 
   // Users
@@ -235,8 +234,7 @@ export const catalogue: Catalogue = {
   'users.block': 'Person sperren',
   'users.unblock': 'Person entsperren',
   'users.delete': 'Person löschen',
-  'users.deleteHelp':
-    'Löscht {name} mit allen Schlüsseln und meldet überall ab. Die Aufrufe bleiben im Protokoll. Das lässt sich nicht rückgängig machen.',
+  'users.deleteHelp': 'Löscht {name} mit allen Schlüsseln, endgültig. Die Aufrufe bleiben im Protokoll.',
   'users.deleted.toast': '{name} gelöscht',
 
   // Audit
