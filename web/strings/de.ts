@@ -260,8 +260,7 @@ export const catalogue: Catalogue = {
   'health.reason': 'Grund',
   'health.check': 'Jetzt prüfen',
   'health.idle': 'Noch nicht geprüft',
-  'health.idleHelp':
-    'Die Prüfung macht bei jedem Deployment einen kleinen Aufruf. Die Aufrufe sind echt, kosten, was sie kosten, und stehen im Protokoll.',
+  'health.idleHelp': 'Die Prüfung macht bei jedem Deployment einen kleinen, echten Aufruf, der etwas kosten kann.',
   'health.empty': 'Keine Deployments',
   'health.emptyHelp': 'Modelle kommen aus der Konfigurationsdatei oder über die API.',
   'health.healthy': 'Gesund',

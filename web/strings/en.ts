@@ -258,8 +258,7 @@ export const en = {
   'health.reason': 'Reason',
   'health.check': 'Check now',
   'health.idle': 'Not checked yet',
-  'health.idleHelp':
-    'Checking makes one small call of each deployment. The calls are real, cost what they cost, and are in the logs.',
+  'health.idleHelp': 'Checking makes one small call of each deployment, which is real and may cost something.',
   'health.empty': 'No deployments',
   'health.emptyHelp': 'Add models in the configuration file or by the API.',
   'health.healthy': 'Healthy',
