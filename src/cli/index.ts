@@ -1,5 +1,8 @@
 /** `modelgate <command>`: finds the command, checks its flags, runs it. */
 import { closestMatch } from '../lib/closest-match.ts'
+import { login, logout } from './agents/login.ts'
+import { setup } from './agents/setup.ts'
+import { token } from './agents/token.ts'
 import { check } from './check.ts'
 import { endWithLauncher } from './launcher.ts'
 import { helpOf, parseFlags, print, printError, UsageError } from './command.ts'
@@ -35,6 +38,10 @@ const commands: readonly Command[] = [
   ledgerRebuild,
   ledgerExport,
   ledgerReconcile,
+  login,
+  token,
+  logout,
+  setup,
   configSchemaCommand,
   simulate,
   version,

@@ -1,0 +1,137 @@
+/** What each coding agent needs in its own configuration to call models through a gateway. */
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Environment } from '../../config/environment.ts'
+import { nonEmpty } from '../options.ts'
+import type { JsonSetting } from './json-edit.ts'
+import type { TomlBlocks } from './toml-blocks.ts'
+
+/** What is set up. */
+export interface Wanted {
+  readonly url: string
+  /** The words of the command that prints a token. */
+  readonly tokenCommand: readonly string[]
+  /** undefined = the agent's own default. */
+  readonly model: string | undefined
+}
+
+/** One agent: its file, and what goes into it. */
+export interface AgentClient {
+  readonly name: string
+  file(environment: Environment): string
+  change(wanted: Wanted): { readonly settings: readonly JsonSetting[] } | { readonly blocks: TomlBlocks }
+  /** A file of its own, which has to be there as well; absent = none. */
+  ownFile?(
+    environment: Environment,
+    wanted: Pick<Wanted, 'tokenCommand'>,
+  ): { readonly path: string; readonly text: string }
+  /** It has no model of its own: one has to be named. */
+  readonly needsModel?: true
+  /** What the person does next. */
+  readonly next: string
+}
+
+/** A token is asked for as often: it is printed from a file unless it is near its end. */
+const askMs = 300_000
+const home = (environment: Environment): string => nonEmpty(environment.HOME) ?? homedir()
+
+const claudeCode: AgentClient = {
+  name: 'claude-code',
+  file: environment =>
+    join(nonEmpty(environment.CLAUDE_CONFIG_DIR) ?? join(home(environment), '.claude'), 'settings.json'),
+  // code.claude.com/docs/en/llm-gateway-connect (2026-11-23).
+  change: ({ url, tokenCommand, model }) => ({
+    settings: [
+      { place: ['apiKeyHelper'], value: tokenCommand.join(' ') },
+      { place: ['env', 'ANTHROPIC_BASE_URL'], value: url },
+      { place: ['env', 'CLAUDE_CODE_API_KEY_HELPER_TTL_MS'], value: String(askMs) },
+      { place: ['env', 'CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY'], value: '1' },
+      ...(model === undefined
+        ? []
+        : [
+            { place: ['env', 'ANTHROPIC_MODEL'], value: model },
+            { place: ['env', 'ANTHROPIC_DEFAULT_HAIKU_MODEL'], value: model },
+          ]),
+    ],
+  }),
+  next: 'start claude',
+}
+
+const codex: AgentClient = {
+  name: 'codex',
+  file: environment => join(nonEmpty(environment.CODEX_HOME) ?? join(home(environment), '.codex'), 'config.toml'),
+  // github.com/openai/codex/pull/16267: the command writes the token to standard output (2026-11-23).
+  change: ({ url, tokenCommand: [command = '', ...words], model }) => ({
+    blocks: {
+      top: { model_provider: 'modelgate', ...(model !== undefined && { model }) },
+      tables: `[model_providers.modelgate]
+name = "Modelgate"
+base_url = ${JSON.stringify(`${url}/v1`)}
+wire_api = "responses"
+
+[model_providers.modelgate.auth]
+command = ${JSON.stringify(command)}
+args = ${JSON.stringify(words)}
+refresh_interval_ms = ${askMs}
+timeout_ms = 30000`,
+    },
+  }),
+  next: 'start codex',
+}
+
+const opencodeDirectory = (environment: Environment): string =>
+  join(nonEmpty(environment.XDG_CONFIG_HOME) ?? join(home(environment), '.config'), 'opencode')
+
+/** opencode 1.18 has no key command, but plugins, which may bring the `fetch` of a provider. */
+const opencode: AgentClient = {
+  name: 'opencode',
+  file: environment => join(opencodeDirectory(environment), 'opencode.json'),
+  change: ({ url, model = '' }) => ({
+    settings: [
+      {
+        place: ['provider', 'modelgate'],
+        value: {
+          npm: '@ai-sdk/openai-compatible',
+          name: 'Modelgate',
+          options: { baseURL: `${url}/v1` },
+          models: { [model]: {} },
+        },
+      },
+      { place: ['model'], value: `modelgate/${model}` },
+    ],
+  }),
+  ownFile: (environment, { tokenCommand: [command, ...words] }) => ({
+    path: join(opencodeDirectory(environment), 'plugin', 'modelgate.js'),
+    text: `// Written by \`modelgate setup opencode\`: calls of the provider "modelgate" carry the token of this person.
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+const askMs = 60000
+let known
+const token = async () => {
+  if (!known || performance.now() - known.atMs > askMs) {
+    const { stdout } = await promisify(execFile)(${JSON.stringify(command)}, ${JSON.stringify(words)})
+    known = { text: stdout.trim(), atMs: performance.now() }
+  }
+  return known.text
+}
+
+export const Modelgate = async () => ({
+  config: async config => {
+    const options = config.provider?.modelgate?.options
+    if (!options) return
+    options.fetch = async (input, init = {}) => {
+      const headers = new Headers(init.headers)
+      headers.set('authorization', 'Bearer ' + (await token()))
+      return globalThis.fetch(input, { ...init, headers })
+    }
+  },
+})
+`,
+  }),
+  needsModel: true,
+  next: 'start opencode',
+}
+
+/** The agents that `modelgate setup` knows. */
+export const agentClients: readonly AgentClient[] = [claudeCode, codex, opencode]
