@@ -33,9 +33,10 @@ class Alphabet {
   readonly members: readonly Uint8Array[]
   readonly size: number
 
-  constructor(sets: readonly CharSet[]) {
-    const words = wordUnits()
-    const edges = new Set<number>([0, 1, 10, 11, 13, 14])
+  /** Words and lines are told apart for assertions alone. */
+  constructor(sets: readonly CharSet[], hasAssertions: boolean) {
+    const words = hasAssertions ? wordUnits() : []
+    const edges = new Set<number>(hasAssertions ? [0, 1, 10, 11, 13, 14] : [0, 1])
     for (const set of [...sets, words])
       for (let at = 0; at < set.length; at += 2) edges.add(set[at]!).add(set[at + 1]! + 1)
     const starts = [...edges].filter(edge => edge <= 0xffff).sort((a, b) => a - b)
@@ -117,7 +118,14 @@ function compile(node: Node, isReversed: boolean): Program {
     return behind
   }
   const start = emit(node, add({ op: 'match' }))
-  return { instructions, start, alphabet: new Alphabet(sets) }
+  return {
+    instructions,
+    start,
+    alphabet: new Alphabet(
+      sets,
+      instructions.some(one => one.op === 'assertion'),
+    ),
+  }
 }
 
 function mirrored(assertion: Assertion): Assertion {

@@ -100,5 +100,7 @@ export function unicodeProperty(name: string): CharSet | undefined {
 
 /** Letters, marks and digits of every script, and the underscore: what `\b` takes for a part of a word. */
 export function wordUnits(): CharSet {
-  return union(unicodeProperty('L')!, unicodeProperty('M')!, unicodeProperty('N')!, ofText('_'))
+  return (words ??= union(unicodeProperty('L')!, unicodeProperty('M')!, unicodeProperty('N')!, ofText('_')))
 }
+
+let words: CharSet | undefined
