@@ -11,6 +11,9 @@ export const everyone: Rule = () => true
  */
 export const administers: Rule = ({ user_role: role }) => role === 'proxy_admin'
 
+/** May make keys: viewers only look. */
+export const makesKeys: Rule = ({ user_role: role }) => role === 'proxy_admin' || role === 'internal_user'
+
 /**
  * May read everything.
  * @public

@@ -6,7 +6,7 @@ const base = new URL(document.baseURI)
 export const pagesPath = base.pathname.replace(/\/$/, '')
 
 /** The address of the gateway, ending with a slash: `https://host/prefix/`. */
-const gatewayUrl = new URL('../', base).href
+export const gatewayUrl = new URL('../', base).href
 
 /** The full address of a path of the API: `apiUrl('/key/list')`. */
 export function apiUrl(path: string): URL {

@@ -1,52 +1,77 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { ask } from '../api/client.ts'
-import type { Key } from '../api/schema.d.ts'
-import { Badge } from '../components/badge.tsx'
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
+import { useKeys } from '../api/keys.ts'
+import type { ListedKey } from '../api/keys.ts'
+import { useSession } from '../api/session.ts'
+import { Button } from '../components/button.tsx'
 import { Page } from '../components/page.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
-import { Ago } from '../components/values.tsx'
+import { Ago, Money } from '../components/values.tsx'
+import { makesKeys, readsAll } from '../frame/rights.ts'
+import { useChangeSearch, useSearchValue } from '../lib/address.ts'
+import { formatMoney } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
+import { CreateKey } from './keys/create-key.tsx'
+import { KeyDrawer } from './keys/key-drawer.tsx'
+import { KeyStatus } from './keys/key-status.tsx'
+import { OwnLimits } from './keys/own-limits.tsx'
 
-const columns: readonly Column<Key>[] = [
-  { id: 'name', title: t('keys.name'), width: 'minmax(160px, 2fr)', cell: key => key.key_alias ?? key.key_name },
+const columns: readonly Column<ListedKey>[] = [
+  { id: 'name', title: t('keys.name'), width: 'minmax(120px, 2fr)', cell: key => key.key_alias ?? key.key_name },
   { id: 'key', title: t('keys.key'), cell: key => <code className="font-mono text-code">{key.key_name}</code> },
   { id: 'status', title: t('keys.status'), cell: key => <KeyStatus keyRow={key} /> },
-  { id: 'created', title: t('keys.created'), isWideOnly: true, cell: key => <Ago at={key.created_at} /> },
+  { id: 'user', title: t('keys.user'), isWideOnly: true, cell: key => <span className="truncate">{key.user_id}</span> },
+  { id: 'spend', title: t('keys.spend'), align: 'end', isWideOnly: true, cell: key => <Money usd={key.spend} /> },
+  {
+    id: 'budget',
+    title: t('keys.budget'),
+    align: 'end',
+    isWideOnly: true,
+    cell: key => (key.max_budget === null ? t('all.none') : formatMoney(key.max_budget)),
+  },
+  { id: 'created', title: t('keys.created'), align: 'end', isWideOnly: true, cell: key => <Ago at={key.created_at} /> },
 ]
 
-function KeyStatus({ keyRow: { blocked, expires } }: { readonly keyRow: Key }) {
-  if (blocked) return <Badge tone="bad">{t('keys.blocked')}</Badge>
-  if (expires !== null && Date.parse(expires) < Date.now()) return <Badge tone="warn">{t('keys.expired')}</Badge>
-  return <Badge tone="good">{t('keys.active')}</Badge>
-}
-
-/** The keys that this person may see. */
+/** Keys: everybody's own; those of a team for its admins; all for administrators. */
 export default function KeysPage() {
-  const keys = useInfiniteQuery({
-    queryKey: ['keys'],
-    queryFn: ({ pageParam, signal }) =>
-      ask('GET /key/list', { query: { return_full_object: 'true', size: 50, cursor: pageParam }, signal }),
-    initialPageParam: '',
-    getNextPageParam: page => page.next_cursor,
-  })
-  const rows = keys.data?.pages.flatMap(page => page.keys.filter(one => typeof one === 'object')) as Key[] | undefined
+  const session = useSession().data
+  const keys = useKeys()
+  const [isCreating, setCreating] = useState(false)
+  const [open] = useSearchValue('key')
+  const change = useChangeSearch()
+  const mayCreate = session !== undefined && makesKeys(session)
+  const shown = session && readsAll(session) ? columns : columns.filter(column => column.id !== 'user')
+  const create = (
+    <Button kind="primary" data-primary icon={<Plus size={16} aria-hidden />} onClick={() => setCreating(true)}>
+      {t('keys.create')}
+    </Button>
+  )
   return (
-    <Page title={t('nav.keys')}>
+    <Page title={t('nav.keys')} action={mayCreate && create}>
+      {session?.user_id && <OwnLimits />}
       {keys.isError ? (
         <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />
       ) : (
         <Table
           label={t('nav.keys')}
-          columns={columns}
-          rows={rows}
+          columns={shown}
+          rows={keys.data}
           rowId={key => key.token}
-          empty={<EmptyState title={t('keys.empty')} />}
+          rowLink={key => ({ to: '.', search: { key: key.token } })}
+          openId={open}
+          empty={
+            <EmptyState title={t('keys.empty')} action={mayCreate && create}>
+              {t('keys.emptyHelp')}
+            </EmptyState>
+          }
           onMore={keys.hasNextPage ? () => void keys.fetchNextPage() : undefined}
           isLoadingMore={keys.isFetchingNextPage}
         />
       )}
+      {isCreating && <CreateKey onClose={() => setCreating(false)} />}
+      <KeyDrawer token={open} onClose={() => change({ key: undefined })} />
     </Page>
   )
 }

@@ -1,0 +1,55 @@
+/** Keys: lists, one, and changes. */
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { ask } from './client.ts'
+import type { Calls } from './schema.d.ts'
+
+/** A key in a list, with what was spent by it. */
+export type ListedKey = Exclude<Calls['GET /key/list']['answer']['keys'][number], string>
+
+const pageSize = 50
+
+/** The keys that this person may see, newest first, page by page. */
+export function useKeys() {
+  return useInfiniteQuery({
+    queryKey: ['keys'],
+    queryFn: ({ pageParam, signal }) =>
+      ask('GET /key/list', { query: { return_full_object: 'true', size: pageSize, cursor: pageParam }, signal }),
+    initialPageParam: '',
+    getNextPageParam: page => page.next_cursor,
+    select: ({ pages }) => pages.flatMap(page => page.keys.filter(one => typeof one === 'object')),
+  })
+}
+
+/** One key with what was spent by it. */
+export function useKey(token: string) {
+  return useQuery({
+    queryKey: ['keys', token],
+    queryFn: async ({ signal }) => (await ask('GET /key/info', { query: { key: token }, signal })).info,
+    enabled: token !== '',
+  })
+}
+
+/** A change of keys; lists of keys are read again when it is done. */
+function useKeyChange<Name extends 'POST /key/generate' | 'POST /key/regenerate' | 'POST /key/delete'>(
+  operation: Name,
+) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: (body: Calls[Name]['body']) => ask(operation, { body }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['keys'] }),
+  })
+}
+
+export const useCreateKey = () => useKeyChange('POST /key/generate')
+export const useRotateKey = () => useKeyChange('POST /key/regenerate')
+export const useDeleteKeys = () => useKeyChange('POST /key/delete')
+
+/** Blocks a key or takes the block away. */
+export function useBlockKey() {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: ({ token, blocked }: { token: string; blocked: boolean }) =>
+      ask(blocked ? 'POST /key/block' : 'POST /key/unblock', { body: { key: token } }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['keys'] }),
+  })
+}

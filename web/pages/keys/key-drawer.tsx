@@ -1,0 +1,131 @@
+import { useState } from 'react'
+import type { ReactNode } from 'react'
+import { useBlockKey, useDeleteKeys, useKey } from '../../api/keys.ts'
+import type { Key, KeyInfo } from '../../api/schema.d.ts'
+import { Button } from '../../components/button.tsx'
+import { Confirm } from '../../components/dialog.tsx'
+import { Drawer } from '../../components/drawer.tsx'
+import { Id } from '../../components/id.tsx'
+import { Meter } from '../../components/meter.tsx'
+import { reportError } from '../../components/report-error.ts'
+import { ErrorState, SkeletonRows } from '../../components/states.tsx'
+import { toast } from '../../components/toast.tsx'
+import { Ago } from '../../components/values.tsx'
+import { formatCount, formatMoney } from '../../lib/format.ts'
+import { t } from '../../strings/index.ts'
+import { KeyStatus } from './key-status.tsx'
+import { RotateKey } from './rotate-key.tsx'
+
+interface KeyDrawerProps {
+  /** Empty = closed. */
+  readonly token: string
+  readonly onClose: () => void
+}
+
+/** One key: its use, its limits, and what can be done with it. */
+export function KeyDrawer({ token, onClose }: KeyDrawerProps) {
+  const key = useKey(token)
+  const title = key.data ? (key.data.key_alias ?? key.data.key_name) : t('keys.key')
+  return (
+    <Drawer open={token !== ''} onClose={onClose} title={title}>
+      {key.isError ? (
+        <ErrorState error={key.error} onRetry={() => void key.refetch()} />
+      ) : key.data ? (
+        <Details info={key.data} onGone={onClose} />
+      ) : (
+        <SkeletonRows count={6} />
+      )}
+    </Drawer>
+  )
+}
+
+type Info = KeyInfo['info']
+
+function Details({ info, onGone }: { readonly info: Info; readonly onGone: () => void }) {
+  const limits = [
+    [t('keys.rpm'), info.rpm_limit],
+    [t('keys.tpm'), info.tpm_limit],
+    [t('keys.parallel'), info.max_parallel_requests],
+  ] as const
+  return (
+    <div className="flex flex-col gap-6">
+      <Actions info={info} onGone={onGone} />
+      <Meter
+        label={t('keys.spend')}
+        used={info.spend}
+        limit={info.max_budget}
+        format={formatMoney}
+        resetsAt={info.budget_reset_at}
+      />
+      <dl className="grid grid-cols-(--columns-keys) gap-x-6 gap-y-2">
+        <Fact name={t('keys.status')}>
+          <KeyStatus keyRow={info} />
+        </Fact>
+        <Fact name={t('keys.key')}>
+          <code className="font-mono text-code">{info.key_name}</code>
+        </Fact>
+        <Fact name={t('keys.id')}>
+          <Id id={info.token_id} />
+        </Fact>
+        <Fact name={t('keys.models')}>{info.models.length > 0 ? info.models.join(', ') : t('keys.allModels')}</Fact>
+        {limits.map(([name, limit]) => (
+          <Fact key={name} name={name}>
+            {limit === null ? t('all.unlimited') : formatCount(limit)}
+          </Fact>
+        ))}
+        {info.user_id && <Fact name={t('keys.user')}>{info.user_id}</Fact>}
+        {info.team_id && <Fact name={t('keys.team')}>{info.team_id}</Fact>}
+        <Fact name={t('keys.expires')}>{info.expires ? <Ago at={info.expires} /> : t('keys.never')}</Fact>
+        <Fact name={t('keys.created')}>
+          <Ago at={info.created_at} />
+        </Fact>
+      </dl>
+    </div>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div className="contents">
+      <dt className="text-muted">{name}</dt>
+      <dd className="min-w-0 break-words">{children}</dd>
+    </div>
+  )
+}
+
+function Actions({ info, onGone }: { readonly info: Key; readonly onGone: () => void }) {
+  const [open, setOpen] = useState<'rotate' | 'delete' | null>(null)
+  const block = useBlockKey()
+  const remove = useDeleteKeys()
+  const name = info.key_alias ?? info.key_name
+  const close = () => setOpen(null)
+  const removed = () => {
+    close()
+    onGone()
+    toast(t('keys.deleted', { name }))
+  }
+  const change = () => block.mutate({ token: info.token, blocked: !info.blocked }, { onError: reportError })
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Button onClick={() => setOpen('rotate')}>{t('keys.rotate')}</Button>
+      <Button busy={block.isPending} onClick={change}>
+        {info.blocked ? t('keys.unblock') : t('keys.block')}
+      </Button>
+      <Button kind="danger" onClick={() => setOpen('delete')}>
+        {t('keys.delete')}
+      </Button>
+      {open === 'rotate' && <RotateKey keyRow={info} onClose={close} />}
+      <Confirm
+        open={open === 'delete'}
+        onClose={close}
+        typed={name}
+        title={t('keys.deleteTitle', { name })}
+        description={t('keys.deleteHelp')}
+        action={t('keys.delete')}
+        busy={remove.isPending}
+        onConfirm={() => remove.mutate({ keys: [info.token] }, { onSuccess: removed })}
+        problem={remove.error && <ErrorState error={remove.error} isInline />}
+      />
+    </div>
+  )
+}
