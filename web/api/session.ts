@@ -2,41 +2,55 @@
 import { useQuery } from '@tanstack/react-query'
 import { apiUrl } from '../lib/places.ts'
 import { sendTo } from './client.ts'
-import { developmentHeaders } from './development-key.ts'
 
 /** A place in a team or an organisation. */
-export interface TeamPlace {
-  readonly team_id: string
-  readonly team_alias: string | null
+interface Place {
+  readonly id: string
+  readonly alias?: string | null
   readonly role: string
 }
 
 export interface Session {
-  /** null = by a key, in development. */
-  readonly session_id: string | null
   /** null = the master key. */
   readonly user_id: string | null
-  readonly user_email: string | null
-  readonly user_role: string
-  readonly teams: readonly TeamPlace[]
+  readonly email: string | null
+  readonly alias: string | null
+  readonly role: string
+  readonly teams: readonly Place[]
+  readonly organizations: readonly Place[]
 }
 
-/** One way to sign in; `sso` leads to `url`, below the gateway. */
-export type SignInMethod =
-  | { readonly kind: 'sso'; readonly name: string; readonly url: string }
-  | { readonly kind: 'password' | 'master-key' }
-
-async function read<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
-  return (await (await sendTo(apiUrl(path), { method: 'GET', signal })).json()) as Answer
+/** How one may sign in. */
+export interface SignInMethods {
+  /** Users' passwords, and the master key as that of the operator. */
+  readonly password: boolean
+  readonly providers: readonly { readonly name: string; readonly display_name: string; readonly url: string }[]
 }
 
-/** What a development key is, before signing in by sessions is possible. */
-const developer: Session = { session_id: null, user_id: null, user_email: null, user_role: 'proxy_admin', teams: [] }
+/** A session of this person, in any browser. */
+export interface SessionRow {
+  readonly id: string
+  readonly method: string
+  readonly current: boolean
+  readonly created_at: string
+  readonly last_used_at: string
+  readonly expires_at: string
+  readonly user_agent: string | null
+  readonly client_address: string | null
+}
+
+async function request<Answer>(
+  method: string,
+  path: string,
+  { body, signal }: { body?: object; signal?: AbortSignal } = {},
+) {
+  const response = await sendTo(apiUrl(path), { method, body: body && JSON.stringify(body), signal })
+  return (await response.json()) as Answer
+}
 
 export const sessionQuery = {
   queryKey: ['session'],
-  queryFn: ({ signal }: { signal: AbortSignal }): Promise<Session> =>
-    developmentHeaders().authorization ? Promise.resolve(developer) : read('/sign-in/session', signal),
+  queryFn: ({ signal }: { signal: AbortSignal }) => request<Session>('GET', '/sign-in/session', { signal }),
   staleTime: Number.POSITIVE_INFINITY,
   retry: false,
 } as const
@@ -47,15 +61,26 @@ export function useSession() {
 
 export const methodsQuery = {
   queryKey: ['sign-in-methods'],
-  queryFn: async ({ signal }: { signal: AbortSignal }) =>
-    (await read<{ methods: readonly SignInMethod[] }>('/sign-in/methods', signal)).methods,
+  queryFn: ({ signal }: { signal: AbortSignal }) => request<SignInMethods>('GET', '/sign-in/methods', { signal }),
 } as const
 
-/** Sets the cookie of a session. Rejects with 401 where the words are wrong, 429 where there were too many tries. */
-export async function signIn(words: { username: string; password: string } | { key: string }): Promise<void> {
-  await sendTo(apiUrl('/login'), { method: 'POST', body: JSON.stringify(words) })
-}
+export const sessionsQuery = {
+  queryKey: ['sessions'],
+  queryFn: async ({ signal }: { signal: AbortSignal }) =>
+    (await request<{ sessions: readonly SessionRow[] }>('GET', '/sign-in/sessions', { signal })).sessions,
+} as const
 
-export async function signOut(): Promise<void> {
-  await sendTo(apiUrl('/sign-in/logout'), { method: 'POST', body: '{}' })
-}
+/**
+ * Sets the cookie of a session; the master key is the password of the operator, who has no user name. Rejects with 401
+ * where the words are wrong, 429 after too many tries.
+ */
+export const signIn = (words: { username: string; password: string }) => request('POST', '/login', { body: words })
+
+export const signOut = () => request('POST', '/sign-in/logout', { body: {} })
+
+/** Ends one session of this person. */
+export const endSession = (id: string) => request('DELETE', `/sign-in/sessions/${encodeURIComponent(id)}`)
+
+/** Ends all sessions of this person; `keep` = but this one. */
+export const endSessions = (keep: boolean) =>
+  request<{ revoked: number }>('POST', '/sign-in/sessions/revoke-all', { body: { keep_current: keep } })

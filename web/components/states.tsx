@@ -35,7 +35,7 @@ interface ErrorStateProps {
 
 /** What failed, what it means, what to do; with the request id where there is one. */
 export function ErrorState({ error, onRetry, isInline }: ErrorStateProps) {
-  const role = useSession().data?.user_role
+  const role = useSession().data?.role
   const { title, help, detail, requestId } = explain(error, role)
   return (
     <div

@@ -20,7 +20,7 @@ export default function AccountMenu({
 }) {
   const theme = useTheme()
   const signOut = useSignOut()
-  const name = session.user_email ?? session.user_id ?? t('frame.operator')
+  const name = session.alias ?? session.email ?? session.user_id ?? t('frame.operator')
   return (
     <Menu
       trigger={

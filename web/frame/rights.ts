@@ -9,20 +9,21 @@ export const everyone: Rule = () => true
  * May change everything.
  * @public
  */
-export const administers: Rule = ({ user_role: role }) => role === 'proxy_admin'
+export const administers: Rule = ({ role }) => role === 'proxy_admin'
 
 /** May make keys: viewers only look. */
-export const makesKeys: Rule = ({ user_role: role }) => role === 'proxy_admin' || role === 'internal_user'
+export const makesKeys: Rule = ({ role }) => role === 'proxy_admin' || role === 'internal_user'
 
 /**
  * May read everything.
  * @public
  */
-export const readsAll: Rule = ({ user_role: role }) => role === 'proxy_admin' || role === 'proxy_admin_viewer'
+export const readsAll: Rule = ({ role }) => role === 'proxy_admin' || role === 'proxy_admin_viewer'
 
 /**
  * Is an admin of a team or an organisation, or administers all.
  * @public
  */
 export const leads: Rule = session =>
-  administers(session) || session.teams.some(one => one.role === 'admin' || one.role === 'org_admin')
+  administers(session) ||
+  [...session.teams, ...session.organizations].some(one => one.role === 'admin' || one.role === 'org_admin')

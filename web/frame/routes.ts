@@ -2,7 +2,7 @@
  * Every page: one file in `pages`, one line here. The order is that of the navigation. What a person may not use is
  * not shown; the gateway refuses it all the same.
  */
-import { HeartPulse, KeyRound, LayoutDashboard, ScrollText, UserRound, Users } from 'lucide-react'
+import { HeartPulse, KeyRound, LayoutDashboard, MonitorSmartphone, ScrollText, UserRound, Users } from 'lucide-react'
 import type { LucideIcon } from 'lucide-react'
 import type { ComponentType } from 'react'
 import type { Session } from '../api/session.ts'
@@ -73,6 +73,12 @@ const signedInPages: readonly PageRoute[] = [
   },
   // Extend
   // Settings
+  {
+    path: '/sessions',
+    load: () => import('../pages/sessions.tsx'),
+    nav: { title: 'nav.sessions', icon: MonitorSmartphone, group: 'nav.settings' },
+    for: everyone,
+  },
 ]
 
 const openPages: readonly PageRoute[] = [

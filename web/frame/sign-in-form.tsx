@@ -4,7 +4,7 @@ import type { FormEvent } from 'react'
 import { ApiError } from '../api/client.ts'
 import { setDevelopmentKey } from '../api/development-key.ts'
 import { methodsQuery, signIn } from '../api/session.ts'
-import type { SignInMethod } from '../api/session.ts'
+import type { SignInMethods } from '../api/session.ts'
 import { Button, buttonClass } from '../components/button.tsx'
 import { TextField } from '../components/field.tsx'
 import { ErrorState, Skeleton } from '../components/states.tsx'
@@ -24,109 +24,90 @@ const isDevelopment = import.meta.env.MODE === 'development'
 export function SignInForm({ onSignedIn, from }: SignInFormProps) {
   const methods = useQuery(methodsQuery)
   if (methods.isPending) return <Skeleton className="h-40" />
-  if (methods.isError && !isDevelopment)
-    return <ErrorState error={methods.error} onRetry={() => void methods.refetch()} />
-  const offered: readonly SignInMethod[] = methods.data ?? [{ kind: 'master-key' }]
-  const has = (kind: SignInMethod['kind']) => offered.some(one => one.kind === kind)
+  if (methods.isError) return <ErrorState error={methods.error} onRetry={() => void methods.refetch()} />
+  const { password, providers } = methods.data
   const tabs = [
-    ...(has('password')
-      ? [{ value: 'password', label: t('signIn.password'), content: <PasswordForm onSignedIn={onSignedIn} /> }]
-      : []),
-    ...(has('master-key')
-      ? [{ value: 'master-key', label: t('signIn.masterKey'), content: <KeyForm onSignedIn={onSignedIn} /> }]
-      : []),
+    {
+      value: 'user',
+      label: t('signIn.asUser'),
+      content: <WordsForm key="user" kind="user" onSignedIn={onSignedIn} />,
+    },
+    {
+      value: 'operator',
+      label: t('signIn.asOperator'),
+      content: <WordsForm key="operator" kind="operator" onSignedIn={onSignedIn} />,
+    },
   ]
   return (
     <div className="flex flex-col gap-4">
-      {offered.map(one => one.kind === 'sso' && <SingleSignOn key={one.url} method={one} from={from} />)}
-      {tabs.length > 1 ? <Tabs label={t('signIn.title')} tabs={tabs} /> : tabs[0]?.content}
+      {providers.map(one => (
+        <SingleSignOn key={one.name} provider={one} from={from} />
+      ))}
+      {password && <Tabs label={t('signIn.title')} tabs={tabs} />}
     </div>
   )
 }
 
-function SingleSignOn({ method, from }: { method: Extract<SignInMethod, { kind: 'sso' }>; from: string }) {
-  const url = apiUrl(method.url)
-  url.searchParams.set('redirect', `ui${from}`)
+function SingleSignOn({ provider, from }: { provider: SignInMethods['providers'][number]; from: string }) {
+  const url = apiUrl(provider.url)
+  url.searchParams.set('return_to', `/ui${from}`)
   return (
     <a href={url.href} className={buttonClass('primary')}>
-      {t('signIn.with', { name: method.name })}
+      {t('signIn.with', { name: provider.display_name })}
     </a>
   )
 }
 
-/** What was wrong stands at the field; other failures below the form. */
-function useSignIn(onSignedIn: () => void) {
-  const mutation = useMutation({ mutationFn: signIn, onSuccess: onSignedIn })
-  const { error } = mutation
-  const isRefused = error instanceof ApiError && (error.status === 401 || error.status === 429)
-  return { mutation, refusal: isRefused ? error.message : null, failure: isRefused ? null : error }
+interface WordsFormProps {
+  /** The operator has no user name, and the master key as password. */
+  readonly kind: 'user' | 'operator'
+  readonly onSignedIn: () => void
 }
 
-function PasswordForm({ onSignedIn }: { readonly onSignedIn: () => void }) {
+function WordsForm({ kind, onSignedIn }: WordsFormProps) {
   const [username, setUsername] = useState('')
   const [password, setPassword] = useState('')
-  const { mutation, refusal, failure } = useSignIn(onSignedIn)
+  const { mutate, error, isPending } = useMutation({ mutationFn: signIn, onSuccess: onSignedIn })
+  // What was wrong stands at the field; other failures below.
+  const isRefused = error instanceof ApiError && (error.status === 401 || error.status === 429)
+  const isOperator = kind === 'operator'
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    mutation.mutate({ username, password })
+    mutate({ username: isOperator ? '' : username, password })
   }
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
+      {!isOperator && (
+        <TextField
+          label={t('signIn.username')}
+          name="username"
+          autoComplete="username"
+          autoCapitalize="none"
+          required
+          value={username}
+          onChange={setUsername}
+        />
+      )}
       <TextField
-        label={t('signIn.username')}
-        name="username"
-        autoComplete="username"
-        required
-        value={username}
-        onChange={setUsername}
-      />
-      <TextField
-        label={t('signIn.password')}
+        label={isOperator ? t('signIn.masterKey') : t('signIn.password')}
+        help={isOperator ? t('signIn.masterKeyHelp') : undefined}
         name="password"
         type="password"
-        autoComplete="current-password"
+        autoComplete={isOperator ? 'off' : 'current-password'}
         required
         value={password}
         onChange={setPassword}
-        error={refusal}
+        error={isRefused ? error.message : null}
+        isCode={isOperator}
       />
-      {failure && <ErrorState error={failure} isInline />}
-      <Button kind="primary" type="submit" busy={mutation.isPending}>
+      {error && !isRefused && <ErrorState error={error} isInline />}
+      <Button kind="primary" type="submit" busy={isPending}>
         {t('signIn.action')}
       </Button>
-    </form>
-  )
-}
-
-function KeyForm({ onSignedIn }: { readonly onSignedIn: () => void }) {
-  const [key, setKey] = useState('')
-  const { mutation, refusal, failure } = useSignIn(onSignedIn)
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    mutation.mutate({ key })
-  }
-  return (
-    <form onSubmit={submit} className="flex flex-col gap-4">
-      <TextField
-        label={t('signIn.masterKey')}
-        help={t('signIn.masterKeyHelp')}
-        name="key"
-        type="password"
-        autoComplete="off"
-        required
-        value={key}
-        onChange={setKey}
-        error={refusal}
-        isCode
-      />
-      {failure && <ErrorState error={failure} isInline />}
-      <Button kind="primary" type="submit" busy={mutation.isPending}>
-        {t('signIn.action')}
-      </Button>
-      {isDevelopment && (
+      {isDevelopment && isOperator && (
         <Button
           onClick={() => {
-            setDevelopmentKey(key)
+            setDevelopmentKey(password)
             onSignedIn()
           }}
         >

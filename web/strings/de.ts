@@ -53,6 +53,7 @@ export const catalogue: Catalogue = {
   'nav.users': 'Personen',
   'nav.audit': 'Änderungen',
   'nav.health': 'Zustand',
+  'nav.sessions': 'Sitzungen',
   'frame.account': 'Konto',
   'frame.signOut': 'Abmelden',
   'frame.theme': 'Farben',
@@ -105,6 +106,8 @@ export const catalogue: Catalogue = {
   // Signing in
   'signIn.title': 'Bei Modelgate anmelden',
   'signIn.action': 'Anmelden',
+  'signIn.asUser': 'Benutzer',
+  'signIn.asOperator': 'Betrieb',
   'signIn.with': 'Anmelden mit {name}',
   'signIn.username': 'Benutzer-Id oder E-Mail',
   'signIn.password': 'Passwort',
@@ -114,6 +117,19 @@ export const catalogue: Catalogue = {
   'signIn.fallback': 'Ohne JavaScript anmelden',
   'signIn.ended': 'Deine Sitzung ist zu Ende',
   'signIn.endedHelp': 'Melde dich wieder an und mache weiter. Was du getippt hast, ist noch da.',
+
+  // Sessions
+  'sessions.device': 'Gerät',
+  'sessions.address': 'Adresse',
+  'sessions.used': 'Zuletzt genutzt',
+  'sessions.ends': 'Endet',
+  'sessions.end': 'Abmelden',
+  'sessions.endAll': 'Überall abmelden',
+  'sessions.endAllHelp': 'Alle Sitzungen enden binnen einer Sekunde, auch diese. Schlüssel bleiben gültig.',
+  'sessions.ended': 'Sitzung beendet',
+  'sessions.current': 'Diese hier',
+  'sessions.unknown': 'Unbekannt',
+  'sessions.empty': 'Keine Sitzungen',
 
   // Overview and setup
   'overview.models': 'Modelle, die du aufrufen darfst',

@@ -50,6 +50,7 @@ export const en = {
   'nav.users': 'Users',
   'nav.audit': 'Audit log',
   'nav.health': 'Health',
+  'nav.sessions': 'Sessions',
   'frame.account': 'Account',
   'frame.signOut': 'Sign out',
   'frame.theme': 'Theme',
@@ -102,6 +103,8 @@ export const en = {
   // Signing in
   'signIn.title': 'Sign in to Modelgate',
   'signIn.action': 'Sign in',
+  'signIn.asUser': 'User',
+  'signIn.asOperator': 'Operator',
   'signIn.with': 'Sign in with {name}',
   'signIn.username': 'User id or email',
   'signIn.password': 'Password',
@@ -111,6 +114,19 @@ export const en = {
   'signIn.fallback': 'Sign in without JavaScript',
   'signIn.ended': 'Your session has ended',
   'signIn.endedHelp': 'Sign in again to go on. What you typed is still there.',
+
+  // Sessions
+  'sessions.device': 'Device',
+  'sessions.address': 'Address',
+  'sessions.used': 'Last used',
+  'sessions.ends': 'Ends',
+  'sessions.end': 'Sign out',
+  'sessions.endAll': 'Sign out everywhere',
+  'sessions.endAllHelp': 'All sessions end within a second, this one too. Keys stay valid.',
+  'sessions.ended': 'Session ended',
+  'sessions.current': 'This one',
+  'sessions.unknown': 'Unknown',
+  'sessions.empty': 'No sessions',
 
   // Overview and setup
   'overview.models': 'Models you may call',

@@ -75,7 +75,7 @@ function CreateForm({ create, onClose }: CreateFormProps) {
           error={field === 'team_id' ? error!.message : null}
           choices={[
             { value: '', label: t('keys.noTeam') },
-            ...teams.map(one => ({ value: one.team_id, label: one.team_alias ?? one.team_id })),
+            ...teams.map(one => ({ value: one.id, label: one.alias ?? one.id })),
           ]}
         />
       )}

@@ -1,0 +1,91 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { endSession, endSessions, sessionsQuery } from '../api/session.ts'
+import type { SessionRow } from '../api/session.ts'
+import { Badge } from '../components/badge.tsx'
+import { Button } from '../components/button.tsx'
+import { Confirm } from '../components/dialog.tsx'
+import { Page } from '../components/page.tsx'
+import { reportError } from '../components/report-error.ts'
+import { EmptyState, ErrorState } from '../components/states.tsx'
+import { Table } from '../components/table.tsx'
+import type { Column } from '../components/table.tsx'
+import { toast } from '../components/toast.tsx'
+import { Ago } from '../components/values.tsx'
+import { deviceName } from '../lib/device-name.ts'
+import { t } from '../strings/index.ts'
+
+/** Where this person is signed in, and how to end it there. */
+export default function SessionsPage() {
+  const sessions = useQuery(sessionsQuery)
+  const [isEndingAll, setEndingAll] = useState(false)
+  const client = useQueryClient()
+  const endAll = useMutation({
+    mutationFn: () => endSessions(false),
+    // The page is one of them: the next answer leads to the sign-in.
+    onSuccess: () => client.resetQueries(),
+  })
+  return (
+    <Page
+      title={t('nav.sessions')}
+      action={
+        <Button kind="danger" onClick={() => setEndingAll(true)}>
+          {t('sessions.endAll')}
+        </Button>
+      }
+    >
+      {sessions.isError ? (
+        <ErrorState error={sessions.error} onRetry={() => void sessions.refetch()} />
+      ) : (
+        <Table
+          label={t('nav.sessions')}
+          columns={columns}
+          rows={sessions.data}
+          rowId={row => row.id}
+          empty={<EmptyState title={t('sessions.empty')} />}
+        />
+      )}
+      <Confirm
+        open={isEndingAll}
+        onClose={() => setEndingAll(false)}
+        title={t('sessions.endAll')}
+        description={t('sessions.endAllHelp')}
+        action={t('sessions.endAll')}
+        busy={endAll.isPending}
+        onConfirm={() => endAll.mutate()}
+        problem={endAll.error && <ErrorState error={endAll.error} isInline />}
+      />
+    </Page>
+  )
+}
+
+const columns: readonly Column<SessionRow>[] = [
+  {
+    id: 'device',
+    title: t('sessions.device'),
+    width: 'minmax(140px, 2fr)',
+    cell: row => <span title={row.user_agent ?? undefined}>{deviceName(row.user_agent) ?? t('sessions.unknown')}</span>,
+  },
+  { id: 'address', title: t('sessions.address'), isWideOnly: true, cell: row => row.client_address },
+  { id: 'used', title: t('sessions.used'), cell: row => <Ago at={row.last_used_at} /> },
+  { id: 'ends', title: t('sessions.ends'), isWideOnly: true, cell: row => <Ago at={row.expires_at} /> },
+  { id: 'end', title: t('sessions.end'), align: 'end', cell: row => <EndButton row={row} /> },
+]
+
+function EndButton({ row }: { readonly row: SessionRow }) {
+  const client = useQueryClient()
+  const end = useMutation({
+    mutationFn: () => endSession(row.id),
+    onSuccess: () => {
+      toast(t('sessions.ended'))
+      return client.invalidateQueries({ queryKey: ['sessions'] })
+    },
+    onError: reportError,
+  })
+  if (row.current) return <Badge tone="good">{t('sessions.current')}</Badge>
+  return (
+    <Button kind="quiet" busy={end.isPending} onClick={() => end.mutate()}>
+      {t('sessions.end')}
+    </Button>
+  )
+}
