@@ -6,6 +6,8 @@ import AxeBuilder from '@axe-core/playwright'
 import { chromium } from 'playwright-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { ensureWeb, makeWeb, webDirectory } from '../../bin/web.mjs'
+import { masterKey } from '../e2e/harness.ts'
+import type { Gateway } from '../e2e/harness.ts'
 
 /** Debian's package `chromium` puts it there. */
 const executable = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
@@ -51,6 +53,18 @@ export async function openPage(
     if (protocol.startsWith('http') && asked !== origin) faults.push(`request to ${asked}`)
   })
   return { page, context, faults }
+}
+
+/**
+ * A page whose requests carry a key, the master key where none is given: who is signed in is then decided as by a session.
+ * Signing in itself is tested in sign-in.test.ts.
+ */
+export function openSignedIn(
+  browser: Browser,
+  gateway: Pick<Gateway, 'url'>,
+  { key = masterKey, ...options }: BrowserContextOptions & { key?: string } = {},
+) {
+  return openPage(browser, gateway.url, { ...options, extraHTTPHeaders: { authorization: `Bearer ${key}` } })
 }
 
 /**

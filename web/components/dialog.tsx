@@ -2,7 +2,7 @@ import { AlertDialog as Alert } from '@base-ui/react/alert-dialog'
 import { Dialog as Base } from '@base-ui/react/dialog'
 import clsx from 'clsx'
 import { X } from 'lucide-react'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import type { FormEvent, ReactNode } from 'react'
 import { t } from '../strings/index.ts'
 import { Button, buttonClass } from './button.tsx'
@@ -24,6 +24,8 @@ export interface DialogProps {
   readonly onSubmit?: () => void
 }
 
+/** What the focus goes to, not the cross that closes it: what is marked, else the first field. */
+const firstFocus = '[data-first-focus], input:not([type=hidden]), textarea'
 const layer = 'fixed inset-0 z-40'
 const placed = clsx(
   'floating fixed top-1/2 left-1/2 z-40 flex max-h-(--dialog-height) w-full',
@@ -34,11 +36,16 @@ const placed = clsx(
 /** For a form of up to five fields. The focus goes in, stays in, and returns. */
 export function Dialog(props: DialogProps) {
   const { open, onClose, title, description, isWide, isModalOnly } = props
+  const popup = useRef<HTMLDivElement>(null)
   return (
     <Base.Root open={open} onOpenChange={next => !next && onClose()} disablePointerDismissal={isModalOnly}>
       <Base.Portal>
         <Base.Backdrop className={clsx(layer, 'veil')} />
-        <Base.Popup className={clsx(placed, isWide ? 'max-w-dialog-wide' : 'max-w-dialog')}>
+        <Base.Popup
+          ref={popup}
+          initialFocus={() => popup.current?.querySelector<HTMLElement>(firstFocus) ?? true}
+          className={clsx(placed, isWide ? 'max-w-dialog-wide' : 'max-w-dialog')}
+        >
           <div className="flex items-start justify-between gap-4">
             <Base.Title className="text-title font-semibold">{title}</Base.Title>
             <Base.Close className={buttonClass('quiet', true)} aria-label={t('all.close')}>

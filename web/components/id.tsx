@@ -46,6 +46,7 @@ export function Secret({ secret, onCopied }: SecretProps) {
         <span className="text-muted">{t('secret.once')}</span>
         <Button
           kind="primary"
+          data-first-focus
           icon={copied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
           onClick={() => void copy(secret).then(done => done && onCopied?.())}
         >

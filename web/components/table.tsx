@@ -3,7 +3,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import clsx from 'clsx'
 import { ArrowDown, ArrowUp, Columns3 } from 'lucide-react'
 import { useRef, useState } from 'react'
-import type { KeyboardEvent, ReactNode } from 'react'
+import type { CSSProperties, KeyboardEvent, ReactNode } from 'react'
 import { t } from '../strings/index.ts'
 import { Button } from './button.tsx'
 import { Menu, MenuToggle } from './menu.tsx'
@@ -94,6 +94,17 @@ export function Table<Row>(props: TableProps<Row>) {
   )
 }
 
+const rowClass = 'grid grid-cols-(--narrow-columns) narrow:grid-cols-(--wide-columns)'
+
+/** The widths of the columns on large and small screens, as variables that `rowClass` reads. */
+function templateOf<Row>(columns: readonly Column<Row>[]): CSSProperties {
+  const widths = (shown: readonly Column<Row>[]) => shown.map(one => one.width ?? 'minmax(0, 1fr)').join(' ')
+  return {
+    '--wide-columns': widths(columns),
+    '--narrow-columns': widths(columns.filter(one => !one.isWideOnly)),
+  } as CSSProperties
+}
+
 function Rows<Row>(props: TableProps<Row> & { readonly rows: readonly Row[] }) {
   const { label, rows, columns, rowId, sort, onSort } = props
   const scroller = useRef<HTMLDivElement>(null)
@@ -106,7 +117,7 @@ function Rows<Row>(props: TableProps<Row> & { readonly rows: readonly Row[] }) {
     overscan: 12,
     enabled: isVirtual,
   })
-  const template = columns.map(column => column.width ?? 'minmax(0, 1fr)').join(' ')
+  const template = templateOf(columns)
   const items = isVirtual
     ? virtual.getVirtualItems().map(item => ({ index: item.index, top: item.start }))
     : rows.map((_, index) => ({ index, top: undefined }))
@@ -143,7 +154,7 @@ function Rows<Row>(props: TableProps<Row> & { readonly rows: readonly Row[] }) {
 
 interface HeadRowProps<Row> {
   readonly columns: readonly Column<Row>[]
-  readonly template: string
+  readonly template: CSSProperties
   readonly sort: Sort | undefined
   readonly onSort: ((sort: Sort) => void) | undefined
 }
@@ -151,7 +162,7 @@ interface HeadRowProps<Row> {
 function HeadRow<Row>({ columns, template, sort, onSort }: HeadRowProps<Row>) {
   return (
     <div role="rowgroup" className="sticky top-0 z-10 bg-bg">
-      <div role="row" className="grid border-b border-line-strong" style={{ gridTemplateColumns: template }}>
+      <div role="row" className={clsx(rowClass, 'border-b border-line-strong')} style={template}>
         {columns.map(column => {
           const isSorted = sort?.by === column.id
           return (
@@ -187,7 +198,7 @@ interface BodyRowProps<Row> extends TableProps<Row> {
   readonly index: number
   /** Pixels from the top of the list; undefined = in the flow. */
   readonly top: number | undefined
-  readonly template: string
+  readonly template: CSSProperties
   readonly onFocus: () => void
 }
 
@@ -200,11 +211,12 @@ function BodyRow<Row>({ row, index, top, template, columns, rowId, rowLink, open
       aria-rowindex={index + 1}
       onFocus={onFocus}
       className={clsx(
-        'grid min-h-9 border-b border-line hover:bg-hover',
+        rowClass,
+        'min-h-9 border-b border-line hover:bg-hover',
         openId === rowId(row) && 'bg-selected',
         top === undefined ? 'relative' : 'absolute inset-x-0 h-9',
       )}
-      style={{ gridTemplateColumns: template, ...(top !== undefined && { transform: `translateY(${top}px)` }) }}
+      style={{ ...template, ...(top !== undefined && { transform: `translateY(${top}px)` }) }}
     >
       {columns.map((column, at) => (
         <div key={column.id} role="cell" className={cellClass(column, 'min-h-9')}>

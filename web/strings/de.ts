@@ -133,6 +133,26 @@ export const catalogue: Catalogue = {
 
   // Overview and setup
   'overview.models': 'Modelle, die du aufrufen darfst',
+  'overview.noModels': 'Noch keine Modelle',
+  'overview.noModelsHelp': 'Die Verwaltung fügt sie hinzu oder gibt sie dir frei.',
+  'setup.title': 'Dieses Gateway einrichten',
+  'setup.done': 'erledigt',
+  'setup.model': 'Ein Modell eines Anbieters hinzufügen',
+  'setup.modelHelp': 'Mit deinem Schlüssel dort. Er wird verschlüsselt gespeichert und nie wieder gezeigt.',
+  'setup.key': 'Einen Schlüssel anlegen',
+  'setup.keyHelp': 'Programme verwenden ihn anstelle des Schlüssels beim Anbieter.',
+  'setup.call': 'Den ersten Aufruf machen',
+  'setup.callHelp': 'Diese Seite bemerkt ihn von selbst.',
+  'setup.addModel': 'Modell hinzufügen',
+  'setup.addModelHelp': 'Programme rufen es sofort unter seinem Namen auf.',
+  'setup.modelAdded': 'Modell {name} hinzugefügt',
+  'setup.provider': 'Anbieter',
+  'setup.ownServer': 'Eigener Server (OpenAI-kompatibel)',
+  'setup.baseUrl': 'Basis-URL',
+  'setup.apiKey': 'API-Schlüssel',
+  'setup.apiKeyHelp': 'Vom Anbieter. Leer, wenn er keinen verlangt.',
+  'setup.modelName': 'Modell',
+  'setup.modelNameHelp': 'Wie der Anbieter es nennt, zum Beispiel {example}',
 
   // Playground
 

@@ -130,6 +130,26 @@ export const en = {
 
   // Overview and setup
   'overview.models': 'Models you may call',
+  'overview.noModels': 'No models yet',
+  'overview.noModelsHelp': 'An administrator adds them, or lets you call them.',
+  'setup.title': 'Set up this gateway',
+  'setup.done': 'done',
+  'setup.model': 'Add a model of a provider',
+  'setup.modelHelp': 'With your key there. It is stored encrypted, and never shown again.',
+  'setup.key': 'Create a key',
+  'setup.keyHelp': "Programs use it in place of the provider's.",
+  'setup.call': 'Make the first call',
+  'setup.callHelp': 'This page sees it by itself.',
+  'setup.addModel': 'Add model',
+  'setup.addModelHelp': 'Clients call it by its name at once.',
+  'setup.modelAdded': 'Model {name} added',
+  'setup.provider': 'Provider',
+  'setup.ownServer': 'Own server (OpenAI-compatible)',
+  'setup.baseUrl': 'Base URL',
+  'setup.apiKey': 'API key',
+  'setup.apiKeyHelp': 'From the provider. Empty where it asks for none.',
+  'setup.modelName': 'Model',
+  'setup.modelNameHelp': 'As the provider calls it, for example {example}',
 
   // Playground
 
