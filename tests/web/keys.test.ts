@@ -12,6 +12,7 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
   let browser: Browser
   beforeAll(async () => {
     gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    await gateway.key({ key_alias: 'looked-at' })
     browser = await openBrowser()
   })
   afterAll(async () => {
@@ -55,7 +56,7 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     expect(await callWith(key)).toBe(200)
     // The list behind shows it already.
     await page.locator('[role=table]').getByText('by-keyboard').waitFor({ state: 'attached' })
-    expect(await page.getByLabel('First call: curl').innerText()).toContain(`Bearer ${key}`)
+    expect(await page.getByRole('region', { name: 'First call: curl' }).innerText()).toContain(`Bearer ${key}`)
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'I have copied it' }).waitFor()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(key)
@@ -137,7 +138,7 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     const { page, context } = await openKeys({ colorScheme })
     await page.locator('[role=table]').waitFor()
     expect(await violations(page)).toEqual([])
-    await page.getByRole('link').filter({ hasText: 'by-keyboard' }).click()
+    await page.getByRole('link', { name: 'looked-at' }).click()
     await page.getByText('Requests per minute').waitFor()
     expect(await violations(page)).toEqual([])
     await context.close()

@@ -20,12 +20,12 @@ export function useKeys() {
   })
 }
 
-/** One key with what was spent by it. */
-export function useKey(token: string) {
+/** One key, by its id, with what was spent by it. */
+export function useKey(id: string) {
   return useQuery({
-    queryKey: ['keys', token],
-    queryFn: async ({ signal }) => (await ask('GET /key/info', { query: { key: token }, signal })).info,
-    enabled: token !== '',
+    queryKey: ['keys', id],
+    queryFn: async ({ signal }) => (await ask('GET /key/info', { query: { key: id }, signal })).info,
+    enabled: id !== '',
   })
 }
 
@@ -48,8 +48,8 @@ export const useDeleteKeys = () => useKeyChange('POST /key/delete')
 export function useBlockKey() {
   const client = useQueryClient()
   return useMutation({
-    mutationFn: ({ token, blocked }: { token: string; blocked: boolean }) =>
-      ask(blocked ? 'POST /key/block' : 'POST /key/unblock', { body: { key: token } }),
+    mutationFn: ({ id, blocked }: { id: string; blocked: boolean }) =>
+      ask(blocked ? 'POST /key/block' : 'POST /key/unblock', { body: { key: id } }),
     onSuccess: () => client.invalidateQueries({ queryKey: ['keys'] }),
   })
 }

@@ -43,13 +43,18 @@ export default function KeysPage() {
   const change = useChangeSearch()
   const mayCreate = session !== undefined && makesKeys(session)
   const shown = session && readsAll(session) ? columns : columns.filter(column => column.id !== 'user')
-  const create = (
-    <Button kind="primary" data-primary icon={<Plus size={16} aria-hidden />} onClick={() => setCreating(true)}>
-      {t('keys.create')}
-    </Button>
-  )
+  const startCreating = () => setCreating(true)
   return (
-    <Page title={t('nav.keys')} action={mayCreate && create}>
+    <Page
+      title={t('nav.keys')}
+      action={
+        mayCreate && (
+          <Button kind="primary" data-primary icon={<Plus size={16} aria-hidden />} onClick={startCreating}>
+            {t('keys.create')}
+          </Button>
+        )
+      }
+    >
       {session?.user_id && <OwnLimits />}
       {keys.isError ? (
         <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />
@@ -58,11 +63,14 @@ export default function KeysPage() {
           label={t('nav.keys')}
           columns={shown}
           rows={keys.data}
-          rowId={key => key.token}
-          rowLink={key => ({ to: '.', search: { key: key.token } })}
+          rowId={key => key.token_id}
+          rowLink={key => ({ to: '.', search: { key: key.token_id } })}
           openId={open}
           empty={
-            <EmptyState title={t('keys.empty')} action={mayCreate && create}>
+            <EmptyState
+              title={t('keys.empty')}
+              action={mayCreate && <Button onClick={startCreating}>{t('keys.create')}</Button>}
+            >
               {t('keys.emptyHelp')}
             </EmptyState>
           }
@@ -71,7 +79,7 @@ export default function KeysPage() {
         />
       )}
       {isCreating && <CreateKey onClose={() => setCreating(false)} />}
-      <KeyDrawer token={open} onClose={() => change({ key: undefined })} />
+      <KeyDrawer id={open} onClose={() => change({ key: undefined })} />
     </Page>
   )
 }

@@ -17,21 +17,22 @@ import { KeyStatus } from './key-status.tsx'
 import { RotateKey } from './rotate-key.tsx'
 
 interface KeyDrawerProps {
-  /** Empty = closed. */
-  readonly token: string
+  /** The id, which stays when the key is rotated; empty = closed. */
+  readonly id: string
   readonly onClose: () => void
 }
 
 /** One key: its use, its limits, and what can be done with it. */
-export function KeyDrawer({ token, onClose }: KeyDrawerProps) {
-  const key = useKey(token)
+export function KeyDrawer({ id, onClose }: KeyDrawerProps) {
+  const key = useKey(id)
   const title = key.data ? (key.data.key_alias ?? key.data.key_name) : t('keys.key')
   return (
-    <Drawer open={token !== ''} onClose={onClose} title={title}>
-      {key.isError ? (
-        <ErrorState error={key.error} onRetry={() => void key.refetch()} />
-      ) : key.data ? (
+    <Drawer open={id !== ''} onClose={onClose} title={title}>
+      {/* What was read stays when it cannot be read again: a new secret may be shown in it. */}
+      {key.data ? (
         <Details info={key.data} onGone={onClose} />
+      ) : key.isError ? (
+        <ErrorState error={key.error} onRetry={() => void key.refetch()} />
       ) : (
         <SkeletonRows count={6} />
       )}
@@ -104,7 +105,7 @@ function Actions({ info, onGone }: { readonly info: Key; readonly onGone: () => 
     onGone()
     toast(t('keys.deleted', { name }))
   }
-  const change = () => block.mutate({ token: info.token, blocked: !info.blocked }, { onError: reportError })
+  const change = () => block.mutate({ id: info.token_id, blocked: !info.blocked }, { onError: reportError })
   return (
     <div className="flex flex-wrap gap-2">
       <Button onClick={() => setOpen('rotate')}>{t('keys.rotate')}</Button>
@@ -123,7 +124,7 @@ function Actions({ info, onGone }: { readonly info: Key; readonly onGone: () => 
         description={t('keys.deleteHelp')}
         action={t('keys.delete')}
         busy={remove.isPending}
-        onConfirm={() => remove.mutate({ keys: [info.token] }, { onSuccess: removed })}
+        onConfirm={() => remove.mutate({ keys: [info.token_id] }, { onSuccess: removed })}
         problem={remove.error && <ErrorState error={remove.error} isInline />}
       />
     </div>

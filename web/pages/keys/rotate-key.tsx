@@ -30,7 +30,7 @@ export function RotateKey({ keyRow, onClose }: { readonly keyRow: Key; readonly 
       onClose={onClose}
       title={t('keys.rotateTitle', { name })}
       description={t('keys.rotateHelp')}
-      onSubmit={() => rotate.mutate({ key: keyRow.token, ...(grace !== '' && { grace_period: grace }) })}
+      onSubmit={() => rotate.mutate({ key: keyRow.token_id, ...(grace !== '' && { grace_period: grace }) })}
       actions={
         <>
           <Button onClick={onClose}>{t('all.cancel')}</Button>
