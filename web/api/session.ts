@@ -1,42 +1,17 @@
 /** Signing in and out, and who is signed in. The pages ask once, and again when a session has ended. */
 import { useQuery } from '@tanstack/react-query'
 import { apiUrl } from '../lib/places.ts'
-import { sendTo } from './client.ts'
+import { ask, sendTo } from './client.ts'
+import type { SignInSession } from './schema.d.ts'
 
-/** A place in a team or an organisation. */
-interface Place {
-  readonly id: string
-  readonly alias?: string | null
-  readonly role: string
-}
-
-export interface Session {
-  /** null = the master key. */
-  readonly user_id: string | null
-  readonly email: string | null
-  readonly alias: string | null
-  readonly role: string
-  readonly teams: readonly Place[]
-  readonly organizations: readonly Place[]
-}
+/** `user_id` null = the operator, by the master key. */
+export type Session = SignInSession
 
 /** How one may sign in. */
 export interface SignInMethods {
   /** Users' passwords, and the master key as that of the operator. */
   readonly password: boolean
   readonly providers: readonly { readonly name: string; readonly display_name: string; readonly url: string }[]
-}
-
-/** A session of this person, in any browser. */
-export interface SessionRow {
-  readonly id: string
-  readonly method: string
-  readonly current: boolean
-  readonly created_at: string
-  readonly last_used_at: string
-  readonly expires_at: string
-  readonly user_agent: string | null
-  readonly client_address: string | null
 }
 
 async function request<Answer>(
@@ -50,7 +25,7 @@ async function request<Answer>(
 
 export const sessionQuery = {
   queryKey: ['session'],
-  queryFn: ({ signal }: { signal: AbortSignal }) => request<Session>('GET', '/sign-in/session', { signal }),
+  queryFn: ({ signal }: { signal: AbortSignal }) => ask('GET /sign-in/session', { signal }),
   staleTime: Number.POSITIVE_INFINITY,
   retry: false,
 } as const
@@ -66,21 +41,19 @@ export const methodsQuery = {
 
 export const sessionsQuery = {
   queryKey: ['sessions'],
-  queryFn: async ({ signal }: { signal: AbortSignal }) =>
-    (await request<{ sessions: readonly SessionRow[] }>('GET', '/sign-in/sessions', { signal })).sessions,
+  queryFn: async ({ signal }: { signal: AbortSignal }) => (await ask('GET /sign-in/sessions', { signal })).sessions,
 } as const
 
 /**
  * Sets the cookie of a session; the master key is the password of the operator, who has no user name. Rejects with 401
  * where the words are wrong, 429 after too many tries.
  */
-export const signIn = (words: { username: string; password: string }) => request('POST', '/login', { body: words })
+export const signIn = (words: { username: string; password: string }) => ask('POST /login', { body: words })
 
 export const signOut = () => request('POST', '/sign-in/logout', { body: {} })
 
 /** Ends one session of this person. */
-export const endSession = (id: string) => request('DELETE', `/sign-in/sessions/${encodeURIComponent(id)}`)
+export const endSession = (id: string) => ask('DELETE /sign-in/sessions/{id}', { path: { id } })
 
 /** Ends all sessions of this person; `keep` = but this one. */
-export const endSessions = (keep: boolean) =>
-  request<{ revoked: number }>('POST', '/sign-in/sessions/revoke-all', { body: { keep_current: keep } })
+export const endSessions = (keep: boolean) => ask('POST /sign-in/sessions/revoke-all', { body: { keep_current: keep } })

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { Session } from '../api/schema.d.ts'
 import { endSession, endSessions, sessionsQuery } from '../api/session.ts'
-import type { SessionRow } from '../api/session.ts'
 import { Badge } from '../components/badge.tsx'
 import { Button } from '../components/button.tsx'
 import { Confirm } from '../components/dialog.tsx'
@@ -59,7 +59,7 @@ export default function SessionsPage() {
   )
 }
 
-const columns: readonly Column<SessionRow>[] = [
+const columns: readonly Column<Session>[] = [
   {
     id: 'device',
     title: t('sessions.device'),
@@ -72,7 +72,7 @@ const columns: readonly Column<SessionRow>[] = [
   { id: 'end', title: t('sessions.end'), align: 'end', cell: row => <EndButton row={row} /> },
 ]
 
-function EndButton({ row }: { readonly row: SessionRow }) {
+function EndButton({ row }: { readonly row: Session }) {
   const client = useQueryClient()
   const end = useMutation({
     mutationFn: () => endSession(row.id),

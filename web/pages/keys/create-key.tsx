@@ -73,10 +73,7 @@ function CreateForm({ create, onClose }: CreateFormProps) {
           value={team}
           onChange={setTeam}
           error={field === 'team_id' ? error!.message : null}
-          choices={[
-            { value: '', label: t('keys.noTeam') },
-            ...teams.map(one => ({ value: one.id, label: one.alias ?? one.id })),
-          ]}
+          choices={[{ value: '', label: t('keys.noTeam') }, ...teams.map(one => ({ value: one.id, label: one.id }))]}
         />
       )}
       <MultiCombobox

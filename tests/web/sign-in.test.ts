@@ -1,0 +1,103 @@
+/** Signing in at `/ui/login`, sessions in several browsers, and a session that ends while a page is open. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Browser, Page } from 'playwright-core'
+import { masterKey, startGateway } from '../e2e/harness.ts'
+import type { Gateway } from '../e2e/harness.ts'
+import { builtPages, hasChromium, openBrowser, openPage, pageMs, violations } from './browser.ts'
+
+setDefaultTimeout(3 * pageMs)
+
+describe.skipIf(!hasChromium)('signing in', () => {
+  let gateway: Gateway
+  let browser: Browser
+  beforeAll(async () => {
+    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await gateway?.stop()
+  })
+
+  /** In the form that is on the page, or above it. */
+  const giveMasterKey = async (page: Page, key = masterKey) => {
+    await page.getByRole('tab', { name: 'Operator' }).click()
+    await page.getByLabel('Master key').fill(key)
+    await page.keyboard.press('Enter')
+  }
+
+  test('a page asks to sign in, and leads back to where one wanted to go', async () => {
+    const { page, context, faults } = await openPage(browser, gateway.url)
+    await page.goto(`${gateway.url}/ui/keys?key=none`)
+    await page.getByRole('heading', { name: 'Sign in to Modelgate' }).waitFor()
+    expect(await violations(page)).toEqual([])
+    await giveMasterKey(page, 'sk-not-the-master-key-of-this-gateway')
+    await page.locator('[data-invalid]').first().waitFor()
+    await giveMasterKey(page)
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
+    expect(new URL(page.url()).search).toBe('?key=none')
+    // The cookie is out of reach of scripts, and nothing else is kept.
+    expect(await page.evaluate(() => [document.cookie, Object.values({ ...localStorage, ...sessionStorage })])).toEqual(
+      ['', expect.not.arrayContaining([expect.stringContaining('sk-')])],
+    )
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('an address of another site is not led to', async () => {
+    for (const from of ['//example.com/', 'https://example.com/', '/\\example.com']) {
+      const { page, context, faults } = await openPage(browser, gateway.url)
+      await page.goto(`${gateway.url}/ui/login?from=${encodeURIComponent(from)}`)
+      await giveMasterKey(page)
+      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+      expect([from, faults]).toEqual([from, []])
+      await context.close()
+    }
+  })
+
+  test('a session that ends keeps what was typed: one signs in above the page', async () => {
+    const { page, context } = await openPage(browser, gateway.url)
+    await page.goto(`${gateway.url}/ui/login?from=/keys`)
+    await giveMasterKey(page)
+    await page.locator('[data-primary]').click()
+    await page.getByRole('dialog').getByLabel('Name').fill('typed before')
+    const name = page.locator('input[maxlength="255"]')
+    await context.clearCookies()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
+    expect(await name.inputValue()).toBe('typed before')
+    await giveMasterKey(page)
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'detached' })
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('heading', { name: 'Key typed before created' }).waitFor()
+    await context.close()
+  })
+
+  test('signing out everywhere ends the session of another browser too', async () => {
+    const [here, there] = [await openPage(browser, gateway.url), await openPage(browser, gateway.url)]
+    for (const { page } of [here, there]) {
+      await page.goto(`${gateway.url}/ui/login?from=/sessions`)
+      await giveMasterKey(page)
+      await page.getByText('This one').waitFor()
+    }
+    expect(await violations(here.page)).toEqual([])
+    await here.page.getByRole('button', { name: 'Sign out everywhere' }).click()
+    await here.page.getByRole('alertdialog').getByRole('button', { name: 'Sign out everywhere' }).click()
+    await here.page.getByRole('heading', { name: /Sign in to Modelgate|Your session has ended/ }).waitFor()
+    await there.page.reload()
+    await there.page.getByRole('heading', { name: 'Sign in to Modelgate' }).waitFor()
+    await here.context.close()
+    await there.context.close()
+  })
+
+  test('signing out in the menu ends the session', async () => {
+    const { page, context } = await openPage(browser, gateway.url)
+    await page.goto(`${gateway.url}/ui/login`)
+    await giveMasterKey(page)
+    await page.getByRole('button', { name: /^Account/ }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in to Modelgate' }).waitFor()
+    expect(await context.cookies()).toEqual([])
+    await context.close()
+  })
+})
