@@ -55,5 +55,5 @@ export const signOut = () => request('POST', '/sign-in/logout', { body: {} })
 /** Ends one session of this person. */
 export const endSession = (id: string) => ask('DELETE /sign-in/sessions/{id}', { path: { id } })
 
-/** Ends all sessions of this person; `keep` = but this one. */
-export const endSessions = (keep: boolean) => ask('POST /sign-in/sessions/revoke-all', { body: { keep_current: keep } })
+/** Ends all sessions of this person, this one too. */
+export const endSessions = () => ask('POST /sign-in/sessions/revoke-all', { body: {} })

@@ -4,17 +4,19 @@ import { signOut } from '../api/session.ts'
 import { setDevelopmentKey } from '../api/development-key.ts'
 import { reportError } from '../components/report-error.ts'
 
-/** Ends this session, and forgets all that was read with it. */
-export function useSignOut() {
+/** To the sign-in, once the session has ended; all that was read with it is forgotten. */
+export function useLeave(): () => Promise<void> {
   const client = useQueryClient()
   const navigate = useNavigate()
-  return useMutation({
-    mutationFn: signOut,
-    onSuccess: async () => {
-      setDevelopmentKey('')
-      await navigate({ to: '/login' as string })
-      client.clear()
-    },
-    onError: reportError,
-  })
+  return async () => {
+    setDevelopmentKey('')
+    await navigate({ to: '/login' as string })
+    client.clear()
+  }
+}
+
+/** Ends this session. */
+export function useSignOut() {
+  const leave = useLeave()
+  return useMutation({ mutationFn: signOut, onSuccess: leave, onError: reportError })
 }

@@ -12,6 +12,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { toast } from '../components/toast.tsx'
 import { Ago } from '../components/values.tsx'
+import { useLeave } from '../frame/sign-out.ts'
 import { deviceName } from '../lib/device-name.ts'
 import { t } from '../strings/index.ts'
 
@@ -19,12 +20,9 @@ import { t } from '../strings/index.ts'
 export default function SessionsPage() {
   const sessions = useQuery(sessionsQuery)
   const [isEndingAll, setEndingAll] = useState(false)
-  const client = useQueryClient()
-  const endAll = useMutation({
-    mutationFn: () => endSessions(false),
-    // The page is one of them: the next answer leads to the sign-in.
-    onSuccess: () => client.resetQueries(),
-  })
+  const leave = useLeave()
+  // That of this page is one of them.
+  const endAll = useMutation({ mutationFn: endSessions, onSuccess: leave })
   return (
     <Page
       title={t('nav.sessions')}

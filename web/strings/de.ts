@@ -215,7 +215,7 @@ export const catalogue: Catalogue = {
   'keys.delete': 'Schlüssel löschen',
   'keys.deleteTitle': 'Schlüssel {name} löschen',
   'keys.deleteHelp':
-    'Programme damit werden sofort abgewiesen. Das lässt sich nicht rückgängig machen; die Ausgaben bleiben im Protokoll.',
+    'Programme damit werden sofort abgewiesen. Das lässt sich nicht zurücknehmen; die Ausgaben bleiben im Protokoll.',
   'keys.deleted': 'Schlüssel {name} gelöscht',
   'keys.yourLimits': 'Deine Grenzen, für alle deine Schlüssel zusammen',
 
