@@ -2,19 +2,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { ask } from './client.ts'
 
-/** Public names, those that chat first: embeddings and guards do not answer a first call. */
+/** The higher, the better for a first call: embeddings do not answer it, and built-in models show little. */
+function rank({ mode, provider }: { mode: string; provider: string }): number {
+  return (mode === 'chat' ? 2 : 0) + (provider === 'local' ? 0 : 1)
+}
+
+/** Public names, the best for a first call first. */
 export function useModelNames() {
   return useQuery({
     queryKey: ['model-names'],
     queryFn: async ({ signal }) => {
       const { data } = await ask('GET /v1/model/info', { signal })
-      const names = data.map(model => ({
-        name: model.model_name,
-        isChat: (model.model_info.mode ?? 'chat') === 'chat',
-      }))
-      const sorted = names.toSorted((one, other) => Number(other.isChat) - Number(one.isChat))
+      const sorted = data.toSorted((one, other) => rank(other.model_info) - rank(one.model_info))
       // A pattern names no model.
-      return [...new Set(sorted.map(one => one.name).filter(name => !name.includes('*')))]
+      return [...new Set(sorted.map(one => one.model_name).filter(name => !name.includes('*')))]
     },
   })
 }
