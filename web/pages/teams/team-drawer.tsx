@@ -25,8 +25,7 @@ export function TeamDrawer({ id, onClose }: { readonly id: string; readonly onCl
   })
   const team = info.data?.team_info
   const mayChange =
-    session !== undefined &&
-    (administers(session) || session.teams.some(one => one.team_id === id && one.role === 'admin'))
+    session !== undefined && (administers(session) || session.teams.some(one => one.id === id && one.role === 'admin'))
   return (
     <Drawer open onClose={onClose} title={team?.team_alias ?? id}>
       {info.isPending && <SkeletonRows />}
