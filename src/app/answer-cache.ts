@@ -2,11 +2,15 @@
 import { answerAdapters } from '../providers/index.ts'
 import { completionsAnswer } from '../cache/completions-answer.ts'
 import { KeptAnswers } from '../cache/answer-cache.ts'
+import type { CacheAdministration } from '../core/kept-answers.ts'
 import type { CacheSettings, SharedAnswers } from '../core/answer-cache.ts'
+import type { Call } from '../core/call.ts'
+import type { Services } from '../core/endpoint.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { KeyRing } from '../lib/encryption.ts'
 import { Secret } from '../lib/secret.ts'
 import { RedisAnswers } from '../store/answers/redis-answers.ts'
+import { embedPrompt } from './embed-prompt.ts'
 import type { Logger } from '../telemetry/log.ts'
 
 interface CacheOptions {
@@ -19,8 +23,10 @@ interface CacheOptions {
 /** The cache, and the Redis that it uses under certain settings. */
 export interface OpenedCache {
   readonly answers: KeptAnswers
-  /** undefined = answers are kept in this process. */
-  shared(settings: CacheSettings): SharedAnswers | undefined
+  /** undefined = no answers are kept. */
+  administration(settings: CacheSettings | null): CacheAdministration | undefined
+  /** What embeddings of prompts are asked with, once it exists. */
+  useModels(callModel: Services['callModel']): void
   close(): void
 }
 
@@ -38,14 +44,20 @@ export function openAnswerCache(options: CacheOptions): OpenedCache {
     if (!store) opened.set(name, (store = openRedis(url, settings, { keys, logger: options.logger })))
     return store
   }
-  return {
-    answers: new KeptAnswers({
-      clock,
-      sign: options.sign,
-      dialects: { ...answerAdapters, 'openai-completions': completionsAnswer },
-      shared,
-    }),
+  let callModel: Services['callModel'] | undefined
+  const embed = async (call: Call, model: string, text: string) =>
+    callModel && embedPrompt(callModel, call, { model, text })
+  const answers = new KeptAnswers({
+    clock,
+    sign: options.sign,
+    dialects: { ...answerAdapters, 'openai-completions': completionsAnswer },
     shared,
+    embed,
+  })
+  return {
+    answers,
+    administration: settings => (settings === null ? undefined : administrationOf(answers, settings, shared(settings))),
+    useModels: given => void (callModel = given),
     close() {
       for (const store of opened.values()) store.close()
     },
@@ -80,4 +92,34 @@ function tellMissing(logger: Logger, missing: Set<CacheSettings>, settings: Cach
   logger.error('answers are kept in the memory of this process: `cache_params.type` is redis, and there is no Redis', {
     remedy: 'set REDIS_URL or `cache_params.url`',
   })
+}
+
+function administrationOf(
+  answers: KeptAnswers,
+  { scope, ttlMs, isDefaultOn, operations, namespace }: CacheSettings,
+  shared: SharedAnswers | undefined,
+): CacheAdministration {
+  return {
+    kind: shared ? 'redis' : 'local',
+    shown: {
+      type: shared ? 'redis' : 'local',
+      ttl: ttlMs / 1000,
+      mode: isDefaultOn ? 'default_on' : 'default_off',
+      scope,
+      namespace,
+      supported_call_types: [...operations],
+    },
+    counts: () => answers.counts(),
+    ping: () => shared?.ping() ?? Promise.resolve(),
+    async delete(keys) {
+      answers.memory.delete(keys)
+      if (shared && (await shared.delete(keys)) === undefined) throw new Error('Redis is away')
+    },
+    async clear() {
+      answers.memory.clear()
+      answers.prompts.clear()
+      if (shared && !(await shared.clear())) throw new Error('Redis is away')
+    },
+    info: shared && (() => shared.info()),
+  }
 }

@@ -5,13 +5,15 @@ import type { AnswerCache } from '../core/kept-answers.ts'
 import type { Call, Settlement } from '../core/call.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AnswerDialect, AnswerDialects } from './answer-reader.ts'
-import { cacheKey } from './cache-key.ts'
+import { cacheKey, partitionOf } from './cache-key.ts'
 import type { Sign } from './cache-key.ts'
 import { controlsOf } from './controls.ts'
 import { decodeAnswer, encodeAnswer, keptEvents, replyOf, sizeOf } from './entry.ts'
 import type { KeptAnswer, KeptContent } from './entry.ts'
 import { Flight } from './flight.ts'
 import { Leader } from './leader.ts'
+import { comparedPrompt } from './likeness.ts'
+import { PromptIndex, unitVector } from './prompt-index.ts'
 import { MemoryAnswers } from './memory-answers.ts'
 
 /** Between two looks at an answer that another replica makes. */
@@ -24,6 +26,8 @@ export interface AnswerCacheParts {
   readonly clock: Clock
   readonly sign: Sign
   readonly dialects: AnswerDialects
+  /** The embedding of a prompt, asked of a model of this gateway by the caller's own key; undefined = there is none. */
+  embed(call: Call, model: string, text: string): Promise<Float32Array | undefined>
   /** undefined = answers are kept in this process. */
   shared(settings: CacheSettings): SharedAnswers | undefined
 }
@@ -35,12 +39,21 @@ interface Taking {
   readonly settings: CacheSettings
   readonly controls: CacheControls
   readonly dialect: AnswerDialect | undefined
+  /** Set once it was compared by meaning: to be remembered with its answer. */
+  meaning?: Meaning | undefined
+}
+
+interface Meaning {
+  readonly partition: string
+  readonly vector: Float32Array
+  readonly facts: string
 }
 
 /** One for all calls. */
 export class KeptAnswers implements AnswerCache {
   readonly #parts: AnswerCacheParts
   readonly memory: MemoryAnswers
+  readonly prompts = new PromptIndex()
   readonly #flights = new Map<string, Flight>()
   readonly #hits = new Map<CacheHit, number>()
   #misses = 0
@@ -94,7 +107,11 @@ export class KeptAnswers implements AnswerCache {
     if (controls.noStore) return shared && this.#read(taking, shared)
     const own = new Flight(settings.answerBytesMax)
     this.#flights.set(key, own)
-    return shared ? this.#ask(taking, own, shared) : this.#lead(taking, own, { shared, owner: '' })
+    if (shared) return this.#ask(taking, own, shared)
+    if (!settings.semantic) return this.#lead(taking, own, { shared, owner: '' })
+    return this.#byMeaning(taking, own, shared).then(
+      alike => alike ?? (call.client.left ? this.#drop(key, own) : this.#lead(taking, own, { shared, owner: '' })),
+    )
   }
 
   /** Its own settings may allow less than that of the leader: an answer that is being made is never too old. */
@@ -131,8 +148,38 @@ export class KeptAnswers implements AnswerCache {
         void shared.release(key, call.id)
         return this.#drop(key, flight)
       }
-      return this.#lead(taking, flight, { shared, owner: found?.state === 'leads' ? call.id : '' })
+      const owner = found?.state === 'leads' ? call.id : ''
+      const alike = await this.#byMeaning(taking, flight, shared)
+      if (alike) {
+        if (owner !== '') void shared.release(key, owner)
+        return alike
+      }
+      return this.#lead(taking, flight, { shared, owner })
     }
+  }
+
+  /** The answer to a prompt that means the same. Those who follow this call get it too. */
+  async #byMeaning(taking: Taking, flight: Flight, shared: SharedAnswers | undefined): Promise<Reply | undefined> {
+    const { call, settings, key } = taking
+    const { semantic } = settings
+    const compared = semantic && comparedPrompt(call, semantic)
+    if (!semantic || !compared) return undefined
+    const vector = await this.#parts.embed(call, semantic.model, compared.text)
+    const unit = vector && unitVector(vector)
+    if (!unit) return undefined
+    const partition = `${partitionOf(call, settings)}\n${semantic.model}\n${compared.rest}`
+    taking.meaning = { partition, vector: unit, facts: compared.facts }
+    const near = this.prompts.nearest(partition, unit, compared.facts, semantic.similarityMin)
+    if (!near || call.client.left) return undefined
+    const found = shared ? await shared.ask(near.key, '') : undefined
+    const answer = found?.state === 'found' ? decodeAnswer(found.text) : this.memory.get(near.key)
+    const hit = this.#hit(taking, answer)
+    if (!hit || !answer) return undefined
+    call.cacheHit = 'semantic'
+    call.responseHeaders[`${call.models.settings.headerPrefix}-semantic-similarity`] = near.similarity.toFixed(4)
+    this.#land(key, flight)
+    flight.complete(answer.content, { costNanoUsd: answer.costNanoUsd })
+    return hit
   }
 
   #drop(key: string, flight: Flight): undefined {
@@ -172,6 +219,8 @@ export class KeptAnswers implements AnswerCache {
         this.#land(key, flight)
         const costNanoUsd = settlement?.costNanoUsd ?? null
         const answer = content && settlement && this.#kept(taking, content, settlement)
+        if (answer && taking.meaning && settings.semantic)
+          this.prompts.add(taking.meaning.partition, { key, ...taking.meaning }, settings.semantic.promptsMax)
         if (answer && !shared) this.memory.set(key, answer, settings.memoryBytesMax)
         if (shared && (answer || owner !== ''))
           void (answer

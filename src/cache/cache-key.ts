@@ -74,7 +74,7 @@ export function cacheKey(call: Call, settings: CacheSettings, sign: Sign): strin
 }
 
 /** Everything beside the body: whose answer it is, the deployments that may give it, what guards it. */
-function partitionOf(call: Call, { scope }: Pick<CacheSettings, 'scope'>): string {
+export function partitionOf(call: Call, { scope }: Pick<CacheSettings, 'scope'>): string {
   const group = call.candidates.map(({ id, target }) => `${id}=${target.model}`).sort()
   const { namespace } = call.overrides.cache ?? { namespace: '' }
   const owner = call.body && namesObject.test(latinOf(call)) ? (ownerOf(call.caller) ?? '*') : ''
@@ -107,7 +107,7 @@ function bodyQuestion(call: Call): string {
 }
 
 /** Only texts and the usual numbers, and no policy has changed anything. */
-function isPlain({ format, body, edits, operation }: Call): boolean {
+export function isPlain({ format, body, edits, operation }: Call): boolean {
   const fields = operation === 'chat' && format && edits.length === 0 ? plainFields[format.dialect] : undefined
   if (!fields || !body) return false
   for (const name of body.names()) {

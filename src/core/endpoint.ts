@@ -16,6 +16,8 @@ import type { SingleSignOn } from './identity-providers.ts'
 import type { FileCalls } from './files.ts'
 import type { GuardrailBench } from './guardrails.ts'
 import type { Ledger } from './ledger.ts'
+import type { Settings } from './settings.ts'
+import type { CacheAdministration } from './kept-answers.ts'
 import type { OnceRequests } from './idempotency.ts'
 import type { Mailer } from './mail.ts'
 import type { Operation, Outcome } from './operation.ts'
@@ -156,6 +158,8 @@ export interface Services {
   readonly assistants: AssistantStore
   readonly files: FileStore
   readonly once: OnceRequests
+  /** undefined = no answers are kept under these settings. */
+  cache(settings: Pick<Settings, 'cache'>): CacheAdministration | undefined
   /** Models, credentials and access groups made by API, and how they are checked. */
   readonly configured: ConfiguredStore
   readonly checks: ConfigurationChecks

@@ -1,6 +1,6 @@
 /** The cache of answers, as policies see it. */
 import type { Reply } from './answer.ts'
-import type { CacheSettings } from './answer-cache.ts'
+import type { CacheCounts, CacheSettings } from './answer-cache.ts'
 import type { Call, Settlement } from './call.ts'
 
 /** Keeps answers and gives them again. */
@@ -9,4 +9,19 @@ export interface AnswerCache {
   admit(call: Call, settings: CacheSettings): undefined | Reply | Promise<undefined | Reply>
   /** The end of a call with a `ReplyWatch`, or with a hit. */
   settled(settlement: Settlement): void
+}
+
+/** The cache as operators see it. All methods reject with the reason when it is away. */
+export interface CacheAdministration {
+  readonly kind: 'local' | 'redis'
+  /** Its settings, without addresses and secrets. */
+  readonly shown: Readonly<Record<string, unknown>>
+  counts(): CacheCounts
+  ping(): Promise<void>
+  delete(keys: readonly string[]): Promise<void>
+  clear(): Promise<void>
+  /** Absent = answers are kept in this process. */
+  readonly info?:
+    | (() => Promise<{ clients: readonly Record<string, string>[]; info: Record<string, string> }>)
+    | undefined
 }

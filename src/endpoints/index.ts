@@ -21,6 +21,7 @@ import { credentialEndpoints } from './administration/credentials.ts'
 import { modelDelete, modelNew, modelPatch, modelUpdate } from './administration/models.ts'
 import { keyDerive } from './administration/derived-keys.ts'
 import { auditEndpoints } from './administration/audit.ts'
+import { cacheEndpoints } from './administration/cache.ts'
 import { budgetEndpoints } from './administration/budgets.ts'
 import { customerEndpoints } from './administration/customers.ts'
 import { keyAliases, keyHealth, keyInfo, keyInfos, keyList } from './administration/key-lists.ts'
@@ -144,6 +145,7 @@ const working: Endpoint[] = [
   ...customerEndpoints,
   ...budgetEndpoints,
   ...auditEndpoints,
+  ...cacheEndpoints,
   ...scimEndpoints,
   spendLogs,
   ...totalsEndpoints,

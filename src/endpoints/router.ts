@@ -111,6 +111,7 @@ const managementTags: ReadonlySet<string> = new Set([
   'Organizations',
   'Customers',
   'Budgets',
+  'Cache',
   'Audit',
   'Sign-in',
   'Credentials',

@@ -2,7 +2,8 @@
  * `npm run bench`: the gateway with everything on (virtual key, limits, ledger, metrics, log) against nginx
  * as a plain proxy, in one run, on one core each, in front of the same upstream. Ratios are what counts.
  *
- *   npm run bench -- [--rounds N] [--seconds N] [--peer URL --peer-key KEY] [--only calls,streams,translate,bodies]
+ *   npm run bench -- [--rounds N] [--seconds N] [--peer URL --peer-key KEY]
+ *     [--only calls,streams,translate,bodies,cache]
  */
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +20,7 @@ const usage = `npm run bench -- [flags]
 
   --rounds N           Rounds of each measurement (5)
   --seconds N          Seconds of each round (4)
-  --only PARTS         Some of calls,streams,translate,bodies (all)
+  --only PARTS         Some of calls,streams,translate,bodies (all these) and cache
   --peer URL           Another gateway, in a column of its own
   --peer-key KEY       Its key
   --help               Show this`
@@ -65,8 +66,8 @@ const memoryBarMb = 110
 const seconds = wholeNumber('seconds', values.seconds)
 const parts = values.only.split(',')
 for (const part of parts)
-  if (!['calls', 'streams', 'translate', 'bodies'].includes(part))
-    calledWrongly(`--only takes calls, streams, translate, bodies; got '${part}'`)
+  if (!['calls', 'streams', 'translate', 'bodies', 'cache'].includes(part))
+    calledWrongly(`--only takes calls, streams, translate, bodies, cache; got '${part}'`)
 if (values.peer !== undefined && !URL.canParse(values.peer)) calledWrongly(`--peer must be a URL; got '${values.peer}'`)
 const root = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-bench-'))
@@ -156,6 +157,19 @@ async function measureTranslation(nginx: Subject, gateway: Subject, line: Line):
   line('translated streams: CPU us/event', eventCpu, eventCpu[1]! / eventCpu[0]!, 1)
 }
 
+/** A gateway that answers from its cache, beside one that sends every call upstream: the ratio has to reach 0.8. */
+async function measureHits(forward: Subject): Promise<Record<string, number>> {
+  const more = 'litellm_settings: { cache: true, cache_params: { ttl: 86400 } }\n'
+  const cached = await startGateway({ root, folder, port: ports.other, name: 'cached', more })
+  const perS: number[][] = [[], []]
+  for (const one of [forward, cached]) await measureCalls(one, 2)
+  for (let round = 0; round < rounds; round++)
+    for (const [at, one] of [forward, cached].entries()) perS[at]!.push((await measureCalls(one, seconds)).requestsPerS)
+  const [sent, hits] = perS.map(median) as [number, number]
+  console.log(row(['kept answers: sent, hits, requests/s', fixed(sent, 0), fixed(hits, 0), fixed(hits / sent, 2)]))
+  return { sent, hits, ratio: hits / sent }
+}
+
 async function measureMemory(subjects: readonly Subject[], gateway: Subject, line: Line): Promise<void> {
   const print = (name: string, mb: number[]) => line(name, mb, mb[1]! / mb[0]!, 0)
   const measured = (which: 'now' | 'private') =>
@@ -232,6 +246,7 @@ async function main(): Promise<void> {
     const cpu = all.map(list => median(list.map(one => one.cpuUs)))
     line('500 streams: CPU us/event', cpu, cpu[1]! / cpu[0]!, 1)
   }
+  if (parts.includes('cache')) report['kept answers'] = await measureHits(gateway)
   if (parts.includes('translate')) await measureTranslation(nginx, gateway, line)
   await measureMemory(subjects, gateway, line)
   if (parts.includes('bodies'))

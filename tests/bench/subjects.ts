@@ -118,10 +118,12 @@ export async function startGateway(options: {
   readonly folder: string
   readonly port: number
   readonly name: string
+  /** Further lines of its configuration. */
+  readonly more?: string
 }): Promise<Subject> {
-  const { root, folder, port, name } = options
+  const { root, folder, port, name, more = '' } = options
   const config = join(folder, `${name}.yaml`)
-  writeFileSync(config, gatewayConfig())
+  writeFileSync(config, gatewayConfig() + more)
   const masterKey = `sk-${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`
   const serve = ['serve', '--config', config, '--port', String(port), '--data-dir', join(folder, `${name}-data`)]
   const command = ['node', join(root, 'bin/modelgate.mjs'), ...serve]

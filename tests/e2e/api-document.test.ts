@@ -12,6 +12,8 @@ type Json = Record<string, unknown>
 
 setDefaultTimeout(60_000)
 
+/** Answers are kept for those who ask for it: nothing here does. */
+const cacheOff = 'litellm_settings: { cache: true, cache_params: { mode: default_off } }'
 const config = (batches: string) => `
 model_list:
   - model_name: chat-model
@@ -114,7 +116,7 @@ describe('the API document and the gateway that serves it', () => {
 
   beforeAll(async () => {
     upstream = startBatchUpstream()
-    gateway = await startGateway({ config: config(upstream.url.href.replace(/\/$/, '')) })
+    gateway = await startGateway({ config: `${config(upstream.url.href.replace(/\/$/, ''))}\n${cacheOff}` })
     check = new ApiDocumentCheck((await (await fetch(`${gateway.url}/openapi.json`)).json()) as ApiDocument)
   })
   afterAll(async () => {
@@ -476,6 +478,13 @@ describe('the API document and the gateway that serves it', () => {
   test('teams, users, organizations, customers, budgets', () => manageTenancy(ask))
 
   test('users and groups of a directory', () => manageDirectory(ask))
+
+  test('the cache of answers', async () => {
+    await ask('GET', '/cache/ping')
+    await ask('POST', '/cache/delete', { body: { keys: ['0'.repeat(64)] } })
+    await ask('POST', '/cache/flushall', { body: {} })
+    await ask('GET', '/cache/redis/info')
+  })
 
   test('every operation was answered in every media type that it documents', () => {
     const documented = Object.entries(check.document.paths).flatMap(([path, methods]) =>

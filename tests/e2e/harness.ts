@@ -87,6 +87,8 @@ export interface GatewayOptions {
   /** Beside those that every gateway of a test has. */
   readonly environment?: Readonly<Record<string, string>>
   readonly rootPath?: string
+  /** The secret that replicas of one installation share. */
+  readonly keyPepper?: string
 }
 
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
@@ -110,6 +112,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DRAIN_DELAY_MS: '0', ...options.environment },
     rootPath: options.rootPath,
     ...(options.policies && { policies: options.policies }),
+    ...(options.keyPepper && { keyPepper: new Secret(options.keyPepper) }),
   })
   const url = server.url.replace(/\/$/, '')
   const admin = (path: string, body?: unknown) =>

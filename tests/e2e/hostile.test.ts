@@ -93,6 +93,7 @@ let assistantId = ''
 const managementTags: ReadonlySet<string> = new Set([
   'Access groups',
   'Budgets',
+  'Cache',
   'Credentials',
   'Customers',
   'Directory',

@@ -43,6 +43,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
   // Administrators, and those who read everything.
   viewer: `
     getCustomer listCustomers listCustomerPages getBudgets getBudgetSettings listBudgets listAuditLog getAuditEntry
+    pingCache getCacheRedisInfo
     listTags getTags listCredentials getCredential getCredentialOfModel listAccessGroups getAccessGroup
     listUnifiedAccessGroups getUnifiedAccessGroup listGuardrailSettings getGuardrail`,
   // Administrators alone.
@@ -52,7 +53,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     checkModels createModel updateModel patchModel deleteModel createCredential     updateCredential deleteCredential createAccessGroup updateAccessGroup
     deleteAccessGroup createUnifiedAccessGroup updateUnifiedAccessGroup
     createInvitation withdrawInvitation
-    deleteUnifiedAccessGroup createGuardrail replaceGuardrail updateGuardrail deleteGuardrail createTag updateTag deleteTag
+    deleteUnifiedAccessGroup createGuardrail replaceGuardrail updateGuardrail deleteGuardrail deleteCachedAnswers flushCache createTag updateTag deleteTag
     createScimToken getScimAbilities listScimResourceTypes getScimResourceType listScimSchemas getScimSchema
     listScimUsers createScimUser getScimUser replaceScimUser patchScimUser deleteScimUser
     listScimGroups createScimGroup getScimGroup replaceScimGroup patchScimGroup deleteScimGroup`,

@@ -104,7 +104,7 @@ async function expectOneEnd(from: number, end: { outcome: Outcome; kind: FaultKi
 
 /** Administration calls no model. */
 const managed =
-  /^(Access groups|Budgets|Credentials|Customers|Directory|Guardrails|Keys|Models|Organizations|Sign-in|Spend|Tags|Teams|Users)$/
+  /^(Access groups|Budgets|Cache|Credentials|Customers|Directory|Guardrails|Keys|Models|Organizations|Sign-in|Spend|Tags|Teams|Users)$/
 const written = endpoints.filter(({ method, doc }) => method === 'POST' && !managed.test(doc.tag))
 
 test('every endpoint that makes a call has a case, and every case an endpoint', () => {

@@ -48,6 +48,7 @@ const tags: Readonly<Record<string, string>> = {
   Tags: 'Labels of calls, with limits and budgets.',
   Directory: 'Users and teams of a directory, by SCIM 2.0.',
   Audit: 'Who changed what.',
+  Cache: 'Kept answers.',
   Spend: 'The ledger of all calls.',
   Utilities: 'What a call would cost, carry or send.',
   Health: 'Probes and metrics.',

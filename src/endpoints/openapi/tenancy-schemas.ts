@@ -297,6 +297,21 @@ const otherSchemas: Readonly<Record<string, Schema>> = {
     before_value: nullable(anyObject),
     updated_values: nullable(anyObject),
   }),
+  CachePing: shape({
+    status: { const: 'healthy' },
+    cache_type: { enum: ['local', 'redis'] },
+    ping_response: { type: 'boolean' },
+    set_cache_response: text,
+    litellm_cache_params: { type: 'object', additionalProperties: true },
+    answers: described('In the memory of this process.', { type: 'integer' }),
+    bytes: described('Of them.', { type: 'integer' }),
+  }),
+  CacheStatus: shape({ status: { const: 'success' } }),
+  CacheRedisInfo: shape({
+    num_clients: { type: 'integer' },
+    clients: listOf({ type: 'object', additionalProperties: { type: 'string' } }),
+    info: { type: 'object', additionalProperties: { type: 'string' } },
+  }),
   AuditLog: shape({ audit_logs: listOf(reference('AuditEntry')), ...paging }),
 }
 

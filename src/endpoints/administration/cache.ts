@@ -1,0 +1,109 @@
+/** The cache of answers for operators, as LiteLLM's users know it: does it work, and what is to be forgotten. */
+import { z } from 'zod'
+import type { Endpoint } from '../../core/endpoint.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { CacheAdministration } from '../../core/kept-answers.ts'
+import type { Asked } from './tenancy/managed.ts'
+import { withBody, withQuery } from './tenancy/managed.ts'
+
+const nothing = z.strictObject({})
+const keysMax = 1000
+
+/** Throws 503 where no answers are kept: LiteLLM's clients expect that status. */
+function cacheOf({ services }: Asked): CacheAdministration {
+  const cache = services.cache(services.current.settings)
+  if (cache) return cache
+  throw away('no answers are kept here: set `cache: true` in `litellm_settings`')
+}
+
+const away = (message: string, cause?: unknown): GatewayError =>
+  new GatewayError('overloaded', message, { code: 'cache_ping_error', cause })
+
+/** Runs `ask`; what fails is 503 with the reason. */
+async function reached<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (cause) {
+    throw away(`the cache does not answer: ${(cause as Error).message}`, cause)
+  }
+}
+
+const ping = withQuery(nothing, {
+  paths: ['/cache/ping'],
+  auth: 'viewer',
+  tag: 'Cache',
+  answer: 'CachePing',
+  operationId: 'pingCache',
+  summary: 'Writes and reads an entry of the cache',
+  failures: [503],
+  async handle(_, asked) {
+    const cache = cacheOf(asked)
+    await reached(() => cache.ping())
+    return {
+      status: 'healthy',
+      cache_type: cache.kind,
+      ping_response: true,
+      set_cache_response: 'success',
+      litellm_cache_params: cache.shown,
+      answers: cache.counts().answers,
+      bytes: cache.counts().bytes,
+    }
+  },
+})
+
+const keysBody = z.strictObject({
+  keys: z
+    .array(z.string().regex(/^[0-9a-f]{64}$/, 'must be as `x-proxy-cache-key` of an answer says'))
+    .min(1)
+    .max(keysMax)
+    .describe('As `x-proxy-cache-key` of answers.'),
+})
+
+const remove = withBody(keysBody, {
+  paths: ['/cache/delete'],
+  auth: 'admin',
+  tag: 'Cache',
+  answer: 'CacheStatus',
+  operationId: 'deleteCachedAnswers',
+  summary: 'Forgets kept answers',
+  failures: [503],
+  async handle({ keys }, asked) {
+    const cache = cacheOf(asked)
+    await reached(() => cache.delete(keys))
+    return { status: 'success' }
+  },
+})
+
+const flush = withBody(nothing, {
+  paths: ['/cache/flushall'],
+  auth: 'admin',
+  tag: 'Cache',
+  answer: 'CacheStatus',
+  operationId: 'flushCache',
+  summary: 'Forgets all kept answers',
+  failures: [503],
+  async handle(_, asked) {
+    const cache = cacheOf(asked)
+    await reached(() => cache.clear())
+    return { status: 'success' }
+  },
+})
+
+const redisInfo = withQuery(nothing, {
+  paths: ['/cache/redis/info'],
+  auth: 'viewer',
+  tag: 'Cache',
+  answer: 'CacheRedisInfo',
+  operationId: 'getCacheRedisInfo',
+  summary: 'What the Redis of the cache says of itself and of its clients',
+  failures: [503],
+  async handle(_, asked) {
+    const cache = cacheOf(asked)
+    // In memory there is no Redis, and nothing to say of it.
+    const { clients, info } = cache.info ? await reached(cache.info) : { clients: [], info: {} }
+    return { num_clients: clients.length, clients, info }
+  },
+})
+
+/** Everything under `/cache`. */
+export const cacheEndpoints: readonly Endpoint[] = [ping, remove, flush, redisInfo]
