@@ -275,6 +275,7 @@ function assembleCalls(
     costText: nanoUsdToText,
   }
   const callModel = createCallModel(serving)
+  store.answerCache.useModels(callModel)
   return {
     router,
     requestPolicies: admission.filter(policy => policy.stage === 'request'),
@@ -304,7 +305,8 @@ function storedParts(store: Store) {
   const { responses, assistants, files, once, configured } = store
   const { hashKey, sign } = store.installation
   const access = { hashKey, sign, keys, tenancy, tenants, sessions, passwords, deviceSignIns }
-  return { ...access, ledger, responses, assistants, files, once, configured }
+  const cache = (settings: Pick<Settings, 'cache'>) => store.answerCache.administration(settings.cache)
+  return { ...access, ledger, responses, assistants, files, once, configured, cache }
 }
 
 function useSettings(
