@@ -5,6 +5,7 @@ import type { ApiDocument, Step } from '../api-document.ts'
 import { askModelsByApi } from './api-document-models.ts'
 import { masterKey, startGateway } from './harness.ts'
 import { signInAndOut } from './sign-in-steps.ts'
+import { useAgents } from './agents-steps.ts'
 import { manageDirectory, manageTenancy } from './tenancy-steps.ts'
 import type { Gateway } from './harness.ts'
 
@@ -13,7 +14,8 @@ type Json = Record<string, unknown>
 setDefaultTimeout(60_000)
 
 /** Answers are kept for those who ask for it: nothing here does. */
-const cacheOff = 'litellm_settings: { cache: true, cache_params: { mode: default_off } }'
+const switchedOn = `litellm_settings: { cache: true, cache_params: { mode: default_off } }
+general_settings: { managed_settings: { permissions: { deny: [WebFetch] } } }`
 const config = (batches: string) => `
 model_list:
   - model_name: chat-model
@@ -95,7 +97,7 @@ interface Asking {
   /** What stands in the path's parameters. */
   readonly in?: Readonly<Record<string, string>>
   readonly query?: string
-  readonly body?: object | FormData
+  readonly body?: object | FormData | URLSearchParams
   readonly headers?: Readonly<Record<string, string>>
   /** Absent = the master key; '' = none. */
   readonly key?: string
@@ -116,7 +118,7 @@ describe('the API document and the gateway that serves it', () => {
 
   beforeAll(async () => {
     upstream = startBatchUpstream()
-    gateway = await startGateway({ config: `${config(upstream.url.href.replace(/\/$/, ''))}\n${cacheOff}` })
+    gateway = await startGateway({ config: `${config(upstream.url.href.replace(/\/$/, ''))}\n${switchedOn}` })
     check = new ApiDocumentCheck((await (await fetch(`${gateway.url}/openapi.json`)).json()) as ApiDocument)
   })
   afterAll(async () => {
@@ -130,7 +132,7 @@ describe('the API document and the gateway that serves it', () => {
     return fetch(`${gateway.url}${target}${query && `?${query}`}`, {
       method,
       headers: { ...(key && { authorization: `Bearer ${key}` }), ...headers },
-      ...(body && { body: body instanceof FormData ? body : JSON.stringify(body) }),
+      ...(body && { body: body instanceof FormData || body instanceof URLSearchParams ? body : JSON.stringify(body) }),
     })
   }
 
@@ -413,6 +415,8 @@ describe('the API document and the gateway that serves it', () => {
   })
 
   test('signing in and out', () => signInAndOut(ask, gateway.url))
+
+  test('coding agents', () => useAgents(ask, gateway.url))
 
   test('models, keys, the ledger, utilities, health, the document itself', async () => {
     for (const path of ['/models', '/v1/models', '/openai/v1/models', '/anthropic/v1/models', '/openai/models']) {

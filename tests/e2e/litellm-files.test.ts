@@ -23,6 +23,7 @@ const environment = {
   AZURE_API_BASE_US: 'https://us.example.openai.azure.com',
   VERTEX_CREDENTIALS: account,
   LITELLM_MASTER_KEY: 'sk-0Zq8vWm3Yx5Rk7Lp2Td9Nc4Hb6Jf1GsAe',
+  REDIS_HOST: 'redis.internal',
   DATABASE_URL: 'postgresql://llm:pw@db.internal:5432/litellm',
 }
 const read = (file: string) => readSettings({ text: text(file), file, environment, providers })

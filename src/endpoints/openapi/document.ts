@@ -33,6 +33,7 @@ const tags: Readonly<Record<string, string>> = {
   Audio: 'Speech from text, text from speech.',
   Files: 'Files at an upstream, under ids of this gateway.',
   Batches: 'Many requests in one file, answered later by an upstream.',
+  Agents: 'Telemetry and settings of coding agents that have signed in.',
   Assistants: 'Assistants on any chat model.',
   Threads: 'Threads, their messages, and the runs of assistants.',
   Models: 'What a key may use, and what is behind it.',
@@ -189,7 +190,7 @@ function failures(endpoint: Endpoint, path: string, { headerPrefix, responses }:
   const statuses = [...failureStatuses(endpoint, context).map(String), 'default']
   return Object.fromEntries(
     statuses.map(status => {
-      const { name, response } = failureResponse(endpoint.errorBody, status, headerPrefix)
+      const { name, response } = failureResponse(endpoint, status, headerPrefix)
       responses[name] = response
       return [status, { $ref: `#/components/responses/${name}` }]
     }),

@@ -104,17 +104,18 @@ const schemaOf = (dialect: string, status: string): string => {
 
 /** The response of a failure: its name under `#/components/responses/`, and what stands there. */
 export function failureResponse(
-  errorBody: ErrorBody,
+  { errorBody, pageOfError }: Pick<Endpoint, 'errorBody' | 'pageOfError'>,
   status: string,
   headerPrefix: string,
 ): { name: string; response: object } {
   const dialect = dialects.get(errorBody) ?? 'OpenAI'
+  const body = {
+    [dialect === 'Scim' ? scimMediaType : 'application/json']: { schema: reference(schemaOf(dialect, status)) },
+  }
   const response = {
     description: meanings[status] ?? meanings.default!,
     headers: headersOfError(Number(status), { prefix: headerPrefix, isAnthropic: dialect === 'Anthropic' }),
-    content: {
-      [dialect === 'Scim' ? scimMediaType : 'application/json']: { schema: reference(schemaOf(dialect, status)) },
-    },
+    content: pageOfError ? { 'text/html': { schema: text } } : body,
   }
-  return { name: `${dialect}${status === 'default' ? 'Failure' : status}`, response }
+  return { name: `${pageOfError ? 'Page' : dialect}${status === 'default' ? 'Failure' : status}`, response }
 }

@@ -37,5 +37,6 @@ export const signInSchemas: Readonly<Record<string, Schema>> = {
     { email: text },
   ),
   Revoked: shape({}),
+  TelemetryTaken: shape({}, { partialSuccess: shape({ errorMessage: text }) }),
   ManagedSettings: shape({ uuid: text, checksum: text, settings: anyObject }),
 }

@@ -6,7 +6,7 @@ import { readBody } from '../../../core/request.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 
 /** Tokens must not be kept on their way (RFC 6749, 5.1). */
-export const uncached = { 'cache-control': 'no-store', pragma: 'no-cache' }
+export const uncached = { 'cache-control': 'no-store' }
 
 const formBytesMax = 16 * 1024
 const formType = 'application/x-www-form-urlencoded'
