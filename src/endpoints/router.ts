@@ -156,7 +156,8 @@ class AdmittedHead implements RequestHead {
   }
 
   get routeGroup(): RequestHead['routeGroup'] {
-    if (!managementTags.has(this.#doc.tag)) return 'llm_api_routes'
+    // What needs a role is no call, under any tag: a key for calls alone is not the administrator's own.
+    if (this.auth === 'key' && !managementTags.has(this.#doc.tag)) return 'llm_api_routes'
     return this.method === 'GET' ? 'info_routes' : 'management_routes'
   }
 

@@ -202,11 +202,51 @@ test('users whom an admin of an organization makes call models with keys of its 
   )
   const { key, user_id: made } = (await ask(olga, '/user/new', wanted)).body
   expect((await chat(key as string)).message).toContain("may not use the model 'chat-model'")
-  const further = (await ask(key as string, '/key/generate', { models: ['all-proxy-models'] })).body
+  const own = (await admin('/key/generate', { user_id: made })).key as string
+  const further = (await ask(own, '/key/generate', { models: ['all-proxy-models'] })).body
   expect((await chat(further.key as string)).status).toBe(403)
   const ofTeam = (await ask(olga, '/key/generate', { team_id: 'wheel', user_id: made })).body.key as string
   expect((await chat(ofTeam)).status).toBe(200)
   expect((await chat(ofTeam, { model: 'claude-model' })).status).toBe(403)
+})
+
+test('an admin of an organization waits with no key for a person who becomes an administrator', async () => {
+  const opal = await newUser({ user_id: 'opal' })
+  await admin('/organization/new', { organization_id: 'dam', organization_alias: 'Dam' })
+  await admin('/organization/member_add', { organization_id: 'dam', member: { user_id: 'opal', role: 'org_admin' } })
+  const wanted = { organizations: ['dam'], user_email: 'chief@example.com' }
+  expect((await ask(opal, '/user/new', { ...wanted, sso_user_id: 'chief' })).message).toContain('identity provider')
+  const { key, user_id: made, allowed_routes: _, ...row } = (await ask(opal, '/user/new', wanted)).body
+  expect(row).toMatchObject({ user_email: 'chief@example.com', sso_user_id: null })
+  await admin('/user/update', { user_id: made, user_role: 'proxy_admin' })
+  const managing: [path: string, body?: Json][] = [
+    ['/user/new', { user_id: 'thief', user_role: 'proxy_admin' }],
+    ['/key/generate', {}],
+    ['/sign-in/invitations', { user_id: made }],
+    ['/user/info'],
+  ]
+  for (const [path, body] of managing)
+    expect([path, (await ask(key as string, path, body)).message]).toEqual([
+      path,
+      expect.stringContaining('`allowed_routes` of this key do not name this path'),
+    ])
+})
+
+test('a key for calls alone manages nothing under any tag, also where its user is an administrator', async () => {
+  await newUser({ user_id: 'mona', user_role: 'proxy_admin' })
+  const { key } = await admin('/key/generate', { user_id: 'mona', allowed_routes: ['llm_api_routes'] })
+  const managing: [path: string, body?: Json][] = [
+    ['/model/new', { model_name: 'sly', proxy_params: { model: 'openai/x', api_key: 'k' } }],
+    ['/tag/new', { name: 'sly' }],
+    ['/tag/list'],
+  ]
+  for (const [path, body] of managing)
+    expect([path, (await ask(key as string, path, body)).message]).toEqual([
+      path,
+      expect.stringContaining('`allowed_routes` of this key do not name this path'),
+    ])
+  expect((await ask(key as string, '/v1/models')).status).toBe(200)
+  expect((await chat(key as string)).status).toBe(200)
 })
 
 test('a tag in the metadata of a key holds as one in its field does', async () => {
@@ -300,11 +340,11 @@ test('calls for a blocked customer are refused, and those without what the key w
 })
 
 test('fields without a meaning here are refused by name, unless they ask for nothing', async () => {
-  const fields = ['permissions', 'object_permission', 'config', 'router_settings', 'auto_rotate', 'agent_id']
+  const fields = ['permissions', 'object_permission', 'config', 'router_settings', 'agent_id']
   expect((await gateway.admin('/key/generate', Object.fromEntries(fields.map(name => [name, null])))).status).toBe(200)
   expect((await gateway.admin('/key/generate', { permissions: {}, auto_rotate: false, spend: 0 })).status).toBe(200)
   for (const name of fields) {
-    const answer = await gateway.admin('/key/generate', { [name]: name === 'auto_rotate' ? true : 'x' })
+    const answer = await gateway.admin('/key/generate', { [name]: 'x' })
     expect([name, answer.status, await answer.text()]).toEqual([
       name,
       422,

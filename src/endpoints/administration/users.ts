@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
 import { keyHint, mintKey, readDuration } from '../../accounts/key.ts'
 import { shownKey } from '../../accounts/key-fields.ts'
-import { restrictionOf } from '../../accounts/key-grants.ts'
+import { callRoutes, restrictionOf } from '../../accounts/key-grants.ts'
 import { administersOrganization, groupsOf, mayReadAll, maySeeTeam, organizationsOf } from '../../accounts/rights.ts'
 import { keyName } from '../../accounts/spending-fields.ts'
 import { newUser, selfFields, shownUser, userBody, userChanges, userUpdateBody } from '../../accounts/user-fields.ts'
@@ -52,7 +52,8 @@ async function visibleTeams(tenancy: TenancyReader, caller: Caller, userId: stri
 /**
  * Administrators make any user; admins of organizations make users of these, under ids that are made here: an id of
  * their choice would tell which ids are taken. Such users call models with keys of teams alone, which the models and
- * the budget of the organization bind. Throws 403.
+ * the budget of the organization bind. Who a user is at the identity provider they do not say: they would wait with a
+ * key for the person who signs in. Throws 403.
  */
 function checkMaker(caller: Caller, body: z.infer<typeof userBody>): void {
   if (isAdministrator(caller)) return
@@ -60,6 +61,8 @@ function checkMaker(caller: Caller, body: z.infer<typeof userBody>): void {
   if (organizations.length === 0 || !organizations.every(id => administersOrganization(caller, id)))
     throw forbidden('name organizations that you administer', 'organizations')
   if (body.user_id != null) throw forbidden('only administrators choose the id of a user', 'user_id')
+  if (body.sso_user_id != null)
+    throw forbidden('only administrators say who a user is at the identity provider', 'sso_user_id')
   if (body.user_role?.startsWith('proxy_admin')) throw forbidden('only administrators make administrators', 'user_role')
   if (body.models != null && body.models.join() !== teamModelsOnly.join())
     throw forbidden('only administrators give users models of their own: give them to a team', 'models')
@@ -96,6 +99,8 @@ const userNew = withBody(userBody, {
               hint: keyHint(keyText),
               alias: alias ?? null,
               userId: user.id,
+              // Who knows its text acts as its user, who may become an administrator by a claim.
+              allowedRoutes: isAdministrator(caller) ? bareKey.allowedRoutes : callRoutes,
               expiresAtMs: lifetime && 'ms' in lifetime ? tx.nowMs + lifetime.ms : null,
             })
       return { user, key }
