@@ -44,6 +44,32 @@ for (const backend of backends())
     const memberIdsOf = async (id: string) =>
       (((await scim.done('GET', `/Groups/${id}`)).members ?? []) as Json[]).map(one => one.value).toSorted()
 
+    test('a user whom the directory deletes loses password and links: they do not open the account of who gets the name', async () => {
+      const login = async (password: string) => {
+        const body = JSON.stringify({ username: 'namesake@contoso.example', password })
+        const headers = { 'content-type': 'application/json' }
+        const answer = await fetch(`${gateway.url}/login`, { method: 'POST', headers, body })
+        await answer.text()
+        return answer.status
+      }
+      const first = await newUser('namesake@contoso.example')
+      const password = 'the first one of the name'
+      await admin('/sign-in/password', { user_id: first.id, new_password: password })
+      expect(await login(password)).toBe(200)
+      const { url } = await admin('/sign-in/invitations', { user_id: first.id })
+      await scim.ask('DELETE', `/Users/${first.id}`)
+      expect(await newUser('namesake@contoso.example')).toMatchObject({ active: true })
+      expect(await login(password)).toBe(401)
+      const token = new URL(url as string).searchParams.get('token')
+      const claimed = await fetch(`${gateway.url}/sign-in/claim`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ token, password: 'another one of the name' }),
+      })
+      await claimed.text()
+      expect(claimed.status).toBe(404)
+    })
+
     test('Entra ID makes a user, finds it, changes it by paths and deactivates it with "False"', async () => {
       expect(await scim.find('/Users', 'userName eq "ada@contoso.example"')).toEqual([])
       const made = await scim.ask('POST', '/Users', {

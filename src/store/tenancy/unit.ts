@@ -129,6 +129,8 @@ export class Unit implements TenancyTransaction {
     // When the user is let in again, its sessions of before are not.
     if (kind === 'user' && after.blocked && !before.blocked)
       await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
+    // The directory may give the name, and with it the account, to another person.
+    if (isRemoved(kind, after) && !isRemoved(kind, before)) await this.#deleteWaysIn(id)
     const row = toRow(columns, after)
     await this.#tx`update ${this.#tx(tenantTables[kind])} set ${this.#tx(row)} where id = ${id}`
     await this.#audit(action ?? actionOf(before, after), {
@@ -152,13 +154,18 @@ export class Unit implements TenancyTransaction {
     }
     if (kind === 'user') {
       await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
-      await deletePasswordOfUser(this.#tx, id)
-      await deleteLinksOf(this.#tx, id)
+      await this.#deleteWaysIn(id)
     }
     await this.#note(tenantSubject(kind, id))
     await this.#tx`delete from ${this.#tx(tenantTables[kind])} where id = ${id}`
     await this.#audit('deleted', { kind, objectId: id, before: toRow(columnsOf(kind), before), after: null })
     return before
+  }
+
+  /** Password, links to set one, and who the user is at identity providers. */
+  async #deleteWaysIn(userId: string): Promise<void> {
+    await deletePasswordOfUser(this.#tx, userId)
+    await deleteLinksOf(this.#tx, userId)
   }
 
   async putMembership(membership: Omit<Membership, 'createdAtMs'>): Promise<Membership> {
@@ -349,6 +356,10 @@ export class Unit implements TenancyTransaction {
 function columnsOf<Kind extends TenantKind>(kind: Kind): Columns<Tenants[Kind]> {
   return tenantColumns[kind] as Columns<Tenants[Kind]>
 }
+
+/** The directory has deleted the user. */
+const isRemoved = (kind: TenantKind, record: Tenants[TenantKind]): boolean =>
+  kind === 'user' && 'removedAtMs' in record && record.removedAtMs !== null
 
 function checkVersion(is: number, expected: number | undefined): void {
   if (expected === undefined || expected === is) return
