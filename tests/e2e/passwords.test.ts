@@ -1,6 +1,7 @@
 /** Passwords of users: set by a link, changed by their user, and never guessed by many tries. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
+import { post } from '../device-client.ts'
 import { Browser } from './browser.ts'
 import { masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
@@ -195,3 +196,24 @@ test('10,000 wrong passwords check few of them, fill no audit log and lock no ri
   expect(again.status).toBe(200)
   expect((await gateway.admin('/v1/models')).status).toBe(200)
 }, 120_000)
+
+test('programs behind a trusted proxy are told apart: one that asks for many codes does not keep others from theirs', async () => {
+  const codesOfMinute = 60
+  const askFrom = async (address: string) => {
+    const headers = { 'x-forwarded-for': address }
+    const answer = await post(gateway.url, '/oauth/device_authorization', {}, headers)
+    await answer.text()
+    return answer.status
+  }
+  const flood = Array.from({ length: 3 * codesOfMinute }, () => askFrom('198.51.100.7'))
+  expect(await Promise.all(flood)).toContain(429)
+  expect(await askFrom('203.0.113.9')).toBe(200)
+})
+
+test('a session has no derived keys, and is told where to get one', async () => {
+  await addUserWithPassword('dora')
+  const browser = newBrowser()
+  await browser.json('POST', '/login', { username: 'dora', password })
+  const { status, error } = await browser.json('POST', '/key/derive', {})
+  expect([status, error.message]).toEqual([403, expect.stringContaining('POST /key/generate')])
+})

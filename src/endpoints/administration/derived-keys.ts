@@ -62,6 +62,11 @@ export const keyDerive: Endpoint = {
     const link = newLink(asked, caller!, nowMs)
     checkNarrower(asked, link, { caller: caller!, services })
     const parent = await services.keys.find({ id: caller!.key.id })
+    if (!parent && isWithoutKey(caller!))
+      throw new GatewayError(
+        'forbidden',
+        'sessions and tokens have no derived keys: make a key (POST /key/generate), and derive from that',
+      )
     if (!parent) throw new GatewayError('unauthenticated', 'the API key was deleted')
     const key = written({ key: parent.hash, links: [...earlier, link] }, services)
     return jsonAnswer({
@@ -77,6 +82,9 @@ export const keyDerive: Endpoint = {
     })
   },
 }
+
+/** A session, or a token in the place of a key. */
+const isWithoutKey = ({ key }: Caller): boolean => key.id === `user:${key.userId}`
 
 function written(claims: Parameters<typeof writeDerivedKey>[0], services: Services): string {
   try {
