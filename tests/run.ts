@@ -13,6 +13,8 @@ import { availableParallelism, cpus } from 'node:os'
 const root = new URL('..', import.meta.url).pathname
 const compiler = 'node_modules/typescript-native/bin/tsc'
 const fileTimeoutMs = 240_000
+/** Of one test, where it sets none: only what hangs takes so long, also on a loaded machine. */
+const testTimeoutMs = 60_000
 /** For the output to end when a test file has. */
 const leftoversMs = 10_000
 /** Share of all cores' time that other processes took while a file ran, from which on the machine counts as loaded. */
@@ -85,7 +87,7 @@ async function inTurn(queue: string[], workers: number): Promise<void> {
 async function runFile(file: string): Promise<FileResult> {
   const from = performance.now()
   const busyFromMs = busyMs()
-  const child = Bun.spawn([process.execPath, 'test', `./${file}`], {
+  const child = Bun.spawn([process.execPath, 'test', '--timeout', String(testTimeoutMs), `./${file}`], {
     cwd: root,
     stdout: 'pipe',
     stderr: 'pipe',

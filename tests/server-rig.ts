@@ -120,7 +120,7 @@ export function serverRig(handle: Handler = echo, options: RigOptions = {}): Ser
 }
 
 /** Waits until `check` holds; says `what` was waited for when it does not come. */
-export async function until(check: () => boolean, what: string, ms = 3000): Promise<void> {
+export async function until(check: () => boolean, what: string, ms = 30_000): Promise<void> {
   const endMs = performance.now() + ms
   while (!check()) {
     if (performance.now() > endMs) throw new Error(`in vain: ${what}`)

@@ -74,6 +74,7 @@ for (const server of testServers('keys'))
       const stored = await keys.insert(full)
       expect(stored).toEqual({
         ...full,
+        textSinceMs: nowMs,
         version: 1,
         createdAtMs: nowMs,
         createdBy: 'master',

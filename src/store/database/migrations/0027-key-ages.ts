@@ -11,7 +11,6 @@ export const twentySeventh: Migration = {
     await sql.unsafe('alter table virtual_keys add column rotation_interval text')
     await sql.unsafe('alter table virtual_keys add column text_since_ms bigint')
     await sql.unsafe('alter table virtual_keys add column rotate_by_ms bigint')
-    await sql.unsafe('update virtual_keys set text_since_ms = created_at_ms')
     await sql.unsafe('create index virtual_keys_expiry on virtual_keys (expires_at_ms) where expires_at_ms is not null')
     await sql.unsafe('create index virtual_keys_rotation on virtual_keys (rotate_by_ms) where rotate_by_ms is not null')
     await sql.unsafe('create index virtual_keys_text_since on virtual_keys (text_since_ms)')
