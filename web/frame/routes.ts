@@ -2,7 +2,16 @@
  * Every page: one file in `pages`, one line here. The order is that of the navigation. What a person may not use is
  * not shown; the gateway refuses it all the same.
  */
-import { HeartPulse, KeyRound, LayoutDashboard, MonitorSmartphone, ScrollText, UserRound, Users } from 'lucide-react'
+import {
+  HeartPulse,
+  KeyRound,
+  LayoutDashboard,
+  MonitorSmartphone,
+  Rows3,
+  ScrollText,
+  UserRound,
+  Users,
+} from 'lucide-react'
 import type { LucideIcon } from 'lucide-react'
 import type { ComponentType } from 'react'
 import type { Session } from '../api/session.ts'
@@ -40,6 +49,12 @@ const signedInPages: readonly PageRoute[] = [
   },
   // Build
   // Observe
+  {
+    path: '/logs',
+    load: () => import('../pages/logs.tsx'),
+    nav: { title: 'nav.logs', icon: Rows3, group: 'nav.observe', key: 'l' },
+    for: everyone,
+  },
   {
     path: '/health',
     load: () => import('../pages/health.tsx'),

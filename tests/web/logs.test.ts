@@ -1,0 +1,103 @@
+/** The page of calls: filtered by text, walked by arrows, and safe against texts of others. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Browser } from 'playwright-core'
+import { startGateway } from '../e2e/harness.ts'
+import type { Gateway } from '../e2e/harness.ts'
+import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+
+setDefaultTimeout(3 * pageMs)
+
+const hostile = '<img src=x onerror=alert(1)>'
+
+describe.skipIf(!hasChromium)('the page of calls', () => {
+  let gateway: Gateway
+  let browser: Browser
+  beforeAll(async () => {
+    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    const key = await gateway.key({ key_alias: hostile })
+    for (const model of ['chat-model', 'claude-model', 'nobody', 'chat-model']) await call(key, model)
+    // Rows are stored behind the answers.
+    while ((await gateway.rows()).length < 4) await Bun.sleep(20)
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await gateway?.stop()
+  })
+
+  const call = async (key: string, model: string) => {
+    const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
+    })
+    await answer.text()
+  }
+
+  const openLogs = async (search = '', options = {}) => {
+    const opened = await openSignedIn(browser, gateway, options)
+    await opened.page.goto(`${gateway.url}/ui/logs${search}`)
+    await opened.page.getByRole('heading', { name: 'Logs', level: 1 }).waitFor()
+    return opened
+  }
+
+  test('a typed term becomes a chip, a part of the address, and a question to the ledger', async () => {
+    const { page, context } = await openLogs()
+    await page.getByText('Calls: 4').waitFor()
+    await page.getByRole('combobox', { name: 'Filter calls' }).fill('outcome:error')
+    await page.keyboard.press('Enter')
+    await page.getByText('Calls: 1').waitFor()
+    expect(new URL(page.url()).searchParams.get('q')).toBe('outcome:error')
+    await page.getByRole('button', { name: 'Remove outcome:error' }).click()
+    await page.getByText('Calls: 4').waitFor()
+    await context.close()
+  })
+
+  test('a filter that the ledger does not know is named, with what to write instead', async () => {
+    const { page, context } = await openLogs('?q=latency:5')
+    await page.getByText('This filter cannot be read: latency:5').waitFor()
+    await page.getByText('outcome, model, key, user, team, customer, id').waitFor()
+    await context.close()
+  })
+
+  test('arrows walk the filtered calls while one is open', async () => {
+    const { page, context } = await openLogs('?q=model:chat-model')
+    await page.getByText('Calls: 2').waitFor()
+    await page.getByRole('row').nth(1).getByRole('link').click()
+    await page.getByRole('dialog', { name: 'chat-model' }).waitFor()
+    const openCall = () => new URL(page.url()).searchParams.get('call')
+    const first = openCall()
+    await page.keyboard.press('ArrowDown')
+    await page.waitForURL(url => url.searchParams.get('call') !== first)
+    await page.keyboard.press('ArrowUp')
+    await page.waitForURL(url => url.searchParams.get('call') === first)
+    await context.close()
+  })
+
+  test('a linked call that the list does not hold is asked for by its id', async () => {
+    const [failed] = await gateway.rows('&outcome=error')
+    const { page, context } = await openLogs(`?q=model:claude-model&call=${failed!.request_id}`)
+    await page.getByRole('dialog', { name: 'nobody' }).waitFor()
+    await context.close()
+  })
+
+  test('a new call appears by itself while the list is live', async () => {
+    const { page, context } = await openLogs('?live=on&q=model:fault/unknown')
+    await page.getByText('Nothing matches').waitFor()
+    await call(await gateway.key(), 'fault/unknown')
+    await page.getByText('Calls: 1').waitFor()
+    await context.close()
+  })
+
+  test('markup in the name of a key is text, and axe has no objection, in light and dark', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page, context, faults } = await openLogs('', { colorScheme })
+      await page.getByRole('table').getByText(hostile).first().waitFor()
+      await page.getByRole('row').nth(1).getByRole('link').click()
+      await page.getByRole('dialog').waitFor()
+      expect(await violations(page)).toEqual([])
+      expect(faults).toEqual([])
+      await context.close()
+    }
+  })
+})

@@ -1,0 +1,182 @@
+import { useQuery } from '@tanstack/react-query'
+import { ChevronDown, ChevronUp } from 'lucide-react'
+import { useEffect, useRef } from 'react'
+import { ask } from '../../api/client.ts'
+import type { SpendLog } from '../../api/schema.d.ts'
+import { Tag } from '../../components/badge.tsx'
+import { Button } from '../../components/button.tsx'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { Drawer } from '../../components/drawer.tsx'
+import { Facts } from '../../components/facts.tsx'
+import type { Fact } from '../../components/facts.tsx'
+import { Id } from '../../components/id.tsx'
+import { EmptyState, ErrorState, SkeletonRows } from '../../components/states.tsx'
+import { Tabs } from '../../components/tabs.tsx'
+import { Duration, Money } from '../../components/values.tsx'
+import { Waterfall } from '../../components/waterfall.tsx'
+import type { WaterfallRow } from '../../components/waterfall.tsx'
+import { formatCount, formatMoment } from '../../lib/format.ts'
+import { t } from '../../strings/index.ts'
+import { OutcomeBadge } from './outcome.tsx'
+
+interface CallDrawerProps {
+  readonly id: string
+  /** The call as the list has it, so that nothing is asked again; absent = it is not in what was loaded. */
+  readonly listed: SpendLog | undefined
+  /** Steps through the list: 1 = below, -1 = above. */
+  readonly onStep: (step: 1 | -1) => void
+  readonly onClose: () => void
+}
+
+/** One call: what happened when, what was counted, what it cost. */
+export function CallDrawer({ id, listed, onStep, onClose }: CallDrawerProps) {
+  useArrows(onStep)
+  const asked = useQuery({
+    queryKey: ['logs', 'one', id],
+    queryFn: ({ signal }) => ask('GET /spend/logs', { query: { request_id: id }, signal }),
+    enabled: !listed,
+  })
+  const call = listed ?? asked.data?.data[0]
+  const actions = (
+    <>
+      <Button
+        kind="quiet"
+        icon={<ChevronUp size={16} aria-hidden />}
+        aria-label={t('logs.previous')}
+        onClick={() => onStep(-1)}
+      />
+      <Button
+        kind="quiet"
+        icon={<ChevronDown size={16} aria-hidden />}
+        aria-label={t('logs.next')}
+        onClick={() => onStep(1)}
+      />
+    </>
+  )
+  return (
+    <Drawer open onClose={onClose} title={call?.model ?? t('logs.call')} actions={actions}>
+      {!call && asked.isPending && <SkeletonRows />}
+      {!call && asked.isError && <ErrorState error={asked.error} onRetry={() => void asked.refetch()} />}
+      {!call && asked.isSuccess && <EmptyState title={t('error.notFound')}>{t('error.notFoundHelp')}</EmptyState>}
+      {call && <Call call={call} />}
+    </Drawer>
+  )
+}
+
+/** Arrows and j, k go through the list while the drawer is open, except in fields and lists of choices. */
+function useArrows(onStep: (step: 1 | -1) => void): void {
+  const latest = useRef(onStep)
+  latest.current = onStep
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key] as 1 | -1 | undefined
+      if (step === undefined || event.ctrlKey || event.metaKey || event.altKey) return
+      const inField = 'input, textarea, [role=combobox], [role=listbox], [role=menu]'
+      if (event.target instanceof Element && event.target.closest(inField)) return
+      event.preventDefault()
+      event.stopPropagation()
+      latest.current(step)
+    }
+    document.addEventListener('keydown', press, { capture: true })
+    return () => document.removeEventListener('keydown', press, { capture: true })
+  }, [])
+}
+
+function Call({ call }: { readonly call: SpendLog }) {
+  return (
+    <div className="flex flex-col gap-6">
+      <div className="flex flex-wrap items-center gap-4">
+        <OutcomeBadge call={call} />
+        <Duration milliseconds={call.duration_ms} />
+        <Money usd={call.spend} />
+        {call.error_kind && <Tag>{call.error_kind}</Tag>}
+      </div>
+      <Waterfall rows={steps(call)} totalMs={call.duration_ms} />
+      <Tabs
+        label={t('all.details')}
+        tabs={[
+          { value: 'call', label: t('logs.call'), content: <Facts facts={callFacts(call)} /> },
+          { value: 'cost', label: t('logs.cost'), content: <Facts facts={costFacts(call)} /> },
+          {
+            value: 'raw',
+            label: t('logs.raw'),
+            content: (
+              <CodeBlock
+                label={t('logs.raw')}
+                snippets={[{ title: 'JSON', code: JSON.stringify(call, undefined, 2) }]}
+              />
+            ),
+          },
+        ]}
+      />
+    </div>
+  )
+}
+
+function steps({ first_byte_ms: firstMs, duration_ms: wholeMs, outcome }: SpendLog): WaterfallRow[] {
+  const tone = outcome === 'success' ? 'good' : 'bad'
+  if (firstMs === null) return [row('logs.whole', 0, wholeMs, tone)]
+  return [row('logs.untilFirst', 0, firstMs, 'plain'), row('logs.answer', firstMs, wholeMs, tone)]
+}
+
+const row = (
+  name: 'logs.whole' | 'logs.untilFirst' | 'logs.answer',
+  startMs: number,
+  endMs: number,
+  tone: NonNullable<WaterfallRow['tone']>,
+): WaterfallRow => ({ name: t(name), label: t(name), startMs, endMs, tone })
+
+/** Facts of which something is known. */
+const known = (facts: readonly (Fact | null)[]): Fact[] => facts.filter(fact => fact !== null)
+
+const textFact = (name: string, value: string | null): Fact | null => (value ? { name, value } : null)
+const idFact = (name: string, id: string | null): Fact | null => (id ? { name, value: <Id id={id} /> } : null)
+const countFact = (name: string, count: number | null): Fact | null =>
+  count ? { name, value: <span className="numbers">{formatCount(count)}</span> } : null
+
+function callFacts(call: SpendLog): Fact[] {
+  return known([
+    idFact(t('logs.callId'), call.request_id),
+    textFact(t('logs.at'), formatMoment(call.started_at_ms)),
+    textFact(t('logs.operation'), `${call.operation}${call.stream ? `, ${t('logs.stream')}` : ''}`),
+    textFact(t('logs.route'), call.route),
+    textFact(t('logs.upstream'), upstreamOf(call)),
+    idFact(t('logs.deployment'), call.deployment_id),
+    countFact(t('logs.attempts'), call.attempts),
+    textFact(t('logs.cache'), call.cache_hit_kind),
+    textFact(t('logs.guardrails'), call.guardrails),
+    textFact(t('logs.key'), call.key_alias),
+    idFact(t('logs.keyId'), call.key_id),
+    idFact(t('logs.user'), call.user_id),
+    idFact(t('logs.team'), call.team_id),
+    textFact(t('logs.customer'), call.end_user),
+    textFact(t('logs.tags'), call.request_tags?.join(', ') ?? null),
+    textFact(t('logs.client'), call.client_name),
+    textFact(t('logs.userAgent'), call.user_agent),
+    textFact(t('logs.address'), call.client_address),
+  ])
+}
+
+const upstreamOf = ({ provider, upstream_model: model }: SpendLog): string | null =>
+  provider === null ? null : model === null ? provider : `${provider}/${model}`
+
+function costFacts(call: SpendLog): Fact[] {
+  return known([
+    { name: t('logs.cost'), value: <Money usd={call.spend} /> },
+    textFact(t('logs.costSource'), call.cost_source),
+    textFact(t('logs.priceList'), call.price_list),
+    textFact(t('logs.priceTerms'), call.price_terms),
+    call.saved_nano_usd === null
+      ? null
+      : { name: t('logs.saved'), value: <Money usd={Number(call.saved_nano_usd) / 1e9} /> },
+    textFact(t('logs.usageSource'), call.usage_source),
+    countFact(t('logs.input'), call.input_tokens),
+    countFact(t('logs.cached'), call.cached_input_tokens),
+    countFact(t('logs.cacheWrite'), call.cache_write_tokens),
+    countFact(t('logs.output'), call.output_tokens),
+    countFact(t('logs.reasoning'), call.reasoning_tokens),
+    countFact(t('logs.images'), call.images),
+    countFact(t('logs.webSearches'), call.web_searches),
+    textFact(t('logs.tier'), call.service_tier),
+  ])
+}

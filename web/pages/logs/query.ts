@@ -1,0 +1,42 @@
+/** The filter of the log as text, and the question to the ledger that it stands for. */
+import type { Calls } from '../../api/schema.d.ts'
+import { parseFilter } from '../../lib/filter.ts'
+import type { StringKey } from '../../strings/index.ts'
+
+type LogQuery = Partial<NonNullable<Calls['GET /spend/logs']['query']>>
+
+export const outcomes = ['success', 'error', 'client_closed', 'upstream_cut', 'interrupted'] as const
+export type Outcome = (typeof outcomes)[number]
+
+interface LogField {
+  /** What the ledger calls it. */
+  readonly asked: keyof LogQuery
+  readonly about: StringKey
+  readonly values?: readonly string[]
+}
+
+/** What may stand before a colon. */
+export const logFields: Readonly<Record<string, LogField>> = {
+  outcome: { asked: 'outcome', about: 'logs.by.outcome', values: outcomes },
+  model: { asked: 'model', about: 'logs.by.model' },
+  key: { asked: 'api_key', about: 'logs.by.key' },
+  user: { asked: 'user_id', about: 'logs.by.user' },
+  team: { asked: 'team_id', about: 'logs.by.team' },
+  customer: { asked: 'end_user', about: 'logs.by.customer' },
+  id: { asked: 'request_id', about: 'logs.by.id' },
+}
+
+/** The terms that the ledger can be asked by, and those that it cannot: an own name, negated, or there twice. */
+export function readLogFilter(text: string): { readonly query: LogQuery; readonly unread: readonly string[] } {
+  const query: Record<string, string> = {}
+  const unread: string[] = []
+  for (const { name, value, isNegated } of parseFilter(text)) {
+    // A word alone is a call's id: that is what one has at hand.
+    const key = name ?? 'id'
+    const field = Object.hasOwn(logFields, key) ? logFields[key] : undefined
+    const isUsable = field && !isNegated && value !== '' && !(field.asked in query)
+    if (isUsable && (!field.values || field.values.includes(value))) query[field.asked] = value
+    else unread.push(`${isNegated ? '-' : ''}${name === null ? '' : `${name}:`}${value}`)
+  }
+  return { query: query as LogQuery, unread }
+}
