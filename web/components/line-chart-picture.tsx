@@ -13,7 +13,9 @@ export default function LineChartPicture({ label, timesMs, series, format, isSta
   // biome-ignore lint/correctness/useExhaustiveDependencies: the theme decides on the colours that are read here
   useEffect(() => {
     const element = place.current!
-    const size = () => ({ width: element.clientWidth, height: element.clientHeight })
+    // The legend stands below the picture; before it is made it has no height, and the observer corrects that.
+    const legendHeight = () => element.querySelector('.u-legend')?.clientHeight ?? 0
+    const size = () => ({ width: element.clientWidth, height: element.clientHeight - legendHeight() })
     const columns = isStacked ? stack(series) : series.map(one => [...one.values])
     const data = [timesMs.map(timeMs => timeMs / 1000), ...columns] as uPlot.AlignedData
     const chart = new uPlot({ ...size(), ...options(element, series, format) }, data, element)

@@ -3,6 +3,7 @@
  * not shown; the gateway refuses it all the same.
  */
 import {
+  ChartLine,
   HeartPulse,
   KeyRound,
   LayoutDashboard,
@@ -49,6 +50,12 @@ const signedInPages: readonly PageRoute[] = [
   },
   // Build
   // Observe
+  {
+    path: '/usage',
+    load: () => import('../pages/usage.tsx'),
+    nav: { title: 'nav.usage', icon: ChartLine, group: 'nav.observe', key: 's' },
+    for: everyone,
+  },
   {
     path: '/logs',
     load: () => import('../pages/logs.tsx'),

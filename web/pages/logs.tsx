@@ -28,7 +28,7 @@ const columns: readonly Column<SpendLog>[] = [
   {
     id: 'at',
     title: t('logs.at'),
-    width: 'minmax(160px, 1fr)',
+    width: 'minmax(184px, 1fr)',
     cell: call => (
       <time className="numbers whitespace-nowrap" dateTime={call.started_at} title={call.started_at}>
         {formatMoment(call.started_at_ms)}

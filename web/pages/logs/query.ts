@@ -5,8 +5,7 @@ import type { StringKey } from '../../strings/index.ts'
 
 type LogQuery = Partial<NonNullable<Calls['GET /spend/logs']['query']>>
 
-export const outcomes = ['success', 'error', 'client_closed', 'upstream_cut', 'interrupted'] as const
-export type Outcome = (typeof outcomes)[number]
+const outcomes = ['success', 'error', 'client_closed', 'upstream_cut', 'interrupted'] as const
 
 interface LogField {
   /** What the ledger calls it. */

@@ -1,0 +1,95 @@
+/** The page of usage: sums of the reports, by what caused them, and the same as a table for spreadsheets. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import type { Browser } from 'playwright-core'
+import { startGateway } from '../e2e/harness.ts'
+import type { Gateway } from '../e2e/harness.ts'
+import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+
+setDefaultTimeout(3 * pageMs)
+
+const formula = '=1+1,"<b>'
+
+describe.skipIf(!hasChromium)('the page of usage', () => {
+  let gateway: Gateway
+  let browser: Browser
+  let member: string
+  beforeAll(async () => {
+    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    const key = await gateway.key({ key_alias: formula })
+    member = await gateway.key({ key_alias: 'without-calls' })
+    for (const model of ['chat-model', 'chat-model', 'claude-model'])
+      await (
+        await fetch(`${gateway.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
+        })
+      ).text()
+    // Rows and sums are stored behind the answers.
+    while ((await gateway.rows()).length < 3) await Bun.sleep(20)
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await gateway?.stop()
+  })
+
+  const openUsage = async (search = '', options = {}) => {
+    const opened = await openSignedIn(browser, gateway, options)
+    await opened.page.goto(`${gateway.url}/ui/usage${search}`)
+    await opened.page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor()
+    return opened
+  }
+
+  test('each model has its calls, and a choice of another cause is in the address', async () => {
+    const { page, context } = await openUsage()
+    const models = page.getByRole('table', { name: 'Usage by model' })
+    await models.getByText('chat-model').waitFor()
+    const row = models.getByRole('row').filter({ hasText: 'chat-model' })
+    expect(await row.getByRole('cell').nth(2).or(row.getByRole('cell').nth(3)).allInnerTexts()).toContain('2')
+    await page.getByRole('combobox', { name: 'By' }).click()
+    await page.getByRole('option', { name: 'key' }).click()
+    await page.getByRole('table', { name: 'Usage by key' }).getByText(formula).waitFor()
+    expect(new URL(page.url()).searchParams.get('by')).toBe('key')
+    await context.close()
+  })
+
+  test('the file for spreadsheets has the same rows, and no formula', async () => {
+    const { page, context } = await openUsage('?by=key')
+    await page.getByRole('table', { name: 'Usage by key' }).getByText(formula).waitFor()
+    const loaded = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download CSV' }).click()
+    const text = readFileSync(await (await loaded).path(), 'utf8')
+    const [head, first, ...others] = text.trimEnd().split('\r\n')
+    expect(head).toStartWith('id,name,spend_usd')
+    expect(first).toContain(`,"'=1+1,""<b>",`)
+    expect(first).toContain(',3,0,')
+    expect(others).toEqual([])
+    await context.close()
+  })
+
+  test('a key sees its own calls only', async () => {
+    const { page, context } = await openUsage('', { key: member })
+    await page.getByText('No calls in these days').waitFor()
+    await context.close()
+  })
+
+  test('axe has no objection on a small screen, in light and dark, and the page asks three times at most', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const asked: string[] = []
+      const options = { colorScheme, viewport: { width: 390, height: 844 } }
+      const { page, context, faults } = await openSignedIn(browser, gateway, options)
+      page.on('request', request => {
+        const { pathname } = new URL(request.url())
+        if (!pathname.startsWith('/ui/') && !pathname.startsWith('/sign-in/')) asked.push(pathname)
+      })
+      await page.goto(`${gateway.url}/ui/usage?by=team`)
+      await page.getByText('No calls in these days').waitFor()
+      expect(await violations(page)).toEqual([])
+      expect(faults).toEqual([])
+      expect(asked.toSorted()).toEqual(['/team/daily/activity', '/user/daily/activity'])
+      await context.close()
+    }
+  })
+})

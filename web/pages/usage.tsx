@@ -1,0 +1,240 @@
+import { useQuery } from '@tanstack/react-query'
+import { Download } from 'lucide-react'
+import { useMemo } from 'react'
+import { ask } from '../api/client.ts'
+import type { DailyActivity } from '../api/schema.d.ts'
+import { Button } from '../components/button.tsx'
+import { LineChart } from '../components/line-chart.tsx'
+import { Page, Panel } from '../components/page.tsx'
+import { Select } from '../components/select.tsx'
+import { EmptyState, ErrorState, Skeleton } from '../components/states.tsx'
+import { Table } from '../components/table.tsx'
+import type { Column } from '../components/table.tsx'
+import { Money, Tokens } from '../components/values.tsx'
+import { useSearchValue } from '../lib/address.ts'
+import { csvText, download } from '../lib/csv.ts'
+import { formatCompact, formatCount, formatMoney } from '../lib/format.ts'
+import { t } from '../strings/index.ts'
+import type { StringKey } from '../strings/index.ts'
+import { byDay, dimensions, partsOf, total, twoSpans } from './usage/sums.ts'
+import type { Dimension, DimensionName, Metrics, Part } from './usage/sums.ts'
+
+const dayChoices = ['7', '30', '90'] as const
+
+/** What the chart shows. */
+const measures = {
+  spend: { title: 'usage.spend', of: (sums: Metrics) => sums.spend, format: formatMoney },
+  calls: { title: 'usage.calls', of: (sums: Metrics) => sums.api_requests, format: formatCount },
+  tokens: { title: 'usage.tokens', of: (sums: Metrics) => sums.total_tokens, format: formatCompact },
+  failed: { title: 'usage.failed', of: (sums: Metrics) => sums.failed_requests, format: formatCount },
+} as const satisfies Readonly<
+  Record<string, { title: StringKey; of: (sums: Metrics) => number; format: (value: number) => string }>
+>
+type Measure = keyof typeof measures
+const measureNames = Object.keys(measures) as Measure[]
+const dimensionNames = Object.keys(dimensions) as DimensionName[]
+
+const columns: readonly Column<Part>[] = [
+  {
+    id: 'name',
+    title: t('usage.name'),
+    width: 'minmax(120px, 3fr)',
+    cell: part => (
+      <span className="truncate" title={part.id}>
+        {part.name}
+      </span>
+    ),
+  },
+  { id: 'spend', title: t('usage.spend'), align: 'end', cell: part => <Money usd={part.now.spend} /> },
+  {
+    id: 'before',
+    title: t('usage.before'),
+    align: 'end',
+    isWideOnly: true,
+    cell: part => <Money usd={part.before.spend} />,
+  },
+  { id: 'calls', title: t('usage.calls'), align: 'end', cell: part => formatCount(part.now.api_requests) },
+  {
+    id: 'failed',
+    title: t('usage.failed'),
+    align: 'end',
+    isWideOnly: true,
+    cell: part => formatCount(part.now.failed_requests),
+  },
+  {
+    id: 'tokens',
+    title: t('usage.tokens'),
+    align: 'end',
+    isWideOnly: true,
+    cell: part => <Tokens count={part.now.total_tokens} />,
+  },
+  {
+    id: 'unpriced',
+    title: t('usage.unpriced'),
+    align: 'end',
+    isWideOnly: true,
+    cell: part => formatCount(part.now.unpriced_requests),
+  },
+]
+
+/** Days of one report in both spans: one request. */
+function useReport(report: Dimension['report'], spans: ReturnType<typeof twoSpans>) {
+  const [first, last] = [spans.before[0]!, spans.now.at(-1)!]
+  return useQuery({
+    queryKey: ['usage', report, first, last],
+    queryFn: ({ signal }): Promise<DailyActivity> =>
+      ask(`GET /${report}/daily/activity`, {
+        query: { start_date: first, end_date: last, page_size: 2 * spans.now.length },
+        signal,
+      }),
+  })
+}
+
+/** What was spent, by day and by what caused it, against as many days before. */
+export default function UsagePage() {
+  const [days, setDays] = useSearchValue('days', '30')
+  const [dimensionText, setDimension] = useSearchValue('by', 'model')
+  const [measureText, setMeasure] = useSearchValue('show', 'spend')
+  const dayCount = dayChoices.some(choice => choice === days) ? Number(days) : 30
+  const by = dimensionNames.find(name => name === dimensionText) ?? 'model'
+  const measure = measureNames.find(name => name === measureText) ?? 'spend'
+  const spans = useMemo(() => twoSpans(dayCount, Date.now()), [dayCount])
+  // Calls count once here; a call of several tags counts for each of them in the report of tags.
+  const all = useReport('user', spans)
+  const { report, part } = dimensions[by]
+  const parted = useReport(report, spans)
+  const parts = useMemo(() => parted.data && partsOf(parted.data.results, part, spans), [parted.data, part, spans])
+  const filters = (
+    <>
+      <Select
+        isCompact
+        label={t('range.label')}
+        value={String(dayCount)}
+        onChange={setDays}
+        choices={dayChoices.map(value => ({ value: value as string, label: t('usage.days', { count: value }) }))}
+      />
+      <Select
+        isCompact
+        label={t('usage.show')}
+        value={measure as string}
+        onChange={setMeasure}
+        choices={measureNames.map(value => ({ value: value as string, label: t(measures[value].title) }))}
+      />
+      <Select
+        isCompact
+        label={t('usage.by')}
+        value={by as string}
+        onChange={setDimension}
+        choices={dimensionNames.map(value => ({ value: value as string, label: t(`usage.by.${value}`) }))}
+      />
+    </>
+  )
+  const action = (
+    <Button
+      data-primary
+      icon={<Download size={16} aria-hidden />}
+      disabled={!parts?.length}
+      onClick={() => download(`usage-by-${by}-${spans.now[0]}-${spans.now.at(-1)}.csv`, csvOf(parts ?? []))}
+    >
+      {t('usage.csv')}
+    </Button>
+  )
+  return (
+    <Page title={t('nav.usage')} filters={filters} action={action}>
+      {all.isError ? (
+        <ErrorState error={all.error} onRetry={() => void all.refetch()} />
+      ) : (
+        <Overall results={all.data?.results} spans={spans} measure={measure} />
+      )}
+      {parted.isError && report !== 'user' && <ErrorState error={parted.error} onRetry={() => void parted.refetch()} />}
+      {!parted.isError && (
+        <Table
+          label={t('usage.table', { by: t(`usage.by.${by}`) })}
+          columns={columns}
+          rows={parts}
+          rowId={one => one.id}
+          empty={<EmptyState title={t('usage.empty')}>{t('usage.emptyHelp')}</EmptyState>}
+        />
+      )}
+      {parted.data?.metadata.breakdown_complete === false && <p className="text-muted">{t('usage.incomplete')}</p>}
+    </Page>
+  )
+}
+
+interface OverallProps {
+  readonly results: DailyActivity['results'] | undefined
+  readonly spans: ReturnType<typeof twoSpans>
+  readonly measure: Measure
+}
+
+/** Four figures, and one of them by day. */
+function Overall({ results, spans, measure }: OverallProps) {
+  if (!results) return <Skeleton className="h-(--chart) w-full" />
+  const [now, before] = [byDay(results, spans.now), byDay(results, spans.before)]
+  const { title, of, format } = measures[measure]
+  return (
+    <>
+      <div className="grid grid-cols-2 gap-3 wide:grid-cols-4">
+        {measureNames.map(name => (
+          <Figure key={name} name={name} now={total(now)} before={total(before)} />
+        ))}
+      </div>
+      <Panel>
+        <LineChart
+          label={t('usage.byDay', { what: t(title) })}
+          timesMs={spans.now.map(day => Date.parse(day))}
+          series={[
+            { label: t('usage.thisSpan'), values: now.map(of), tone: measure === 'failed' ? 'bad' : 'accent' },
+            { label: t('usage.before'), values: before.map(of), tone: 'grey' },
+          ]}
+          format={format}
+        />
+      </Panel>
+    </>
+  )
+}
+
+interface FigureProps {
+  readonly name: Measure
+  readonly now: Metrics
+  readonly before: Metrics
+}
+
+function Figure({ name, now, before }: FigureProps) {
+  const { title, of, format } = measures[name]
+  const [value, old] = [of(now), of(before)]
+  const percent = old === 0 ? null : Math.round(((value - old) / old) * 100)
+  return (
+    <Panel>
+      <div className="flex flex-col gap-1">
+        <span className="text-muted">{t(title)}</span>
+        <span className="numbers text-title font-semibold">{format(value)}</span>
+        <span className="numbers text-muted">
+          {percent === null
+            ? t('usage.noneBefore')
+            : t('usage.change', { percent: `${percent > 0 ? '+' : ''}${percent}`, before: format(old) })}
+        </span>
+        {name === 'spend' && now.unpriced_requests > 0 && (
+          <span className="text-warn">{t('usage.unpricedHelp', { count: formatCount(now.unpriced_requests) })}</span>
+        )}
+      </div>
+    </Panel>
+  )
+}
+
+const csvHead = ['id', 'name', 'spend_usd', 'spend_usd_before', 'calls', 'failed', 'input_tokens', 'output_tokens']
+
+const csvOf = (parts: readonly Part[]): string =>
+  csvText([
+    csvHead,
+    ...parts.map(({ id, name, now, before }) => [
+      id,
+      name,
+      now.spend,
+      before.spend,
+      now.api_requests,
+      now.failed_requests,
+      now.prompt_tokens,
+      now.completion_tokens,
+    ]),
+  ])

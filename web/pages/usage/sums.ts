@@ -1,0 +1,94 @@
+/** Sums of the days that the gateway reports, for two spans of the same length. */
+import type { DailyActivity } from '../../api/schema.d.ts'
+
+const dayMs = 86_400_000
+
+type Day = DailyActivity['results'][number]
+export type Metrics = Day['metrics']
+type PartName = Exclude<keyof Day['breakdown'], 'mcp_servers'>
+
+/** What the table lists: which report has it, and where. */
+export interface Dimension {
+  readonly report: 'user' | 'team' | 'tag' | 'customer'
+  readonly part: PartName
+}
+
+export const dimensions = {
+  model: { report: 'user', part: 'model_groups' },
+  provider: { report: 'user', part: 'providers' },
+  key: { report: 'user', part: 'api_keys' },
+  user: { report: 'user', part: 'entities' },
+  team: { report: 'team', part: 'entities' },
+  tag: { report: 'tag', part: 'entities' },
+  customer: { report: 'customer', part: 'entities' },
+} as const satisfies Readonly<Record<string, Dimension>>
+
+export type DimensionName = keyof typeof dimensions
+
+/** `2026-11-21`, of a day in UTC. */
+const dayText = (epochMs: number): string => new Date(epochMs).toISOString().slice(0, 10)
+
+/** The days up to today in UTC, oldest first, and as many before them. */
+export function twoSpans(dayCount: number, nowMs: number): { readonly now: string[]; readonly before: string[] } {
+  const days = Array.from({ length: 2 * dayCount }, (_, at) => dayText(nowMs - (2 * dayCount - 1 - at) * dayMs))
+  return { now: days.slice(dayCount), before: days.slice(0, dayCount) }
+}
+
+const nothing: Metrics = {
+  spend: 0,
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  cache_read_input_tokens: 0,
+  cache_creation_input_tokens: 0,
+  total_tokens: 0,
+  successful_requests: 0,
+  failed_requests: 0,
+  api_requests: 0,
+  unpriced_requests: 0,
+}
+
+function add(a: Metrics, b: Metrics): Metrics {
+  const names = Object.keys(nothing) as (keyof Metrics)[]
+  return Object.fromEntries(names.map(name => [name, a[name] + b[name]])) as Metrics
+}
+
+/** The metrics of each of the days; a day without calls has zeros. */
+export function byDay(results: readonly Day[], days: readonly string[]): Metrics[] {
+  const found = new Map(results.map(day => [day.date, day.metrics]))
+  return days.map(day => found.get(day) ?? nothing)
+}
+
+export const total = (days: readonly Metrics[]): Metrics => days.reduce(add, nothing)
+
+/** One row of the table. */
+export interface Part {
+  readonly id: string
+  readonly name: string
+  readonly now: Metrics
+  readonly before: Metrics
+}
+
+interface Spans {
+  readonly now: readonly string[]
+  readonly before: readonly string[]
+}
+
+/** The parts of a dimension in both spans, the dearest first. */
+export function partsOf(results: readonly Day[], part: PartName, spans: Spans): Part[] {
+  const parts = new Map<string, Part>()
+  for (const day of results) {
+    const when = spans.now.includes(day.date) ? 'now' : spans.before.includes(day.date) ? 'before' : undefined
+    if (!when) continue
+    for (const [id, { metrics, metadata }] of Object.entries(day.breakdown[part])) {
+      const known = parts.get(id) ?? { id, name: nameOf(id, metadata), now: nothing, before: nothing }
+      parts.set(id, { ...known, [when]: add(known[when], metrics) })
+    }
+  }
+  return [...parts.values()].sort((a, b) => b.now.spend - a.now.spend || b.now.api_requests - a.now.api_requests)
+}
+
+/** Keys and teams have a name beside their id. */
+function nameOf(id: string, metadata: Readonly<Record<string, unknown>>): string {
+  const alias = metadata.key_alias ?? metadata.team_alias
+  return typeof alias === 'string' ? alias : id
+}
