@@ -4,6 +4,7 @@ import { Browser, clientId, clientSecret, signInWith, startProvider } from '../i
 import type { TestProvider } from '../identity-provider.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { scimClient, userSchema } from './scim-client.ts'
 
 setDefaultTimeout(60_000)
 
@@ -135,6 +136,32 @@ describe('accounts', () => {
     const gateway = await start(oneProvider())
     await addUser(gateway, { user_id: 'u-ada', sso_user_id: 'person-7' })
     expect((await signedIn(gateway, person('person-7', { email_verified: false }))).user_id).toBe('u-ada')
+  })
+
+  test('another id at the provider makes a user that of another person, and ends the sessions of the one before', async () => {
+    const gateway = await start(oneProvider())
+    await addUser(gateway, { user_id: 'u-ada', sso_user_id: 'before' })
+    const browser = new Browser()
+    expect((await signedIn(gateway, person('before'), browser)).user_id).toBe('u-ada')
+    await made(gateway, '/user/update', { user_id: 'u-ada', sso_user_id: 'after', user_email: null })
+    expect((await browser.open(`${gateway.url}/user/info`)).status).toBe(401)
+    expect((await signedIn(gateway, person('after'))).user_id).toBe('u-ada')
+    expect((await signedIn(gateway, person('before'))).user_id).not.toBe('u-ada')
+  })
+
+  test('a person whom the directory has deleted does not get the account of one who has the name since', async () => {
+    const gateway = await start(oneProvider())
+    const scim = await scimClient(gateway)
+    const newUser = () => scim.done('POST', '/Users', { schemas: [userSchema], userName: 'ada@example.com' })
+    const { id } = await newUser()
+    const first = person('1', { email: 'ada@example.com' })
+    expect((await signedIn(gateway, first)).user_id).toBe(id)
+    await scim.ask('DELETE', `/Users/${id as string}`)
+    expect(await refusal(gateway, first)).toContain('is deactivated')
+    expect((await newUser()).id).toBe(id)
+    const renamed = person('1', { email: 'ada.before@example.com' })
+    expect((await signedIn(gateway, renamed)).user_id).not.toBe(id)
+    expect((await signedIn(gateway, person('2', { email: 'ada@example.com' }))).user_id).toBe(id)
   })
 
   test('only verified addresses in the allowed domains get in', async () => {

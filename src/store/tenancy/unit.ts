@@ -130,7 +130,11 @@ export class Unit implements TenancyTransaction {
     if (kind === 'user' && after.blocked && !before.blocked)
       await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
     // The directory may give the name, and with it the account, to another person.
-    if (isRemoved(kind, after) && !isRemoved(kind, before)) await this.#deleteWaysIn(id)
+    if (isRemoved(kind, after) && !isRemoved(kind, before)) await deletePasswordOfUser(this.#tx, id)
+    if (isOfAnother(kind, before, after)) {
+      await deleteLinksOf(this.#tx, id)
+      await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
+    }
     const row = toRow(columns, after)
     await this.#tx`update ${this.#tx(tenantTables[kind])} set ${this.#tx(row)} where id = ${id}`
     await this.#audit(action ?? actionOf(before, after), {
@@ -154,18 +158,13 @@ export class Unit implements TenancyTransaction {
     }
     if (kind === 'user') {
       await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
-      await this.#deleteWaysIn(id)
+      await deletePasswordOfUser(this.#tx, id)
+      await deleteLinksOf(this.#tx, id)
     }
     await this.#note(tenantSubject(kind, id))
     await this.#tx`delete from ${this.#tx(tenantTables[kind])} where id = ${id}`
     await this.#audit('deleted', { kind, objectId: id, before: toRow(columnsOf(kind), before), after: null })
     return before
-  }
-
-  /** Password, links to set one, and who the user is at identity providers. */
-  async #deleteWaysIn(userId: string): Promise<void> {
-    await deletePasswordOfUser(this.#tx, userId)
-    await deleteLinksOf(this.#tx, userId)
   }
 
   async putMembership(membership: Omit<Membership, 'createdAtMs'>): Promise<Membership> {
@@ -360,6 +359,14 @@ function columnsOf<Kind extends TenantKind>(kind: Kind): Columns<Tenants[Kind]> 
 /** The directory has deleted the user. */
 const isRemoved = (kind: TenantKind, record: Tenants[TenantKind]): boolean =>
   kind === 'user' && 'removedAtMs' in record && record.removedAtMs !== null
+
+/** The user is another person at the identity provider than before: the one before signs in as the user no more. */
+const isOfAnother = (kind: TenantKind, before: Tenants[TenantKind], after: Tenants[TenantKind]): boolean =>
+  kind === 'user' &&
+  'ssoUserId' in before &&
+  'ssoUserId' in after &&
+  before.ssoUserId !== null &&
+  after.ssoUserId !== before.ssoUserId
 
 function checkVersion(is: number, expected: number | undefined): void {
   if (expected === undefined || expected === is) return

@@ -134,13 +134,18 @@ const create = scim({
     if (former) await endUser(asked, former.id)
     const user = await changing(asked, async tx => {
       const own = await claimNames(tx, fields, former?.id)
-      const changes = { ...fields, ...(own && returnOf(own)) }
+      const changes = { ...fields, ...(own && { ...returnOf(own), ...identityOf(own, fields) }) }
       if (own) return tx.update('user', own.id, { ...changes, ...activityOf({ ...own, ...changes }, resource.active) })
       const made = { ...newUser(randomUUIDv7(), {}, services.current.settings.newUsers), ...fields }
       return tx.insert('user', { ...made, ...activityOf(made, resource.active) })
     })
     return oneUser(asked, user, 201)
   },
+})
+
+/** By the name alone it may be another person who comes back: the identity provider has to say anew who it is. */
+const identityOf = (own: User, { externalId }: ReturnType<typeof fieldsOfUser>): Pick<User, 'ssoUserId'> => ({
+  ssoUserId: externalId !== null && own.externalId === externalId ? own.ssoUserId : null,
 })
 
 /**
