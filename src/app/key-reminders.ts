@@ -8,6 +8,7 @@ import type { DeliverAlert } from './alert-delivery.ts'
 
 const pauseMs = 5 * 60_000
 const roundsMax = 50
+const stopMsMax = 2000
 
 interface ReminderParts {
   readonly store: KeyReminderStore
@@ -18,7 +19,10 @@ interface ReminderParts {
   settings(): KeyRotationSettings
 }
 
-/** Looks at once and every five minutes, until `stop`, which resolves when no look is under way. */
+/**
+ * Looks at once and every five minutes, until `stop`, which resolves when no look is under way, or after two seconds: a
+ * database that stands still does not hold a gateway that stops, and what was not told is told by the next one.
+ */
 export function watchKeys(parts: ReminderParts): { stop(): Promise<void> } {
   let stopped = false
   let looking = Promise.resolve()
@@ -34,7 +38,7 @@ export function watchKeys(parts: ReminderParts): { stop(): Promise<void> } {
     stop() {
       stopped = true
       clearInterval(timer)
-      return looking
+      return Promise.race([looking, Bun.sleep(stopMsMax)])
     },
   }
 }
