@@ -3,6 +3,7 @@
  * not shown; the gateway refuses it all the same.
  */
 import {
+  Boxes,
   ChartLine,
   HeartPulse,
   KeyRound,
@@ -75,6 +76,12 @@ const signedInPages: readonly PageRoute[] = [
     for: readsAll,
   },
   // Manage
+  {
+    path: '/models',
+    load: () => import('../pages/models.tsx'),
+    nav: { title: 'nav.models', icon: Boxes, group: 'nav.manage', key: 'm' },
+    for: everyone,
+  },
   {
     path: '/keys',
     load: () => import('../pages/keys.tsx'),

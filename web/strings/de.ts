@@ -53,6 +53,7 @@ export const catalogue: Catalogue = {
   'nav.users': 'Personen',
   'nav.audit': 'Änderungen',
   'nav.health': 'Zustand',
+  'nav.models': 'Modelle',
   'nav.usage': 'Nutzung',
   'nav.logs': 'Protokoll',
   'nav.sessions': 'Sitzungen',
@@ -324,6 +325,29 @@ export const catalogue: Catalogue = {
   // Customers
 
   // Models
+  'models.name': 'Name',
+  'models.upstream': 'Upstream',
+  'models.mode': 'Art',
+  'models.source': 'Aus',
+  'models.input': 'Eingabe / M Tokens',
+  'models.output': 'Ausgabe / M Tokens',
+  'models.search': 'Modelle nach Namen suchen',
+  'models.empty': 'Noch keine Modelle',
+  'models.emptyHelp': 'Modelle in der Konfigurationsdatei oder über die API hinzufügen.',
+  'models.id': 'Id',
+  'models.address': 'Adresse',
+  'models.credential': 'Zugangsdaten',
+  'models.priceSource': 'Preise aus',
+  'models.byFile': 'Datei',
+  'models.byApi': 'API',
+  'models.byEnvironment': 'Umgebung',
+  'models.discovered': 'gefunden',
+  'models.builtIn': 'eingebaut',
+  'models.test': 'Testaufruf',
+  'models.testHelp': 'Ein kleiner echter Aufruf, der etwas kosten kann.',
+  'models.answers': 'Antwortet',
+  'models.fails': 'Antwortet nicht',
+  'models.untested': 'Nicht geprüft',
 
   // Providers
 

@@ -50,6 +50,7 @@ export const en = {
   'nav.users': 'Users',
   'nav.audit': 'Audit log',
   'nav.health': 'Health',
+  'nav.models': 'Models',
   'nav.usage': 'Usage',
   'nav.logs': 'Logs',
   'nav.sessions': 'Sessions',
@@ -320,6 +321,29 @@ export const en = {
   // Customers
 
   // Models
+  'models.name': 'Name',
+  'models.upstream': 'Upstream',
+  'models.mode': 'Kind',
+  'models.source': 'From',
+  'models.input': 'Input / M tokens',
+  'models.output': 'Output / M tokens',
+  'models.search': 'Search models by name',
+  'models.empty': 'No models yet',
+  'models.emptyHelp': 'Add models in the configuration file or by the API.',
+  'models.id': 'Id',
+  'models.address': 'Address',
+  'models.credential': 'Credential',
+  'models.priceSource': 'Prices from',
+  'models.byFile': 'file',
+  'models.byApi': 'API',
+  'models.byEnvironment': 'environment',
+  'models.discovered': 'discovered',
+  'models.builtIn': 'built in',
+  'models.test': 'Test call',
+  'models.testHelp': 'One small real call, which may cost something.',
+  'models.answers': 'Answers',
+  'models.fails': 'Does not answer',
+  'models.untested': 'Not checked',
 
   // Providers
 

@@ -1,0 +1,95 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { ask } from '../api/client.ts'
+import type { ModelInfo } from '../api/schema.d.ts'
+import { Page } from '../components/page.tsx'
+import { SearchField } from '../components/search-field.tsx'
+import { EmptyState, ErrorState } from '../components/states.tsx'
+import { Table } from '../components/table.tsx'
+import type { Column } from '../components/table.tsx'
+import { useSearchValue } from '../lib/address.ts'
+import { useSearchText } from '../lib/search-text.ts'
+import { t } from '../strings/index.ts'
+import { ModelDrawer, SourceTag } from './models/model-drawer.tsx'
+import { perMillion } from './models/prices.ts'
+
+const columns: readonly Column<ModelInfo>[] = [
+  {
+    id: 'name',
+    title: t('models.name'),
+    width: 'minmax(120px, 2fr)',
+    cell: one => <span className="truncate">{one.model_name}</span>,
+  },
+  {
+    id: 'upstream',
+    title: t('models.upstream'),
+    width: 'minmax(120px, 2fr)',
+    cell: one => <span className="truncate text-muted">{one.proxy_params.model}</span>,
+  },
+  { id: 'mode', title: t('models.mode'), isWideOnly: true, cell: one => one.model_info.mode },
+  {
+    id: 'source',
+    title: t('models.source'),
+    isWideOnly: true,
+    cell: one => <SourceTag source={one.model_info.source} />,
+  },
+  {
+    id: 'input',
+    title: t('models.input'),
+    align: 'end',
+    isWideOnly: true,
+    cell: one => <Price usd={one.model_info.input_cost_per_token} />,
+  },
+  {
+    id: 'output',
+    title: t('models.output'),
+    align: 'end',
+    isWideOnly: true,
+    cell: one => <Price usd={one.model_info.output_cost_per_token} />,
+  },
+]
+
+/** Of a token, shown for a million of them. */
+function Price({ usd }: { readonly usd: number | null }) {
+  const text = perMillion(usd)
+  return text === null ? (
+    <span className="text-muted">{t('money.unknown')}</span>
+  ) : (
+    <span className="numbers whitespace-nowrap">{text}</span>
+  )
+}
+
+/** Every deployment behind the public names, with what it costs. */
+export default function ModelsPage() {
+  const { text, searched, type } = useSearchText()
+  const [openName, open] = useSearchValue('model')
+  const models = useInfiniteQuery({
+    queryKey: ['models', 'deployments', searched],
+    queryFn: ({ pageParam, signal }) =>
+      ask('GET /v2/model/info', { query: { page: pageParam, size: 100, search: searched }, signal }),
+    initialPageParam: 1,
+    getNextPageParam: page => (page.current_page < page.total_pages ? page.current_page + 1 : null),
+  })
+  return (
+    <Page title={t('nav.models')} filters={<SearchField label={t('models.search')} value={text} onChange={type} />}>
+      {models.isError ? (
+        <ErrorState error={models.error} onRetry={() => void models.refetch()} />
+      ) : (
+        <Table
+          label={t('nav.models')}
+          columns={columns}
+          rows={models.data?.pages.flatMap(page => page.data)}
+          rowId={one => one.model_info.id}
+          rowLink={one => ({ to: '.', search: { model: one.model_name } })}
+          empty={
+            <EmptyState title={t(searched === '' ? 'models.empty' : 'all.noMatch')}>
+              {searched === '' && t('models.emptyHelp')}
+            </EmptyState>
+          }
+          onMore={models.hasNextPage ? () => void models.fetchNextPage() : undefined}
+          isLoadingMore={models.isFetchingNextPage}
+        />
+      )}
+      {openName !== '' && <ModelDrawer name={openName} onClose={() => open('')} />}
+    </Page>
+  )
+}

@@ -1,0 +1,123 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Play } from 'lucide-react'
+import { ask } from '../../api/client.ts'
+import type { ModelHealth, ModelInfo } from '../../api/schema.d.ts'
+import { useSession } from '../../api/session.ts'
+import { Badge, Tag } from '../../components/badge.tsx'
+import { Button } from '../../components/button.tsx'
+import { Drawer } from '../../components/drawer.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { Id } from '../../components/id.tsx'
+import { EmptyState, ErrorState, SkeletonRows } from '../../components/states.tsx'
+import { Duration } from '../../components/values.tsx'
+import { administers } from '../../frame/rights.ts'
+import { t } from '../../strings/index.ts'
+import type { StringKey } from '../../strings/index.ts'
+import { pricesOf } from './prices.ts'
+
+/** One public name: each deployment behind it, with its prices and a test call. */
+export function ModelDrawer({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
+  const session = useSession().data
+  const found = useQuery({
+    queryKey: ['models', 'one', name],
+    queryFn: ({ signal }) => ask('GET /v2/model/info', { query: { model: name, size: 500 }, signal }),
+  })
+  return (
+    <Drawer open onClose={onClose} title={name}>
+      {found.isPending && <SkeletonRows />}
+      {found.isError && <ErrorState error={found.error} onRetry={() => void found.refetch()} />}
+      {found.data?.data.length === 0 && <EmptyState title={t('error.notFound')}>{t('error.notFoundHelp')}</EmptyState>}
+      <div className="flex flex-col gap-8">
+        {found.data?.data.map(one => (
+          <Deployment
+            key={one.model_info.id}
+            deployment={one}
+            mayTest={session !== undefined && administers(session)}
+          />
+        ))}
+      </div>
+    </Drawer>
+  )
+}
+
+interface DeploymentProps {
+  readonly deployment: ModelInfo
+  readonly mayTest: boolean
+}
+
+function Deployment({ deployment: { proxy_params: params, model_info: info }, mayTest }: DeploymentProps) {
+  const prices = pricesOf(info)
+  return (
+    <section className="flex flex-col gap-3" aria-label={params.model}>
+      <div className="flex flex-wrap items-center gap-2">
+        <h3 className="min-w-0 font-semibold break-words">{params.model}</h3>
+        <SourceTag source={info.source} />
+      </div>
+      <Facts
+        facts={[
+          { name: t('models.id'), value: <Id id={info.id} /> },
+          { name: t('models.mode'), value: info.mode },
+          ...(params.api_base ? [{ name: t('models.address'), value: params.api_base }] : []),
+          ...(params.litellm_credential_name
+            ? [{ name: t('models.credential'), value: params.litellm_credential_name }]
+            : []),
+          { name: t('models.priceSource'), value: info.price_source ?? t('money.unknown') },
+          ...prices.map(({ name, text }) => ({ name, value: <span className="numbers">{text}</span> })),
+        ]}
+      />
+      {mayTest && <TestCall id={info.id} />}
+    </section>
+  )
+}
+
+const sources: Readonly<Record<string, StringKey>> = {
+  config: 'models.byFile',
+  api: 'models.byApi',
+  environment: 'models.byEnvironment',
+  discovered: 'models.discovered',
+  'built-in': 'models.builtIn',
+}
+
+/** Where a deployment comes from. */
+export function SourceTag({ source }: { readonly source: string }) {
+  const word = sources[source]
+  return <Tag>{word ? t(word) : source}</Tag>
+}
+
+/** A real call of one deployment, as the checks of its health make it. */
+function TestCall({ id }: { readonly id: string }) {
+  const test = useMutation({ mutationFn: () => ask('GET /health', { query: { model_id: id } }) })
+  return (
+    <div className="flex flex-col gap-2">
+      <div className="flex flex-wrap items-center gap-3">
+        <Button icon={<Play size={16} aria-hidden />} busy={test.isPending} onClick={() => test.mutate()}>
+          {t('models.test')}
+        </Button>
+        <span className="text-muted">{t('models.testHelp')}</span>
+      </div>
+      <div aria-live="polite">
+        {test.isError && <ErrorState error={test.error} isInline />}
+        {test.data && <TestResult health={test.data} />}
+      </div>
+    </div>
+  )
+}
+
+function TestResult({ health }: { readonly health: ModelHealth }) {
+  const [well] = health.healthy_endpoints
+  if (well)
+    return (
+      <span className="flex gap-2">
+        <Badge tone="good">{t('models.answers')}</Badge> <Duration milliseconds={well.response_time_ms} />
+      </span>
+    )
+  const [unwell] = health.unhealthy_endpoints
+  if (unwell)
+    return (
+      <div className="flex flex-col gap-1">
+        <Badge tone="bad">{t('models.fails')}</Badge>
+        <span className="break-words">{unwell.error}</span>
+      </div>
+    )
+  return <Badge>{health.unchecked_endpoints[0]?.reason ?? t('models.untested')}</Badge>
+}
