@@ -93,7 +93,8 @@ async function callOf(callModel: Services['callModel'], { format, path, body, as
         'user-agent': 'modelgate-guardrail',
         'x-litellm-tags': `guardrail:${asking.guardrail}`,
       }),
-      bytes: Buffer.from(JSON.stringify(body)),
+      // No verdict over another text stands for this one, not even one of the same meaning.
+      bytes: Buffer.from(JSON.stringify({ ...body, caching: false })),
       client: new SignalClient(ending.signal, ''),
     })
     const response = toResponse(await callModel(request, guardrailCaller, { format, route: path }))

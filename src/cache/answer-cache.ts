@@ -235,7 +235,7 @@ export class KeptAnswers implements AnswerCache {
   /** undefined = is not to be kept. */
   #kept(taking: Taking, content: KeptContent, { call, costNanoUsd }: Settlement): KeptAnswer | undefined {
     const { settings, controls } = taking
-    if (controls.noStore || call.fallbacks > 0) return undefined
+    if (controls.noStore || call.fallbacks > 0 || wasNotJudged(call)) return undefined
     const events = content.kind === 'chat' ? keptEvents(content.events) : undefined
     if (content.kind === 'chat' && !events) return undefined
     const whole: KeptContent = events ? { kind: 'chat', events } : content
@@ -248,6 +248,11 @@ export class KeptAnswers implements AnswerCache {
   #ttlMs({ settings, controls }: Taking): number {
     return controls.ttlMs ?? settings.ttlMs
   }
+}
+
+/** A guardrail could not be asked and let the call pass: the next equal call is to be judged. */
+function wasNotJudged({ guardrailOutcomes = [] }: Call): boolean {
+  return guardrailOutcomes.some(({ isUnanswered }) => isUnanswered)
 }
 
 /** What cannot be given from the cache is asked of an upstream, which may refuse it as well. */

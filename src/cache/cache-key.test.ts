@@ -152,3 +152,12 @@ test('a request that a policy has changed is not one that was sent so', () => {
   const changed = keyOf(formats.openaiChat, body, { edits: [() => {}] })
   expect(changed).not.toBe(keyOf(formats.openaiChat, body))
 })
+
+test('a beta that the client asks of the upstream is part of the key, the version of the dialect is not', () => {
+  const body = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] }
+  const key = (forwardedHeaders: Record<string, string>) => keyOf(formats.anthropicMessages, body, { forwardedHeaders })
+  const plain = key({ 'anthropic-version': '2023-06-01' })
+  expect(key({})).toBe(plain)
+  expect(key({ 'anthropic-version': '2023-06-01', 'anthropic-beta': 'b-1' })).not.toBe(plain)
+  expect(key({ 'anthropic-beta': 'b-1' })).not.toBe(key({ 'anthropic-beta': 'b-2' }))
+})

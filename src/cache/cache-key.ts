@@ -78,7 +78,15 @@ export function partitionOf(call: Call, { scope }: Pick<CacheSettings, 'scope'>)
   const group = call.candidates.map(({ id, target }) => `${id}=${target.model}`).sort()
   const { namespace } = call.overrides.cache ?? { namespace: '' }
   const owner = call.body && namesObject.test(latinOf(call)) ? (ownerOf(call.caller) ?? '*') : ''
-  return JSON.stringify([tenantOf(call, scope), namespace, call.operation, group, call.guardrails ?? [], owner])
+  const guards = call.guardrails ?? []
+  return JSON.stringify([tenantOf(call, scope), namespace, call.operation, group, guards, owner, betasOf(call)])
+}
+
+/** Headers of the client that go to the upstream and shape its answer: `anthropic-beta`. Versions shape its form. */
+function betasOf({ forwardedHeaders = {} }: Call): readonly (readonly [string, string])[] {
+  return Object.entries(forwardedHeaders)
+    .filter(([name]) => !name.endsWith('-version'))
+    .sort()
 }
 
 const latinOf = ({ body }: Call): string => Buffer.from(body!.bytes).toString('latin1')

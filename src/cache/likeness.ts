@@ -29,7 +29,9 @@ export function comparedPrompt(call: Call, settings: SemanticCacheSettings): Com
   if (last?.role !== 'user' || (turns.length > 1 && !settings.severalTurns)) return undefined
   const text = last.parts.map(part => (part.type === 'text' ? part.text : '')).join('\n')
   if (text === '' || last.parts.some(part => part.type !== 'text')) return undefined
-  const rest = [messages.slice(0, -1), maxOutputTokens, temperature, topP, topK, stop, seed, choices, user]
+  const { frequencyPenalty, presencePenalty } = input.request
+  const numbers = [maxOutputTokens, temperature, topP, topK, seed, choices, frequencyPenalty, presencePenalty]
+  const rest = [messages.slice(0, -1), ...numbers, stop, user]
   return { text, facts: factsOf(text), rest: JSON.stringify(rest) }
 }
 

@@ -37,6 +37,8 @@ export type Verdict = (typeof verdicts)[number]
 export class GuardrailOutcome {
   readonly name: string
   verdict: Verdict = 'pass'
+  /** Its service was asked in vain at least once, whatever was said of the call otherwise. */
+  isUnanswered = false
   /** Kind of what was found -> how often. Never the texts themselves. */
   readonly found = new Map<string, number>()
   /** Milliseconds that the call waited for a service; 0 = it asks none. */
@@ -48,6 +50,7 @@ export class GuardrailOutcome {
 
   /** The gravest verdict stays. */
   add(verdict: Verdict, found?: string): void {
+    if (verdict === 'error') this.isUnanswered = true
     if (verdicts.indexOf(verdict) > verdicts.indexOf(this.verdict)) this.verdict = verdict
     if (found !== undefined) this.found.set(found, (this.found.get(found) ?? 0) + 1)
   }

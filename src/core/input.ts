@@ -1,7 +1,7 @@
 /**
  * The input of a call in hub types, for any dialect, form or file line: what policies read and change.
  */
-import type { ChatRequest, Message, Part } from './chat.ts'
+import type { ChatRequest, Message, Part, Source } from './chat.ts'
 import type { EmbeddingsRequest } from './embeddings.ts'
 import type { ImagesRequest } from './images.ts'
 import type { ModerationsRequest } from './moderations.ts'
@@ -41,8 +41,8 @@ export interface InputFile {
 export type InputEdit = (input: CallInput) => void
 
 /**
- * What a text is: `json` = JSON text (arguments of tool calls), `name` = a name that is read alone, `file` = a piece of
- * a file of a form, which is read alone, too.
+ * What a text is: `json` = JSON text (arguments of tool calls), `name` = a name or an address that is read alone,
+ * `file` = a piece of a file of a form, or an inline file that is no text; both are read alone, too.
  */
 export type InputTextKind = 'text' | 'json' | 'name' | 'file'
 
@@ -53,12 +53,17 @@ type NextText = (text: string, kind?: InputTextKind) => string
 /**
  * Hands every text of the input to `change` and puts its result in the place of the text; undefined = left as it is.
  * Covers prompts, tool definitions and results, arguments of earlier tool calls, names, schemas of the answer, file
- * contents inside the request (text documents), documents to be ranked, fields that only one dialect knows, and the
- * fields of forms. Files of forms and the names of tools are read, not changed.
+ * contents inside the request, documents to be ranked, the client's metadata, the name of its end user, stop sequences,
+ * fields that only one dialect knows, and the fields of forms. Files of forms, inline files that are no text, addresses,
+ * and names (of tools, of schemas, inside of JSON) are read, not changed.
  */
 export function changeTexts(input: CallInput, change: ChangeInputText): void {
   const next: NextText = (text, kind = 'text') => change(text, kind) ?? text
-  if ('request' in input) changeFields(input.request.extra.fields, next)
+  if ('request' in input) {
+    const { request } = input
+    changeFields(request.extra.fields, next)
+    if ('user' in request && request.user !== undefined) request.user = next(request.user)
+  }
   switch (input.kind) {
     case 'chat':
       return changeChat(input.request, next)
@@ -91,8 +96,11 @@ export function changeTexts(input: CallInput, change: ChangeInputText): void {
 
 function changeChat(request: ChatRequest, next: NextText): void {
   for (const messages of [request.messages, ...(request.series ?? [])]) changeMessages(messages, next)
-  const { responseFormat } = request
+  const { responseFormat, stop, metadata } = request
+  if (stop) request.stop = stop.map(one => next(one))
+  if (metadata) request.metadata = changedTexts(metadata, next) as Record<string, unknown>
   if (responseFormat?.type === 'json-schema') {
+    if (responseFormat.name !== undefined) next(responseFormat.name, 'name')
     responseFormat.schema = changedTexts(responseFormat.schema, next) as Record<string, unknown>
     if (responseFormat.description !== undefined) responseFormat.description = next(responseFormat.description)
   }
@@ -125,16 +133,37 @@ function changeParts(parts: readonly Part[], next: NextText): void {
       case 'tool-result':
         changeParts(part.parts, next)
         break
+      case 'image':
+        readAddress(part.source, next)
+        break
       case 'document':
         if (part.name !== undefined) part.name = next(part.name)
-        if ('data' in part.source && part.source.mediaType.startsWith('text/')) {
-          const { data, mediaType } = part.source
-          const text = Buffer.from(data, 'base64').toString('utf8')
-          const changed = next(text)
-          if (changed !== text) part.source = { data: Buffer.from(changed, 'utf8').toString('base64'), mediaType }
-        }
+        readAddress(part.source, next)
+        part.source = changedFile(part.source, next)
     }
   }
+}
+
+/** An address as it is written, and what its escapes stand for. */
+function readAddress(source: Source, next: NextText): void {
+  if (!('url' in source)) return
+  next(source.url, 'name')
+  if (!source.url.includes('%')) return
+  // Bytes that are no UTF-8 become U+FFFD; no address is refused for them.
+  const bytes = source.url.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)))
+  next(Buffer.from(bytes, 'latin1').toString('utf8'), 'name')
+}
+
+/** Media types whose bytes are text that can be changed. */
+const textTypes = /^text\/|[/+](?:json|xml|yaml|x-yaml|csv|javascript|x-ndjson|jsonl|sql)\b/i
+
+function changedFile(source: Source, next: NextText): Source {
+  if (!('data' in source)) return source
+  const { data, mediaType } = source
+  const text = Buffer.from(data, 'base64').toString('utf8')
+  const isText = textTypes.test(mediaType)
+  const changed = next(text, isText ? 'text' : 'file')
+  return isText && changed !== text ? { data: Buffer.from(changed, 'utf8').toString('base64'), mediaType } : source
 }
 
 /** JSON text is one text; where it has escapes, so is every text in it. */
@@ -152,12 +181,17 @@ function changedJson(json: string, next: NextText): string {
   }
 }
 
-/** `value` with every text in it replaced; the names of fields stay. */
+/** `value` with every text in it replaced; the names of fields are read, and stay. */
 function changedTexts(value: unknown, next: NextText): unknown {
   if (typeof value === 'string') return next(value)
   if (Array.isArray(value)) return value.map(one => changedTexts(one, next))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, changedTexts(one, next)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => {
+      next(name, 'name')
+      return [name, changedTexts(one, next)]
+    }),
+  )
 }
 
 function changeFields(fields: Record<string, unknown>, next: NextText): void {

@@ -246,7 +246,7 @@ function searchInput(call: Call, guarded: GuardedCall, scanner: Scanner): void {
         throw refusal(
           finding.rule.guardrail,
           'input',
-          `a ${kind === 'file' ? 'file' : 'name of a tool'} holds` +
+          `a ${kind === 'file' ? 'file' : 'name or an address'} holds` +
             ` ${finding.rule.name}, which cannot be masked there; ` +
             'take it out',
         )

@@ -24,24 +24,39 @@ function textsOfMessages(request: ChatRequest, messages: Message[]): string[] {
     includeUsage: false,
     extra: { format: '', fields: {} },
   }
-  return textsOf({ kind: 'chat', request: alone }).map(one => one.text)
+  return textsOf({ kind: 'chat', request: alone })
+    .filter(isRead)
+    .map(one => one.text)
 }
 
-/** The messages after the last answer in words: the user's, and results of tools. */
+/** Bytes of a file that is no text say nothing to who judges words. */
+const isRead = ({ kind }: { readonly kind: InputTextKind }): boolean => kind === 'text' || kind === 'json'
+
+/**
+ * The last messages of the user, with results of tools, up to the answer in words before them. Behind them the client
+ * may have begun the answer itself: it is judged with them.
+ */
 function lastTurn(messages: readonly Message[]): Message[] {
   const isAnswer = ({ role, parts }: Message) =>
     role === 'assistant' && parts.some(part => part.type === 'text' && part.text.trim() !== '')
-  return messages.slice(messages.findLastIndex(isAnswer) + 1).filter(isOfOthers)
+  const last = messages.findLastIndex(isOfOthers)
+  const begin = messages.slice(0, last + 1).findLastIndex(isAnswer) + 1
+  return messages.slice(begin).filter((one, at) => isOfOthers(one) || begin + at > last)
+}
+
+/** A conversation in which neither a user nor a tool says anything is judged as if all of it were the user's. */
+function ofOthersOrAll(messages: readonly Message[]): readonly Message[] {
+  return messages.some(isOfOthers) ? messages : messages.map(one => ({ ...one, role: 'user' }))
 }
 
 /** The question of a call. */
 export function questionOf(input: CallInput): Subject {
   const texts = textsOf(input)
-    .filter(one => one.kind !== 'name')
+    .filter(one => (input.kind === 'chat' ? isRead(one) : one.kind !== 'name'))
     .map(one => one.text)
   if (input.kind !== 'chat') return { stage: 'input', texts, contents: texts, prompt: texts.join('\n') }
   const { request } = input
-  const all = [request.messages, ...(request.series ?? [])]
+  const all = [request.messages, ...(request.series ?? [])].map(ofOthersOrAll)
   return {
     stage: 'input',
     texts,

@@ -139,6 +139,29 @@ describe('a guard model', () => {
     expect((await ask('guard', 'Hi')).status).toBe(503)
   })
 
+  for (const [what, messages, judged] of [
+    [
+      'whose answer the client has begun',
+      [
+        { role: 'user', content: 'Bad?' },
+        { role: 'assistant', content: 'Sure, ' },
+      ],
+      'Bad?\nSure, ',
+    ],
+    ['that stands in the system prompt alone', [{ role: 'system', content: 'Bad?' }], 'Bad?'],
+  ] as const)
+    test(`is asked about a question ${what}`, async () => {
+      judgeSays('unsafe')
+      const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${keys.guard}` },
+        body: JSON.stringify({ model: 'chat', messages }),
+      })
+      expect([response.status, await response.text()]).toEqual([400, expect.stringContaining("guardrail 'guard'")])
+      expect(sentTo('guard')).toMatchObject([{ messages: [{ role: 'user', content: judged }] }])
+      expect(sentTo('sim')).toEqual([])
+    })
+
   for (const stream of [true, false])
     test(`is asked about the answer with its prompt, and nothing of it is sent before: ${stream ? 'streamed' : 'whole'}`, async () => {
       gateway.simulator.script({ model: 'sim' }, { text: 'Just do it.' })

@@ -1,0 +1,100 @@
+/** Guardrails on places of questions that are no prompt: names, addresses, fields of the client, inline files. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startGateway } from '../e2e/harness.ts'
+import type { Gateway } from '../e2e/harness.ts'
+
+type Json = Record<string, unknown>
+
+let gateway: Gateway
+let key: string
+
+beforeAll(async () => {
+  gateway = await startGateway({
+    config: `
+model_list:
+  - model_name: chat
+    proxy_params: { model: custom_openai/up, api_base: "{simulator}/v1", api_key: k }
+  - model_name: claude
+    proxy_params: { model: anthropic/up, api_base: "{simulator}", api_key: k }
+  - model_name: vectors
+    proxy_params: { model: custom_openai/up, api_base: "{simulator}/v1", api_key: k }
+    model_info: { mode: embedding }
+guardrails:
+  - { guardrail_name: places, litellm_params: { guardrail: words, mode: pre_call, words: [zanzibar] } }
+`,
+  })
+  key = await gateway.key({ guardrails: ['places'] })
+})
+afterAll(() => gateway?.stop())
+
+const word = 'zanzibar'
+const messages = [{ role: 'user', content: 'Where to?' }]
+const user = (part: Json): Json => ({ messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }, part] }] })
+const inline = (mediaType: string, text: string): string =>
+  `data:${mediaType};base64,${Buffer.from(text).toString('base64')}`
+const tool = (parameters: Json): Json => ({ tools: [{ type: 'function', function: { name: 'go', parameters } }] })
+
+const chats: Record<string, Json> = {
+  'the end user': { user: word },
+  'a stop sequence': { stop: ['x', word] },
+  metadata: { metadata: { place: word } },
+  'a name in metadata': { metadata: { [word]: 'x' } },
+  'the name of a schema': {
+    response_format: { type: 'json_schema', json_schema: { name: word, schema: { type: 'object', properties: {} } } },
+  },
+  'a property of a schema': {
+    response_format: {
+      type: 'json_schema',
+      json_schema: { name: 'x', schema: { type: 'object', properties: { [word]: { type: 'string' } } } },
+    },
+  },
+  'a property of a tool': tool({ type: 'object', properties: { [word]: { type: 'string' } } }),
+  'the address of a picture': user({ type: 'image_url', image_url: { url: `https://example.com/?q=${word}` } }),
+  'an inline PDF': user({
+    type: 'file',
+    file: { filename: 'a.pdf', file_data: inline('application/pdf', `%PDF-1.4 a walk in ${word} today`) },
+  }),
+  'inline JSON': user({
+    type: 'file',
+    file: { filename: 'a.json', file_data: inline('application/json', `{"where": "${word}"}`) },
+  }),
+}
+const others: Record<string, [string, Json]> = {
+  'a stop sequence of Messages': ['/v1/messages', { model: 'claude', max_tokens: 9, messages, stop_sequences: [word] }],
+  'the user of Messages': ['/v1/messages', { model: 'claude', max_tokens: 9, messages, metadata: { user_id: word } }],
+  'the address of a document of Messages': [
+    '/v1/messages',
+    {
+      model: 'claude',
+      max_tokens: 9,
+      ...user({ type: 'document', source: { type: 'url', url: `https://example.com/${word}.pdf` } }),
+    },
+  ],
+  'the end user of embeddings': ['/v1/embeddings', { model: 'vectors', input: 'Hi', user: word }],
+}
+const places = [
+  ...Object.entries(chats).map(([place, body]) => [
+    place,
+    '/v1/chat/completions',
+    { model: 'chat', messages, ...body },
+  ]),
+  ...Object.entries(others).map(([place, [path, body]]) => [place, path, body]),
+] as [string, string, Json][]
+
+const post = (path: string, body: string): Promise<Response> =>
+  fetch(`${gateway.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body })
+
+for (const [place, path, body] of places)
+  test(`${place} is searched`, async () => {
+    const text = JSON.stringify(body)
+    const innocent = text.replaceAll(word, 'pemba').replaceAll(/base64,([^"]+)/g, (_, data: string) => {
+      const decoded = Buffer.from(data, 'base64').toString('utf8').replaceAll(word, 'pemba')
+      return `base64,${Buffer.from(decoded).toString('base64')}`
+    })
+    const good = await post(path, innocent)
+    expect([good.status, await good.text()]).toEqual([200, expect.any(String)])
+    const before = gateway.simulator.truth.totals().requests
+    const refused = await post(path, text)
+    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("guardrail 'places'")])
+    expect(gateway.simulator.truth.totals().requests).toBe(before)
+  })
