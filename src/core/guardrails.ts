@@ -37,7 +37,7 @@ export type Verdict = (typeof verdicts)[number]
 export class GuardrailOutcome {
   readonly name: string
   verdict: Verdict = 'pass'
-  /** Its service was asked in vain at least once, whatever was said of the call otherwise. */
+  /** Its service was asked in vain at least once; a graver verdict does not hide it. */
   isUnanswered = false
   /** Kind of what was found -> how often. Never the texts themselves. */
   readonly found = new Map<string, number>()

@@ -54,8 +54,8 @@ type NextText = (text: string, kind?: InputTextKind) => string
  * Hands every text of the input to `change` and puts its result in the place of the text; undefined = left as it is.
  * Covers prompts, tool definitions and results, arguments of earlier tool calls, names, schemas of the answer, file
  * contents inside the request, documents to be ranked, the client's metadata, the name of its end user, stop sequences,
- * fields that only one dialect knows, and the fields of forms. Files of forms, inline files that are no text, addresses,
- * and names (of tools, of schemas, inside of JSON) are read, not changed.
+ * fields that only one dialect knows, and the fields of forms. Files of forms, inline files that are no text,
+ * addresses, and names (of tools, of schemas, inside of JSON) are read, not changed.
  */
 export function changeTexts(input: CallInput, change: ChangeInputText): void {
   const next: NextText = (text, kind = 'text') => change(text, kind) ?? text

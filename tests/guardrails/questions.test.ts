@@ -32,7 +32,7 @@ beforeAll(async () => {
     const key = await gateway.key({ guardrails: [name] })
     senders[name] = { gateway, key, fixtures: await fixturesOf(key) }
   }
-})
+}, 60_000)
 afterAll(async () => {
   await gateway?.stop()
   await batches.stop()
