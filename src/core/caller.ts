@@ -45,6 +45,17 @@ export interface VirtualKey extends SpendingFields {
 /** The id of the key record that stands for the master key. */
 export const masterKeyId = 'master'
 
+/** All other ids of keys are UUIDs, or `masterKeyId`. */
+const userKeyPrefix = 'user:'
+
+/** The id of the key record that stands for a user without a key: in a session, or with a token. */
+export const userKeyId = (userId: string): string => userKeyPrefix + userId
+
+/** The user for whom a key record of this id stands; undefined = it is a key. */
+export function userOfKeyId(keyId: string): string | undefined {
+  return keyId.startsWith(userKeyPrefix) ? keyId.slice(userKeyPrefix.length) : undefined
+}
+
 /** A key that belongs to no stored object and may do everything: the default of each field. */
 export const bareKey: Omit<VirtualKey, 'id'> = {
   ...unlimited,

@@ -205,6 +205,8 @@ export interface TenancyStore extends TenancyReader {
 export interface TenantDirectory {
   /** The caller with the key of this hash; undefined = there is no such key. */
   load(hash: string): Promise<Caller | undefined>
+  /** A user without a key, in a team where one is named; undefined = there is no such user. */
+  loadUser(userId: string, teamId?: string): Promise<Caller | undefined>
   /** With its effective limits and budget, at once when cached. undefined = there is none of this id. */
   lookup<Kind extends 'customer' | 'tag'>(
     kind: Kind,

@@ -3,7 +3,7 @@ import { costNanoUsd } from '../accounts/cost.ts'
 import { pricesAt } from '../accounts/price-variants.ts'
 import { pricedLines } from './batch-output.ts'
 import type { BatchOutput, PricedLines } from './batch-output.ts'
-import { bareKey } from '../core/caller.ts'
+import { bareKey, userOfKeyId } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { EndedCall, Services } from '../core/endpoint.ts'
@@ -88,8 +88,13 @@ async function linesOf(
   })
 }
 
-/** The key may have been deleted since: the ledger then has its id alone. */
+/** The key, or a user who had none, may have been deleted since: the ledger then has the id alone. */
 async function callerOf(services: Services, keyId: string): Promise<Caller> {
+  const userId = userOfKeyId(keyId)
+  if (userId !== undefined) {
+    const user = await services.tenants.loadUser(userId)
+    return user ?? { role: 'key', key: { ...bareKey, id: keyId, userId, blocked: true } }
+  }
   const key = await services.keys.find({ id: keyId })
   const caller = key && (await services.tenants.load(key.hash))
   return caller ?? { role: 'key', key: key ?? { ...bareKey, id: keyId, blocked: true } }

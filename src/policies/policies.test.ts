@@ -119,7 +119,10 @@ describe('rate limit', () => {
         return answer(scopes, tokens)
       },
     }
-    const limits = createCallLimits({ lookup: () => undefined, load: async () => undefined }, 'test')
+    const limits = createCallLimits(
+      { lookup: () => undefined, load: async () => undefined, loadUser: async () => undefined },
+      'test',
+    )
     return { limiter: { limiter, limits, clock: systemClock }, asked }
   }
 

@@ -1,6 +1,7 @@
 /** Batches from the client to the simulator and back, and an upstream that has files but no batches. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import OpenAI, { toFile } from 'openai'
+import { until } from '../redis-replicas.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
@@ -106,3 +107,50 @@ test('no batch is started where a budget is spent, and none that was started is 
   await gateway.admin('/key/update', { key: client.apiKey, max_budget: 1 })
   expect((await start(file)).status).toBe('validating')
 })
+
+test('a batch that a person starts in a session is charged to that user', async () => {
+  const password = 'a password of its own'
+  await gateway.admin('/user/new', { user_id: 'ann', auto_create_key: false })
+  await gateway.admin('/sign-in/password', { user_id: 'ann', new_password: password })
+  const login = await fetch(`${gateway.url}/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username: 'ann', password }),
+  })
+  const cookie = login.headers.getSetCookie().map(line => line.split(';', 1)[0]!)
+  const browser = new OpenAI({
+    baseURL: `${gateway.url}/v1`,
+    apiKey: 'none',
+    maxRetries: 0,
+    defaultHeaders: {
+      Authorization: null,
+      cookie: cookie.join('; '),
+      origin: gateway.url,
+      'sec-fetch-site': 'same-origin',
+    },
+  })
+  const line = {
+    custom_id: '1',
+    method: 'POST',
+    url,
+    body: { model: 'batches', messages: [{ role: 'user', content: 'hi' }] },
+  }
+  const file = await toFile(Buffer.from(JSON.stringify(line)), 'lines.jsonl')
+  const named = { file, purpose: 'batch' as const, model: 'batches' }
+  const input = await browser.files.create(named)
+  const batch = await browser.batches.create({ input_file_id: input.id, endpoint: url, completion_window: '24h' })
+  expect((await browser.batches.retrieve(batch.id)).status).toBe('completed')
+  await until(
+    'the row and the spend of the user',
+    async () => {
+      const logs = await (await gateway.admin('/spend/logs?user_id=ann&limit=100')).json()
+      const { data } = logs as { data: { operation: string; cost_nano_usd: string | null }[] }
+      const { user_info: user } = (await (await gateway.admin('/user/info?user_id=ann')).json()) as {
+        user_info: { spend: number }
+      }
+      const isCharged = data.some(row => row.operation === 'batches' && BigInt(row.cost_nano_usd ?? 0) > 0n)
+      return isCharged && user.spend > 0
+    },
+    30_000,
+  )
+}, 60_000)

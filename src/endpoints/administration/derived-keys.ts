@@ -8,7 +8,7 @@ import { readDuration } from '../../accounts/key.ts'
 import { keyName } from '../../accounts/spending-fields.ts'
 import { mayCall, shownModel } from '../../accounts/model-access.ts'
 import { jsonAnswer } from '../../core/answer.ts'
-import { isMaster } from '../../core/caller.ts'
+import { isMaster, userOfKeyId } from '../../core/caller.ts'
 import type { Caller, DerivedKey } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -62,7 +62,7 @@ export const keyDerive: Endpoint = {
     const link = newLink(asked, caller!, nowMs)
     checkNarrower(asked, link, { caller: caller!, services })
     const parent = await services.keys.find({ id: caller!.key.id })
-    if (!parent && isWithoutKey(caller!))
+    if (!parent && userOfKeyId(caller!.key.id) !== undefined)
       throw new GatewayError(
         'forbidden',
         'sessions and tokens have no derived keys: make a key (POST /key/generate), and derive from that',
@@ -82,9 +82,6 @@ export const keyDerive: Endpoint = {
     })
   },
 }
-
-/** A session, or a token in the place of a key. */
-const isWithoutKey = ({ key }: Caller): boolean => key.id === `user:${key.userId}`
 
 function written(claims: Parameters<typeof writeDerivedKey>[0], services: Services): string {
   try {

@@ -1,7 +1,7 @@
 /** Reads what callers are compiled from. Users, teams and the like are shared by all callers that belong to them. */
 import { compileCaller, withBudget } from '../../accounts/caller.ts'
 import { tagsOfKey } from '../../accounts/key.ts'
-import { bareKey } from '../../core/caller.ts'
+import { bareKey, userKeyId } from '../../core/caller.ts'
 import type { Caller, VirtualKey } from '../../core/caller.ts'
 import type { KeyRecord } from '../../core/ports.ts'
 import type { Membership, SpendingFields, TenantKind, Tenants } from '../../core/tenancy.ts'
@@ -74,7 +74,7 @@ export class CallerLoader implements TenantDirectory {
 
   /** A user without a key, in a team where one is named; undefined = there is no such user. */
   async loadUser(userId: string, teamId: string | null = null): Promise<Caller | undefined> {
-    const caller = await this.#compile({ ...bareKey, id: `user:${userId}`, userId, teamId })
+    const caller = await this.#compile({ ...bareKey, id: userKeyId(userId), userId, teamId })
     return caller.user && caller
   }
 
