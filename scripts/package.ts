@@ -5,6 +5,7 @@
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { joinAll } from '../bin/program.mjs'
 import { makeWeb } from '../bin/web.mjs'
 import manifest from '../package.json' with { type: 'json' }
@@ -20,6 +21,14 @@ const left = /^(decisions|Dockerfile.*|\.env)$/
 
 function copy(name: string, leave = /^$/): void {
   cpSync(join(root, name), join(target, name), { recursive: true, filter: path => !leave.test(basename(path)) })
+}
+
+/** In place: what reads these files knows both forms. */
+function compress(folder: string, names: RegExp): void {
+  for (const name of readdirSync(folder).filter(one => names.test(one))) {
+    const file = join(folder, name)
+    writeFileSync(file, gzipSync(readFileSync(file), { level: 9 }))
+  }
 }
 
 /** The licences of what the bundle holds: MIT and the like ask for them wherever a copy goes. */
@@ -65,6 +74,7 @@ rmSync(target, { recursive: true, force: true })
 mkdirSync(join(target, 'program'), { recursive: true })
 joinAll(process.execPath, join(target, 'program'))
 shortenMaps(join(target, 'program'))
+compress(join(target, 'program'), /^swagger-ui-.*\.(js|css)$/)
 await makeWeb(join(target, 'program/web'))
 writeFileSync(join(target, 'program/LICENSES.txt'), licences())
 copy('bin', /\.d\.m?ts$/)

@@ -105,13 +105,20 @@ interface Asset {
   read(): Promise<Uint8Array>
 }
 
-/** In the bundle the name of a file beside it, in the source tree the file of the package. */
-const fileNamed = (path: string) => Bun.file(resolve(import.meta.dirname, path))
+/**
+ * In the bundle the name of a file beside it, in the source tree the file of the package. `npm run package` stores both
+ * of them compressed, which saves 1.4 MB.
+ */
+async function contentOf(path: string): Promise<Uint8Array> {
+  const bytes = await Bun.file(resolve(import.meta.dirname, path)).bytes()
+  const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b
+  return isGzip ? Bun.gunzipSync(bytes) : bytes
+}
 
 /** Only these names exist: nothing that a client writes becomes a path of the file system. */
 const assetFiles: Readonly<Record<string, Asset>> = {
-  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => fileNamed(styleFile).bytes() },
-  'swagger-ui-bundle.js': { type: 'text/javascript; charset=utf-8', read: () => fileNamed(scriptFile).bytes() },
+  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => contentOf(styleFile) },
+  'swagger-ui-bundle.js': { type: 'text/javascript; charset=utf-8', read: () => contentOf(scriptFile) },
   'start.js': { type: 'text/javascript; charset=utf-8', read: async () => Buffer.from(startScript) },
 }
 const oneHour = 'max-age=3600'

@@ -52,7 +52,8 @@ const refusal = (work: Promise<unknown>) =>
     error => error as Error,
   )
 
-const own = (names: string[]) => names.filter(name => name !== 'keys_revision')
+const ownNames = new Set(['keys_revision', 'oldest_usable_migration'])
+const own = (names: string[]) => names.filter(name => !ownNames.has(name))
 
 const namesOf = async (database: Database) =>
   own(((await database.sql`select name from installation order by name`) as { name: string }[]).map(row => row.name))
