@@ -8,6 +8,7 @@ import {
   HeartPulse,
   KeyRound,
   LayoutDashboard,
+  MessageSquare,
   MonitorSmartphone,
   Rows3,
   ScrollText,
@@ -50,6 +51,19 @@ const signedInPages: readonly PageRoute[] = [
     for: everyone,
   },
   // Build
+  {
+    path: '/chat',
+    load: () => import('../pages/chat.tsx'),
+    nav: { title: 'nav.chat', icon: MessageSquare, group: 'nav.build', key: 'c' },
+    for: everyone,
+  },
+  {
+    path: '/model_hub',
+    load: () => import('../pages/model-hub.tsx'),
+    nav: { title: 'nav.modelHub', icon: Boxes, group: 'nav.build', key: 'm' },
+    for: everyone,
+  },
+  { path: '/model_hub_table', load: () => import('../pages/model-hub-table.tsx'), for: everyone },
   // Observe
   {
     path: '/usage',

@@ -48,6 +48,8 @@ export const catalogue: Catalogue = {
   'nav.manage': 'Verwalten',
   'nav.extend': 'Erweitern',
   'nav.settings': 'Einstellungen',
+  'nav.chat': 'Chat',
+  'nav.modelHub': 'Modelle',
   'nav.keys': 'Schlüssel',
   'nav.teams': 'Teams',
   'nav.users': 'Personen',
@@ -160,10 +162,45 @@ export const catalogue: Catalogue = {
   // Playground
 
   // Model hub
+  'hub.model': 'Modell',
+  'hub.provider': 'Anbieter',
+  'hub.everyProvider': 'Alle Anbieter',
+  'hub.mode': 'Art',
+  'hub.everyMode': 'Alle Arten',
+  'hub.unknown': 'Unbekannt',
+  'hub.context': 'Kontext',
+  'hub.answer': 'Längste Antwort',
+  'hub.input': 'Eingabe, 1 Mio. Token',
+  'hub.output': 'Ausgabe, 1 Mio. Token',
+  'hub.inputShort': 'Ein',
+  'hub.outputShort': 'Aus',
+  'hub.search': 'Modelle nach Namen suchen',
+  'hub.empty': 'Keine Modelle, die du aufrufen darfst',
+  'hub.asCards': 'Als Karten zeigen',
+  'hub.asTable': 'Als Tabelle zeigen',
+  'hub.try': 'Im Chat ausprobieren',
+  'hub.parameters': 'Parameter',
+  'hub.use': 'Verwenden',
+  'hub.useHelp': 'Setze einen deiner Schlüssel an die Stelle von YOUR_KEY.',
 
   // Connect
 
   // Chat
+  'chat.new': 'Neuer Chat',
+  'chat.model': 'Modell',
+  'chat.message': 'Nachricht',
+  'chat.send': 'Senden',
+  'chat.stop': 'Anhalten',
+  'chat.regenerate': 'Noch einmal antworten',
+  'chat.thinking': 'Gedanken',
+  'chat.you': 'Du',
+  'chat.stopped': 'Angehalten',
+  'chat.cut': 'Die Antwort endete vorzeitig',
+  'chat.usage': '{input} Token ein, {output} Token aus',
+  'chat.temporary':
+    'Dieser Chat steht nur auf dieser Seite und ist beim Verlassen weg. Die Aufrufe stehen im Protokoll.',
+  'chat.noModels': 'Keine Modelle, die chatten',
+  'chat.noModelsHelp': 'Modelle fügt der Betrieb hinzu, oder erlaubt sie dir.',
 
   // Usage
   'usage.name': 'Name',

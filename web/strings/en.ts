@@ -45,6 +45,8 @@ export const en = {
   'nav.manage': 'Manage',
   'nav.extend': 'Extend',
   'nav.settings': 'Settings',
+  'nav.chat': 'Chat',
+  'nav.modelHub': 'Model hub',
   'nav.keys': 'Keys',
   'nav.teams': 'Teams',
   'nav.users': 'Users',
@@ -157,10 +159,45 @@ export const en = {
   // Playground
 
   // Model hub
+  'hub.model': 'Model',
+  'hub.provider': 'Provider',
+  'hub.everyProvider': 'Every provider',
+  'hub.mode': 'Kind',
+  'hub.everyMode': 'Every kind',
+  'hub.unknown': 'Unknown',
+  'hub.context': 'Context',
+  'hub.answer': 'Longest answer',
+  'hub.input': 'Input, 1M tokens',
+  'hub.output': 'Output, 1M tokens',
+  'hub.inputShort': 'In',
+  'hub.outputShort': 'Out',
+  'hub.search': 'Search models by name',
+  'hub.empty': 'No models that you may call',
+  'hub.asCards': 'Show as cards',
+  'hub.asTable': 'Show as table',
+  'hub.try': 'Try in chat',
+  'hub.parameters': 'Parameters',
+  'hub.use': 'Use it',
+  'hub.useHelp': 'Put one of your keys in the place of YOUR_KEY.',
 
   // Connect
 
   // Chat
+  'chat.new': 'New chat',
+  'chat.model': 'Model',
+  'chat.message': 'Message',
+  'chat.send': 'Send',
+  'chat.stop': 'Stop',
+  'chat.regenerate': 'Answer again',
+  'chat.thinking': 'Thinking',
+  'chat.you': 'You',
+  'chat.stopped': 'Stopped',
+  'chat.cut': 'The answer ended early',
+  'chat.usage': '{input} tokens in, {output} tokens out',
+  'chat.temporary':
+    'This chat is kept in this page only: it is gone when you leave or reload it. Your calls are in the logs.',
+  'chat.noModels': 'No models that chat',
+  'chat.noModelsHelp': 'An operator adds models, or allows you to call them.',
 
   // Usage
   'usage.name': 'Name',
