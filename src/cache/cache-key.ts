@@ -29,8 +29,8 @@ export const fieldsBesideTheKey: ReadonlyMap<string, string> = new Map([
   ['custom_llm_provider', 'never used'],
   ['num_retries', 'how often is tried, not what is asked'],
   ['timeout', 'how long is waited, not what is asked'],
-  ['fallbacks', 'answers of other models are not kept'],
-  ['context_window_fallback_dict', 'answers of other models are not kept'],
+  ['fallbacks', 'the models that the client names are in the key, beside the body'],
+  ['context_window_fallback_dict', 'the same'],
   ['drop_params', 'what is dropped follows from the other fields and the deployment'],
   ['guardrails', 'the guardrails in effect are in the key'],
   ['tags', 'labels of the call for its row in the ledger'],
@@ -79,8 +79,15 @@ export function partitionOf(call: Call, { scope }: Pick<CacheSettings, 'scope'>)
   const { namespace } = call.overrides.cache ?? { namespace: '' }
   const owner = call.body && namesObject.test(latinOf(call)) ? (ownerOf(call.caller) ?? '*') : ''
   const guards = call.guardrails ?? []
-  return JSON.stringify([tenantOf(call, scope), namespace, call.operation, group, guards, owner, betasOf(call)])
+  const beside = [betasOf(call), ...fallbacksOf(call)]
+  return JSON.stringify([tenantOf(call, scope), namespace, call.operation, group, guards, owner, ...beside])
 }
+
+/** Models that the client names: equal calls under way may get their answer, and each key has its own models. */
+const fallbacksOf = ({ overrides: { fallbacks = [], contextFallbacks = new Map() } }: Call): readonly unknown[] => [
+  fallbacks,
+  [...contextFallbacks],
+]
 
 /** Headers of the client that go to the upstream and shape its answer: `anthropic-beta`. Versions shape its form. */
 function betasOf({ forwardedHeaders = {} }: Call): readonly (readonly [string, string])[] {
