@@ -1,6 +1,5 @@
 /** German. */
 import type { Catalogue } from './index.ts'
-
 export const catalogue: Catalogue = {
   // All pages
   'all.loading': 'Wird geladen',
