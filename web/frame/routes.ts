@@ -8,6 +8,7 @@ import {
   HeartPulse,
   KeyRound,
   LayoutDashboard,
+  Library,
   MessageSquare,
   MonitorSmartphone,
   Rows3,
@@ -60,7 +61,7 @@ const signedInPages: readonly PageRoute[] = [
   {
     path: '/model_hub',
     load: () => import('../pages/model-hub.tsx'),
-    nav: { title: 'nav.modelHub', icon: Boxes, group: 'nav.build', key: 'm' },
+    nav: { title: 'nav.modelHub', icon: Library, group: 'nav.build', key: 'b' },
     for: everyone,
   },
   { path: '/model_hub_table', load: () => import('../pages/model-hub-table.tsx'), for: everyone },
