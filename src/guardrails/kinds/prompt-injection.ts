@@ -86,22 +86,23 @@ const hiddenLeast = 8
 /** As the phrases above are written: one form of each letter, one blank between words. */
 const plain = (text: string): string => text.replace(hidden, '').normalize('NFKC').replace(/\s+/g, ' ')
 
-const compiled = turns.map(([name, weight, pattern]) => ({
-  name,
-  weight,
-  pattern: linearPattern(pattern, { ignoreCase: true }),
-}))
+const compile = () =>
+  turns.map(([name, weight, pattern]) => ({ name, weight, pattern: linearPattern(pattern, { ignoreCase: true }) }))
+let compiled: ReturnType<typeof compile> | undefined
+/** Compiled once, when a guardrail of this kind is configured: six megabytes. */
+const phrases = () => (compiled ??= compile())
 
 /** Adds up what the texts of users and tools hold; each turn of phrase counts once. */
 export function promptInjection({ settings }: CheckParts): Check {
   const { threshold = 1, action = 'block' } = settings.params as GuardrailParams
   if (action === 'mask') throw new GuardrailProblem(['action'], 'an attack cannot be masked; use block or flag')
+  const searched = phrases()
   return {
     judge({ contents }) {
       const found = new Map<string, number>()
       for (const text of contents) {
         for (const form of [plain(text), text])
-          for (const [at, { name, weight, pattern }] of compiled.entries()) {
+          for (const [at, { name, weight, pattern }] of searched.entries()) {
             const key = `${name} ${at}`
             if (!found.has(key) && pattern.find(form, { from: 0, isComplete: true }).spans.length > 0)
               found.set(key, weight)
