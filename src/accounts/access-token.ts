@@ -5,6 +5,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Sign } from './derived-key.ts'
+import { onUse } from '../lib/on-use.ts'
 
 /** Names the issuer in the head of a token: all others are for the identity providers. */
 const accessTokenKeyId = 'modelgate-sign-in'
@@ -18,19 +19,21 @@ const head = Buffer.from(JSON.stringify({ alg: algorithm, typ: mediaType, kid: a
   'base64url',
 )
 
-const claimsSchema = z.object({
-  aud: z.literal(audience),
-  /** The id of the user. */
-  sub: z.string().min(1).max(255),
-  /** The id of the sign-in, which is that of its session. */
-  sid: z.string().min(1).max(64),
-  /** The team that is charged; absent = none. */
-  team: z.string().min(1).max(255).optional(),
-  /** Seconds since 1970. */
-  iat: z.number().int().min(0),
-  exp: z.number().int().min(0),
-})
-type Claims = z.infer<typeof claimsSchema>
+const claimsSchema = onUse(() =>
+  z.object({
+    aud: z.literal(audience),
+    /** The id of the user. */
+    sub: z.string().min(1).max(255),
+    /** The id of the sign-in, which is that of its session. */
+    sid: z.string().min(1).max(64),
+    /** The team that is charged; absent = none. */
+    team: z.string().min(1).max(255).optional(),
+    /** Seconds since 1970. */
+    iat: z.number().int().min(0),
+    exp: z.number().int().min(0),
+  }),
+)
+type Claims = z.infer<ReturnType<typeof claimsSchema>>
 
 /** Whom a token stands for. Moments are milliseconds since 1970. */
 export interface AccessClaims {
@@ -74,7 +77,7 @@ export function readAccessToken(
   const [given, expected] = [Buffer.from(text.slice(dot + 1), 'base64url'), signatureOf(signed, sign)]
   if (given.length !== expected.length || !isEqual(given, expected)) return undefined
   const body: unknown = JSON.parse(Buffer.from(signed.slice(head.length + 1), 'base64url').toString())
-  const { data } = claimsSchema.safeParse(body)
+  const { data } = claimsSchema().safeParse(body)
   return (
     data && {
       userId: data.sub,

@@ -7,6 +7,7 @@ import type { Caller, DerivedKey } from '../core/caller.ts'
 import { bareKey } from '../core/caller.ts'
 import { budgetNanoUsdMax } from '../core/limits.ts'
 import { unlimited } from '../core/tenancy.ts'
+import { onUse } from '../lib/on-use.ts'
 
 /** Every derived key begins so. */
 export const derivedPrefix = 'mgd_'
@@ -15,32 +16,36 @@ export const derivedLengthMax = 8192
 /** A derived key may derive others, each narrower. */
 export const derivationsMax = 8
 
-const amount = z.number().int().min(0).max(budgetNanoUsdMax)
-const limit = z.number().int().min(0).max(1_000_000_000)
+const amount = onUse(() => z.number().int().min(0).max(budgetNanoUsdMax))
+const limit = onUse(() => z.number().int().min(0).max(1_000_000_000))
 
 /** What one derivation allows; absent = as the key it comes from. */
-const linkSchema = z.strictObject({
-  id: z.string().min(1).max(64),
-  /** Milliseconds since 1970. */
-  end: z.number().int().min(0),
-  models: z.array(z.string().min(1).max(255)).max(100).optional(),
-  /** Nano-dollars, for its whole life. */
-  max: amount.optional(),
-  rpm: limit.optional(),
-  tpm: limit.optional(),
-  parallel: limit.optional(),
-})
+const linkSchema = onUse(() =>
+  z.strictObject({
+    id: z.string().min(1).max(64),
+    /** Milliseconds since 1970. */
+    end: z.number().int().min(0),
+    models: z.array(z.string().min(1).max(255)).max(100).optional(),
+    /** Nano-dollars, for its whole life. */
+    max: amount().optional(),
+    rpm: limit().optional(),
+    tpm: limit().optional(),
+    parallel: limit().optional(),
+  }),
+)
 /** One derivation, as it stands in the text of a key. */
-export type DerivedLink = z.infer<typeof linkSchema>
+export type DerivedLink = z.infer<ReturnType<typeof linkSchema>>
 
-const claimsSchema = z.strictObject({
-  /** Hash of the key it all comes from. */
-  key: z.string().regex(/^[0-9a-f]{64}$/),
-  /** The first derivation first. */
-  links: z.array(linkSchema).min(1).max(derivationsMax),
-})
+const claimsSchema = onUse(() =>
+  z.strictObject({
+    /** Hash of the key it all comes from. */
+    key: z.string().regex(/^[0-9a-f]{64}$/),
+    /** The first derivation first. */
+    links: z.array(linkSchema()).min(1).max(derivationsMax),
+  }),
+)
 /** What a derived key says. */
-export type DerivedClaims = z.infer<typeof claimsSchema>
+export type DerivedClaims = z.infer<ReturnType<typeof claimsSchema>>
 
 /** A keyed signature of a text under a secret of the installation, the same each time. */
 export type Sign = (text: string) => Buffer
@@ -65,7 +70,7 @@ export function readDerivedKey(
   const [given, expected] = [Buffer.from(text.slice(dot + 1), 'base64url'), sign(payload)]
   if (given.length !== expected.length || !isEqual(given, expected)) return undefined
   // A signed text is one of ours, perhaps of a later version with further fields, which must not be passed over.
-  return claimsSchema.safeParse(JSON.parse(Buffer.from(payload, 'base64url').toString())).data
+  return claimsSchema().safeParse(JSON.parse(Buffer.from(payload, 'base64url').toString())).data
 }
 
 /** The caller with a derived key: that of the key it comes from, with the limits of each derivation. */

@@ -22,14 +22,17 @@ import {
   version,
   without,
 } from './spending-fields.ts'
+import { onUse } from '../lib/on-use.ts'
 
 /** A text such as `30d`, parsed to milliseconds. */
-const duration = z.string().transform((text, context) => {
-  const read = readDuration(text)
-  if ('ms' in read) return read.ms
-  context.addIssue({ code: 'custom', message: read.problem })
-  return z.NEVER
-})
+const duration = onUse(() =>
+  z.string().transform((text, context) => {
+    const read = readDuration(text)
+    if ('ms' in read) return read.ms
+    context.addIssue({ code: 'custom', message: read.problem })
+    return z.NEVER
+  }),
+)
 
 /** The routes that a key of each type may ask for. */
 const routesOfType = {
@@ -40,10 +43,12 @@ const routesOfType = {
 } as const
 
 /** Every limit counts on its own; none is divided among the keys below it. */
-const limitType = z.enum(['best_effort_throughput']).nullable().optional().describe('Limits are checked as calls come.')
+const limitType = onUse(() =>
+  z.enum(['best_effort_throughput']).nullable().optional().describe('Limits are checked as calls come.'),
+)
 
 /** Of LiteLLM's fields those that this gateway has nothing for; each is refused unless it asks for nothing. */
-const absentFields = {
+const absentFields = onUse(() => ({
   spend: without('what a key has spent is the sum of its calls in the ledger'),
   agent_id: without('leave it out'),
   project_id: without('use `team_id`'),
@@ -57,64 +62,66 @@ const absentFields = {
   router_settings: without('retries and fallbacks are settings of the gateway'),
   access_group_ids: without('name the access groups in `models`'),
   send_invite_email: without('send the key yourself'),
-}
+}))
 
 /**
  * Named as in LiteLLM's key API (https://docs.litellm.ai/docs/proxy/virtual_keys). null = the value that a new key gets
  * without the field.
  */
-const keyFields = {
-  key_alias: keyName.nullable().optional(),
-  duration: duration
+const keyFields = onUse(() => ({
+  key_alias: keyName().nullable().optional(),
+  duration: duration()
     .nullable()
     .optional()
     .describe('Time to live from now: 45s, 15m, 12h, 30d, 2w, 1mo; null = for ever.'),
-  models: modelList,
-  aliases: aliasMap.describe('What the key calls a model -> the model.'),
-  user_id: keyName.nullable().optional(),
-  team_id: keyName.nullable().optional(),
-  organization_id: keyName.nullable().optional(),
-  metadata,
-  tags: nameList.describe('Tags of each of its calls.'),
-  allowed_routes: nameList.describe('Paths, `/prefix/*`, `llm_api_routes`, `management_routes`, `info_routes`.'),
-  enforced_params: nameList.describe('Fields that each call has to have, such as `user` or `metadata.job`.'),
-  allowed_cache_controls: nameList.describe('Fields of `cache` that its calls may have; empty = all.'),
-  guardrails: nameList.describe('Guardrails that hold for each of its calls, beside those that hold anyway.'),
+  models: modelList(),
+  aliases: aliasMap().describe('What the key calls a model -> the model.'),
+  user_id: keyName().nullable().optional(),
+  team_id: keyName().nullable().optional(),
+  organization_id: keyName().nullable().optional(),
+  metadata: metadata(),
+  tags: nameList().describe('Tags of each of its calls.'),
+  allowed_routes: nameList().describe('Paths, `/prefix/*`, `llm_api_routes`, `management_routes`, `info_routes`.'),
+  enforced_params: nameList().describe('Fields that each call has to have, such as `user` or `metadata.job`.'),
+  allowed_cache_controls: nameList().describe('Fields of `cache` that its calls may have; empty = all.'),
+  guardrails: nameList().describe('Guardrails that hold for each of its calls, beside those that hold anyway.'),
   blocked: z.boolean().nullable().optional(),
-  rpm_limit_type: limitType,
-  tpm_limit_type: limitType,
+  rpm_limit_type: limitType(),
+  tpm_limit_type: limitType(),
   auto_rotate: z
     .boolean()
     .nullable()
     .optional()
     .describe('true = the text has to be replaced each `rotation_interval`, which has to be sent with it.'),
-  rotation_interval: durationText
+  rotation_interval: durationText()
     .nullable()
     .optional()
     .describe('After which the text has to be replaced by POST /key/regenerate: `30d`; null = never.'),
-  ...spendingFields,
-  ...absentFields,
-}
+  ...spendingFields(),
+  ...absentFields(),
+}))
 
 /** A text of the client's choice. */
-const ownKeyText = z
-  .string()
-  .regex(/^sk-[A-Za-z0-9_-]{17,200}$/, 'must be `sk-` and 17 to 200 letters, digits, - and _, hard to guess')
+const ownKeyText = onUse(() =>
+  z.string().regex(/^sk-[A-Za-z0-9_-]{17,200}$/, 'must be `sk-` and 17 to 200 letters, digits, - and _, hard to guess'),
+)
 
 /** The body that creates a key, in the API and on the command line. Unknown fields are refused. */
-export const keyBody = z.strictObject({
-  ...keyFields,
-  key: ownKeyText.nullable().optional().describe('The text of the key; absent = one is made.'),
-  key_type: z
-    .enum(Object.keys(routesOfType) as (keyof typeof routesOfType)[])
-    .nullable()
-    .optional()
-    .describe('Short for `allowed_routes`.'),
-})
+export const keyBody = onUse(() =>
+  z.strictObject({
+    ...keyFields(),
+    key: ownKeyText().nullable().optional().describe('The text of the key; absent = one is made.'),
+    key_type: z
+      .enum(Object.keys(routesOfType) as (keyof typeof routesOfType)[])
+      .nullable()
+      .optional()
+      .describe('Short for `allowed_routes`.'),
+  }),
+)
 /** The parsed body: `duration` is in milliseconds. Undefined = not sent. */
-export type KeyFields = z.infer<typeof keyBody>
+export type KeyFields = z.infer<ReturnType<typeof keyBody>>
 /** The body that changes a key, beside what names it. */
-export const keyUpdateFields = { ...keyFields, version }
+export const keyUpdateFields = onUse(() => ({ ...keyFields(), version: version() }))
 
 const keyNames = {
   key_alias: 'alias',

@@ -8,70 +8,79 @@ import type { SpendingFields, TenantFields } from '../core/tenancy.ts'
 import { parseIsoDate } from '../lib/iso-date.ts'
 import { readDuration } from './key.ts'
 import { dollars, dollarsOf } from './money.ts'
+import { onUse } from '../lib/on-use.ts'
 
 /** A name, 1 to 255 characters. No control characters: Postgres text holds no NUL, and lists are printed in lines. */
-export const keyName = z
-  .string({ error: ({ input }) => (input === undefined ? 'is missing; send a string' : 'must be a string') })
-  .min(1, 'must not be empty')
-  .max(255, 'must be at most 255 characters')
-  .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not hold control characters')
+export const keyName = onUse(() =>
+  z
+    .string({ error: ({ input }) => (input === undefined ? 'is missing; send a string' : 'must be a string') })
+    .min(1, 'must not be empty')
+    .max(255, 'must be at most 255 characters')
+    .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not hold control characters'),
+)
 
 /** The range of a limit, as an error text; for the command line, where no `null` can be given. */
 export const limitRange = 'must be a whole number from 0 to 1000000000'
 const limitText = `${limitRange}, or null for no limit`
-const limit = z.number(limitText).int(limitText).min(0, limitText).max(1_000_000_000, limitText).nullable()
+const limit = onUse(() => z.number(limitText).int(limitText).min(0, limitText).max(1_000_000_000, limitText).nullable())
 
 /** A duration as text; it is kept as it was sent. */
-export const durationText = z.string().superRefine((text, context) => {
-  const read = readDuration(text)
-  if ('problem' in read) context.addIssue({ code: 'custom', message: read.problem })
-})
+export const durationText = onUse(() =>
+  z.string().superRefine((text, context) => {
+    const read = readDuration(text)
+    if ('problem' in read) context.addIssue({ code: 'custom', message: read.problem })
+  }),
+)
 
 /** A moment in ISO 8601, as milliseconds since 1970. */
-export const moment = z.string().transform((text, context) => {
-  const read = parseIsoDate(text)
-  if (read) return read.ms
-  context.addIssue({ code: 'custom', message: 'must be a date of the calendar, such as 2026-12-31T00:00:00Z' })
-  return z.NEVER
-})
+export const moment = onUse(() =>
+  z.string().transform((text, context) => {
+    const read = parseIsoDate(text)
+    if (read) return read.ms
+    context.addIssue({ code: 'custom', message: 'must be a date of the calendar, such as 2026-12-31T00:00:00Z' })
+    return z.NEVER
+  }),
+)
 
 const entriesMax = 1000
 const shortMap = <Value extends z.ZodType>(value: Value) =>
   z
-    .record(keyName, value)
+    .record(keyName(), value)
     .refine(map => Object.keys(map).length <= entriesMax, `must have at most ${entriesMax} entries`)
-const amount = dollars.refine(value => value !== null, 'must be an amount of dollars')
+const amount = onUse(() => dollars().refine(value => value !== null, 'must be an amount of dollars'))
 
 /** `{model: {budget_limit, time_period}}` as LiteLLM's keys have it, `{max_budget, budget_duration}`, or the amount. */
-const modelBudget = z
-  .union([
-    z.strictObject({ budget_limit: amount, time_period: durationText.nullable().optional() }),
-    z.strictObject({ max_budget: amount, budget_duration: durationText.nullable().optional() }),
-    amount,
-  ])
-  .transform(given => {
-    if (typeof given === 'bigint' || given === null) return { maxBudgetNanoUsd: given ?? 0n, budgetDuration: null }
-    const [max, duration] =
-      'budget_limit' in given ? [given.budget_limit, given.time_period] : [given.max_budget, given.budget_duration]
-    return { maxBudgetNanoUsd: max ?? 0n, budgetDuration: duration ?? null }
-  })
+const modelBudget = onUse(() =>
+  z
+    .union([
+      z.strictObject({ budget_limit: amount(), time_period: durationText().nullable().optional() }),
+      z.strictObject({ max_budget: amount(), budget_duration: durationText().nullable().optional() }),
+      amount(),
+    ])
+    .transform(given => {
+      if (typeof given === 'bigint' || given === null) return { maxBudgetNanoUsd: given ?? 0n, budgetDuration: null }
+      const [max, duration] =
+        'budget_limit' in given ? [given.budget_limit, given.time_period] : [given.max_budget, given.budget_duration]
+      return { maxBudgetNanoUsd: max ?? 0n, budgetDuration: duration ?? null }
+    }),
+)
 
 /** null = none. */
-export const spendingFields = {
-  rpm_limit: limit.optional().describe('Requests a minute; 0 = none is allowed.'),
-  tpm_limit: limit.optional().describe('Tokens a minute.'),
-  max_parallel_requests: limit.optional().describe('Calls at once.'),
-  model_rpm_limit: shortMap(limit.unwrap()).nullable().optional().describe('Requests a minute by model.'),
-  model_tpm_limit: shortMap(limit.unwrap()).nullable().optional().describe('Tokens a minute by model.'),
-  max_budget: dollars.optional().describe('Dollars that may be spent in each `budget_duration`.'),
-  soft_budget: dollars.optional().describe('Dollars at which an alert is raised; nothing is refused.'),
-  budget_duration: durationText.nullable().optional().describe('`30d`, `1mo`, ...; null = one budget for ever.'),
-  budget_reset_at: moment.nullable().optional().describe('One end of a budget window; null = by the calendar.'),
-  model_max_budget: shortMap(modelBudget).nullable().optional().describe('Budgets by model.'),
-  temp_budget_increase: dollars.optional().describe('Added to `max_budget` until `temp_budget_expiry`.'),
-  temp_budget_expiry: moment.nullable().optional(),
-  budget_id: keyName.nullable().optional().describe('A named budget, for what is not set here.'),
-}
+export const spendingFields = onUse(() => ({
+  rpm_limit: limit().optional().describe('Requests a minute; 0 = none is allowed.'),
+  tpm_limit: limit().optional().describe('Tokens a minute.'),
+  max_parallel_requests: limit().optional().describe('Calls at once.'),
+  model_rpm_limit: shortMap(limit().unwrap()).nullable().optional().describe('Requests a minute by model.'),
+  model_tpm_limit: shortMap(limit().unwrap()).nullable().optional().describe('Tokens a minute by model.'),
+  max_budget: dollars().optional().describe('Dollars that may be spent in each `budget_duration`.'),
+  soft_budget: dollars().optional().describe('Dollars at which an alert is raised; nothing is refused.'),
+  budget_duration: durationText().nullable().optional().describe('`30d`, `1mo`, ...; null = one budget for ever.'),
+  budget_reset_at: moment().nullable().optional().describe('One end of a budget window; null = by the calendar.'),
+  model_max_budget: shortMap(modelBudget()).nullable().optional().describe('Budgets by model.'),
+  temp_budget_increase: dollars().optional().describe('Added to `max_budget` until `temp_budget_expiry`.'),
+  temp_budget_expiry: moment().nullable().optional(),
+  budget_id: keyName().nullable().optional().describe('A named budget, for what is not set here.'),
+}))
 
 const spendingNames = {
   rpm_limit: 'requestsPerMinute',
@@ -87,9 +96,9 @@ const spendingNames = {
   temp_budget_increase: 'budgetIncreaseNanoUsd',
   temp_budget_expiry: 'budgetIncreaseUntilMs',
   budget_id: 'budgetId',
-} as const satisfies Record<keyof typeof spendingFields, keyof SpendingFields>
+} as const satisfies Record<keyof ReturnType<typeof spendingFields>, keyof SpendingFields>
 
-type SpendingInput = { readonly [Name in keyof typeof spendingFields]?: unknown }
+type SpendingInput = { readonly [Name in keyof ReturnType<typeof spendingFields>]?: unknown }
 
 /**
  * The record's fields of those that were sent; null resets one to `blank`. `names`: the API's name -> the record's.
@@ -146,33 +155,37 @@ export function shownSpending(fields: SpendingFields): Record<string, unknown> {
 }
 
 /** A list of models as keys, teams, users and organizations have it. */
-export const modelList = z
-  .array(keyName)
-  .max(1000)
-  .nullable()
-  .optional()
-  .describe('Names, `prefix/*` patterns or access groups; empty or null = every model.')
+export const modelList = onUse(() =>
+  z
+    .array(keyName())
+    .max(1000)
+    .nullable()
+    .optional()
+    .describe('Names, `prefix/*` patterns or access groups; empty or null = every model.'),
+)
 /** Any JSON object. */
-export const metadata = z.record(z.string(), z.unknown()).nullable().optional()
+export const metadata = onUse(() => z.record(z.string(), z.unknown()).nullable().optional())
 /** Up to 100 short texts. */
-export const nameList = z.array(keyName).max(100).nullable().optional()
+export const nameList = onUse(() => z.array(keyName()).max(100).nullable().optional())
 /** A version, for optimistic concurrency. */
-export const version = z
-  .number()
-  .int()
-  .min(1)
-  .optional()
-  .describe('The `version` that the change was made for: 409 when it is another by now.')
+export const version = onUse(() =>
+  z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe('The `version` that the change was made for: 409 when it is another by now.'),
+)
 /** What a client calls a model -> the model. */
-export const aliasMap = shortMap(keyName).nullable().optional()
+export const aliasMap = onUse(() => shortMap(keyName()).nullable().optional())
 
 /** Fields that every kind of tenant has. */
-export const tenantFields = {
-  ...spendingFields,
-  models: modelList,
-  metadata,
+export const tenantFields = onUse(() => ({
+  ...spendingFields(),
+  models: modelList(),
+  metadata: metadata(),
   blocked: z.boolean().nullable().optional(),
-}
+}))
 
 /** A new object without anything set. */
 export const blankTenant: Omit<

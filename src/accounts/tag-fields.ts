@@ -12,21 +12,24 @@ import {
   tenantChanges,
   version,
 } from './spending-fields.ts'
+import { onUse } from '../lib/on-use.ts'
 
 const noModels = 'must be empty: a tag chooses no models here; list them in the key or the team'
 
 /** The body of `/tag/new` and `/tag/update`. */
-export const tagBody = z
-  .strictObject({
-    name: keyName,
-    description: z.string().max(2000).nullable().optional(),
-    models: z.array(z.unknown()).max(0, noModels).nullable().optional(),
-    ...spendingFields,
-    version,
-  })
-  .refine(body => body.max_budget == null || body.budget_id == null, 'set `max_budget` or `budget_id`, not both')
+export const tagBody = onUse(() =>
+  z
+    .strictObject({
+      name: keyName(),
+      description: z.string().max(2000).nullable().optional(),
+      models: z.array(z.unknown()).max(0, noModels).nullable().optional(),
+      ...spendingFields(),
+      version: version(),
+    })
+    .refine(body => body.max_budget == null || body.budget_id == null, 'set `max_budget` or `budget_id`, not both'),
+)
 
-type Sent = Omit<z.infer<typeof tagBody>, 'name' | 'version'>
+type Sent = Omit<z.infer<ReturnType<typeof tagBody>>, 'name' | 'version'>
 
 /** The changes of a tag, as far as they were sent. */
 export function tagChanges({ models: _, ...sent }: Sent): TenantChanges<'tag'> {

@@ -20,6 +20,7 @@ import {
   version,
   without,
 } from './spending-fields.ts'
+import { onUse } from '../lib/on-use.ts'
 
 /** What members of a team who are not its admins may be allowed to do. */
 export const memberPermissions = [
@@ -33,24 +34,24 @@ export const memberPermissions = [
 /** The permissions of a new team, as LiteLLM has them. */
 const defaultPermissions: readonly string[] = ['/key/info', '/key/health']
 
-const limitType = z.enum(['best_effort_throughput']).nullable().optional()
-const limit = spendingFields.rpm_limit
+const limitType = onUse(() => z.enum(['best_effort_throughput']).nullable().optional())
+const limit = spendingFields().rpm_limit
 
-const fields = {
-  team_alias: keyName.nullable().optional(),
-  organization_id: keyName.nullable().optional(),
-  ...tenantFields,
-  model_aliases: aliasMap.describe('What keys of the team call a model -> the model.'),
-  tags: nameList.describe('Tags of every call with a key of the team.'),
+const fields = onUse(() => ({
+  team_alias: keyName().nullable().optional(),
+  organization_id: keyName().nullable().optional(),
+  ...tenantFields(),
+  model_aliases: aliasMap().describe('What keys of the team call a model -> the model.'),
+  tags: nameList().describe('Tags of every call with a key of the team.'),
   team_member_permissions: z.array(z.enum(memberPermissions)).nullable().optional(),
-  team_member_budget: dollars.optional().describe('For each member who has no budget of its own.'),
-  team_member_budget_duration: durationText.nullable().optional(),
+  team_member_budget: dollars().optional().describe('For each member who has no budget of its own.'),
+  team_member_budget_duration: durationText().nullable().optional(),
   team_member_rpm_limit: limit,
   team_member_tpm_limit: limit,
-  team_member_key_duration: durationText.nullable().optional().describe('How long keys live that members make.'),
-  rpm_limit_type: limitType,
-  tpm_limit_type: limitType,
-  guardrails: nameList.describe('Guardrails that hold for every call with a key of the team.'),
+  team_member_key_duration: durationText().nullable().optional().describe('How long keys live that members make.'),
+  rpm_limit_type: limitType(),
+  tpm_limit_type: limitType(),
+  guardrails: nameList().describe('Guardrails that hold for every call with a key of the team.'),
   policies: without('policies are those of the gateway'),
   prompts: without('there are no stored prompts'),
   object_permission: without('use `models`'),
@@ -59,27 +60,31 @@ const fields = {
   router_settings: without('retries and fallbacks are settings of the gateway'),
   access_group_ids: without('name the access groups in `models`'),
   secret_manager_settings: without('secrets are settings of the gateway'),
-}
+}))
 
-const place = { user_id: keyName.optional(), user_email: z.email().max(255).optional() }
+const place = onUse(() => ({ user_id: keyName().optional(), user_email: z.email().max(255).optional() }))
 const isNamed = (one: { user_id?: unknown; user_email?: unknown }) =>
   one.user_id !== undefined || one.user_email !== undefined
 const oneOfBoth = 'give `user_id` or `user_email`'
 /** A user of a team, by id or by address. */
-const member = z.strictObject({ role: z.enum(['admin', 'user']).default('user'), ...place }).refine(isNamed, oneOfBoth)
+const member = onUse(() =>
+  z.strictObject({ role: z.enum(['admin', 'user']).default('user'), ...place() }).refine(isNamed, oneOfBoth),
+)
 /** One of them. */
-export type NamedMember = z.infer<typeof member>
+export type NamedMember = z.infer<ReturnType<typeof member>>
 
 /** The body of `/team/new`. */
-export const teamBody = z.strictObject({
-  team_id: keyName.nullable().optional().describe('Absent = one is made.'),
-  ...fields,
-  members_with_roles: z.array(member).max(500).nullable().optional(),
-  admins: z.array(keyName).max(500).nullable().optional(),
-  members: z.array(keyName).max(500).nullable().optional(),
-})
+export const teamBody = onUse(() =>
+  z.strictObject({
+    team_id: keyName().nullable().optional().describe('Absent = one is made.'),
+    ...fields(),
+    members_with_roles: z.array(member()).max(500).nullable().optional(),
+    admins: z.array(keyName()).max(500).nullable().optional(),
+    members: z.array(keyName()).max(500).nullable().optional(),
+  }),
+)
 /** The body of `/team/update`. */
-export const teamUpdateBody = z.strictObject({ team_id: keyName, ...fields, version })
+export const teamUpdateBody = onUse(() => z.strictObject({ team_id: keyName(), ...fields(), version: version() }))
 /** What the team's own admins may change; the rest is for admins of its organization and of the gateway. */
 export const teamAdminFields: ReadonlySet<string> = new Set([
   'team_id',
@@ -95,34 +100,42 @@ export const teamAdminFields: ReadonlySet<string> = new Set([
   'team_member_key_duration',
 ])
 
-const share = {
-  max_budget_in_team: dollars.optional().describe('Of each; null = the share of the team.'),
-  budget_duration: durationText.nullable().optional(),
+const share = onUse(() => ({
+  max_budget_in_team: dollars().optional().describe('Of each; null = the share of the team.'),
+  budget_duration: durationText().nullable().optional(),
   tpm_limit: limit,
   rpm_limit: limit,
-}
+}))
 /** The body of `/team/member_add`. */
-export const memberAddBody = z.strictObject({
-  team_id: keyName,
-  member: z.union([member, z.array(member).min(1).max(500)]),
-  ...share,
-})
+export const memberAddBody = onUse(() =>
+  z.strictObject({
+    team_id: keyName(),
+    member: z.union([member(), z.array(member()).min(1).max(500)]),
+    ...share(),
+  }),
+)
 /** The body of `/team/bulk_member_add`. */
-export const bulkMemberAddBody = z.strictObject({
-  team_id: keyName,
-  members: z.array(member).min(1).max(500),
-  all_users: without('name the members'),
-  ...share,
-})
+export const bulkMemberAddBody = onUse(() =>
+  z.strictObject({
+    team_id: keyName(),
+    members: z.array(member()).min(1).max(500),
+    all_users: without('name the members'),
+    ...share(),
+  }),
+)
 /** The body of `/team/member_update`. */
-export const memberUpdateBody = z
-  .strictObject({ team_id: keyName, ...place, role: z.enum(['admin', 'user']).nullable().optional(), ...share })
-  .refine(isNamed, oneOfBoth)
+export const memberUpdateBody = onUse(() =>
+  z
+    .strictObject({ team_id: keyName(), ...place(), role: z.enum(['admin', 'user']).nullable().optional(), ...share() })
+    .refine(isNamed, oneOfBoth),
+)
 /** The body of `/team/member_delete`. */
-export const memberDeleteBody = z.strictObject({ team_id: keyName, ...place }).refine(isNamed, oneOfBoth)
+export const memberDeleteBody = onUse(() =>
+  z.strictObject({ team_id: keyName(), ...place() }).refine(isNamed, oneOfBoth),
+)
 
 /** The limits and the budget of a member, as far as they were sent. */
-export function shareChanges(sent: z.infer<z.ZodObject<typeof share>>): Partial<Membership> {
+export function shareChanges(sent: z.infer<z.ZodObject<ReturnType<typeof share>>>): Partial<Membership> {
   const names = {
     max_budget_in_team: 'maxBudgetNanoUsd',
     budget_duration: 'budgetDuration',
@@ -137,7 +150,7 @@ export function shareChanges(sent: z.infer<z.ZodObject<typeof share>>): Partial<
   })
 }
 
-type TeamInput = Partial<z.infer<z.ZodObject<typeof fields>>>
+type TeamInput = Partial<z.infer<z.ZodObject<ReturnType<typeof fields>>>>
 
 const own = {
   alias: null,

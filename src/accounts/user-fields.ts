@@ -15,18 +15,21 @@ import {
   version,
   without,
 } from './spending-fields.ts'
+import { onUse } from '../lib/on-use.ts'
 
-const email = z
-  .email()
-  .max(255)
-  .transform(text => text.toLowerCase())
+const email = onUse(() =>
+  z
+    .email()
+    .max(255)
+    .transform(text => text.toLowerCase()),
+)
 
-const fields = {
-  user_alias: keyName.nullable().optional(),
-  user_email: email.nullable().optional(),
+const fields = onUse(() => ({
+  user_alias: keyName().nullable().optional(),
+  user_email: email().nullable().optional(),
   user_role: z.enum(userRoles).nullable().optional(),
-  sso_user_id: keyName.nullable().optional(),
-  ...tenantFields,
+  sso_user_id: keyName().nullable().optional(),
+  ...tenantFields(),
   spend: without('what a user has spent is the sum of its calls in the ledger'),
   agent_id: without('leave it out'),
   config: without('settings are those of the gateway'),
@@ -38,37 +41,43 @@ const fields = {
   policies: without('policies are those of the gateway'),
   prompts: without('there are no stored prompts'),
   password: without('users sign in with their keys'),
-}
+}))
 
-const teamPlace = z.union([
-  keyName,
-  z.strictObject({
-    team_id: keyName,
-    user_role: z.enum(['admin', 'user']).default('user'),
-    max_budget_in_team: dollars.optional(),
-  }),
-])
+const teamPlace = onUse(() =>
+  z.union([
+    keyName(),
+    z.strictObject({
+      team_id: keyName(),
+      user_role: z.enum(['admin', 'user']).default('user'),
+      max_budget_in_team: dollars().optional(),
+    }),
+  ]),
+)
 
 /** The body of `/user/new`. */
-export const userBody = z.strictObject({
-  user_id: keyName.nullable().optional().describe('Absent = one is made.'),
-  ...fields,
-  teams: z.array(teamPlace).max(100).nullable().optional(),
-  organizations: z.array(keyName).max(100).nullable().optional(),
-  team_id: without('use `teams`'),
-  auto_create_key: z.boolean().default(true),
-  key_alias: keyName.nullable().optional().describe('Of the key that is made.'),
-  duration: durationText.nullable().optional().describe('Time to live of the key that is made.'),
-  send_invite_email: without('send the key yourself'),
-})
+export const userBody = onUse(() =>
+  z.strictObject({
+    user_id: keyName().nullable().optional().describe('Absent = one is made.'),
+    ...fields(),
+    teams: z.array(teamPlace()).max(100).nullable().optional(),
+    organizations: z.array(keyName()).max(100).nullable().optional(),
+    team_id: without('use `teams`'),
+    auto_create_key: z.boolean().default(true),
+    key_alias: keyName().nullable().optional().describe('Of the key that is made.'),
+    duration: durationText().nullable().optional().describe('Time to live of the key that is made.'),
+    send_invite_email: without('send the key yourself'),
+  }),
+)
 /** The body of `/user/update`. */
-export const userUpdateBody = z
-  .strictObject({ user_id: keyName.optional(), ...fields, version })
-  .refine(body => body.user_id !== undefined || body.user_email != null, 'give `user_id` or `user_email`')
+export const userUpdateBody = onUse(() =>
+  z
+    .strictObject({ user_id: keyName().optional(), ...fields(), version: version() })
+    .refine(body => body.user_id !== undefined || body.user_email != null, 'give `user_id` or `user_email`'),
+)
 /** What users may change of themselves. */
 export const selfFields: ReadonlySet<string> = new Set(['user_id', 'version', 'user_alias', 'metadata'])
 
-type UserInput = Partial<z.infer<z.ZodObject<typeof fields>>>
+type UserInput = Partial<z.infer<z.ZodObject<ReturnType<typeof fields>>>>
 
 const own = {
   alias: null,

@@ -1,91 +1,104 @@
 /** Fields of assistants, threads and runs (OpenAI API reference, "Assistants", version 2). */
 import { z } from 'zod'
+import { onUse } from '../lib/on-use.ts'
 
 const toolTypes =
   'must be "function": the gateway runs assistants itself and has no code interpreter and no file search'
 const noFiles = 'holds files, which the gateway does not keep for assistants; send their text in a message'
-const functionName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must have 1 to 64 letters, digits, "_" or "-"')
-const json = z.record(z.string(), z.unknown())
+const functionName = onUse(() =>
+  z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must have 1 to 64 letters, digits, "_" or "-"'),
+)
+const json = onUse(() => z.record(z.string(), z.unknown()))
 /** true = names no file. */
 const isEmpty = (value: unknown): boolean =>
   typeof value !== 'object' || value === null ? value == null : Object.values(value).every(isEmpty)
 
 /** At most 16 pairs, with names of up to 64 characters and texts of up to 512. */
-export const metadataField = z
-  .record(z.string().max(64), z.string().max(512))
-  .refine(pairs => Object.keys(pairs).length <= 16, 'has more than 16 pairs')
-  .nullish()
+export const metadataField = onUse(() =>
+  z
+    .record(z.string().max(64), z.string().max(512))
+    .refine(pairs => Object.keys(pairs).length <= 16, 'has more than 16 pairs')
+    .nullish(),
+)
 
-const functionTool = z.strictObject({
-  type: z.literal('function'),
-  function: z.strictObject({
-    name: functionName,
-    description: z.string().optional(),
-    parameters: json.optional(),
-    strict: z.boolean().nullish(),
+const functionTool = onUse(() =>
+  z.strictObject({
+    type: z.literal('function'),
+    function: z.strictObject({
+      name: functionName(),
+      description: z.string().optional(),
+      parameters: json().optional(),
+      strict: z.boolean().nullish(),
+    }),
   }),
-})
+)
 
 /** At most `most` functions; OpenAI's hosted tools are refused. */
 export const toolsField = (most: number) =>
   z
-    .array(z.discriminatedUnion('type', [functionTool], toolTypes))
+    .array(z.discriminatedUnion('type', [functionTool()], toolTypes))
     .max(most)
     .nullish()
 
 /** Only an object that names no file. */
-export const toolResourcesField = json.refine(isEmpty, noFiles).nullish()
+export const toolResourcesField = onUse(() => json().refine(isEmpty, noFiles).nullish())
 
 /** Only an empty list. */
-export const attachmentsField = z.array(z.unknown()).max(0, noFiles).nullish()
+export const attachmentsField = onUse(() => z.array(z.unknown()).max(0, noFiles).nullish())
 
-const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'default'])
+const effort = onUse(() => z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'default']))
 
-const formatObject = z.discriminatedUnion(
-  'type',
-  [
-    z.strictObject({ type: z.literal('text') }),
-    z.strictObject({ type: z.literal('json_object') }),
-    z.strictObject({
-      type: z.literal('json_schema'),
-      json_schema: z.strictObject({
-        name: functionName,
-        description: z.string().optional(),
-        schema: json.optional(),
-        strict: z.boolean().nullish(),
+const formatObject = onUse(() =>
+  z.discriminatedUnion(
+    'type',
+    [
+      z.strictObject({ type: z.literal('text') }),
+      z.strictObject({ type: z.literal('json_object') }),
+      z.strictObject({
+        type: z.literal('json_schema'),
+        json_schema: z.strictObject({
+          name: functionName(),
+          description: z.string().optional(),
+          schema: json().optional(),
+          strict: z.boolean().nullish(),
+        }),
       }),
-    }),
-  ],
-  'must be "auto" or an object whose `type` is "text", "json_object" or "json_schema"',
+    ],
+    'must be "auto" or an object whose `type` is "text", "json_object" or "json_schema"',
+  ),
 )
 
 /** Sampling fields, on assistants and on runs. */
-export const samplingFields = {
+export const samplingFields = onUse(() => ({
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
-  response_format: z.union([z.literal('auto'), formatObject]).nullish(),
-  reasoning_effort: effort.nullish(),
-}
+  response_format: z.union([z.literal('auto'), formatObject()]).nullish(),
+  reasoning_effort: effort().nullish(),
+}))
 
 /** A public name; `checkModel` says whether the key may call it. */
-export const modelField = z.string().min(1).max(256)
+export const modelField = onUse(() => z.string().min(1).max(256))
 /** OpenAI's limit, in characters. */
-export const instructionsField = z.string().max(256_000).nullish()
+export const instructionsField = onUse(() => z.string().max(256_000).nullish())
 
-const choices = z.discriminatedUnion(
-  'type',
-  [z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: functionName }) })],
-  'must be "none", "auto", "required" or {"type": "function", "function": {"name": ...}}',
+const choices = onUse(() =>
+  z.discriminatedUnion(
+    'type',
+    [z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: functionName() }) })],
+    'must be "none", "auto", "required" or {"type": "function", "function": {"name": ...}}',
+  ),
 )
 
 /** That a named function is among the tools is checked by the call of the model. */
-export const toolChoiceField = z.union([z.enum(['none', 'auto', 'required']), choices]).nullish()
+export const toolChoiceField = onUse(() => z.union([z.enum(['none', 'auto', 'required']), choices()]).nullish())
 
 /** `last_messages` = this many of the newest; `auto` = as many as `max_prompt_tokens` allows. */
-export const truncationField = z
-  .strictObject({ type: z.enum(['auto', 'last_messages']), last_messages: z.number().int().min(1).nullish() })
-  .refine(value => value.type === 'auto' || value.last_messages != null, {
-    path: ['last_messages'],
-    error: 'is missing; say how many messages the model shall see',
-  })
-  .nullish()
+export const truncationField = onUse(() =>
+  z
+    .strictObject({ type: z.enum(['auto', 'last_messages']), last_messages: z.number().int().min(1).nullish() })
+    .refine(value => value.type === 'auto' || value.last_messages != null, {
+      path: ['last_messages'],
+      error: 'is missing; say how many messages the model shall see',
+    })
+    .nullish(),
+)

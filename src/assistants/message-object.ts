@@ -5,41 +5,47 @@ import type { AssistantObject } from '../core/ports.ts'
 import { newObject, nowS } from './objects.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { attachmentsField, metadataField } from './fields.ts'
+import { onUse } from '../lib/on-use.ts'
 
 /** OpenAI's limit of a message's text. */
-const text = z.string().min(1).max(256_000)
-const part = z.discriminatedUnion(
-  'type',
-  [
-    z.strictObject({ type: z.literal('text'), text }),
-    z.strictObject({
-      type: z.literal('image_url'),
-      image_url: z.strictObject({
-        url: z.string().regex(/^(https?:\/\/|data:image\/)/, 'must be an http(s) URL or a data: URL of an image'),
-        detail: z.enum(['auto', 'low', 'high']).optional(),
+const text = onUse(() => z.string().min(1).max(256_000))
+const part = onUse(() =>
+  z.discriminatedUnion(
+    'type',
+    [
+      z.strictObject({ type: z.literal('text'), text: text() }),
+      z.strictObject({
+        type: z.literal('image_url'),
+        image_url: z.strictObject({
+          url: z.string().regex(/^(https?:\/\/|data:image\/)/, 'must be an http(s) URL or a data: URL of an image'),
+          detail: z.enum(['auto', 'low', 'high']).optional(),
+        }),
       }),
-    }),
-  ],
-  'must be "text" or "image_url"; files are not kept for assistants, so send a picture as its URL',
+    ],
+    'must be "text" or "image_url"; files are not kept for assistants, so send a picture as its URL',
+  ),
 )
 
 /** OpenAI API reference, "Create message". Files are refused. */
-export const messageBody = z
-  .strictObject({
-    role: z.enum(['user', 'assistant']),
-    content: z.union([text, z.array(part).min(1)]),
-    attachments: attachmentsField,
-    metadata: metadataField,
-  })
-  .refine(
-    ({ role, content }) => role === 'user' || typeof content === 'string' || content.every(one => one.type === 'text'),
-    {
-      path: ['content'],
-      error: 'of a message of the assistant may only be text; send pictures in a message of the user',
-    },
-  )
+export const messageBody = onUse(() =>
+  z
+    .strictObject({
+      role: z.enum(['user', 'assistant']),
+      content: z.union([text(), z.array(part()).min(1)]),
+      attachments: attachmentsField(),
+      metadata: metadataField(),
+    })
+    .refine(
+      ({ role, content }) =>
+        role === 'user' || typeof content === 'string' || content.every(one => one.type === 'text'),
+      {
+        path: ['content'],
+        error: 'of a message of the assistant may only be text; send pictures in a message of the user',
+      },
+    ),
+)
 
-type MessageBody = z.infer<typeof messageBody>
+type MessageBody = z.infer<ReturnType<typeof messageBody>>
 type Thread = Pick<AssistantObject, 'id' | 'keyId'>
 
 /** A message that a client adds. */

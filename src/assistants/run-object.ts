@@ -16,60 +16,67 @@ import {
   truncationField,
 } from './fields.ts'
 import { messageBody } from './message-object.ts'
+import { onUse } from '../lib/on-use.ts'
 
 /** OpenAI's lifetime of a run; afterwards it is expired, also while it waits for the outputs of tools. */
 const lifeMs = 10 * 60_000
 
-const runFields = {
+const runFields = onUse(() => ({
   assistant_id: z.string(),
-  model: modelField.nullish(),
-  instructions: instructionsField,
+  model: modelField().nullish(),
+  instructions: instructionsField(),
   tools: toolsField(128),
-  metadata: metadataField,
-  ...samplingFields,
+  metadata: metadataField(),
+  ...samplingFields(),
   stream: z.boolean().nullish(),
   max_prompt_tokens: z.number().int().min(256).nullish(),
   max_completion_tokens: z.number().int().min(256).nullish(),
-  truncation_strategy: truncationField,
-  tool_choice: toolChoiceField,
+  truncation_strategy: truncationField(),
+  tool_choice: toolChoiceField(),
   parallel_tool_calls: z.boolean().nullish(),
-}
+}))
 
 /** Body fields of a thread (OpenAI API reference, "Create thread"), created alone or together with a run. */
-export const threadFields = {
-  messages: z.array(messageBody).nullish(),
-  tool_resources: toolResourcesField,
-  metadata: metadataField,
-}
+export const threadFields = onUse(() => ({
+  messages: z.array(messageBody()).nullish(),
+  tool_resources: toolResourcesField(),
+  metadata: metadataField(),
+}))
 
 /** OpenAI API reference, "Create run". null = the assistant's value, or as if the field had not been sent. */
-export const runBody = z.strictObject({
-  ...runFields,
-  additional_instructions: instructionsField,
-  additional_messages: z.array(messageBody).nullish(),
-})
+export const runBody = onUse(() =>
+  z.strictObject({
+    ...runFields(),
+    additional_instructions: instructionsField(),
+    additional_messages: z.array(messageBody()).nullish(),
+  }),
+)
 
 /** OpenAI API reference, "Create thread and run". Additional messages are in `thread`. */
-export const threadAndRunBody = z.strictObject({
-  ...runFields,
-  tool_resources: toolResourcesField,
-  thread: z.strictObject(threadFields).nullish(),
-})
+export const threadAndRunBody = onUse(() =>
+  z.strictObject({
+    ...runFields(),
+    tool_resources: toolResourcesField(),
+    thread: z.strictObject(threadFields()).nullish(),
+  }),
+)
 
 /** The body of a run together with its thread. */
-export type ThreadAndRunBody = z.infer<typeof threadAndRunBody>
+export type ThreadAndRunBody = z.infer<ReturnType<typeof threadAndRunBody>>
 
 /** OpenAI API reference, "Submit tool outputs to run". */
-export const outputsBody = z.strictObject({
-  tool_outputs: z.array(z.strictObject({ tool_call_id: z.string(), output: z.string().default('') })).min(1),
-  stream: z.boolean().nullish(),
-})
+export const outputsBody = onUse(() =>
+  z.strictObject({
+    tool_outputs: z.array(z.strictObject({ tool_call_id: z.string(), output: z.string().default('') })).min(1),
+    stream: z.boolean().nullish(),
+  }),
+)
 
 /** The outputs of all the calls that a run waits for. */
-export type ToolOutputs = z.infer<typeof outputsBody>['tool_outputs']
+export type ToolOutputs = z.infer<ReturnType<typeof outputsBody>>['tool_outputs']
 
 /** For both paths: a run with a new thread has none of the `additional_` fields. */
-export type RunBody = z.infer<typeof runBody>
+export type RunBody = z.infer<ReturnType<typeof runBody>>
 
 /**
  * A queued run, not stored yet. Fields that `asked` does not set come from the assistant; the additional instructions

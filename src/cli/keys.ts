@@ -60,7 +60,7 @@ function fieldsOf(flags: FlagValues): KeyFields {
     return [[field, limitFields.has(field) ? wholeNumber(value) : value] as const]
   })
   const fields = Object.fromEntries(given)
-  const result = keyBody.safeParse(fields)
+  const result = keyBody().safeParse(fields)
   if (result.success) return result.data
   const lines = problemsIn(result.error.issues, fields, 'body').map(({ loc, msg }) => {
     const [, field, at] = loc

@@ -187,16 +187,16 @@ export interface Services {
 export type QueryDoc = Readonly<Record<string, { schema: object; description: string; required?: boolean }>>
 
 /**
- * An endpoint's part of the OpenAPI document. Schemas are JSON Schema (OpenAPI 3.1); of a request also the zod schema
- * that checks it, which is turned into JSON Schema when the document is made.
+ * An endpoint's part of the OpenAPI document. Schemas are JSON Schema (OpenAPI 3.1); of a request also what makes the
+ * zod schema that checks it, which is turned into JSON Schema when the document is made.
  */
 export interface EndpointDoc {
   /** In camel case, unique. Paths after the first get a suffix (endpoints/openapi/document.ts). */
   readonly operationId: string
   readonly summary: string
   readonly tag: string
-  readonly query?: QueryDoc | z.ZodObject
-  readonly request?: object | z.ZodType
+  readonly query?: QueryDoc | (() => z.ZodObject)
+  readonly request?: object | (() => z.ZodType)
   /** A missing body counts as an empty object. */
   readonly requestOptional?: true
   /** The media type of the request's body; absent = JSON. */

@@ -5,6 +5,7 @@ import { ScimError } from '../../lib/scim/error.ts'
 import { isValues } from '../../lib/scim/schema.ts'
 import type { Values } from '../../lib/scim/schema.ts'
 import { keyName } from '../spending-fields.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const attributesLengthMax = 32 * 1024
 
@@ -59,7 +60,8 @@ export function fieldsOfUser(resource: Values): UserPart {
   return {
     userName: name,
     alias: shown === undefined || shown === '' ? null : checked('displayName', shown),
-    email: kept.emails === undefined ? (emailForm.safeParse(name.toLowerCase()).data ?? null) : mainEmail(kept.emails),
+    email:
+      kept.emails === undefined ? (emailForm().safeParse(name.toLowerCase()).data ?? null) : mainEmail(kept.emails),
     ...directoryPart(externalId, kept),
   }
 }
@@ -81,7 +83,7 @@ function directoryPart(externalId: unknown, kept: Values): Pick<User, 'externalI
 }
 
 function checked(name: string, value: unknown): string {
-  const read = keyName.safeParse(value)
+  const read = keyName().safeParse(value)
   if (read.success) return read.data
   throw new ScimError('invalidValue', `${name} ${read.error.issues[0]!.message}`)
 }
@@ -92,7 +94,7 @@ function wholeName(name: unknown): unknown {
   return name.formatted ?? (parts.length > 0 ? parts.join(' ') : undefined)
 }
 
-const emailForm = z.email().max(255)
+const emailForm = onUse(() => z.email().max(255))
 
 /** The primary address, else the one for work, else the first. Throws `invalidValue` for one that is none. */
 function mainEmail(emails: unknown): string | null {
@@ -102,7 +104,7 @@ function mainEmail(emails: unknown): string | null {
     list.find(one => typeof one.type === 'string' && one.type.toLowerCase() === 'work') ??
     list[0]
   if (!found) return null
-  const read = emailForm.safeParse((found.value as string).toLowerCase())
+  const read = emailForm().safeParse((found.value as string).toLowerCase())
   if (read.success) return read.data
   throw new ScimError('invalidValue', `emails: '${String(found.value).slice(0, 100)}' is no e-mail address`)
 }

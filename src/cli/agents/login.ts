@@ -10,26 +10,31 @@ import { openBrowser } from './browser.ts'
 import { askGateway, GatewayUnreachable } from './gateway-requests.ts'
 import { readSignIns, withLock, writeSignIns } from './sign-in-file.ts'
 import type { SignIn } from './sign-in-file.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 const intervalSecondsDefault = 5
 /** What `slow_down` adds to the interval (RFC 8628, 3.5). */
 const slowDownSeconds = 5
 
-const metadataSchema = z.object({
-  device_authorization_endpoint: z.string(),
-  token_endpoint: z.string(),
-  revocation_endpoint: z.string().optional(),
-})
-const authorizationSchema = z.object({
-  device_code: z.string().min(1),
-  user_code: z.string().regex(/^[A-Za-z0-9-]{1,40}$/),
-  verification_uri: z.string(),
-  verification_uri_complete: z.string().optional(),
-  expires_in: z.number().positive(),
-  interval: z.number().positive().optional(),
-})
-type Metadata = z.infer<typeof metadataSchema>
+const metadataSchema = onUse(() =>
+  z.object({
+    device_authorization_endpoint: z.string(),
+    token_endpoint: z.string(),
+    revocation_endpoint: z.string().optional(),
+  }),
+)
+const authorizationSchema = onUse(() =>
+  z.object({
+    device_code: z.string().min(1),
+    user_code: z.string().regex(/^[A-Za-z0-9-]{1,40}$/),
+    verification_uri: z.string(),
+    verification_uri_complete: z.string().optional(),
+    expires_in: z.number().positive(),
+    interval: z.number().positive().optional(),
+  }),
+)
+type Metadata = z.infer<ReturnType<typeof metadataSchema>>
 
 /** Prints the code and the address, and waits until a person has approved it. */
 export const login: Command = {
@@ -80,7 +85,7 @@ export const logout: Command = {
 
 async function discover(url: string): Promise<Metadata> {
   const answer = await askGateway(`${url}/.well-known/oauth-authorization-server`)
-  const { data } = metadataSchema.safeParse(answer.json)
+  const { data } = metadataSchema().safeParse(answer.json)
   if (answer.status !== 200 || !data)
     throw new Error(`${url} is no gateway that programs can sign in to: ${problemIn(answer)}`)
   const foreign = [data.device_authorization_endpoint, data.token_endpoint, data.revocation_endpoint].find(
@@ -103,7 +108,7 @@ interface Asking {
 
 async function approved(metadata: Metadata, url: string, { opensBrowser, environment }: Asking): Promise<SignIn> {
   const answer = await askGateway(metadata.device_authorization_endpoint, { client_id: 'modelgate' })
-  const { data } = authorizationSchema.safeParse(answer.json)
+  const { data } = authorizationSchema().safeParse(answer.json)
   if (answer.status !== 200 || !data) throw new Error(`the gateway does not sign in programs now: ${problemIn(answer)}`)
   const page = data.verification_uri_complete ?? data.verification_uri
   if (originOf(page) !== new URL(url).origin || originOf(data.verification_uri) !== originOf(page))
@@ -121,7 +126,11 @@ async function approved(metadata: Metadata, url: string, { opensBrowser, environ
 /** Asks until the code is decided. A gateway that is away for a moment is asked again. */
 async function poll(
   endpoint: string,
-  { device_code: code, expires_in: seconds, interval = intervalSecondsDefault }: z.infer<typeof authorizationSchema>,
+  {
+    device_code: code,
+    expires_in: seconds,
+    interval = intervalSecondsDefault,
+  }: z.infer<ReturnType<typeof authorizationSchema>>,
 ): Promise<Omit<SignIn, 'tokenEndpoint'>> {
   const endMs = systemClock.monotonicMs() + seconds * 1000
   let waitSeconds = interval

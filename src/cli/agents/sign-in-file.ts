@@ -7,29 +7,34 @@ import { z } from 'zod'
 import type { Environment } from '../../config/environment.ts'
 import { withFileLock } from '../../store/database/file-lock.ts'
 import { nonEmpty } from '../options.ts'
+import { onUse } from '../../lib/on-use.ts'
 
-const signInSchema = z.object({
-  accessToken: z.string(),
-  refreshToken: z.string(),
-  /** By the clock of this machine, in milliseconds since 1970. */
-  obtainedAtMs: z.number(),
-  lifetimeMs: z.number(),
-  tokenEndpoint: z.string(),
-  revocationEndpoint: z.string().optional(),
-  /** Whose it is, for messages. */
-  user: z.string(),
-})
+const signInSchema = onUse(() =>
+  z.object({
+    accessToken: z.string(),
+    refreshToken: z.string(),
+    /** By the clock of this machine, in milliseconds since 1970. */
+    obtainedAtMs: z.number(),
+    lifetimeMs: z.number(),
+    tokenEndpoint: z.string(),
+    revocationEndpoint: z.string().optional(),
+    /** Whose it is, for messages. */
+    user: z.string(),
+  }),
+)
 /** A sign-in at one gateway. */
-export type SignIn = z.infer<typeof signInSchema>
+export type SignIn = z.infer<ReturnType<typeof signInSchema>>
 
-const fileSchema = z.object({
-  version: z.literal(1),
-  /** The address that was signed in to last. */
-  newest: z.string().optional(),
-  signIns: z.record(z.string(), signInSchema),
-})
+const fileSchema = onUse(() =>
+  z.object({
+    version: z.literal(1),
+    /** The address that was signed in to last. */
+    newest: z.string().optional(),
+    signIns: z.record(z.string(), signInSchema()),
+  }),
+)
 /** The content of the file: sign-ins by the address of their gateway. */
-export type SignIns = z.infer<typeof fileSchema>
+export type SignIns = z.infer<ReturnType<typeof fileSchema>>
 
 const lockWaitMs = 60_000
 
@@ -57,7 +62,7 @@ export function readSignIns(environment: Environment): SignIns {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { version: 1, signIns: {} }
     throw error
   }
-  const { data } = fileSchema.safeParse(parsed(text))
+  const { data } = fileSchema().safeParse(parsed(text))
   if (data) return data
   throw new Error(`${path} cannot be read: it is of another version, or damaged; delete it, and sign in again`)
 }

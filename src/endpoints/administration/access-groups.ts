@@ -13,29 +13,34 @@ import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { dateOf, prepareChange } from './configured/storing.ts'
+import { onUse } from '../../lib/on-use.ts'
 
-const groupName = z.string().min(1).max(200)
-const models = z.array(z.string().min(1).max(500)).max(10_000)
-const namedModels = { model_names: models.nullish(), model_ids: models.nullish() }
-const newBody = z.strictObject({ access_group: groupName, ...namedModels })
-const updateBody = z.strictObject(namedModels)
+const groupName = onUse(() => z.string().min(1).max(200))
+const models = onUse(() => z.array(z.string().min(1).max(500)).max(10_000))
+const namedModels = onUse(() => ({ model_names: models().nullish(), model_ids: models().nullish() }))
+const newBody = onUse(() => z.strictObject({ access_group: groupName(), ...namedModels() }))
+const updateBody = onUse(() => z.strictObject(namedModels()))
 /** What LiteLLM's groups hold beside models; nothing of it exists here. */
-const none = z.array(z.unknown()).max(0, 'must be empty: only models are grouped here').nullish()
-const assigned = z
-  .array(z.unknown())
-  .max(0, 'must be empty: write the name of the group into the `models` of the team or key')
-  .nullish()
-const version = z.number().int().min(1).nullish()
-const unifiedFields = {
+const none = onUse(() => z.array(z.unknown()).max(0, 'must be empty: only models are grouped here').nullish())
+const assigned = onUse(() =>
+  z
+    .array(z.unknown())
+    .max(0, 'must be empty: write the name of the group into the `models` of the team or key')
+    .nullish(),
+)
+const version = onUse(() => z.number().int().min(1).nullish())
+const unifiedFields = onUse(() => ({
   description: z.string().max(2000).nullish(),
-  access_model_names: models.nullish(),
-  access_mcp_server_ids: none,
-  access_agent_ids: none,
-  assigned_team_ids: assigned,
-  assigned_key_ids: assigned,
-}
-const unifiedNew = z.strictObject({ access_group_name: groupName, ...unifiedFields })
-const unifiedUpdate = z.strictObject({ access_group_name: groupName.nullish(), ...unifiedFields, version })
+  access_model_names: models().nullish(),
+  access_mcp_server_ids: none(),
+  access_agent_ids: none(),
+  assigned_team_ids: assigned(),
+  assigned_key_ids: assigned(),
+}))
+const unifiedNew = onUse(() => z.strictObject({ access_group_name: groupName(), ...unifiedFields() }))
+const unifiedUpdate = onUse(() =>
+  z.strictObject({ access_group_name: groupName().nullish(), ...unifiedFields(), version: version() }),
+)
 
 const tag = 'Access groups'
 
@@ -99,7 +104,10 @@ async function replace(
 const deploymentsOf = ({ current }: Services, names: readonly string[]): number =>
   current.settings.deployments.filter(one => names.includes(one.modelName) || names.includes(one.id)).length
 
-function sentModels(services: Services, { model_names: names, model_ids: ids }: z.infer<typeof updateBody>): string[] {
+function sentModels(
+  services: Services,
+  { model_names: names, model_ids: ids }: z.infer<ReturnType<typeof updateBody>>,
+): string[] {
   const sent = [...(names ?? []), ...(ids ?? [])]
   if (sent.length === 0)
     throw unprocessable([{ loc: ['body', 'model_names'], msg: 'is missing; send a list of models', type: 'missing' }])
@@ -122,7 +130,7 @@ const groupNew: Endpoint = {
   },
   async handle(request, services, caller) {
     await prepareChange(services)
-    const body = await readJsonAs(request, newBody)
+    const body = await readJsonAs(request, newBody())
     const content = { name: body.access_group, description: null, models: sentModels(services, body) }
     checkFree(services, content.name, 'access_group')
     return jsonAnswer(changed(services, await insert(services, caller!, content)))
@@ -179,7 +187,7 @@ const groupUpdate: Endpoint = {
     await prepareChange(services)
     const named = request.params.access_group!
     const before = find(services, one => one.name === named, named)
-    const sent = sentModels(services, await readJsonAs(request, updateBody))
+    const sent = sentModels(services, await readJsonAs(request, updateBody()))
     const description = before.body.description as string | null
     const content = { name: before.name, description, models: sent }
     return jsonAnswer(changed(services, await replace(services, caller!, { before, content })))
@@ -227,7 +235,7 @@ const unifiedCreate: Endpoint = {
   },
   async handle(request, services, caller) {
     await prepareChange(services)
-    const body = await readJsonAs(request, unifiedNew)
+    const body = await readJsonAs(request, unifiedNew())
     const content = contentOf(services, body, { name: body.access_group_name, description: null, models: [] })
     checkFree(services, content.name, 'access_group_name')
     return jsonAnswer(shown(await insert(services, caller!, content)), 201)
@@ -235,7 +243,7 @@ const unifiedCreate: Endpoint = {
 }
 
 /** What was sent over what was there before. */
-function contentOf(services: Services, body: z.infer<typeof unifiedUpdate>, before: Content): Content {
+function contentOf(services: Services, body: z.infer<ReturnType<typeof unifiedUpdate>>, before: Content): Content {
   const sent = body.access_model_names ?? before.models
   check(services, 'access_model_names', body.access_model_names ?? [])
   return {
@@ -287,7 +295,7 @@ const unifiedChange: Endpoint = {
   },
   async handle(request, services, caller) {
     await prepareChange(services)
-    const body = await readJsonAs(request, unifiedUpdate)
+    const body = await readJsonAs(request, unifiedUpdate())
     const before = byId(services, request.params.access_group_id!)
     const description = before.body.description as string | null
     const content = contentOf(services, body, { name: before.name, description, models: modelsOf(before) })

@@ -7,6 +7,7 @@ import { auditActions } from '../../core/tenancy.ts'
 import type { AuditEntry } from '../../core/tenancy.ts'
 import { cursorField, nextCursor, pageOf } from './tenancy/answers.ts'
 import { withQuery } from './tenancy/managed.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const shown = (entry: AuditEntry) => ({
   id: entry.id,
@@ -20,17 +21,19 @@ const shown = (entry: AuditEntry) => ({
   updated_values: entry.after,
 })
 
-const listQuery = z.strictObject({
-  page: z.coerce.number().int().min(1).default(1),
-  page_size: z.coerce.number().int().min(1).max(100).default(10),
-  cursor: cursorField,
-  changed_by: keyName.optional(),
-  action: z.enum(auditActions).optional(),
-  table_name: keyName.optional().describe('`key`, `team`, `team_member`, `user`, ...'),
-  object_id: keyName.optional(),
-  start_date: moment.optional().describe('From here on, inclusive.'),
-  end_date: moment.optional().describe('Up to here, exclusive.'),
-})
+const listQuery = onUse(() =>
+  z.strictObject({
+    page: z.coerce.number().int().min(1).default(1),
+    page_size: z.coerce.number().int().min(1).max(100).default(10),
+    cursor: cursorField(),
+    changed_by: keyName().optional(),
+    action: z.enum(auditActions).optional(),
+    table_name: keyName().optional().describe('`key`, `team`, `team_member`, `user`, ...'),
+    object_id: keyName().optional(),
+    start_date: moment().optional().describe('From here on, inclusive.'),
+    end_date: moment().optional().describe('Up to here, exclusive.'),
+  }),
+)
 
 const auditList = withQuery(listQuery, {
   paths: ['/audit'],
@@ -62,7 +65,7 @@ const auditList = withQuery(listQuery, {
   },
 })
 
-const auditOne = withQuery(z.strictObject({}), {
+const auditOne = withQuery(() => z.strictObject({}), {
   paths: ['/audit/{id}'],
   auth: 'viewer',
   tag: 'Audit',

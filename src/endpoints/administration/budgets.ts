@@ -55,7 +55,7 @@ async function existing({ tenancy }: { tenancy: Pick<Services['tenancy'], 'find'
   throw new GatewayError('not-found', `there is no budget '${id.slice(0, 100)}'`, { param: 'budget_id' })
 }
 
-const budgetInfo = withBody(z.strictObject({ budgets: z.array(keyName).min(1).max(1000) }), {
+const budgetInfo = withBody(() => z.strictObject({ budgets: z.array(keyName()).min(1).max(1000) }), {
   ...about,
   answer: 'BudgetList',
   paths: ['/budget/info'],
@@ -67,7 +67,7 @@ const budgetInfo = withBody(z.strictObject({ budgets: z.array(keyName).min(1).ma
   },
 })
 
-const budgetSettingsOf = withQuery(z.strictObject({ budget_id: keyName }), {
+const budgetSettingsOf = withQuery(() => z.strictObject({ budget_id: keyName() }), {
   ...about,
   answer: 'BudgetSettings',
   paths: ['/budget/settings'],
@@ -81,7 +81,7 @@ const budgetSettingsOf = withQuery(z.strictObject({ budget_id: keyName }), {
   },
 })
 
-const budgetList = withQuery(z.strictObject({}), {
+const budgetList = withQuery(() => z.strictObject({}), {
   ...about,
   answer: 'BudgetList',
   paths: ['/budget/list'],
@@ -93,7 +93,7 @@ const budgetList = withQuery(z.strictObject({}), {
   },
 })
 
-const budgetDelete = withBody(z.strictObject({ id: keyName }), {
+const budgetDelete = withBody(() => z.strictObject({ id: keyName() }), {
   ...about,
   paths: ['/budget/delete'],
   auth: 'admin',

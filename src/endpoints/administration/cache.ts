@@ -5,8 +5,9 @@ import { GatewayError } from '../../core/errors.ts'
 import type { CacheAdministration } from '../../core/kept-answers.ts'
 import type { Asked } from './tenancy/managed.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
+import { onUse } from '../../lib/on-use.ts'
 
-const nothing = z.strictObject({})
+const nothing = onUse(() => z.strictObject({}))
 const keysMax = 1000
 
 /** Throws 503 where no answers are kept: LiteLLM's clients expect that status. */
@@ -51,13 +52,15 @@ const ping = withQuery(nothing, {
   },
 })
 
-const keysBody = z.strictObject({
-  keys: z
-    .array(z.string().regex(/^[0-9a-f]{64}$/, 'must be as `x-proxy-cache-key` of an answer says'))
-    .min(1)
-    .max(keysMax)
-    .describe('As `x-proxy-cache-key` of answers.'),
-})
+const keysBody = onUse(() =>
+  z.strictObject({
+    keys: z
+      .array(z.string().regex(/^[0-9a-f]{64}$/, 'must be as `x-proxy-cache-key` of an answer says'))
+      .min(1)
+      .max(keysMax)
+      .describe('As `x-proxy-cache-key` of answers.'),
+  }),
+)
 
 const remove = withBody(keysBody, {
   paths: ['/cache/delete'],

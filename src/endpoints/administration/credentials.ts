@@ -11,26 +11,31 @@ import { Redactor } from '../../lib/redact.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { dateOf, prepareChange } from './configured/storing.ts'
+import { onUse } from '../../lib/on-use.ts'
 
-const name = z.string().min(1).max(200)
-const fields = z.record(z.string(), z.unknown())
-const newBody = z
-  .strictObject({
-    credential_name: name,
-    credential_info: fields.nullish(),
-    credential_values: fields.nullish(),
-    model_id: z.string().nullish(),
-  })
-  .refine(body => (body.credential_values == null) !== (body.model_id == null), {
-    path: ['credential_values'],
-    message: 'give `credential_values`, or `model_id` for those of a model; one of the two',
-  })
-const updateBody = z.strictObject({
-  credential_name: name.nullish(),
-  credential_info: fields.nullish(),
-  credential_values: fields.nullish(),
-  version: z.number().int().min(1).nullish(),
-})
+const name = onUse(() => z.string().min(1).max(200))
+const fields = onUse(() => z.record(z.string(), z.unknown()))
+const newBody = onUse(() =>
+  z
+    .strictObject({
+      credential_name: name(),
+      credential_info: fields().nullish(),
+      credential_values: fields().nullish(),
+      model_id: z.string().nullish(),
+    })
+    .refine(body => (body.credential_values == null) !== (body.model_id == null), {
+      path: ['credential_values'],
+      message: 'give `credential_values`, or `model_id` for those of a model; one of the two',
+    }),
+)
+const updateBody = onUse(() =>
+  z.strictObject({
+    credential_name: name().nullish(),
+    credential_info: fields().nullish(),
+    credential_values: fields().nullish(),
+    version: z.number().int().min(1).nullish(),
+  }),
+)
 
 const tag = 'Credentials'
 
@@ -54,7 +59,7 @@ const credentialNew: Endpoint = {
       credential_values: values,
       credential_info: info,
       model_id: model,
-    } = await readJsonAs(request, newBody)
+    } = await readJsonAs(request, newBody())
     const ofFile = services.checks.fileCredentials().find(one => one.name === given)
     if (ofFile)
       throw new GatewayError('conflict', `a credential of this name stands in ${ofFile.where}; choose another`, {
@@ -160,7 +165,7 @@ const credentialUpdate: Endpoint = {
   },
   async handle(request, services, caller) {
     await prepareChange(services)
-    const body = await readJsonAs(request, updateBody)
+    const body = await readJsonAs(request, updateBody())
     const before = find(services, request.params.credential_name!)
     if (body.credential_name != null && body.credential_name !== before.name)
       throw new GatewayError('invalid-request', 'the name of a credential cannot change: models refer to it', {

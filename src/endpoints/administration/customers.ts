@@ -10,10 +10,11 @@ import type { TenancyTransaction } from '../../core/tenancy-store.ts'
 import { checkedSpending, cursorField, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import type { Asked } from './tenancy/managed.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const about = { tag: 'Customers', answer: 'Customer' }
 const paths = (name: string): string[] => [`/customer/${name}`, `/end_user/${name}`]
-const severalCustomers = z.strictObject({ user_ids: z.array(keyName).min(1).max(1000) })
+const severalCustomers = onUse(() => z.strictObject({ user_ids: z.array(keyName()).min(1).max(1000) }))
 
 async function customerRows(services: Services, customers: readonly Customer[]): Promise<Record<string, unknown>[]> {
   const spent = await spentBy(
@@ -110,7 +111,7 @@ const blocking = (name: string, blocked: boolean): Endpoint =>
     },
   })
 
-const customerInfo = withQuery(z.strictObject({ end_user_id: keyName }), {
+const customerInfo = withQuery(() => z.strictObject({ end_user_id: keyName() }), {
   ...about,
   paths: paths('info'),
   auth: 'viewer',
@@ -122,11 +123,13 @@ const customerInfo = withQuery(z.strictObject({ end_user_id: keyName }), {
   },
 })
 
-const listQuery = z.strictObject({
-  page: z.coerce.number().int().min(1).default(1),
-  page_size: z.coerce.number().int().min(1).max(1000).default(1000),
-  cursor: cursorField,
-})
+const listQuery = onUse(() =>
+  z.strictObject({
+    page: z.coerce.number().int().min(1).default(1),
+    page_size: z.coerce.number().int().min(1).max(1000).default(1000),
+    cursor: cursorField(),
+  }),
+)
 const customerList = withQuery(listQuery, {
   ...about,
   answer: 'CustomerList',

@@ -15,19 +15,22 @@ import { GatewayError } from '../../core/errors.ts'
 import { budgetNanoUsdMax } from '../../core/limits.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const lifetimeDefault = '1d'
 const nanoUsdPerUsd = 1e9
-const limit = z.number().int().min(1).max(1_000_000_000).optional()
-const body = z.strictObject({
-  models: z.array(keyName).min(1).max(100).optional(),
-  max_budget: z.number().min(0).max(9_000_000).optional(),
-  duration: z.string().default(lifetimeDefault),
-  rpm_limit: limit,
-  tpm_limit: limit,
-  max_parallel_requests: limit,
-})
-type DeriveBody = z.infer<typeof body>
+const limit = onUse(() => z.number().int().min(1).max(1_000_000_000).optional())
+const body = onUse(() =>
+  z.strictObject({
+    models: z.array(keyName()).min(1).max(100).optional(),
+    max_budget: z.number().min(0).max(9_000_000).optional(),
+    duration: z.string().default(lifetimeDefault),
+    rpm_limit: limit(),
+    tpm_limit: limit(),
+    max_parallel_requests: limit(),
+  }),
+)
+type DeriveBody = z.infer<ReturnType<typeof body>>
 
 /**
  * A key that may do less than the one it is made with, as many as one likes. Its spend counts in the budgets of that
@@ -49,7 +52,7 @@ export const keyDerive: Endpoint = {
     failures: [403, 422],
   },
   async handle(request, services, caller) {
-    const asked = await readJsonAs(request, body)
+    const asked = await readJsonAs(request, body())
     if (isMaster(caller!))
       throw new GatewayError('forbidden', 'the master key has no derived keys: call with the key they are made from')
     const earlier = (caller!.derived ?? []).map(linkOf)

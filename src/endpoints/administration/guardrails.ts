@@ -14,38 +14,45 @@ import type { GuardrailSettings } from '../../core/guardrails.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { dateOf, prepareChange } from './configured/storing.ts'
+import { onUse } from '../../lib/on-use.ts'
 
-const fields = z.record(z.string().max(100), z.unknown())
-const name = z.string().min(1).max(64)
-const newBody = z.strictObject({
-  guardrail: z.strictObject({ guardrail_name: name, litellm_params: fields, guardrail_info: fields.nullish() }),
-})
-const changeBody = z.strictObject({
-  guardrail: z.strictObject({
-    guardrail_name: name.nullish(),
-    litellm_params: fields.nullish(),
-    guardrail_info: fields.nullish(),
+const fields = onUse(() => z.record(z.string().max(100), z.unknown()))
+const name = onUse(() => z.string().min(1).max(64))
+const newBody = onUse(() =>
+  z.strictObject({
+    guardrail: z.strictObject({ guardrail_name: name(), litellm_params: fields(), guardrail_info: fields().nullish() }),
   }),
-  version: z.number().int().min(1).nullish(),
-})
+)
+const changeBody = onUse(() =>
+  z.strictObject({
+    guardrail: z.strictObject({
+      guardrail_name: name().nullish(),
+      litellm_params: fields().nullish(),
+      guardrail_info: fields().nullish(),
+    }),
+    version: z.number().int().min(1).nullish(),
+  }),
+)
 const sampleMax = 100_000
-const applyBody = z.strictObject({
-  guardrail_name: name,
-  text: z.string().max(sampleMax),
-  input_type: z.enum(['request', 'response']).nullish().describe('As a question, or as an answer.'),
-  prompt: z.string().max(sampleMax).nullish().describe('Of an answer: what was asked.'),
-  language: z.string().max(20).nullish().describe('Accepted for compatibility; the guardrail knows its language.'),
-  entities: z.array(z.string().max(64)).max(200).nullish().describe('Of what was found, only these are told.'),
-})
+const applyBody = onUse(() =>
+  z.strictObject({
+    guardrail_name: name(),
+    text: z.string().max(sampleMax),
+    input_type: z.enum(['request', 'response']).nullish().describe('As a question, or as an answer.'),
+    prompt: z.string().max(sampleMax).nullish().describe('Of an answer: what was asked.'),
+    language: z.string().max(20).nullish().describe('Accepted for compatibility; the guardrail knows its language.'),
+    entities: z.array(z.string().max(64)).max(200).nullish().describe('Of what was found, only these are told.'),
+  }),
+)
 
 interface About extends Pick<EndpointDoc, 'operationId' | 'summary' | 'failures' | 'successStatus'> {
   readonly answer: string
-  readonly request?: z.ZodType
+  readonly request?: () => z.ZodType
 }
 const doc = ({ answer, request, ...about }: About): EndpointDoc => ({
   ...about,
   tag: 'Guardrails',
-  ...(request && { request: z.toJSONSchema(request, { io: 'input' }) }),
+  ...(request && { request }),
   success: json(answer),
 })
 
@@ -150,7 +157,7 @@ const create: Endpoint = {
   }),
   async handle(request, services, caller) {
     await prepareChange(services)
-    const { guardrail: sent } = await readJsonAs(request, newBody)
+    const { guardrail: sent } = await readJsonAs(request, newBody())
     checkFree(services, sent.guardrail_name)
     const entry = { name: sent.guardrail_name, params: sent.litellm_params, info: sent.guardrail_info ?? {} }
     const { secrets, ...content } = services.checks.checkGuardrail(entry, undefined)
@@ -184,7 +191,7 @@ function changing(method: 'PUT' | 'PATCH'): Endpoint {
     }),
     async handle(request, services, caller) {
       await prepareChange(services)
-      const { guardrail: sent, version } = await readJsonAs(request, changeBody)
+      const { guardrail: sent, version } = await readJsonAs(request, changeBody())
       const before = findStored(services, request.params.guardrail_id!)
       const newName = sent.guardrail_name ?? before.name
       if (newName !== before.name) checkFree(services, newName)
@@ -237,7 +244,7 @@ const apply: Endpoint = {
     failures: [404, 503],
   }),
   async handle(request, services, caller) {
-    const body = await readJsonAs(request, applyBody)
+    const body = await readJsonAs(request, applyBody())
     const guardrail = find(services, body.guardrail_name)
     const stage = body.input_type === 'response' ? 'output' : 'input'
     const sample = { guardrail, text: body.text, stage, prompt: body.prompt ?? undefined } as const

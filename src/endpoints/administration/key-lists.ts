@@ -13,31 +13,36 @@ import { readJsonAs, readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { cursorField, forbidden, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
 import { lookForKey, teamOf } from './tenancy/key-rights.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const about = { tag: 'Keys' }
-const infoQuery = z.object({ key: z.string().optional().describe('Key text, token or id.') })
-const infoBody = z.strictObject({ keys: z.array(keyName).max(100).optional() })
-const listQuery = z.strictObject({
-  page: z.coerce.number().int().min(1).default(1),
-  size: z.coerce.number().int().min(1).max(100).default(10),
-  cursor: cursorField,
-  user_id: keyName.optional(),
-  team_id: keyName.optional(),
-  organization_id: keyName.optional(),
-  key_alias: keyName.optional(),
-  key_hash: keyName.optional(),
-  return_full_object: z.stringbool().default(false),
-  include_team_keys: z.stringbool().default(true).describe('Also keys of teams that you administer.'),
-  include_created_by_keys: z.stringbool().optional().describe('Accepted as LiteLLM takes it; without effect.'),
-  sort_by: z.enum(['created_at']).optional(),
-  sort_order: z.enum(['desc']).optional(),
-  expand: z.enum(['user']).optional().describe('Accepted as LiteLLM takes it; without effect.'),
-  status: z.enum(['deleted']).optional().describe('Deleted keys instead.'),
-})
-const aliasQuery = z.strictObject({
-  page: z.coerce.number().int().min(1).default(1),
-  size: z.coerce.number().int().min(1).max(1000).default(1000),
-})
+const infoQuery = onUse(() => z.object({ key: z.string().optional().describe('Key text, token or id.') }))
+const infoBody = onUse(() => z.strictObject({ keys: z.array(keyName()).max(100).optional() }))
+const listQuery = onUse(() =>
+  z.strictObject({
+    page: z.coerce.number().int().min(1).default(1),
+    size: z.coerce.number().int().min(1).max(100).default(10),
+    cursor: cursorField(),
+    user_id: keyName().optional(),
+    team_id: keyName().optional(),
+    organization_id: keyName().optional(),
+    key_alias: keyName().optional(),
+    key_hash: keyName().optional(),
+    return_full_object: z.stringbool().default(false),
+    include_team_keys: z.stringbool().default(true).describe('Also keys of teams that you administer.'),
+    include_created_by_keys: z.stringbool().optional().describe('Accepted as LiteLLM takes it; without effect.'),
+    sort_by: z.enum(['created_at']).optional(),
+    sort_order: z.enum(['desc']).optional(),
+    expand: z.enum(['user']).optional().describe('Accepted as LiteLLM takes it; without effect.'),
+    status: z.enum(['deleted']).optional().describe('Deleted keys instead.'),
+  }),
+)
+const aliasQuery = onUse(() =>
+  z.strictObject({
+    page: z.coerce.number().int().min(1).default(1),
+    size: z.coerce.number().int().min(1).max(1000).default(1000),
+  }),
+)
 
 /** A key may read itself, its user's keys, and those of teams that its user administers. 403 for all others. */
 export const keyInfo: Endpoint = {
@@ -53,7 +58,7 @@ export const keyInfo: Endpoint = {
     failures: [404],
   },
   async handle(request, services, caller) {
-    const { key: named } = readQuery(request, infoQuery)
+    const { key: named } = readQuery(request, infoQuery())
     if (isMaster(caller!) && named === undefined)
       throw new GatewayError('not-found', 'the master key is no virtual key; name one: /key/info?key=...', {
         param: 'key',
@@ -77,7 +82,7 @@ export const keyInfos: Endpoint = {
     failures: [404],
   },
   async handle(request, services, caller) {
-    const { keys = [caller!.key.id] } = await readJsonAs(request, infoBody)
+    const { keys = [caller!.key.id] } = await readJsonAs(request, infoBody())
     const records = await Promise.all(keys.map(named => visibleKey(services, caller!, named)))
     return jsonAnswer({ key: keys, info: await Promise.all(records.map(record => infoOf(services, record))) })
   },
@@ -118,7 +123,7 @@ export const keyList: Endpoint = {
   auth: 'key',
   doc: { ...about, operationId: 'listKeys', summary: 'List keys', query: listQuery, success: json('KeyList') },
   async handle(request, services, caller) {
-    const query = readQuery(request, listQuery)
+    const query = readQuery(request, listQuery())
     const page = pageOf(query.page, query.size, query.cursor)
     const { keys, total } = await services.keys.list({
       userId: query.user_id,
@@ -163,7 +168,7 @@ export const keyAliases: Endpoint = {
     success: json('KeyAliases'),
   },
   async handle(request, services, caller) {
-    const { page, size } = readQuery(request, aliasQuery)
+    const { page, size } = readQuery(request, aliasQuery())
     const { keys, total } = await services.keys.list({
       visible: visibleTo(caller!, true),
       ...pageOf(page, size, undefined),

@@ -18,26 +18,33 @@ import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { forbidden, wrongField } from './tenancy/answers.ts'
 import { changeableKey, checkKeyChange, checkMaker, grantedKey } from './tenancy/key-rights.ts'
+import { onUse } from '../../lib/on-use.ts'
 
-const updateBody = z.strictObject({ key: keyName, ...keyUpdateFields })
-const oneKey = z.strictObject({ key: keyName })
-const deleteBody = z
-  .strictObject({
-    keys: z.array(keyName).min(1).max(1000).optional(),
-    key_aliases: z.array(keyName).min(1).max(1000).optional(),
-  })
-  .refine(body => body.keys || body.key_aliases, 'give `keys` or `key_aliases`')
-const bulkBody = z.strictObject({ keys: z.array(updateBody).min(1).max(500) })
-const graceField = z
-  .union([keyBody.shape.duration, z.literal('').transform(() => null), z.literal(0).transform(() => null)])
-  .describe('How long the text before stays valid: `24h`, `7d`, ...; absent = it is refused at once.')
-const regenerateBody = z.strictObject({
-  ...keyUpdateFields,
-  key: keyName.optional().describe('The key to be replaced; else it stands in the path, or is the one that asks.'),
-  new_key: keyBody.shape.key,
-  new_master_key: without('call `modelgate keys reset-master`'),
-  grace_period: graceField,
-})
+const updateBody = onUse(() => z.strictObject({ key: keyName(), ...keyUpdateFields() }))
+const oneKey = onUse(() => z.strictObject({ key: keyName() }))
+const deleteBody = onUse(() =>
+  z
+    .strictObject({
+      keys: z.array(keyName()).min(1).max(1000).optional(),
+      key_aliases: z.array(keyName()).min(1).max(1000).optional(),
+    })
+    .refine(body => body.keys || body.key_aliases, 'give `keys` or `key_aliases`'),
+)
+const bulkBody = onUse(() => z.strictObject({ keys: z.array(updateBody()).min(1).max(500) }))
+const graceField = onUse(() =>
+  z
+    .union([keyBody().shape.duration, z.literal('').transform(() => null), z.literal(0).transform(() => null)])
+    .describe('How long the text before stays valid: `24h`, `7d`, ...; absent = it is refused at once.'),
+)
+const regenerateBody = onUse(() =>
+  z.strictObject({
+    ...keyUpdateFields(),
+    key: keyName().optional().describe('The key to be replaced; else it stands in the path, or is the one that asks.'),
+    new_key: keyBody().shape.key,
+    new_master_key: without('call `modelgate keys reset-master`'),
+    grace_period: graceField(),
+  }),
+)
 
 const about = { tag: 'Keys' }
 
@@ -59,7 +66,7 @@ export const keyGenerate: Endpoint = {
     failures: [404, 409],
   },
   async handle(request, services, caller) {
-    return create(services, caller!, await readJsonAs(request, keyBody))
+    return create(services, caller!, await readJsonAs(request, keyBody()))
   },
 }
 
@@ -77,7 +84,7 @@ export const serviceAccountGenerate: Endpoint = {
     failures: [404, 409],
   },
   async handle(request, services, caller) {
-    const fields = await readJsonAs(request, keyBody)
+    const fields = await readJsonAs(request, keyBody())
     if (fields.team_id == null) throw wrongField('team_id', 'is missing; a service account belongs to a team')
     if (fields.user_id != null) throw wrongField('user_id', 'cannot be set; a service account belongs to no user')
     return create(services, caller!, fields, true)
@@ -151,11 +158,15 @@ export const keyUpdate: Endpoint = {
     failures: [404, 409],
   },
   async handle(request, services, caller) {
-    return jsonAnswer(await update(services, caller!, await readJsonAs(request, updateBody)))
+    return jsonAnswer(await update(services, caller!, await readJsonAs(request, updateBody())))
   },
 }
 
-async function update(services: Services, caller: Caller, { key, version, ...fields }: z.infer<typeof updateBody>) {
+async function update(
+  services: Services,
+  caller: Caller,
+  { key, version, ...fields }: z.infer<ReturnType<typeof updateBody>>,
+) {
   const record = await changeableKey(services, caller, key)
   const changes = keyChanges(fields, services.clock.epochMs())
   const changed = await change(services, caller, record, changes, { version })
@@ -192,7 +203,7 @@ export const keyBulkUpdate: Endpoint = {
     success: json('BulkKeyUpdate'),
   },
   async handle(request, services, caller) {
-    const { keys } = await readJsonAs(request, bulkBody)
+    const { keys } = await readJsonAs(request, bulkBody())
     const successful: object[] = []
     const failed: object[] = []
     for (const one of keys)
@@ -224,7 +235,7 @@ export const keyRegenerate: Endpoint = {
     failures: [404, 409],
   },
   async handle(request, services, caller) {
-    const body = await readJsonAs(request, regenerateBody)
+    const body = await readJsonAs(request, regenerateBody())
     const { key: named, new_key: chosen, version, new_master_key: _, grace_period: graceMs, ...fields } = body
     if (chosen != null && !isAdministrator(caller!))
       throw forbidden('only administrators choose the text of a key', 'new_key')
@@ -261,7 +272,7 @@ function blocking(path: string, blocked: boolean): Endpoint {
       failures: [404],
     },
     async handle(request, services, caller) {
-      const { key } = await readJsonAs(request, oneKey)
+      const { key } = await readJsonAs(request, oneKey())
       return jsonAnswer(
         shownKey(await change(services, caller!, await changeableKey(services, caller!, key), { blocked })),
       )
@@ -293,7 +304,7 @@ export const keyDelete: Endpoint = {
     failures: [404, 409],
   },
   async handle(request, services, caller) {
-    const body = await readJsonAs(request, deleteBody)
+    const body = await readJsonAs(request, deleteBody())
     if (!isAdministrator(caller!)) checkMaker(caller!)
     // One after the other: which of several is refused first must not tell which of them exist.
     const records: KeyRecord[] = []

@@ -16,6 +16,7 @@ import { embeddings } from '../model-calls/embeddings.ts'
 import { moderations } from '../model-calls/moderations.ts'
 import { rerank } from '../model-calls/rerank.ts'
 import { json } from '../openapi/schema.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const probeMs = 15_000
 const parallelProbesMax = 8
@@ -23,7 +24,7 @@ const parallelProbesMax = 8
 const probesMax = 64
 const shownErrorLength = 500
 
-const query = z.object({ model: z.string().max(500).optional(), model_id: z.string().max(200).optional() })
+const query = onUse(() => z.object({ model: z.string().max(500).optional(), model_id: z.string().max(200).optional() }))
 
 interface Probe {
   readonly endpoint: Endpoint
@@ -70,7 +71,7 @@ export const modelHealth: Endpoint = {
     success: json('ModelHealth'),
   },
   async handle(request, services) {
-    const { model, model_id: id } = readQuery(request, query)
+    const { model, model_id: id } = readQuery(request, query())
     const asked = JSON.stringify([model, id])
     let reports = running.get(services)
     if (!reports) running.set(services, (reports = new Map()))

@@ -13,23 +13,28 @@ import type { HttpRequest } from '../../core/request.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { dateOf, prepareChange } from './configured/storing.ts'
+import { onUse } from '../../lib/on-use.ts'
 
-const fields = z.record(z.string(), z.unknown())
-const modelId = z.string().min(1).max(128)
-const parameters = {
-  litellm_params: fields.nullish(),
-  proxy_params: fields.nullish(),
-  model_info: fields.nullish(),
-}
-const version = z.number().int().min(1).nullish()
-const newBody = z.strictObject({ model_name: z.string(), ...parameters })
-const updateBody = z.strictObject({ model_name: z.string().nullish(), ...parameters, version })
-const deleteBody = z.strictObject({ id: modelId, version })
+const fields = onUse(() => z.record(z.string(), z.unknown()))
+const modelId = onUse(() => z.string().min(1).max(128))
+const parameters = onUse(() => ({
+  litellm_params: fields().nullish(),
+  proxy_params: fields().nullish(),
+  model_info: fields().nullish(),
+}))
+const version = onUse(() => z.number().int().min(1).nullish())
+const newBody = onUse(() => z.strictObject({ model_name: z.string(), ...parameters() }))
+const updateBody = onUse(() =>
+  z.strictObject({ model_name: z.string().nullish(), ...parameters(), version: version() }),
+)
+const deleteBody = onUse(() => z.strictObject({ id: modelId(), version: version() }))
 
 const tag = 'Models'
 
 /** The entry's fields that a client sent, under the names that it used. */
-function sentEntry(body: z.infer<typeof newBody> | z.infer<typeof updateBody>): Record<string, unknown> {
+function sentEntry(
+  body: z.infer<ReturnType<typeof newBody>> | z.infer<ReturnType<typeof updateBody>>,
+): Record<string, unknown> {
   const { model_name: name, litellm_params: litellm, proxy_params: proxy, model_info: info } = body
   return {
     ...(name != null && { model_name: name }),
@@ -54,7 +59,7 @@ export const modelNew: Endpoint = {
   },
   async handle(request, services, caller) {
     await prepareChange(services)
-    const body = await readJsonAs(request, newBody)
+    const body = await readJsonAs(request, newBody())
     const given = body.model_info?.id
     const id = typeof given === 'string' ? given : randomUUIDv7()
     await services.checks.readSecrets(body)
@@ -88,8 +93,8 @@ export const modelUpdate: Endpoint = {
     failures: [400, 409],
   },
   async handle(request, services, caller) {
-    const body = await readJsonAs(request, updateBody)
-    const id = modelId.safeParse(body.model_info?.id)
+    const body = await readJsonAs(request, updateBody())
+    const id = modelId().safeParse(body.model_info?.id)
     if (!id.success)
       throw new GatewayError('invalid-request', 'name the deployment by its id in `model_info.id`', {
         param: 'model_info.id',
@@ -112,7 +117,7 @@ export const modelPatch: Endpoint = {
     failures: [400, 409],
   },
   async handle(request: HttpRequest, services, caller) {
-    const body = await readJsonAs(request, updateBody)
+    const body = await readJsonAs(request, updateBody())
     return change(services, caller!, { id: request.params.model_id!, body })
   },
 }
@@ -120,7 +125,7 @@ export const modelPatch: Endpoint = {
 async function change(
   services: Services,
   caller: Caller,
-  { id, body }: { id: string; body: z.infer<typeof updateBody> },
+  { id, body }: { id: string; body: z.infer<ReturnType<typeof updateBody>> },
 ): Promise<Answer> {
   await prepareChange(services)
   const before = storedModel(services, id)
@@ -148,7 +153,7 @@ export const modelDelete: Endpoint = {
   },
   async handle(request, services, caller) {
     await prepareChange(services)
-    const { id, version: expected } = await readJsonAs(request, deleteBody)
+    const { id, version: expected } = await readJsonAs(request, deleteBody())
     const found = storedModel(services, id)
     await services.configured.delete({ ...found, version: expected ?? found.version }, actorOf(caller!))
     return jsonAnswer({ message: `Model: ${id} deleted successfully` })

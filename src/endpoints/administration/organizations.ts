@@ -90,7 +90,7 @@ const organizationUpdate = withBody(organizationUpdateBody, {
   },
 })
 
-const organizationDelete = withBody(z.strictObject({ organization_ids: z.array(keyName).min(1).max(100) }), {
+const organizationDelete = withBody(() => z.strictObject({ organization_ids: z.array(keyName()).min(1).max(100) }), {
   ...about,
   answer: 'OrganizationList',
   method: 'DELETE',
@@ -116,7 +116,7 @@ async function visibleOrganization(reader: TenancyReader, caller: Caller, id: st
   throw absent('organization', 'organization_id')
 }
 
-const organizationInfo = withQuery(z.strictObject({ organization_id: keyName }), {
+const organizationInfo = withQuery(() => z.strictObject({ organization_id: keyName() }), {
   ...about,
   paths: ['/organization/info'],
   auth: 'key',
@@ -128,7 +128,7 @@ const organizationInfo = withQuery(z.strictObject({ organization_id: keyName }),
   },
 })
 
-const organizationList = withQuery(z.strictObject({ organization_alias: keyName.optional() }), {
+const organizationList = withQuery(() => z.strictObject({ organization_alias: keyName().optional() }), {
   ...about,
   answer: 'OrganizationList',
   paths: ['/organization/list'],

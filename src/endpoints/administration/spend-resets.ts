@@ -13,13 +13,16 @@ import { absent, forbidden } from './tenancy/answers.ts'
 import { changeableKey, checkMaker, teamOf } from './tenancy/key-rights.ts'
 import { withBody } from './tenancy/managed.ts'
 import { administeredTeam } from './tenancy/places.ts'
+import { onUse } from '../../lib/on-use.ts'
 
-const body = z.strictObject({
-  reset_to: dollars
-    .refine(value => value !== null, 'must be an amount of dollars')
-    .transform(value => value ?? 0n)
-    .describe('Dollars that count as spent from now on: from 0 to what is shown as spent.'),
-})
+const body = onUse(() =>
+  z.strictObject({
+    reset_to: dollars()
+      .refine(value => value !== null, 'must be an amount of dollars')
+      .transform(value => value ?? 0n)
+      .describe('Dollars that count as spent from now on: from 0 to what is shown as spent.'),
+  }),
+)
 
 type ResettableKind = Parameters<TenancyTransaction['resetSpend']>[0]
 

@@ -11,22 +11,25 @@ import { readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { checkKeyAsked, dollars, keyIdOf, keysById, visibleUsage } from './spend/access.ts'
 import { rangeOf, spanDoc, spanFields } from './spend/span.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const outcomes = ledgerColumns.outcome.values!
-const word = z.string().min(1).max(255)
-const spendQuery = z.strictObject({
-  key_id: word.optional(),
-  user_id: word.optional(),
-  team_id: word.optional(),
-  model: word.optional(),
-  request_id: word.optional(),
-  outcome: z.enum(outcomes).optional(),
-  end_user: word.optional(),
-  api_key: word.optional(),
-  ...spanFields,
-  limit: z.coerce.number().int().min(1).max(1000).default(50),
-  cursor: z.string().max(1000).optional(),
-})
+const word = onUse(() => z.string().min(1).max(255))
+const spendQuery = onUse(() =>
+  z.strictObject({
+    key_id: word().optional(),
+    user_id: word().optional(),
+    team_id: word().optional(),
+    model: word().optional(),
+    request_id: word().optional(),
+    outcome: z.enum(outcomes).optional(),
+    end_user: word().optional(),
+    api_key: word().optional(),
+    ...spanFields(),
+    limit: z.coerce.number().int().min(1).max(1000).default(50),
+    cursor: z.string().max(1000).optional(),
+  }),
+)
 
 /** Money is dollars in decimal text. 403 for another key's calls, 422 for wrong filters, 400 for a foreign cursor. */
 export const spendLogs: Endpoint = {
@@ -54,7 +57,7 @@ export const spendLogs: Endpoint = {
     failures: [400, 403],
   },
   async handle(request, services, caller) {
-    const query = readQuery(request, spendQuery)
+    const query = readQuery(request, spendQuery())
     const key_id = query.api_key === undefined ? query.key_id : await keyIdOf(services, query.api_key)
     const { rows, nextCursor } = await services.ledger.query(ledgerQuery({ ...query, key_id }, caller!))
     const keys = await keysById(
@@ -65,7 +68,7 @@ export const spendLogs: Endpoint = {
   },
 }
 
-function ledgerQuery(query: z.infer<typeof spendQuery>, caller: Caller): LedgerQuery {
+function ledgerQuery(query: z.infer<ReturnType<typeof spendQuery>>, caller: Caller): LedgerQuery {
   checkKeyAsked(caller, query.key_id)
   const { fromMs, toMs } = rangeOf(query)
   return {

@@ -9,6 +9,7 @@ import type { Tag } from '../../core/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy-store.ts'
 import { cursorField, pageOf, spentBy, wrongField } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const about = { tag: 'Tags', answer: 'ChangedTag' }
 
@@ -66,7 +67,7 @@ const tagUpdate = withBody(tagBody, {
   },
 })
 
-const tagInfo = withBody(z.strictObject({ names: z.array(keyName).min(1).max(1000) }), {
+const tagInfo = withBody(() => z.strictObject({ names: z.array(keyName()).min(1).max(1000) }), {
   ...about,
   answer: 'TagsByName',
   paths: ['/tag/info'],
@@ -79,11 +80,13 @@ const tagInfo = withBody(z.strictObject({ names: z.array(keyName).min(1).max(100
   },
 })
 
-const listQuery = z.strictObject({
-  page: z.coerce.number().int().min(1).default(1),
-  page_size: z.coerce.number().int().min(1).max(1000).default(1000),
-  cursor: cursorField,
-})
+const listQuery = onUse(() =>
+  z.strictObject({
+    page: z.coerce.number().int().min(1).default(1),
+    page_size: z.coerce.number().int().min(1).max(1000).default(1000),
+    cursor: cursorField(),
+  }),
+)
 const tagList = withQuery(listQuery, {
   ...about,
   answer: 'TagList',
@@ -96,7 +99,7 @@ const tagList = withQuery(listQuery, {
   },
 })
 
-const tagDelete = withBody(z.strictObject({ name: keyName }), {
+const tagDelete = withBody(() => z.strictObject({ name: keyName() }), {
   ...about,
   answer: 'DoneMessage',
   paths: ['/tag/delete'],

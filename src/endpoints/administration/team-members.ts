@@ -21,7 +21,7 @@ import { administeredTeam, memberOf, userForMembership, visibleTeam } from './te
 
 const about = { tag: 'Teams', auth: 'manager' as const, failures: [404, 409] }
 
-type Share = Omit<z.infer<typeof memberAddBody>, 'member'>
+type Share = Omit<z.infer<ReturnType<typeof memberAddBody>>, 'member'>
 
 /** A user who does not exist yet is made. All members or none. */
 function addMembers(

@@ -38,10 +38,11 @@ import {
   userForMembership,
   visibleTeam,
 } from './tenancy/places.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const about = { tag: 'Teams', answer: 'Team' }
-const oneTeam = z.strictObject({ team_id: keyName })
-const modelsBody = z.strictObject({ team_id: keyName, models: z.array(keyName).max(1000) })
+const oneTeam = onUse(() => z.strictObject({ team_id: keyName() }))
+const modelsBody = onUse(() => z.strictObject({ team_id: keyName(), models: z.array(keyName()).max(1000) }))
 const keysShownMax = 100
 const listMax = 1000
 
@@ -131,7 +132,7 @@ const teamUpdate = withBody(teamUpdateBody, {
 })
 
 /** All or none. Deletes their keys and memberships, too: 409 for a team with more than 1000 keys. */
-const teamDelete = withBody(z.strictObject({ team_ids: z.array(keyName).min(1).max(100) }), {
+const teamDelete = withBody(() => z.strictObject({ team_ids: z.array(keyName()).min(1).max(100) }), {
   ...about,
   answer: 'DeletedTeams',
   paths: ['/team/delete'],
@@ -223,31 +224,36 @@ function visibleTo(caller: Caller): TenantFilter['visible'] {
   return { ids: [...groupsOf(caller, 'team'), ...own], organizationIds: organizationsOf(caller) }
 }
 
-const teamList = withQuery(z.strictObject({ user_id: keyName.optional(), organization_id: keyName.optional() }), {
-  ...about,
-  answer: 'TeamList',
-  paths: ['/team/list'],
-  auth: 'key',
-  operationId: 'listTeams',
-  summary: 'The newest 1000 teams that the caller may see; /v2/team/list has pages',
-  async handle({ user_id: memberId, organization_id: organizationId }, { services, caller }) {
-    const filter = { memberId, organizationId, visible: visibleTo(caller) }
-    const { items } = await services.tenancy.list('team', filter, { limit: listMax })
-    return teamRows(services, items)
+const teamList = withQuery(
+  () => z.strictObject({ user_id: keyName().optional(), organization_id: keyName().optional() }),
+  {
+    ...about,
+    answer: 'TeamList',
+    paths: ['/team/list'],
+    auth: 'key',
+    operationId: 'listTeams',
+    summary: 'The newest 1000 teams that the caller may see; /v2/team/list has pages',
+    async handle({ user_id: memberId, organization_id: organizationId }, { services, caller }) {
+      const filter = { memberId, organizationId, visible: visibleTo(caller) }
+      const { items } = await services.tenancy.list('team', filter, { limit: listMax })
+      return teamRows(services, items)
+    },
   },
-})
+)
 
-const pagedQuery = z.strictObject({
-  page: z.coerce.number().int().min(1).default(1),
-  page_size: z.coerce.number().int().min(1).max(100).default(10),
-  cursor: cursorField,
-  user_id: keyName.optional(),
-  organization_id: keyName.optional(),
-  team_id: keyName.optional(),
-  team_alias: keyName.optional(),
-  sort_by: z.enum(['created_at']).optional(),
-  sort_order: z.enum(['asc', 'desc']).default('desc'),
-})
+const pagedQuery = onUse(() =>
+  z.strictObject({
+    page: z.coerce.number().int().min(1).default(1),
+    page_size: z.coerce.number().int().min(1).max(100).default(10),
+    cursor: cursorField(),
+    user_id: keyName().optional(),
+    organization_id: keyName().optional(),
+    team_id: keyName().optional(),
+    team_alias: keyName().optional(),
+    sort_by: z.enum(['created_at']).optional(),
+    sort_order: z.enum(['asc', 'desc']).default('desc'),
+  }),
+)
 const teamPages = withQuery(pagedQuery, {
   ...about,
   answer: 'TeamPage',
@@ -297,7 +303,7 @@ const permissionsOf = ({ id, memberPermissions: own }: Team) => ({
 })
 
 const permissionsUpdate = withBody(
-  z.strictObject({ team_id: keyName, team_member_permissions: z.array(z.enum(memberPermissions)) }),
+  () => z.strictObject({ team_id: keyName(), team_member_permissions: z.array(z.enum(memberPermissions)) }),
   {
     ...about,
     answer: 'TeamPermissions',

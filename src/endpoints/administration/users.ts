@@ -19,6 +19,7 @@ import type { TenancyReader, TenancyTransaction } from '../../core/tenancy-store
 import { absent, checkedSpending, cursorField, forbidden, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import { administeredTeam, checkFields, checkMetadata, findUser, sharesGroup } from './tenancy/places.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const about = { tag: 'Users', answer: 'User' }
 const keysShownMax = 100
@@ -55,7 +56,7 @@ async function visibleTeams(tenancy: TenancyReader, caller: Caller, userId: stri
  * the budget of the organization bind. Who a user is at the identity provider they do not say: they would wait with a
  * key for the person who signs in. Throws 403.
  */
-function checkMaker(caller: Caller, body: z.infer<typeof userBody>): void {
+function checkMaker(caller: Caller, body: z.infer<ReturnType<typeof userBody>>): void {
   if (isAdministrator(caller)) return
   const organizations = body.organizations ?? []
   if (organizations.length === 0 || !organizations.every(id => administersOrganization(caller, id)))
@@ -113,7 +114,7 @@ const userNew = withBody(userBody, {
 /** Throws 404 for a team or an organization that does not exist. */
 async function addPlaces(
   { tx, caller, userId }: { tx: TenancyTransaction; caller: Caller; userId: string },
-  teams: NonNullable<z.infer<typeof userBody>['teams']>,
+  teams: NonNullable<z.infer<ReturnType<typeof userBody>>['teams']>,
   organizations: readonly string[],
 ): Promise<void> {
   for (const one of teams) {
@@ -154,12 +155,12 @@ const userUpdate = withBody(userUpdateBody, {
   },
 })
 
-function checkSelf(body: z.infer<typeof userUpdateBody>): void {
+function checkSelf(body: z.infer<ReturnType<typeof userUpdateBody>>): void {
   checkFields(body, selfFields, 'users')
   checkMetadata(body.metadata)
 }
 
-const userDelete = withBody(z.strictObject({ user_ids: z.array(keyName).min(1).max(100) }), {
+const userDelete = withBody(() => z.strictObject({ user_ids: z.array(keyName()).min(1).max(100) }), {
   ...about,
   answer: 'DeletedUsers',
   paths: ['/user/delete'],
@@ -195,7 +196,7 @@ function visibleTo(caller: Caller): KeyQuery['visible'] {
   }
 }
 
-const infoQuery = z.strictObject({ user_id: keyName.optional().describe("Absent = the caller's own.") })
+const infoQuery = onUse(() => z.strictObject({ user_id: keyName().optional().describe("Absent = the caller's own.") }))
 
 const userInfo = withQuery(infoQuery, {
   ...about,
@@ -232,18 +233,20 @@ const userInfoLight = withQuery(infoQuery, {
   },
 })
 
-const listQuery = z.strictObject({
-  page: z.coerce.number().int().min(1).default(1),
-  page_size: z.coerce.number().int().min(1).max(100).default(25),
-  cursor: cursorField,
-  role: z.enum(userRoles).optional(),
-  user_ids: z.string().max(10_000).optional().describe('Ids with commas between.'),
-  sso_user_ids: z.string().max(10_000).optional().describe('Ids with commas between.'),
-  user_email: keyName.optional().describe('A part of the address.'),
-  team: keyName.optional().describe('Only members of this team.'),
-  sort_by: z.enum(['created_at']).optional(),
-  sort_order: z.enum(['asc', 'desc']).default('desc'),
-})
+const listQuery = onUse(() =>
+  z.strictObject({
+    page: z.coerce.number().int().min(1).default(1),
+    page_size: z.coerce.number().int().min(1).max(100).default(25),
+    cursor: cursorField(),
+    role: z.enum(userRoles).optional(),
+    user_ids: z.string().max(10_000).optional().describe('Ids with commas between.'),
+    sso_user_ids: z.string().max(10_000).optional().describe('Ids with commas between.'),
+    user_email: keyName().optional().describe('A part of the address.'),
+    team: keyName().optional().describe('Only members of this team.'),
+    sort_by: z.enum(['created_at']).optional(),
+    sort_order: z.enum(['asc', 'desc']).default('desc'),
+  }),
+)
 const ids = (text: string | undefined) => text?.split(',', 1000).map(one => one.trim())
 
 /** Admins of teams and organizations list the users of one of them at a time: `team` is required then. */
@@ -288,7 +291,7 @@ const roleDescriptions: Readonly<Record<User['role'], string>> = {
   internal_user_viewer: 'May call models and read what it spent.',
 }
 
-const availableRoles = withQuery(z.strictObject({}), {
+const availableRoles = withQuery(() => z.strictObject({}), {
   ...about,
   answer: 'UserRoles',
   paths: ['/user/available_roles'],
@@ -307,7 +310,7 @@ const availableRoles = withQuery(z.strictObject({}), {
   },
 })
 
-const bulkBody = z.strictObject({ users: z.array(userUpdateBody).min(1).max(500) })
+const bulkBody = onUse(() => z.strictObject({ users: z.array(userUpdateBody()).min(1).max(500) }))
 const userBulk = withBody(bulkBody, {
   ...about,
   answer: 'BulkUserUpdate',

@@ -21,6 +21,7 @@ import { abortBackground, failed, startBackground } from './responses/background
 import { readConversation } from './responses/conversation.ts'
 import { keepAnswer } from './responses/keep.ts'
 import type { KeptCall } from './responses/keep.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 /** The last one is that of Azure's dated versions. */
 const paths = (rest: string) =>
@@ -134,10 +135,12 @@ function notFound(id: string): GatewayError {
   return new GatewayError('not-found', `Response with id '${id}' not found.`, { param: 'response_id' })
 }
 
-const retrieveQuery = z.object({
-  stream: z.enum(['true', 'false']).optional(),
-  starting_after: z.coerce.number().int().min(0).default(-1),
-})
+const retrieveQuery = onUse(() =>
+  z.object({
+    stream: z.enum(['true', 'false']).optional(),
+    starting_after: z.coerce.number().int().min(0).default(-1),
+  }),
+)
 
 /**
  * "Get a model response". 404 for a response of another key; 400 for a stream of one that has not ended, which can
@@ -165,7 +168,7 @@ export const responsesRetrieve: Endpoint = {
     },
   }),
   async handle(request, services, caller) {
-    const { stream, starting_after: after } = readQuery(request, retrieveQuery)
+    const { stream, starting_after: after } = readQuery(request, retrieveQuery())
     const { response, background } = await find(request, services, caller!)
     if (stream !== 'true') return jsonAnswer(response)
     if (!canReplay(response)) {
@@ -235,11 +238,13 @@ export const responsesCancel: Endpoint = {
   },
 }
 
-const itemsQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(20),
-  order: z.enum(['asc', 'desc']).default('desc'),
-  after: z.string().optional(),
-})
+const itemsQuery = onUse(() =>
+  z.object({
+    limit: z.coerce.number().int().min(1).max(100).default(20),
+    order: z.enum(['asc', 'desc']).default('desc'),
+    after: z.string().optional(),
+  }),
+)
 
 /** "List input items": those sent with this response, without the conversation that it continues. */
 export const responsesInputItems: Endpoint = {
@@ -260,7 +265,7 @@ export const responsesInputItems: Endpoint = {
     success: json('ResponseInputItems'),
   }),
   async handle(request, services, caller) {
-    const { limit, order, after } = readQuery(request, itemsQuery)
+    const { limit, order, after } = readQuery(request, itemsQuery())
     const { input } = await find(request, services, caller!)
     const items = order === 'asc' ? [...input] : input.toReversed()
     const start = after === undefined ? 0 : items.findIndex(item => item.id === after) + 1

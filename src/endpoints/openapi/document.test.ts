@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import type { ApiDocument } from '../../../tests/api-document.ts'
+import { z } from 'zod'
 import { endpoints } from '../index.ts'
 import { openapiDocument } from './document.ts'
 
@@ -93,6 +94,11 @@ function isUntyped(schema: Json): boolean {
 
 /** The documented answer of a success, of whichever status. */
 const successOf = ({ responses }: { responses: Json }) => responses[200] ?? responses[201] ?? responses[204]
+
+test('endpoints name what makes the schema of a request, not the schema', () => {
+  const made = endpoints.flatMap(({ doc }) => [doc.request, doc.query]).filter(one => one instanceof z.ZodType)
+  expect(made).toEqual([])
+})
 
 test('every success has a typed body; only redirects, and actions that do not exist, have none', () => {
   const silent = operations.filter(one => successOf(one) === undefined).map(one => one.path)

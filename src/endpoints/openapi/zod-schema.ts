@@ -3,13 +3,13 @@ import { z } from 'zod'
 import type { QueryDoc } from '../../core/endpoint.ts'
 
 /** The JSON Schema of what a client sends; one that is JSON Schema already is left as it is. */
-export function schemaOf(schema: object | z.ZodType): object {
-  return schema instanceof z.ZodType ? z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) : schema
+export function schemaOf(schema: object | (() => z.ZodType)): object {
+  return typeof schema === 'function' ? z.toJSONSchema(schema(), { io: 'input', unrepresentable: 'any' }) : schema
 }
 
 /** The parameters of a query; those without a description are described by their names. */
-export function parametersOf(query: QueryDoc | z.ZodObject): QueryDoc {
-  if (!(query instanceof z.ZodType)) return query
+export function parametersOf(query: QueryDoc | (() => z.ZodObject)): QueryDoc {
+  if (typeof query !== 'function') return query
   const { properties = {} } = schemaOf(query) as { properties?: Readonly<Record<string, { description?: string }>> }
   return Object.fromEntries(
     Object.entries(properties).map(([name, { description = name.replaceAll('_', ' '), ...schema }]) => [

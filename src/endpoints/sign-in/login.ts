@@ -14,20 +14,23 @@ import { readForm } from './common/oauth.ts'
 import { formToken, isForm, isOwnForm } from './pages/form.ts'
 import { panelPath, signedIn } from './pages/signed-in.ts'
 import { hiddenField, movedAnswer, pageAnswer, refusalPage } from './pages/page.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const tag = 'Sign-in'
 const accountLengthMax = 320
 const passwordLengthMax = 1024
 
-const loginBody = z.strictObject({
-  username: z
-    .string()
-    .max(accountLengthMax)
-    .default('')
-    .describe('Id or e-mail address of a user; `admin`, or nothing, with the master key as password.'),
-  password: z.string().min(1).max(passwordLengthMax),
-  return_to: z.string().max(2000).optional().describe('A path of this gateway; others are not used.'),
-})
+const loginBody = onUse(() =>
+  z.strictObject({
+    username: z
+      .string()
+      .max(accountLengthMax)
+      .default('')
+      .describe('Id or e-mail address of a user; `admin`, or nothing, with the master key as password.'),
+    password: z.string().min(1).max(passwordLengthMax),
+    return_to: z.string().max(2000).optional().describe('A path of this gateway; others are not used.'),
+  }),
+)
 
 interface Shown {
   readonly request: HttpRequest
@@ -106,7 +109,7 @@ const login: Endpoint = {
 
 async function loginByJson(request: HttpRequest, services: Services): Promise<Answer> {
   checkOrigin(request, services)
-  const { username, password, return_to: returnTo } = await readJsonAs(request, loginBody)
+  const { username, password, return_to: returnTo } = await readJsonAs(request, loginBody())
   const { session, cookies } = await services.login.login({ account: username, password, request })
   return { ...jsonAnswer(signedIn(session, services, ownPath(returnTo))), cookies }
 }

@@ -20,17 +20,20 @@ import { readForm } from './common/oauth.ts'
 import { formToken, isForm, isOwnForm } from './pages/form.ts'
 import { signedIn } from './pages/signed-in.ts'
 import { hiddenField, movedAnswer, pageAnswer, refusalPage } from './pages/page.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const tag = 'Sign-in'
 const passwordLengthMax = 256
 const linkLifetimeMs = 72 * 3_600_000
 
-const password = z.string().min(1).max(passwordLengthMax).describe('12 to 256 characters.')
-const passwordBody = z.strictObject({
-  user_id: keyName.optional().describe("Absent = the caller's own."),
-  current_password: z.string().max(passwordLengthMax).optional().describe('Of users who change their own.'),
-  new_password: password,
-})
+const password = onUse(() => z.string().min(1).max(passwordLengthMax).describe('12 to 256 characters.'))
+const passwordBody = onUse(() =>
+  z.strictObject({
+    user_id: keyName().optional().describe("Absent = the caller's own."),
+    current_password: z.string().max(passwordLengthMax).optional().describe('Of users who change their own.'),
+    new_password: password(),
+  }),
+)
 
 const passwordSet = withBody(passwordBody, {
   paths: ['/sign-in/password'],
@@ -63,14 +66,16 @@ const passwordSet = withBody(passwordBody, {
   },
 })
 
-const invitationBody = z.strictObject({
-  user_id: keyName.optional(),
-  user_email: keyName.optional().describe('In place of the id.'),
-  send_email: z
-    .boolean()
-    .optional()
-    .describe('By mail to the user, where a mail server is named (SMTP_HOST); true when left out.'),
-})
+const invitationBody = onUse(() =>
+  z.strictObject({
+    user_id: keyName().optional(),
+    user_email: keyName().optional().describe('In place of the id.'),
+    send_email: z
+      .boolean()
+      .optional()
+      .describe('By mail to the user, where a mail server is named (SMTP_HOST); true when left out.'),
+  }),
+)
 
 const invite = withBody(invitationBody, {
   paths: ['/sign-in/invitations', '/invitation/new'],
@@ -138,7 +143,7 @@ async function mailLink(
   }
 }
 
-const withdraw = withQuery(z.strictObject({}), {
+const withdraw = withQuery(() => z.strictObject({}), {
   method: 'DELETE',
   paths: ['/sign-in/invitations/{id}'],
   auth: 'admin',
@@ -198,7 +203,7 @@ const passwordPage: Endpoint = {
 const tokenIn = (fields: URLSearchParams): string => (fields.get('token') ?? '').slice(0, tokenLengthMax)
 const tokenLengthMax = 100
 
-const claimBody = z.strictObject({ token: z.string().min(1).max(tokenLengthMax), password })
+const claimBody = onUse(() => z.strictObject({ token: z.string().min(1).max(tokenLengthMax), password: password() }))
 
 const claim: Endpoint = {
   method: 'POST',
@@ -216,7 +221,7 @@ const claim: Endpoint = {
   },
   async handle(request, services) {
     if (isForm(request)) return claimByForm(request, services)
-    const body = await readJsonAs(request, claimBody)
+    const body = await readJsonAs(request, claimBody())
     const { session, cookies } = await services.login.claim({ ...body, request })
     return { ...jsonAnswer(signedIn(session, services)), cookies }
   },

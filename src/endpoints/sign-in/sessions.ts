@@ -11,6 +11,7 @@ import type { Session } from '../../core/session.ts'
 import type { SessionOwner } from '../../core/sign-in.ts'
 import { cursorField, forbidden, nextCursor, pageOf } from '../administration/tenancy/answers.ts'
 import { withBody, withQuery } from '../administration/tenancy/managed.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const tag = 'Sign-in'
 /** In the place of a user's id: the operator, who signed in without one. */
@@ -38,7 +39,7 @@ function ownerOf(caller: Caller, userId: string | undefined, mayOther: boolean):
   return caller.session
 }
 
-const whoAmI = withQuery(z.strictObject({}), {
+const whoAmI = withQuery(() => z.strictObject({}), {
   paths: ['/sign-in/session'],
   auth: 'key',
   tag,
@@ -62,12 +63,14 @@ const whoAmI = withQuery(z.strictObject({}), {
   },
 })
 
-const listQuery = z.strictObject({
-  user_id: keyName.optional().describe("Absent = the caller's own; `master` = those of the operator."),
-  all: z.stringbool().default(false).describe('Those of everybody, for those who may read everything.'),
-  limit: z.coerce.number().int().min(1).max(1000).default(100),
-  cursor: cursorField,
-})
+const listQuery = onUse(() =>
+  z.strictObject({
+    user_id: keyName().optional().describe("Absent = the caller's own; `master` = those of the operator."),
+    all: z.stringbool().default(false).describe('Those of everybody, for those who may read everything.'),
+    limit: z.coerce.number().int().min(1).max(1000).default(100),
+    cursor: cursorField(),
+  }),
+)
 
 const list = withQuery(listQuery, {
   paths: ['/sign-in/sessions'],
@@ -90,7 +93,7 @@ const list = withQuery(listQuery, {
   },
 })
 
-const revoke = withQuery(z.strictObject({}), {
+const revoke = withQuery(() => z.strictObject({}), {
   method: 'DELETE',
   paths: ['/sign-in/sessions/{id}'],
   auth: 'key',
@@ -107,10 +110,12 @@ const revoke = withQuery(z.strictObject({}), {
   },
 })
 
-const revokeAllBody = z.strictObject({
-  user_id: keyName.optional().describe("Absent = the caller's own; `master` = those of the operator."),
-  keep_current: z.boolean().default(false).describe('All but the session that asks.'),
-})
+const revokeAllBody = onUse(() =>
+  z.strictObject({
+    user_id: keyName().optional().describe("Absent = the caller's own; `master` = those of the operator."),
+    keep_current: z.boolean().default(false).describe('All but the session that asks.'),
+  }),
+)
 
 const revokeAll = withBody(revokeAllBody, {
   paths: ['/sign-in/sessions/revoke-all'],

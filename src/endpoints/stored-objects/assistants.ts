@@ -19,18 +19,19 @@ import { deleteEndpoint, docUnder, retrieveEndpoint } from './common/object-endp
 import type { ObjectPath } from './common/object-endpoints.ts'
 import { ownerOf } from '../../core/caller.ts'
 import { pathsOf } from './common/paths.ts'
+import { onUse } from '../../lib/on-use.ts'
 
-const assistantFields = {
+const assistantFields = onUse(() => ({
   name: z.string().max(256).nullish(),
   description: z.string().max(512).nullish(),
-  instructions: instructionsField,
+  instructions: instructionsField(),
   tools: toolsField(128),
-  tool_resources: toolResourcesField,
-  metadata: metadataField,
-  ...samplingFields,
-}
-const createBody = z.strictObject({ model: modelField, ...assistantFields })
-const modifyBody = z.strictObject({ model: modelField.optional(), ...assistantFields })
+  tool_resources: toolResourcesField(),
+  metadata: metadataField(),
+  ...samplingFields(),
+}))
+const createBody = onUse(() => z.strictObject({ model: modelField(), ...assistantFields() }))
+const modifyBody = onUse(() => z.strictObject({ model: modelField().optional(), ...assistantFields() }))
 
 const doc = docUnder('Assistants')
 
@@ -44,7 +45,7 @@ const create: Endpoint = {
     { request: createBody, failures: [403, 404] },
   ),
   async handle(request, services, caller) {
-    const body = await readAssistantJson(request, services, createBody)
+    const body = await readAssistantJson(request, services, createBody())
     checkModel(services, caller!, body.model)
     const assistant = newObject(
       services,
@@ -104,7 +105,7 @@ const modify: Endpoint = {
   ),
   async handle(request, services, caller) {
     const assistant = await one.find(request, services, caller!)
-    const { tool_resources: _, ...changes } = await readAssistantJson(request, services, modifyBody)
+    const { tool_resources: _, ...changes } = await readAssistantJson(request, services, modifyBody())
     if (changes.model !== undefined) checkModel(services, caller!, changes.model)
     // null resets fields that are never null in the object to their defaults.
     const { tools, metadata, response_format: format } = changes

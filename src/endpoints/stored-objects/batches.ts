@@ -17,6 +17,7 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { checkJson, readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { pathsOf } from './common/paths.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({
   tag: 'Batches',
@@ -26,14 +27,16 @@ const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({
 })
 
 /** Other fields are refused: some upstreams have fields that replace the model of the lines, or the file itself. */
-const createBody = z.strictObject({
-  input_file_id: z.string().min(1).max(100),
-  endpoint: z.string().min(1).max(100),
-  completion_window: z.string().max(20).default('24h'),
-  metadata: metadataField,
-  output_expires_after: z.record(z.string(), z.unknown()).nullish(),
-  custom_llm_provider: z.string().nullish(),
-})
+const createBody = onUse(() =>
+  z.strictObject({
+    input_file_id: z.string().min(1).max(100),
+    endpoint: z.string().min(1).max(100),
+    completion_window: z.string().max(20).default('24h'),
+    metadata: metadataField(),
+    output_expires_after: z.record(z.string(), z.unknown()).nullish(),
+    custom_llm_provider: z.string().nullish(),
+  }),
+)
 
 const create: Endpoint = {
   method: 'POST',
@@ -52,7 +55,7 @@ const create: Endpoint = {
       route: '/v1/batches',
       body: 'json',
       async prepare(call) {
-        const { custom_llm_provider: provider, input_file_id: id } = checkJson(call.body!, createBody)
+        const { custom_llm_provider: provider, input_file_id: id } = checkJson(call.body!, createBody())
         input = await findInputFile(services, call, id)
         const deployment = deploymentOf(services, input)
         if (provider && provider !== deployment.target.provider.name)
@@ -65,7 +68,7 @@ const create: Endpoint = {
       },
       chargedLater: () => input !== undefined && !isFree(services, input),
       async work(call) {
-        const { custom_llm_provider: _, input_file_id: __, ...fields } = checkJson(call.body!, createBody)
+        const { custom_llm_provider: _, input_file_id: __, ...fields } = checkJson(call.body!, createBody())
         return jsonAnswer(await startBatch(services, call, input!, fields))
       },
     })
@@ -161,7 +164,9 @@ const remove: Endpoint = {
     }),
 }
 
-const listQuery = z.object({ after: z.string().optional(), limit: z.coerce.number().int().min(1).max(100).default(20) })
+const listQuery = onUse(() =>
+  z.object({ after: z.string().optional(), limit: z.coerce.number().int().min(1).max(100).default(20) }),
+)
 /** Requests to upstreams at once, for one list. */
 const askedAtOnceMax = 8
 
@@ -184,7 +189,7 @@ const list: Endpoint = {
       route: '/v1/batches',
       body: 'none',
       async work(call) {
-        const query = readQuery(request, listQuery)
+        const query = readQuery(request, listQuery())
         const found = await services.files.list({ kind: 'batch', keyId: ownerOf(caller!), order: 'desc', ...query })
         if (!found)
           throw unprocessable([{ loc: ['query', 'after'], msg: 'no batch of this key has this id', type: 'invalid' }])

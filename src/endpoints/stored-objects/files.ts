@@ -26,6 +26,7 @@ import { sendFile, upstreamFor } from '../../files/send-file.ts'
 import { readQuery } from '../checked-input.ts'
 import { bytes, json } from '../openapi/schema.ts'
 import { pathsOf } from './common/paths.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 /** Statuses of every call of an upstream about a file; 409 = its upstream is no longer configured. */
 const failures = [400, 403, 404, 408, 409, 502]
@@ -78,12 +79,14 @@ const create: Endpoint = {
   },
 }
 
-const listQuery = z.object({
-  after: z.string().optional(),
-  limit: z.coerce.number().int().min(1).max(10_000).default(10_000),
-  order: z.enum(['asc', 'desc']).default('desc'),
-  purpose: z.string().max(64).optional(),
-})
+const listQuery = onUse(() =>
+  z.object({
+    after: z.string().optional(),
+    limit: z.coerce.number().int().min(1).max(10_000).default(10_000),
+    order: z.enum(['asc', 'desc']).default('desc'),
+    purpose: z.string().max(64).optional(),
+  }),
+)
 
 const list: Endpoint = {
   method: 'GET',
@@ -105,7 +108,7 @@ const list: Endpoint = {
     success: json('FileList'),
   },
   async handle(request, services, caller) {
-    const query = readQuery(request, listQuery)
+    const query = readQuery(request, listQuery())
     const found = await services.files.list({ kind: 'file', keyId: ownerOf(caller!), ...query })
     if (!found)
       throw unprocessable([{ loc: ['query', 'after'], msg: 'no file of this key has this id', type: 'invalid' }])

@@ -28,7 +28,7 @@ const create: Endpoint = {
   ),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
-    const body = await readAssistantJson(request, services, runBody)
+    const body = await readAssistantJson(request, services, runBody())
     return startRun({ request, services, caller: caller! }, thread, body)
   },
 }
@@ -46,7 +46,7 @@ const createWithThread: Endpoint = {
     { ...runOrEvents, request: threadAndRunBody, failures: [403, 404] },
   ),
   async handle(request, services, caller) {
-    const body = await readAssistantJson(request, services, threadAndRunBody)
+    const body = await readAssistantJson(request, services, threadAndRunBody())
     return startThreadAndRun({ request, services, caller: caller! }, body)
   },
 }
@@ -95,7 +95,7 @@ const submitToolOutputs: Endpoint = {
   ),
   async handle(request, services, caller) {
     const waiting = await runOf(request, services, caller!)
-    const { tool_outputs: outputs, stream } = await readAssistantJson(request, services, outputsBody)
+    const { tool_outputs: outputs, stream } = await readAssistantJson(request, services, outputsBody())
     return continueRun({ request, services, caller: caller! }, waiting, { outputs, stream: stream === true })
   },
 }

@@ -15,9 +15,12 @@ import { pathsOf } from './common/paths.ts'
 import { messageBody, newMessage } from '../../assistants/message-object.ts'
 import { threadFields, workId } from '../../assistants/run-object.ts'
 import { appendToThread, newThread } from '../../assistants/thread-object.ts'
+import { onUse } from '../../lib/on-use.ts'
 
-const createBody = z.strictObject(threadFields)
-const modifyThreadBody = z.strictObject({ metadata: metadataField, tool_resources: toolResourcesField })
+const createBody = onUse(() => z.strictObject(threadFields()))
+const modifyThreadBody = onUse(() =>
+  z.strictObject({ metadata: metadataField(), tool_resources: toolResourcesField() }),
+)
 
 const doc = docUnder('Threads')
 
@@ -31,7 +34,7 @@ const create: Endpoint = {
     { request: createBody, requestOptional: true },
   ),
   async handle(request, services, caller) {
-    const body = await readAssistantJson(request, services, createBody)
+    const body = await readAssistantJson(request, services, createBody())
     const thread = newThread(services, caller!, body.metadata)
     const messages = (body.messages ?? []).map(message => newMessage(services, thread, message))
     await services.assistants.insert([thread, ...messages])
@@ -91,7 +94,7 @@ const addMessage: Endpoint = {
   ),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
-    const message = newMessage(services, thread, await readAssistantJson(request, services, messageBody))
+    const message = newMessage(services, thread, await readAssistantJson(request, services, messageBody()))
     await appendToThread(
       services,
       thread,

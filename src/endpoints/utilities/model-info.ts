@@ -14,22 +14,25 @@ import { supportedParams } from '../../core/params.ts'
 import { Redactor } from '../../lib/redact.ts'
 import { readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const pageSizeMax = 500
-const text = z.string().max(500).optional()
-const infoQuery = z.object({ proxy_model_id: text, litellm_model_id: text })
+const text = onUse(() => z.string().max(500).optional())
+const infoQuery = onUse(() => z.object({ proxy_model_id: text(), litellm_model_id: text() }))
 const sorts = ['model_name', 'created_at', 'updated_at', 'costs', 'status'] as const
-const pagesQuery = z.object({
-  model: text,
-  modelId: text,
-  search: text,
-  user_models_only: z.stringbool().default(false),
-  page: z.coerce.number().int().min(1).default(1),
-  size: z.coerce.number().int().min(1).max(pageSizeMax).default(50),
-  sortBy: z.enum(sorts).optional(),
-  sortOrder: z.enum(['asc', 'desc']).default('asc'),
-})
-const groupQuery = z.object({ model_group: text })
+const pagesQuery = onUse(() =>
+  z.object({
+    model: text(),
+    modelId: text(),
+    search: text(),
+    user_models_only: z.stringbool().default(false),
+    page: z.coerce.number().int().min(1).default(1),
+    size: z.coerce.number().int().min(1).max(pageSizeMax).default(50),
+    sortBy: z.enum(sorts).optional(),
+    sortOrder: z.enum(['asc', 'desc']).default('asc'),
+  }),
+)
+const groupQuery = onUse(() => z.object({ model_group: text() }))
 
 const visible = ({ current }: Services, caller: Caller): readonly Deployment[] =>
   current.settings.deployments.filter(one => mayCall(caller, one.modelName, current.settings))
@@ -51,7 +54,7 @@ export const modelInfo: Endpoint = {
     failures: [404],
   },
   handle(request, services, caller) {
-    const { proxy_model_id: ours, litellm_model_id: theirs } = readQuery(request, infoQuery)
+    const { proxy_model_id: ours, litellm_model_id: theirs } = readQuery(request, infoQuery())
     const id = ours ?? theirs
     const all = visible(services, caller!)
     const chosen = id === undefined ? all : all.filter(one => one.id === id)
@@ -91,7 +94,7 @@ export const modelInfoPages: Endpoint = {
     success: json('ModelInfoPage'),
   },
   handle(request, services, caller) {
-    const query = readQuery(request, pagesQuery)
+    const query = readQuery(request, pagesQuery())
     const words = query.search?.toLowerCase()
     const own = caller!.key.userId ?? caller!.key.id
     const stored = storedModels(services)
@@ -209,7 +212,7 @@ export const modelGroupInfo: Endpoint = {
     success: json('ModelGroupList'),
   },
   handle(request, services, caller) {
-    const { model_group: only } = readQuery(request, groupQuery)
+    const { model_group: only } = readQuery(request, groupQuery())
     const groups = Map.groupBy(visible(services, caller!), one => one.modelName)
     const names = only === undefined ? [...groups.keys()] : [only].filter(name => groups.has(name))
     return jsonAnswer({ data: names.map(name => groupEntry(name, groups.get(name)!, services.clock.epochMs())) })

@@ -21,6 +21,7 @@ import { codexCatalogue, listEntry } from '../../formats/openai/models.ts'
 import { readQuery } from '../checked-input.ts'
 import { geminiModelAnswer, geminiModelsAnswer } from '../model-calls/gemini.ts'
 import { either, reference } from '../openapi/schema.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 const pageModelsMax = 1000
 /** The values of `fallback_type`, and the lists of the settings that they stand for. */
@@ -122,7 +123,7 @@ function listAnswer(request: HttpRequest, services: Services, caller: Caller, op
   const ids = visibleIds(index, caller, options)
   if (request.query.has('client_version'))
     return jsonAnswer(codexCatalogue(ids.map(id => ({ id, info: infoOf(index, id) }))))
-  const page = pageOf(ids, readQuery(request, pageQuery))
+  const page = pageOf(ids, readQuery(request, pageQuery()))
   const data = page.ids.map(id => {
     const entry = listedModel(id, index.resolve(unaliased(caller, id))[0], services)
     return options.metadata
@@ -139,11 +140,13 @@ function listAnswer(request: HttpRequest, services: Services, caller: Caller, op
 }
 
 /** The query of Anthropic's clients (platform.claude.com/docs/en/api/models-list). */
-const pageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(pageModelsMax).optional(),
-  after_id: z.string().optional(),
-  before_id: z.string().optional(),
-})
+const pageQuery = onUse(() =>
+  z.object({
+    limit: z.coerce.number().int().min(1).max(pageModelsMax).optional(),
+    after_id: z.string().optional(),
+    before_id: z.string().optional(),
+  }),
+)
 
 interface ModelPage {
   readonly ids: readonly string[]
@@ -154,7 +157,7 @@ interface ModelPage {
 /** The whole list unless a page is asked for: OpenAI's clients do not page. */
 function pageOf(
   ids: readonly string[],
-  { limit = ids.length, after_id: after, before_id: before }: z.infer<typeof pageQuery>,
+  { limit = ids.length, after_id: after, before_id: before }: z.infer<ReturnType<typeof pageQuery>>,
 ): ModelPage {
   const refuse = (name: string, msg: string) => unprocessable([{ loc: ['query', name], msg, type: 'invalid' }])
   if (after !== undefined && before !== undefined)

@@ -13,13 +13,16 @@ import { readJsonAs, readQuery } from '../checked-input.ts'
 import { json, reference } from '../openapi/schema.ts'
 import { countTokens } from './utils/token-counter.ts'
 import { transformBody, transformRequest } from './utils/transform-request.ts'
+import { onUse } from '../../lib/on-use.ts'
 
 /** Python's clients send True. */
-const flag = z
-  .string()
-  .toLowerCase()
-  .pipe(z.enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' }))
-  .optional()
+const flag = onUse(() =>
+  z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' }))
+    .optional(),
+)
 
 /** POST /utils/token_counter. For an unknown model the tokenizer is chosen by its name. */
 export const tokenCounterEndpoint: Endpoint = {
@@ -41,7 +44,7 @@ export const tokenCounterEndpoint: Endpoint = {
     callsModel: true,
   },
   async handle(request, services, caller) {
-    const { call_endpoint: asked } = readQuery(request, z.object({ call_endpoint: flag }))
+    const { call_endpoint: asked } = readQuery(request, z.object({ call_endpoint: flag() }))
     const callEndpoint = asked === 'true' || asked === '1' || asked === ''
     return countTokens({ request, services, caller: caller! }, callEndpoint)
   },
@@ -131,6 +134,6 @@ export const transformRequestEndpoint: Endpoint = {
       request,
       services,
       caller!,
-      await readJsonAs(request, transformBody, services.current.settings.bodyBytesMax),
+      await readJsonAs(request, transformBody(), services.current.settings.bodyBytesMax),
     ),
 }

@@ -18,6 +18,7 @@ import { readJsonAs, readQuery } from '../../checked-input.ts'
 import { reference } from '../../openapi/schema.ts'
 import { nextCursor, pageOf } from '../tenancy/answers.ts'
 import { scimErrorBody, scimMediaType } from './error-body.ts'
+import { onUse } from '../../../lib/on-use.ts'
 
 /** Where the resources stand. */
 export const scimBase = '/scim/v2'
@@ -45,8 +46,8 @@ interface ScimEndpoint extends Pick<Endpoint, 'method' | 'paths'> {
   /** The name of the answer's schema; absent = no content. */
   readonly answer?: string
   readonly status?: 201
-  readonly query?: z.ZodObject
-  readonly request?: z.ZodType
+  readonly query?: () => z.ZodObject
+  readonly request?: () => z.ZodType
   readonly failures?: EndpointDoc['failures']
   readonly headers?: readonly string[]
   handle(asked: Asked): Promise<Answer> | Answer
@@ -116,53 +117,59 @@ export const noContent = (headers: Readonly<Record<string, string>> = {}): Answe
 })
 
 /** A resource that is sent. */
-export const resourceBody = z.record(z.string(), z.unknown())
+export const resourceBody = onUse(() => z.record(z.string(), z.unknown()))
 
 /** The body of a PATCH. Entra ID writes operations with a capital. */
-export const patchBody = z.object({
-  schemas: z.array(z.string()).optional(),
-  Operations: z
-    .array(
-      z.object({
-        op: z
-          .string()
-          .transform(text => text.toLowerCase())
-          .pipe(z.enum(['add', 'replace', 'remove'])),
-        path: z.string().nullable().optional(),
-        value: z.unknown().optional(),
-      }),
-    )
-    .min(1)
-    .max(1000),
-})
+export const patchBody = onUse(() =>
+  z.object({
+    schemas: z.array(z.string()).optional(),
+    Operations: z
+      .array(
+        z.object({
+          op: z
+            .string()
+            .transform(text => text.toLowerCase())
+            .pipe(z.enum(['add', 'replace', 'remove'])),
+          path: z.string().nullable().optional(),
+          value: z.unknown().optional(),
+        }),
+      )
+      .min(1)
+      .max(1000),
+  }),
+)
 
 /** Reads a JSON object. */
 export const readResourceBody = (request: HttpRequest): Promise<Values> =>
-  readJsonAs(request, resourceBody, bodyBytesMax)
+  readJsonAs(request, resourceBody(), bodyBytesMax)
 
 /** Reads the operations of a PATCH. An empty path is none. */
 export async function readOperations(request: HttpRequest): Promise<Operation[]> {
-  const { Operations: sent } = await readJsonAs(request, patchBody, bodyBytesMax)
+  const { Operations: sent } = await readJsonAs(request, patchBody(), bodyBytesMax)
   return sent.map(({ op, path, value }) => ({ op, path: path || undefined, value }))
 }
 
 /** Which attributes are shown. */
-export const shownQuery = z.object({
-  attributes: z.string().max(4000).optional().describe('Only these, with commas between.'),
-  excludedAttributes: z.string().max(4000).optional().describe('All but these, with commas between.'),
-})
+export const shownQuery = onUse(() =>
+  z.object({
+    attributes: z.string().max(4000).optional().describe('Only these, with commas between.'),
+    excludedAttributes: z.string().max(4000).optional().describe('All but these, with commas between.'),
+  }),
+)
 
 /** The parameters of a list. Others, such as `sortBy`, are ignored. */
-export const listQuery = shownQuery.extend({
-  filter: z.string().max(4000).optional().describe('`userName eq "ada@example.com"`'),
-  startIndex: z.coerce.number().int().max(1e9).default(1).describe('The first resource, from 1.'),
-  count: z.coerce.number().int().default(pageDefault).describe(`At most ${pageMax}; 0 = the total alone.`),
-  cursor: z.string().max(500).optional().describe('Empty for the first page, then `nextCursor` (RFC 9865).'),
-})
+export const listQuery = onUse(() =>
+  shownQuery().extend({
+    filter: z.string().max(4000).optional().describe('`userName eq "ada@example.com"`'),
+    startIndex: z.coerce.number().int().max(1e9).default(1).describe('The first resource, from 1.'),
+    count: z.coerce.number().int().default(pageDefault).describe(`At most ${pageMax}; 0 = the total alone.`),
+    cursor: z.string().max(500).optional().describe('Empty for the first page, then `nextCursor` (RFC 9865).'),
+  }),
+)
 
 /** Leaves out what the query does not ask for. */
 function shownBy(type: ResourceType, request: HttpRequest): (resource: Values) => Values {
-  const { attributes, excludedAttributes } = readQuery(request, shownQuery)
+  const { attributes, excludedAttributes } = readQuery(request, shownQuery())
   return projection(type, { attributes, excludedAttributes })
 }
 
@@ -182,7 +189,7 @@ interface Listing<Item> {
 /** One page of a list, oldest first: by number, or by cursor, which stays right while resources are added. */
 export async function listAnswer<Item extends Stamped>(listing: Listing<Item>): Promise<Answer> {
   const { type, request } = listing
-  const { filter, startIndex, count, cursor } = readQuery(request, listQuery)
+  const { filter, startIndex, count, cursor } = readQuery(request, listQuery())
   const condition = filter ? conditionOf(type, parseFilter(filter)) : undefined
   const limit = Math.min(Math.max(count, 0), pageMax)
   const first = Math.max(startIndex, 1)

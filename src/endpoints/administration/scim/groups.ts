@@ -58,7 +58,7 @@ async function shownTeams(asked: Asked, teams: readonly Team[]): Promise<Values[
 }
 
 function showsMembers({ request }: Asked): boolean {
-  const { attributes, excludedAttributes } = readQuery(request, shownQuery)
+  const { attributes, excludedAttributes } = readQuery(request, shownQuery())
   const isNamed = (list = '') => /(^|[,:\s])members\s*(,|$)/i.test(list)
   return attributes ? /members/i.test(attributes) : !isNamed(excludedAttributes)
 }

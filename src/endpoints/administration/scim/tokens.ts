@@ -10,16 +10,19 @@ import { bareKey } from '../../../core/caller.ts'
 import type { Endpoint } from '../../../core/endpoint.ts'
 import { forbidden } from '../tenancy/answers.ts'
 import { withBody } from '../tenancy/managed.ts'
+import { onUse } from '../../../lib/on-use.ts'
 
 /** The user of all tokens: no person, so that no departure ends the synchronisation. SCIM does not see it. */
 export const directoryUserId = 'scim-directory'
 /** What a token may ask for. */
 const tokenRoutes: readonly string[] = ['/scim/v2/*']
 
-const tokenBody = z.strictObject({
-  key_alias: keyName.nullable().optional().describe('A name for people, such as `Entra ID`.'),
-  duration: durationText.nullable().optional().describe('How long it works: `365d`; absent = until it is deleted.'),
-})
+const tokenBody = onUse(() =>
+  z.strictObject({
+    key_alias: keyName().nullable().optional().describe('A name for people, such as `Entra ID`.'),
+    duration: durationText().nullable().optional().describe('How long it works: `365d`; absent = until it is deleted.'),
+  }),
+)
 
 /** It is a key like others: GET /key/list?user_id=scim-directory lists them, POST /key/delete ends one. */
 export const scimTokenNew: Endpoint = withBody(tokenBody, {

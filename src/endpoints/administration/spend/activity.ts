@@ -10,6 +10,7 @@ import { readQuery } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
 import { keyIdOf, keysById, shownMetrics, teamAliases, usageFor } from './access.ts'
 import { daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
+import { onUse } from '../../../lib/on-use.ts'
 
 interface EntityKind {
   readonly name: string
@@ -47,21 +48,21 @@ const detailsMax = 1000
 const groupsMax = 50_000
 const listedMax = 100
 
-const word = z.string().min(1).max(255)
-const activityFields = {
-  ...spanFields,
-  model: word.optional(),
-  api_key: word.optional(),
+const word = onUse(() => z.string().min(1).max(255))
+const activityFields = onUse(() => ({
+  ...spanFields(),
+  model: word().optional(),
+  api_key: word().optional(),
   page: z.coerce.number().int().min(1).default(1),
   page_size: z.coerce.number().int().min(1).max(pageDaysMax).default(31),
-}
+}))
 
 /** `/user/daily/activity` and its kin. A page holds whole days, newest first; its metadata sums up the page. */
 export const activityEndpoints: readonly Endpoint[] = kinds.map(activityEndpoint)
 
 function activityEndpoint(kind: EntityKind): Endpoint {
   const { name, paths, parameter } = kind
-  const schema = z.strictObject({ ...activityFields, [parameter]: z.string().max(10_000).optional() })
+  const schema = z.strictObject({ ...activityFields(), [parameter]: z.string().max(10_000).optional() })
   return {
     method: 'GET',
     paths,

@@ -16,24 +16,29 @@ import { JsonBody } from '../../../lib/json/json-body.ts'
 import { readJsonAs } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
 import { dollars } from './access.ts'
+import { onUse } from '../../../lib/on-use.ts'
 
-const word = z.string().min(1).max(255)
-const count = z.number().int().min(0).max(1_000_000_000)
-const anyObject = z.record(z.string(), z.unknown())
-const estimateBody = z.strictObject({
-  model: word,
-  input_tokens: count.optional().describe('Of a call.'),
-  output_tokens: count.optional().describe('Of a call.'),
-  usage: anyObject.optional().describe('In place of the two: `usage` as of a chat completion, with its details.'),
-  request: anyObject.optional().describe('In place of all: the body of a chat completion; its input is estimated.'),
-  num_requests_per_day: count.optional(),
-  num_requests_per_month: count.optional(),
-})
-const calculateBody = z.strictObject({
-  model: word.optional(),
-  messages: z.array(anyObject).max(10_000).optional(),
-  completion_response: anyObject.optional(),
-})
+const word = onUse(() => z.string().min(1).max(255))
+const count = onUse(() => z.number().int().min(0).max(1_000_000_000))
+const anyObject = onUse(() => z.record(z.string(), z.unknown()))
+const estimateBody = onUse(() =>
+  z.strictObject({
+    model: word(),
+    input_tokens: count().optional().describe('Of a call.'),
+    output_tokens: count().optional().describe('Of a call.'),
+    usage: anyObject().optional().describe('In place of the two: `usage` as of a chat completion, with its details.'),
+    request: anyObject().optional().describe('In place of all: the body of a chat completion; its input is estimated.'),
+    num_requests_per_day: count().optional(),
+    num_requests_per_month: count().optional(),
+  }),
+)
+const calculateBody = onUse(() =>
+  z.strictObject({
+    model: word().optional(),
+    messages: z.array(anyObject()).max(10_000).optional(),
+    completion_response: anyObject().optional(),
+  }),
+)
 
 /** Nano-dollars; null = no price is known for a unit that is used. */
 interface Estimate {
@@ -95,7 +100,7 @@ const costEstimate: Endpoint = {
     failures: [404],
   },
   async handle(request, services, caller) {
-    const body = await readJsonAs(request, estimateBody)
+    const body = await readJsonAs(request, estimateBody())
     const usage = body.request
       ? usageOfRequest(body.request, body.model)
       : body.usage
@@ -133,7 +138,7 @@ const spendCalculate: Endpoint = {
     failures: [404],
   },
   async handle(request, services, caller) {
-    const { model: named, messages, completion_response: answer } = await readJsonAs(request, calculateBody)
+    const { model: named, messages, completion_response: answer } = await readJsonAs(request, calculateBody())
     const model = named ?? (typeof answer?.model === 'string' ? answer.model : undefined)
     if (model === undefined || (!messages && !answer)) {
       const msg = 'give `model` with `messages`, or a `completion_response` with its `model` and `usage`'

@@ -8,16 +8,19 @@ import { readQuery } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
 import { dollars, keyIdOf, keysById, teamAliases, usageFor } from './access.ts'
 import { chartDayText, daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
+import { onUse } from '../../../lib/on-use.ts'
 
-const word = z.string().min(1).max(255)
-const reportQuery = z.strictObject({
-  ...spanFields,
-  group_by: z.enum(['team', 'customer', 'api_key']).default('team'),
-  api_key: word.optional(),
-  internal_user_id: word.optional(),
-  team_id: word.optional(),
-  customer_id: word.optional(),
-})
+const word = onUse(() => z.string().min(1).max(255))
+const reportQuery = onUse(() =>
+  z.strictObject({
+    ...spanFields(),
+    group_by: z.enum(['team', 'customer', 'api_key']).default('team'),
+    api_key: word().optional(),
+    internal_user_id: word().optional(),
+    team_id: word().optional(),
+    customer_id: word().optional(),
+  }),
+)
 const rowsMax = 50_000
 
 const groupings: Readonly<
@@ -47,7 +50,7 @@ const spendReport: Endpoint = {
     failures: [403],
   },
   async handle(request, services, caller) {
-    const query = readQuery(request, reportQuery)
+    const query = readQuery(request, reportQuery())
     const byCustomer = query.group_by === 'customer' || query.customer_id !== undefined
     const groups = await usageFor(services, caller!, {
       ...daySpanOf(query, services.clock.epochMs()),
@@ -121,7 +124,7 @@ function reportByKey(groups: readonly UsageGroup[], keyName: (id: string) => str
   }))
 }
 
-const activityQuery = z.strictObject(spanFields)
+const activityQuery = onUse(() => z.strictObject(spanFields()))
 
 const activityOf = (groups: readonly UsageGroup[]) => ({
   daily_data: groups.map(one => ({
@@ -145,7 +148,7 @@ const globalActivity: Endpoint = {
     success: json('GlobalActivity'),
   },
   async handle(request, services, caller) {
-    const span = daySpanOf(readQuery(request, activityQuery), services.clock.epochMs())
+    const span = daySpanOf(readQuery(request, activityQuery()), services.clock.epochMs())
     const asked = { ...span, scope: 'total', order: 'day', limit: rowsMax } as const
     const days = await usageFor(services, caller!, { ...asked, groups: ['day'] })
     return jsonAnswer(activityOf(days.toReversed()))
@@ -166,7 +169,7 @@ const globalModelActivity: Endpoint = {
     success: json('GlobalModelActivity'),
   },
   async handle(request, services, caller) {
-    const span = daySpanOf(readQuery(request, activityQuery), services.clock.epochMs())
+    const span = daySpanOf(readQuery(request, activityQuery()), services.clock.epochMs())
     const asked = { ...span, scope: 'total', order: 'day', limit: rowsMax } as const
     const groups = await usageFor(services, caller!, { ...asked, groups: ['day', 'model'] })
     const models = [...Map.groupBy(groups.toReversed(), one => one.fields.model)].map(([model, rows]) => ({

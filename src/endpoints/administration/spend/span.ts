@@ -3,23 +3,26 @@ import { z } from 'zod'
 import type { EndpointDoc } from '../../../core/endpoint.ts'
 import { unprocessable } from '../../../core/errors.ts'
 import { parseIsoDate } from '../../../lib/iso-date.ts'
+import { onUse } from '../../../lib/on-use.ts'
 
 const dayMs = 86_400_000
 /** Three years. */
 const spanDaysMax = 1100
 
-const momentText = z.string().transform((text, context) => {
-  const read = parseIsoDate(text)
-  if (read) return read
-  context.addIssue({
-    code: 'custom',
-    message: 'must be a date of the calendar: 2026-11-21, 2026-11-21T08:00:00Z or with an offset such as +02:00',
-  })
-  return z.NEVER
-})
+const momentText = onUse(() =>
+  z.string().transform((text, context) => {
+    const read = parseIsoDate(text)
+    if (read) return read
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a date of the calendar: 2026-11-21, 2026-11-21T08:00:00Z or with an offset such as +02:00',
+    })
+    return z.NEVER
+  }),
+)
 
 /** The two query parameters, for a `z.strictObject`. */
-export const spanFields = { start_date: momentText.optional(), end_date: momentText.optional() }
+export const spanFields = onUse(() => ({ start_date: momentText().optional(), end_date: momentText().optional() }))
 
 const dateForms = '2026-11-21, 2026-11-21T08:00:00Z or 2026-11-21T08:00:00+02:00; UTC unless it says otherwise.'
 

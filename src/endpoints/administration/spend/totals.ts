@@ -10,9 +10,10 @@ import { json } from '../../openapi/schema.ts'
 import { dollars, keysById, teamAliases, usageFor } from './access.ts'
 import { allDays, daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
 import type { DaySpan } from './span.ts'
+import { onUse } from '../../../lib/on-use.ts'
 
 const rowsMax = 1000
-const limitField = z.coerce.number().int().min(1).max(rowsMax)
+const limitField = onUse(() => z.coerce.number().int().min(1).max(rowsMax))
 const limitDoc = (most: number): NonNullable<EndpointDoc['query']> => ({
   limit: { schema: { type: 'integer', default: most, maximum: rowsMax }, description: 'Rows, the dearest first.' },
 })
@@ -171,7 +172,7 @@ const spendOf = (one: UsageGroup): object => ({
 })
 
 const totalsEndpoint = (list: TotalsList): Endpoint => {
-  const schema = z.strictObject({ ...spanFields, limit: limitField.default(list.limit) })
+  const schema = z.strictObject({ ...spanFields(), limit: limitField().default(list.limit) })
   return {
     method: 'GET',
     paths: [list.path],
@@ -242,7 +243,7 @@ const globalSpendLogs: Endpoint = {
     success: json('DailySpendList'),
   },
   async handle(request, services, caller) {
-    const query = readQuery(request, z.strictObject(spanFields))
+    const query = readQuery(request, z.strictObject(spanFields()))
     const span = daySpanOf(query, services.clock.epochMs())
     const days = await spentOn(services, caller!, { ...span, groups: ['day'] })
     return jsonAnswer(days.toReversed().map(one => ({ date: dayText(one.day), spend: dollars(one.costNanoUsd) })))
@@ -263,7 +264,7 @@ const globalSpendTeams: Endpoint = {
     success: json('GlobalTeamSpend'),
   },
   async handle(request, services, caller) {
-    const query = readQuery(request, z.strictObject(spanFields))
+    const query = readQuery(request, z.strictObject(spanFields()))
     const span = daySpanOf(query, services.clock.epochMs())
     const groups = await usageFor(services, caller!, {
       ...span,

@@ -4,13 +4,12 @@ import { spendingProblem } from '../../../accounts/spending-fields.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../../core/errors.ts'
 import type { PageQuery } from '../../../core/tenancy-store.ts'
+import { onUse } from '../../../lib/on-use.ts'
 
 /** `cursor` takes the place of `page`. */
-export const cursorField = z
-  .string()
-  .max(500)
-  .optional()
-  .describe('`next_cursor` of the page before; takes the place of `page`.')
+export const cursorField = onUse(() =>
+  z.string().max(500).optional().describe('`next_cursor` of the page before; takes the place of `page`.'),
+)
 
 interface Stamp {
   readonly createdAtMs: number

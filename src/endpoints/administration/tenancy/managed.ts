@@ -27,7 +27,7 @@ interface Managed<Input> extends Pick<Endpoint, 'paths' | 'auth'> {
 
 /** An endpoint with a JSON body; POST unless it says otherwise. */
 export function withBody<Schema extends z.ZodType>(
-  request: Schema,
+  request: () => Schema,
   { method = 'POST', paths, auth, handle, answer, ...about }: Managed<z.infer<Schema>>,
 ): Endpoint {
   return {
@@ -36,7 +36,7 @@ export function withBody<Schema extends z.ZodType>(
     auth,
     doc: { ...about, request, success: json(answer) },
     async handle(asking, services, caller) {
-      const input = (await readJsonAs(asking, request)) as z.infer<Schema>
+      const input = (await readJsonAs(asking, request())) as z.infer<Schema>
       return jsonAnswer(await handle(input, { services, caller: caller!, request: asking }))
     },
   }
@@ -44,7 +44,7 @@ export function withBody<Schema extends z.ZodType>(
 
 /** An endpoint with parameters in the query; GET unless it says otherwise. */
 export function withQuery<Schema extends z.ZodObject>(
-  query: Schema,
+  query: () => Schema,
   { method = 'GET', paths, auth, handle, answer, ...about }: Managed<z.infer<Schema>>,
 ): Endpoint {
   return {
@@ -53,7 +53,7 @@ export function withQuery<Schema extends z.ZodObject>(
     auth,
     doc: { ...about, query, success: json(answer) },
     async handle(asking, services, caller) {
-      const input = readQuery(asking, query) as z.infer<Schema>
+      const input = readQuery(asking, query()) as z.infer<Schema>
       return jsonAnswer(await handle(input, { services, caller: caller!, request: asking }))
     },
   }

@@ -9,6 +9,7 @@ import { findObject } from '../../../assistants/objects.ts'
 import { json } from '../../openapi/schema.ts'
 import { changeBody, deleteObject, readAssistantJson } from './object-requests.ts'
 import { metadataField } from '../../../assistants/fields.ts'
+import { onUse } from '../../../lib/on-use.ts'
 
 /** Finds the object that a request's path names. Throws 404. */
 export type FindObject = (request: HttpRequest, services: Services, caller: Caller) => Promise<AssistantObject>
@@ -51,7 +52,7 @@ export function retrieveEndpoint({ paths, tag, find }: ObjectPath, about: Object
   }
 }
 
-const metadataBody = z.strictObject({ metadata: metadataField })
+const metadataBody = onUse(() => z.strictObject({ metadata: metadataField() }))
 
 /** `schema` allows further fields in the body, which are ignored. */
 export function metadataEndpoint(
@@ -67,7 +68,7 @@ export function metadataEndpoint(
     doc: docUnder(tag)(about, { request: schema, requestOptional: true }),
     async handle(request, services, caller) {
       const object = await find(request, services, caller!)
-      const { metadata } = await readAssistantJson(request, services, schema)
+      const { metadata } = await readAssistantJson(request, services, schema())
       return changeBody(services, object, { metadata: metadata === null ? {} : metadata })
     },
   }

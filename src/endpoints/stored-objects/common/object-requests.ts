@@ -9,6 +9,7 @@ import type { AssistantObject, AssistantQuery } from '../../../core/ports.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { readJsonAs, readQuery } from '../../checked-input.ts'
+import { onUse } from '../../../lib/on-use.ts'
 
 /** Reads and checks a body, which may be as large as one of a chat. */
 export function readAssistantJson<T>(request: HttpRequest, services: Services, schema: z.ZodType<T>): Promise<T> {
@@ -36,14 +37,14 @@ export async function deleteObject(services: Services, { id, kind }: AssistantOb
   return jsonAnswer({ id, object: `${namings[kind].object}.deleted`, deleted: true })
 }
 
-const pageFields = {
+const pageFields = onUse(() => ({
   limit: z.coerce.number().int().min(1).max(100).default(20),
   order: z.enum(['asc', 'desc']).default('desc'),
   after: z.string().optional(),
   before: z.string().optional(),
-}
-const pageQuery = z.object(pageFields)
-const messagesQuery = z.object({ ...pageFields, run_id: z.string().optional() })
+}))
+const pageQuery = onUse(() => z.object(pageFields()))
+const messagesQuery = onUse(() => z.object({ ...pageFields(), run_id: z.string().optional() }))
 
 /** The parameters of a list, for the OpenAPI document. */
 export const pageParameters: NonNullable<EndpointDoc['query']> = {
@@ -66,9 +67,9 @@ export async function listObjects(
   refresh: (object: AssistantObject) => Promise<AssistantObject> = async object => object,
 ): Promise<Answer> {
   const isMessages = listed.kind === 'message'
-  const { run_id: runId, ...page }: z.infer<typeof messagesQuery> = readQuery(
+  const { run_id: runId, ...page }: z.infer<ReturnType<typeof messagesQuery>> = readQuery(
     request,
-    isMessages ? messagesQuery : pageQuery,
+    isMessages ? messagesQuery() : pageQuery(),
   )
   const { bodyBytesMax: bytesMax } = services.current.settings
   const found = await services.assistants.list({ ...listed, ...page, bytesMax, ...(runId !== undefined && { runId }) })

@@ -24,6 +24,7 @@ import {
   openaiSpeech,
 } from '../../../formats/index.ts'
 import { redacted } from '../../../lib/redact.ts'
+import { onUse } from '../../../lib/on-use.ts'
 
 interface Kind {
   readonly format: Format
@@ -70,12 +71,14 @@ const wrongType = (given: unknown): string =>
     : `must be one of ${callTypes.join(', ')}`
 
 /** The body. `request_body` is checked by the format of its `call_type`. */
-export const transformBody = z.strictObject({
-  call_type: z.enum(callTypes as [string, ...string[]], { error: issue => wrongType(issue.input) }),
-  request_body: z.record(z.string(), z.unknown()),
-})
+export const transformBody = onUse(() =>
+  z.strictObject({
+    call_type: z.enum(callTypes as [string, ...string[]], { error: issue => wrongType(issue.input) }),
+    request_body: z.record(z.string(), z.unknown()),
+  }),
+)
 
-type TransformBody = z.infer<typeof transformBody>
+type TransformBody = z.infer<ReturnType<typeof transformBody>>
 
 /** A failed transformation is an answer, as in LiteLLM; missing permission stays an error. */
 export async function transformRequest(
