@@ -47,7 +47,9 @@ test('calls go to another provider when the budget of one is spent, and nothing 
 })
 
 test('where there is no other the call is refused with the budget of the provider', async () => {
-  const { status, text } = await call('one')
+  // The last calls of before may have left room for another: each reserves more than it costs.
+  let { status, text } = await call('one')
+  for (let calls = 0; status === 200 && calls < 100; calls++) ({ status, text } = await call('one'))
   expect([status, text]).toEqual([429, expect.stringContaining("provider 'custom_openai'")])
   const rows = await gateway.rows()
   const charged = rows.filter(row => row.budget_scopes?.some(scope => scope.endsWith(' provider:custom_openai')))
