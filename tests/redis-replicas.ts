@@ -65,7 +65,7 @@ export const openReplicas =
   }
 
 /** Waits for what is expected. */
-export async function until(what: string, condition: () => unknown, msMax = 10_000): Promise<void> {
+export async function until(what: string, condition: () => unknown, msMax = 50_000): Promise<void> {
   const from = performance.now()
   while (!(await condition())) {
     if (performance.now() - from > msMax) throw new Error(`not within ${msMax} ms: ${what}`)

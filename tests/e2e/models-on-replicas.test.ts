@@ -68,7 +68,7 @@ async function start({ environment, settings = '', ...place }: Place) {
 async function until(what: string, condition: () => Promise<boolean>): Promise<number> {
   const startedMs = performance.now()
   while (!(await condition())) {
-    if (performance.now() - startedMs > 10_000) throw new Error(`not within 10 s: ${what}`)
+    if (performance.now() - startedMs > 50_000) throw new Error(`not within 50 s: ${what}`)
     await Bun.sleep(10)
   }
   return performance.now() - startedMs
@@ -200,7 +200,7 @@ test('models whose secrets are kept elsewhere are served again after a restart, 
   rmSync(secretFile)
   await Bun.sleep(5500)
   expect([await again.chat('m'), upstream.keys.at(-1)]).toEqual([200, 'Bearer sk-second'])
-}, 30_000)
+}, 120_000)
 
 test.skipIf(!real)(
   'the key of replicas is replaced by the environment: a replica that knows both keys goes on',

@@ -20,7 +20,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function until(what: string, condition: () => unknown, msMax = 10_000): Promise<void> {
+async function until(what: string, condition: () => unknown, msMax = 50_000): Promise<void> {
   const from = performance.now()
   while (!(await condition())) {
     if (performance.now() - from > msMax) throw new Error(`not within ${msMax} ms: ${what}`)
@@ -89,7 +89,7 @@ test('a first start that cannot listen stores no master key; the next one shows 
   const second = serve(['--port', '0'])
   expect(await status(await second.url(), shown!)).toBe(200)
   expect(second.masterKeys()).toEqual([])
-}, 30_000)
+}, 120_000)
 
 test('SIGTERM: clients, the log and the ledger are told what was cut', async () => {
   const simulator = await startSimulator({ seed: 1 })
@@ -137,7 +137,7 @@ test('SIGTERM: clients, the log and the ledger are told what was cut', async () 
     ['interrupted', 200, true],
     ['interrupted', 503, false],
   ])
-}, 30_000)
+}, 120_000)
 
 const real = backends().find(one => one.name !== 'SQLite')
 
@@ -193,7 +193,7 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     await until('the second has learned it', async () => (await status(two.url, newKey)) === 401)
     for (const { url } of [again, two])
       expect([await status(url, masterKey), await status(url, newKey)]).toEqual([200, 401])
-  }, 30_000)
+  }, 120_000)
 
   test('a change of a team or a user on one holds on the other within a second', async () => {
     const { replica } = await openStore()
@@ -225,7 +225,7 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     await withinASecond('/team/block', { team_id: 't' }, async () => (await status(two.url, key)) === 401)
     await withinASecond('/team/unblock', { team_id: 't' }, async () => (await status(two.url, key)) === 200)
     await withinASecond('/user/delete', { user_ids: ['u'] }, async () => (await status(two.url, key)) === 401)
-  }, 30_000)
+  }, 120_000)
 
   test('the master key works while the database is away, at once', async () => {
     const { replica, postgres } = await openStore()
@@ -240,7 +240,7 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     expect(called.status).toBe(200)
     expect(await status(url, 'sk-unknown-to-this-gateway-at-present')).toBe(503)
     postgres.restore()
-  }, 30_000)
+  }, 120_000)
 
   test('a database that stands still does not hold a gateway that stops', async () => {
     const { replica, postgres } = await openStore()
@@ -251,7 +251,7 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     await Bun.sleep(600)
     await stop()
     postgres.restore()
-  }, 40_000)
+  }, 120_000)
 
   test('readiness and metrics tell whether Redis answers', async () => {
     const { replica, redis } = await openStore()
@@ -272,7 +272,7 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     expect((await fetch(`${url}/health/readiness`)).status).toBe(200)
     redis.restore()
     await until('it is back', async () => (await told())[0] === 'connected')
-  }, 30_000)
+  }, 120_000)
 
   const keyOf = async (url: string, fields: object) => {
     const made = await fetch(`${url}/key/generate`, {
@@ -307,7 +307,7 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
       const counts = await statuses(Array.from({ length: 240 }, (_, at) => ask(urls[at % 3]!, key)))
       expect(counts).toEqual({ 200: 60, 429: 180 })
     }
-  }, 60_000)
+  }, 120_000)
 
   test('refusals for slots of a killed replica say when they are free again, not 1 s', async () => {
     const { replica, urls } = await openStore()
@@ -331,7 +331,7 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     const waitS = async () => Number((await ask(url, key, 'chat-model')).headers.get('retry-after'))
     await until('it is no longer waited for', async () => (await waitS()) > 1, 15_000)
     expect(await waitS()).toBeWithin(25, 42)
-  }, 40_000)
+  }, 120_000)
 
   test('with `refuse` a key with limits gets 503 while Redis is away, and keys without limits go on', async () => {
     const { replica, redis } = await openStore()
@@ -348,5 +348,5 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     expect(readiness.limits).toBe('calls of limited keys are refused: limits_without_redis is `refuse`')
     redis.restore()
     await until('it is shared again', async () => (await ask(url, limited)).status === 200)
-  }, 30_000)
+  }, 120_000)
 })
