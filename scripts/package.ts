@@ -31,6 +31,12 @@ function compress(folder: string, names: RegExp): void {
   }
 }
 
+/** Removes what is there with `.gz`: endpoints/web/built unpacks it for a client that takes nothing compressed. */
+function leaveCompressed(folder: string): void {
+  const names = new Set(readdirSync(folder))
+  for (const name of names) if (names.has(`${name}.gz`)) rmSync(join(folder, name))
+}
+
 /** The licences of what the bundle holds: MIT and the like ask for them wherever a copy goes. */
 function licences(): string {
   return bundled
@@ -76,6 +82,7 @@ joinAll(process.execPath, join(target, 'program'))
 shortenMaps(join(target, 'program'))
 compress(join(target, 'program'), /^swagger-ui-.*\.(js|css)$/)
 await makeWeb(join(target, 'program/web'))
+leaveCompressed(join(target, 'program/web/assets'))
 writeFileSync(join(target, 'program/LICENSES.txt'), licences())
 copy('bin', /\.d\.m?ts$/)
 for (const name of documents) copy(name, left)

@@ -84,7 +84,18 @@ test(
       expect(await counted.json()).toMatchObject({ total_tokens: 2 })
       for (const part of ['swagger-ui.css', 'swagger-ui-bundle.js'])
         expect(await (await fetch(`${gateway.url}/docs/${part}`)).text()).toContain('swagger-ui')
-      expect(await (await fetch(`${gateway.url}/ui/`)).text()).toContain('<base href="./">')
+      const page = await (await fetch(`${gateway.url}/ui/`)).text()
+      expect(page).toContain('<base href="./">')
+      const [, script] = /src="\.\/(assets\/[^"]+\.js)"/.exec(page)!
+      const forms = ['identity', 'gzip', 'br'].map(async encoding => {
+        const answer = await fetch(`${gateway.url}/ui/${script}`, { headers: { 'accept-encoding': encoding } })
+        return [answer.status, (await answer.text()).length > 10_000]
+      })
+      expect(await Promise.all(forms)).toEqual([
+        [200, true],
+        [200, true],
+        [200, true],
+      ])
       const rows = async () =>
         ((await (await gateway.admin('/spend/logs')).json()) as { data: { model: string }[] }).data.map(
           row => row.model,

@@ -1,6 +1,7 @@
 /** The built pages: a folder of files that never change, read when they are first asked for. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import type { PagesState, WebPages } from '../../../core/ports.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { fixedContent } from '../../openapi/fixed-content.ts'
@@ -78,10 +79,16 @@ export class BuiltPages implements WebPages {
     return this.#content(name, '')
   }
 
+  /** `npm run package` leaves out what is there compressed: few clients take nothing else. */
+  #bytes(file: string): Buffer {
+    const path = join(this.#directory!, file)
+    return existsSync(path) ? readFileSync(path) : gunzipSync(readFileSync(`${path}.gz`))
+  }
+
   #content(name: string, suffix: string, encoding?: string): FixedContent {
     const known = this.#read.get(name + suffix)
     if (known) return known
-    const bytes = readFileSync(join(this.#directory!, name + suffix))
+    const bytes = this.#bytes(name + suffix)
     const content = fixedContent(bytes, {
       ...pageHeaders,
       'content-type': types[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
