@@ -30,7 +30,11 @@ if (files.length === 0) {
 }
 // What measures itself runs alone, after everything else.
 const alone = (file: string) => /\.(bench|load|timing)\.test\.ts$/.test(file)
-const together = files.filter(file => !alone(file)).sort()
+/** What mostly waits for time to pass takes turns of its own beside the others. */
+const waits = (file: string) =>
+  /(outage|start-without-database|limiter-redis|shared-state|budgets-redis)\.test\.ts$/.test(file)
+const together = files.filter(file => !alone(file) && !waits(file)).sort()
+const waiting = files.filter(waits).sort()
 const last = files.filter(alone).sort()
 
 interface FileResult {
@@ -46,7 +50,7 @@ const results: FileResult[] = []
 const skipped = new Set<string>()
 
 if (only.length === 0) results.push(await checkTypes())
-await inTurn(together, Math.max(2, Math.min(availableParallelism(), 4)))
+await Promise.all([inTurn(together, Math.max(2, Math.min(availableParallelism(), 4))), inTurn(waiting, 1)])
 await inTurn(last, 1)
 
 for (const line of skipped) console.log(line)
