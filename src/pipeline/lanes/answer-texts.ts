@@ -11,6 +11,7 @@ import type { Usage } from '../../core/usage.ts'
 import { SseSplitter } from '../../lib/sse.ts'
 import type { CallPolicies } from '../admission.ts'
 import type { LateAnswer } from './filtered-format.ts'
+import { WrappedRelay } from './wrapped-relay.ts'
 
 type Output = Uint8Array | string
 
@@ -49,13 +50,8 @@ export function withChangedTexts<Attempt extends AnswerReader>(
 const textOf = (output: Output): string => (typeof output === 'string' ? output : new TextDecoder().decode(output))
 
 /** Reads all of a stream, and gives none of it out. */
-class CollectingRelay implements StreamRelay {
-  readonly #relay: StreamRelay
+class CollectingRelay extends WrappedRelay {
   readonly #pieces: Output[] = []
-
-  constructor(relay: StreamRelay) {
-    this.#relay = relay
-  }
 
   /** Of the whole stream. */
   text(): string {
@@ -63,48 +59,13 @@ class CollectingRelay implements StreamRelay {
   }
 
   push(bytes: Uint8Array): string {
-    this.#pieces.push(this.#relay.push(bytes))
+    this.#pieces.push(this.relay.push(bytes))
     return ''
   }
 
   end(): string {
-    this.#pieces.push(this.#relay.end())
+    this.#pieces.push(this.relay.end())
     return ''
-  }
-
-  errorEvent(error: GatewayError): string {
-    return this.#relay.errorEvent(error)
-  }
-
-  get started(): boolean {
-    return this.#relay.started
-  }
-  get heard(): boolean {
-    return this.#relay.heard
-  }
-  get steps(): number {
-    return this.#relay.steps
-  }
-  get complete(): boolean {
-    return this.#relay.complete
-  }
-  get terminated(): boolean {
-    return this.#relay.terminated
-  }
-  get quietMs(): number | undefined {
-    return this.#relay.quietMs
-  }
-  get failure(): GatewayError | undefined {
-    return this.#relay.failure
-  }
-  get usage(): Usage | undefined {
-    return this.#relay.usage
-  }
-  get contentEvents(): number {
-    return this.#relay.contentEvents
-  }
-  get contentCharacters(): number {
-    return this.#relay.contentCharacters
   }
 }
 

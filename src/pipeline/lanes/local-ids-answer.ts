@@ -5,6 +5,7 @@ import type { AnswerHead } from '../../core/transport.ts'
 import { replacedIds, withLocalIds } from '../../core/local-ids.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { LateAnswer } from './filtered-format.ts'
+import { WrappedRelay } from './wrapped-relay.ts'
 
 /** The upstream's id -> the gateway's. */
 type Ids = ReadonlyMap<string, string>
@@ -39,64 +40,23 @@ function localised(output: Output, ids: Ids): Output {
 }
 
 /** Relays return whole events, so that no id is split. */
-class LocalRelay implements StreamRelay {
-  readonly #relay: StreamRelay
+class LocalRelay extends WrappedRelay {
   readonly #ids: Ids
 
   constructor(relay: StreamRelay, ids: Ids) {
-    this.#relay = relay
+    super(relay)
     this.#ids = ids
   }
 
   push(bytes: Uint8Array): Output {
-    return localised(this.#relay.push(bytes), this.#ids)
+    return localised(this.relay.push(bytes), this.#ids)
   }
 
   end(): Output {
-    return localised(this.#relay.end(), this.#ids)
+    return localised(this.relay.end(), this.#ids)
   }
 
-  errorEvent(error: GatewayError): string {
-    return this.#relay.errorEvent(withLocalIds(error, this.#ids))
-  }
-
-  get started(): boolean {
-    return this.#relay.started
-  }
-
-  get complete(): boolean {
-    return this.#relay.complete
-  }
-
-  get terminated(): boolean {
-    return this.#relay.terminated
-  }
-
-  get heard(): boolean {
-    return this.#relay.heard
-  }
-
-  get steps(): number {
-    return this.#relay.steps
-  }
-
-  get quietMs(): number | undefined {
-    return this.#relay.quietMs
-  }
-
-  get failure(): GatewayError | undefined {
-    return this.#relay.failure
-  }
-
-  get usage(): Usage | undefined {
-    return this.#relay.usage
-  }
-
-  get contentEvents(): number {
-    return this.#relay.contentEvents
-  }
-
-  get contentCharacters(): number {
-    return this.#relay.contentCharacters
+  override errorEvent(error: GatewayError): string {
+    return this.relay.errorEvent(withLocalIds(error, this.#ids))
   }
 }
