@@ -3,8 +3,8 @@ import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { catalogue as german } from '../../web/strings/de.ts'
-import { en } from '../../web/strings/en.ts'
+import german from '../../web/strings/de.json'
+import en from '../../web/strings/en.json'
 
 const root = join(import.meta.dir, '../../web')
 const files = [...new Glob('**/*.{tsx,css}').scanSync(root)].filter(file => file !== 'styles/tokens.css').sort()

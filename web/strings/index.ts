@@ -1,14 +1,14 @@
-/** Texts of the pages in the viewer's language. One file a language; `en.ts` is the one that says which texts exist. */
-import { en } from './en.ts'
+/** Texts of the pages in the viewer's language. One file a language; `en.json` says which texts exist. */
+import en from './en.json'
 
 /** The name of a text. */
 export type StringKey = keyof typeof en
 
-/** A catalogue of another language has every text of `en.ts`: the types see to it. */
+/** A catalogue of another language has every text of `en.json`: the types see to it. */
 export type Catalogue = Readonly<Record<StringKey, string>>
 
-const others: Readonly<Record<string, () => Promise<{ readonly catalogue: Catalogue }>>> = {
-  de: () => import('./de.ts'),
+const others: Readonly<Record<string, () => Promise<{ readonly default: Catalogue }>>> = {
+  de: () => import('./de.json'),
 }
 
 /** Languages with their own names. */
@@ -36,7 +36,7 @@ let texts: Catalogue = en
 export async function loadStrings(): Promise<void> {
   document.documentElement.lang = language
   const load = others[language]
-  if (load) texts = (await load()).catalogue
+  if (load) texts = (await load()).default
 }
 
 export function setLanguage(name: string): void {
