@@ -66,6 +66,7 @@ export class CountingUpstream {
     const number = this.asked.length
     if (path === '/chat/completions') return body.stream ? this.#stream(body, number) : this.#chat(body, number)
     await this.#gate
+    if (body.prompt === 'fail') return Response.json({ error: { message: 'told to fail', type: 'x' } }, { status: 500 })
     if (path === '/audio/speech') return new Response(`audio ${number}`, { headers: { 'content-type': 'audio/mpeg' } })
     return Response.json(otherAnswer(path, body, number))
   }

@@ -1,4 +1,5 @@
 /** Requests with an `Idempotency-Key`: each is done once, and its answer is given again for a day. */
+import type { Secret } from '../lib/secret.ts'
 
 /** An answer as it is kept. */
 export interface KeptResponse {
@@ -14,6 +15,11 @@ export interface OnceRequest {
   readonly keyId: string
   /** Of method, path and body; null = the body is not read yet (a form). */
   readonly fingerprint: string | null
+  /**
+   * Its answer is encrypted under it: made of the installation's secret, caller and `Idempotency-Key`. The last is not
+   * stored, so that a copy of the database, which may hold the installation's secret, does not open the answers.
+   */
+  readonly sealingKey: Secret
   /** Any text that no other request uses, in no replica. */
   readonly owner: string
 }
@@ -33,7 +39,7 @@ export interface OnceRequests {
   /** Throws `quota-exceeded` when the key may not store another object. */
   claim(request: OnceRequest): Promise<OnceClaim>
   /** The same without a claim; undefined = it is not known, or was forgotten. */
-  look(id: string): Promise<Exclude<OnceClaim, { state: 'first' }> | undefined>
+  look(request: Pick<OnceRequest, 'id' | 'sealingKey'>): Promise<Exclude<OnceClaim, { state: 'first' }> | undefined>
   /** The first one is done. An answer that the key has no room for is not kept: the request is then `lost`. */
   answered(request: OnceRequest, response: KeptResponse): Promise<void>
   /** The first one has ended without an answer that can be kept, and may have been billed. */

@@ -7,6 +7,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { KeptResponse, OnceClaim, OnceRequest } from '../core/idempotency.ts'
 import { readBody } from '../core/request.ts'
 import type { HttpRequest } from '../core/request.ts'
+import { Secret } from '../lib/secret.ts'
 import { FingerprintedRequest } from './request-fingerprint.ts'
 
 const keyForm = /^[\x21-\x7e]{1,255}$/
@@ -42,6 +43,7 @@ export async function handleOnce(once: Once): Promise<Answer> {
   const own = await fingerprinted(once)
   const claimed: OnceRequest = {
     id: services.sign(`idempotency\n${caller.key.id}\n${text}`).toString('hex'),
+    sealingKey: new Secret(services.sign(`answer of idempotency\n${caller.key.id}\n${text}`).toString('hex')),
     keyId: caller.key.id,
     fingerprint: own.fingerprint ?? null,
     owner: request.id,
@@ -63,25 +65,24 @@ interface Repeated {
   readonly claim: OnceClaim
 }
 
-/** Waits for the first one, and gives its answer. */
+/**
+ * Waits for the first one, and gives its answer. A form stays unread until then: where the first one did nothing, this
+ * one takes its place, and a form can be read once.
+ */
 async function again(once: Once, own: FingerprintedRequest, { claimed, claim }: Repeated): Promise<Answer> {
   const { request, services } = once
-  if (own.isForm) await own.readAll()
-  const fingerprint = own.fingerprint!
   let now: OnceClaim | undefined = claim
   for (let waitMs: number = pollsMs[0]; ; waitMs = Math.min(waitMs * 2, pollsMs[1])) {
-    // The first one did nothing: this one takes its place. A form was read already.
-    if (!now) {
-      if (own.isForm) throw lostRequest()
-      now = await services.once.claim({ ...claimed, fingerprint })
-      if (now.state === 'first') return doFirst(once, own, { ...claimed, fingerprint })
-    }
-    if (now.state !== 'first' && now.fingerprint !== null && now.fingerprint !== fingerprint) throw otherRequest()
+    now ??= await services.once.claim(claimed)
+    if (now.state === 'first') return doFirst(once, own, claimed)
+    if (now.state !== 'running' && own.isForm) await own.readAll()
+    if (now.fingerprint !== null && own.fingerprint !== undefined && now.fingerprint !== own.fingerprint)
+      throw otherRequest()
     if (now.state === 'answered') return replay(now.response)
     if (now.state === 'lost') throw lostRequest()
     if (request.left) throw new GatewayError('client-closed', 'the client left while it waited for the first request')
     await Bun.sleep(waitMs)
-    now = await services.once.look(claimed.id)
+    now = await services.once.look(claimed)
   }
 }
 

@@ -1,5 +1,7 @@
-/** Requests with an `Idempotency-Key`: one upstream call, whatever becomes of the client, and its answer again. */
+/** Requests with an `Idempotency-Key`: one upstream call, also when the client leaves, and its answer again. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { SQL } from 'bun'
 import { CountingUpstream } from '../counting-upstream.ts'
 import { until } from '../redis-replicas.ts'
 import { backends, startGateway } from './harness.ts'
@@ -142,15 +144,44 @@ for (const backend of backends())
       expect(upstream.count).toBe(1)
     })
 
-    test('forms are the same whatever their boundary, and another file is another request', async () => {
-      const form = (content: string) => {
-        const made = new FormData()
-        made.set('model', 'ear')
-        made.set('file', new File([content], 'a.wav', { type: 'audio/wav' }))
-        return made
-      }
+    const path = '/v1/audio/transcriptions'
+    const form = (content: string, prompt = '') => {
+      const made = new FormData()
+      made.set('model', 'ear')
+      if (prompt !== '') made.set('prompt', prompt)
+      made.set('file', new File([content], 'a.wav', { type: 'audio/wav' }))
+      return made
+    }
+
+    test('a form whose first request was refused, before or while it waits, is done', async () => {
       const name = newName()
-      const path = '/v1/audio/transcriptions'
+      expect((await send(name, form('sound', 'fail'), { path })).status).toBe(500)
+      expect((await send(name, form('sound'), { path })).status).toBe(200)
+      const other = newName()
+      upstream.hold()
+      const first = send(other, form('sound', 'fail'), { path })
+      await until('the first has arrived', () => upstream.count === 3, longMs)
+      const second = send(other, form('sound'), { path })
+      const third = send(other, form('sound'), { path })
+      upstream.release()
+      expect((await first).status).toBe(500)
+      const [one, two] = await Promise.all([second, third])
+      expect([one.status, two.status, isReplayed(one) !== isReplayed(two)]).toEqual([200, 200, true])
+      expect(upstream.count).toBe(4)
+    })
+
+    test('a form of another file is refused after it has waited, too', async () => {
+      const name = newName()
+      upstream.hold()
+      const first = send(name, form('sound'), { path })
+      await until('the first has arrived', () => upstream.count === 1, longMs)
+      const second = send(name, form('noise'), { path })
+      upstream.release()
+      expect([(await first).status, (await second).status, upstream.count]).toEqual([200, 409, 1])
+    })
+
+    test('forms are the same with any boundary, and another file is another request', async () => {
+      const name = newName()
       const first = await (await send(name, form('sound'), { path })).text()
       const second = await send(name, form('sound'), { path })
       expect([isReplayed(second), await second.text()]).toEqual([true, first])
@@ -158,7 +189,7 @@ for (const backend of backends())
       expect(upstream.count).toBe(1)
     })
 
-    test('each request has one row in the ledger, whoever asks again', async () => {
+    test('each request has one row in the ledger, however often it comes again', async () => {
       const name = newName()
       const before = (await gateway.rows()).length
       for (let at = 0; at < 3; at++) await (await send(name, chat('hello'))).text()
@@ -171,6 +202,35 @@ for (const backend of backends())
       expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('Idempotency-Key')])
     })
   })
+
+test('answers are stored encrypted, and a record that was changed is not given out', async () => {
+  const own = await startGateway({ config })
+  const sql = new SQL(`sqlite:${join(own.dataDirectory, 'modelgate.sqlite')}`)
+  try {
+    const key = await own.key()
+    const send = (name: string) =>
+      fetch(`${own.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'idempotency-key': name },
+        body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'hello' }] }),
+      })
+    upstream.clear()
+    expect(await (await send('one')).text()).toContain('answer 1')
+    await (await send('two')).text()
+    const rows = (await sql`select id, headers, body from idempotent_requests order by created_at_ms`) as Json[]
+    expect(rows.length).toBe(2)
+    for (const text of rows.flatMap(({ headers, body }) => [headers, body]))
+      for (const read of [text, Buffer.from(text, 'base64').toString('latin1')])
+        expect(read).not.toMatch(/answer|choices|content-type/)
+    await sql`update idempotent_requests set body = ${rows[1]!.body} where id = ${rows[0]!.id}`
+    const changed = await send('one')
+    expect([changed.status, await changed.text()]).toEqual([409, expect.stringContaining('idempotency_answer_lost')])
+    expect([(await send('two')).status, upstream.count]).toEqual([200, 2])
+  } finally {
+    await sql.close()
+    await own.stop()
+  }
+})
 
 test('records count against what a key may store', async () => {
   const own = await startGateway({ config: `${config}\ngeneral_settings: { max_stored_objects_per_key: 1 }` })

@@ -3,6 +3,7 @@ import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import type { KeptResponse, OnceClaim, OnceRequest, OnceRequests } from '../../core/idempotency.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { DecryptionError, KeyRing } from '../../lib/encryption.ts'
 import { toNumber, transaction, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import type { StorageGuard } from './storage-guard.ts'
@@ -66,18 +67,19 @@ class StoredOnceRequests implements OnceRequests {
     return this.#available(this.#claim(request))
   }
 
-  look(id: string): Promise<Exclude<OnceClaim, { state: 'first' }> | undefined> {
-    return this.#available(this.#find(id))
+  look(request: Sealed): Promise<Exclude<OnceClaim, { state: 'first' }> | undefined> {
+    return this.#available(this.#find(request))
   }
 
   async answered(request: OnceRequest, response: KeptResponse): Promise<void> {
     const { id, keyId, fingerprint, owner } = request
-    const body = Buffer.from(response.body).toString('base64')
-    const headers = JSON.stringify(response.headers)
+    const keys = new KeyRing([request.sealingKey])
+    const body = keys.seal(response.body, placeOf(id, 'body'))
+    const headers = keys.seal(JSON.stringify(response.headers), placeOf(id, 'headers'))
     const bytes = recordBytes + body.length + headers.length
     try {
       await transaction(this.#parts.database, async tx => {
-        await tx`update idempotent_requests set state = 'answered', fingerprint = ${fingerprint},
+        await tx`update idempotent_requests set state = 'sealed', fingerprint = ${fingerprint},
           status = ${response.status}, headers = ${headers}, body = ${body}, bytes = ${bytes}
           where id = ${id} and owner = ${owner}`
         await this.#parts.guard.check(tx, keyId, bytes)
@@ -116,7 +118,7 @@ class StoredOnceRequests implements OnceRequests {
   async #claim(request: OnceRequest): Promise<OnceClaim> {
     const { id, keyId, fingerprint, owner } = request
     await this.#ready
-    const known = await this.#find(id)
+    const known = await this.#find(request)
     if (known) return known
     const nowMs = this.#parts.clock.epochMs()
     const isFirst = await transaction(this.#parts.database, async tx => {
@@ -128,18 +130,23 @@ class StoredOnceRequests implements OnceRequests {
       if (made.length > 0) await this.#parts.guard.check(tx, keyId, recordBytes)
       return made.length > 0
     })
-    if (!isFirst) return (await this.#find(id)) ?? this.#claim(request)
+    if (!isFirst) return (await this.#find(request)) ?? this.#claim(request)
     this.#held.set(id, owner)
     return { state: 'first' }
   }
 
-  async #find(id: string): Promise<Exclude<OnceClaim, { state: 'first' }> | undefined> {
+  async #find({ id, sealingKey }: Sealed): Promise<Exclude<OnceClaim, { state: 'first' }> | undefined> {
     const nowMs = this.#parts.clock.epochMs()
     const [row] = (await this.#sql`select state, fingerprint, lease_end_ms, status, headers, body, end_ms
       from idempotent_requests where id = ${id}`) as Row[]
     if (!row || toNumber(row.end_ms) <= nowMs) return undefined
     const { fingerprint } = row
-    if (row.state === 'answered') return { state: 'answered', fingerprint, response: responseOf(row) }
+    if (row.state === 'sealed') {
+      const response = openedResponse(row, { id, sealingKey })
+      return response ? { state: 'answered', fingerprint, response } : { state: 'lost', fingerprint }
+    }
+    // Of the version before, which writes to the same database during an upgrade.
+    if (row.state === 'answered') return { state: 'answered', fingerprint, response: plainResponse(row) }
     const isAlive = this.#held.has(id) || toNumber(row.lease_end_ms) > nowMs
     return { state: row.state === 'running' && isAlive ? 'running' : 'lost', fingerprint }
   }
@@ -155,7 +162,26 @@ class StoredOnceRequests implements OnceRequests {
   }
 }
 
-function responseOf({ status, headers, body }: Row): KeptResponse {
+type Sealed = Pick<OnceRequest, 'id' | 'sealingKey'>
+
+const placeOf = (id: string, column: 'headers' | 'body'): string => `idempotent_requests.${column}:${id}`
+
+/** undefined = it was changed since it was written. */
+function openedResponse({ status, headers, body }: Row, { id, sealingKey }: Sealed): KeptResponse | undefined {
+  const keys = new KeyRing([sealingKey])
+  try {
+    return {
+      status: toNumber(status),
+      headers: JSON.parse(keys.open(headers ?? '', placeOf(id, 'headers')).toString('utf8')) as Record<string, string>,
+      body: new Uint8Array(keys.open(body ?? '', placeOf(id, 'body'))),
+    }
+  } catch (error) {
+    if (error instanceof DecryptionError) return undefined
+    throw error
+  }
+}
+
+function plainResponse({ status, headers, body }: Row): KeptResponse {
   return {
     status: toNumber(status),
     headers: JSON.parse(headers ?? '{}') as Record<string, string>,
