@@ -1,6 +1,7 @@
 /** The limits and budgets that a call counts in: those of its key and of everything that the key belongs to. */
 import type { Caller } from '../core/caller.ts'
 import { isMaster } from '../core/caller.ts'
+import type { BudgetDefinition } from '../core/budgets.ts'
 import type { LimitScope } from '../core/limits.ts'
 import type { ModelDirectory } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
@@ -100,16 +101,36 @@ export class CallerLimits {
     return limits
   }
 
+  /**
+   * The same one by one, with what sets each, for people: also what sets nothing. `named` undefined = the limits of
+   * every model that has its own.
+   */
+  owned(named: Named | undefined, others = noOwners): readonly OwnedLimits[] {
+    const ofCall = named && [...namesOfModel(this.#caller, named.model, named.index)]
+    const { all } = this.#settings.budgets
+    const owners = [...this.#owners, ...others]
+    if (all && this.#owners.length > 0) owners.push({ id: 'gateway', fields: { ...unlimited, ...all } })
+    return owners.flatMap(({ id, fields }) => {
+      const names = ofCall ?? modelsIn(fields)
+      const budgets = budgetDefinitions(id, fields, names)
+      const ofId = (scope: string) => budgets.find(one => one.id === scope)
+      const limits = this.#settings.rateLimitCounts === 'requests' ? apart(scopeOf(id, fields)) : scopeOf(id, fields)
+      const ofModels = names.flatMap(model => {
+        const scope = `${id}:model:${model}`
+        const counted = scopeOf(scope, limitsOfModel(fields, model))
+        const budget = ofId(scope)
+        return counted.length > 0 || budget ? [{ id, fields, model, limits: counted, budget }] : []
+      })
+      return [{ id, fields, model: null, limits, budget: ofId(id) }, ...ofModels]
+    })
+  }
+
   #compile({ model, index }: Named, others: readonly LimitOwner[]): ModelLimits {
     const { all, timeZone } = this.#settings.budgets
     const names = [...namesOfModel(this.#caller, model, index)]
     const owners = [...this.#owners, ...others]
     const ofModel = owners.flatMap(({ id, fields }) =>
-      names.flatMap(name => {
-        const requestsPerMinute = limitOf(fields.modelRequestsPerMinute, name)
-        const tokensPerMinute = limitOf(fields.modelTokensPerMinute, name)
-        return scopeOf(`${id}:model:${name}`, { requestsPerMinute, tokensPerMinute, parallelRequests: null })
-      }),
+      names.flatMap(name => scopeOf(`${id}:model:${name}`, limitsOfModel(fields, name))),
     )
     const ofOthers = others.flatMap(({ id, fields }) => scopeOf(id, fields))
     if (all && this.#owners.length > 0) owners.push({ id: 'gateway', fields: { ...unlimited, ...all } })
@@ -119,8 +140,10 @@ export class CallerLimits {
   }
 }
 
-/** A model as a call names it, and what finds its other names. */
-interface Named {
+/**
+ * A model as a call names it, and what finds its other names.
+ */
+export interface Named {
   readonly model: string
   readonly index: ModelDirectory
 }
@@ -129,6 +152,32 @@ interface Compiled {
   readonly others: readonly LimitOwner[]
   readonly limits: ModelLimits
 }
+
+/** What one owner sets, for all models or for one. */
+export interface OwnedLimits extends LimitOwner {
+  /** null = for all models. */
+  readonly model: string | null
+  /** Empty = none. Two where requests are counted in a scope of their own. */
+  readonly limits: readonly LimitScope[]
+  readonly budget: BudgetDefinition | undefined
+}
+
+const modelsIn = (fields: SpendingFields): string[] => [
+  ...new Set([fields.modelRequestsPerMinute, fields.modelTokensPerMinute, fields.modelMaxBudget].flatMap(Object.keys)),
+]
+
+const limitsOfModel = (fields: SpendingFields, name: string) => ({
+  requestsPerMinute: limitOf(fields.modelRequestsPerMinute, name),
+  tokensPerMinute: limitOf(fields.modelTokensPerMinute, name),
+  parallelRequests: null,
+})
+
+/** Requests in a scope of their own: all are counted, not calls alone. */
+const apart = (scopes: readonly LimitScope[]): LimitScope[] =>
+  scopes.flatMap(scope => [
+    { ...scope, requestsPerMinute: null },
+    { ...scope, id: `${scope.id}:requests`, tokensPerMinute: null, parallelRequests: null },
+  ])
 
 const limitOf = (limits: LimitFields['modelTokensPerMinute'], model: string): number | null =>
   Object.hasOwn(limits, model) ? limits[model]! : null

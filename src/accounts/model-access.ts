@@ -34,13 +34,36 @@ const nothing = ['no-default-models']
  * `all-team-models` on a key is the list of its team, which holds anyway; without a team it is nothing.
  * `no-default-models` on a user refuses the user's keys without a team, and says nothing about those with one.
  */
-function restricting({ key, user, team, organization, derived = [] }: Caller): readonly (readonly string[])[] {
+function restricting(caller: Caller): readonly (readonly string[])[] {
+  return listsByOwner(caller).map(([, models]) => models)
+}
+
+/** The kind of what refuses a model to the caller, the first that does: `key`, `user`, `team`, ... */
+export function refusesModel(
+  caller: Caller,
+  model: string,
+  { accessGroups }: Pick<Settings, 'accessGroups'>,
+): ModelListOwner | undefined {
+  if (isMaster(caller)) return undefined
+  return listsByOwner(caller).find(([, models]) => !mayUseModel(models, model, accessGroups))?.[0]
+}
+
+/** What lists the models that may be called. */
+export type ModelListOwner = 'key' | 'user' | 'team' | 'organization' | 'derived'
+
+function listsByOwner(caller: Caller): (readonly [ModelListOwner, readonly string[]])[] {
+  const { key, user, team, organization, derived = [] } = caller
   const ofKey = key.models.includes('all-team-models') ? (team ? [] : nothing) : key.models
   const ofUser = user?.models ?? []
   const isOpen = team !== undefined && ofUser.includes('no-default-models')
-  const ofDerived = derived.map(one => one.models)
-  const lists = [ofKey, isOpen ? [] : ofUser, team?.models ?? [], organization?.models ?? [], ...ofDerived]
-  return lists.filter(models => models.length > 0 && !models.includes('all-proxy-models'))
+  const lists: (readonly [ModelListOwner, readonly string[]])[] = [
+    ['key', ofKey],
+    ['user', isOpen ? [] : ofUser],
+    ['team', team?.models ?? []],
+    ['organization', organization?.models ?? []],
+    ...derived.map(one => ['derived', one.models] as const),
+  ]
+  return lists.filter(([, models]) => models.length > 0 && !models.includes('all-proxy-models'))
 }
 
 /** The access groups that the caller may name: those that each of its lists names, or all. */

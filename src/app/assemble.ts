@@ -306,7 +306,8 @@ function storedParts(store: Store) {
   const { hashKey, sign } = store.installation
   const access = { hashKey, sign, keys, tenancy, tenants, sessions, passwords, deviceSignIns }
   const cache = (settings: Pick<Settings, 'cache'>) => store.answerCache.administration(settings.cache)
-  return { ...access, ledger, responses, assistants, files, once, configured, cache }
+  const { limiter } = store.limits
+  return { ...access, ledger, limiter, responses, assistants, files, once, configured, cache }
 }
 
 function useSettings(

@@ -16,6 +16,7 @@ import type { SingleSignOn } from './identity-providers.ts'
 import type { FileCalls } from './files.ts'
 import type { GuardrailBench } from './guardrails.ts'
 import type { Ledger } from './ledger.ts'
+import type { Limiter } from './limits.ts'
 import type { Settings } from './settings.ts'
 import type { CacheAdministration } from './kept-answers.ts'
 import type { OnceRequests } from './idempotency.ts'
@@ -154,6 +155,8 @@ export interface Services {
   /** undefined = no mail server is named. */
   readonly mailer: Mailer | undefined
   readonly ledger: Ledger
+  /** What counts against limits and budgets now. */
+  readonly limiter: Pick<Limiter, 'prepare' | 'use'>
   readonly responses: ResponseStore
   readonly assistants: AssistantStore
   readonly files: FileStore

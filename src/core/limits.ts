@@ -37,6 +37,20 @@ export interface LimitState {
   readonly resetMs: number
 }
 
+/**
+ * What counts against one scope now, as far as this process knows: requests and tokens of the last minute, calls and
+ * reservations under way. null = it does not know, or the scope has no such limit.
+ */
+export interface LimitUse {
+  readonly requests: number | null
+  readonly tokens: number | null
+  readonly parallelRequests: number | null
+  /** Nano-dollars that calls of the present period have cost. */
+  readonly spentNanoUsd: number | null
+  /** Nano-dollars that calls under way may cost at most. */
+  readonly reservedNanoUsd: number | null
+}
+
 /** Some scope has no room for a call. */
 export interface LimitRefusal {
   readonly allowed: false
@@ -72,6 +86,8 @@ export interface Limiter {
   prepare(scopes: readonly LimitScope[]): Promise<void> | undefined
   /** Nano-dollars of a budget that is known, beside everything spent and reserved; Infinity = it has none. */
   budgetLeft(scope: LimitScope): number
+  /** For people who look at a limit; of a budget after `prepare`. Counts nothing. */
+  use(scope: LimitScope): LimitUse
   /** Counts money that was not reserved before: of batches, known at their end. */
   charge(scopes: readonly LimitScope[], nanoUsd: number): void
 }

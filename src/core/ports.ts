@@ -26,6 +26,12 @@ export interface KeyQuery {
   readonly organizationId?: string | undefined
   readonly alias?: string | undefined
   readonly hash?: string | undefined
+  /** true = those with a budget, their own or a named one. */
+  readonly budgeted?: boolean | undefined
+  /** Those that use this named budget. */
+  readonly budgetId?: string | undefined
+  /** Only this key. */
+  readonly id?: string | undefined
   /** Deleted keys instead of those that exist. */
   readonly deleted?: boolean | undefined
   /** Only keys of this user, of these teams or of these organizations: what a caller may see. */

@@ -35,6 +35,7 @@ import {
   keyUpdate,
   serviceAccountGenerate,
 } from './administration/keys.ts'
+import { keyLimits } from './administration/limits/key-limits.ts'
 import { organizationEndpoints } from './administration/organizations.ts'
 import { teamMemberEndpoints } from './administration/team-members.ts'
 import { spendResetEndpoints } from './administration/spend-resets.ts'
@@ -138,6 +139,7 @@ const working: Endpoint[] = [
   keyInfos,
   keyAliases,
   keyHealth,
+  keyLimits,
   ...teamEndpoints,
   ...teamMemberEndpoints,
   ...userEndpoints,

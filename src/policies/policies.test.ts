@@ -113,6 +113,7 @@ describe('rate limit', () => {
     const limiter: Limiter = {
       prepare: () => undefined,
       budgetLeft: () => Infinity,
+      use: () => ({ requests: 0, tokens: 0, parallelRequests: 0, spentNanoUsd: null, reservedNanoUsd: null }),
       charge() {},
       take(scopes, tokens) {
         asked.push({ scopes, tokens })

@@ -26,8 +26,8 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     listModelInfoPages getModel countTokens
     getDevicePage decideDevice getManagedSettings relayMetrics relayLogs relayTraces
     listSupportedCompatParams listSupportedOpenaiParams transformRequest
-    deriveKey getKey getKeys listKeys listKeyAliases getKeyHealth getTeam listTeams listTeamPages getTeamPermissions
-    getUser getUserAlone listUsers listUserRoles getOrganization listOrganizations
+    deriveKey getKey getKeys listKeys listKeyAliases getKeyHealth explainKeyLimits getTeam listTeams listTeamPages getTeamPermissions
+    getUser getUserAlone listUsers listUserRoles getOrganization listOrganizations listOrganizationPages
     listSpendLogs listKeySpend listUserSpend listTagSpend listGlobalTagSpend listTagNames listGlobalKeySpend
     listGlobalModelSpend listGlobalProviderSpend getGlobalSpend listGlobalDailySpend listGlobalTeamSpend getSpendReport
     getGlobalActivity getGlobalModelActivity listUserDailyActivity listTeamDailyActivity listTagDailyActivity
@@ -42,7 +42,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     deleteOrganizationMember`,
   // Administrators, and those who read everything.
   viewer: `
-    getCustomer listCustomers listCustomerPages getBudgets getBudgetSettings listBudgets listAuditLog getAuditEntry
+    getCustomer listCustomers listCustomerPages getBudgets getBudgetSettings listBudgets listBudgetPages listBudgetUsage listAuditLog getAuditEntry
     pingCache getCacheRedisInfo
     listTags getTags listCredentials getCredential getCredentialOfModel listAccessGroups getAccessGroup
     listUnifiedAccessGroups getUnifiedAccessGroup listGuardrailSettings getGuardrail`,

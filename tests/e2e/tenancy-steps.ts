@@ -22,9 +22,12 @@ export async function manageTenancy(ask: Ask): Promise<void> {
   await post('/budget/info', { budgets: ['free', 'none'] })
   await get('/budget/settings', 'budget_id=free')
   await get('/budget/list')
+  await get('/v2/budget/list', 'page_size=1')
+  await get('/budget/usage', 'kind=organization')
   await post('/organization/new', { organization_id: 'acme', organization_alias: 'Acme', max_budget: 100 })
   await ask('PATCH', '/organization/update', { body: { organization_id: 'acme', metadata: { a: 1 } } })
   await get('/organization/list')
+  await get('/v2/organization/list', 'page_size=1')
   await post('/organization/member_add', { organization_id: 'acme', member: { user_id: 'olga', role: 'org_admin' } })
   const place = { organization_id: 'acme', user_id: 'olga' }
   await ask('PATCH', '/organization/member_update', { body: { ...place, max_budget_in_organization: 5 } })
@@ -113,6 +116,7 @@ async function manageKeys(ask: Ask): Promise<void> {
   const id = made.token_id as string
   await post('/key/bulk_update', { keys: [{ key: id, max_budget: 1 }, { key: 'none' }] })
   await post('/v2/key/info', { keys: [id] })
+  await ask('GET', '/key/limits', { query: `key=${String(id)}&model=m` })
   await ask('GET', '/key/aliases')
   const { key } = await post('/key/regenerate', { key: id, duration: '1h' })
   await post('/key/health', {}, { key: key as string })

@@ -14,7 +14,9 @@ import {
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { NamedBudget } from '../../core/tenancy.ts'
-import { checkedSpending } from './tenancy/answers.ts'
+import { onUse } from '../../lib/on-use.ts'
+import { budgetUsage } from './limits/budget-usage.ts'
+import { checkedSpending, cursorField, nextCursor, pageOf } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 
 const about = { tag: 'Budgets', answer: 'Budget' }
@@ -93,6 +95,33 @@ const budgetList = withQuery(() => z.strictObject({}), {
   },
 })
 
+const pagesQuery = onUse(() =>
+  z.strictObject({
+    page: z.coerce.number().int().min(1).default(1),
+    page_size: z.coerce.number().int().min(1).max(1000).default(50),
+    cursor: cursorField(),
+  }),
+)
+const budgetPages = withQuery(pagesQuery, {
+  ...about,
+  answer: 'BudgetPage',
+  paths: ['/v2/budget/list'],
+  auth: 'viewer',
+  operationId: 'listBudgetPages',
+  summary: 'Named budgets, newest first, with a cursor',
+  async handle({ page, page_size: size, cursor }, { services }) {
+    const { items, total } = await services.tenancy.list('budget', {}, pageOf(page, size, cursor))
+    return {
+      budgets: items.map(shownBudget),
+      total,
+      page,
+      page_size: size,
+      total_pages: Math.ceil(total / size),
+      next_cursor: nextCursor(items, size),
+    }
+  },
+})
+
 const budgetDelete = withBody(() => z.strictObject({ id: keyName() }), {
   ...about,
   paths: ['/budget/delete'],
@@ -112,5 +141,7 @@ export const budgetEndpoints: readonly Endpoint[] = [
   budgetInfo,
   budgetSettingsOf,
   budgetList,
+  budgetPages,
+  budgetUsage,
   budgetDelete,
 ]

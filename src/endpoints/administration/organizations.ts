@@ -22,7 +22,8 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { unlimited } from '../../core/tenancy.ts'
 import type { Membership, Organization } from '../../core/tenancy.ts'
 import type { TenancyReader } from '../../core/tenancy-store.ts'
-import { absent, checkedSpending, spentBy } from './tenancy/answers.ts'
+import { onUse } from '../../lib/on-use.ts'
+import { absent, checkedSpending, cursorField, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import { administeredOrganization, checkFields, checkMetadata, memberOf, userForMembership } from './tenancy/places.ts'
 
@@ -142,6 +143,36 @@ const organizationList = withQuery(() => z.strictObject({ organization_alias: ke
   },
 })
 
+const pagesQuery = onUse(() =>
+  z.strictObject({
+    organization_alias: keyName().optional().describe('A part of the name.'),
+    page: z.coerce.number().int().min(1).default(1),
+    page_size: z.coerce.number().int().min(1).max(1000).default(50),
+    cursor: cursorField(),
+  }),
+)
+const organizationPages = withQuery(pagesQuery, {
+  ...about,
+  answer: 'OrganizationPage',
+  paths: ['/v2/organization/list'],
+  auth: 'key',
+  operationId: 'listOrganizationPages',
+  summary: 'The organizations that the caller may see, newest first, without members and teams, with a cursor',
+  async handle({ organization_alias: alias, page, page_size: size, cursor }, { services, caller }) {
+    const visible = mayReadAll(caller) ? undefined : { ids: groupsOf(caller, 'organization'), organizationIds: [] }
+    const filter = { alias, visible }
+    const { items, total } = await services.tenancy.list('organization', filter, pageOf(page, size, cursor))
+    return {
+      organizations: items.map(shownOrganization),
+      total,
+      page,
+      page_size: size,
+      total_pages: Math.ceil(total / size),
+      next_cursor: nextCursor(items, size),
+    }
+  },
+})
+
 const memberAdd = withBody(organizationMemberAddBody, {
   ...about,
   answer: 'OrganizationMembers',
@@ -220,6 +251,7 @@ export const organizationEndpoints: readonly Endpoint[] = [
   organizationDelete,
   organizationInfo,
   organizationList,
+  organizationPages,
   memberAdd,
   memberUpdate,
   memberDelete,

@@ -253,6 +253,38 @@ const tagSchema = (({ metadata: _, blocked: __, ...rest }: typeof tenant) =>
     litellm_budget_table: shape(spending),
   }))(tenant)
 
+const budgetState: Properties = {
+  max_budget: described('Dollars, raises that hold now included; null = only a soft budget.', nullable(number)),
+  soft_budget: dollars,
+  spent: described('Dollars of the present period.', number),
+  reserved: described('Dollars that calls under way may cost at most.', number),
+  left: dollars,
+  budget_duration: nullable(text),
+  period_start: described('null = the budget never begins anew.', moment),
+  budget_reset_at: moment,
+  forecast: described('Dollars at the end of the period, in a straight line from its beginning.', nullable(number)),
+  reached_at: described('When the maximum is reached by the forecast; null = not in this period.', moment),
+}
+const used = described('null = this replica does not know: nothing of it was counted here lately.', limit)
+const limitScope = shape({
+  kind: described('`key`, `user`, `team`, `member`, `organization`, `customer`, `tag`, `gateway`, ...', text),
+  id: text,
+  name: nullable(text),
+  model: described('null = of all models.', nullable(text)),
+  budget_id: nullable(text),
+  rpm_limit: limit,
+  rpm_used: used,
+  tpm_limit: limit,
+  tpm_used: used,
+  max_parallel_requests: limit,
+  parallel_requests: used,
+  budget: nullable(shape(budgetState)),
+  tightest: described(
+    'Of these no other scope has less left.',
+    listOf(oneOf('requests', 'parallel_requests', 'tokens', 'budget')),
+  ),
+})
+
 const otherSchemas: Readonly<Record<string, Schema>> = {
   Organization: shape(
     {
@@ -268,6 +300,7 @@ const otherSchemas: Readonly<Record<string, Schema>> = {
     },
   ),
   OrganizationList: listOf(reference('Organization')),
+  OrganizationPage: shape({ organizations: listOf(reference('Organization')), ...paging }),
   OrganizationMembers: shape({
     organization_id: text,
     updated_users: updatedUsers,
@@ -285,6 +318,38 @@ const otherSchemas: Readonly<Record<string, Schema>> = {
   BlockedCustomers: shape({ blocked_users: listOf(reference('Customer')) }),
   Budget: shape({ ...spending, ...stamps, budget_id: text }),
   BudgetList: listOf(reference('Budget')),
+  BudgetPage: shape({ budgets: listOf(reference('Budget')), ...paging }),
+  BudgetUsage: shape({
+    budgets: listOf(shape({ kind: text, id: text, name: text, budget_id: nullable(text), ...budgetState })),
+    next_cursor: nullable(text),
+  }),
+  KeyLimits: shape({
+    key: described('Its id.', text),
+    key_alias: nullable(text),
+    model: nullable(text),
+    scopes: described('In the order in which they are counted.', listOf(limitScope)),
+    refusal: described(
+      'What would refuse the next call, first; null = nothing, as long as it costs little.',
+      nullable(
+        shape({
+          reason: oneOf(
+            'blocked',
+            'expired',
+            'overdue',
+            'unknown_model',
+            'model',
+            'requests',
+            'parallel_requests',
+            'tokens',
+            'budget',
+          ),
+          kind: described('Of what refuses: `key`, `team`, ...', text),
+          id: text,
+          model: nullable(text),
+        }),
+      ),
+    ),
+  }),
   BudgetSettings: listOf(shape({ field_name: text, field_description: text, field_value: {} })),
   AuditEntry: shape({
     id: text,

@@ -1,5 +1,5 @@
 /** The counters of one replica: those that calls used lately, or that hold something. */
-import type { LimitScope } from '../../core/limits.ts'
+import type { LimitScope, LimitUse } from '../../core/limits.ts'
 import { hasBudget } from './budget-counters.ts'
 import type { BudgetCounters, BudgetScope } from './budget-counters.ts'
 import { Counter } from './grant-counter.ts'
@@ -40,6 +40,20 @@ export class CounterTable {
   /** undefined = the budget was not used lately. */
   budget(scope: BudgetScope): Counter | undefined {
     return this.#scopes.get(periodOf(scope))?.budget
+  }
+
+  /** null = not used here lately. Money is told by others. */
+  useOf({ id, requestsPerMinute, tokensPerMinute, parallelRequests }: LimitScope): LimitUse {
+    const kinds = this.#scopes.get(id)
+    const used = (counter: Counter | undefined, limit: number | null) =>
+      counter === undefined || limit === null ? null : Math.max(limit - counter.remaining, 0)
+    return {
+      requests: used(kinds?.requests, requestsPerMinute),
+      tokens: used(kinds?.tokens, tokensPerMinute),
+      parallelRequests: used(kinds?.parallel_requests, parallelRequests),
+      spentNanoUsd: null,
+      reservedNanoUsd: null,
+    }
   }
 
   /** Every counter of a call. Money: after `BudgetCounters.missing`. */

@@ -4,7 +4,15 @@ import type { BudgetCounter, BudgetCounters } from './budget-counters.ts'
 import { BudgetQueue } from './budget-queue.ts'
 import type { BudgetWaiter } from './budget-queue.ts'
 import { budgetRefusal } from './grant-verdict.ts'
-import type { Limiter, LimitRefusal, LimitScope, LimitState, LimitTaken, LimitVerdict } from '../../core/limits.ts'
+import type {
+  Limiter,
+  LimitRefusal,
+  LimitScope,
+  LimitState,
+  LimitTaken,
+  LimitUse,
+  LimitVerdict,
+} from '../../core/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { SlidingWindow, windowMs } from './sliding-window.ts'
 
@@ -68,6 +76,21 @@ export class MemoryLimiter implements Limiter {
     if (!hasBudget(scope)) return Infinity
     const counter = this.#budgets.find(scope)
     return scope.budget.maxNanoUsd - counter.spent - counter.reserved
+  }
+
+  use(scope: LimitScope): LimitUse {
+    const nowMs = this.#clock.monotonicMs()
+    const counted = this.#scopes.get(scope.id)
+    counted?.requests?.advance(nowMs)
+    counted?.tokens?.advance(nowMs)
+    const money = hasBudget(scope) ? this.#budgets.find(scope) : undefined
+    return {
+      requests: scope.requestsPerMinute === null ? null : (counted?.requests?.total ?? 0),
+      tokens: scope.tokensPerMinute === null ? null : (counted?.tokens?.total ?? 0),
+      parallelRequests: scope.parallelRequests === null ? null : (counted?.parallel ?? 0),
+      spentNanoUsd: money?.spent ?? null,
+      reservedNanoUsd: money?.reserved ?? null,
+    }
   }
 
   charge(scopes: readonly LimitScope[], nanoUsd: number): void {

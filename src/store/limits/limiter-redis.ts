@@ -4,7 +4,7 @@
  * far Redis is. A call that no grant covers waits for Redis. See docs/decisions/0013-grants-over-redis.md.
  */
 import { GatewayError } from '../../core/errors.ts'
-import type { Limiter, LimitScope, LimitVerdict } from '../../core/limits.ts'
+import type { Limiter, LimitScope, LimitUse, LimitVerdict } from '../../core/limits.ts'
 import type { WithoutRedis } from '../../core/settings.ts'
 import { atEndOfTick } from '../../lib/end-of-tick.ts'
 import type { TickTask } from '../../lib/end-of-tick.ts'
@@ -153,6 +153,15 @@ export class RedisLimiter implements Limiter, TickTask {
     const left = scope.budget.maxNanoUsd - this.#options.budgets.find(scope).spent
     const counter = this.#counters.budget(scope)
     return counter ? Math.min(counter.remaining, left) : left
+  }
+
+  use(scope: LimitScope): LimitUse {
+    const counted = this.#counters.useOf(scope)
+    if (!hasBudget(scope)) return counted
+    const { spent, reserved } = this.#options.budgets.find(scope)
+    // What no replica has free and no row says was spent is reserved, by calls of this replica or of others.
+    const held = scope.budget.maxNanoUsd - spent - this.budgetLeft(scope)
+    return { ...counted, spentNanoUsd: spent, reservedNanoUsd: Math.max(held, reserved, 0) }
   }
 
   charge(scopes: readonly LimitScope[], nanoUsd: number): void {

@@ -4,6 +4,9 @@ import type { PageQuery } from '../../core/tenancy-store.ts'
 import { toNumber } from '../database/open.ts'
 import type { Stored } from './columns.ts'
 
+/** A row with a budget of its own or a named one: the condition of the partial indexes of migration 30. */
+const budgetedText = '(max_budget_nano_usd is not null or soft_budget_nano_usd is not null or budget_id is not null)'
+
 /** Conditions that all hold. Names of tables and columns are those of the program. */
 export class Where {
   readonly #conditions: string[] = []
@@ -44,6 +47,11 @@ export class Where {
     // No row holds a NUL, and Postgres refuses it in a parameter.
     this.#values.push(typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)
     return `$${this.#values.length}`
+  }
+
+  /** Rows with a budget, in the words of the partial indexes of migration 30. */
+  budgeted(isAsked: boolean | undefined): void {
+    if (isAsked) this.raw(budgetedText)
   }
 
   raw(condition: string): void {

@@ -1,0 +1,31 @@
+/** Reads how budgets stand now. */
+import { BudgetPlan } from '../../../accounts/budget-plan.ts'
+import { shownBudgetState } from '../../../accounts/budget-state.ts'
+import type { BudgetDefinition } from '../../../core/budgets.ts'
+import type { Services } from '../../../core/endpoint.ts'
+
+/** A budget, and its duration as it was written; null = it never begins anew. */
+export interface DefinedBudget {
+  readonly definition: BudgetDefinition
+  readonly duration: string | null
+}
+
+/** In the order of `budgets`, as the API shows them. Rejects with `overloaded` while the database cannot be read. */
+export async function budgetStates(
+  { limiter, clock, current }: Pick<Services, 'limiter' | 'clock' | 'current'>,
+  budgets: readonly DefinedBudget[],
+): Promise<Record<string, unknown>[]> {
+  const { timeZone } = current.settings.budgets
+  const nowMs = clock.epochMs()
+  const present = budgets.map(({ definition, duration }) => {
+    // No row is written for it: the name of the process does not matter.
+    const [scope] = new BudgetPlan([definition], { timeZone, writer: '' }).at(nowMs).scopes
+    return { scope: scope!, duration }
+  })
+  await limiter.prepare(present.map(({ scope }) => scope))
+  return present.map(({ scope, duration }) => {
+    const { spentNanoUsd, reservedNanoUsd } = limiter.use(scope)
+    const use = { spentNanoUsd: spentNanoUsd ?? 0, reservedNanoUsd: reservedNanoUsd ?? 0 }
+    return shownBudgetState(scope.budget!, use, { duration, nowMs })
+  })
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import { thirtieth } from '../database/migrations/0030-budgeted.ts'
+import { Where } from './where.ts'
+
+test('a list of what has a budget reads the partial index, in the order of its pages', async () => {
+  const sql = new SQL('sqlite::memory:')
+  const columns = 'id text, created_at_ms bigint, max_budget_nano_usd text, soft_budget_nano_usd text, budget_id text'
+  for (const table of ['virtual_keys', 'organizations', 'teams', 'users', 'customers', 'tags'])
+    await sql.unsafe(`create table ${table} (${columns})`)
+  await thirtieth.up(sql, 'sqlite')
+  const plans: string[] = []
+  const explaining = {
+    unsafe: async (text: string, values: unknown[]) => {
+      const plan = (await sql.unsafe(`explain query plan ${text}`, values)) as { detail: string }[]
+      plans.push(plan.map(one => one.detail).join('; '))
+      return [{ total: 0 }]
+    },
+  }
+  const where = new Where()
+  where.budgeted(true)
+  await where.page(explaining as unknown as SQL, 'teams', { limit: 50, after: { createdAtMs: 5, id: 'a' } })
+  expect(plans).toHaveLength(2)
+  for (const plan of plans) expect(plan).toContain('teams_budgeted')
+  expect(plans[1]).not.toContain('TEMP B-TREE')
+  await sql.close()
+})

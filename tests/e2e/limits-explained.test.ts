@@ -1,0 +1,160 @@
+/** Limits of a key explained scope by scope, and what has a budget: as the calls themselves find them. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { backends, startGateway } from './harness.ts'
+import type { Gateway } from './harness.ts'
+
+interface Scope {
+  readonly kind: string
+  readonly id: string
+  readonly model: string | null
+  readonly rpm_limit: number | null
+  readonly rpm_used: number | null
+  readonly budget: { max_budget: number; spent: number; reserved: number; left: number } | null
+  readonly tightest: string[]
+}
+interface Limits {
+  readonly scopes: Scope[]
+  readonly refusal: { reason: string; kind: string; id: string } | null
+}
+interface Usage {
+  readonly budgets: { id: string; name: string; max_budget: number; spent: number; left: number }[]
+  readonly next_cursor: string | null
+}
+
+for (const backend of backends())
+  describe(`on ${backend.name}`, () => {
+    let gateway: Gateway
+    beforeAll(async () => (gateway = await startGateway({ backend })))
+    afterAll(() => gateway.stop())
+
+    const asked = async <Answer>(path: string, status = 200): Promise<Answer> => {
+      const answer = await gateway.admin(path)
+      const text = await answer.text()
+      expect([path, answer.status, status === answer.status ? '' : text]).toEqual([path, status, ''])
+      return JSON.parse(text) as Answer
+    }
+    const made = async (path: string, fields: object) => {
+      const answer = await gateway.admin(path, fields)
+      if (answer.status !== 200) throw new Error(await answer.text())
+    }
+    const call = async (key: string) =>
+      (
+        await fetch(`${gateway.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'chat-model', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] }),
+        })
+      ).status
+    const row = ({ scopes }: Limits, kind: string, model: string | null = null) =>
+      scopes.find(one => one.kind === kind && one.model === model)
+
+    /** Asks until it says so: calls are settled, and changes are heard of, a moment later. */
+    const limitsWhen = async (key: string, isThere: (limits: Limits) => boolean): Promise<Limits> => {
+      for (;;) {
+        const limits = await asked<Limits>(`/key/limits?key=${key}`)
+        if (isThere(limits)) return limits
+        await Bun.sleep(5)
+      }
+    }
+
+    test('every scope of a key, the tightest of each kind, and nothing that refuses', async () => {
+      await made('/organization/new', { organization_id: 'o1', organization_alias: 'One', max_budget: 50 })
+      await made('/team/new', { team_id: 't1', team_alias: 'Red', organization_id: 'o1', max_budget: 5 })
+      await made('/budget/new', { budget_id: 'b1', rpm_limit: 7 })
+      await made('/user/new', { user_id: 'u1', budget_id: 'b1', auto_create_key: false })
+      await made('/team/member_add', { team_id: 't1', member: { user_id: 'u1', role: 'user' } })
+      const fields = { user_id: 'u1', team_id: 't1', key_alias: 'k1', max_budget: 9, model_max_budget: { m: 1 } }
+      const key = await gateway.key({ ...fields, budget_duration: '30d' })
+      expect(await call(key)).toBe(200)
+      const limits = await limitsWhen(key, one => row(one, 'team')!.budget!.spent > 0)
+      expect(limits.scopes.map(({ kind, model }) => [kind, model])).toEqual([
+        ['key', null],
+        ['key', 'm'],
+        ['user', null],
+        ['team', null],
+        ['member', null],
+        ['organization', null],
+      ])
+      expect(row(limits, 'user')).toMatchObject({ rpm_limit: 7, rpm_used: 1, tightest: ['requests'] })
+      expect(row(limits, 'key', 'm')!.tightest).toEqual(['budget'])
+      const { spent, reserved, left } = row(limits, 'team')!.budget!
+      expect([spent, reserved, left + spent].map(one => Number(one.toFixed(9)))).toEqual([
+        row(limits, 'key')!.budget!.spent,
+        0,
+        5,
+      ])
+      expect(limits.refusal).toBeNull()
+      // Of one model only what holds for it.
+      const ofModel = await asked<Limits>(`/key/limits?key=${key}&model=chat-model`)
+      expect(row(ofModel, 'key', 'm')).toBeUndefined()
+      expect(row(ofModel, 'team')!.tightest).toEqual(['budget'])
+    })
+
+    test('what it says refuses a call is what does', async () => {
+      await made('/team/new', { team_id: 't0', max_budget: 0 })
+      const spent = await gateway.key({ team_id: 't0' })
+      expect((await asked<Limits>(`/key/limits?key=${spent}`)).refusal).toMatchObject({
+        reason: 'budget',
+        kind: 'team',
+        id: 't0',
+      })
+      expect(await call(spent)).toBe(429)
+      const none = await gateway.key({ rpm_limit: 0 })
+      expect((await asked<Limits>(`/key/limits?key=${none}`)).refusal).toMatchObject({
+        reason: 'requests',
+        kind: 'key',
+      })
+      expect(await call(none)).toBe(429)
+      const narrow = await gateway.key({ models: ['claude-model'] })
+      const ofChat = `/key/limits?key=${narrow}&model=chat-model`
+      expect((await asked<Limits>(ofChat)).refusal).toMatchObject({ reason: 'model', kind: 'key' })
+      expect(await call(narrow)).toBe(403)
+      expect((await asked<Limits>(`/key/limits?key=${narrow}&model=claude-model`)).refusal).toBeNull()
+      await made('/team/new', { team_id: 't2' })
+      const ofBlocked = await gateway.key({ team_id: 't2' })
+      await made('/team/block', { team_id: 't2' })
+      const limits = await limitsWhen(ofBlocked, one => one.refusal?.reason === 'blocked')
+      expect(limits.refusal).toMatchObject({ kind: 'team', id: 't2' })
+      expect(await call(ofBlocked)).toBe(401)
+    })
+
+    test('a customer and a tag count where the call names them, and only readers of everything may ask', async () => {
+      await made('/customer/new', { user_id: 'c1', max_budget: 3 })
+      await made('/tag/new', { name: 'g1', max_budget: 2 })
+      const key = await gateway.key()
+      const limits = await asked<Limits>(`/key/limits?key=${key}&customer=c1&tags=g1,unknown`)
+      expect([row(limits, 'customer')!.budget!.max_budget, row(limits, 'tag')!.budget!.max_budget]).toEqual([3, 2])
+      const as = (query: string) =>
+        fetch(`${gateway.url}/key/limits${query}`, { headers: { authorization: `Bearer ${key}` } })
+      expect((await as('')).status).toBe(200)
+      expect((await as('?customer=c1')).status).toBe(403)
+      const other = await gateway.key({ key_alias: 'other' })
+      expect((await as(`?key=${other}`)).status).toBe(403)
+      expect((await as('?key=nothing')).status).toBe(403)
+      await asked('/key/limits', 404)
+      await asked('/key/limits?key=nothing', 404)
+    })
+
+    test('what has a budget, in pages, with what a named one sets and who uses it', async () => {
+      await made('/budget/new', { budget_id: 'shared', max_budget: 4, budget_duration: '1d' })
+      for (const id of ['x1', 'x2', 'x3']) await made('/customer/new', { user_id: id, budget_id: 'shared' })
+      await made('/customer/new', { user_id: 'without' })
+      const first = await asked<Usage>('/budget/usage?kind=customer&page_size=3')
+      expect(first.budgets.map(({ id, max_budget: max }) => [id, max])).toEqual([
+        ['x3', 4],
+        ['x2', 4],
+        ['x1', 4],
+      ])
+      const second = await asked<Usage>(`/budget/usage?kind=customer&page_size=3&cursor=${first.next_cursor}`)
+      expect(second).toMatchObject({ budgets: [{ id: 'c1', max_budget: 3, spent: 0, left: 3 }], next_cursor: null })
+      const users = await asked<Usage>('/budget/usage?kind=customer&budget_id=shared&page_size=100')
+      expect(users.budgets).toHaveLength(3)
+      expect((await asked<Usage>('/budget/usage?kind=team&id=t1')).budgets).toMatchObject([{ name: 'Red' }])
+      expect((await asked<Usage>('/budget/usage?kind=gateway')).budgets).toEqual([])
+      const named = await asked<{ budgets: { budget_id: string }[]; next_cursor: string }>(
+        '/v2/budget/list?page_size=1',
+      )
+      expect(named.budgets[0]!.budget_id).toBe('shared')
+      expect(named.next_cursor).toBeString()
+    })
+  })
