@@ -5,6 +5,7 @@
 import {
   Boxes,
   ChartLine,
+  FlaskConical,
   HeartPulse,
   KeyRound,
   LayoutDashboard,
@@ -52,6 +53,12 @@ const signedInPages: readonly PageRoute[] = [
     for: everyone,
   },
   // Build
+  {
+    path: '/playground',
+    load: () => import('../pages/playground.tsx'),
+    nav: { title: 'nav.playground', icon: FlaskConical, group: 'nav.build', key: 'p' },
+    for: everyone,
+  },
   {
     path: '/chat',
     load: () => import('../pages/chat.tsx'),

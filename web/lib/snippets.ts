@@ -1,4 +1,5 @@
 /** The first call with a key, ready to be pasted: for programs and for coding agents. */
+import { quoted, shell } from './quoting.ts'
 
 /** What a snippet is filled with. */
 export interface SnippetValues {
@@ -8,11 +9,6 @@ export interface SnippetValues {
   /** The public name of a model that chats. */
   readonly model: string
 }
-
-/** In single quotes of a shell. */
-const shell = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
-/** A string of JSON, Python, JavaScript and TOML alike. */
-const quoted = (text: string): string => JSON.stringify(text)
 
 const question = 'Say hello in one sentence.'
 

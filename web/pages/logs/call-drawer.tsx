@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { ChevronDown, ChevronUp } from 'lucide-react'
 import { useEffect, useRef } from 'react'
-import { ask } from '../../api/client.ts'
+import { callQuery } from '../../api/calls.ts'
 import type { SpendLog } from '../../api/schema.d.ts'
 import { Tag } from '../../components/badge.tsx'
-import { Button } from '../../components/button.tsx'
+import { Button, buttonClass } from '../../components/button.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { Drawer } from '../../components/drawer.tsx'
 import { Facts } from '../../components/facts.tsx'
@@ -17,6 +18,7 @@ import { Waterfall } from '../../components/waterfall.tsx'
 import type { WaterfallRow } from '../../components/waterfall.tsx'
 import { formatCount, formatMoment } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
+import { operationOfRoute } from '../playground/operations.ts'
 import { OutcomeBadge } from './outcome.tsx'
 
 interface CallDrawerProps {
@@ -31,12 +33,8 @@ interface CallDrawerProps {
 /** One call: what happened when, what was counted, what it cost. */
 export function CallDrawer({ id, listed, onStep, onClose }: CallDrawerProps) {
   useArrows(onStep)
-  const asked = useQuery({
-    queryKey: ['logs', 'one', id],
-    queryFn: ({ signal }) => ask('GET /spend/logs', { query: { request_id: id }, signal }),
-    enabled: !listed,
-  })
-  const call = listed ?? asked.data?.data[0]
+  const asked = useQuery({ ...callQuery(id), enabled: !listed })
+  const call = listed ?? asked.data
   const actions = (
     <>
       <Button
@@ -90,6 +88,11 @@ function Call({ call }: { readonly call: SpendLog }) {
         <Duration milliseconds={call.duration_ms} />
         <Money usd={call.spend} />
         {call.error_kind && <Tag>{call.error_kind}</Tag>}
+        {operationOfRoute(call.route) && (
+          <Link to="/playground" search={{ call: call.request_id }} className={buttonClass()}>
+            {t('logs.replay')}
+          </Link>
+        )}
       </div>
       <Waterfall rows={steps(call)} totalMs={call.duration_ms} />
       <Tabs

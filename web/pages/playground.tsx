@@ -1,0 +1,210 @@
+import { useQuery } from '@tanstack/react-query'
+import { useSearch } from '@tanstack/react-router'
+import { Play, Plus, Square } from 'lucide-react'
+import { useState } from 'react'
+import { callQuery } from '../api/calls.ts'
+import { useModelGroups } from '../api/model-groups.ts'
+import type { SpendLog } from '../api/schema.d.ts'
+import { Button } from '../components/button.tsx'
+import { Page, Panel } from '../components/page.tsx'
+import { Select } from '../components/select.tsx'
+import { EmptyState, ErrorState, SkeletonRows } from '../components/states.tsx'
+import { Switch } from '../components/switch.tsx'
+import { useChangeSearch } from '../lib/address.ts'
+import type { SearchValues } from '../lib/address.ts'
+import { t } from '../strings/index.ts'
+import { ColumnView } from './playground/column.tsx'
+import { columnsMax, readColumns, writeColumns } from './playground/columns.ts'
+import type { Column } from './playground/columns.ts'
+import { InputView } from './playground/input.tsx'
+import { operationNames, operationOf, operationOfRoute, requestOf } from './playground/operations.ts'
+import type { Body, Input, OperationName } from './playground/operations.ts'
+import { useRuns } from './playground/use-runs.ts'
+
+const noColumn: Column = { model: '', parameters: {} }
+const noInput: Input = { system: '', text: '', documents: '', file: null }
+
+/** A body of the person's own; its error, where it is none. */
+function readBody(json: string): { readonly body?: Body; readonly error: string | null } {
+  try {
+    const body: unknown = JSON.parse(json)
+    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return { body: body as Body, error: null }
+  } catch {
+    // Said below, as for JSON that is no object.
+  }
+  return { error: t('playground.noJson') }
+}
+
+/** What the page asks, from its address and fields, and what its buttons do. */
+function usePlayground() {
+  const search: SearchValues = useSearch({ strict: false })
+  const change = useChangeSearch()
+  const models = useModelGroups()
+  const replayed = useQuery({ ...callQuery(search.call ?? ''), enabled: Boolean(search.call) })
+  const [input, setInput] = useState(noInput)
+  const [json, setJson] = useState<string | null>(null)
+  const calls = useRuns()
+  const name = chosenOperation(search.op, replayed.data)
+  const operation = operationOf(name)
+  const names = models.data
+    ?.filter(one => one.mode === null || operation.modes.includes(one.mode))
+    .map(one => one.model_group)
+  const columns = readColumns(search).map((one, at) => ({
+    ...one,
+    model: one.model || (at === 0 && replayed.data?.model) || names?.[at] || names?.[0] || '',
+  }))
+  const isStream = operation.event !== undefined && search.stream !== 'off'
+  const own = json === null ? { body: operation.body(input), error: null } : readBody(json)
+  const requestFor = ({ model, parameters }: Column) =>
+    own.body && requestOf(operation, { body: own.body, model, parameters, isStream })
+  const isReady = own.body !== undefined && (json !== null || isFilled(operation.fields, input))
+  const runAll = () => {
+    if (!isReady || calls.isRunning) return
+    columns.forEach((column, at) => {
+      const body = requestFor(column)
+      if (body && column.model !== '') void calls.start(at, { operation, body, file: input.file, isStream })
+    })
+  }
+  const setColumns = (changed: readonly Column[]) => change(writeColumns(changed))
+  const setOperation = (op: OperationName) => {
+    calls.clear()
+    setJson(null)
+    // Models and parameters are those of another kind of call.
+    change({ ...writeColumns(columns.map(() => noColumn)), op, call: undefined })
+  }
+  const setStream = (isOn: boolean) => change({ stream: isOn ? undefined : 'off' })
+  return {
+    ...{ models, names, replayed, input, setInput, json, setJson, jsonError: own.error, calls, name, operation },
+    ...{ columns, setColumns, isStream, setStream, requestFor, isReady, runAll, setOperation },
+    isReplay: Boolean(search.call),
+  }
+}
+
+type Playground = ReturnType<typeof usePlayground>
+
+/** Asks up to four models the same, side by side. Every call is an ordinary one of the person who is signed in. */
+export default function PlaygroundPage() {
+  const playground = usePlayground()
+  const { models, names, replayed, operation, jsonError } = playground
+  return (
+    <Page
+      title={t('nav.playground')}
+      action={<RunButton playground={playground} />}
+      filters={<Filters playground={playground} />}
+    >
+      {playground.isReplay && replayed.isSuccess && <ReplayNotice call={replayed.data} />}
+      {replayed.isError && <ErrorState error={replayed.error} isInline onRetry={() => void replayed.refetch()} />}
+      <Panel>
+        <InputView
+          operation={operation}
+          input={playground.input}
+          onInput={playground.setInput}
+          json={playground.json}
+          jsonError={jsonError}
+          onJson={playground.setJson}
+          onRun={playground.runAll}
+        />
+      </Panel>
+      {models.isPending && <SkeletonRows count={3} />}
+      {models.isError && <ErrorState error={models.error} onRetry={() => void models.refetch()} />}
+      {names?.length === 0 && (
+        <EmptyState title={t('playground.noModels', { kind: t(operation.title) })}>
+          {t('playground.noModelsHelp')}
+        </EmptyState>
+      )}
+      {names && names.length > 0 && <Columns playground={playground} names={names} />}
+    </Page>
+  )
+}
+
+function Filters({ playground }: { readonly playground: Playground }) {
+  const { name, operation, columns, isStream } = playground
+  return (
+    <>
+      <Select
+        isCompact
+        label={t('playground.operation')}
+        choices={operationNames.map(value => ({ value, label: t(operationOf(value).title) }))}
+        value={name}
+        onChange={playground.setOperation}
+      />
+      {operation.event && <Switch label={t('playground.stream')} checked={isStream} onChange={playground.setStream} />}
+      {columns.length < columnsMax && (
+        <Button icon={<Plus size={16} aria-hidden />} onClick={() => playground.setColumns([...columns, noColumn])}>
+          {t('playground.add')}
+        </Button>
+      )}
+    </>
+  )
+}
+
+function RunButton({ playground }: { readonly playground: Playground }) {
+  const { calls, columns, isReady, names, runAll } = playground
+  if (calls.isRunning)
+    return (
+      <Button
+        data-primary
+        icon={<Square size={16} aria-hidden />}
+        onClick={() => columns.forEach((_, at) => calls.stop(at))}
+      >
+        {t('playground.stop')}
+      </Button>
+    )
+  return (
+    <Button
+      kind="primary"
+      data-primary
+      icon={<Play size={16} aria-hidden />}
+      disabled={!isReady || !names?.length}
+      onClick={runAll}
+    >
+      {t('playground.run')}
+    </Button>
+  )
+}
+
+function Columns({ playground, names }: { readonly playground: Playground; readonly names: readonly string[] }) {
+  const { columns, setColumns, calls, requestFor } = playground
+  const remove = (at: number) => {
+    calls.remove(at)
+    setColumns(columns.toSpliced(at, 1))
+  }
+  return (
+    <div className={`grid gap-4 ${widths[columns.length - 1]}`}>
+      {columns.map((column, at) => (
+        <ColumnView
+          // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place
+          key={at}
+          number={at + 1}
+          name={playground.name}
+          models={names}
+          column={column}
+          body={requestFor(column)}
+          fileName={playground.input.file?.name ?? 'speech.wav'}
+          run={calls.runs[at]}
+          onChange={changed => setColumns(columns.with(at, changed))}
+          onStop={() => calls.stop(at)}
+          onRemove={columns.length > 1 ? () => remove(at) : undefined}
+        />
+      ))}
+    </div>
+  )
+}
+
+const widths = ['', 'narrow:grid-cols-2', 'narrow:grid-cols-2 wide:grid-cols-3', 'narrow:grid-cols-2 wide:grid-cols-4']
+
+function chosenOperation(wanted: string | undefined, replayed: SpendLog | null | undefined): OperationName {
+  return operationNames.find(one => one === wanted) ?? (replayed && operationOfRoute(replayed.route)) ?? 'chat'
+}
+
+const isFilled = (fields: readonly (keyof Input)[], input: Input): boolean =>
+  fields.every(field => field === 'system' || (field === 'file' ? input.file !== null : input[field] !== ''))
+
+/** What is known of the call: its model and kind. Its texts are not kept by the gateway. */
+function ReplayNotice({ call }: { readonly call: SpendLog | null }) {
+  return (
+    <p className="border-l-2 border-accent pl-3 text-muted">
+      {call ? t('playground.replay', { model: call.model, route: call.route }) : t('playground.replayGone')}
+    </p>
+  )
+}
