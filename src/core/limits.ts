@@ -47,7 +47,7 @@ export interface LimitUse {
   readonly parallelRequests: number | null
   /** Nano-dollars that calls of the present period have cost. */
   readonly spentNanoUsd: number | null
-  /** Nano-dollars that calls under way may cost at most. */
+  /** Nano-dollars that calls under way at this process may cost at most. */
   readonly reservedNanoUsd: number | null
 }
 

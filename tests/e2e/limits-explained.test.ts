@@ -24,6 +24,9 @@ interface Usage {
 for (const backend of backends())
   describe(`on ${backend.name}`, () => {
     let gateway: Gateway
+    /** Redis is shared by all runs of the tests, and counts by these ids. */
+    const run = crypto.randomUUID().slice(0, 8)
+    const [o1, t0, t1, t2, u1, c1, g1] = ['o1', 't0', 't1', 't2', 'u1', 'c1', 'g1'].map(one => `${one}-${run}`)
     beforeAll(async () => (gateway = await startGateway({ backend })))
     afterAll(() => gateway.stop())
 
@@ -58,12 +61,12 @@ for (const backend of backends())
     }
 
     test('every scope of a key, the tightest of each kind, and nothing that refuses', async () => {
-      await made('/organization/new', { organization_id: 'o1', organization_alias: 'One', max_budget: 50 })
-      await made('/team/new', { team_id: 't1', team_alias: 'Red', organization_id: 'o1', max_budget: 5 })
+      await made('/organization/new', { organization_id: o1, organization_alias: 'One', max_budget: 50 })
+      await made('/team/new', { team_id: t1, team_alias: 'Red', organization_id: o1, max_budget: 5 })
       await made('/budget/new', { budget_id: 'b1', rpm_limit: 7 })
-      await made('/user/new', { user_id: 'u1', budget_id: 'b1', auto_create_key: false })
-      await made('/team/member_add', { team_id: 't1', member: { user_id: 'u1', role: 'user' } })
-      const fields = { user_id: 'u1', team_id: 't1', key_alias: 'k1', max_budget: 9, model_max_budget: { m: 1 } }
+      await made('/user/new', { user_id: u1, budget_id: 'b1', auto_create_key: false })
+      await made('/team/member_add', { team_id: t1, member: { user_id: u1, role: 'user' } })
+      const fields = { user_id: u1, team_id: t1, key_alias: 'k1', max_budget: 9, model_max_budget: { m: 1 } }
       const key = await gateway.key({ ...fields, budget_duration: '30d' })
       expect(await call(key)).toBe(200)
       const limits = await limitsWhen(key, one => row(one, 'team')!.budget!.spent > 0)
@@ -91,12 +94,12 @@ for (const backend of backends())
     })
 
     test('what it says refuses a call is what does', async () => {
-      await made('/team/new', { team_id: 't0', max_budget: 0 })
-      const spent = await gateway.key({ team_id: 't0' })
+      await made('/team/new', { team_id: t0, max_budget: 0 })
+      const spent = await gateway.key({ team_id: t0 })
       expect((await asked<Limits>(`/key/limits?key=${spent}`)).refusal).toMatchObject({
         reason: 'budget',
         kind: 'team',
-        id: 't0',
+        id: t0,
       })
       expect(await call(spent)).toBe(429)
       const none = await gateway.key({ rpm_limit: 0 })
@@ -110,19 +113,19 @@ for (const backend of backends())
       expect((await asked<Limits>(ofChat)).refusal).toMatchObject({ reason: 'model', kind: 'key' })
       expect(await call(narrow)).toBe(403)
       expect((await asked<Limits>(`/key/limits?key=${narrow}&model=claude-model`)).refusal).toBeNull()
-      await made('/team/new', { team_id: 't2' })
-      const ofBlocked = await gateway.key({ team_id: 't2' })
-      await made('/team/block', { team_id: 't2' })
+      await made('/team/new', { team_id: t2 })
+      const ofBlocked = await gateway.key({ team_id: t2 })
+      await made('/team/block', { team_id: t2 })
       const limits = await limitsWhen(ofBlocked, one => one.refusal?.reason === 'blocked')
-      expect(limits.refusal).toMatchObject({ kind: 'team', id: 't2' })
+      expect(limits.refusal).toMatchObject({ kind: 'team', id: t2 })
       expect(await call(ofBlocked)).toBe(401)
     })
 
     test('a customer and a tag count where the call names them, and only readers of everything may ask', async () => {
-      await made('/customer/new', { user_id: 'c1', max_budget: 3 })
-      await made('/tag/new', { name: 'g1', max_budget: 2 })
+      await made('/customer/new', { user_id: c1, max_budget: 3 })
+      await made('/tag/new', { name: g1, max_budget: 2 })
       const key = await gateway.key()
-      const limits = await asked<Limits>(`/key/limits?key=${key}&customer=c1&tags=g1,unknown`)
+      const limits = await asked<Limits>(`/key/limits?key=${key}&customer=${c1}&tags=${g1},unknown`)
       expect([row(limits, 'customer')!.budget!.max_budget, row(limits, 'tag')!.budget!.max_budget]).toEqual([3, 2])
       const as = (query: string) =>
         fetch(`${gateway.url}/key/limits${query}`, { headers: { authorization: `Bearer ${key}` } })
@@ -146,10 +149,10 @@ for (const backend of backends())
         ['x1', 4],
       ])
       const second = await asked<Usage>(`/budget/usage?kind=customer&page_size=3&cursor=${first.next_cursor}`)
-      expect(second).toMatchObject({ budgets: [{ id: 'c1', max_budget: 3, spent: 0, left: 3 }], next_cursor: null })
+      expect(second).toMatchObject({ budgets: [{ id: c1, max_budget: 3, spent: 0, left: 3 }], next_cursor: null })
       const users = await asked<Usage>('/budget/usage?kind=customer&budget_id=shared&page_size=100')
       expect(users.budgets).toHaveLength(3)
-      expect((await asked<Usage>('/budget/usage?kind=team&id=t1')).budgets).toMatchObject([{ name: 'Red' }])
+      expect((await asked<Usage>(`/budget/usage?kind=team&id=${t1}`)).budgets).toMatchObject([{ name: 'Red' }])
       expect((await asked<Usage>('/budget/usage?kind=gateway')).budgets).toEqual([])
       const named = await asked<{ budgets: { budget_id: string }[]; next_cursor: string }>(
         '/v2/budget/list?page_size=1',

@@ -158,10 +158,10 @@ export class RedisLimiter implements Limiter, TickTask {
   use(scope: LimitScope): LimitUse {
     const counted = this.#counters.useOf(scope)
     if (!hasBudget(scope)) return counted
-    const { spent, reserved } = this.#options.budgets.find(scope)
-    // What no replica has free and no row says was spent is reserved, by calls of this replica or of others.
-    const held = scope.budget.maxNanoUsd - spent - this.budgetLeft(scope)
-    return { ...counted, spentNanoUsd: spent, reservedNanoUsd: Math.max(held, reserved, 0) }
+    const { spent } = this.#options.budgets.find(scope)
+    // Grants of other replicas are no reservations: `budgetLeft`, which counts them, would show money as reserved
+    // while no call is under way.
+    return { ...counted, spentNanoUsd: spent, reservedNanoUsd: this.#counters.budget(scope)?.running ?? 0 }
   }
 
   charge(scopes: readonly LimitScope[], nanoUsd: number): void {
