@@ -125,6 +125,22 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await context.close()
   })
 
+  test('a key says scope by scope what limits it, which leaves least, and what refuses the next call', async () => {
+    await gateway.admin('/team/new', { team_id: 'red', team_alias: 'Red', max_budget: 0, rpm_limit: 30 })
+    await gateway.key({ key_alias: 'explained', team_id: 'red', max_budget: 9, budget_duration: '30d' })
+    const { page, context, faults } = await openKeys({ viewport: { width: 390, height: 844 } })
+    await page.getByRole('link', { name: 'explained' }).click()
+    const limits = page.getByRole('region', { name: 'What limits its calls' })
+    await limits.getByText('The next call is refused by team red: budget').waitFor()
+    const row = limits.getByRole('listitem').filter({ hasText: 'team Red' })
+    expect(await row.innerText()).toContain('Least left')
+    expect(await row.innerText()).toContain('0 / 30')
+    expect(await limits.getByRole('listitem').filter({ hasText: 'key explained' }).innerText()).not.toContain('Least')
+    expect(await violations(page)).toEqual([])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
   test('a viewer is offered nothing to make', async () => {
     const made = await gateway.admin('/user/new', { user_id: 'vic', user_role: 'internal_user_viewer' })
     const { key } = (await made.json()) as { key: string }

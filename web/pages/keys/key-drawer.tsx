@@ -13,6 +13,7 @@ import { toast } from '../../components/toast.tsx'
 import { Ago } from '../../components/values.tsx'
 import { formatCount, formatMoney } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
+import { LimitsExplained } from './limits-explained.tsx'
 import { KeyStatus } from './key-status.tsx'
 import { RotateKey } from './rotate-key.tsx'
 
@@ -81,6 +82,7 @@ function Details({ info, onGone }: { readonly info: Info; readonly onGone: () =>
           <Ago at={info.created_at} />
         </Fact>
       </dl>
+      <LimitsExplained id={info.token_id} />
     </div>
   )
 }

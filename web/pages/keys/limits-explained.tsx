@@ -1,0 +1,81 @@
+import { useQuery } from '@tanstack/react-query'
+import { ask } from '../../api/client.ts'
+import type { KeyLimits } from '../../api/schema.d.ts'
+import { Badge, Tag } from '../../components/badge.tsx'
+import { Meter } from '../../components/meter.tsx'
+import { ErrorState, SkeletonRows } from '../../components/states.tsx'
+import { formatCount, formatMoney } from '../../lib/format.ts'
+import { t } from '../../strings/index.ts'
+
+type Scope = KeyLimits['scopes'][number]
+
+/** Everything that limits calls of a key, scope by scope: the row with the least left is marked. */
+export function LimitsExplained({ id }: { readonly id: string }) {
+  const limits = useQuery({
+    queryKey: ['keys', id, 'limits'],
+    queryFn: ({ signal }) => ask('GET /key/limits', { query: { key: id }, signal }),
+  })
+  const rows = limits.data?.scopes.filter(isLimited)
+  const refusal = limits.data?.refusal
+  return (
+    <section className="flex flex-col gap-2" aria-label={t('keys.limitsExplained')}>
+      <h3 className="font-semibold">{t('keys.limitsExplained')}</h3>
+      {limits.isPending && <SkeletonRows count={3} />}
+      {limits.isError && <ErrorState error={limits.error} isInline onRetry={() => void limits.refetch()} />}
+      {refusal && (
+        <Badge tone="bad">
+          {t('keys.limitsRefused', { what: `${refusal.kind} ${refusal.id}`, why: refusal.reason })}
+        </Badge>
+      )}
+      {rows?.length === 0 && <p className="text-muted">{t('keys.limitsNone')}</p>}
+      <ul>
+        {rows?.map(one => (
+          <li key={`${one.kind}:${one.id}:${one.model}`} className="flex flex-col gap-1 border-b border-line py-2">
+            <ScopeRow scope={one} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const isLimited = (one: Scope): boolean =>
+  one.budget !== null || (one.rpm_limit ?? one.tpm_limit ?? one.max_parallel_requests) !== null
+
+function ScopeRow({ scope }: { readonly scope: Scope }) {
+  const { budget, tightest } = scope
+  const rates = [
+    [t('keys.rpm'), scope.rpm_used, scope.rpm_limit],
+    [t('keys.tpm'), scope.tpm_used, scope.tpm_limit],
+    [t('keys.parallel'), scope.parallel_requests, scope.max_parallel_requests],
+  ] as const
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-2">
+        <span className="font-medium break-words">
+          {scope.kind.replaceAll('_', ' ')} {scope.name ?? scope.id}
+        </span>
+        {scope.model !== null && <Tag>{scope.model}</Tag>}
+        {tightest.length > 0 && <Badge tone="warn">{t('keys.limitsTightest')}</Badge>}
+      </div>
+      {budget && (
+        <Meter
+          label={`${scope.kind} ${scope.id}`}
+          used={budget.spent}
+          limit={budget.max_budget}
+          format={formatMoney}
+          resetsAt={budget.budget_reset_at}
+          reachedAt={budget.reached_at}
+        />
+      )}
+      {rates.map(
+        ([name, used, limit]) =>
+          limit !== null && (
+            <span key={name} className="numbers text-muted">
+              {name}: {used === null ? '–' : formatCount(used)} / {formatCount(limit)}
+            </span>
+          ),
+      )}
+    </>
+  )
+}
