@@ -1,7 +1,7 @@
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'react'
-import { formatMoment } from '../lib/format.ts'
+import { formatDay, formatMoment } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
 import { useTheme } from '../lib/theme.ts'
 import type { LineChartProps, Series } from './line-chart.tsx'
@@ -55,7 +55,7 @@ function options(
       })),
     ],
     axes: [
-      { ...axis, grid: { show: false } },
+      { ...axis, grid: { show: false }, values: (_, seconds) => seconds.map(one => formatDay(one * 1000)) },
       { ...axis, grid: { stroke: colour('--line'), width: 1 }, size: 64, values: (_, values) => values.map(format) },
     ],
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },

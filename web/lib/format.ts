@@ -12,19 +12,18 @@ export const formatCount = (count: number): string => whole.format(count)
 /** 1.2M: where the exact number stands beside it or on hover. */
 export const formatCompact = (count: number): string => compact.format(count)
 
-/** US dollars. Small amounts keep three significant digits: $0.0042. */
+/** US dollars. Small amounts keep three significant digits, and at least two behind the point: $0.30, $0.0042. */
 export function formatMoney(usd: number): string {
   const size = Math.abs(usd)
-  if (size === 0 || size >= 1)
-    return plain({ style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' }).format(usd)
-  return plain({
-    style: 'currency',
-    currency: 'USD',
-    currencyDisplay: 'narrowSymbol',
-    minimumFractionDigits: size >= 0.01 ? 2 : 0,
-    maximumFractionDigits: 12,
-    maximumSignificantDigits: 3,
-  }).format(usd)
+  // Digits behind the point and significant ones exclude each other in `Intl`.
+  const fraction = size >= 0.1 ? 3 : 4
+  const digits =
+    size === 0 || size >= 1
+      ? {}
+      : size >= 0.01
+        ? { minimumFractionDigits: 2, maximumFractionDigits: fraction }
+        : { maximumSignificantDigits: 3 }
+  return plain({ style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol', ...digits }).format(usd)
 }
 
 /** 340 ms, 2.4 s, 3 min 20 s, 2 h 5 min, 12 d. */
@@ -60,6 +59,7 @@ export function formatAgo(epochMs: number, nowMs: number): string {
 }
 
 const day = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', year: 'numeric' })
+const shortDay = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' })
 const moment = new Intl.DateTimeFormat(language, {
   day: 'numeric',
   month: 'short',
@@ -70,6 +70,9 @@ const moment = new Intl.DateTimeFormat(language, {
 
 /** 23 Nov 2026 */
 const formatDate = (epochMs: number): string => day.format(epochMs)
+
+/** 23 Nov: where the year is clear. */
+export const formatDay = (epochMs: number): string => shortDay.format(epochMs)
 
 /** 23 Nov, 12:04:11 */
 export const formatMoment = (epochMs: number): string => moment.format(epochMs)

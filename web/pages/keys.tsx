@@ -20,7 +20,11 @@ import { OwnLimits } from './keys/own-limits.tsx'
 
 const columns: readonly Column<ListedKey>[] = [
   { id: 'name', title: t('keys.name'), width: 'minmax(120px, 2fr)', cell: key => key.key_alias ?? key.key_name },
-  { id: 'key', title: t('keys.key'), cell: key => <code className="font-mono text-code">{key.key_name}</code> },
+  {
+    id: 'key',
+    title: t('keys.key'),
+    cell: key => <code className="whitespace-nowrap font-mono text-code">{key.key_name}</code>,
+  },
   { id: 'status', title: t('keys.status'), cell: key => <KeyStatus keyRow={key} /> },
   { id: 'user', title: t('keys.user'), isWideOnly: true, cell: key => <span className="truncate">{key.user_id}</span> },
   { id: 'spend', title: t('keys.spend'), align: 'end', isWideOnly: true, cell: key => <Money usd={key.spend} /> },
