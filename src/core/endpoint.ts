@@ -84,6 +84,8 @@ export interface EndedCall {
   readonly operation: Operation
   readonly route: string
   readonly caller: Caller
+  /** As `Call.tags`. */
+  readonly tags: readonly string[]
   /** The public model, or several with commas between. */
   readonly model: string
   readonly deployment: Deployment

@@ -263,6 +263,18 @@ export interface HeldRun {
 /** The two kinds of objects that upstreams store. */
 export type FileKind = 'file' | 'batch'
 
+/** On whose behalf a file was sent or a batch started, as the caller was then: keys change and tokens name teams. */
+export interface FileOwner {
+  readonly keyAlias: string | null
+  readonly userId: string | null
+  readonly teamId: string | null
+  readonly organizationId: string | null
+  /** Of the call, its key and its team. */
+  readonly tags: readonly string[]
+  /** The derivations of the key that it was sent with; nano-dollars. */
+  readonly derived: readonly { readonly id: string; readonly endMs: number; readonly maxNanoUsd: string }[]
+}
+
 /** A file or a batch that an upstream stores, under the id that clients use. */
 export interface FileRecord {
   /** `file-...` or `batch_...`, made here. */
@@ -286,6 +298,8 @@ export interface FileRecord {
   readonly body: Readonly<Record<string, unknown>>
   /** Of a batch: its end is in the ledger. */
   readonly recorded: boolean
+  /** null = stored by a version that did not keep it. */
+  readonly owner: FileOwner | null
 }
 
 /** Which files or batches a list shows, and its page. */

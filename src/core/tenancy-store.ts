@@ -1,5 +1,5 @@
 /** Interface of the store of tenancy, implemented by `store/tenancy`. */
-import type { Caller } from './caller.ts'
+import type { Caller, VirtualKey } from './caller.ts'
 import type { IdentityLink } from './identity-providers.ts'
 import type { KeyChanges, KeyRecord } from './ports.ts'
 import type { Actor, AuditEntry, Membership, TenantFields, TenantKind, Tenants } from './tenancy.ts'
@@ -209,8 +209,8 @@ export interface TenancyStore extends TenancyReader {
 export interface TenantDirectory {
   /** The caller with the key of this hash; undefined = there is no such key. */
   load(hash: string): Promise<Caller | undefined>
-  /** A user without a key, in a team where one is named; undefined = there is no such user. */
-  loadUser(userId: string, teamId?: string): Promise<Caller | undefined>
+  /** The caller with this key record, stored or not: with the user, team and organization that it names. */
+  compile(record: VirtualKey): Promise<Caller>
   /** With its effective limits and budget, at once when cached. undefined = there is none of this id. */
   lookup<Kind extends 'customer' | 'tag'>(
     kind: Kind,

@@ -71,6 +71,7 @@ async function settled({ file, models = { 'gpt-5.4': tiered }, usage }: Made) {
       models: { resolve: (name: string) => [all[names.indexOf(name)]!] },
     },
     keys: { find: async () => undefined },
+    tenants: { compile: async (key: object) => ({ role: 'key', key }) },
     files: {
       leaseBatch: async () => true,
       update: async () => true,
@@ -96,6 +97,7 @@ async function settled({ file, models = { 'gpt-5.4': tiered }, usage }: Made) {
     createdAtMs: 1000,
     body: { output_file_id: 'file-known' },
     recorded: false,
+    owner: null,
   } as unknown as FileRecord
   const client: Client = { clientAddress: '', left: false, onLeft: () => {} }
   const answer = { id: 'up', status: 'completed', output_file_id: 'file-up/1', ...(usage && { usage }) }

@@ -11,6 +11,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { FaultKind } from '../core/errors.ts'
 import { accountOf } from '../core/files.ts'
 import type { FileRecord } from '../core/ports.ts'
+import { unlimited } from '../core/tenancy.ts'
 import type { Prices } from '../core/prices.ts'
 import type { Usage } from '../core/usage.ts'
 import { responsesTokens } from '../core/responses-usage.ts'
@@ -63,7 +64,8 @@ export async function settleBatch(
     id: requestId(record.id),
     operation: 'batches',
     route: '/v1/batches',
-    caller: await callerOf(services, record.keyId),
+    caller: await callerOf(services, record),
+    tags: record.owner?.tags ?? [],
     model: record.models.join(','),
     deployment: { ...deployment, target: { ...deployment.target, model: single?.target.model ?? '' } },
     startedAtMs: record.createdAtMs,
@@ -88,16 +90,31 @@ async function linesOf(
   })
 }
 
-/** The key, or a user who had none, may have been deleted since: the ledger then has the id alone. */
-async function callerOf(services: Services, keyId: string): Promise<Caller> {
+/**
+ * Whom the batch was started for: its key with the user, team and organization of that moment, which the key may have
+ * left since, or a token named. A key that was deleted has no limits of its own; those of the others hold.
+ */
+async function callerOf({ keys, tenants }: Services, { keyId, owner }: FileRecord): Promise<Caller> {
   const userId = userOfKeyId(keyId)
-  if (userId !== undefined) {
-    const user = await services.tenants.loadUser(userId)
-    return user ?? { role: 'key', key: { ...bareKey, id: keyId, userId, blocked: true } }
+  const record = userId === undefined ? await keys.find({ id: keyId }) : undefined
+  const key = record ?? { ...bareKey, id: keyId, userId: userId ?? null, blocked: userId === undefined }
+  if (!owner) return tenants.compile(key)
+  const { keyAlias: alias, teamId, organizationId, tags, derived } = owner
+  const caller = await tenants.compile({ ...key, alias, userId: owner.userId, teamId, organizationId })
+  const stored = await Promise.all(tags.map(tag => tenants.lookup('tag', tag)))
+  return {
+    ...caller,
+    tags: stored.filter(tag => tag !== undefined),
+    ...(derived.length > 0 && {
+      derived: derived.map(({ id, endMs, maxNanoUsd }) => ({
+        ...unlimited,
+        id,
+        endMs,
+        models: [],
+        maxBudgetNanoUsd: BigInt(maxNanoUsd),
+      })),
+    }),
   }
-  const key = await services.keys.find({ id: keyId })
-  const caller = key && (await services.tenants.load(key.hash))
-  return caller ?? { role: 'key', key: key ?? { ...bareKey, id: keyId, blocked: true } }
 }
 
 /** null = unknown, also where a price depends on the length of each request: only the total is known. */

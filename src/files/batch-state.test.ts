@@ -16,6 +16,7 @@ const record = {
   createdAtMs: nowMs - 1000,
   body: {},
   recorded: false,
+  owner: null,
 } as unknown as FileRecord
 
 /** Leases as a database gives them: to one owner, who may renew his. Every question takes a turn. */
@@ -27,6 +28,7 @@ function servicesOf(ended: EndedCall[]): Services {
       settings: { deployments: [{ id: 'd', target: { provider: { files: {} }, model: 'm' }, prices: null }] },
     },
     keys: { find: async () => undefined },
+    tenants: { compile: async (key: object) => ({ role: 'key', key }) },
     files: {
       async leaseBatch(_: string, lease: BatchLease) {
         await Bun.sleep(1)

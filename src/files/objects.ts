@@ -1,5 +1,6 @@
 /** Files and batches as clients see them: the upstream's objects with ids of this gateway. */
 import { randomUUIDv7 } from 'bun'
+import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
@@ -7,13 +8,26 @@ import type { Client } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { FileCall } from '../core/files.ts'
 import { replacedIdsIn, withLocalIds } from '../core/local-ids.ts'
-import type { FileKind, FileRecord } from '../core/ports.ts'
+import type { FileKind, FileOwner, FileRecord } from '../core/ports.ts'
 import { ownerOf } from '../core/caller.ts'
 import type { Json } from '../lib/json/json-values.ts'
 
 /** An id in OpenAI's form. */
 export function newId(kind: FileKind): string {
   return `${kind === 'file' ? 'file-' : 'batch_'}${randomUUIDv7('hex').replaceAll('-', '')}`
+}
+
+/** Who is charged for what this call stores. */
+export function fileOwnerOf({ caller, tags }: Pick<Call, 'caller' | 'tags'>): FileOwner {
+  const { key, organization, derived = [] } = caller
+  return {
+    keyAlias: key.alias,
+    userId: key.userId,
+    teamId: key.teamId,
+    organizationId: organization?.id ?? key.organizationId,
+    tags,
+    derived: derived.map(({ id, endMs, maxBudgetNanoUsd }) => ({ id, endMs, maxNanoUsd: String(maxBudgetNanoUsd) })),
+  }
 }
 
 /** Throws 404 also for an object of another key. */
@@ -165,6 +179,7 @@ async function localFile(
     models: batch.models,
     createdAtMs: services.clock.epochMs(),
     recorded: false,
+    owner: batch.owner,
   }
   const answer = await described(services, request, batch, upstreamId)
   const bytes = bytesIn(answer)

@@ -3,13 +3,13 @@ import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
-import type { FileRecord } from '../core/ports.ts'
+import type { FileOwner, FileRecord } from '../core/ports.ts'
 import type { Client, HttpRequest } from '../core/request.ts'
 import type { Upload, UploadPart } from '../core/upload.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { BatchLines } from './batch-lines.ts'
-import { bytesIn, idIn, newId, publicFile, upstreamPath } from './objects.ts'
+import { bytesIn, fileOwnerOf, idIn, newId, publicFile, upstreamPath } from './objects.ts'
 import { chooseUpstream } from './upstreams.ts'
 import type { FileTarget } from './upstreams.ts'
 
@@ -38,7 +38,7 @@ export async function sendFile(services: Services, call: Call, deployment: Deplo
   const asked = { request: call.client, of: call, deployment, method: 'POST', path: '/files' } as const
   const post = (sent: Upload): Promise<Json> =>
     services.fileCalls.json({ ...asked, body: { upload: sent, edits } }).catch(noFiles)
-  const sent = { purpose, filename: file.filename!, deployment, keyId: call.caller.key.id }
+  const sent = { purpose, filename: file.filename!, deployment, keyId: call.caller.key.id, owner: fileOwnerOf(call) }
   if (purpose !== 'batch') return store(services, call.client, { ...sent, models: [], answer: await post(upload) })
   const lines = new BatchLines(services, call, deployment)
   const rewritten = await services.fileCalls.rewriteLines(upload, file, (line, number) => lines.rewrite(line, number))
@@ -104,6 +104,7 @@ interface Sent {
   readonly filename: string
   readonly deployment: Deployment
   readonly keyId: string
+  readonly owner: FileOwner
   readonly models: readonly string[]
   readonly answer: Json
 }

@@ -3,12 +3,12 @@ import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { FileRecord } from '../core/ports.ts'
+import type { FileOwner, FileRecord } from '../core/ports.ts'
 import type { Client } from '../core/request.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { hasEnded } from './batch-settlement.ts'
 import { askForBatch, refreshedBatch } from './batch-state.ts'
-import { aboutObject, deploymentOf, findRecord, idIn, newId, optionalMs, upstreamPath } from './objects.ts'
+import { aboutObject, deploymentOf, fileOwnerOf, findRecord, idIn, newId, optionalMs, upstreamPath } from './objects.ts'
 import { callable } from './upstreams.ts'
 
 /** The fields of a batch that are sent to its upstream, beside the input file. */
@@ -42,7 +42,9 @@ export async function startBatch(
       })
       .catch((error: unknown) => noBatches(services, call.client, { input, deployment, error })),
   )
-  const record = await store(services, call.client, { input, deployment, upstreamId: idIn(answer) })
+  // An administrator may start a batch with the file of another key, to which it then belongs.
+  const owner = call.caller.key.id === input.keyId ? fileOwnerOf(call) : input.owner
+  const record = await store(services, call.client, { input, owner, deployment, upstreamId: idIn(answer) })
   return refreshedBatch(services, call.client, record, answer)
 }
 
@@ -68,6 +70,7 @@ async function noBatches(
 
 interface Started {
   readonly input: FileRecord
+  readonly owner: FileOwner | null
   readonly deployment: Deployment
   readonly upstreamId: string
 }
@@ -75,7 +78,7 @@ interface Started {
 async function store(
   services: Services,
   request: Client,
-  { input, deployment, upstreamId }: Started,
+  { input, owner, deployment, upstreamId }: Started,
 ): Promise<FileRecord> {
   const id = newId('batch')
   const record: FileRecord = {
@@ -91,6 +94,7 @@ async function store(
     createdAtMs: services.clock.epochMs(),
     body: { id, object: 'batch', status: 'validating', input_file_id: input.id },
     recorded: false,
+    owner,
   }
   try {
     return await services.files.put(record, { withinQuota: true })

@@ -108,6 +108,7 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
       startedAtMs,
     })
     call.model = model
+    call.tags = ended.tags
     call.deployment = deployment
     call.attempts = 1
     charge(parts, call, costNanoUsd)

@@ -121,7 +121,7 @@ describe('rate limit', () => {
       },
     }
     const limits = createCallLimits(
-      { lookup: () => undefined, load: async () => undefined, loadUser: async () => undefined },
+      { lookup: () => undefined, load: async () => undefined, compile: async key => ({ role: 'key', key }) },
       'test',
     )
     return { limiter: { limiter, limits, clock: systemClock }, asked }

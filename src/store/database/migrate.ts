@@ -20,6 +20,7 @@ import { twentyThird } from './migrations/0023-cache-and-idempotency.ts'
 import { twentyFifth } from './migrations/0025-identity-links.ts'
 import { twentySixth } from './migrations/0026-directory.ts'
 import { twentySeventh } from './migrations/0027-key-ages.ts'
+import { twentyEighth } from './migrations/0028-file-owners.ts'
 import { thirtieth } from './migrations/0030-budgeted.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
@@ -49,6 +50,7 @@ const named: readonly Migration[] = [
   twentyFifth,
   twentySixth,
   twentySeventh,
+  twentyEighth,
   thirtieth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))

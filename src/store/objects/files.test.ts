@@ -20,6 +20,7 @@ const record = (fields: Partial<FileRecord> & { id: string }): FileRecord => ({
   createdAtMs: 1000,
   body: { id: fields.id, object: 'file', note: '\u0000\ud83d\ude00\'"\\' },
   recorded: false,
+  owner: null,
   ...fields,
 })
 

@@ -1,7 +1,7 @@
 /** Files and batches in the database: the gateway's id, the upstream's id, the deployment and the owner of each. */
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
-import type { BatchLease, FileKind, FileQuery, FileRecord, FileStore } from '../../core/ports.ts'
+import type { BatchLease, FileKind, FileOwner, FileQuery, FileRecord, FileStore } from '../../core/ports.ts'
 import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import type { StorageGuard } from './storage-guard.ts'
@@ -179,6 +179,7 @@ interface Row {
   created_at_ms: unknown
   body: string
   recorded: unknown
+  owner: string | null
 }
 
 function toRow(record: FileRecord): Row {
@@ -195,6 +196,7 @@ function toRow(record: FileRecord): Row {
     created_at_ms: record.createdAtMs,
     body: JSON.stringify(record.body),
     recorded: record.recorded ? 1 : 0,
+    owner: record.owner && JSON.stringify(record.owner),
   }
 }
 
@@ -212,5 +214,6 @@ function toRecord(row: Row): FileRecord {
     createdAtMs: toNumber(row.created_at_ms),
     body: JSON.parse(row.body) as Record<string, unknown>,
     recorded: toNumber(row.recorded) === 1,
+    owner: row.owner === null ? null : (JSON.parse(row.owner) as FileOwner),
   }
 }

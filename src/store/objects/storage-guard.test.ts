@@ -53,6 +53,7 @@ const file = (id: string, fields: Partial<FileRecord> = {}): FileRecord => ({
   createdAtMs: 1,
   body: { id, text },
   recorded: false,
+  owner: null,
   ...fields,
 })
 const kindOf = (error: unknown) => (error as GatewayError).kind

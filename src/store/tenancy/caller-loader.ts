@@ -69,16 +69,16 @@ export class CallerLoader implements TenantDirectory {
   /** The caller with the key of this hash; undefined = there is no such key. */
   async load(hash: string): Promise<Caller | undefined> {
     const record = await this.#reader.findKeyOfText(hash)
-    return record && this.#compile(record)
+    return record && this.compile(record)
   }
 
   /** A user without a key, in a team where one is named; undefined = there is no such user. */
   async loadUser(userId: string, teamId: string | null = null): Promise<Caller | undefined> {
-    const caller = await this.#compile({ ...bareKey, id: userKeyId(userId), userId, teamId })
+    const caller = await this.compile({ ...bareKey, id: userKeyId(userId), userId, teamId })
     return caller.user && caller
   }
 
-  async #compile(record: VirtualKey): Promise<Caller> {
+  async compile(record: VirtualKey): Promise<Caller> {
     const [key, user, team] = await Promise.all([
       this.#withBudget(record),
       this.#tenant('user', record.userId),
