@@ -71,22 +71,33 @@ export async function send<Name extends Operation>(
   return sendTo(url, { method, body: body === undefined ? undefined : JSON.stringify(body), signal })
 }
 
+/** A request as it is sent. */
+interface RawRequest {
+  readonly method: string
+  readonly body?: string | FormData | undefined
+  readonly signal?: AbortSignal | undefined
+  /** A key in the place of the session; empty = as the person who is signed in. */
+  readonly key?: string
+}
+
 /** A request that the document of the API does not describe by JSON: forms, streams of a model. */
-export async function sendTo(
-  url: URL,
-  { method, body, signal }: { method: string; body?: string | FormData | undefined; signal?: AbortSignal | undefined },
-): Promise<Response> {
-  const headers = new Headers(developmentHeaders())
+export async function sendTo(url: URL, { method, body, signal, key = '' }: RawRequest): Promise<Response> {
+  const headers = new Headers(key === '' ? developmentHeaders() : { authorization: `Bearer ${key}` })
   if (typeof body === 'string') headers.set('content-type', 'application/json')
-  const response = await fetch(url, { method, headers, body, signal, credentials: 'same-origin' }).catch(
-    (cause: unknown) => {
-      if (signal?.aborted) throw cause
-      throw new ApiError('the gateway does not answer', { status: 0 })
-    },
-  )
+  const response = await fetch(url, {
+    method,
+    headers,
+    body,
+    signal,
+    credentials: key === '' ? 'same-origin' : 'omit',
+  }).catch((cause: unknown) => {
+    if (signal?.aborted) throw cause
+    throw new ApiError('the gateway does not answer', { status: 0 })
+  })
   if (response.ok) return response
   const error = await errorOf(response)
-  if (error.status === 401) for (const listener of expired) listener()
+  // A key that is refused says nothing of the session.
+  if (error.status === 401 && key === '') for (const listener of expired) listener()
   throw error
 }
 

@@ -12,6 +12,7 @@ import {
   Library,
   MessageSquare,
   MonitorSmartphone,
+  Plug,
   Rows3,
   ScrollText,
   UserRound,
@@ -72,6 +73,12 @@ const signedInPages: readonly PageRoute[] = [
     for: everyone,
   },
   { path: '/model_hub_table', load: () => import('../pages/model-hub-table.tsx'), for: everyone },
+  {
+    path: '/connect',
+    load: () => import('../pages/connect.tsx'),
+    nav: { title: 'nav.connect', icon: Plug, group: 'nav.build', key: 'n' },
+    for: everyone,
+  },
   // Observe
   {
     path: '/usage',
