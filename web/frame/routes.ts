@@ -21,7 +21,7 @@ import {
 import type { LucideIcon } from 'lucide-react'
 import type { ComponentType } from 'react'
 import type { Session } from '../api/session.ts'
-import { administers, everyone, leads, readsAll } from './rights.ts'
+import { administers, everyone, readsAll } from './rights.ts'
 import type { StringKey } from '../strings/index.ts'
 
 /** Headings of the navigation, in their order; null = above them all. */
@@ -127,7 +127,7 @@ const signedInPages: readonly PageRoute[] = [
     path: '/users',
     load: () => import('../pages/users.tsx'),
     nav: { title: 'nav.users', icon: UserRound, group: 'nav.manage', key: 'u' },
-    for: session => readsAll(session) || leads(session),
+    for: readsAll,
   },
   // Extend
   // Settings

@@ -1,0 +1,83 @@
+/** Roles x pages: what is shown, and what the gateway refuses when the request behind a hidden page is made by hand. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Browser } from 'playwright-core'
+import { startGateway } from '../e2e/harness.ts'
+import type { Gateway } from '../e2e/harness.ts'
+import { builtPages, hasChromium, openBrowser, openPage, openSignedIn, pageMs } from './browser.ts'
+
+setDefaultTimeout(3 * pageMs)
+
+const roles = ['admin', 'viewer', 'orgAdmin', 'teamAdmin', 'member', 'memberViewer'] as const
+type Role = (typeof roles)[number]
+
+/** Pages that not every person gets to see, and the request behind each. */
+const pages: readonly { title: string; path: string; ask?: string; for: readonly Role[] }[] = [
+  { title: 'Health', path: 'health', ask: '/health?model=none', for: ['admin'] },
+  { title: 'Audit log', path: 'audit', ask: '/audit', for: ['admin', 'viewer'] },
+  // Admins of teams may ask for the users of one team, which is on the page of teams.
+  { title: 'Users', path: 'users', ask: '/user/list', for: ['admin', 'viewer'] },
+  { title: 'Keys', path: 'keys', ask: '/key/list', for: roles },
+  { title: 'Logs', path: 'logs', ask: '/spend/logs', for: roles },
+]
+
+describe.skipIf(!hasChromium)('roles and pages', () => {
+  let gateway: Gateway
+  let browser: Browser
+  const keys = new Map<Role, string>()
+  beforeAll(async () => {
+    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    browser = await openBrowser()
+    const user = async (name: Role, user_role: string) => {
+      const made = await gateway.admin('/user/new', { user_id: name, user_role })
+      keys.set(name, ((await made.json()) as { key: string }).key)
+    }
+    await user('admin', 'proxy_admin')
+    await user('viewer', 'proxy_admin_viewer')
+    for (const name of ['orgAdmin', 'teamAdmin', 'member'] as const) await user(name, 'internal_user')
+    await user('memberViewer', 'internal_user_viewer')
+    const organization_id = 'org'
+    const steps: [path: string, body: object][] = [
+      ['/organization/new', { organization_id, organization_alias: 'Org' }],
+      ['/organization/member_add', { organization_id, member: { user_id: 'orgAdmin', role: 'org_admin' } }],
+      ['/team/new', { team_id: 'team', members_with_roles: [{ user_id: 'teamAdmin', role: 'admin' }] }],
+    ]
+    for (const [path, body] of steps) {
+      const answer = await gateway.admin(path, body)
+      if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
+    }
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await gateway?.stop()
+  })
+
+  test.each(roles)('%s sees the pages of the list, and reaches no other by its address or by hand', async role => {
+    const { page, context } = await openSignedIn(browser, gateway, { key: keys.get(role)! })
+    for (const { title, path, ask, for: allowed } of pages) {
+      const may = allowed.includes(role)
+      await page.goto(`${gateway.url}/ui/${path}`)
+      const heading = page.getByRole('heading', { name: title, level: 1, exact: true })
+      const refusal = page.getByText('Your role does not allow this')
+      await heading.or(refusal).first().waitFor()
+      expect([path, await heading.count(), await refusal.count()]).toEqual([path, may ? 1 : 0, may ? 0 : 1])
+      const links = page.getByRole('navigation').getByRole('link', { name: title, exact: true })
+      await page.getByRole('navigation').getByRole('link', { name: 'Overview', exact: true }).waitFor()
+      expect([path, await links.count()]).toEqual([path, may ? 1 : 0])
+      if (ask === undefined) continue
+      const status = await page.evaluate(async url => (await fetch(url)).status, ask)
+      expect([ask, status]).toEqual([ask, may ? 200 : 403])
+    }
+    await context.close()
+  })
+
+  test('a stranger is led to the login by every page, and refused by every request', async () => {
+    const { page, context } = await openPage(browser, gateway.url)
+    for (const { path, ask } of pages) {
+      await page.goto(`${gateway.url}/ui/${path}`)
+      await page.waitForURL(/\/ui\/login\?/)
+      await page.getByRole('heading', { name: 'Sign in to Modelgate' }).waitFor()
+      if (ask !== undefined) expect([ask, (await fetch(gateway.url + ask)).status]).toEqual([ask, 401])
+    }
+    await context.close()
+  })
+})
