@@ -1,4 +1,4 @@
-/** How much a key may store: assistants, threads, messages, runs, responses, files and batches together. */
+/** How much a key may store: assistants, threads, runs, responses, files, batches and conversations together. */
 import { masterKeyId } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 
@@ -15,7 +15,8 @@ export interface StoredTotals {
 }
 
 const remedy =
-  'delete threads, assistants, responses, files or batches that are no longer needed, or ask the operator to raise'
+  'delete conversations, threads, assistants, responses, files or batches that are no longer needed, ' +
+  'or ask the operator to raise'
 
 /**
  * Throws `quota-exceeded` when the totals are above the quota, and `too-large` when `addedBytes` alone are. The master

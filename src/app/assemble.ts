@@ -93,11 +93,9 @@ export function assemble(assembling: Assembling) {
     checks: source.merged,
     notServed: () => source.merged.notServed,
     detached,
-    runWatch: watchRuns({
-      assistants: store.assistants,
-      clock,
-      isAlone: () => store.redis === undefined && store.isOnlyReplica(),
-    }),
+    runWatch: watchRuns({ store: store.assistants, clock, isAlone: isAlone(store) }),
+    answerWatch: watchRuns({ store: store.conversations, clock, isAlone: isAlone(store) }),
+    liveAnswers: new Map(),
     metrics: () => exposition.bytes(),
     readiness: () => readiness(store, draining),
     ...fixedParts(assembling.options),
@@ -154,6 +152,9 @@ function assembleAlerts(
     watchKeys: () => watchKeys({ store: store.keyReminders, clock, logger, mailer, deliver, settings }),
   }
 }
+
+/** No other process works on runs of this database. */
+const isAlone = (store: Store) => () => store.redis === undefined && store.isOnlyReplica()
 
 /** What no reload changes. The launcher sets the variable, and has the pages made (bin/web.mjs). */
 function fixedParts({ environment }: ServeOptions): Pick<Services, 'pages' | 'clock' | 'version'> {
@@ -302,12 +303,12 @@ function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadRe
 
 function storedParts(store: Store) {
   const { keys, tenancy, tenants, sessions, passwords, deviceSignIns, ledger } = store
-  const { responses, assistants, files, once, configured } = store
+  const { responses, assistants, files, once, conversations, configured } = store
   const { hashKey, sign } = store.installation
   const access = { hashKey, sign, keys, tenancy, tenants, sessions, passwords, deviceSignIns }
   const cache = (settings: Pick<Settings, 'cache'>) => store.answerCache.administration(settings.cache)
   const { limiter } = store.limits
-  return { ...access, ledger, limiter, responses, assistants, files, once, configured, cache }
+  return { ...access, ledger, limiter, responses, assistants, files, once, conversations, configured, cache }
 }
 
 function useSettings(

@@ -12,9 +12,10 @@ import type { LedgerRetention } from '../core/usage-report.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { endAll } from '../lib/end-all.ts'
 import { ConfiguredObjects } from '../store/objects/configured-objects.ts'
-import type { ConfiguredSnapshot } from '../store/objects/configured-objects.ts'
 import { EncryptionKeys } from '../store/keys/encryption-keys.ts'
 import { createAssistantStore } from '../store/objects/assistants.ts'
+import { createConversationStore } from '../store/objects/conversations.ts'
+import type { RunningConversationStore } from '../store/objects/conversations.ts'
 import { createOnceRequests } from '../store/objects/once-requests.ts'
 import { createFileStore } from '../store/objects/files.ts'
 import { createStorageGuard } from '../store/objects/storage-guard.ts'
@@ -34,7 +35,6 @@ import { createTenancyStore } from '../store/tenancy/store.ts'
 import { openLedger } from '../store/ledger/ledger.ts'
 import type { JournalledLedger } from '../store/ledger/ledger.ts'
 import type { RedisLimiter } from '../store/limits/limiter-redis.ts'
-import type { StorageQuota } from '../accounts/storage-quota.ts'
 import type { Settings } from '../core/settings.ts'
 import type { Database } from '../store/database/open.ts'
 import { claimSingleReplica } from '../store/database/replica-lock.ts'
@@ -71,6 +71,7 @@ export interface Store {
   readonly assistants: AssistantStore
   readonly files: FileStore
   readonly once: OnceRequests
+  readonly conversations: RunningConversationStore
   /** Models, credentials and access groups made by API. */
   readonly configured: ConfiguredObjects
   databaseReachable(): boolean
@@ -90,7 +91,7 @@ export interface Store {
 export async function openStore(
   options: ServeOptions,
   logger: Logger,
-  settings: () => Pick<Settings, 'storageQuota' | 'limitsWithoutRedis' | 'ledgerRetention'>,
+  settings: () => Pick<Settings, 'storageQuota' | 'limitsWithoutRedis' | 'ledgerRetention' | 'chatRetentionMs'>,
 ): Promise<Store> {
   const { database, kept } = await openWithSchema(options, logger)
   const reportHeld = (held: boolean) => reportClaim(held, logger)
@@ -98,14 +99,14 @@ export async function openStore(
   const replica = isAlone
     ? await claimSingleReplica(options.databaseUrl, { reportHeld, later: kept !== undefined })
     : undefined
-  const { installation, configured, keys } = await openKeys(options, logger, { database, kept })
+  const { installation, configured, keys, secrets } = await openKeys(options, logger, { database, kept })
   let stopped = false
   if (kept) void catchUp({ database, installation, logger }, () => stopped)
   const ledger = await openLedgerOf(options, logger, () => settings().ledgerRetention)
   const withoutRedis = () => settings().limitsWithoutRedis
   const limits = await openLimits({ redisUrl: options.redisUrl, database, ledger, logger, withoutRedis })
   const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
-  const objects = objectStores(database, () => settings().storageQuota, logger)
+  const objects = objectStores({ database, secrets }, settings, logger)
   return {
     database,
     installation,
@@ -126,6 +127,7 @@ export async function openStore(
         () => (stopped = true),
         () => objects.responses.stop(),
         () => objects.once.stop(),
+        () => objects.conversations.stop(),
         () => keys.directory.stop(),
         () => ledger.close(),
         () => limits.redis?.close(),
@@ -138,11 +140,12 @@ export async function openStore(
 
 /** The installation's secrets, callers, and what was made by API: what one poll of the database follows. */
 async function openKeys(options: ServeOptions, logger: Logger, { database, kept }: OpenedDatabase) {
-  const secrets = { masterKey: options.masterKey, pepper: options.keyPepper }
+  const given = { masterKey: options.masterKey, pepper: options.keyPepper }
   const installation = kept
-    ? restoreInstallation(database, secrets, kept.installation)
-    : await openInstallation(database, secrets)
-  const configured = openConfigured(options, database, kept?.configured)
+    ? restoreInstallation(database, given, kept.installation)
+    : await openInstallation(database, given)
+  const secrets = new EncryptionKeys({ ...options, isShared: database.kind === 'postgres' })
+  const configured = new ConfiguredObjects({ database, clock, keys: secrets, restored: kept?.configured })
   const keepKnown =
     database.kind === 'postgres' ? keepsKnownKeys(options, { installation, configured, logger }) : undefined
   let reachable = true
@@ -181,6 +184,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
   return {
     installation,
     configured,
+    secrets,
     keys: { tenancy, tenants, sessions, passwords, deviceSignIns, directory, databaseReachable: () => reachable },
   }
 }
@@ -191,18 +195,17 @@ function openTenancy(database: Database, changed: (subjects: readonly string[]) 
   return { tenancy, tenants: new CallerLoader(tenancy) }
 }
 
-function openConfigured(options: ServeOptions, database: Database, restored: ConfiguredSnapshot | undefined) {
-  const keys = new EncryptionKeys({ ...options, isShared: database.kind === 'postgres' })
-  return new ConfiguredObjects({ database, clock, keys, restored })
-}
-
 function tellReachable(logger: Logger, reachable: boolean, reason: string | undefined): void {
   if (reachable) logger.info('the database answers again')
   else logger.error('the database does not answer; known keys keep working, calls are kept in the journal', { reason })
 }
 
-function objectStores(database: Database, storageQuota: () => StorageQuota, logger: Logger) {
-  const guard = createStorageGuard(database, storageQuota)
+function objectStores(
+  { database, secrets }: { database: Database; secrets: EncryptionKeys },
+  settings: () => Pick<Settings, 'storageQuota' | 'chatRetentionMs'>,
+  logger: Logger,
+) {
+  const guard = createStorageGuard(database, () => settings().storageQuota)
   return {
     responses: createResponseStore({
       database,
@@ -212,6 +215,14 @@ function objectStores(database: Database, storageQuota: () => StorageQuota, logg
     }),
     assistants: createAssistantStore(database, guard),
     files: createFileStore(database, guard),
+    conversations: createConversationStore({
+      database,
+      clock,
+      guard,
+      keys: secrets,
+      retentionMsMax: () => settings().chatRetentionMs ?? null,
+      report: problem => logger.error('the store of conversations reports a problem', { problem }),
+    }),
     once: createOnceRequests({
       database,
       clock,

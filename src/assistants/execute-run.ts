@@ -17,6 +17,8 @@ import type { TurnEnd, TurnObjects } from './turn.ts'
 /** Waits before an answer is stored again: it was paid for, and the database may be unreachable for a moment. */
 const storeRetryMs = [250, 1000, 4000]
 
+const runRoute = '/v1/threads/{thread_id}/runs'
+
 /** What the work on a run needs once its request has been answered. */
 interface RunWork {
   readonly services: Services
@@ -101,7 +103,7 @@ async function answered(work: RunWork, turn: Turn, signal: AbortSignal): Promise
   try {
     const prompt = await promptOf(services, run, listener !== undefined)
     if ('limit' in prompt) return { end: { status: 'incomplete', reason: prompt.limit }, dropped: [] }
-    asked = await askModel({ services, caller, origin, body: prompt.body, signal }, turn)
+    asked = await askModel({ services, caller, origin, body: prompt.body, signal, route: runRoute }, turn)
   } catch (error) {
     asked = { failure: failureOfError(error), dropped: [] }
   }

@@ -1,6 +1,7 @@
 /** The call of the model that a run makes: admitted, limited and recorded like every other call of its key. */
 import { randomUUIDv7 } from 'bun'
 import { toResponse } from '../core/answer.ts'
+import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'
 import { clientRequestId } from '../core/request.ts'
@@ -11,9 +12,17 @@ import { openaiChat } from '../formats/openai/chat/index.ts'
 import { frameSplitter } from '../lib/frames.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import type { Ending } from './run-object.ts'
-import type { Turn } from './turn.ts'
 
 type Failure = Extract<Ending, { status: 'failed' }>
+
+/** Takes the answer of a model as it comes. */
+export interface AnswerReceiver {
+  /** A `delta` of a chunk, or the `message` of a whole answer. */
+  push(delta: Json): void
+  /** OpenAI's finish reason; empty = the answer has not ended. */
+  finish: string
+  usage: Json | null
+}
 
 /** Facts of the request that started a run, for the time after that request was answered. */
 export interface Origin {
@@ -38,9 +47,13 @@ interface ModelRequest {
   /** The body of a chat completion. */
   readonly body: Json
   readonly signal: AbortSignal
+  /** Canonical path for metrics and the ledger. */
+  readonly route: string
+  /** Given the call once its fields are checked. */
+  readonly watch?: (call: Call) => void
 }
 
-/** How the call ended; the answer itself is in the turn. */
+/** How the call ended; the answer itself is in its receiver. */
 export interface ModelAnswer {
   /** Absent = the answer is complete. */
   readonly failure?: Failure
@@ -48,10 +61,10 @@ export interface ModelAnswer {
   readonly dropped: readonly string[]
 }
 
-/** Calls the model and adds its answer to the turn. */
-export async function askModel(asking: ModelRequest, turn: Turn): Promise<ModelAnswer> {
-  const { services, caller, body } = asking
-  const call = { format: openaiChat, route: '/v1/threads/{thread_id}/runs', stream: body.stream === true }
+/** Calls the model and adds its answer to the receiver. */
+export async function askModel(asking: ModelRequest, turn: AnswerReceiver): Promise<ModelAnswer> {
+  const { services, caller, body, route, watch } = asking
+  const call = { format: openaiChat, route, stream: body.stream === true, ...(watch && { prepare: watch }) }
   const response = toResponse(await services.callModel(requestOf(asking), caller, call))
   const dropped = (response.headers.get(`${services.current.settings.headerPrefix}-dropped-params`) ?? '')
     .split(',')
@@ -72,7 +85,11 @@ function requestOf({ origin, body, signal }: ModelRequest): HttpRequest {
   })
 }
 
-async function readAnswer(response: Response, signal: AbortSignal, turn: Turn): Promise<{ failure?: Failure }> {
+async function readAnswer(
+  response: Response,
+  signal: AbortSignal,
+  turn: AnswerReceiver,
+): Promise<{ failure?: Failure }> {
   const isStream = (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
   if (response.status === 200 && isStream && response.body) return readStream(response.body, signal, turn)
   const body = (await response.json()) as Json
@@ -105,7 +122,7 @@ export function failureOfError(error: unknown): Failure {
 async function readStream(
   stream: ReadableStream<Uint8Array>,
   signal: AbortSignal,
-  turn: Turn,
+  turn: AnswerReceiver,
 ): Promise<{ failure?: Failure }> {
   const reader = stream.getReader()
   // A stream inside this process ends only when its reader cancels it.
@@ -132,7 +149,7 @@ async function readStream(
 }
 
 /** Adds a chunk, or a whole answer, to the turn. */
-function addToTurn(answer: Json, turn: Turn): void {
+function addToTurn(answer: Json, turn: AnswerReceiver): void {
   const [choice] = Array.isArray(answer.choices) ? (answer.choices as Json[]) : []
   const delta = choice?.delta ?? choice?.message
   if (delta) turn.push(delta as Json)

@@ -2,6 +2,7 @@
 import { systemClock } from '../lib/clock.ts'
 import { EncryptionKeys } from '../store/keys/encryption-keys.ts'
 import { ConfiguredObjects } from '../store/objects/configured-objects.ts'
+import { rotateConversations } from '../store/objects/conversation-rotation.ts'
 import type { Command } from './command.ts'
 import { print } from './command.ts'
 import { withDatabase } from './gateway-database.ts'
@@ -26,7 +27,8 @@ export const credentialsRotate: Command = {
       const isShared = database.kind === 'postgres'
       const keys = new EncryptionKeys({ environment, dataDirectory: dataDirectory(flags, environment), isShared })
       if (flags['new-key']) keys.addKey()
-      return new ConfiguredObjects({ database, clock: systemClock, keys }).rotate()
+      const secrets = await new ConfiguredObjects({ database, clock: systemClock, keys }).rotate()
+      return secrets + (await rotateConversations(database, keys))
     })
     print(`${rotated} ${rotated === 1 ? 'secret was' : 'secrets were'} encrypted anew`)
     return 0

@@ -211,6 +211,9 @@ function settingsOf(
     ...(general.response_retention_days !== undefined && {
       responseRetentionMs: general.response_retention_days * 86_400_000,
     }),
+    ...(general.chat_retention_days !== undefined && {
+      chatRetentionMs: general.chat_retention_days * 86_400_000,
+    }),
     providerObjectIds: general.provider_object_ids ?? 'master_key',
     defaultModels: {
       moderation: general.moderation_model,

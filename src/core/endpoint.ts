@@ -8,6 +8,7 @@ import type { Answer } from './answer.ts'
 import type { AskedCall, Call } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { ConfigurationChecks, ConfiguredStore } from './configured-objects.ts'
+import type { ConversationStore, LiveAnswer } from './conversations.ts'
 import type { Deployment } from './deployment.ts'
 import type { DeviceSignInStore } from './device-sign-in.ts'
 import type { GatewayError } from './errors.ts'
@@ -174,6 +175,11 @@ export interface Services {
   readonly fileCalls: FileCalls
   readonly detached: DetachedRuns
   readonly runWatch: RunWatch
+  readonly conversations: ConversationStore
+  /** As `runWatch`, for answers of conversations. */
+  readonly answerWatch: RunWatch
+  /** The answers of conversations that this process works on, by the ids of their messages. */
+  readonly liveAnswers: Map<string, LiveAnswer>
   /** Hash of a key text under the installation's pepper (see KeyRecord.hash). */
   hashKey(keyText: string): string
   /** Signs a text with the installation's secret (see `accounts/derived-key.ts`). */

@@ -71,6 +71,8 @@ export interface Settings {
   readonly batchPollMs: number
   /** How long stored responses are kept; absent = 30 days. */
   readonly responseRetentionMs?: number
+  /** How long conversations are kept after their last message; absent = as their owners say. */
+  readonly chatRetentionMs?: number
   /** The file it came from; null = no file. */
   readonly file: string | null
   /** Messages for the operator that do not prevent the start. */

@@ -15,7 +15,8 @@ const lookMsMax = 1500
 const watchedMax = 1000
 
 interface RunWatchOptions {
-  readonly assistants: Pick<AssistantStore, 'renew'>
+  /** Where the runs are stored. */
+  readonly store: Pick<AssistantStore, 'renew'>
   readonly clock: Clock
   /** true = no other process works on runs of this database. */
   readonly isAlone: () => boolean
@@ -30,7 +31,7 @@ interface Look {
 type Renewal = Parameters<HeldRun['renew']>[0]
 
 /** One per process. */
-export function watchRuns({ assistants, clock, isAlone }: RunWatchOptions): RunWatch {
+export function watchRuns({ store, clock, isAlone }: RunWatchOptions): RunWatch {
   const held = new Map<string, { renewal?: Renewal }>()
   const looks = new Map<string, Look>()
   let timer: ReturnType<typeof setInterval> | undefined
@@ -44,7 +45,7 @@ export function watchRuns({ assistants, clock, isAlone }: RunWatchOptions): RunW
       }
     const ids = [...held].filter(([, { renewal }]) => renewal !== undefined).map(([id]) => id)
     if (ids.length === 0) return
-    const statuses = await assistants.renew(ids, nowMs)
+    const statuses = await store.renew(ids, nowMs)
     for (const id of ids) {
       const status = statuses.get(id)
       if (status === undefined || status === 'cancelling') held.get(id)?.renewal?.ended(false)

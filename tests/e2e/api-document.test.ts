@@ -416,6 +416,31 @@ describe('the API document and the gateway that serves it', () => {
 
   test('signing in and out', () => signInAndOut(ask, gateway.url))
 
+  test('conversations', async () => {
+    await ask('GET', '/chat/settings')
+    await ask('PATCH', '/chat/settings', { body: { retention_days: 30 } })
+    const { id: conversation_id } = (await post('/chat/conversations', { title: 'First' })) as { id: string }
+    const place = { in: { conversation_id } }
+    const path = '/chat/conversations/{conversation_id}'
+    const body = { text: 'Hi', models: ['chat-model'] }
+    const { message, answers } = await post(`${path}/messages`, body, place)
+    const first = (answers as { id: string }[])[0]!.id
+    const follow = async (message_id: string) =>
+      ask('GET', `${path}/messages/{message_id}/events`, { in: { conversation_id, message_id } })
+    await follow(first)
+    const question = { in: { conversation_id, message_id: (message as { id: string }).id } }
+    const again = await post(`${path}/messages/{message_id}/answers`, { models: ['chat-model'] }, question)
+    await follow((again.answers as { id: string }[])[0]!.id)
+    await post(`${path}/messages/{message_id}/stop`, {}, { in: { conversation_id, message_id: first } })
+    await ask('GET', path, place)
+    await ask('GET', `${path}/export`, place)
+    await ask('PATCH', path, { ...place, body: { title: 'Second' } })
+    await ask('GET', '/chat/conversations')
+    await ask('DELETE', path, place)
+    await ask('GET', path, { ...place, status: 404 })
+    await ask('DELETE', '/chat/conversations')
+  })
+
   test('coding agents', () => useAgents(ask, gateway.url))
 
   test('models, keys, the ledger, utilities, health, the document itself', async () => {

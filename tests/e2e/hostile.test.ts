@@ -94,6 +94,7 @@ const managementTags: ReadonlySet<string> = new Set([
   'Access groups',
   'Budgets',
   'Cache',
+  'Conversations',
   'Credentials',
   'Customers',
   'Directory',

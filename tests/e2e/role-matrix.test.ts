@@ -33,6 +33,9 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     getGlobalActivity getGlobalModelActivity listUserDailyActivity listTeamDailyActivity listTagDailyActivity
     listCustomerDailyActivity listOrganizationDailyActivity calculateSpend
     estimateCost listGuardrails applyGuardrail
+    listConversations createConversation deleteConversations getConversation updateConversation deleteConversation
+    exportConversation createConversationMessage createConversationAnswers followConversationAnswer
+    stopConversationAnswer getChatSettings updateChatSettings
     getSession listSessions revokeSession revokeSessions setPassword`,
   // Users who are no viewers; what each may touch is decided by its keys and memberships.
   manager: `

@@ -405,6 +405,30 @@ const runCases: Case[] = [
   })),
 ]
 
+/** The end of the first answer to a message: a refused call ends it as failed. */
+async function endOfAnswer({ gateway, key }: Sender, id: string, response: Response): Promise<Response> {
+  const { answers } = (await response.json()) as { answers: { id: string }[] }
+  const headers = { authorization: `Bearer ${key}` }
+  const path = `/chat/conversations/${id}/messages/${answers[0]!.id}/events`
+  const events = await (await fetch(`${gateway.url}${path}`, { headers })).text()
+  const last = events.split('\n\n').findLast(event => event.startsWith('event: message'))!
+  const message = JSON.parse(last.slice(last.indexOf('{'))) as Json
+  const { error: last_error } = message.content as Json
+  return Response.json({ last_error }, { status: message.status === 'failed' ? 400 : 200 })
+}
+
+async function newConversation(sender: Sender): Promise<string> {
+  return ((await (await post(sender, '/chat/conversations', {})).json()) as Json).id as string
+}
+
+const conversationCase: Case = {
+  place: 'text',
+  async send(sender, text) {
+    const id = await newConversation(sender)
+    return endOfAnswer(sender, id, await post(sender, `/chat/conversations/${id}/messages`, { text, models: ['gpt'] }))
+  },
+}
+
 const toolOutputCase: Case = {
   place: 'output of a tool',
   async send(sender, text) {
@@ -478,6 +502,7 @@ export const matrixCases: Readonly<Record<string, readonly Case[]>> = {
     },
   ],
   submitToolOutputs: [toolOutputCase],
+  createConversationMessage: [conversationCase],
   createFile: fileCases,
   createBatch: [
     {
@@ -606,6 +631,9 @@ export const noCalls: ReadonlySet<string> = new Set([
   'cancelResponse',
   'cancelRun',
   'createAssistant',
+  'createConversation',
+  // Begins where createConversationMessage does, of which there has to be one before.
+  'createConversationAnswers',
   'createThread',
   'createThreadMessage',
   'updateAssistant',
@@ -614,6 +642,7 @@ export const noCalls: ReadonlySet<string> = new Set([
   'updateThreadMessage',
   'refuseOtherModelAction',
   'transformRequest',
+  'stopConversationAnswer',
   'relayMetrics',
   'relayLogs',
   'relayTraces',

@@ -188,6 +188,7 @@ export const generalExamples = {
   files_model: 'gpt-4.1-mini',
   proxy: 'http://proxy.internal:3128',
   response_retention_days: 30,
+  chat_retention_days: 365,
   sso: [{ name: 'keycloak', issuer: 'https://login.example.com/realms/main', client_id: 'modelgate' }],
   session_idle_minutes: 720,
   session_lifetime_hours: 168,

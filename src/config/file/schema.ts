@@ -440,6 +440,12 @@ const generalSettings = z.strictObject(
         .max(3650)
         .optional()
         .describe('How long /v1/responses keeps answers; 30 unless said.'),
+      chat_retention_days: z
+        .number()
+        .positive()
+        .max(3650)
+        .optional()
+        .describe('How long conversations are kept after their last message at most; absent = as each person says.'),
     },
     generalExamples,
   ),

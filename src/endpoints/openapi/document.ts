@@ -4,6 +4,7 @@ import { administrationSchemas } from './administration-schemas.ts'
 import { configuredSchemas } from './configured-schemas.ts'
 import { assistantAnswerSchemas } from './assistant-schemas.ts'
 import { chatAnswerSchemas } from './chat-schemas.ts'
+import { conversationSchemas } from './conversation-schemas.ts'
 import { errorSchemas, failureResponse, failureStatuses } from './errors.ts'
 import { fileAnswerSchemas } from './file-schemas.ts'
 import { geminiAnswerSchemas } from './gemini-schemas.ts'
@@ -36,6 +37,7 @@ const tags: Readonly<Record<string, string>> = {
   Agents: 'Telemetry and settings of coding agents that have signed in.',
   Assistants: 'Assistants on any chat model.',
   Threads: 'Threads, their messages, and the runs of assistants.',
+  Conversations: 'What persons chat, kept for them alone.',
   Models: 'What a key may use, and what is behind it.',
   Credentials: 'Keys and addresses that models made by API share.',
   'Access groups': 'Names for sets of models.',
@@ -111,6 +113,7 @@ export function openapiDocument(endpoints: readonly Endpoint[], { version, heade
         ...spendSchemas,
         ...tenancySchemas,
         ...scimSchemas,
+        ...conversationSchemas,
         ...sessionSchemas,
         ...errorSchemas,
       },

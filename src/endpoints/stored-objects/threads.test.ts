@@ -44,7 +44,7 @@ beforeEach(async () => {
   detached = new DetachedWork()
   isAlone = false
   const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs }
-  runWatch = watchRuns({ assistants: store, clock, isAlone: () => isAlone })
+  runWatch = watchRuns({ store, clock, isAlone: () => isAlone })
   answer = () => whole({ content: 'hello' }, 'stop')
 })
 afterEach(async () => {

@@ -22,6 +22,7 @@ import { twentySixth } from './migrations/0026-directory.ts'
 import { twentySeventh } from './migrations/0027-key-ages.ts'
 import { twentyEighth } from './migrations/0028-file-owners.ts'
 import { thirtieth } from './migrations/0030-budgeted.ts'
+import { thirtyFirst } from './migrations/0031-conversations.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -52,6 +53,7 @@ const named: readonly Migration[] = [
   twentySeventh,
   twentyEighth,
   thirtieth,
+  thirtyFirst,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

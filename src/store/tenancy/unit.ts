@@ -19,6 +19,7 @@ import type {
 } from '../../core/tenancy-store.ts'
 import { toNumber } from '../database/open.ts'
 import { checkQuota } from '../keys/keys.ts'
+import { deleteConversationsOf } from '../objects/conversations.ts'
 import { deletePasswordOfUser } from '../sign-in/passwords.ts'
 import { endSessionsOfUser } from '../sign-in/sessions.ts'
 import { writeAudit } from './audit.ts'
@@ -130,7 +131,10 @@ export class Unit implements TenancyTransaction {
     if (kind === 'user' && after.blocked && !before.blocked)
       await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
     // The directory may give the name, and with it the account, to another person.
-    if (isRemoved(kind, after) && !isRemoved(kind, before)) await deletePasswordOfUser(this.#tx, id)
+    if (isRemoved(kind, after) && !isRemoved(kind, before)) {
+      await deletePasswordOfUser(this.#tx, id)
+      await deleteConversationsOf(this.#tx, { userId: id })
+    }
     if (isOfAnother(kind, before, after)) {
       await deleteLinksOf(this.#tx, id)
       await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
@@ -160,6 +164,7 @@ export class Unit implements TenancyTransaction {
       await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
       await deletePasswordOfUser(this.#tx, id)
       await deleteLinksOf(this.#tx, id)
+      await deleteConversationsOf(this.#tx, { userId: id })
     }
     await this.#note(tenantSubject(kind, id))
     await this.#tx`delete from ${this.#tx(tenantTables[kind])} where id = ${id}`
@@ -257,6 +262,7 @@ export class Unit implements TenancyTransaction {
     const before = await this.#existingKey(id)
     const revision = await nextRevision(this.#tx)
     await this.#tx`update virtual_keys set deleted_at_ms = ${this.nowMs}, revision = ${revision} where id = ${id}`
+    await deleteConversationsOf(this.#tx, { keyId: id })
     this.changed.push(keySubject(before.hash))
     await this.#audit('deleted', { kind: 'key', objectId: id, before: toRow(keyColumns, before), after: null })
     return before

@@ -1,0 +1,206 @@
+/** One answer of a conversation: asked of the model as an ordinary call, followed by those who look, and stored. */
+import type { originOf } from '../assistants/model-call.ts'
+import { askModel } from '../assistants/model-call.ts'
+import type { AnswerReceiver } from '../assistants/model-call.ts'
+import type { Call } from '../core/call.ts'
+import type { Caller } from '../core/caller.ts'
+import type {
+  AnswerDelta,
+  AnswerFollower,
+  Conversation,
+  ConversationMessage,
+  LiveAnswer,
+  MessageContent,
+  ToolCall,
+} from '../core/conversations.ts'
+import type { Services } from '../core/endpoint.ts'
+import { toGatewayError } from '../core/errors.ts'
+import type { HeldRun } from '../core/ports.ts'
+import type { Json } from '../lib/json/json-values.ts'
+import { isObject, objectsOf, textOf } from '../lib/json/json-values.ts'
+import { promptOf } from './prompt.ts'
+
+/** Canonical path of the calls in the ledger. */
+const route = '/chat/conversations/{conversation_id}/messages'
+const progressMs = 1000
+const answerMsMax = 3_600_000
+
+interface AnswerWork {
+  readonly services: Services
+  readonly caller: Caller
+  readonly origin: ReturnType<typeof originOf>
+  readonly conversation: Conversation
+  /** Running, as it is stored. */
+  readonly message: ConversationMessage
+}
+
+/** A place among the runs of this process, taken before the answer is stored: what is stored can be worked on. */
+export interface AnswerPlace {
+  start(work: AnswerWork): void
+  release(): void
+}
+
+/** Throws as `DetachedRuns.start` when this process works on as many runs as it may. */
+export function reserveAnswer(
+  services: Services,
+  { id, keyId }: Pick<ConversationMessage, 'id' | 'keyId'>,
+): AnswerPlace {
+  const decided = Promise.withResolvers<AnswerWork | undefined>()
+  services.detached.start({ id, keyId }, async signal => {
+    const held = services.answerWatch.hold(id)
+    try {
+      const work = await decided.promise
+      if (work) await new RunningAnswer(work).run(held, signal)
+    } finally {
+      held.release()
+    }
+  })
+  return { start: work => decided.resolve(work), release: () => decided.resolve(undefined) }
+}
+
+class RunningAnswer implements LiveAnswer, AnswerReceiver {
+  finish = ''
+  usage: Json | null = null
+  readonly #work: AnswerWork
+  readonly #followers = new Set<AnswerFollower>()
+  readonly #calls = new Map<unknown, { id: string; name: string; arguments: string }>()
+  readonly #startedMs: number
+  #message: ConversationMessage
+  #firstMs: number | null = null
+  #call: Call | undefined
+  #isChanged = false
+
+  constructor(work: AnswerWork) {
+    this.#work = work
+    this.#message = work.message
+    this.#startedMs = work.services.clock.monotonicMs()
+  }
+
+  snapshot(): ConversationMessage {
+    return this.#message
+  }
+
+  follow(follower: AnswerFollower): () => void {
+    this.#followers.add(follower)
+    return () => void this.#followers.delete(follower)
+  }
+
+  push(delta: Json): void {
+    const text = textOf(delta.content) + textOf(delta.refusal)
+    const thinking = textOf(delta.reasoning_content)
+    const calls = objectsOf(delta.tool_calls)
+    for (const [at, call] of calls.entries()) this.#addCall(call, call.index ?? at)
+    if (text === '' && thinking === '' && calls.length === 0) return
+    this.#firstMs ??= this.#tookMs()
+    const { content } = this.#message
+    const tool_calls: readonly ToolCall[] = [...this.#calls.values()].map(call => ({ ...call }))
+    this.#show({
+      text: content.text + text,
+      thinking: (content.thinking ?? '') + thinking,
+      ...(tool_calls.length > 0 && { tool_calls }),
+    })
+    const piece: AnswerDelta = {
+      ...(text !== '' && { text }),
+      ...(thinking !== '' && { thinking }),
+      ...(calls.length > 0 && { tool_calls }),
+    }
+    for (const follower of this.#followers) follower.piece(piece)
+  }
+
+  async run(held: HeldRun, signal: AbortSignal): Promise<void> {
+    const { services, message } = this.#work
+    services.liveAnswers.set(message.id, this)
+    held.renew({
+      expiresAtMs: message.createdAtMs + answerMsMax,
+      ended: () => services.detached.cancel(message.id),
+    })
+    let isSaving = false
+    const timer = setInterval(() => {
+      if (isSaving || !this.#isChanged) return
+      isSaving = true
+      this.#isChanged = false
+      // While the database is away the answer goes on.
+      void services.conversations
+        .saveProgress(this.#message)
+        .catch(() => {})
+        .finally(() => (isSaving = false))
+    }, progressMs)
+    try {
+      await this.#ask(signal)
+    } finally {
+      clearInterval(timer)
+      await this.#end()
+    }
+  }
+
+  async #ask(signal: AbortSignal): Promise<void> {
+    const { services, caller, origin, conversation, message } = this.#work
+    try {
+      const body = await promptOf(services, conversation, message)
+      const watch = (call: Call) => void (this.#call = call)
+      const { failure, dropped } = await askModel({ services, caller, origin, body, signal, route, watch }, this)
+      const { code, message: why } = failure ?? {}
+      const error = signal.aborted
+        ? { code: 'interrupted', message: 'the answer was ended before it was complete' }
+        : failure && { code: code!, message: why! }
+      this.#show({ dropped_params: dropped, error: error ?? null })
+    } catch (thrown) {
+      const { code, message: why } = toGatewayError(thrown)
+      this.#show({ error: { code: code ?? 'server_error', message: why } })
+    }
+  }
+
+  async #end(): Promise<void> {
+    const { services } = this.#work
+    this.#show(this.#facts())
+    const status = this.#message.content.error ? 'failed' : 'completed'
+    const last = { ...this.#message, status, updatedAtMs: services.clock.epochMs() } as const
+    // One that cannot be stored is ended when it is next read.
+    const stored = await services.conversations.finish(last, []).catch(() => undefined)
+    this.#message = stored ?? last
+    services.liveAnswers.delete(last.id)
+    for (const follower of this.#followers) follower.ended(this.#message)
+  }
+
+  /** What is known once the call is settled. */
+  #facts(): Partial<MessageContent> {
+    const call = this.#call
+    const count = (name: string) => (typeof this.usage?.[name] === 'number' ? (this.usage[name] as number) : null)
+    return {
+      finish_reason: this.finish || null,
+      input_tokens: count('prompt_tokens'),
+      output_tokens: count('completion_tokens'),
+      cost: call?.costNanoUsd == null ? null : Number(call.costNanoUsd) / 1e9,
+      duration_ms: this.#tookMs(),
+      first_token_ms: this.#firstMs,
+      cached: Boolean(call?.cacheHit),
+      guardrails: (call?.guardrailOutcomes ?? []).map(({ name, verdict, found }) => ({
+        name,
+        verdict,
+        found: Object.fromEntries(found),
+      })),
+      call_id: call?.id ?? null,
+    }
+  }
+
+  #addCall(piece: Json, key: unknown): void {
+    const called = isObject(piece.function) ? piece.function : {}
+    const known = this.#calls.get(key)
+    if (known) known.arguments += textOf(called.arguments)
+    else
+      this.#calls.set(key, {
+        id: textOf(piece.id) || `call_${crypto.randomUUID().replaceAll('-', '')}`,
+        name: textOf(called.name),
+        arguments: textOf(called.arguments),
+      })
+  }
+
+  #show(content: Partial<MessageContent>): void {
+    this.#message = { ...this.#message, content: { ...this.#message.content, ...content } }
+    this.#isChanged = true
+  }
+
+  #tookMs(): number {
+    return Math.round(this.#work.services.clock.monotonicMs() - this.#startedMs)
+  }
+}
