@@ -20,11 +20,11 @@ export function useKeys() {
   })
 }
 
-/** One key, by its id, with what was spent by it. */
+/** One key, by its id, with what was spent by it, and how its budget stands. */
 export function useKey(id: string) {
   return useQuery({
     queryKey: ['keys', id],
-    queryFn: async ({ signal }) => (await ask('GET /key/info', { query: { key: id }, signal })).info,
+    queryFn: ({ signal }) => ask('GET /key/info', { query: { key: id }, signal }),
     enabled: id !== '',
   })
 }

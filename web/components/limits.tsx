@@ -1,3 +1,4 @@
+import type { KeyInfo } from '../api/schema.d.ts'
 import { formatCount, formatMoney } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
 import { Tag } from './badge.tsx'
@@ -7,10 +8,8 @@ import { Ago } from './values.tsx'
 
 /** What keys, teams, users and the like have in common. */
 export interface Limited {
-  readonly spend?: number
-  readonly max_budget: number | null
-  readonly budget_duration: string | null
-  readonly budget_reset_at: string | null
+  /** Dollars since it was made, or since they were reset. */
+  readonly spend: number
   readonly rpm_limit: number | null
   readonly tpm_limit: number | null
   readonly max_parallel_requests: number | null
@@ -18,24 +17,33 @@ export interface Limited {
 
 const counted = (count: number | null): string => (count === null ? t('all.unlimited') : formatCount(count))
 
+/** A budget in its present period; null = there is none. */
+export type BudgetState = KeyInfo['budget']
+
+/** What was spent of a budget in its present period; without a budget, `spend`: dollars of all time. */
+export function BudgetMeter({ label, budget, spend }: { label: string; budget: BudgetState; spend: number }) {
+  return (
+    <Meter
+      label={label}
+      used={budget?.spent ?? spend}
+      limit={budget?.max_budget ?? null}
+      format={formatMoney}
+      resetsAt={budget?.budget_reset_at ?? null}
+      reachedAt={budget?.reached_at ?? null}
+    />
+  )
+}
+
 /** The budget as a bar, and the limits as words. */
-export function Limits({ of }: { readonly of: Limited }) {
+export function Limits({ of, budget }: { readonly of: Limited; readonly budget: BudgetState }) {
   return (
     <Facts
       facts={[
         {
           name: t('limits.budget'),
-          value: (
-            <Meter
-              label={t('limits.budget')}
-              used={of.spend ?? 0}
-              limit={of.max_budget}
-              format={formatMoney}
-              resetsAt={of.budget_reset_at}
-            />
-          ),
+          value: <BudgetMeter label={t('limits.budget')} budget={budget} spend={of.spend} />,
         },
-        { name: t('limits.period'), value: of.budget_duration ?? t('limits.forEver') },
+        { name: t('limits.period'), value: budget?.budget_duration ?? t('limits.forEver') },
         { name: t('limits.requests'), value: counted(of.rpm_limit) },
         { name: t('limits.tokens'), value: counted(of.tpm_limit) },
         { name: t('limits.parallel'), value: counted(of.max_parallel_requests) },

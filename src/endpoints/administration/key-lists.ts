@@ -11,6 +11,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { KeyQuery, KeyRecord } from '../../core/ports.ts'
 import { readJsonAs, readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
+import { budgetStateOf } from './limits/budget-states.ts'
 import { cursorField, forbidden, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
 import { lookForKey, teamOf } from './tenancy/key-rights.ts'
 import { onUse } from '../../lib/on-use.ts'
@@ -64,7 +65,8 @@ export const keyInfo: Endpoint = {
         param: 'key',
       })
     const record = await visibleKey(services, caller!, named ?? caller!.key.id)
-    return jsonAnswer({ key: named ?? record.hint, info: await infoOf(services, record) })
+    const [info, budget] = await Promise.all([infoOf(services, record), budgetStateOf(services, 'key', record)])
+    return jsonAnswer({ key: named ?? record.hint, info, budget })
   },
 }
 

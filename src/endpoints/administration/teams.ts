@@ -27,6 +27,7 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { unlimited } from '../../core/tenancy.ts'
 import type { Team } from '../../core/tenancy.ts'
 import type { TenancyTransaction, TenantFilter } from '../../core/tenancy-store.ts'
+import { budgetStateOf } from './limits/budget-states.ts'
 import { checkedSpending, cursorField, nextCursor, pageOf, spentBy, wrongField } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import type { Asked } from './tenancy/managed.ts'
@@ -210,6 +211,7 @@ const teamInfo = withQuery(oneTeam, {
     return {
       team_id: id,
       team_info: await teamRow(services, team),
+      budget: await budgetStateOf(services, 'team', team),
       keys: keys.keys.map(shownKey),
       keys_total: keys.total,
       team_memberships: members.map(shownMembership),

@@ -16,6 +16,7 @@ import type { KeyQuery } from '../../core/ports.ts'
 import { unlimited, userRoles } from '../../core/tenancy.ts'
 import type { Team, User } from '../../core/tenancy.ts'
 import type { TenancyReader, TenancyTransaction } from '../../core/tenancy-store.ts'
+import { budgetStateOf } from './limits/budget-states.ts'
 import { absent, checkedSpending, cursorField, forbidden, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import { administeredTeam, checkFields, checkMetadata, findUser, sharesGroup } from './tenancy/places.ts'
@@ -214,6 +215,7 @@ const userInfo = withQuery(infoQuery, {
     return {
       user_id: user.id,
       user_info: (await userRows(services, caller, [user]))[0],
+      budget: await budgetStateOf(services, 'user', user),
       keys: own.keys.map(shownKey),
       keys_total: own.total,
       teams: teams.map(team => ({ team_id: team.id, team_alias: team.alias })),

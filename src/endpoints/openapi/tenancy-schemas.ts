@@ -86,6 +86,22 @@ const spendReset: Properties = {
   max_budget: dollars,
   budget_reset_at: moment,
 }
+const budgetState: Properties = {
+  max_budget: described('Dollars, raises that hold now included; null = only a soft budget.', nullable(number)),
+  soft_budget: dollars,
+  spent: described('Dollars of the present period.', number),
+  reserved: described('Dollars that calls under way at this replica may cost at most.', number),
+  left: described('Without what calls at other replicas reserve.', dollars),
+  budget_duration: nullable(text),
+  period_start: described('null = the budget never begins anew.', moment),
+  budget_reset_at: moment,
+  forecast: described('Dollars at the end of the period, in a straight line from its beginning.', nullable(number)),
+  reached_at: described('When the maximum is reached by the forecast; null = not in this period.', moment),
+}
+const ownBudget = described(
+  'How the budget stands in its present period; null = it has none.',
+  nullable(shape(budgetState)),
+)
 const keyWarnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
 const keyRow = shape({ ...key, spend, litellm_budget_table: nullable(anyObject) })
 
@@ -104,7 +120,7 @@ const keySchemas: Readonly<Record<string, Schema>> = {
     max_parallel_requests: nullable(integer),
     expires: dateTime,
   }),
-  KeyInfo: shape({ key: described('As it was asked for.', text), info: keyRow }),
+  KeyInfo: shape({ key: described('As it was asked for.', text), info: keyRow, budget: ownBudget }),
   KeyInfos: shape({ key: listOf(text), info: listOf(keyRow) }),
   KeyList: shape({
     keys: listOf(either(described('The hash of a key.', text), shape({ ...key, spend }))),
@@ -161,6 +177,7 @@ const teamSchemas: Readonly<Record<string, Schema>> = {
   TeamInfo: shape({
     team_id: text,
     team_info: reference('Team'),
+    budget: ownBudget,
     keys: listOf(reference('Key')),
     keys_total: integer,
     team_memberships: listOf(membership),
@@ -214,6 +231,7 @@ const userSchemas: Readonly<Record<string, Schema>> = {
   UserInfo: shape({
     user_id: text,
     user_info: reference('User'),
+    budget: ownBudget,
     keys: listOf(reference('Key')),
     keys_total: integer,
     teams: listOf(shape({ team_id: text, team_alias: nullable(text) })),
@@ -253,18 +271,6 @@ const tagSchema = (({ metadata: _, blocked: __, ...rest }: typeof tenant) =>
     litellm_budget_table: shape(spending),
   }))(tenant)
 
-const budgetState: Properties = {
-  max_budget: described('Dollars, raises that hold now included; null = only a soft budget.', nullable(number)),
-  soft_budget: dollars,
-  spent: described('Dollars of the present period.', number),
-  reserved: described('Dollars that calls under way at this replica may cost at most.', number),
-  left: described('Without what calls at other replicas reserve.', dollars),
-  budget_duration: nullable(text),
-  period_start: described('null = the budget never begins anew.', moment),
-  budget_reset_at: moment,
-  forecast: described('Dollars at the end of the period, in a straight line from its beginning.', nullable(number)),
-  reached_at: described('When the maximum is reached by the forecast; null = not in this period.', moment),
-}
 const used = described('null = this replica does not know: nothing of it was counted here lately.', limit)
 const limitScope = shape({
   kind: described('`key`, `user`, `team`, `member`, `organization`, `customer`, `tag`, `gateway`, ...', text),

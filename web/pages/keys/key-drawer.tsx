@@ -6,12 +6,12 @@ import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/dialog.tsx'
 import { Drawer } from '../../components/drawer.tsx'
 import { Id } from '../../components/id.tsx'
-import { Meter } from '../../components/meter.tsx'
+import { BudgetMeter } from '../../components/limits.tsx'
 import { reportError } from '../../components/report-error.ts'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/toast.tsx'
 import { Ago } from '../../components/values.tsx'
-import { formatCount, formatMoney } from '../../lib/format.ts'
+import { formatCount } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 import { LimitsExplained } from './limits-explained.tsx'
 import { KeyStatus } from './key-status.tsx'
@@ -26,12 +26,12 @@ interface KeyDrawerProps {
 /** One key: its use, its limits, and what can be done with it. */
 export function KeyDrawer({ id, onClose }: KeyDrawerProps) {
   const key = useKey(id)
-  const title = key.data ? (key.data.key_alias ?? key.data.key_name) : t('keys.key')
+  const title = key.data ? (key.data.info.key_alias ?? key.data.info.key_name) : t('keys.key')
   return (
     <Drawer open={id !== ''} onClose={onClose} title={title}>
       {/* What was read stays when it cannot be read again: a new secret may be shown in it. */}
       {key.data ? (
-        <Details info={key.data} onGone={onClose} />
+        <Details info={key.data.info} budget={key.data.budget} onGone={onClose} />
       ) : key.isError ? (
         <ErrorState error={key.error} onRetry={() => void key.refetch()} />
       ) : (
@@ -43,7 +43,13 @@ export function KeyDrawer({ id, onClose }: KeyDrawerProps) {
 
 type Info = KeyInfo['info']
 
-function Details({ info, onGone }: { readonly info: Info; readonly onGone: () => void }) {
+interface DetailsProps {
+  readonly info: Info
+  readonly budget: KeyInfo['budget']
+  readonly onGone: () => void
+}
+
+function Details({ info, budget, onGone }: DetailsProps) {
   const limits = [
     [t('keys.rpm'), info.rpm_limit],
     [t('keys.tpm'), info.tpm_limit],
@@ -52,13 +58,7 @@ function Details({ info, onGone }: { readonly info: Info; readonly onGone: () =>
   return (
     <div className="flex flex-col gap-6">
       <Actions info={info} onGone={onGone} />
-      <Meter
-        label={t('keys.spend')}
-        used={info.spend}
-        limit={info.max_budget}
-        format={formatMoney}
-        resetsAt={info.budget_reset_at}
-      />
+      <BudgetMeter label={t('keys.spend')} budget={budget} spend={info.spend} />
       <dl className="grid grid-cols-(--columns-keys) gap-x-6 gap-y-2">
         <Fact name={t('keys.status')}>
           <KeyStatus keyRow={info} />

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { ask } from '../../api/client.ts'
-import { Meter } from '../../components/meter.tsx'
+import { BudgetMeter } from '../../components/limits.tsx'
 import { Panel } from '../../components/page.tsx'
 import { ErrorState, Skeleton } from '../../components/states.tsx'
-import { formatCount, formatMoney } from '../../lib/format.ts'
+import { formatCount } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 
 /** What this person may use: limits of the user hold for all of its keys together. */
@@ -19,13 +19,7 @@ export function OwnLimits() {
     <Panel title={t('keys.yourLimits')}>
       {info ? (
         <div className="grid gap-4 narrow:grid-cols-3">
-          <Meter
-            label={t('keys.spend')}
-            used={info.spend}
-            limit={info.max_budget}
-            format={formatMoney}
-            resetsAt={info.budget_reset_at}
-          />
+          <BudgetMeter label={t('keys.spend')} budget={user.data!.budget} spend={info.spend} />
           {rates!.map(([name, limit]) => (
             <div key={String(name)} className="numbers">
               <div>{limit === null ? t('all.unlimited') : formatCount(Number(limit))}</div>

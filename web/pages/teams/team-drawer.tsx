@@ -41,7 +41,7 @@ export function TeamDrawer({ id, onClose }: { readonly id: string; readonly onCl
               { name: t('teams.changed'), value: <Changed at={team.updated_at} by={team.updated_by} /> },
             ]}
           />
-          <Limits of={team} />
+          <Limits of={team} budget={info.data!.budget} />
           <Members team={team} mayChange={mayChange} />
           {session && administers(session) && <TeamActions team={team} onDeleted={onClose} />}
         </div>

@@ -45,7 +45,7 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
               { name: t('users.changed'), value: <Changed at={user.updated_at} by={user.updated_by} /> },
             ]}
           />
-          <Limits of={user} />
+          <Limits of={user} budget={info.data.budget} />
           {session && administers(session) && <UserActions user={user} onDeleted={onClose} />}
         </div>
       )}

@@ -1,8 +1,10 @@
 /** Reads how budgets stand now. */
-import { BudgetPlan } from '../../../accounts/budget-plan.ts'
+import { BudgetPlan, budgetDefinitions } from '../../../accounts/budget-plan.ts'
 import { shownBudgetState } from '../../../accounts/budget-state.ts'
+import { withBudget } from '../../../accounts/caller.ts'
 import type { BudgetDefinition } from '../../../core/budgets.ts'
 import type { Services } from '../../../core/endpoint.ts'
+import type { SpendingFields } from '../../../core/tenancy.ts'
 
 /** A budget, and its duration as it was written; null = it never begins anew. */
 export interface DefinedBudget {
@@ -28,4 +30,18 @@ export async function budgetStates(
     const use = { spentNanoUsd: spentNanoUsd ?? 0, reservedNanoUsd: reservedNanoUsd ?? 0 }
     return shownBudgetState(scope.budget!, use, { duration, nowMs })
   })
+}
+
+/** Of one stored object, with what its named budget sets; null = it has no budget. Errors: those of `budgetStates`. */
+export async function budgetStateOf(
+  services: Pick<Services, 'limiter' | 'clock' | 'current' | 'tenancy'>,
+  kind: 'key' | 'user' | 'team',
+  own: SpendingFields & { readonly id: string },
+): Promise<Record<string, unknown> | null> {
+  const named = own.budgetId === null ? undefined : await services.tenancy.find('budget', own.budgetId)
+  const fields = withBudget<SpendingFields>(own, named)
+  const [definition] = budgetDefinitions(`${kind}:${own.id}`, fields, [])
+  if (!definition) return null
+  const [state] = await budgetStates(services, [{ definition, duration: fields.budgetDuration }])
+  return state!
 }
