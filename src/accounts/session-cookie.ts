@@ -106,20 +106,16 @@ function isSecure(headers: Headers, baseUrl: string | null): boolean {
   return headers.get('sec-fetch-site') !== null && !isOwnMachine(headers)
 }
 
+const hostForm = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9A-Fa-f:.]{2,45}\](?::\d{1,5})?$/
+
 /**
- * The address under which browsers see the gateway, without a slash at the end: PROXY_BASE_URL, else what the request
- * says. Throws `forbidden` as `sessionCookie` does, and where the request names no host.
+ * The address under which clients reach the gateway, without a slash at the end: PROXY_BASE_URL, else as the request
+ * names it. The request's own word is believed for what is told to its sender alone.
  */
-export function browserAddress(headers: Headers, baseUrl: string | null): string {
+export function gatewayAddress(headers: Headers, baseUrl: string | null): string {
   if (baseUrl !== null) return baseUrl
-  const secure = isSecure(headers, baseUrl)
-  const host = headers.get('host')
-  if ((!secure && !allowsPlain(headers, baseUrl)) || host === null || !/^[A-Za-z0-9.:[\]-]+$/.test(host))
-    throw new GatewayError(
-      'forbidden',
-      'the gateway does not know under which address browsers see it: set PROXY_BASE_URL=https://...',
-    )
-  return `http${secure ? 's' : ''}://${host}`
+  const host = headers.get('host') ?? ''
+  return `http${isSecure(headers, baseUrl) ? 's' : ''}://${hostForm.test(host) ? host.toLowerCase() : 'localhost'}`
 }
 
 function isOwnMachine(headers: Headers): boolean {

@@ -40,7 +40,7 @@ const fields = onUse(() => ({
   guardrails: without('guardrails are policies of the gateway'),
   policies: without('policies are those of the gateway'),
   prompts: without('there are no stored prompts'),
-  password: without('users sign in with their keys'),
+  password: without('users set their own by a link: POST /sign-in/invitations makes one, and mails it'),
 }))
 
 const teamPlace = onUse(() =>

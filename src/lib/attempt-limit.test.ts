@@ -1,18 +1,28 @@
 import { expect, test } from 'bun:test'
 import { AttemptLimit, clientNetwork } from './attempt-limit.ts'
 
-test('a name has its attempts in each window, and hears how long it has to wait', () => {
+test('a name has its attempts at once, then one after another, and hears how long it has to wait', () => {
   let nowMs = 0
-  const limit = new AttemptLimit({ max: 2, windowMs: 1000, namesMax: 10, clock: { monotonicMs: () => nowMs } })
+  const limit = new AttemptLimit({ max: 2, refillMs: 1000, namesMax: 10, clock: { monotonicMs: () => nowMs } })
   expect([limit.take('a'), limit.take('a')]).toEqual([0, 0])
   nowMs = 400
   expect([limit.take('a'), limit.take('b')]).toEqual([600, 0])
   nowMs = 1000
+  expect([limit.take('a'), limit.take('a')]).toEqual([0, 1000])
+  nowMs = 60_000
   expect([limit.take('a'), limit.take('a'), limit.take('a')]).toEqual([0, 0, 1000])
 })
 
+test('an attempt that is given back is there again, and never more than all', () => {
+  const limit = new AttemptLimit({ max: 1, refillMs: 1000, namesMax: 10, clock: { monotonicMs: () => 0 } })
+  limit.giveBack('a')
+  expect([limit.take('a'), limit.take('a')]).toEqual([0, 1000])
+  limit.giveBack('a')
+  expect([limit.take('a'), limit.take('a')]).toEqual([0, 1000])
+})
+
 test('names beyond the limit of names push out the oldest, so that memory is bounded', () => {
-  const limit = new AttemptLimit({ max: 1, windowMs: 1000, namesMax: 2, clock: { monotonicMs: () => 0 } })
+  const limit = new AttemptLimit({ max: 1, refillMs: 1000, namesMax: 2, clock: { monotonicMs: () => 0 } })
   for (const name of ['a', 'b', 'c']) expect(limit.take(name)).toBe(0)
   expect([limit.take('c'), limit.take('b'), limit.take('a')]).toEqual([1000, 1000, 0])
 })

@@ -1,38 +1,81 @@
-/** Counts attempts by name, in bounded memory. */
+/** Counts attempts by name, in bounded memory: buckets that fill again with time. */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from './clock.ts'
 
-/** `max` attempts of one name in each window. */
+/** `max` attempts of one name at once; after that one more every `refillMs`. */
 export interface AttemptLimitOptions {
   readonly max: number
-  readonly windowMs: number
+  /** How long one attempt takes to come back, in milliseconds. */
+  readonly refillMs: number
   /** Names that are remembered; those that came last. */
   readonly namesMax: number
   readonly clock: Pick<Clock, 'monotonicMs'>
 }
 
-/** One window begins with the first attempt of a name, and the next with the first one after it. */
+interface Bucket {
+  /** Attempts that are left, at `atMs`. */
+  level: number
+  /** Monotonic. */
+  atMs: number
+  /** A refusal was told since it had an attempt. */
+  isTold: boolean
+}
+
+/** One bucket for each name. A name that was pushed out begins with a full one. */
 export class AttemptLimit {
   readonly #options: AttemptLimitOptions
-  readonly #windows: LRUCache<string, { readonly endMs: number; count: number }>
+  readonly #buckets: LRUCache<string, Bucket>
 
   constructor(options: AttemptLimitOptions) {
     this.#options = options
-    this.#windows = new LRUCache({ max: options.namesMax })
+    this.#buckets = new LRUCache({ max: options.namesMax })
   }
 
   /** Counts one attempt. 0 = it is within the limit; else the milliseconds until there is room again. */
   take(name: string): number {
-    const { max, windowMs, clock } = this.#options
-    const nowMs = clock.monotonicMs()
-    const known = this.#windows.get(name)
-    if (!known || known.endMs <= nowMs) {
-      this.#windows.set(name, { endMs: nowMs + windowMs, count: 1 })
-      return 0
-    }
-    if (known.count >= max) return known.endMs - nowMs
-    known.count++
+    const bucket = this.#bucket(name)
+    const waitMs = this.#waitMs(bucket, 1)
+    if (waitMs > 0) return waitMs
+    bucket.level--
+    bucket.isTold = false
     return 0
+  }
+
+  /** An attempt that was taken does not count after all. */
+  giveBack(name: string): void {
+    const bucket = this.#bucket(name)
+    bucket.level = Math.min(this.#options.max, bucket.level + 1)
+  }
+
+  /** The milliseconds until `level` attempts are left; 0 = they are. Takes none. */
+  waitMs(name: string, level = 1): number {
+    return this.#waitMs(this.#bucket(name), level)
+  }
+
+  /** Notes that a refusal is told. true = it is the first since the name had an attempt. */
+  tellsFirst(name: string): boolean {
+    const bucket = this.#bucket(name)
+    if (bucket.isTold) return false
+    bucket.isTold = true
+    return true
+  }
+
+  #bucket(name: string): Bucket {
+    const { max, refillMs, clock } = this.#options
+    const nowMs = clock.monotonicMs()
+    const known = this.#buckets.get(name)
+    if (known) {
+      known.level = Math.min(max, known.level + (nowMs - known.atMs) / refillMs)
+      known.atMs = nowMs
+      return known
+    }
+    const made = { level: max, atMs: nowMs, isTold: false }
+    this.#buckets.set(name, made)
+    return made
+  }
+
+  #waitMs({ level }: Bucket, wanted: number): number {
+    return Math.max(0, (wanted - level) * this.#options.refillMs)
   }
 }
 

@@ -17,8 +17,8 @@ import type { SignInMethod } from '../core/session.ts'
 import type { TenancyReader } from '../core/tenancy-store.ts'
 import type { User } from '../core/tenancy.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AttemptLimits } from './attempt-limits.ts'
-import type { Attempt } from './attempt-limits.ts'
+import { LoginAttempts } from './login-attempts.ts'
+import type { Attempt } from './login-attempts.ts'
 import { clientAddressOf } from './client-address.ts'
 import { deviceCookie, knownDevice } from './device-cookie.ts'
 
@@ -58,11 +58,11 @@ export function createLoginService(parts: LoginParts): LoginService {
 /** Counts what is tried, and tells of what is refused. */
 class Gate {
   readonly #parts: LoginParts
-  readonly #attempts: AttemptLimits
+  readonly #attempts: LoginAttempts
 
   constructor(parts: LoginParts) {
     this.#parts = parts
-    this.#attempts = new AttemptLimits(parts.clock)
+    this.#attempts = new LoginAttempts(parts.clock)
   }
 
   /** Takes a try, which `succeeded` gives back. Throws `rate-limited` where there is none left. */

@@ -10,7 +10,7 @@ import { anthropicErrorBody } from '../../formats/anthropic/error.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { matchesTag } from '../openapi/fixed-content.ts'
 import { json } from '../openapi/schema.ts'
-import { gatewayAddress } from '../sign-in/common/address.ts'
+import { gatewayAddress } from '../../accounts/session-cookie.ts'
 
 type Policy = Readonly<Record<string, unknown>>
 
@@ -29,7 +29,7 @@ export const managedSettings: Endpoint = {
     headers: ['etag'],
   },
   handle(request, { current: { settings } }, caller) {
-    const policy = policyOf(caller!, settings.agents, gatewayAddress(request, settings))
+    const policy = policyOf(caller!, settings.agents, gatewayAddress(request.headers, settings.signIn.baseUrl))
     if (!policy)
       throw new GatewayError(
         'not-found',

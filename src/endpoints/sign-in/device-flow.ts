@@ -13,7 +13,7 @@ import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
 import type { FixedContent } from '../openapi/fixed-content.ts'
 import { json } from '../openapi/schema.ts'
 import { clientAddressOf } from '../../sign-in/client-address.ts'
-import { gatewayAddress } from './common/address.ts'
+import { gatewayAddress } from '../../accounts/session-cookie.ts'
 import { attemptLimits, pollIntervalMs } from './common/attempt-limits.ts'
 import { oauthError, oauthErrorBody, readForm, uncached } from './common/oauth.ts'
 
@@ -39,7 +39,7 @@ export function discovery(): Endpoint {
       headers: ['etag'],
     },
     handle(request, services) {
-      const address = gatewayAddress(request, services.current.settings)
+      const address = gatewayAddress(request.headers, services.current.settings.signIn.baseUrl)
       if (made?.address !== address) made = { address, content: metadataOf(address) }
       return answerFixed(request, made.content)
     },
@@ -95,7 +95,7 @@ export const deviceAuthorization: Endpoint = {
       createdAtMs: nowMs,
       endMs: nowMs + codeLifetimeMs,
     })
-    const page = `${gatewayAddress(request, services.current.settings)}/device`
+    const page = `${gatewayAddress(request.headers, services.current.settings.signIn.baseUrl)}/device`
     const answer = {
       device_code: deviceCode,
       user_code: userCode,
@@ -230,7 +230,7 @@ function tokens(services: Services, request: HttpRequest, { signInId, count, own
     expiresAtMs: nowMs + settings.agents.accessTokenMs,
   }
   const answer = {
-    access_token: writeAccessToken(claims, gatewayAddress(request, settings), services.sign),
+    access_token: writeAccessToken(claims, gatewayAddress(request.headers, settings.signIn.baseUrl), services.sign),
     token_type: 'Bearer',
     expires_in: settings.agents.accessTokenMs / 1000,
     refresh_token: writeRefreshToken({ signInId, count }, services.sign),

@@ -1,5 +1,4 @@
 /** Where a person approves the sign-in of a program (RFC 8628, 3.3): pages without script. */
-import { createHash } from 'node:crypto'
 import { actorOf } from '../../accounts/actor.ts'
 import { readUserCode } from '../../accounts/user-code.ts'
 import type { Answer } from '../../core/answer.ts'
@@ -9,61 +8,22 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readBody } from '../../core/request.ts'
 import type { HttpRequest } from '../../core/request.ts'
-import { Html, html } from '../../lib/html.ts'
+import { html } from '../../lib/html.ts'
+import type { Html } from '../../lib/html.ts'
 import { text } from '../openapi/schema.ts'
 import { attemptLimits } from './common/attempt-limits.ts'
+import { hiddenField, pageAnswer, refusalPage } from './pages/page.ts'
 
 const pagePath = '/device'
 const formBytesMax = 16 * 1024
-
-const style = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
-body{margin:0;display:grid;place-items:center;min-height:100vh}
-main{width:min(28rem,100vw - 2rem);padding:1rem}
-h1{font-size:1.4rem}
-.code{font:600 2rem/1.4 ui-monospace,monospace;letter-spacing:.1em;margin:1rem 0}
-dl{display:grid;grid-template-columns:auto 1fr;gap:.25rem 1rem}
-dt{opacity:.7}dd{margin:0;overflow-wrap:anywhere}
-input,select,button{font:inherit;padding:.5rem .75rem;width:100%;box-sizing:border-box;margin:.25rem 0}
-button{cursor:pointer}
-.problem{border-left:4px solid #c33;padding-left:.75rem}`
-const styleHash = createHash('sha256').update(style).digest('base64')
-
-const pageHeaders = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy':
-    `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; ` +
-    "frame-ancestors 'none'",
-  'x-frame-options': 'DENY',
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'same-origin',
-  'cache-control': 'no-store',
-}
-
-function page(title: string, content: Html, status = 200): Answer {
-  const whole = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<style>${new Html(style)}</style>
-</head>
-<body>
-<main>
-<h1>${title}</h1>
-${content}
-</main>
-</body>
-</html>
-`
-  return { status, headers: { ...pageHeaders }, body: whole.text }
-}
 
 /** Who is not signed in is sent to sign in, and back. */
 function pageOfError(error: GatewayError, { method, query, headers }: HttpRequest): Answer {
   const isBrowser = headers.get('accept')?.includes('text/html') ?? false
   if (error.kind !== 'unauthenticated' || method === 'POST' || !isBrowser)
-    return page('This did not work', html`<p class="problem">${error.message}</p>`, error.status)
+    return refusalPage(error, (message, status) =>
+      pageAnswer({ title: 'This did not work', message, content: html`` }, status),
+    )
   const code = readUserCode(query.get('user_code') ?? '')
   const back = code === undefined ? pagePath : `${pagePath}?user_code=${code}`
   const location = `fallback/login?return_to=${encodeURIComponent(back)}`
@@ -128,12 +88,13 @@ export const deviceDecision: Endpoint = {
     const owner = decision === 'approve' ? { userId, teamId: teamOf(form.get('team_id') ?? '', caller!) } : null
     const isDecided = grant && (await services.deviceSignIns.decide(grant.userCode, owner, actorOf(caller!)))
     if (!isDecided) return codePage('That code is not known, has expired, or was decided already.')
-    if (!owner) return page('Denied', html`<p>Nothing was signed in. You can close this page.</p>`)
-    return page(
-      'Signed in',
-      html`<p>${grant.client} is signed in for you. You can close this page.</p>
+    if (!owner)
+      return pageAnswer({ title: 'Denied', content: html`<p>Nothing was signed in. You can close this page.</p>` })
+    return pageAnswer({
+      title: 'Signed in',
+      content: html`<p>${grant.client} is signed in for you. You can close this page.</p>
 <p>To end it, run <code>modelgate logout</code> there, or sign out everywhere.</p>`,
-    )
+    })
   },
 }
 
@@ -171,27 +132,21 @@ function teamOf(teamId: string, caller: Caller): string | null {
 const teamIdsOf = ({ memberships = [] }: Caller): string[] =>
   memberships.filter(one => one.kind === 'team').map(one => one.groupId)
 
-function codePage(problem?: string, typed = ''): Answer {
-  const note = problem === undefined ? undefined : html`<p class="problem" role="alert">${problem}</p>`
-  return page(
-    'Sign in a program',
-    html`${note}<p>Type the code that the program shows.</p>
+function codePage(message?: string, typed = ''): Answer {
+  const content = html`<p>Type the code that the program shows.</p>
 <form method="get" action="device">
 <label>Code <input name="user_code" value="${typed.slice(0, 20)}" placeholder="XXXX-XXXX" maxlength="20"
  autocomplete="off" autocapitalize="characters" spellcheck="false" required autofocus></label>
 <button>Continue</button>
-</form>`,
-    problem === undefined ? 200 : 400,
-  )
+</form>`
+  return pageAnswer({ title: 'Sign in a program', message, content }, message === undefined ? 200 : 400)
 }
 
 async function approvalPage(grant: DeviceGrant, caller: Caller, services: Services): Promise<Answer> {
   const { client, clientAddress, userCode, createdAtMs } = grant
   const seconds = Math.max(0, Math.round((services.clock.epochMs() - createdAtMs) / 1000))
   const name = caller.user?.email ?? caller.key.userId ?? ''
-  return page(
-    'Sign in this program?',
-    html`<p class="code">${userCode}</p>
+  const content = html`<p class="code">${userCode}</p>
 <dl>
 <dt>Program</dt><dd>${client}</dd>
 <dt>Asked from</dt><dd>${clientAddress}</dd>
@@ -201,12 +156,12 @@ async function approvalPage(grant: DeviceGrant, caller: Caller, services: Servic
 <p><strong>Approve it only if you have just started it yourself, and it shows this code.</strong> It will call models
 in your name and at your expense.</p>
 <form method="post" action="device" enctype="multipart/form-data">
-<input type="hidden" name="user_code" value="${userCode}">
+${hiddenField('user_code', userCode)}
 ${await teamChoice(caller, services)}
 <button name="decision" value="approve">Approve</button>
 <button name="decision" value="deny">Deny</button>
-</form>`,
-  )
+</form>`
+  return pageAnswer({ title: 'Sign in this program?', content })
 }
 
 /** Who is in teams says which one is charged. */

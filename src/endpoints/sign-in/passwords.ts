@@ -15,7 +15,7 @@ import { findUser } from '../administration/tenancy/places.ts'
 import { html } from '../../lib/html.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json, text } from '../openapi/schema.ts'
-import { gatewayAddress } from './common/address.ts'
+import { gatewayAddress } from '../../accounts/session-cookie.ts'
 import { readForm } from './common/oauth.ts'
 import { formToken, isForm, isOwnForm } from './pages/form.ts'
 import { signedIn } from './pages/signed-in.ts'
@@ -101,7 +101,8 @@ const invite = withBody(invitationBody, {
       { userId: user.id, lifetimeMs: linkLifetimeMs },
       actorOf(caller),
     )
-    const url = `${gatewayAddress(request, services.current.settings)}/fallback/password?token=${token}`
+    const address = gatewayAddress(request.headers, services.current.settings.signIn.baseUrl)
+    const url = `${address}/fallback/password?token=${token}`
     const mail = send ? await mailLink(services, user, url) : notSent
     return {
       id: link.id,

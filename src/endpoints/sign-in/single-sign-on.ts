@@ -5,6 +5,9 @@ import { GatewayError } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { html } from '../../lib/html.ts'
 import type { Html } from '../../lib/html.ts'
+import { clientNetwork } from '../../lib/attempt-limit.ts'
+import { clientAddressOf } from '../../sign-in/client-address.ts'
+import { attemptLimits } from './common/attempt-limits.ts'
 import { pageAnswer, refusalPage } from './pages/page.ts'
 
 const fallbackPath = '/fallback/login'
@@ -57,11 +60,18 @@ const callback: Endpoint = {
     ...about,
     operationId: 'endSingleSignOn',
     summary: 'Where the identity provider sends the browser back to: begins a session',
+    failures: [...about.failures, 429],
   },
   handle: (request, services) =>
     asPage(request, services, async () => {
-      const { singleSignOn, signIn } = services
+      const { singleSignOn, signIn, current } = services
+      const network = clientNetwork(clientAddressOf(request, current.settings.signIn.isTrustedProxy))
+      const { returns } = attemptLimits(services)
+      const retryAfterMs = returns.take(network)
+      if (retryAfterMs > 0)
+        throw new GatewayError('rate-limited', 'too many sign-ins from this address have failed', { retryAfterMs })
       const { userId, returnTo } = await singleSignOn.finish(request.query, request)
+      returns.giveBack(network)
       const { setCookie } = await signIn.signIn({ userId, method: 'sso', request })
       return redirect(singleSignOn.pageAt(returnTo, request), setCookie)
     }),
@@ -113,18 +123,10 @@ async function asPage(request: HttpRequest, { singleSignOn }: Services, work: ()
 }
 
 function otherWays(request: HttpRequest, singleSignOn: Services['singleSignOn']): Html {
-  const way = (path: string, label: string) => html`<li><a href="${at(singleSignOn, request, path)}">${label}</a></li>`
+  const way = (path: string, label: string) =>
+    html`<li><a href="${singleSignOn.pageAt(path, request)}">${label}</a></li>`
   const ways = singleSignOn
     .providers()
     .map(({ name, displayName }) => way(`${beginPath}?provider=${name}`, `Sign in with ${displayName}`))
   return html`<ul>${[...ways, way(fallbackPath, 'Sign in without single sign-on')]}</ul>`
-}
-
-/** The address of a page; its path alone where the gateway does not know its own address. */
-function at(singleSignOn: Services['singleSignOn'], request: HttpRequest, path: string): string {
-  try {
-    return singleSignOn.pageAt(path, request)
-  } catch {
-    return path
-  }
 }

@@ -1,6 +1,6 @@
 /** Sign-in with identity providers: to the provider's page, and back with a user. */
 import { randomBytes } from 'node:crypto'
-import { browserAddress } from '../../accounts/session-cookie.ts'
+import { gatewayAddress } from '../../accounts/session-cookie.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { IdentityRefusal } from '../../core/identity-providers.ts'
 import type {
@@ -121,7 +121,7 @@ class SignOn implements SingleSignOn {
   }
 
   #at(path: string, headers: SignInBrowser['headers']): string {
-    return `${browserAddress(headers, this.#baseUrl)}${path}`
+    return `${gatewayAddress(headers, this.#baseUrl)}${path}`
   }
 
   #client(name: string | null): OidcClient {

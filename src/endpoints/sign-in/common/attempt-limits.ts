@@ -16,6 +16,8 @@ interface Limits {
   readonly polls: AttemptLimit
   /** Of one person: a code cannot be found by trying. */
   readonly wrongCodes: AttemptLimit
+  /** Failed returns from an identity provider to one network: each may ask the provider and write to the database. */
+  readonly returns: AttemptLimit
 }
 
 const known = new WeakMap<Services, Limits>()
@@ -28,11 +30,12 @@ export function attemptLimits(services: Services): Limits {
 }
 
 function newLimits({ clock }: Services): Limits {
-  const minuteMs = 60_000
+  const of = (max: number, refillMs: number, namesMax = 10_000) => new AttemptLimit({ max, refillMs, namesMax, clock })
   return {
-    codes: new AttemptLimit({ max: 60, windowMs: minuteMs, namesMax: 10_000, clock }),
-    tokens: new AttemptLimit({ max: 1200, windowMs: minuteMs, namesMax: 10_000, clock }),
-    polls: new AttemptLimit({ max: 1, windowMs: pollIntervalMs - pollSlackMs, namesMax: 20_000, clock }),
-    wrongCodes: new AttemptLimit({ max: 10, windowMs: 10 * minuteMs, namesMax: 10_000, clock }),
+    codes: of(60, 1000),
+    tokens: of(1200, 50),
+    polls: of(1, pollIntervalMs - pollSlackMs, 20_000),
+    wrongCodes: of(10, 60_000),
+    returns: of(60, 1000),
   }
 }

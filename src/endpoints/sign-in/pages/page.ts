@@ -6,11 +6,16 @@ import { Html, html } from '../../../lib/html.ts'
 
 const style = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
-body { max-width: 24rem; margin: 12vh auto; padding: 0 1rem }
+body { max-width: 24rem; margin: 12vh auto; padding: 0 1rem; overflow-wrap: anywhere }
+h1 { font-size: 1.5rem }
 label { display: block; margin-top: 1rem }
-input { box-sizing: border-box; width: 100%; padding: .5rem; font: inherit }
-button { margin-top: 1.5rem; padding: .5rem 1.5rem; font: inherit }
+input, select { box-sizing: border-box; width: 100%; padding: .5rem; font: inherit }
+button { margin: 1.5rem .5rem 0 0; padding: .5rem 1.5rem; font: inherit; cursor: pointer }
 [role=alert] { border-left: 4px solid #c22; padding-left: .75rem }
+.code { font: 600 2rem/1.4 ui-monospace, monospace; letter-spacing: .1em; margin: 1rem 0 }
+dl { display: grid; grid-template-columns: auto 1fr; gap: .25rem 1rem }
+dt { opacity: .75 }
+dd { margin: 0 }
 `
 
 const contentSecurityPolicy = [

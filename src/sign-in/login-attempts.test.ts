@@ -1,12 +1,12 @@
 /** How often passwords may be tried, by a clock that the test sets. */
 import { beforeEach, expect, test } from 'bun:test'
-import { AttemptLimits } from './attempt-limits.ts'
+import { LoginAttempts } from './login-attempts.ts'
 
 const clock = { nowMs: 0, monotonicMs: () => clock.nowMs }
-let attempts: AttemptLimits
+let attempts: LoginAttempts
 beforeEach(() => {
   clock.nowMs = 0
-  attempts = new AttemptLimits(clock)
+  attempts = new LoginAttempts(clock)
 })
 
 const from = (address: string, account: string | undefined = 'ann', device?: string) =>
