@@ -205,3 +205,16 @@ test('an unknown provider and the page of a stranger are refused, programs get J
   const headers = { ...inPage.headers, 'sec-fetch-site': 'cross-site' }
   expect(await refused(await browser.open(`${gateway.url}/sso/logout`, { headers }), browser)).toContain('another site')
 })
+
+test('failed returns of one network are bounded; the page says when to try again', async () => {
+  const statuses: number[] = []
+  let last: Response | undefined
+  for (let at = 0; at < 200 && last?.status !== 429; at++) {
+    last = await fetch(`${gateway.url}/sso/callback?code=none&state=none`, { ...inPage, redirect: 'manual' })
+    statuses.push(last.status)
+    if (last.status !== 429) await last.arrayBuffer()
+  }
+  expect(new Set(statuses)).toEqual(new Set([403, 429]))
+  expect(Number(last!.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+  expect(await last!.text()).toContain('Too many sign-ins from this address have failed')
+})
