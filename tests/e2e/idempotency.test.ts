@@ -207,6 +207,8 @@ test('answers are stored encrypted, and a record that was changed is not given o
   const own = await startGateway({ config })
   const sql = new SQL(`sqlite:${join(own.dataDirectory, 'modelgate.sqlite')}`)
   try {
+    // The gateway writes to the same file.
+    await sql`pragma busy_timeout = 30000`
     const key = await own.key()
     const send = (name: string) =>
       fetch(`${own.url}/v1/chat/completions`, {

@@ -141,6 +141,7 @@ test('calls that can stream say so', () => {
     'createThreadAndRun',
     'createTranscription',
     'editImage',
+    'followConversationAnswer',
     'getResponse',
     'streamGenerateContent',
     'submitToolOutputs',
