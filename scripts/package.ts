@@ -16,8 +16,8 @@ const marker = 'package.json'
 
 /** Files and folders that go in as they are. */
 const documents = ['LICENSE', 'NOTICE', 'README.md', 'CHANGELOG.md', 'docs', 'examples', 'deploy']
-/** Not for users of a package: reasons of the code, and what needs the sources. */
-const left = /^(decisions|Dockerfile.*|\.env)$/
+/** Not for users of a package: reasons of the code, pictures, and what needs the sources. */
+const left = /^(decisions|pictures|Dockerfile.*|\.env)$/
 
 function copy(name: string, leave = /^$/): void {
   cpSync(join(root, name), join(target, name), { recursive: true, filter: path => !leave.test(basename(path)) })

@@ -34,7 +34,7 @@ for (const backend of backends())
         body: { error: { type: 'quota_exceeded', code: 'storage_quota_exceeded', name: 'RateLimitError' } },
       })
       expect(refused.body.error.message).toContain('this key may store 5 objects')
-      expect(refused.body.error.message).toContain('delete threads, assistants, responses')
+      expect(refused.body.error.message).toContain('delete conversations, threads, assistants, responses')
       // Another key has a quota of its own.
       expect((await caller(await gateway.key())('POST', '/v1/assistants', assistant)).status).toBe(200)
       expect((await call('DELETE', `/v1/assistants/${made[0]}`)).status).toBe(200)
