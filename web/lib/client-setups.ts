@@ -50,7 +50,7 @@ export const clientSetups: readonly ClientSetup[] = [
     id: 'opencode',
     name: 'opencode',
     dialect: 'chat',
-    // opencode.ai/docs/providers (2026-11-23).
+    // As opencode's documentation of providers describes it; not run here.
     steps: ({ gateway, key, model }) => [
       {
         title: '~/.config/opencode/opencode.json',
@@ -90,7 +90,8 @@ gemini --model ${shell(model)}`,
     id: 'zed',
     name: 'Zed',
     dialect: 'chat',
-    // zed.dev/docs/ai/use-api-access (2026-11-24): the key is in a variable named after the provider.
+    // As zed.dev/docs/ai/use-api-access and guides of users describe it; not run here. The key is in a variable that
+    // is named after the provider.
     steps: ({ gateway, key, model }) => [
       {
         title: '~/.config/zed/settings.json',

@@ -328,6 +328,11 @@ const stop = withQuery(nothing, {
 })
 
 /** Follows an answer that another replica works on. */
+function grew(before: ConversationMessage['content'], now: ConversationMessage['content']): boolean {
+  if (now.text !== before.text || now.thinking !== before.thinking) return true
+  return JSON.stringify(now.tool_calls) !== JSON.stringify(before.tool_calls)
+}
+
 async function followStored(
   services: Services,
   request: HttpRequest,
@@ -341,8 +346,7 @@ async function followStored(
     const read = await services.conversations.message(place, before.id)
     if (!read) break
     const now = await current(services, read)
-    if (now.content.text !== before.content.text || now.status !== before.status)
-      events.emit('message', shownMessage(now))
+    if (now.status !== before.status || grew(before.content, now.content)) events.emit('message', shownMessage(now))
     before = now
   }
 }
@@ -361,17 +365,21 @@ const follow: Endpoint = {
   async handle(request, services, caller): Promise<Answer> {
     const message = await messageOf({ request, services, caller: caller! })
     const events = new EventStream()
-    events.emit('message', shownMessage(message))
     const live = services.liveAnswers.get(message.id)
-    if (live)
-      live.follow({
-        piece: delta => events.emit('delta', delta),
+    // In one step with the following: no piece comes in between.
+    events.emit('message', shownMessage(live?.snapshot() ?? message))
+    if (live) {
+      const leave = live.follow({
+        piece(delta) {
+          if (request.left) leave()
+          else events.emit('delta', delta)
+        },
         ended(last) {
           events.emit('message', shownMessage(last))
           events.end()
         },
       })
-    else
+    } else
       void followStored(services, request, placeOf(request, caller!), message, events)
         .catch(() => {})
         .finally(() => events.end())

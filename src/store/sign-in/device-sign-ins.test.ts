@@ -1,4 +1,7 @@
 /** Refresh tokens under a clock that is set, and what follows from a backup of the database. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
@@ -10,6 +13,7 @@ const dayMs = 86_400_000
 const graceMs = 60_000
 const owner = { userId: 'ada', teamId: null }
 
+let folder: string
 let nowMs: number
 let database: Database
 let signIns: DeviceSignIns
@@ -19,7 +23,8 @@ const actor = { id: 'cli', keyHash: 'cli' }
 beforeEach(async () => {
   nowMs = 1_800_000_000_000
   const clock = { epochMs: () => nowMs }
-  database = await openDatabase('sqlite::memory:')
+  folder = mkdtempSync(join(tmpdir(), 'modelgate-device-'))
+  database = await openDatabase(`sqlite:${join(folder, 'x.sqlite')}`)
   await migrate(database)
   const onChange = (subjects: readonly string[]) => signIns.drop(subjects)
   const sessions = createSessionStore({ database, clock, hashKey: text => text, onChange })
@@ -36,7 +41,10 @@ beforeEach(async () => {
   signInId = session.id
   await signIns.begin(signInId, owner)
 })
-afterEach(() => database.close())
+afterEach(async () => {
+  await database.close()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 const refresh = (count: number, reuse: 'end' | 'refuse' = 'end') => signIns.refresh({ signInId, count, graceMs, reuse })
 
