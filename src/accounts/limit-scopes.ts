@@ -140,9 +140,7 @@ export class CallerLimits {
   }
 }
 
-/**
- * A model as a call names it, and what finds its other names.
- */
+/** A model as a call names it, and what finds its other names. */
 export interface Named {
   readonly model: string
   readonly index: ModelDirectory

@@ -11,13 +11,12 @@ import type {
   ConversationMessage,
   LiveAnswer,
   MessageContent,
-  ToolCall,
 } from '../core/conversations.ts'
 import type { Services } from '../core/endpoint.ts'
 import { toGatewayError } from '../core/errors.ts'
 import type { HeldRun } from '../core/ports.ts'
 import type { Json } from '../lib/json/json-values.ts'
-import { isObject, objectsOf, textOf } from '../lib/json/json-values.ts'
+import { textOf } from '../lib/json/json-values.ts'
 import { promptOf } from './prompt.ts'
 
 /** Canonical path of the calls in the ledger. */
@@ -63,7 +62,6 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
   usage: Json | null = null
   readonly #work: AnswerWork
   readonly #followers = new Set<AnswerFollower>()
-  readonly #calls = new Map<unknown, { id: string; name: string; arguments: string }>()
   readonly #startedMs: number
   #message: ConversationMessage
   #firstMs: number | null = null
@@ -88,22 +86,11 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
   push(delta: Json): void {
     const text = textOf(delta.content) + textOf(delta.refusal)
     const thinking = textOf(delta.reasoning_content)
-    const calls = objectsOf(delta.tool_calls)
-    for (const [at, call] of calls.entries()) this.#addCall(call, call.index ?? at)
-    if (text === '' && thinking === '' && calls.length === 0) return
+    if (text === '' && thinking === '') return
     this.#firstMs ??= this.#tookMs()
     const { content } = this.#message
-    const tool_calls: readonly ToolCall[] = [...this.#calls.values()].map(call => ({ ...call }))
-    this.#show({
-      text: content.text + text,
-      thinking: (content.thinking ?? '') + thinking,
-      ...(tool_calls.length > 0 && { tool_calls }),
-    })
-    const piece: AnswerDelta = {
-      ...(text !== '' && { text }),
-      ...(thinking !== '' && { thinking }),
-      ...(calls.length > 0 && { tool_calls }),
-    }
+    this.#show({ text: content.text + text, thinking: (content.thinking ?? '') + thinking })
+    const piece: AnswerDelta = { ...(text !== '' && { text }), ...(thinking !== '' && { thinking }) }
     for (const follower of this.#followers) follower.piece(piece)
   }
 
@@ -156,7 +143,7 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
     const status = this.#message.content.error ? 'failed' : 'completed'
     const last = { ...this.#message, status, updatedAtMs: services.clock.epochMs() } as const
     // One that cannot be stored is ended when it is next read.
-    const stored = await services.conversations.finish(last, []).catch(() => undefined)
+    const stored = await services.conversations.finish(last).catch(() => undefined)
     this.#message = stored ?? last
     services.liveAnswers.delete(last.id)
     for (const follower of this.#followers) follower.ended(this.#message)
@@ -181,18 +168,6 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
       })),
       call_id: call?.id ?? null,
     }
-  }
-
-  #addCall(piece: Json, key: unknown): void {
-    const called = isObject(piece.function) ? piece.function : {}
-    const known = this.#calls.get(key)
-    if (known) known.arguments += textOf(called.arguments)
-    else
-      this.#calls.set(key, {
-        id: textOf(piece.id) || `call_${crypto.randomUUID().replaceAll('-', '')}`,
-        name: textOf(called.name),
-        arguments: textOf(called.arguments),
-      })
   }
 
   #show(content: Partial<MessageContent>): void {

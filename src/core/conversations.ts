@@ -1,5 +1,4 @@
 /** Conversations that the gateway keeps for the persons who chat: a tree of messages each. */
-import type { Json } from '../lib/json/json-values.ts'
 import type { HoldBytes } from './ports.ts'
 
 /** How the answers of a conversation are asked for; absent = the default of the model. */
@@ -10,8 +9,6 @@ export interface ConversationSettings {
   readonly max_tokens?: number | undefined
   readonly reasoning_effort?: string | undefined
   readonly thinking_mode?: 'on' | 'off' | undefined
-  /** Functions in OpenAI's form. */
-  readonly tools?: readonly Json[] | undefined
 }
 
 /** One conversation without its messages. Times are milliseconds since 1970. */
@@ -35,35 +32,10 @@ export interface Conversation {
   readonly problem?: string
 }
 
-/** `tool` = what the functions gave that an answer called. */
-export type MessageRole = 'user' | 'assistant' | 'tool'
+export type MessageRole = 'user' | 'assistant'
 
 /** `stopping` = another process works on the answer, and ends it within a second. */
 export type MessageStatus = 'running' | 'stopping' | 'completed' | 'stopped' | 'failed'
-
-/** A file beside the text of a message, without its bytes. */
-export interface AttachmentInfo {
-  readonly id: string
-  readonly name: string
-  /** One of `attachmentTypes`. */
-  readonly media_type: string
-  /** Bytes of the file itself. */
-  readonly size: number
-}
-
-/** A file with its bytes. */
-export interface Attachment extends AttachmentInfo {
-  readonly messageId: string
-  readonly content: Uint8Array
-}
-
-/** One call of a function, as the model made it. */
-export interface ToolCall {
-  readonly id: string
-  readonly name: string
-  /** JSON as the model wrote it, which may be broken. */
-  readonly arguments: string
-}
 
 /** What a guardrail said of the call that made an answer. */
 export interface GuardrailVerdict {
@@ -73,20 +45,14 @@ export interface GuardrailVerdict {
   readonly found: Readonly<Record<string, number>>
 }
 
-/** What is encrypted of a message. Which fields there are depends on the role; absent = none. */
+/** What is encrypted of a message; absent = none. */
 export interface MessageContent {
   readonly text: string
-  readonly attachments?: readonly AttachmentInfo[]
-  /** Of a `tool` message. */
-  readonly tool_outputs?: readonly { readonly tool_call_id: string; readonly output: string }[]
   /** Of an answer, from here on. The public name that was asked. */
   readonly model?: string
   /** The same for answers that were asked for together, side by side. */
   readonly group?: string
   readonly thinking?: string
-  readonly tool_calls?: readonly ToolCall[]
-  /** As the vendor signed them: sent along with the outputs of tools, never shown. */
-  readonly thinking_blocks?: readonly unknown[]
   readonly finish_reason?: string | null
   readonly input_tokens?: number | null
   readonly output_tokens?: number | null
@@ -152,7 +118,6 @@ export interface ConversationPage {
 /** What is added to a conversation in one step. */
 export interface ConversationAddition {
   readonly messages: readonly ConversationMessage[]
-  readonly attachments: readonly Attachment[]
   /** For one that has none yet. */
   readonly title?: string
   readonly currentMessageId: string
@@ -191,20 +156,13 @@ export interface ConversationStore {
    * All or nothing; false = the conversation is gone. Throws `conflict` when it would have more messages than it may.
    */
   add(place: ConversationPlace, addition: ConversationAddition): Promise<boolean>
-  attachment(place: ConversationPlace, attachmentId: string, hold?: HoldBytes): Promise<Attachment | undefined>
-  /** Those of these messages; throws `too-large` beyond `bytesMax`. */
-  attachmentsOf(
-    place: ConversationPlace,
-    messageIds: readonly string[],
-    limits: { readonly bytesMax: number; readonly hold?: HoldBytes | undefined },
-  ): Promise<Attachment[]>
   /** Keeps what has come of an answer that is still running. */
   saveProgress(message: ConversationMessage): Promise<void>
   /**
    * Ends a running answer: with the status `stopped` where that was asked for meanwhile. undefined = it has ended, or
    * it is gone. Kept also beyond the quota, as it is paid for.
    */
-  finish(message: ConversationMessage, attachments: readonly Attachment[]): Promise<ConversationMessage | undefined>
+  finish(message: ConversationMessage): Promise<ConversationMessage | undefined>
   /** Asks a running answer to end, whichever process works on it. false = it does not run. */
   stopAnswer(place: ConversationPlace, messageId: string): Promise<boolean>
   /** Marks running answers as alive. Their status by id, `cancelling` where they shall end; gone ones are left out. */
@@ -235,6 +193,4 @@ export interface AnswerFollower {
 export interface AnswerDelta {
   readonly text?: string
   readonly thinking?: string
-  /** All calls so far. */
-  readonly tool_calls?: readonly ToolCall[]
 }

@@ -7,10 +7,10 @@ import { endpoints } from '../../src/endpoints/index.ts'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { matrixCases } from '../policies/matrix-cases.ts'
-import type { Fixtures, Sender } from '../policies/matrix-cases.ts'
+import type { Sender } from '../policies/matrix-cases.ts'
+import { makeFixtures } from '../policies/matrix-fixtures.ts'
 import { BatchUpstream, matrixConfig } from '../policies/matrix-config.ts'
 
-type Json = Record<string, any>
 
 const allowed = 'a walk in Pemba'
 const secret = 'a walk in ZanziBar'
@@ -30,43 +30,13 @@ beforeAll(async () => {
   gateway = await startGateway({ config: matrixConfig(batches.url) + guardrails })
   for (const name of ['refused', 'masked'] as const) {
     const key = await gateway.key({ guardrails: [name] })
-    senders[name] = { gateway, key, fixtures: await fixturesOf(key) }
+    senders[name] = { gateway, key, fixtures: await makeFixtures(gateway, key, [allowed, secret]) }
   }
 }, 60_000)
 afterAll(async () => {
   await gateway?.stop()
   await batches.stop()
 })
-
-async function fixturesOf(key: string): Promise<Fixtures> {
-  const post = async (path: string, body: FormData | Json): Promise<Json> => {
-    const response = await fetch(`${gateway.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}` },
-      body: body instanceof FormData ? body : JSON.stringify(body),
-    })
-    expect(response.status).toBe(200)
-    return (await response.json()) as Json
-  }
-  const tool = { type: 'function', function: { name: 'look_up', parameters: { type: 'object', properties: {} } } }
-  const responses: Record<string, string> = {}
-  for (const [at, text] of [allowed, secret].entries()) {
-    gateway.simulator.script({ text: `cue ${at}` }, { text })
-    responses[text] = (await post('/v1/responses', { model: 'gpt', input: `cue ${at}` })).id as string
-  }
-  const form = new FormData()
-  form.append('purpose', 'batch')
-  form.append('model', 'batched')
-  const body = { model: 'batched', messages: [{ role: 'user', content: 'Hi' }] }
-  const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body }
-  form.append('file', new File([JSON.stringify(line)], 'a.jsonl'))
-  return {
-    assistant: (await post('/v1/assistants', { model: 'chat' })).id as string,
-    toolAssistant: (await post('/v1/assistants', { model: 'chat', tools: [tool] })).id as string,
-    batchFile: (await post('/v1/files', form)).id as string,
-    responses,
-  }
-}
 
 const requests = (): number => gateway.simulator.truth.totals().requests + batches.requests
 

@@ -16,6 +16,8 @@ export interface Fixtures {
   readonly assistant: string
   readonly toolAssistant: string
   readonly batchFile: string
+  /** With an answered question. */
+  readonly conversation: { readonly id: string; readonly question: string }
   /** A stored response whose answer holds the text that is searched, and one whose answer does not. */
   readonly responses: Readonly<Record<string, string>>
 }
@@ -429,6 +431,19 @@ const conversationCase: Case = {
   },
 }
 
+const answerAgainCase: Case = {
+  place: 'system_prompt',
+  async send(sender, text) {
+    const { gateway, key } = sender
+    const { id, question } = sender.fixtures.conversation
+    const headers = { authorization: `Bearer ${key}` }
+    const body = JSON.stringify({ settings: { system_prompt: text } })
+    await fetch(`${gateway.url}/chat/conversations/${id}`, { method: 'PATCH', headers, body })
+    const path = `/chat/conversations/${id}/messages/${question}/answers`
+    return endOfAnswer(sender, id, await post(sender, path, { models: ['gpt'] }))
+  },
+}
+
 const toolOutputCase: Case = {
   place: 'output of a tool',
   async send(sender, text) {
@@ -503,6 +518,7 @@ export const matrixCases: Readonly<Record<string, readonly Case[]>> = {
   ],
   submitToolOutputs: [toolOutputCase],
   createConversationMessage: [conversationCase],
+  createConversationAnswers: [answerAgainCase],
   createFile: fileCases,
   createBatch: [
     {
@@ -632,8 +648,6 @@ export const noCalls: ReadonlySet<string> = new Set([
   'cancelRun',
   'createAssistant',
   'createConversation',
-  // Begins where createConversationMessage does, of which there has to be one before.
-  'createConversationAnswers',
   'createThread',
   'createThreadMessage',
   'updateAssistant',

@@ -9,7 +9,8 @@ import type { Upload } from '../../src/core/upload.ts'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { matrixCases, noCalls } from './matrix-cases.ts'
-import type { Fixtures, Sender } from './matrix-cases.ts'
+import type { Sender } from './matrix-cases.ts'
+import { makeFixtures } from './matrix-fixtures.ts'
 import { BatchUpstream, matrixConfig } from './matrix-config.ts'
 import { Recorder } from './recorder.ts'
 import { rejectWord } from './reject-word.ts'
@@ -31,47 +32,13 @@ beforeAll(async () => {
   })
   // A slot that is not given back shows at once.
   const key = await gateway.key({ max_parallel_requests: 1 })
-  sender = { gateway, key, fixtures: await fixturesOf(key) }
+  sender = { gateway, key, fixtures: await makeFixtures(gateway, key, [allowed, refused]) }
 })
 
 afterAll(async () => {
   await gateway?.stop()
   await batches.stop()
 })
-
-async function fixturesOf(key: string): Promise<Fixtures> {
-  const post = async (path: string, body: FormData | Json): Promise<Json> => {
-    const response = await fetch(`${gateway.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}` },
-      body: body instanceof FormData ? body : JSON.stringify(body),
-    })
-    expect(response.status).toBe(200)
-    return (await response.json()) as Json
-  }
-  const tool = { type: 'function', function: { name: 'look_up', parameters: { type: 'object', properties: {} } } }
-  const responses: Record<string, string> = {}
-  for (const [at, text] of [allowed, refused].entries()) {
-    gateway.simulator.script({ text: `cue ${at}` }, { text })
-    responses[text] = (await post('/v1/responses', { model: 'gpt', input: `cue ${at}` })).id as string
-  }
-  const form = new FormData()
-  form.append('purpose', 'batch')
-  form.append('model', 'batched')
-  const line = {
-    custom_id: 'a',
-    method: 'POST',
-    url: '/v1/chat/completions',
-    body: { model: 'batched', messages: [{ role: 'user', content: 'Hi' }] },
-  }
-  form.append('file', new File([JSON.stringify(line)], 'a.jsonl'))
-  return {
-    assistant: (await post('/v1/assistants', { model: 'chat' })).id as string,
-    toolAssistant: (await post('/v1/assistants', { model: 'chat', tools: [tool] })).id as string,
-    batchFile: (await post('/v1/files', form)).id as string,
-    responses,
-  }
-}
 
 /** Requests that the upstreams have got so far. */
 const sent = (): number => gateway.simulator.truth.totals().requests + batches.requests

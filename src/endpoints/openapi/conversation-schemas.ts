@@ -1,4 +1,4 @@
-/** Conversations of the chat page, their messages, and the events of an answer. */
+/** Conversations, their messages, and the events of an answer. */
 import {
   anyObject,
   constant,
@@ -38,7 +38,7 @@ export const conversationSchemas: Readonly<Record<string, Schema>> = {
   ConversationMessage: shape({
     id: text,
     parent_id: nullable(text),
-    role: oneOf('user', 'assistant', 'tool'),
+    role: oneOf('user', 'assistant'),
     status: oneOf('running', 'stopping', 'completed', 'stopped', 'failed'),
     created_at: dateTime,
     content: open(shape({ text })),
@@ -49,11 +49,7 @@ export const conversationSchemas: Readonly<Record<string, Schema>> = {
     message: reference('ConversationMessage'),
     answers: listOf(reference('ConversationMessage')),
   }),
-  ConversationEvent: either(
-    reference('ConversationMessage'),
-    constant('[DONE]'),
-    shape({}, { text, thinking: text, tool_calls: listOf(shape({ id: text, name: text, arguments: text })) }),
-  ),
+  ConversationEvent: either(reference('ConversationMessage'), constant('[DONE]'), shape({}, { text, thinking: text })),
   DeletedConversations: shape({ deleted: integer }),
   ExportedConversation: shape(
     { conversation: reference('Conversation') },

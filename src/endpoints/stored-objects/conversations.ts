@@ -4,11 +4,12 @@ import { EventStream } from '../../assistants/event-stream.ts'
 import { originOf } from '../../assistants/model-call.ts'
 import { checkModel } from '../../assistants/objects.ts'
 import { reserveAnswer } from '../../conversations/answer.ts'
+import { branchTo } from '../../conversations/branch.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Conversation, ConversationMessage, ConversationPlace } from '../../core/conversations.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { onUse } from '../../lib/on-use.ts'
 import { absent, cursorField, forbidden, nextCursor, pageOf } from '../administration/tenancy/answers.ts'
@@ -30,7 +31,6 @@ const settingsFields = onUse(() =>
     max_tokens: z.number().int().min(1).optional(),
     reasoning_effort: z.string().max(20).optional(),
     thinking_mode: z.enum(['on', 'off']).optional(),
-    tools: z.array(z.record(z.string(), z.unknown())).max(128).optional(),
   }),
 )
 const title = onUse(() => z.string().max(200))
@@ -60,9 +60,8 @@ const shown = (conversation: Conversation) => ({
 })
 
 function shownMessage({ id, parentId, role, status, createdAtMs, content, problem }: ConversationMessage) {
-  const { thinking_blocks: _, ...visible } = content
   const created_at = new Date(createdAtMs).toISOString()
-  return { id, parent_id: parentId, role, status, created_at, content: visible, problem: problem ?? null }
+  return { id, parent_id: parentId, role, status, created_at, content, problem: problem ?? null }
 }
 
 async function found({ request, services, caller }: Asked): Promise<Conversation> {
@@ -80,7 +79,7 @@ async function current(services: Services, message: ConversationMessage): Promis
   if (!runs(message) || !services.answerWatch.isAbandoned(message)) return message
   const error = { code: 'interrupted', message: 'the gateway process that worked on this answer has ended' }
   const ended = { ...message, status: 'failed', content: { ...message.content, error } } as const
-  return (await services.conversations.finish({ ...ended, updatedAtMs: services.clock.epochMs() }, [])) ?? ended
+  return (await services.conversations.finish({ ...ended, updatedAtMs: services.clock.epochMs() })) ?? ended
 }
 
 const newId = (prefix: string): string => `${prefix}_${crypto.randomUUID().replaceAll('-', '')}`
@@ -226,7 +225,6 @@ async function start(
     for (const answer of answers) places.push(reserveAnswer(services, answer))
     const isThere = await services.conversations.add(conversation, {
       messages: [...(asked.question ? [asked.question] : []), ...answers],
-      attachments: [],
       ...(asked.question && { title: asked.question.content.text.trim().split('\n')[0]!.slice(0, titleLengthMax) }),
       currentMessageId: answers[0]!.id,
       updatedAtMs: nowMs,
@@ -328,11 +326,6 @@ const stop = withQuery(nothing, {
 })
 
 /** Follows an answer that another replica works on. */
-function grew(before: ConversationMessage['content'], now: ConversationMessage['content']): boolean {
-  if (now.text !== before.text || now.thinking !== before.thinking) return true
-  return JSON.stringify(now.tool_calls) !== JSON.stringify(before.tool_calls)
-}
-
 async function followStored(
   services: Services,
   request: HttpRequest,
@@ -346,7 +339,8 @@ async function followStored(
     const read = await services.conversations.message(place, before.id)
     if (!read) break
     const now = await current(services, read)
-    if (now.status !== before.status || grew(before.content, now.content)) events.emit('message', shownMessage(now))
+    const grew = now.content.text !== before.content.text || now.content.thinking !== before.content.thinking
+    if (grew || now.status !== before.status) events.emit('message', shownMessage(now))
     before = now
   }
 }
@@ -381,7 +375,7 @@ const follow: Endpoint = {
       })
     } else
       void followStored(services, request, placeOf(request, caller!), message, events)
-        .catch(() => {})
+        .catch(error => events.fail(toGatewayError(error)))
         .finally(() => events.end())
     return events.answer(request.id)
   },
@@ -437,10 +431,9 @@ const exported = withQuery(
       const conversation = await found(asked)
       const messages = await services.conversations.messages(conversation, bytes => request.body.hold(bytes))
       if (format === 'json') return { conversation: shown(conversation), messages: messages.map(shownMessage) }
-      const byId = new Map(messages.map(message => [message.id, message]))
-      const texts: string[] = []
-      for (let at = byId.get(conversation.currentMessageId ?? ''); at; at = byId.get(at.parentId ?? ''))
-        texts.unshift(`## ${at.content.model ?? at.role}\n\n${at.content.text}`)
+      const texts = branchTo(messages, conversation.currentMessageId).map(
+        ({ role, content }) => `## ${content.model ?? role}\n\n${content.text}`,
+      )
       return { conversation: shown(conversation), markdown: [`# ${conversation.title}`, ...texts].join('\n\n') }
     },
   },

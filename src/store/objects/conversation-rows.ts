@@ -1,5 +1,5 @@
-/** Rows of conversations, their messages and attachments: what persons and models wrote is encrypted in them. */
-import type { Attachment, Conversation, ConversationMessage, MessageContent } from '../../core/conversations.ts'
+/** Rows of conversations and their messages: what persons and models wrote is encrypted in them. */
+import type { Conversation, ConversationMessage, MessageContent } from '../../core/conversations.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { DecryptionError } from '../../lib/encryption.ts'
 import { toNumber, toNumberOrNull } from '../database/open.ts'
@@ -38,22 +38,10 @@ export interface MessageRow {
   updated_at_ms: unknown
 }
 
-/** A row of `conversation_attachments`; name, kind and content are sealed. */
-export interface AttachmentRow {
-  id: string
-  conversation_id: string
-  message_id: string
-  key_id: string
-  about: string
-  content: string
-  bytes: unknown
-}
-
 /** The columns that are encrypted, by their tables. */
 export const sealedColumns = {
   conversations: ['title', 'settings'],
   conversation_messages: ['content'],
-  conversation_attachments: ['about', 'content'],
 } as const
 
 /** What the encryption binds a text to. */
@@ -61,7 +49,7 @@ export const placeOf = (table: keyof typeof sealedColumns, id: string, column: s
   `${table}:${id}:${column}`
 
 /** Throws `invalid-request` where no key is configured, with the remedy. */
-function seal(keys: SealingKeys, plain: string | Uint8Array, place: string): string {
+function seal(keys: SealingKeys, plain: string, place: string): string {
   try {
     return keys.ringToEncrypt().seal(plain, place)
   } catch (error) {
@@ -143,37 +131,4 @@ export function toMessage(keys: SealingKeys, row: MessageRow): ConversationMessa
     updatedAtMs: toNumber(row.updated_at_ms),
     ...('value' in read ? { content: read.value as MessageContent } : { content: { text: '' }, problem: read.problem }),
   }
-}
-
-/** The row of an attachment to a message of this conversation. */
-export function toAttachmentRow(
-  keys: SealingKeys,
-  { conversationId, keyId }: Pick<ConversationMessage, 'conversationId' | 'keyId'>,
-  { id, messageId, name, media_type, size, content }: Attachment,
-): AttachmentRow {
-  const about = seal(keys, JSON.stringify({ name, media_type, size }), placeOf('conversation_attachments', id, 'about'))
-  const sealed = seal(keys, content, placeOf('conversation_attachments', id, 'content'))
-  return {
-    id,
-    conversation_id: conversationId,
-    message_id: messageId,
-    key_id: keyId,
-    about,
-    content: sealed,
-    bytes: about.length + sealed.length,
-  }
-}
-
-/** Throws `invalid-request` for one whose key is missing: without its bytes it is of no use. */
-export function toAttachment(keys: SealingKeys, row: AttachmentRow): Attachment {
-  const place = (column: string) => placeOf('conversation_attachments', row.id, column)
-  const read = opened(() => ({
-    ...(JSON.parse(keys.open(row.about, place('about')).toString()) as Pick<
-      Attachment,
-      'name' | 'media_type' | 'size'
-    >),
-    content: keys.open(row.content, place('content')),
-  }))
-  if ('problem' in read) throw new GatewayError('invalid-request', read.problem)
-  return { id: row.id, messageId: row.message_id, ...read.value }
 }

@@ -1,7 +1,6 @@
 /** Conversations in the database, each under the key, or the user, that it belongs to. */
 import type { SQL } from 'bun'
 import type {
-  Attachment,
   Conversation,
   ConversationAddition,
   ConversationChanges,
@@ -20,15 +19,8 @@ import type { Database } from '../database/open.ts'
 import { MissingEncryptionKey } from '../keys/encryption-keys.ts'
 import { listConversations } from './conversation-search.ts'
 import type { ConversationLife } from './conversation-search.ts'
-import {
-  sealConversation,
-  sealMessage,
-  toAttachment,
-  toAttachmentRow,
-  toConversation,
-  toMessage,
-} from './conversation-rows.ts'
-import type { AttachmentRow, ConversationRow, MessageRow, SealingKeys } from './conversation-rows.ts'
+import { sealConversation, sealMessage, toConversation, toMessage } from './conversation-rows.ts'
+import type { ConversationRow, MessageRow, SealingKeys } from './conversation-rows.ts'
 import type { StorageGuard } from './storage-guard.ts'
 
 const dayMs = 86_400_000
@@ -133,21 +125,6 @@ class StoredConversations implements RunningConversationStore {
     return this.#change(tx => add(tx, this.#parts, place, { ...addition, life: this.#life }))
   }
 
-  async attachment(place: ConversationPlace, id: string, hold?: HoldBytes): Promise<Attachment | undefined> {
-    if (!isId(place.id) || !isId(id)) return undefined
-    const one = { condition: 'id', ids: [id] } as const
-    const [found] = await available(readAttachments(this.#sql, this.#keys, place, { ...one, hold }))
-    return found
-  }
-
-  attachmentsOf(
-    place: ConversationPlace,
-    ids: readonly string[],
-    limits: { readonly bytesMax: number; readonly hold?: HoldBytes | undefined },
-  ): Promise<Attachment[]> {
-    return available(readAttachments(this.#sql, this.#keys, place, { condition: 'message_id', ids, ...limits }))
-  }
-
   async saveProgress(message: ConversationMessage): Promise<void> {
     const { content, bytes } = sealMessage(this.#keys, message)
     await available(this.#sql`
@@ -155,8 +132,8 @@ class StoredConversations implements RunningConversationStore {
       where id = ${message.id} and status in ('running', 'stopping')`)
   }
 
-  finish(message: ConversationMessage, attachments: readonly Attachment[]): Promise<ConversationMessage | undefined> {
-    return this.#change(tx => finish(tx, this.#parts, message, attachments))
+  finish(message: ConversationMessage): Promise<ConversationMessage | undefined> {
+    return this.#change(tx => finish(tx, this.#parts, message))
   }
 
   async stopAnswer({ keyId, id }: ConversationPlace, messageId: string): Promise<boolean> {
@@ -307,7 +284,7 @@ async function add(
   place: ConversationPlace,
   addition: ConversationAddition & { readonly life: ConversationLife },
 ): Promise<boolean> {
-  const { messages, attachments, title, currentMessageId, updatedAtMs, life } = addition
+  const { messages, title, currentMessageId, updatedAtMs, life } = addition
   const row = await lock(tx, place, life)
   if (!row) return false
   const [counted] = (await tx`
@@ -320,11 +297,6 @@ async function add(
   for (const message of messages) {
     const made = toMessageRow(keys, message, ++position)
     await tx`insert into conversation_messages ${tx(made)}`
-    bytes += toNumber(made.bytes)
-  }
-  for (const attachment of attachments) {
-    const made = toAttachmentRow(keys, { conversationId: place.id, keyId: place.keyId }, attachment)
-    await tx`insert into conversation_attachments ${tx(made)}`
     bytes += toNumber(made.bytes)
   }
   const before = toConversation(keys, row)
@@ -372,43 +344,10 @@ async function readMessages(
   return rows.map(row => toMessage(keys, row))
 }
 
-interface AttachmentsAsked {
-  readonly condition: 'id' | 'message_id'
-  readonly ids: readonly string[]
-  readonly bytesMax?: number
-  readonly hold?: HoldBytes | undefined
-}
-
-async function readAttachments(
-  sql: SQL,
-  keys: SealingKeys,
-  { keyId, id }: ConversationPlace,
-  { condition, ids, bytesMax = Infinity, hold }: AttachmentsAsked,
-): Promise<Attachment[]> {
-  if (ids.length === 0) return []
-  const [sum] = (await sql`
-    select sum(bytes) as bytes from conversation_attachments
-    where conversation_id = ${id} and key_id = ${keyId} and ${sql(condition)} in ${sql([...ids])}`) as {
-    bytes: unknown
-  }[]
-  const bytes = toNumber(sum?.bytes ?? 0)
-  if (bytes > bytesMax)
-    throw new GatewayError(
-      'too-large',
-      `the files of this conversation have ${bytes} bytes, and a call may have ${bytesMax}; begin a new one`,
-    )
-  hold?.(bytes)
-  const rows = (await sql`
-    select * from conversation_attachments
-    where conversation_id = ${id} and key_id = ${keyId} and ${sql(condition)} in ${sql([...ids])}`) as AttachmentRow[]
-  return rows.map(row => toAttachment(keys, row))
-}
-
 async function finish(
   tx: SQL,
   { keys }: StoreParts,
   message: ConversationMessage,
-  attachments: readonly Attachment[],
 ): Promise<ConversationMessage | undefined> {
   // Changes nothing, but locks the row for this change.
   const [row] = (await tx`
@@ -425,8 +364,6 @@ async function finish(
     status: ended.status,
     updated_at_ms: updatedAtMs,
   })} where id = ${message.id}`
-  for (const attachment of attachments)
-    await tx`insert into conversation_attachments ${tx(toAttachmentRow(keys, message, attachment))}`
   await tx`update conversations set ${tx({
     updated_at_ms: updatedAtMs,
     expires_at_ms: await endOf(tx, message.keyId, updatedAtMs),

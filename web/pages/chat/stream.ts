@@ -1,6 +1,7 @@
 /** One answer of a model, piece by piece, as a call of the person who is signed in. */
 import { sendTo } from '../../api/client.ts'
 import { apiUrl } from '../../lib/places.ts'
+import { serverSentEvents } from '../../lib/server-sent-events.ts'
 
 export interface Message {
   readonly role: 'user' | 'assistant'
@@ -32,22 +33,13 @@ export async function streamAnswer(
   const body = JSON.stringify({ model, messages, stream: true, stream_options: { include_usage: true } })
   const response = await sendTo(apiUrl('/v1/chat/completions'), { method: 'POST', body, signal })
   if (response.body === null) throw new Error('the answer has no body')
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
   let answer: Answer = { text: '', thinking: '', inputTokens: null, outputTokens: null }
-  let rest = ''
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) throw new Error('the answer was cut off before its end')
-    const lines = (rest + value).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) {
-      if (!line.startsWith('data:')) continue
-      const data = line.slice('data:'.length).trim()
-      if (data === '[DONE]') return onProgress(answer)
-      answer = withChunk(answer, JSON.parse(data) as Chunk)
-    }
+  for await (const { data } of serverSentEvents(response.body)) {
+    if (data === '[DONE]') return
+    answer = withChunk(answer, JSON.parse(data) as Chunk)
     onProgress(answer)
   }
+  throw new Error('the answer was cut off before its end')
 }
 
 function withChunk(answer: Answer, { choices, usage, error }: Chunk): Answer {

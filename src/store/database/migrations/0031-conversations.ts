@@ -2,8 +2,8 @@ import type { Migration } from '../migration.ts'
 import { countStored } from './0007-stored-totals.ts'
 
 /**
- * Conversations of the chat page: a tree of messages each, with what was attached. Everything that a person or a model
- * has written is encrypted; `bytes` are those of the encrypted texts.
+ * Conversations that are kept for persons who chat: a tree of messages each. Everything that a person or a model has
+ * written is encrypted; `bytes` are those of the encrypted texts.
  */
 export const thirtyFirst: Migration = {
   id: 31,
@@ -38,22 +38,12 @@ export const thirtyFirst: Migration = {
       updated_at_ms bigint not null
     )`)
     await sql`create index conversation_messages_order on conversation_messages (conversation_id, position, id)`
-    await sql.unsafe(`create table conversation_attachments (
-      id text primary key,
-      conversation_id text not null references conversations (id) on delete cascade,
-      message_id text not null,
-      key_id text not null,
-      about text not null,
-      content text not null,
-      bytes bigint not null
-    )`)
-    await sql`create index conversation_attachments_of on conversation_attachments (conversation_id, message_id)`
     await sql.unsafe(`create table conversation_preferences (
       key_id text primary key,
       retention_days integer,
       updated_at_ms bigint not null
     )`)
-    for (const table of ['conversations', 'conversation_messages', 'conversation_attachments'])
+    for (const table of ['conversations', 'conversation_messages'])
       await countStored(sql, kind, { table, columns: ['bytes'], size: (_of, row) => `${row}bytes` })
   },
 }
