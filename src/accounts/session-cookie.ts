@@ -99,23 +99,11 @@ export function setCookie(headers: Headers, baseUrl: string | null, options: Coo
  * refuses the cookie, so that nothing is lost but the sign-in. `Sec-Fetch-Site` is sent over https alone, and to the
  * machine itself (w3.org/TR/fetch-metadata).
  */
-function isSecure(headers: Headers, baseUrl: string | null): boolean {
+export function isSecure(headers: Headers, baseUrl: string | null): boolean {
   if (baseUrl !== null) return baseUrl.startsWith('https:')
   if (headers.get('origin')?.startsWith('https:')) return true
   if (/^https\b/i.test(headers.get('x-forwarded-proto') ?? '')) return true
   return headers.get('sec-fetch-site') !== null && !isOwnMachine(headers)
-}
-
-const hostForm = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9A-Fa-f:.]{2,45}\](?::\d{1,5})?$/
-
-/**
- * The address under which clients reach the gateway, without a slash at the end: PROXY_BASE_URL, else as the request
- * names it. The request's own word is believed for what is told to its sender alone.
- */
-export function gatewayAddress(headers: Headers, baseUrl: string | null): string {
-  if (baseUrl !== null) return baseUrl
-  const host = headers.get('host') ?? ''
-  return `http${isSecure(headers, baseUrl) ? 's' : ''}://${hostForm.test(host) ? host.toLowerCase() : 'localhost'}`
 }
 
 function isOwnMachine(headers: Headers): boolean {

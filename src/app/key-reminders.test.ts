@@ -1,4 +1,4 @@
-/** Keys that end soon are told once for each stage, whatever replica looks first. */
+/** Keys that end soon are told once for each stage, over all replicas. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { remind } from './key-reminders.ts'
 import { bareKey } from '../core/caller.ts'

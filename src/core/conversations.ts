@@ -32,6 +32,7 @@ export interface Conversation {
   readonly problem?: string
 }
 
+/** A question, or an answer to it. */
 export type MessageRole = 'user' | 'assistant'
 
 /** `stopping` = another process works on the answer, and ends it within a second. */

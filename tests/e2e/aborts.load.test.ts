@@ -17,7 +17,7 @@ test('1,000 aborts at random points: no open upstream, one row each, the truth l
       const model = ['fault/sim#token-ms=4', 'claude-fault/sim#token-ms=4', 'fault/sim#slow;ms=60', 'fault/sim#hang'][
         at % 4
       ]!
-      // Whoever leaves before its request has been read is no call: on a busy machine that takes a while.
+      // A client that leaves before its request has been read is no call: on a busy machine that takes a while.
       setTimeout(() => controller.abort(), 40 + random() * 150)
       try {
         const response = await fetch(`${gateway.url}/v1/chat/completions`, {

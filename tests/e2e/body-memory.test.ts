@@ -22,7 +22,7 @@ afterAll(() => gateway?.stop())
 
 const peakMb = (): number => memoryMb([gateway.pid], 'peak')
 
-/** A client that sends what it may, whatever it is told, and never ends its body. */
+/** A client that sends what it may, does not heed answers, and never ends its body. */
 class Uploader {
   readonly socket: Socket
   heard = ''

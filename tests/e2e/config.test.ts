@@ -1,4 +1,4 @@
-/** A configuration that changes under a running gateway, and who judges when nobody is named. */
+/** A configuration that changes under a running gateway, and which model judges when none is named. */
 import { afterEach, describe, expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'

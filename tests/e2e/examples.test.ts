@@ -81,7 +81,7 @@ test('hosted.yaml: ten requests a minute a user, one key a user', async () => {
   })
   expect(inAnthropic.status).toBe(429)
   expect(await inAnthropic.json()).toMatchObject({ type: 'error', error: { type: 'rate_limit_error' } })
-  // The master key has no limits, and nobody's wrong key uses up anybody's.
+  // The master key has no limits, and a wrong key uses up no limits of another.
   expect((await gateway.admin('/v1/models')).status).toBe(200)
   await gateway.stop()
 })

@@ -238,7 +238,7 @@ async function complaint(response: Response, dialect: DialectName = 'openai'): P
     status?: unknown
   }
   if (text.includes('the gateway failed on this request')) return `internal: ${text}`
-  // What a model without schemas wrote three times does not fit: said as such, and nobody's failure.
+  // What a model without schemas wrote three times does not fit: said as such, and not counted as a failure.
   if (response.status >= 500 && error?.code !== 'json_schema_mismatch') return `${response.status}: ${text}`
   if (dialect === 'scim')
     return more.status === String(response.status) && more.detail ? undefined : `not a body of scim: ${text}`
@@ -296,7 +296,7 @@ describe('bodies', () => {
           complaints.set(found.slice(0, 100), `${found.slice(0, 600)} <- ${place.join('.')} = ${poison.slice(0, 80)}`)
       })
       expect([...complaints.values()]).toEqual([])
-      // A gateway's own refusal asks nobody; an answer that has to fit a schema may be asked for three times.
+      // A gateway's own refusal asks no upstream; an answer that has to fit a schema may be asked for three times.
       const most = body.model === 'bare-model' ? 3 : 1
       expect(gateway.simulator.truth.entries.length - before).toBeLessThanOrEqual(most * (bodies.length - refused))
     },

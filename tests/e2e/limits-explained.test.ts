@@ -121,6 +121,19 @@ for (const backend of backends())
       expect(await call(ofBlocked)).toBe(401)
     })
 
+    test('a key sees its own amounts and those of its team, not those of its organization', async () => {
+      const [organization_id, team_id] = [`o9-${run}`, `t9-${run}`]
+      await made('/organization/new', { organization_id, organization_alias: 'Nine', max_budget: 1 })
+      await made('/team/new', { team_id, organization_id, max_budget: 5 })
+      const key = await gateway.key({ team_id })
+      const own = (await (
+        await fetch(`${gateway.url}/key/limits`, { headers: { authorization: `Bearer ${key}` } })
+      ).json()) as Limits
+      expect(row(own, 'team')!.budget!.max_budget).toBe(5)
+      expect(row(own, 'organization')).toMatchObject({ budget: null, tightest: ['budget'] })
+      expect(row(await asked<Limits>(`/key/limits?key=${key}`), 'organization')!.budget!.max_budget).toBe(1)
+    })
+
     test('a customer and a tag count where the call names them, and only readers of everything may ask', async () => {
       await made('/customer/new', { user_id: c1, max_budget: 3 })
       await made('/tag/new', { name: g1, max_budget: 2 })

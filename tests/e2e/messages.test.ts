@@ -289,7 +289,7 @@ describe('translated', () => {
     })
     expect(JSON.stringify(upstreamBody())).not.toContain('billing')
     const [block] = (await json(response)).content
-    // The simulator thinks when it is asked to; nobody signs that.
+    // The simulator thinks when it is asked to, without a signature.
     expect([block!.type, block!.signature]).toEqual(['thinking', 'modelgate-unsigned'])
     expect((await rowOf(response)).end_user).toBe(user)
   })
@@ -433,7 +433,7 @@ describe('count_tokens', () => {
       },
     ]
     expect((await count(body('chat-model', { tools, system: 'Be brief.' }))).tokens).toBeGreaterThan(tokens + 20)
-    // A host that nobody reaches can be counted for, and so can a built-in model.
+    // A host that cannot be reached can be counted for, and so can a built-in model.
     expect((await count(body('nobody'))).tokens).toBe(tokens)
     expect(gateway.simulator.truth.entries.length).toBe(before)
     expect(await rowOf(response)).toMatchObject({

@@ -356,7 +356,7 @@ test('a preview shows the call with the id hidden; counts and large bodies work,
     request_body: chatOf('elsewhere', named(file.id)),
   })
   expect(refused.error).toContain('is not handed out there')
-  // Nobody has to fetch a file for an estimate.
+  // An estimate fetches no file.
   const input = [{ role: 'user', content: [{ type: 'input_file', file_id: file.id }] }]
   expect(await asked('/v1/responses/input_tokens', { model: 'plain', input })).toMatchObject([
     200,

@@ -147,7 +147,7 @@ test('npm start: the first call and the first stream are answered within 5 s; Ct
   )
   expect(firstMs).toBeLessThan(startMsMax)
   expect(streamMs).toBeLessThan(startMsMax)
-  // With some shells npm ends itself by the signal, whatever its script said; the test below sees the gateway's own code.
+  // With some shells npm ends itself by the signal, not with the code of its script; the test below sees the gateway's own code.
   expect([0, 'SIGINT']).toContain((await started.interrupt())!)
   expect(existsSync(join(clone, '.modelgate/modelgate.sqlite'))).toBe(true)
 

@@ -169,7 +169,7 @@ async function ask(
   return { status: answer.status, text: await answer.text() }
 }
 
-/** The same for both, whatever the ids are called. */
+/** The same for both, without their ids. */
 const neutral = (text: string, ids: Record<string, string>) =>
   Object.entries(ids)
     .reduce((left, [name, id]) => left.replaceAll(id, `<${name}>`), text)

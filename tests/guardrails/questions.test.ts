@@ -11,7 +11,6 @@ import type { Sender } from '../policies/matrix-cases.ts'
 import { makeFixtures } from '../policies/matrix-fixtures.ts'
 import { BatchUpstream, matrixConfig } from '../policies/matrix-config.ts'
 
-
 const allowed = 'a walk in Pemba'
 const secret = 'a walk in ZanziBar'
 const guardrails = `

@@ -405,7 +405,7 @@ const geminiTrip: Trip = {
   },
   losses: [
     ...unsaidAtGemini,
-    // Nobody else's thinking can be verified there; Gemini's own is in the golden grid.
+    // Thinking of other vendors cannot be verified there; Gemini's own is in the golden grid.
     proofs(() => false),
     silent(request => ({ ...request, messages: request.messages.filter(message => message.parts.length > 0) })),
     // Names of files have no place in AI Studio's blobs.

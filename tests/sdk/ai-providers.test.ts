@@ -114,7 +114,7 @@ const billed = ({
   outputTokens: number | undefined
 }) => ({ inputTokens, outputTokens })
 
-/** A stream to its end; an error inside of a stream is thrown here, as nobody else would see it. */
+/** A stream to its end; an error inside of a stream is thrown here: it would not be seen otherwise. */
 async function gathered({
   stream,
 }: {

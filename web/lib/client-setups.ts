@@ -74,7 +74,7 @@ export const clientSetups: readonly ClientSetup[] = [
     id: 'gemini-cli',
     name: 'Gemini CLI',
     dialect: 'gemini',
-    // Without the settings file it refuses with "Invalid auth method" (0.61, run on 2026-11-22).
+    // Without the settings file version 0.61 refuses with "Invalid auth method".
     steps: ({ gateway, key, model }) => [
       { title: '~/.gemini/settings.json', code: json({ security: { auth: { selectedType: 'gemini-api-key' } } }) },
       {
@@ -113,7 +113,7 @@ gemini --model ${shell(model)}`,
     id: 'vscode',
     name: 'VS Code',
     dialect: 'chat',
-    // github.com/microsoft/vscode/issues/316916 (2026-11-24): the whole address for each model.
+    // github.com/microsoft/vscode/issues/316916: the whole address for each model.
     steps: ({ gateway, key, model }) => [
       {
         title: 'chatLanguageModels.json',

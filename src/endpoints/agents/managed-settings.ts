@@ -10,7 +10,7 @@ import { anthropicErrorBody } from '../../formats/anthropic/error.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { matchesTag } from '../openapi/fixed-content.ts'
 import { json } from '../openapi/schema.ts'
-import { gatewayAddress } from '../../accounts/session-cookie.ts'
+import { gatewayAddress } from '../../sign-in/gateway-address.ts'
 
 type Policy = Readonly<Record<string, unknown>>
 

@@ -333,7 +333,11 @@ const otherSchemas: Readonly<Record<string, Schema>> = {
     key: described('Its id.', text),
     key_alias: nullable(text),
     model: nullable(text),
-    scopes: described('In the order in which they are counted.', listOf(limitScope)),
+    scopes: described(
+      'In the order in which they are counted. Amounts of organizations, tags and the gateway are null for callers ' +
+        'that may not read them.',
+      listOf(limitScope),
+    ),
     refusal: described(
       'What would refuse the next call, first; null = nothing, as long as it costs little.',
       nullable(

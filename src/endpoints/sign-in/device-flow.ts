@@ -13,7 +13,7 @@ import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
 import type { FixedContent } from '../openapi/fixed-content.ts'
 import { json } from '../openapi/schema.ts'
 import { clientAddressOf } from '../../sign-in/client-address.ts'
-import { gatewayAddress } from '../../accounts/session-cookie.ts'
+import { gatewayAddress } from '../../sign-in/gateway-address.ts'
 import { attemptLimits, pollIntervalMs } from './common/attempt-limits.ts'
 import { oauthError, oauthErrorBody, readForm, uncached } from './common/oauth.ts'
 

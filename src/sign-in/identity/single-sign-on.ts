@@ -1,6 +1,6 @@
 /** Sign-in with identity providers: to the provider's page, and back with a user. */
 import { randomBytes } from 'node:crypto'
-import { gatewayAddress } from '../../accounts/session-cookie.ts'
+import { gatewayAddress } from '../gateway-address.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { IdentityRefusal } from '../../core/identity-providers.ts'
 import type {

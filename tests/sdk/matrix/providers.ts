@@ -22,7 +22,7 @@ const bedrock = {
 
 export const providerRows: readonly ProviderRow[] = [
   { name: 'openai', params: { model: 'openai/gpt-5', api_base: '{simulator}/v1', ...key }, path: chatOrResponses },
-  // Function tools and all calls, respectively, only by Responses, whatever the client speaks.
+  // Function tools and all calls, respectively, only by Responses, for every dialect of the client.
   {
     name: 'openai-six',
     params: { model: 'openai/gpt-6-sol', api_base: '{simulator}/v1', ...key },

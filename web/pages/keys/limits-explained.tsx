@@ -40,7 +40,9 @@ export function LimitsExplained({ id }: { readonly id: string }) {
 }
 
 const isLimited = (one: Scope): boolean =>
-  one.budget !== null || (one.rpm_limit ?? one.tpm_limit ?? one.max_parallel_requests) !== null
+  one.tightest.length > 0 ||
+  one.budget !== null ||
+  (one.rpm_limit ?? one.tpm_limit ?? one.max_parallel_requests) !== null
 
 function ScopeRow({ scope }: { readonly scope: Scope }) {
   const { budget, tightest } = scope

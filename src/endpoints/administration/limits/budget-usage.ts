@@ -21,7 +21,13 @@ const query = onUse(() =>
     kind: z.enum(kinds).default('key').describe('`provider` and `gateway` = budgets of the configuration.'),
     id: keyName().optional().describe('Only this one.'),
     budget_id: keyName().optional().describe('Only those that use this named budget.'),
-    page_size: z.coerce.number().int().min(1).max(pageSizeMax).default(50),
+    page_size: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(pageSizeMax)
+      .default(50)
+      .describe('At most; a page may have fewer, and even none, before the last.'),
     cursor: cursorField(),
   }),
 )

@@ -5,7 +5,7 @@ import { refusedFrom } from '../../../accounts/key-rotation.ts'
 import { CallerLimits } from '../../../accounts/limit-scopes.ts'
 import type { LimitOwner, OwnedLimits } from '../../../accounts/limit-scopes.ts'
 import { refusesModel, unaliased } from '../../../accounts/model-access.ts'
-import { mayReadAll, maySeeKey } from '../../../accounts/rights.ts'
+import { administersOrganization, mayReadAll, maySeeKey } from '../../../accounts/rights.ts'
 import { keyName } from '../../../accounts/spending-fields.ts'
 import { isMaster } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
@@ -51,10 +51,28 @@ export const keyLimits = withQuery(query, {
       key: whose.key.id,
       key_alias: whose.key.alias,
       model: asked.model ?? null,
-      scopes: rows,
+      scopes: rows.map(row => (mayReadAmounts(caller, row) ? row : withoutAmounts(row))),
       refusal: refusalOf(services, whose, { rows, model: named?.model }),
     }
   },
+})
+
+/** What others spend is for those who may read it: the amounts of an organization, of a tag and of the gateway. */
+function mayReadAmounts(caller: Caller, { kind, id }: Pick<ScopeRow, 'kind' | 'id'>): boolean {
+  if (mayReadAll(caller)) return true
+  return kind === 'organization' ? administersOrganization(caller, id) : kind !== 'tag' && kind !== 'gateway'
+}
+
+const withoutAmounts = (row: ScopeRow): ScopeRow => ({
+  ...row,
+  budget_id: null,
+  rpm_limit: null,
+  rpm_used: null,
+  tpm_limit: null,
+  tpm_used: null,
+  max_parallel_requests: null,
+  parallel_requests: null,
+  budget: null,
 })
 
 /** The caller that a key makes. Throws as GET /key/info. */
