@@ -18,10 +18,12 @@ const waitMs = 60_000
 /** Addresses below `/ui/`, by the name of their file. */
 const pages: Readonly<Record<string, string>> = {
   overview: '',
+  playground: 'playground',
   chat: 'chat',
   hub: 'model_hub',
   'hub-table': 'model_hub_table',
   'hub-model': 'model_hub?model=claude-sonnet-4-5',
+  connect: 'connect',
   usage: 'usage',
   'usage-by-team': 'usage?by=team',
   logs: 'logs',

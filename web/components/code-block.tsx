@@ -35,13 +35,14 @@ function Code({ label, code }: { readonly label: string; readonly code: string }
       <section aria-label={label} tabIndex={0} className="overflow-x-auto rounded-control border border-line bg-bg">
         <pre className="p-3 pr-8 font-mono text-code">{code}</pre>
       </section>
-      <Button
-        kind="quiet"
-        className="absolute top-1 right-1 bg-bg"
-        icon={copied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
-        aria-label={copied ? t('all.copied') : `${t('all.copy')}: ${label}`}
-        onClick={() => void copy(code)}
-      />
+      <div className="absolute top-1 right-1 rounded-control bg-bg">
+        <Button
+          kind="quiet"
+          icon={copied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
+          aria-label={copied ? t('all.copied') : `${t('all.copy')}: ${label}`}
+          onClick={() => void copy(code)}
+        />
+      </div>
     </div>
   )
 }
