@@ -106,6 +106,28 @@ test.skipIf(!real)('a model, a credential and a group reach the other replica, c
   console.log(`changes reached the other replica after ${tookMs.map(Math.round).join(', ')} ms`)
 })
 
+test.skipIf(!real)('a guardrail made, changed and deleted on one replica holds on the other', async () => {
+  const store = await real!.open()
+  cleanups.push(() => store.close())
+  const place = { databaseUrl: store.databaseUrl!, redisUrl: store.redisUrl, environment }
+  const one = await start({ ...place, dataDirectory: newFolder() })
+  const two = await start({ ...place, dataDirectory: newFolder() })
+  const upstream = startUpstream()
+  const model = { model: 'custom_openai/x', api_base: upstream.url, api_key: 'k' }
+  await one.send('POST', '/model/new', { model_name: 'm', litellm_params: model })
+  await until('the model is there', async () => (await two.chat('m')) === 200)
+  const words = (word: string) => ({ guardrail: 'words', mode: 'pre_call', words: [word], default_on: true })
+  const guardrail = (word: string) => ({ guardrail: { guardrail_name: 'shared', litellm_params: words(word) } })
+  const made = await one.send('POST', '/guardrails', guardrail('hi'))
+  const tookMs = [await until('it holds', async () => (await two.chat('m')) === 400)]
+  const path = `/guardrails/${made.body.guardrail_id}`
+  await one.send('PUT', path, guardrail('ho'))
+  tookMs.push(await until('its other word holds', async () => (await two.chat('m')) === 200))
+  expect((await two.send('DELETE', path)).status).toBe(200)
+  tookMs.push(await until('it is gone', async () => (await one.send('GET', path)).status === 404))
+  console.log(`a guardrail reached the other replica after ${tookMs.map(Math.round).join(', ')} ms`)
+})
+
 test.skipIf(!real)(
   'a replica without the key serves what needs none of it, and names what it cannot read',
   async () => {

@@ -104,6 +104,14 @@ describe('by API', () => {
     expect(JSON.stringify((await send('GET', '/v2/guardrails/list')).body)).not.toContain('planted')
     expect((await send('DELETE', path)).body).toMatchObject({ deleted: true })
     expect((await chat(key, 'to Lamu')).status).toBe(200)
+    const audit = await send('GET', `/audit?table_name=guardrail&object_id=${made.body.guardrail_id}`)
+    const rows = audit.body.audit_logs as Json[]
+    expect(rows.map(one => [one.action, one.changed_by])).toEqual([
+      ['deleted', 'master'],
+      ['updated', 'master'],
+      ['created', 'master'],
+    ])
+    expect(JSON.stringify(rows)).not.toContain('planted')
   })
 
   test('mistakes name the field, the problem and the remedy', async () => {
