@@ -43,6 +43,7 @@ const sections: readonly (readonly [title: string, path: readonly string[]])[] =
   ['`default_internal_user_params` of `settings`', ['settings', 'default_internal_user_params']],
   ['`alert_to_webhook_url` of `general_settings`', ['general_settings', 'alert_to_webhook_url']],
   ['A provider of `sso` of `general_settings`', ['general_settings', 'sso']],
+  ['An entry of `service_accounts` of `jwt_auth`', ['general_settings', 'jwt_auth', 'service_accounts']],
   ['`jwt_auth` of `general_settings`', ['general_settings', 'jwt_auth']],
   ['`general_settings`', ['general_settings']],
 ]

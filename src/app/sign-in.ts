@@ -12,12 +12,13 @@ import type { AdmissionParts } from '../policies/index.ts'
 import { providerFetch } from '../sign-in/identity/provider-fetch.ts'
 import type { ProviderFetch } from '../sign-in/identity/provider-fetch.ts'
 import { createSingleSignOn } from '../sign-in/identity/single-sign-on.ts'
-import { createTokenVerifier } from '../sign-in/identity/token-verifier.ts'
+import { IdentityTokenVerifier } from '../sign-in/identity/token-verifier.ts'
 import { createLoginService } from '../sign-in/login.ts'
 import { createPasswordHashing } from '../sign-in/password-hashing.ts'
 import { createSessionGuard } from '../sign-in/session-guard.ts'
 import { createSignInService } from '../sign-in/sign-in-service.ts'
 import { createAccessTokenVerifier } from '../store/sign-in/access-tokens.ts'
+import { tenantSubject } from '../store/tenancy/changes.ts'
 import { withDerivedKeys } from '../store/keys/derived-keys.ts'
 import { AuthFailureLog, signInWords } from '../telemetry/auth-failures.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -30,6 +31,14 @@ export function identityParts(
   transport: Transport,
 ): Pick<AdmissionParts, 'keys' | 'installation' | 'sessions' | 'tokens' | 'baseUrl' | 'keyRotation'> {
   const { directory, installation, sessions } = store
+  const identityTokens = new IdentityTokenVerifier({
+    settings: () => current.settings,
+    tenancy: store.tenancy,
+    fetch: fetchOf(current, transport),
+    clock,
+    subjectOf: userId => tenantSubject('user', userId),
+  })
+  store.followTenancy(subjects => identityTokens.drop(subjects))
   return {
     keys: withDerivedKeys(directory, installation.sign),
     installation,
@@ -41,12 +50,7 @@ export function identityParts(
         clock,
         lifetimeMs: () => current.settings.agents.accessTokenMs,
       }),
-      createTokenVerifier({
-        settings: () => current.settings,
-        tenancy: store.tenancy,
-        fetch: fetchOf(current, transport),
-        clock,
-      }),
+      identityTokens,
     ],
     baseUrl: () => current.settings.signIn.baseUrl,
     keyRotation: () => current.settings.keyRotation,

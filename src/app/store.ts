@@ -30,6 +30,7 @@ import { createPasswordStore } from '../store/sign-in/passwords.ts'
 import { createSessionStore } from '../store/sign-in/sessions.ts'
 import { CallerLoader, subjectsOf } from '../store/tenancy/caller-loader.ts'
 import { changesSince } from '../store/tenancy/changes.ts'
+import type { Subject } from '../store/tenancy/changes.ts'
 import { createSignInReturns } from '../store/tenancy/sign-in-returns.ts'
 import { createTenancyStore } from '../store/tenancy/store.ts'
 import { openLedger } from '../store/ledger/ledger.ts'
@@ -50,6 +51,9 @@ import type { OpenedDatabase } from './start-without-database.ts'
 
 /** How limits are shared over Redis now. */
 export type RedisState = Pick<RedisLimiter, 'reachable' | 'replicas' | 'roundTrips' | 'withoutRedis'>
+
+/** Is told what has changed; undefined = everything may have. */
+type TenancyFollower = (subjects: readonly Subject[] | undefined) => void
 
 /** Open from start to shutdown. */
 export interface Store {
@@ -75,6 +79,8 @@ export interface Store {
   /** Models, credentials and access groups made by API. */
   readonly configured: ConfiguredObjects
   databaseReachable(): boolean
+  /** Calls it for every change of keys and tenancy, of this process or another. */
+  followTenancy(follow: TenancyFollower): void
   /** The database was away at the start: the master key is stored when it answers. */
   readonly startedAway: boolean
   /** Absent = Redis is not configured. */
@@ -156,6 +162,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
   const sessions = createSessionStore(signingIn)
   const passwords = createPasswordStore(signingIn)
   const deviceSignIns = new DeviceSignIns({ database, clock, revoke: (id, actor) => sessions.revoke(id, actor) })
+  const followers: TenancyFollower[] = []
   directory = new KeyCache({
     clock,
     hashKey: installation.hashKey,
@@ -164,6 +171,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
     dropped(subjects) {
       tenants.drop(subjects)
       deviceSignIns.drop(subjects)
+      for (const follow of followers) follow(subjects)
     },
     restored: kept && { snapshot: kept.keys, ageMs: clock.epochMs() - kept.savedAtMs },
     polled: keepKnown && (() => directory && keepKnown(directory)),
@@ -185,7 +193,16 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
     installation,
     configured,
     secrets,
-    keys: { tenancy, tenants, sessions, passwords, deviceSignIns, directory, databaseReachable: () => reachable },
+    keys: {
+      tenancy,
+      tenants,
+      sessions,
+      passwords,
+      deviceSignIns,
+      directory,
+      databaseReachable: () => reachable,
+      followTenancy: (follow: TenancyFollower) => void followers.push(follow),
+    },
   }
 }
 

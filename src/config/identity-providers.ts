@@ -242,6 +242,11 @@ function tokenSettings(
     clockToleranceSeconds: given.clock_tolerance ?? clockToleranceSecondsDefault,
     subjectIsUserId: given.user_id_jwt_field !== undefined,
     defaultTeam: given.team_id_default ?? null,
+    serviceAccounts: (given.service_accounts ?? []).map(one => ({
+      name: one.name,
+      claims: requiredOf(one.claims),
+      teamId: one.team_id,
+    })),
     trustsEmail: given.trust_email ?? false,
     emailDomains: domain === undefined ? [] : [domain.toLowerCase()],
     createsUsers: given.user_id_upsert ?? false,

@@ -45,11 +45,19 @@ export interface VirtualKey extends SpendingFields {
 /** The id of the key record that stands for the master key. */
 export const masterKeyId = 'master'
 
-/** All other ids of keys are UUIDs, or `masterKeyId`. */
+/** Ids of stored keys are UUIDs. */
 const userKeyPrefix = 'user:'
+const serviceAccountKeyPrefix = 'service-account:'
 
 /** The id of the key record that stands for a user without a key: in a session, or with a token. */
 export const userKeyId = (userId: string): string => userKeyPrefix + userId
+
+/** The id of the key record that stands for a service account without a key, whose calls come with tokens. */
+export const serviceAccountKeyId = (name: string): string => serviceAccountKeyPrefix + name
+
+/** The key record of this id is made for a session or a token, and is not stored. */
+export const isStandInKeyId = (keyId: string): boolean =>
+  keyId.startsWith(userKeyPrefix) || keyId.startsWith(serviceAccountKeyPrefix)
 
 /** The user for whom a key record of this id stands; undefined = it is a key. */
 export function userOfKeyId(keyId: string): string | undefined {

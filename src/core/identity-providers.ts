@@ -79,7 +79,17 @@ export interface TokenSettings extends AccountRules {
   readonly subjectIsUserId: boolean
   /** The team of a token that names none; null = none. */
   readonly defaultTeam: string | null
+  /** Machines, whose tokens stand for no user; the first whose claims a token has counts. */
+  readonly serviceAccounts: readonly MappedServiceAccount[]
   readonly claims: ClaimMapping
+}
+
+/** A machine whose tokens call as a service account of a team. */
+export interface MappedServiceAccount {
+  readonly name: string
+  /** A token is the machine's if it has, of each of these claims, one of the values; never empty. */
+  readonly claims: Readonly<Record<string, readonly string[]>>
+  readonly teamId: string
 }
 
 /** Everything about identity providers that the configuration decides. */

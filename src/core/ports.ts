@@ -68,6 +68,8 @@ export interface KeyDirectory {
   lookup(keyText: string): Caller | undefined | Promise<Caller | undefined>
   /** A user without a key, in a team where one is named; undefined = there is no such user. */
   lookupUser(userId: string, teamId?: string): Caller | undefined | Promise<Caller | undefined>
+  /** A service account without a key; undefined = there is no such team. */
+  lookupServiceAccount(name: string, teamId: string): Caller | undefined | Promise<Caller | undefined>
   /** By the secret of a session's cookie, with `session` set. */
   lookupSession(secret: string): Caller | undefined | Promise<Caller | undefined>
 }

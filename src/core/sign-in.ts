@@ -41,18 +41,32 @@ export interface SessionGuard {
   check(session: Session): boolean | Promise<boolean>
 }
 
-/** Who a token of an identity provider, or of the gateway itself, stands for. */
-export interface VerifiedToken {
-  readonly userId: string
-  /** The team whose limits, models and budget hold, as with a key in it. */
-  readonly teamId?: string | undefined
-  /** The user must be a member of the team; absent = the configuration maps the token to it. */
-  readonly asMember?: true
+interface AnyToken {
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number
   /** It may call models and read, and manages nothing, though its user may. Absent = it may what its user may. */
   readonly callsOnly?: true
 }
+
+/** A token that stands for a user. */
+export interface UserToken extends AnyToken {
+  readonly serviceAccount?: undefined
+  readonly userId: string
+  /** The team whose limits, models and budget hold, as with a key in it. */
+  readonly teamId?: string | undefined
+  /** The user must be a member of the team; absent = the configuration maps the token to it. */
+  readonly asMember?: true
+}
+
+/** A token of a machine, which stands for a service account of a team. */
+export interface ServiceAccountToken extends AnyToken {
+  /** Its name in the configuration. */
+  readonly serviceAccount: string
+  readonly teamId: string
+}
+
+/** Who a token of an identity provider, or of the gateway itself, stands for. */
+export type VerifiedToken = UserToken | ServiceAccountToken
 
 /** Verifies bearer tokens of one kind (JWT). */
 export interface TokenVerifier {

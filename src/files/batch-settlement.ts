@@ -3,7 +3,7 @@ import { costNanoUsd } from '../accounts/cost.ts'
 import { pricesAt } from '../accounts/price-variants.ts'
 import { pricedLines } from './batch-output.ts'
 import type { BatchOutput, PricedLines } from './batch-output.ts'
-import { bareKey, userOfKeyId } from '../core/caller.ts'
+import { bareKey, isStandInKeyId, userOfKeyId } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { EndedCall, Services } from '../core/endpoint.ts'
@@ -95,9 +95,9 @@ async function linesOf(
  * left since, or a token named. A key that was deleted has no limits of its own; those of the others hold.
  */
 async function callerOf({ keys, tenants }: Services, { keyId, owner }: FileRecord): Promise<Caller> {
-  const userId = userOfKeyId(keyId)
-  const record = userId === undefined ? await keys.find({ id: keyId }) : undefined
-  const key = record ?? { ...bareKey, id: keyId, userId: userId ?? null, blocked: userId === undefined }
+  const isStandIn = isStandInKeyId(keyId)
+  const record = isStandIn ? undefined : await keys.find({ id: keyId })
+  const key = record ?? { ...bareKey, id: keyId, userId: userOfKeyId(keyId) ?? null, blocked: !isStandIn }
   if (!owner) return tenants.compile(key)
   const { keyAlias: alias, teamId, organizationId, tags, derived } = owner
   const caller = await tenants.compile({ ...key, alias, userId: owner.userId, teamId, organizationId })

@@ -23,6 +23,7 @@ const policy = identify({
   keys: {
     lookup: text => (text === 'sk-known' ? caller : text === 'sk-old' ? old : undefined),
     lookupUser: id => (id === 'ann' ? ann : id === 'bob' ? Promise.resolve({ ...ann, user: blocked }) : undefined),
+    lookupServiceAccount: () => undefined,
     lookupSession: secret =>
       secret === 'of-ann' || secret === 'ended' ? { ...ann, session: sessionOf(secret) } : undefined,
   },

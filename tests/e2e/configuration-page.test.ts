@@ -49,9 +49,12 @@ test('every key has a sentence, and an example that the file takes', () => {
     expect([path, schema.examples?.length]).toEqual([path, 1])
     const value = path.reduceRight<unknown>((inside, key) => ({ [key]: inside }), schema.examples![0])
     // A list of entries takes the key in an entry, beside those that every entry needs.
-    const { general_settings: general } = value as { general_settings?: { sso?: object } }
+    const { general_settings: general } = value as { general_settings?: WithEntries }
     if (general?.sso && path.length > 2)
       general.sso = [{ name: 'p', issuer: 'https://login.example.com', client_id: 'c', ...general.sso }]
+    const machines = general?.jwt_auth?.service_accounts
+    if (machines && path.length > 3)
+      general.jwt_auth!.service_accounts = [{ name: 'm', claims: { sub: 'm' }, team_id: 't', ...machines }]
     const { model_list: entry, credential_list: credential, prices, guardrails } = value as Sections
     const required = { model_name: 'm', proxy_params: { model: 'groq/x' } }
     const params = (entry as { proxy_params?: object } | undefined)?.proxy_params
@@ -70,6 +73,11 @@ test('every key has a sentence, and an example that the file takes', () => {
     expect([path, readConfig(JSON.stringify(file), { file: 'c.yaml', environment }).mistakes]).toEqual([path, []])
   }
 })
+
+interface WithEntries {
+  sso?: object
+  readonly jwt_auth?: { service_accounts?: object }
+}
 
 type Sections = Record<string, object | undefined>
 

@@ -166,14 +166,67 @@ test('blocking or deleting the user, or ending the membership, ends the token', 
   const [plain, inTeam] = [await tokenFor('person-1'), await tokenFor('person-1', { team: 'blue' })]
   for (const token of [plain, inTeam]) expect(await statusOf(gateway, token)).toBe(200)
   await made(gateway, '/team/member_delete', { team_id: 'blue', user_id: id })
-  expect(await refusal(gateway, inTeam)).toContain("not in the team 'blue'")
+  expect(await refusal(gateway, inTeam)).toContain("'blue' is none of the teams")
   expect(await statusOf(gateway, plain)).toBe(200)
   await made(gateway, '/user/update', { user_id: id, blocked: true })
-  expect(await refusal(gateway, plain)).toContain('is blocked')
+  expect(await refusal(gateway, plain)).toMatch(/is blocked|is deactivated/)
   await made(gateway, '/user/update', { user_id: id, blocked: false })
   expect(await statusOf(gateway, plain)).toBe(200)
   await made(gateway, '/user/delete', { user_ids: [id] })
-  expect(await refusal(gateway, plain)).toContain('not known')
+  expect(await refusal(gateway, plain)).toContain('there is no user')
+})
+
+test('another `sso_user_id` of a user ends the tokens of the person before, at once', async () => {
+  const gateway = await start()
+  const { user_id: id } = await newUser(gateway, 'ann', { sso_user_id: 'person-1' })
+  const before = await tokenFor('person-1')
+  expect(await statusOf(gateway, before)).toBe(200)
+  await made(gateway, '/user/update', { user_id: id, sso_user_id: 'person-2' })
+  expect(await refusal(gateway, before)).toContain("there is no user for 'person-1'")
+  expect(await statusOf(gateway, await tokenFor('person-2'))).toBe(200)
+  await made(gateway, '/user/update', { user_id: id, user_alias: 'Ann' })
+  expect(await statusOf(gateway, await tokenFor('person-2'))).toBe(200)
+})
+
+const accounts = [
+  '{ name: nightly, claims: { azp: ci-runner, gty: [client-credentials, app] }, team_id: blue }',
+  '{ name: lost, claims: { azp: ghost }, team_id: none }',
+]
+const machines = `service_accounts: [${accounts.join(', ')}], required_claims: { scope: [models] }`
+const machineToken = (more: Json = {}) =>
+  tokenFor('x@clients', { azp: 'ci-runner', gty: 'client-credentials', scope: 'models', ...more })
+
+test('a token of a machine calls as a service account of its team, whose models, budget and block bind it', async () => {
+  const gateway = await start(machines)
+  await made(gateway, '/team/new', { team_id: 'blue', models: ['chat-model'] })
+  const token = await machineToken()
+  expect(await statusOf(gateway, token)).toBe(200)
+  expect((await chat(gateway, token, 'claude-model')).status).toBe(403)
+  const [row] = await gateway.rows()
+  expect([row!.user_id, row!.team_id, row!.key_alias]).toEqual([null, 'blue', 'nightly'])
+  const manage = (path: string, body: Json) =>
+    fetch(`${gateway.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify(body),
+    })
+  expect((await manage('/key/generate', { team_id: 'blue' })).status).toBe(403)
+  expect((await manage('/key/derive', { duration: '1h' })).status).toBe(403)
+  await made(gateway, '/team/update', { team_id: 'blue', blocked: true })
+  expect(await refusal(gateway, token)).toContain("'blue' of the service account 'nightly'")
+})
+
+test('a token is a machine’s by all claims of an entry, and a person’s otherwise', async () => {
+  const gateway = await start(machines)
+  await made(gateway, '/team/new', { team_id: 'blue' })
+  await newUser(gateway, 'ann', { sso_user_id: 'person-1' })
+  // The token of a person who uses the application of the machine names it too.
+  const ofPerson = await tokenFor('person-1', { azp: 'ci-runner', scope: 'models' })
+  expect(await statusOf(gateway, ofPerson)).toBe(200)
+  expect((await gateway.rows())[0]).toMatchObject({ user_id: 'ann', team_id: null })
+  expect(await refusal(gateway, await machineToken({ scope: 'mail' }))).toContain('`required_claims`')
+  expect(await refusal(gateway, await machineToken({ gty: 'other' }))).toContain('there is no user')
+  expect(await refusal(gateway, await machineToken({ azp: 'ghost' }))).toContain("'none' of the service account 'lost'")
 })
 
 test('user_id_upsert makes a user once, with the defaults of new users', async () => {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { userRoles } from '../../core/tenancy.ts'
 import { isLoopback } from '../../lib/no-proxy.ts'
-import { identityProviderExamples, tokenExamples, withExamples } from './key-examples.ts'
+import { identityProviderExamples, serviceAccountExamples, tokenExamples, withExamples } from './key-examples.ts'
 import { ruled } from './ruled-text.ts'
 
 const text = z.string().min(1).max(2000)
@@ -90,6 +90,25 @@ const identityProvider = z
     'needs `issuer`, or `authorization_endpoint`, `token_endpoint` and `userinfo_endpoint`',
   )
 
+const serviceAccount = z.strictObject(
+  withExamples(
+    {
+      name: z
+        .string()
+        .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'a name has lower-case letters, digits, dashes and underscores')
+        .describe('Of the service account, in the ledger: the alias of its calls.'),
+      claims: requiredClaims
+        .refine(
+          one => Object.keys(one).length > 0,
+          'needs a claim: without one every token of the issuer would be this service account',
+        )
+        .describe('The token is its own that has all of these claims, each with one of the values.'),
+      team_id: z.string().min(1).max(255).describe('The team whose models, limits and budget hold, and that pays.'),
+    },
+    serviceAccountExamples,
+  ),
+)
+
 const tokens = z.strictObject(
   withExamples(
     {
@@ -122,6 +141,15 @@ const tokens = z.strictObject(
       teams: ids
         .optional()
         .describe('What values of the claim mean: ids of teams. The user need not be in a team that is given so.'),
+      service_accounts: z
+        .array(serviceAccount)
+        .max(1000)
+        .refine(list => new Set(list.map(one => one.name)).size === list.length, 'has two service accounts of one name')
+        .optional()
+        .describe(
+          'Machines, whose tokens belong to no user (client credentials): each calls as a service account of its ' +
+            'team, under its name in the ledger. The first entry whose claims a token has counts.',
+        ),
       required_claims: requiredClaims.optional().describe('Claims that a token must have, with one of the values.'),
       trust_email: z.boolean().optional().describe('true: the address of a token counts as verified.'),
       clock_tolerance: tolerance.optional().describe("Seconds that the issuer's clock may be off; 30."),

@@ -241,9 +241,17 @@ export const tokenExamples = {
   team_ids_jwt_field: 'groups',
   team_id_default: 'team-everyone',
   teams: { 'data-science': 'team-ds' },
+  service_accounts: [{ name: 'nightly-builds', claims: { azp: 'ci-runner', idtyp: 'app' }, team_id: 'team-platform' }],
   required_claims: { scope: 'models' },
   trust_email: true,
   clock_tolerance: 30,
+}
+
+/** Of an entry of `service_accounts`. */
+export const serviceAccountExamples = {
+  name: 'nightly-builds',
+  claims: { azp: 'ci-runner', idtyp: 'app' },
+  team_id: 'team-platform',
 }
 
 /** Of `prices`. */

@@ -8,7 +8,7 @@ import { readDuration } from '../../accounts/key.ts'
 import { keyName } from '../../accounts/spending-fields.ts'
 import { mayCall, shownModel } from '../../accounts/model-access.ts'
 import { jsonAnswer } from '../../core/answer.ts'
-import { isMaster, userOfKeyId } from '../../core/caller.ts'
+import { isMaster, isStandInKeyId } from '../../core/caller.ts'
 import type { Caller, DerivedKey } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -65,7 +65,7 @@ export const keyDerive: Endpoint = {
     const link = newLink(asked, caller!, nowMs)
     checkNarrower(asked, link, { caller: caller!, services })
     const parent = await services.keys.find({ id: caller!.key.id })
-    if (!parent && userOfKeyId(caller!.key.id) !== undefined)
+    if (!parent && isStandInKeyId(caller!.key.id))
       throw new GatewayError(
         'forbidden',
         'sessions and tokens have no derived keys: make a key (POST /key/generate), and derive from that',

@@ -56,28 +56,32 @@ async function verifiedLater(
   throw new KeyRefusal('unknown', 'the token is of an issuer that this gateway does not know')
 }
 
-function callerOf(
-  { userId, teamId, asMember, expiresAtMs, callsOnly }: VerifiedToken,
-  parts: TokenParts,
-): Caller | Promise<Caller> {
-  const accepted = (caller: Caller | undefined): Caller => {
-    const nowMs = parts.clock.epochMs()
-    const problem = caller ? callerProblem(caller, nowMs) : 'unknown'
-    if (!caller || problem)
-      throw new KeyRefusal(
-        problem ?? 'unknown',
-        'the user of this token is not known here, or is blocked',
-        caller?.key.id,
-      )
-    // Teams and memberships end while tokens go on.
-    if (teamId !== undefined && !(asMember ? caller.member : caller.team))
-      throw new KeyRefusal('unknown', `the user of this token is not in the team '${teamId}'`, caller.key.id)
-    if (expiresAtMs <= nowMs) throw new KeyRefusal('expired', 'the token has expired; get a new one', caller.key.id)
-    return callsOnly ? withoutRole(caller) : caller
-  }
-  const found = parts.keys.lookupUser(userId, teamId)
-  return found instanceof Promise ? found.then(accepted) : accepted(found)
+function callerOf(token: VerifiedToken, parts: TokenParts): Caller | Promise<Caller> {
+  const found =
+    token.serviceAccount === undefined
+      ? parts.keys.lookupUser(token.userId, token.teamId)
+      : parts.keys.lookupServiceAccount(token.serviceAccount, token.teamId)
+  if (found instanceof Promise) return found.then(caller => accepted(caller, token, parts.clock.epochMs()))
+  return accepted(found, token, parts.clock.epochMs())
 }
+
+/** What may have changed since the token was verified. */
+function accepted(caller: Caller | undefined, token: VerifiedToken, nowMs: number): Caller {
+  const problem = caller ? callerProblem(caller, nowMs) : 'unknown'
+  if (!caller || problem) throw new KeyRefusal(problem ?? 'unknown', unknownOwner(token), caller?.key.id)
+  const { teamId, expiresAtMs, callsOnly } = token
+  const asMember = token.serviceAccount === undefined && token.asMember
+  // Teams and memberships end while tokens go on.
+  if (teamId !== undefined && !(asMember ? caller.member : caller.team))
+    throw new KeyRefusal('unknown', `the user of this token is not in the team '${teamId}'`, caller.key.id)
+  if (expiresAtMs <= nowMs) throw new KeyRefusal('expired', 'the token has expired; get a new one', caller.key.id)
+  return callsOnly ? withoutRole(caller) : caller
+}
+
+const unknownOwner = ({ serviceAccount, teamId }: VerifiedToken): string =>
+  serviceAccount === undefined
+    ? 'the user of this token is not known here, or is blocked'
+    : `the team '${teamId}' of the service account '${serviceAccount}' is not known here, or is blocked`
 
 /** Made once for each caller, which is replaced when something of it changes. */
 const withoutRoles = new WeakMap<Caller, Caller>()

@@ -18,7 +18,7 @@ const valuesMax = 1000
  * where the subject is missing, a required claim has another value, or groups were left out for their number.
  */
 export function readIdentity(claims: Claims, issuer: string, mapping: ClaimMapping, trustsEmail: boolean): Identity {
-  for (const [name, allowed] of Object.entries(mapping.required)) checkRequired(claims, name, allowed)
+  checkRequired(claims, mapping.required)
   const email = textOf(claims, mapping.email)?.toLowerCase() ?? null
   const isAddress = email !== null && email.length <= emailLengthMax && /^[^\s@]+@[^\s@]+$/.test(email)
   return {
@@ -84,14 +84,27 @@ function subjectOf(claims: Claims, name: string): string {
   return subject
 }
 
-function checkRequired(claims: Claims, name: string, allowed: readonly string[]): void {
+/** Throws IdentityRefusal unless the claims have, of each name, one of the values. */
+export function checkRequired(claims: Claims, required: ClaimMapping['required']): void {
+  for (const [name, allowed] of Object.entries(required)) {
+    const values = scalarsOf(claims, name)
+    if (values.some(one => allowed.includes(one))) continue
+    throw new IdentityRefusal(
+      `the claim '${name}' is ${values.length === 0 ? 'missing' : 'none of those that are allowed'}: ` +
+        '`required_claims` asks for one of its values',
+    )
+  }
+}
+
+/** The claims have, of each name, one of the values. */
+export function hasClaims(claims: Claims, wanted: ClaimMapping['required']): boolean {
+  return Object.entries(wanted).every(([name, allowed]) => scalarsOf(claims, name).some(one => allowed.includes(one)))
+}
+
+/** The values of a claim as texts. */
+function scalarsOf(claims: Claims, name: string): string[] {
   const value = valueAt(claims, name)
-  const values = typeof value === 'boolean' || typeof value === 'number' ? [String(value)] : valuesOf(claims, name)
-  if (values.some(one => allowed.includes(one))) return
-  throw new IdentityRefusal(
-    `the claim '${name}' is ${values.length === 0 ? 'missing' : 'none of those that are allowed'}: ` +
-      '`required_claims` asks for one of its values',
-  )
+  return typeof value === 'boolean' || typeof value === 'number' ? [String(value)] : valuesOf(claims, name)
 }
 
 /** Microsoft Entra leaves groups out where there are more than 200 (OpenID Connect Core 5.6.2 names the claim). */

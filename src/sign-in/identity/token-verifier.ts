@@ -5,11 +5,12 @@ import { GatewayError } from '../../core/errors.ts'
 import { IdentityRefusal } from '../../core/identity-providers.ts'
 import type { Identity, TokenSettings } from '../../core/identity-providers.ts'
 import type { Settings } from '../../core/settings.ts'
-import type { TokenVerifier, VerifiedToken } from '../../core/sign-in.ts'
+import type { ServiceAccountToken, TokenVerifier, UserToken, VerifiedToken } from '../../core/sign-in.ts'
 import type { TenancyStore } from '../../core/tenancy-store.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { DependentCache } from '../../lib/dependent-cache.ts'
 import { tokenUser } from './accounts.ts'
-import { mappedIds, readIdentity } from './claims.ts'
+import { checkRequired, hasClaims, mappedIds, readIdentity } from './claims.ts'
 import type { Claims } from './claims.ts'
 import { KeySet, signatureAlgorithms } from './key-set.ts'
 import { explainProblem } from './problems.ts'
@@ -26,39 +27,83 @@ interface TokenVerifierParts {
   readonly tenancy: TenancyStore
   readonly fetch: ProviderFetch
   readonly clock: Clock
+  /** The name under which changes of a user are told of. */
+  subjectOf(userId: string): string
 }
 
 /** What is known under one set of settings. */
 interface Known {
   readonly settings: TokenSettings
   readonly keys: KeySet
-  readonly tokens: LRUCache<string, VerifiedToken>
+  /** Whose a token is may change with its user, such as another `sso_user_id`. */
+  readonly tokens: DependentCache<VerifiedToken>
   readonly refused: LRUCache<string, GatewayError>
   /** By the hash of the token. */
   readonly checking: Map<string, Promise<VerifiedToken>>
 }
 
 /** Verifies nothing, and loads nothing, while tokens are not configured. */
-export function createTokenVerifier(parts: TokenVerifierParts): TokenVerifier {
-  let known: Known | undefined
-  return {
-    verify(token) {
-      const settings = parts.settings().identity.tokens
-      if (!settings) return undefined
-      if (known?.settings !== settings) known = knownUnder(settings, parts)
-      // Of the whole token: the beginnings of all tokens of an issuer are equal.
-      const hash = new CryptoHasher('sha256').update(token).digest('base64')
-      const verified = known.tokens.get(hash)
-      if (verified) return verified
-      const refusal = known.refused.get(hash)
-      if (refusal) throw refusal
-      if (claimedIssuer(token) !== settings.issuer) return undefined
-      return known.checking.get(hash) ?? checkOnce(token, hash, known, parts)
-    },
+export class IdentityTokenVerifier implements TokenVerifier {
+  readonly #parts: TokenVerifierParts
+  #known: Known | undefined
+  #changes = 0
+
+  constructor(parts: TokenVerifierParts) {
+    this.#parts = parts
+  }
+
+  verify(token: string): VerifiedToken | undefined | Promise<VerifiedToken | undefined> {
+    const settings = this.#parts.settings().identity.tokens
+    if (!settings) return undefined
+    if (this.#known?.settings !== settings) this.#known = knownUnder(settings, this.#parts)
+    const known = this.#known
+    // Of the whole token: the beginnings of all tokens of an issuer are equal.
+    const hash = new CryptoHasher('sha256').update(token).digest('base64')
+    const verified = known.tokens.get(hash)
+    if (verified) return verified
+    const refusal = known.refused.get(hash)
+    if (refusal) throw refusal
+    if (claimedIssuer(token) !== settings.issuer) return undefined
+    return known.checking.get(hash) ?? this.#checkOnce(token, hash, known)
+  }
+
+  /** The users of these subjects have changed; undefined = all may have. */
+  drop(subjects: readonly string[] | undefined): void {
+    this.#changes++
+    const known = this.#known
+    if (!known) return
+    // What is asked about now may have read the user of before.
+    known.checking.clear()
+    if (subjects) for (const subject of subjects) known.tokens.drop(subject)
+    else known.tokens.clear()
+  }
+
+  #checkOnce(token: string, hash: string, known: Known): Promise<VerifiedToken> {
+    const changes = this.#changes
+    const checking = check(token, known, this.#parts)
+      .then(
+        verified => {
+          if (changes === this.#changes) known.tokens.set(hash, verified)
+          return verified
+        },
+        (thrown: unknown) => {
+          if (!(thrown instanceof IdentityRefusal)) throw thrown
+          const refusal = new GatewayError('unauthenticated', `the token is refused: ${thrown.message}`, {
+            cause: thrown,
+          })
+          known.refused.set(hash, refusal)
+          throw refusal
+        },
+      )
+      .finally(() => {
+        if (known.checking.get(hash) === checking) known.checking.delete(hash)
+      })
+    known.checking.set(hash, checking)
+    return checking
   }
 }
 
-function knownUnder(settings: TokenSettings, { fetch, clock }: TokenVerifierParts): Known {
+function knownUnder(settings: TokenSettings, { fetch, clock, subjectOf }: TokenVerifierParts): Known {
   const keys = new KeySet({
     fetch,
     clock,
@@ -68,7 +113,7 @@ function knownUnder(settings: TokenSettings, { fetch, clock }: TokenVerifierPart
   return {
     settings,
     keys,
-    tokens: new LRUCache({ max: knownMax }),
+    tokens: new DependentCache(knownMax, (_, one) => (one.serviceAccount === undefined ? [subjectOf(one.userId)] : [])),
     refused: new LRUCache({ max: refusedMax, ttl: refusedMs }),
     checking: new Map(),
   }
@@ -84,30 +129,12 @@ async function discoveredKeys(issuer: string, ask: ProviderFetch): Promise<strin
   return found.jwks_uri
 }
 
-function checkOnce(token: string, hash: string, known: Known, parts: TokenVerifierParts): Promise<VerifiedToken> {
-  const checking = check(token, known, parts)
-    .then(
-      verified => {
-        known.tokens.set(hash, verified)
-        return verified
-      },
-      (thrown: unknown) => {
-        if (!(thrown instanceof IdentityRefusal)) throw thrown
-        const refusal = new GatewayError('unauthenticated', `the token is refused: ${thrown.message}`, {
-          cause: thrown,
-        })
-        known.refused.set(hash, refusal)
-        throw refusal
-      },
-    )
-    .finally(() => known.checking.delete(hash))
-  known.checking.set(hash, checking)
-  return checking
-}
-
 /** Rejects with IdentityRefusal for a token that does not hold, and with `overloaded` without the database. */
 async function check(token: string, { settings, keys }: Known, parts: TokenVerifierParts): Promise<VerifiedToken> {
   const claims = await signedClaims(token, { settings, keys }, parts.clock)
+  const expiresAtMs = (Number(claims.exp) + settings.clockToleranceSeconds) * 1000
+  const machine = serviceAccountOf(claims, settings)
+  if (machine) return { ...machine, expiresAtMs }
   const identity = readIdentity(claims, settings.issuer, settings.claims, settings.trustsEmail)
   const userId = await tokenUser(identity, {
     tenancy: parts.tenancy,
@@ -116,8 +143,18 @@ async function check(token: string, { settings, keys }: Known, parts: TokenVerif
     subjectIsUserId: settings.subjectIsUserId,
     actor: { id: `token:${settings.issuer}`, keyHash: 'token' },
   })
-  const expiresAtMs = (Number(claims.exp) + settings.clockToleranceSeconds) * 1000
   return { userId, expiresAtMs, ...(await teamOf(identity, userId, settings, parts.tenancy)) }
+}
+
+/** A machine's token, by the first entry whose claims it has; undefined = it is a person's. */
+function serviceAccountOf(
+  claims: Claims,
+  { serviceAccounts, claims: { required } }: TokenSettings,
+): Pick<ServiceAccountToken, 'serviceAccount' | 'teamId'> | undefined {
+  const found = serviceAccounts.find(one => hasClaims(claims, one.claims))
+  if (!found) return undefined
+  checkRequired(claims, required)
+  return { serviceAccount: found.name, teamId: found.teamId }
 }
 
 async function signedClaims(
@@ -152,7 +189,7 @@ async function teamOf(
   userId: string,
   { claims, defaultTeam }: TokenSettings,
   tenancy: TenancyStore,
-): Promise<Pick<VerifiedToken, 'teamId' | 'asMember'>> {
+): Promise<Pick<UserToken, 'teamId' | 'asMember'>> {
   const byConfiguration = Object.keys(claims.teams).length > 0
   const named = teams.length > 0 ? teams : defaultTeam === null ? [] : [defaultTeam]
   if (named.length === 0) return {}

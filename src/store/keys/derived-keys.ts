@@ -31,6 +31,7 @@ export function withDerivedKeys(stored: Directory, sign: Sign): KeyDirectory {
   }
   return {
     lookupUser: (userId, teamId) => stored.lookupUser(userId, teamId),
+    lookupServiceAccount: (name, teamId) => stored.lookupServiceAccount(name, teamId),
     lookupSession: secret => stored.lookupSession(secret),
     lookup(keyText) {
       if (!keyText.startsWith(derivedPrefix)) return stored.lookup(keyText)

@@ -7,10 +7,10 @@ import { LRUCache } from 'lru-cache'
 import type { Caller } from '../../core/caller.ts'
 import type { KeyDirectory } from '../../core/ports.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { DependentCache } from '../../lib/dependent-cache.ts'
 import { DatabaseMoved } from '../../platform/sqlite-file-guard.ts'
-import { isKeyHash, sessionPrincipal, userPrincipal } from '../sign-in/principals.ts'
+import { isKeyHash, serviceAccountPrincipal, sessionPrincipal, userPrincipal } from '../sign-in/principals.ts'
 import type { Changes, Subject } from '../tenancy/changes.ts'
-import { DependentCache } from '../tenancy/dependent-cache.ts'
 import type { KeySnapshot } from './start-snapshot.ts'
 
 const knownMax = 50_000
@@ -92,6 +92,10 @@ export class KeyCache implements KeyDirectory {
 
   lookupUser(userId: string, teamId?: string): Caller | undefined | Promise<Caller | undefined> {
     return this.lookupHash(userPrincipal(userId, teamId))
+  }
+
+  lookupServiceAccount(name: string, teamId: string): Caller | undefined | Promise<Caller | undefined> {
+    return this.lookupHash(serviceAccountPrincipal(name, teamId))
   }
 
   lookupSession(secret: string): Caller | undefined | Promise<Caller | undefined> {

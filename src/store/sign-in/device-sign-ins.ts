@@ -13,12 +13,12 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Session } from '../../core/session.ts'
 import type { Actor } from '../../core/tenancy.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { DependentCache } from '../../lib/dependent-cache.ts'
 import { toNumber, transaction, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 import { tenantSubject } from '../tenancy/changes.ts'
 import type { Subject } from '../tenancy/changes.ts'
-import { DependentCache } from '../tenancy/dependent-cache.ts'
 
 interface DeviceSignInOptions {
   readonly database: Database

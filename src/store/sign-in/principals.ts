@@ -6,6 +6,7 @@ import { tenantSubject } from '../tenancy/changes.ts'
 
 const sessionPrefix = 'session:'
 const userPrefix = 'user:'
+const serviceAccountPrefix = 'service-account:'
 /** No id of a user or a team holds it. */
 const separator = '\0'
 
@@ -13,6 +14,11 @@ const separator = '\0'
 export function userPrincipal(userId: string, teamId: string | undefined): string {
   const user = tenantSubject('user', userId)
   return teamId === undefined ? user : user + separator + teamId
+}
+
+/** A service account of a team, which calls with tokens and has no key. */
+export function serviceAccountPrincipal(name: string, teamId: string): string {
+  return serviceAccountPrefix + name + separator + teamId
 }
 
 /** The session whose secret has this hash. */
@@ -31,6 +37,7 @@ export interface CallerSources {
   readonly tenants: {
     load(hash: string): Promise<Caller | undefined>
     loadUser(userId: string, teamId?: string): Promise<Caller | undefined>
+    loadServiceAccount(name: string, teamId: string): Promise<Caller | undefined>
   }
 }
 
@@ -39,6 +46,10 @@ export async function loadPrincipal(name: string, { sessions, tenants }: CallerS
   if (name.startsWith(userPrefix)) {
     const [userId, teamId] = name.slice(userPrefix.length).split(separator)
     return tenants.loadUser(userId!, teamId)
+  }
+  if (name.startsWith(serviceAccountPrefix)) {
+    const [account, teamId] = name.slice(serviceAccountPrefix.length).split(separator)
+    return tenants.loadServiceAccount(account!, teamId!)
   }
   if (!name.startsWith(sessionPrefix)) return tenants.load(name)
   const session = await sessions.find(name.slice(sessionPrefix.length))

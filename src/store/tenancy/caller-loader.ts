@@ -1,15 +1,15 @@
 /** Reads what callers are compiled from. Users, teams and the like are shared by all callers that belong to them. */
 import { compileCaller, withBudget } from '../../accounts/caller.ts'
 import { tagsOfKey } from '../../accounts/key.ts'
-import { bareKey, userKeyId } from '../../core/caller.ts'
+import { bareKey, serviceAccountKeyId, userKeyId } from '../../core/caller.ts'
 import type { Caller, VirtualKey } from '../../core/caller.ts'
 import type { KeyRecord } from '../../core/ports.ts'
 import type { Membership, SpendingFields, TenantKind, Tenants } from '../../core/tenancy.ts'
 import type { TenancyReader, TenantDirectory } from '../../core/tenancy-store.ts'
+import { DependentCache } from '../../lib/dependent-cache.ts'
 import { isKeyHash } from '../sign-in/principals.ts'
 import { keySubject, masterSessionsSubject, tenantSubject } from './changes.ts'
 import type { Subject } from './changes.ts'
-import { DependentCache } from './dependent-cache.ts'
 
 const tenantsMax = 50_000
 
@@ -76,6 +76,12 @@ export class CallerLoader implements TenantDirectory {
   async loadUser(userId: string, teamId: string | null = null): Promise<Caller | undefined> {
     const caller = await this.compile({ ...bareKey, id: userKeyId(userId), userId, teamId })
     return caller.user && caller
+  }
+
+  /** A service account of a team, which has no key; undefined = there is no such team. */
+  async loadServiceAccount(name: string, teamId: string): Promise<Caller | undefined> {
+    const caller = await this.compile({ ...bareKey, id: serviceAccountKeyId(name), alias: name, teamId })
+    return caller.team && caller
   }
 
   async compile(record: VirtualKey): Promise<Caller> {

@@ -79,7 +79,7 @@ export function refusalPage(thrown: unknown, again: (message: string, status: nu
   const said = `${message[0]!.toUpperCase()}${message.slice(1)}.`
   if (retryAfterMs === undefined) return again(said, status)
   const seconds = Math.ceil(retryAfterMs / 1000)
-  const answer = again(`${said} Try again in ${seconds} seconds.`, status)
+  const answer = again(`${said} Try again in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`, status)
   return { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } }
 }
 

@@ -1,6 +1,8 @@
 /** A cache whose values are dropped when something that they were made from changes. */
 import { LRUCache } from 'lru-cache'
-import type { Subject } from './changes.ts'
+
+/** The name of something that values are made from. */
+type Subject = string
 
 /** Of the values used last, at most `max`. */
 export class DependentCache<Value extends object> {
