@@ -8,6 +8,7 @@ import type { ServerRequest } from '../src/http/server/server-request.ts'
 import { BodyMemory } from '../src/http/server/body-memory.ts'
 import { ClientConnection } from '../src/http/server/connection.ts'
 import type { ConnectionOwner } from '../src/http/server/connection-owner.ts'
+import { DiscardPace } from '../src/http/server/discard-pace.ts'
 import { listen } from '../src/http/server/server.ts'
 import type { HttpServer, ServerOptions } from '../src/http/server/server.ts'
 import type { Clock } from '../src/lib/clock.ts'
@@ -318,6 +319,7 @@ export class FakeConnection implements ConnectionOwner {
   readonly clock = new ManualClock()
   readonly wheel = this.clock.wheel
   readonly bodies = new BodyMemory(() => Infinity)
+  readonly discards = new DiscardPace(this.wheel)
   readonly socket = new FakeSocket()
   readonly requests: ServerRequest[] = []
   readonly failures: unknown[] = []

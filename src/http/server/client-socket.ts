@@ -2,9 +2,10 @@
 import type { Socket } from 'bun'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { ConnectionOwner } from './connection-owner.ts'
+import type { DiscardingConnection } from './discard-pace.ts'
 
 /** `Connection` = the class that extends it, which Bun keeps in the socket's `data`. */
-export abstract class ClientSocket<Connection> extends TimerEntry {
+export abstract class ClientSocket<Connection> extends TimerEntry implements DiscardingConnection {
   protected readonly owner: ConnectionOwner
   protected readonly socket: Socket<Connection>
   /**
@@ -16,6 +17,7 @@ export abstract class ClientSocket<Connection> extends TimerEntry {
   protected authenticated = false
   #address: string | undefined
   #readPaused = false
+  #discardedBytes = 0
 
   constructor(owner: ConnectionOwner, socket: Socket<Connection>) {
     super()
@@ -41,7 +43,25 @@ export abstract class ClientSocket<Connection> extends TimerEntry {
     this.socket.resume()
   }
 
+  discardMore(): boolean {
+    if (this.isDiscarding) this.resume()
+    return this.isDiscarding
+  }
+
+  /** For the next request. */
+  protected startDiscarding(): void {
+    this.#discardedBytes = 0
+  }
+
+  /** Counts what was read of a body that is not wanted, or behind the last request; returns the sum. */
+  protected countDiscarded(bytes: number): number {
+    return (this.#discardedBytes += bytes)
+  }
+
   protected abstract readonly isClosed: boolean
+
+  /** The request is answered, the rest of its body is read. */
+  protected abstract readonly isDiscarding: boolean
 
   /** The connection is cut after an error of this program. */
   protected abstract failed(thrown: unknown): void

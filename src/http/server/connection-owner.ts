@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { TickTask } from '../../lib/end-of-tick.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { BodyMemory } from './body-memory.ts'
+import type { DiscardPace } from './discard-pace.ts'
 import type { RefusedRequest } from './request-head.ts'
 import type { ServerRequest } from './server-request.ts'
 
@@ -33,6 +34,7 @@ export interface ConnectionOwner {
   readonly wheel: TimerWheel
   readonly clock: Clock
   readonly bodies: BodyMemory
+  readonly discards: DiscardPace
   /** The server drains: connections close behind their present answer. */
   readonly stopping: boolean
   /** Never throws and never rejects. */

@@ -18,6 +18,7 @@ import {
   stalledEvictableAfterMs,
   stallTimeoutMs,
   unauthenticatedBytesMax,
+  unpacedBytesMax,
 } from './client-limits.ts'
 import { ClientSocket } from './client-socket.ts'
 import type { ConnectionOwner, OwnedConnection } from './connection-owner.ts'
@@ -52,7 +53,6 @@ export class ClientConnection
   readonly #rate = new BodyRate()
   /** Receives the rest of a body that is not read. */
   readonly #discarder: BodyReceiver = { push() {}, end: () => this.#next() }
-  #discardedBytes = 0
   /** The present answer is the last one on this connection. */
   #closeAfterAnswer = false
   /** The body of the present answer, while it is streamed. */
@@ -209,7 +209,8 @@ export class ClientConnection
         if (this.#request!.incoming.ended) return this.#bufferPipelined(rest)
         rest = this.#takeBody(rest)
       } else if (this.#phase === 'discard') rest = this.#discard(rest)
-      else return this.#ignore(rest.length)
+      // The connection closes: so much is read that the client is not reset before it has read its answer.
+      else return void (this.countDiscarded(rest.length) > unauthenticatedBytesMax && this.pause())
     }
   }
 
@@ -230,7 +231,7 @@ export class ClientConnection
     this.#request = request
     this.#phase = 'request'
     this.#continued = false
-    this.#discardedBytes = 0
+    this.startDiscarding()
     this.#rate.reset()
     this.#closeAfterAnswer = !head.keepAlive || this.owner.stopping
     const rest = bytes.length > 0 && !request.incoming.ended ? this.#takeFirst(bytes) : bytes
@@ -274,16 +275,11 @@ export class ClientConnection
   }
 
   #discard(bytes: Buffer): Buffer {
-    this.#discardedBytes += bytes.length
-    if (this.#discardedBytes <= discardedBytesMax) return this.#framing.take(bytes, this.#discarder)
+    const discardedBytes = this.countDiscarded(bytes.length)
+    if (discardedBytes > unpacedBytesMax) this.owner.discards.wait(this)
+    if (discardedBytes <= discardedBytesMax) return this.#framing.take(bytes, this.#discarder)
     this.close()
     return noBytes
-  }
-
-  /** The connection closes: so much is read that the client is not reset before it has read its answer. */
-  #ignore(bytes: number): void {
-    this.#discardedBytes += bytes
-    if (this.#discardedBytes > unauthenticatedBytesMax) this.pause()
   }
 
   /** Pipelined bytes wait for the answer to the present request. */
@@ -488,6 +484,10 @@ export class ClientConnection
   #closeInOrder(): void {
     this.socket.end()
     this.lost()
+  }
+
+  protected get isDiscarding(): boolean {
+    return this.#phase === 'discard'
   }
 
   protected get isClosed(): boolean {

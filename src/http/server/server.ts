@@ -10,6 +10,7 @@ import { BodyMemory } from './body-memory.ts'
 import { ClientConnection } from './connection.ts'
 import type { ConnectionOwner, OwnedConnection } from './connection-owner.ts'
 import type { RefusedRequest } from './request-head.ts'
+import { DiscardPace } from './discard-pace.ts'
 import { ConnectionSlots } from './connection-slots.ts'
 
 /** Where the server listens, and who answers. There is no limit on how long `handle` may take. */
@@ -80,6 +81,7 @@ class Server implements HttpServer, ConnectionOwner {
   readonly clock: Clock
   stopping = false
   readonly bodies: BodyMemory
+  readonly discards: DiscardPace
   readonly #options: ServerOptions
   readonly #listener: TCPSocketListener<ClientConnection>
   readonly #slots: ConnectionSlots
@@ -97,6 +99,7 @@ class Server implements HttpServer, ConnectionOwner {
     this.wheel = options.wheel
     this.clock = options.clock
     this.bodies = new BodyMemory(() => options.bodyMemoryBytesMax?.() ?? Infinity)
+    this.discards = new DiscardPace(options.wheel)
     const { hostname, port, limit } = options
     const max = limit?.max ?? Infinity
     this.#slots = new ConnectionSlots(max)
@@ -181,6 +184,7 @@ class Server implements HttpServer, ConnectionOwner {
       wheel: this.wheel,
       clock: this.clock,
       bodies: this.bodies,
+      discards: this.discards,
       stopping: true,
       handle: request => (limit ? limit.turnAway(request) : this.handle(request)),
       refuse: refusal => this.refuse(refusal),
