@@ -108,7 +108,7 @@ export async function openStore(
   const { installation, configured, keys, secrets } = await openKeys(options, logger, { database, kept })
   let stopped = false
   if (kept) void catchUp({ database, installation, logger }, () => stopped)
-  const ledger = await openLedgerOf(options, logger, () => settings().ledgerRetention)
+  const ledger = await openLedgerOf(options, logger, database, () => settings().ledgerRetention)
   const withoutRedis = () => settings().limitsWithoutRedis
   const limits = await openLimits({ redisUrl: options.redisUrl, database, ledger, logger, withoutRedis })
   const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
@@ -252,10 +252,12 @@ function objectStores(
 function openLedgerOf(
   { databaseUrl, dataDirectory }: ServeOptions,
   logger: Logger,
+  { openedFile }: Database,
   retention: () => LedgerRetention,
 ): Promise<JournalledLedger> {
   return openLedger({
     databaseUrl,
+    openedFile,
     journalDirectory: join(dataDirectory, 'journal'),
     clock,
     retention,

@@ -44,7 +44,8 @@ interface Look {
   readonly version: string
 }
 
-interface Opened {
+/** The file that a connection has open, and its logs. Plain data: threads tell each other of it. */
+export interface OpenedFile {
   /** Without symbolic links: where SQLite has the logs. */
   readonly realPath: string
   readonly id: string
@@ -61,13 +62,23 @@ interface Prepared {
 /** One per path and thread. It outlives connections: the next one learns from it whose logs lie at the path. */
 export class SqliteFile {
   readonly #path: string
-  #opened: Opened | undefined
+  #opened: OpenedFile | undefined
   #isInUse = false
   #candidate: { readonly version: string; readonly sinceMs: number } | undefined
   #refused: { readonly version: string; readonly sinceMs: number; readonly reason: string } | undefined
 
-  constructor(path: string) {
+  /**
+   * `opened` = what another thread of this process has open at the path: another file there is a replacement then, also
+   * for the first connection. Without it that one would read the log of the old file into the new one.
+   */
+  constructor(path: string, opened?: OpenedFile) {
     this.#path = path
+    this.#opened = opened
+  }
+
+  /** What was opened last. */
+  get opened(): OpenedFile | undefined {
+    return this.#opened
   }
 
   /** False before the first connection: then a file may be created. */

@@ -1,6 +1,7 @@
 /** Opens the database: SQLite by default, Postgres by `postgres://`. The stores use SQL that both understand. */
 import { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
+import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import { openSqliteConnection } from './sqlite.ts'
 
 /**
@@ -10,6 +11,8 @@ import { openSqliteConnection } from './sqlite.ts'
 export interface Database {
   readonly sql: SQL
   readonly kind: 'sqlite' | 'postgres'
+  /** Of SQLite: the file that is open now, for the other threads that open it. */
+  openedFile?(): OpenedFile | undefined
   close(): Promise<void>
 }
 
@@ -29,8 +32,7 @@ export async function openDatabase(url: string, connectionsMax = 4): Promise<Dat
 }
 
 async function openSqlite(path: string): Promise<Database> {
-  const { sql, close } = await openSqliteConnection(path)
-  return { sql, kind: 'sqlite', close }
+  return { kind: 'sqlite', ...(await openSqliteConnection(path)) }
 }
 
 async function openPostgres(url: string, connectionsMax: number): Promise<Database> {

@@ -9,7 +9,7 @@ import { dirname } from 'node:path'
 import { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
-import type { SchemaMark } from '../../platform/sqlite-file-guard.ts'
+import type { OpenedFile, SchemaMark } from '../../platform/sqlite-file-guard.ts'
 import { explainDamage } from './sqlite-damage.ts'
 
 /** While connecting at the start, when nothing is served yet. */
@@ -24,11 +24,13 @@ const lockedMsMax = 4500
 const retryAfterMs = 1000
 
 /** Opens the file; creates it and its directory when they are not there. */
-export async function openSqliteConnection(path: string): Promise<{ sql: SQL; close(): Promise<void> }> {
+export async function openSqliteConnection(
+  path: string,
+): Promise<{ sql: SQL; openedFile(): OpenedFile | undefined; close(): Promise<void> }> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const connection = new SqliteConnection(path)
   await connection.open()
-  return { sql: facade(connection), close: () => connection.close() }
+  return { sql: facade(connection), openedFile: () => connection.openedFile, close: () => connection.close() }
 }
 
 /** The part of `SQL` that the stores use; it stays valid when the connection behind it is replaced. */
@@ -63,6 +65,10 @@ class SqliteConnection {
   get current(): SQL {
     if (!this.#sql) throw new Error('the database is not open')
     return this.#sql
+  }
+
+  get openedFile(): OpenedFile | undefined {
+    return this.#file.opened
   }
 
   async open(): Promise<void> {

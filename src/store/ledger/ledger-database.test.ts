@@ -94,6 +94,31 @@ test('replaced: the backup does not get the old log, and the old file is complet
   expect([idsIn(path), idsIn(away)]).toEqual([['2'], ['1']])
 })
 
+test('replaced before the thread of the ledger opened it: the backup does not get the log of the old file', async () => {
+  const { place, path, backup } = await rig()
+  const main = await openDatabase(place.databaseUrl)
+  cleanups.push(() => main.close())
+  const openSecond = () => openLedgerDatabase(place.databaseUrl, main.openedFile!())
+  backUp(path, backup)
+  await main.sql`create table in_the_old_log (id integer)`
+  renameSync(path, join(place.directory, 'away'))
+  expect(await refusal(openSecond())).toMatchObject({
+    name: 'DatabaseMoved',
+    message: expect.stringContaining('deleted'),
+  })
+  renameSync(backup, path)
+  expect(await refusal(openSecond())).toMatchObject({ message: expect.stringContaining('replaced') })
+  const second = await again(openSecond)
+  cleanups.push(() => second.close())
+  await second.insert([row('1')])
+  expect(idsIn(path)).toEqual(['1'])
+  const tables = await second.select({
+    text: `select name from sqlite_schema where name = 'in_the_old_log'`,
+    values: [],
+  })
+  expect(tables).toEqual([])
+})
+
 test('replaced while a batch is committed: it is not taken for done, and goes into the new file', async () => {
   const { path, backup, open } = await rig()
   const first = await open()

@@ -13,7 +13,7 @@ import { openDatabase, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { explainDamage } from '../database/sqlite-damage.ts'
 import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
-import type { SchemaMark } from '../../platform/sqlite-file-guard.ts'
+import type { OpenedFile, SchemaMark } from '../../platform/sqlite-file-guard.ts'
 
 /** `$1`, `$2`, ... of the text stand for `values`. */
 export interface LedgerStatement {
@@ -54,9 +54,12 @@ const checkpointPages = { usual: 1000, bulk: 4000 }
 /** Longer than the server's statement timeout, which normally ends a statement first. */
 const answerTimeoutMs = 15_000
 
-/** `sqlite:PATH` or `postgres://...`, see `openDatabase`. Throws while the database cannot be reached. */
-export async function openLedgerDatabase(url: string): Promise<LedgerDatabase> {
-  return url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length)) : openPostgres(url)
+/**
+ * `sqlite:PATH` or `postgres://...`, see `openDatabase`. Throws while the database cannot be reached. `opened` = the
+ * SQLite file that another thread of this process has open.
+ */
+export async function openLedgerDatabase(url: string, opened?: OpenedFile): Promise<LedgerDatabase> {
+  return url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length), opened) : openPostgres(url)
 }
 
 /** The SQLite files that this thread has opened, by path: a later connection may find another file there. */
@@ -73,8 +76,8 @@ interface SqlitePlace {
  * Prepared statements of `bun:sqlite`: 7 us of processor time a row in batches of 500 with three indexes, of which 0.5
  * are for parsing the record; `Bun.SQL` takes 15 % more and `json_each` a third more.
  */
-function openSqlite(path: string): LedgerDatabase {
-  const place = places.get(path) ?? { file: new SqliteFile(path), mark: undefined, left: undefined }
+function openSqlite(path: string, opened: OpenedFile | undefined): LedgerDatabase {
+  const place = places.get(path) ?? { file: new SqliteFile(path, opened), mark: undefined, left: undefined }
   places.set(path, place)
   const { file } = place
   const database = connectSqlite(path, place)

@@ -1,4 +1,5 @@
 /** The messages between the main thread and the ledger's worker. */
+import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import type { LedgerQuery } from '../../core/ledger.ts'
 import type { LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { Backlog } from './journal-backlog.ts'
@@ -8,6 +9,8 @@ import type { LedgerPage } from './ledger-query.ts'
 /** Where the journal is and where its rows go. */
 export interface LedgerWriterSettings {
   readonly databaseUrl: string
+  /** The SQLite file that the main thread has open. */
+  readonly openedFile?: OpenedFile | undefined
   readonly directory: string
   /** Names this start of this process, see `SegmentName`. */
   readonly start: string

@@ -413,7 +413,8 @@ export class LedgerWriter {
 
   #connect(): Promise<LedgerDatabase> {
     if (this.#database === undefined) {
-      const database = openLedgerDatabase(this.#settings.databaseUrl)
+      const { databaseUrl, openedFile } = this.#settings
+      const database = openLedgerDatabase(databaseUrl, openedFile)
       this.#database = database
       database.catch(() => {
         if (this.#database === database) this.#database = undefined

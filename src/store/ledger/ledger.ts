@@ -6,6 +6,7 @@ import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
 import type { Ledger, LedgerQuery } from '../../core/ledger.ts'
 import type { LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import { siblingModule } from '../../lib/sibling-module.ts'
 import { noBacklog, sumOf } from './journal-backlog.ts'
 import type { Backlog } from './journal-backlog.ts'
@@ -22,6 +23,8 @@ import type { LedgerReply, LedgerRequest, LedgerWriterSettings } from './ledger-
 interface LedgerOptions {
   /** `sqlite:PATH` or `postgres://...`; table `ledger` is there already. */
   readonly databaseUrl: string
+  /** The SQLite file that this thread has open; the worker must not take another one for it. */
+  readonly openedFile?: (() => OpenedFile | undefined) | undefined
   /** Used by this process alone, see `lockDataDirectory`. Created when it is not there. */
   readonly journalDirectory: string
   readonly clock: Clock
@@ -82,6 +85,7 @@ function unreadable(reply: LedgerReply | undefined): GatewayError {
 
 class WorkerLedger implements JournalledLedger {
   readonly #settings: LedgerWriterSettings
+  readonly #openedFile: NonNullable<LedgerOptions['openedFile']>
   readonly #segmentBytes: number
   readonly #report: (problem: string) => void
   readonly #journal: JournalWriter
@@ -113,6 +117,7 @@ class WorkerLedger implements JournalledLedger {
     const moment = String(Math.trunc(options.clock.epochMs())).padStart(13, '0')
     const start = `${moment}-${process.pid}-${randomBytes(4).toString('hex')}`
     this.#settings = { databaseUrl: options.databaseUrl, directory: options.journalDirectory, start }
+    this.#openedFile = options.openedFile ?? (() => undefined)
     this.#segmentBytes = options.segmentBytes ?? usualSegmentBytes
     this.#retention = options.retention
     this.#report = options.report ?? (() => {})
@@ -310,7 +315,8 @@ class WorkerLedger implements JournalledLedger {
     })
     // The DOM's type of Worker does not have Bun's `unref`.
     ;(worker as Worker & { unref(): void }).unref()
-    worker.postMessage({ kind: 'open', settings: this.#settings } satisfies LedgerRequest)
+    const settings = { ...this.#settings, openedFile: this.#openedFile() }
+    worker.postMessage({ kind: 'open', settings } satisfies LedgerRequest)
     return worker
   }
 
