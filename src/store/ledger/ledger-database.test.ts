@@ -12,6 +12,7 @@ import { columnList } from '../../core/ledger-columns.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { openLedger } from './ledger.ts'
 import { openDatabase } from '../database/open.ts'
+import type { Database } from '../database/open.ts'
 import { backUp, holdLock } from '../database/sqlite-fixture.ts'
 
 const cleanups: (() => Promise<unknown> | void)[] = []
@@ -160,10 +161,11 @@ function traffic(ledger: Awaited<ReturnType<typeof openLedger>>) {
   return { ids, stop: () => clearInterval(timer) }
 }
 
-async function running(place: LedgerPlace) {
+async function running(place: LedgerPlace, keys?: Database) {
   const reports: string[] = []
   const ledger = await openLedger({
     databaseUrl: place.databaseUrl,
+    openedFile: keys?.openedFile,
     journalDirectory: place.journal,
     clock: systemClock,
     report: text => reports.push(text),
@@ -184,7 +186,7 @@ for (const how of ['deleted, and a backup put there later', 'replaced at once'])
     // As in the gateway: the connection of keys is on the file too.
     const keys = await openDatabase(place.databaseUrl)
     cleanups.push(() => keys.close())
-    const { ledger, reports, calls } = await running(place)
+    const { ledger, reports, calls } = await running(place, keys)
     await Bun.sleep(300)
     backUp(path, backup)
     await Bun.sleep(300)
