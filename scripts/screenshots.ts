@@ -35,6 +35,11 @@ const pages: Readonly<Record<string, string>> = {
   teams: 'teams',
   'teams-one': 'teams?team=support',
   users: 'users',
+  'users-one': 'users?user=carla',
+  organizations: 'organizations',
+  'organizations-one': 'organizations?organization=nordwind',
+  customers: 'customers',
+  'customers-one': 'customers?customer=hotel-astoria',
   sessions: 'sessions',
 }
 

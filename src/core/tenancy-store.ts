@@ -51,6 +51,8 @@ export interface TenantFilter {
   readonly visible?: { readonly ids: readonly string[]; readonly organizationIds: readonly string[] } | undefined
   /** A part of it, in any case. */
   readonly alias?: string | undefined
+  /** The whole id, or a part of the alias in any case. */
+  readonly named?: string | undefined
   /** A part of it, in any case. Users only. */
   readonly email?: string | undefined
   /** Users only. */

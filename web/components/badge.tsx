@@ -1,5 +1,6 @@
 import clsx from 'clsx'
 import type { ReactNode } from 'react'
+import { t } from '../strings/index.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'plain'
 
@@ -24,4 +25,9 @@ export function Badge({ tone = 'plain', children }: { readonly tone?: Tone; read
 /** A label of a thing (a tag, where a value comes from), not a status. */
 export function Tag({ children }: { readonly children: ReactNode }) {
   return <span className="rounded-control border border-line-strong px-1 text-code text-muted">{children}</span>
+}
+
+/** Whether something may be used. */
+export function StatusBadge({ blocked }: { readonly blocked: boolean }) {
+  return <Badge tone={blocked ? 'bad' : 'good'}>{t(blocked ? 'all.blocked' : 'all.active')}</Badge>
 }

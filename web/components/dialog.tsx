@@ -1,5 +1,6 @@
 import { AlertDialog as Alert } from '@base-ui/react/alert-dialog'
 import { Dialog as Base } from '@base-ui/react/dialog'
+import { useMutation } from '@tanstack/react-query'
 import clsx from 'clsx'
 import { X } from 'lucide-react'
 import { useRef, useState } from 'react'
@@ -7,6 +8,7 @@ import type { FormEvent, ReactNode } from 'react'
 import { t } from '../strings/index.ts'
 import { Button, buttonClass } from './button.tsx'
 import { TextField } from './field.tsx'
+import { ErrorState } from './states.tsx'
 
 export interface DialogProps {
   readonly open: boolean
@@ -133,5 +135,45 @@ function ConfirmForm({ action, onConfirm, onClose, busy, typed, problem }: Confi
         </Button>
       </div>
     </form>
+  )
+}
+
+interface DeleteButtonProps {
+  /** A verb and what is deleted; the text of both buttons. */
+  readonly title: string
+  readonly description: string
+  /** The name that has to be typed. */
+  readonly typed: string
+  readonly remove: () => Promise<unknown>
+  readonly onDone: () => void
+}
+
+/** Deletes something, once its name is typed. */
+export function DeleteButton({ title, description, typed, remove, onDone }: DeleteButtonProps) {
+  const [isOpen, setOpen] = useState(false)
+  const removal = useMutation({
+    mutationFn: remove,
+    onSuccess: () => {
+      setOpen(false)
+      onDone()
+    },
+  })
+  return (
+    <>
+      <Button kind="danger" onClick={() => setOpen(true)}>
+        {title}
+      </Button>
+      <Confirm
+        open={isOpen}
+        onClose={() => setOpen(false)}
+        title={title}
+        description={description}
+        action={title}
+        typed={typed}
+        busy={removal.isPending}
+        onConfirm={() => removal.mutate()}
+        problem={removal.isError && <ErrorState error={removal.error} isInline />}
+      />
+    </>
   )
 }

@@ -32,10 +32,12 @@ interface SecretProps {
   readonly secret: string
   /** Called once it is in the clipboard. */
   readonly onCopied?: () => void
+  /** What the button says; absent = it is a key. */
+  readonly action?: string
 }
 
 /** A secret that is shown once, with a large button that copies it. */
-export function Secret({ secret, onCopied }: SecretProps) {
+export function Secret({ secret, onCopied, action = t('secret.copy') }: SecretProps) {
   const { copied, copy } = useCopy()
   return (
     <div className="flex flex-col gap-2">
@@ -50,7 +52,7 @@ export function Secret({ secret, onCopied }: SecretProps) {
           icon={copied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
           onClick={() => void copy(secret).then(done => done && onCopied?.())}
         >
-          {copied ? t('all.copied') : t('secret.copy')}
+          {copied ? t('all.copied') : action}
         </Button>
       </div>
     </div>

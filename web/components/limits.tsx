@@ -4,6 +4,7 @@ import { t } from '../strings/index.ts'
 import { Tag } from './badge.tsx'
 import { Facts } from './facts.tsx'
 import { Meter } from './meter.tsx'
+import { periodLabel } from './period-field.tsx'
 import { Ago } from './values.tsx'
 
 /** What keys, teams, users and the like have in common. */
@@ -43,7 +44,7 @@ export function Limits({ of, budget }: { readonly of: Limited; readonly budget: 
           name: t('limits.budget'),
           value: <BudgetMeter label={t('limits.budget')} budget={budget} spend={of.spend} />,
         },
-        { name: t('limits.period'), value: budget?.budget_duration ?? t('limits.forEver') },
+        { name: t('limits.period'), value: periodLabel(budget?.budget_duration ?? null) },
         { name: t('limits.requests'), value: counted(of.rpm_limit) },
         { name: t('limits.tokens'), value: counted(of.tpm_limit) },
         { name: t('limits.parallel'), value: counted(of.max_parallel_requests) },
@@ -51,6 +52,10 @@ export function Limits({ of, budget }: { readonly of: Limited; readonly budget: 
     />
   )
 }
+
+/** Models that may be called, in one line of text; none listed = all. */
+export const modelsInWords = (models: readonly string[]): string =>
+  models.length === 0 ? t('limits.everyModel') : models.join(', ')
 
 /** Models that may be called; none listed = all. */
 export function AllowedModels({ models }: { readonly models: readonly string[] }) {

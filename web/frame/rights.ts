@@ -5,25 +5,37 @@ type Rule = (session: Session) => boolean
 
 export const everyone: Rule = () => true
 
-/**
- * May change everything.
- * @public
- */
+/** May change everything. */
 export const administers: Rule = ({ role }) => role === 'proxy_admin'
 
 /** May make keys: viewers only look. */
 export const makesKeys: Rule = ({ role }) => role === 'proxy_admin' || role === 'internal_user'
 
-/**
- * May read everything.
- * @public
- */
+/** May read everything. */
 export const readsAll: Rule = ({ role }) => role === 'proxy_admin' || role === 'proxy_admin_viewer'
 
-/**
- * Is an admin of a team or an organisation, or administers all.
- * @public
- */
-export const leads: Rule = session =>
+/** Reads everything, or is a member of an organization. */
+export const seesOrganizations: Rule = session => readsAll(session) || session.organizations.length > 0
+
+/** Viewers change nothing, admins of a team neither. */
+const isViewer: Rule = ({ role }) => role === 'internal_user_viewer' || role === 'proxy_admin_viewer'
+
+/** May change the name and the members of an organization. */
+export const leadsOrganization = (session: Session, id: string | null): boolean =>
   administers(session) ||
-  [...session.teams, ...session.organizations].some(one => one.role === 'admin' || one.role === 'org_admin')
+  (!isViewer(session) && session.organizations.some(one => one.id === id && one.role === 'org_admin'))
+
+/** May make teams: in every organization, or in those that it leads. */
+export const makesTeams: Rule = session =>
+  session.organizations.some(one => leadsOrganization(session, one.id)) || administers(session)
+
+/** A team, and the organization that it belongs to. */
+interface TeamPlace {
+  readonly team_id: string
+  readonly organization_id: string | null
+}
+
+/** May change the name, the members and their permissions. */
+export const leadsTeam = (session: Session, { team_id: id, organization_id: organization }: TeamPlace): boolean =>
+  leadsOrganization(session, organization) ||
+  (!isViewer(session) && session.teams.some(one => one.id === id && one.role === 'admin'))

@@ -4,6 +4,7 @@
  */
 import {
   Boxes,
+  Building2,
   ChartLine,
   FlaskConical,
   HeartPulse,
@@ -15,13 +16,14 @@ import {
   Plug,
   Rows3,
   ScrollText,
+  Store,
   UserRound,
   Users,
 } from 'lucide-react'
 import type { LucideIcon } from 'lucide-react'
 import type { ComponentType } from 'react'
 import type { Session } from '../api/session.ts'
-import { administers, everyone, readsAll } from './rights.ts'
+import { administers, everyone, readsAll, seesOrganizations } from './rights.ts'
 import type { StringKey } from '../strings/index.ts'
 
 /** Headings of the navigation, in their order; null = above them all. */
@@ -127,6 +129,18 @@ const signedInPages: readonly PageRoute[] = [
     path: '/users',
     load: () => import('../pages/users.tsx'),
     nav: { title: 'nav.users', icon: UserRound, group: 'nav.manage', key: 'u' },
+    for: readsAll,
+  },
+  {
+    path: '/organizations',
+    load: () => import('../pages/organizations.tsx'),
+    nav: { title: 'nav.organizations', icon: Building2, group: 'nav.manage', key: 'r' },
+    for: seesOrganizations,
+  },
+  {
+    path: '/customers',
+    load: () => import('../pages/customers.tsx'),
+    nav: { title: 'nav.customers', icon: Store, group: 'nav.manage', key: 'e' },
     for: readsAll,
   },
   // Extend

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { ask } from '../api/client.ts'
 import type { Team } from '../api/schema.d.ts'
 import { useSession } from '../api/session.ts'
-import { Badge } from '../components/badge.tsx'
+import { StatusBadge } from '../components/badge.tsx'
 import { Button } from '../components/button.tsx'
 import { Page } from '../components/page.tsx'
 import { SearchField } from '../components/search-field.tsx'
@@ -12,7 +12,7 @@ import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
-import { administers } from '../frame/rights.ts'
+import { makesTeams } from '../frame/rights.ts'
 import { useSearchValue } from '../lib/address.ts'
 import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
@@ -23,32 +23,31 @@ import { TeamDrawer } from './teams/team-drawer.tsx'
 const columns: readonly Column<Team>[] = [
   {
     id: 'name',
-    title: t('teams.name'),
+    title: t('all.name'),
     width: 'minmax(140px, 2fr)',
     cell: team => team.team_alias ?? team.team_id,
   },
   {
     id: 'status',
-    title: t('teams.status'),
+    title: t('all.status'),
     isWideOnly: true,
-    cell: team =>
-      team.blocked ? <Badge tone="bad">{t('teams.blocked')}</Badge> : <Badge tone="good">{t('teams.active')}</Badge>,
+    cell: team => <StatusBadge blocked={team.blocked} />,
   },
   {
     id: 'members',
-    title: t('teams.members'),
+    title: t('members.title'),
     align: 'end',
     isWideOnly: true,
     cell: team => team.members_with_roles.length,
   },
-  { id: 'spend', title: t('teams.spend'), align: 'end', cell: team => <Money usd={team.spend} /> },
+  { id: 'spend', title: t('all.spent'), align: 'end', cell: team => <Money usd={team.spend} /> },
   {
     id: 'budget',
     title: t('limits.budget'),
     align: 'end',
     cell: team => (team.max_budget === null ? t('all.unlimited') : formatMoney(team.max_budget)),
   },
-  { id: 'created', title: t('teams.created'), isWideOnly: true, cell: team => <Ago at={team.created_at} /> },
+  { id: 'created', title: t('all.created'), isWideOnly: true, cell: team => <Ago at={team.created_at} /> },
 ]
 
 /** The teams that this person may see: all of them, or the own ones. */
@@ -65,7 +64,7 @@ export default function TeamsPage() {
     getNextPageParam: page => page.next_cursor,
   })
   const rows = teams.data?.pages.flatMap(page => page.teams)
-  const create = session && administers(session) && (
+  const create = session && makesTeams(session) && (
     <Button kind="primary" data-primary icon={<Plus size={16} aria-hidden />} onClick={() => setCreating(true)}>
       {t('teams.create')}
     </Button>
@@ -92,7 +91,7 @@ export default function TeamsPage() {
           isLoadingMore={teams.isFetchingNextPage}
         />
       )}
-      {openId !== '' && <TeamDrawer id={openId} onClose={() => open('')} />}
+      {openId !== '' && <TeamDrawer key={openId} id={openId} onClose={() => open('')} />}
       <CreateTeam open={isCreating} onClose={() => setCreating(false)} onCreated={id => open(id)} />
     </Page>
   )

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { ask } from '../api/client.ts'
 import type { User } from '../api/schema.d.ts'
 import { useSession } from '../api/session.ts'
-import { Badge } from '../components/badge.tsx'
+import { StatusBadge } from '../components/badge.tsx'
 import { Button } from '../components/button.tsx'
 import { Page } from '../components/page.tsx'
 import { SearchField } from '../components/search-field.tsx'
@@ -25,21 +25,20 @@ import { UserDrawer } from './users/user-drawer.tsx'
 const columns: readonly Column<User>[] = [
   {
     id: 'name',
-    title: t('users.name'),
+    title: t('all.name'),
     width: 'minmax(160px, 2fr)',
     cell: user => user.user_alias ?? user.user_email ?? user.user_id,
   },
   { id: 'role', title: t('users.role'), cell: user => roleName(user.user_role) },
   {
     id: 'status',
-    title: t('users.status'),
+    title: t('all.status'),
     isWideOnly: true,
-    cell: user =>
-      user.blocked ? <Badge tone="bad">{t('users.blocked')}</Badge> : <Badge tone="good">{t('users.active')}</Badge>,
+    cell: user => <StatusBadge blocked={user.blocked} />,
   },
   { id: 'teams', title: t('nav.teams'), align: 'end', isWideOnly: true, cell: user => user.teams.length },
-  { id: 'spend', title: t('users.spend'), align: 'end', cell: user => <Money usd={user.spend} /> },
-  { id: 'created', title: t('users.created'), isWideOnly: true, cell: user => <Ago at={user.created_at} /> },
+  { id: 'spend', title: t('all.spent'), align: 'end', cell: user => <Money usd={user.spend} /> },
+  { id: 'created', title: t('all.created'), isWideOnly: true, cell: user => <Ago at={user.created_at} /> },
 ]
 
 /** The users that this person may see. */
@@ -106,7 +105,7 @@ export default function UsersPage() {
           isLoadingMore={users.isFetchingNextPage}
         />
       )}
-      {openId !== '' && <UserDrawer id={openId} onClose={() => open('')} />}
+      {openId !== '' && <UserDrawer key={openId} id={openId} onClose={() => open('')} />}
       <CreateUser open={isCreating} onClose={() => setCreating(false)} onCreated={id => open(id)} />
     </Page>
   )

@@ -7,6 +7,7 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Customer } from '../../core/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy-store.ts'
+import { budgetStateOf } from './limits/budget-states.ts'
 import { checkedSpending, cursorField, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import type { Asked } from './tenancy/managed.ts'
@@ -113,13 +114,16 @@ const blocking = (name: string, blocked: boolean): Endpoint =>
 
 const customerInfo = withQuery(() => z.strictObject({ end_user_id: keyName() }), {
   ...about,
+  answer: 'CustomerInfo',
   paths: paths('info'),
   auth: 'viewer',
   operationId: 'getCustomer',
   summary: 'One customer',
   failures: [404],
   async handle({ end_user_id: id }, { services }) {
-    return (await customerRows(services, [await existing(services.tenancy, id, 'end_user_id')]))[0]
+    const found = await existing(services.tenancy, id, 'end_user_id')
+    const [row] = await customerRows(services, [found])
+    return { ...row, budget: await budgetStateOf(services, 'customer', found) }
   },
 })
 
@@ -143,15 +147,18 @@ const customerList = withQuery(listQuery, {
   },
 })
 
-const customerPages = withQuery(listQuery, {
+const pagesQuery = onUse(() =>
+  listQuery().extend({ search: keyName().optional().describe('The whole id, or a part of the alias.') }),
+)
+const customerPages = withQuery(pagesQuery, {
   ...about,
   answer: 'CustomerPage',
   paths: ['/v2/customer/list', '/v2/end_user/list'],
   auth: 'viewer',
   operationId: 'listCustomerPages',
   summary: 'Customers, with the number of pages and a cursor',
-  async handle({ page, page_size: size, cursor }, { services }) {
-    const { items, total } = await services.tenancy.list('customer', {}, pageOf(page, size, cursor))
+  async handle({ search, page, page_size: size, cursor }, { services }) {
+    const { items, total } = await services.tenancy.list('customer', { named: search }, pageOf(page, size, cursor))
     return {
       customers: await customerRows(services, items),
       total,

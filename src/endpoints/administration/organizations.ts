@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
-import { groupsOf, mayReadAll, membershipIn } from '../../accounts/rights.ts'
+import { administersOrganization, groupsOf, mayReadAll, membershipIn } from '../../accounts/rights.ts'
 import { keyName } from '../../accounts/spending-fields.ts'
 import { shownMembership } from '../../accounts/team-fields.ts'
 import {
@@ -23,6 +23,7 @@ import { unlimited } from '../../core/tenancy.ts'
 import type { Membership, Organization } from '../../core/tenancy.ts'
 import type { TenancyReader } from '../../core/tenancy-store.ts'
 import { onUse } from '../../lib/on-use.ts'
+import { budgetStateOf } from './limits/budget-states.ts'
 import { absent, checkedSpending, cursorField, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import { administeredOrganization, checkFields, checkMetadata, memberOf, userForMembership } from './tenancy/places.ts'
@@ -119,13 +120,18 @@ async function visibleOrganization(reader: TenancyReader, caller: Caller, id: st
 
 const organizationInfo = withQuery(() => z.strictObject({ organization_id: keyName() }), {
   ...about,
+  answer: 'OrganizationInfo',
   paths: ['/organization/info'],
   auth: 'key',
   operationId: 'getOrganization',
   summary: 'One organization with its members and teams',
   failures: [404],
   async handle({ organization_id: id }, { services, caller }) {
-    return organizationRow(services, await visibleOrganization(services.tenancy, caller, id))
+    const found = await visibleOrganization(services.tenancy, caller, id)
+    // What all of its teams spend is not for each member.
+    const isRead = mayReadAll(caller) || administersOrganization(caller, id)
+    const budget = isRead ? await budgetStateOf(services, 'organization', found) : null
+    return { ...(await organizationRow(services, found)), budget }
   },
 })
 

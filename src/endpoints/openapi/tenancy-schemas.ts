@@ -253,6 +253,18 @@ const organizationMembership = shape({
   created_at: dateTime,
   litellm_budget_table: shape(spending),
 })
+const organization: Properties = {
+  ...tenant,
+  organization_id: text,
+  organization_alias: nullable(text),
+  litellm_budget_table: shape(spending),
+}
+/** Lists may lack them. */
+const organizationParts: Properties = {
+  spend,
+  members: listOf(organizationMembership),
+  teams: listOf(shape({ team_id: text, team_alias: nullable(text) })),
+}
 const customer: Properties = (({ models: _, ...rest }) => ({
   ...rest,
   user_id: text,
@@ -292,19 +304,8 @@ const limitScope = shape({
 })
 
 const otherSchemas: Readonly<Record<string, Schema>> = {
-  Organization: shape(
-    {
-      ...tenant,
-      organization_id: text,
-      organization_alias: nullable(text),
-      litellm_budget_table: shape(spending),
-    },
-    {
-      spend,
-      members: listOf(organizationMembership),
-      teams: listOf(shape({ team_id: text, team_alias: nullable(text) })),
-    },
-  ),
+  Organization: shape(organization, organizationParts),
+  OrganizationInfo: shape({ ...organization, budget: ownBudget }, organizationParts),
   OrganizationList: listOf(reference('Organization')),
   OrganizationPage: shape({ organizations: listOf(reference('Organization')), ...paging }),
   OrganizationMembers: shape({
@@ -314,6 +315,7 @@ const otherSchemas: Readonly<Record<string, Schema>> = {
   }),
   OrganizationMember: organizationMembership,
   Customer: shape(customer),
+  CustomerInfo: shape({ ...customer, budget: ownBudget }),
   CustomerList: listOf(reference('Customer')),
   CustomerPage: shape({ customers: listOf(reference('Customer')), ...paging }),
   Tag: tagSchema,

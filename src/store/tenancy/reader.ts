@@ -116,6 +116,8 @@ function conditionsOf(kind: TenantKind, filter: TenantFilter): Where {
   const where = new Where()
   where.among('id', filter.ids)
   where.contains('alias', filter.alias)
+  if (filter.named !== undefined)
+    where.any([where.amongText('id', [filter.named]), where.containsText('alias', filter.named)])
   where.contains('email', filter.email)
   where.equal('role', filter.role)
   where.among('sso_user_id', filter.ssoUserIds)

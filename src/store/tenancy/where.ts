@@ -23,9 +23,13 @@ export class Where {
 
   /** The text holds `part`, in any case of ASCII letters. */
   contains(column: string, part: string | undefined): void {
-    if (part === undefined) return
+    if (part !== undefined) this.#conditions.push(this.containsText(column, part))
+  }
+
+  /** The condition alone, for `any`. */
+  containsText(column: string, part: string): string {
     const pattern = `%${part.toLowerCase().replace(/[\\%_]/g, sign => `\\${sign}`)}%`
-    this.#conditions.push(`lower(${column}) like ${this.bind(pattern)} escape '\\'`)
+    return `lower(${column}) like ${this.bind(pattern)} escape '\\'`
   }
 
   among(column: string, values: readonly string[] | undefined): void {

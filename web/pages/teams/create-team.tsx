@@ -1,12 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, ask } from '../../api/client.ts'
-import { Button } from '../../components/button.tsx'
-import { Dialog } from '../../components/dialog.tsx'
-import { NumberField, TextField } from '../../components/field.tsx'
+import { useSession } from '../../api/session.ts'
+import { CreateDialog } from '../../components/create-dialog.tsx'
+import { TextField } from '../../components/field.tsx'
+import { BudgetFields } from '../../components/period-field.tsx'
+import type { Budget } from '../../components/period-field.tsx'
 import { Select } from '../../components/select.tsx'
-import { ErrorState } from '../../components/states.tsx'
 import { toast } from '../../components/toast.tsx'
+import { administers } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 
 interface CreateTeamProps {
@@ -15,63 +17,68 @@ interface CreateTeamProps {
   readonly onCreated: (id: string) => void
 }
 
-const periods = ['', '1d', '7d', '30d', '1mo'] as const
-type Period = (typeof periods)[number]
-
-/** Name, budget and its period; everything else is set in the team. */
+/** Name, place and budget; everything else is set in the team. Admins of organizations make teams in these. */
 export function CreateTeam({ open, onClose, onCreated }: CreateTeamProps) {
   const client = useQueryClient()
+  const session = useSession().data
+  const isAdministrator = session !== undefined && administers(session)
+  const led = session?.organizations.filter(one => one.role === 'org_admin').map(one => one.id) ?? []
   const [name, setName] = useState('')
-  const [budget, setBudget] = useState<number | null>(null)
-  const [period, setPeriod] = useState<Period>('')
+  const [organization, setOrganization] = useState(isAdministrator ? '' : (led[0] ?? ''))
+  const [budget, setBudget] = useState<Budget>({ max_budget: null, budget_duration: null })
   const create = useMutation({
     mutationFn: () =>
       ask('POST /team/new', {
-        body: { team_alias: name.trim(), max_budget: budget, budget_duration: budget === null ? null : period || null },
+        body: { team_alias: name.trim(), organization_id: organization.trim() || null, ...budget },
       }),
     onSuccess: team => {
       toast(t('teams.created.toast', { name: name.trim() }))
       void client.invalidateQueries({ queryKey: ['teams'] })
       setName('')
-      setBudget(null)
+      setBudget({ max_budget: null, budget_duration: null })
       onClose()
       onCreated(team.team_id)
     },
   })
-  const problem = create.error instanceof ApiError && create.error.field === 'team_alias' ? create.error.message : null
+  const field = create.error instanceof ApiError ? create.error.field : null
   return (
-    <Dialog
+    <CreateDialog
       open={open}
       onClose={onClose}
       title={t('teams.create')}
-      onSubmit={() => create.mutate()}
-      actions={
-        <>
-          <Button onClick={onClose}>{t('all.cancel')}</Button>
-          <Button kind="primary" type="submit" busy={create.isPending} disabled={name.trim() === ''}>
-            {t('teams.create')}
-          </Button>
-        </>
-      }
+      isReady={name.trim() !== ''}
+      create={create}
+      fields={['team_alias', 'organization_id']}
     >
-      <TextField label={t('teams.name')} value={name} onChange={setName} error={problem} required />
-      <NumberField
-        label={t('limits.budget')}
-        help={t('teams.budgetHelp')}
-        unit="USD"
-        min={0}
-        value={budget}
-        onChange={setBudget}
+      <TextField
+        label={t('all.name')}
+        value={name}
+        onChange={setName}
+        error={field === 'team_alias' ? create.error!.message : null}
+        maxLength={255}
+        required
       />
-      {budget !== null && (
-        <Select
-          label={t('limits.period')}
-          value={period}
-          onChange={setPeriod}
-          choices={periods.map(value => ({ value, label: value === '' ? t('limits.forEver') : value }))}
+      {isAdministrator ? (
+        <TextField
+          label={t('teams.organization')}
+          help={t('teams.organizationHelp')}
+          value={organization}
+          onChange={setOrganization}
+          error={field === 'organization_id' ? create.error!.message : null}
+          isCode
+          isOptional
         />
+      ) : (
+        led.length > 1 && (
+          <Select
+            label={t('teams.organization')}
+            value={organization}
+            onChange={setOrganization}
+            choices={led.map(value => ({ value, label: value }))}
+          />
+        )
       )}
-      {create.isError && problem === null && <ErrorState error={create.error} isInline />}
-    </Dialog>
+      <BudgetFields help={t('teams.budgetHelp')} value={budget} onChange={setBudget} />
+    </CreateDialog>
   )
 }

@@ -1,52 +1,95 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask } from '../../api/client.ts'
 import type { Team } from '../../api/schema.d.ts'
 import { useSession } from '../../api/session.ts'
-import { Tag } from '../../components/badge.tsx'
+import { StatusBadge, Tag } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
-import { Confirm } from '../../components/dialog.tsx'
+import { DeleteButton } from '../../components/dialog.tsx'
 import { Drawer } from '../../components/drawer.tsx'
+import { EditForm, spendingOf } from '../../components/edit-form.tsx'
+import type { Stored } from '../../components/edit-form.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { Id } from '../../components/id.tsx'
 import { AllowedModels, Changed, Limits } from '../../components/limits.tsx'
+import { Members } from '../../components/members.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/toast.tsx'
-import { administers } from '../../frame/rights.ts'
+import { administers, leadsOrganization, leadsTeam } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
-import { Members } from './members.tsx'
+import { MemberRights } from './member-rights.tsx'
 
-/** One team: its limits, models and members. */
+const infoQuery = (id: string) => ({
+  queryKey: ['teams', 'one', id],
+  queryFn: ({ signal }: { signal: AbortSignal }) => ask('GET /team/info', { query: { team_id: id }, signal }),
+})
+
+/** One team: its limits, models, members, and what these may do. */
 export function TeamDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const client = useQueryClient()
   const session = useSession().data
-  const info = useQuery({
-    queryKey: ['teams', 'one', id],
-    queryFn: ({ signal }) => ask('GET /team/info', { query: { team_id: id }, signal }),
-  })
+  const [isEditing, setEditing] = useState(false)
+  const info = useQuery(infoQuery(id))
   const team = info.data?.team_info
-  const mayChange =
-    session !== undefined && (administers(session) || session.teams.some(one => one.id === id && one.role === 'admin'))
+  const mayChange = session !== undefined && team !== undefined && leadsTeam(session, team)
   return (
     <Drawer open onClose={onClose} title={team?.team_alias ?? id}>
       {info.isPending && <SkeletonRows />}
       {info.isError && <ErrorState error={info.error} onRetry={() => void info.refetch()} />}
-      {team && (
+      {team && session && (
         <div className="flex flex-col gap-6">
-          <Facts
-            facts={[
-              { name: t('teams.id'), value: <Id id={team.team_id} /> },
-              { name: t('limits.models'), value: <AllowedModels models={team.models} /> },
-              ...(team.tags.length > 0 ? [{ name: t('teams.tags'), value: <Tags tags={team.tags} /> }] : []),
-              { name: t('teams.keys'), value: info.data?.keys_total },
-              { name: t('teams.changed'), value: <Changed at={team.updated_at} by={team.updated_by} /> },
-            ]}
+          {isEditing ? (
+            <EditTeam
+              team={team}
+              // Its own admins change the name; models, limits and budget are for those above it.
+              isAbove={leadsOrganization(session, team.organization_id)}
+              onDone={() => setEditing(false)}
+            />
+          ) : (
+            <>
+              {mayChange && <TeamActions team={team} onEdit={() => setEditing(true)} onDeleted={onClose} />}
+              <TeamFacts team={team} keys={info.data!.keys_total} />
+              <Limits of={team} budget={info.data!.budget} />
+            </>
+          )}
+          <TeamMembers
+            team={team}
+            mayChange={mayChange}
+            onChanged={() => void client.invalidateQueries({ queryKey: ['teams'] })}
           />
-          <Limits of={team} budget={info.data!.budget} />
-          <Members team={team} mayChange={mayChange} />
-          {session && administers(session) && <TeamActions team={team} onDeleted={onClose} />}
+          <MemberRights team={team} mayChange={mayChange} />
         </div>
       )}
     </Drawer>
+  )
+}
+
+function TeamFacts({ team, keys }: { readonly team: Team; readonly keys: number }) {
+  const organization = team.organization_id
+  return (
+    <Facts
+      facts={[
+        { name: t('all.id'), value: <Id id={team.team_id} /> },
+        { name: t('all.status'), value: <StatusBadge blocked={team.blocked} /> },
+        ...(organization === null
+          ? []
+          : [
+              {
+                name: t('teams.organization'),
+                value: (
+                  <Link to="/organizations" search={{ organization }} className="hover:underline">
+                    {organization}
+                  </Link>
+                ),
+              },
+            ]),
+        { name: t('limits.models'), value: <AllowedModels models={team.models} /> },
+        ...(team.tags.length > 0 ? [{ name: t('teams.tags'), value: <Tags tags={team.tags} /> }] : []),
+        { name: t('nav.keys'), value: keys },
+        { name: t('all.changed'), value: <Changed at={team.updated_at} by={team.updated_by} /> },
+      ]}
+    />
   )
 }
 
@@ -60,51 +103,102 @@ function Tags({ tags }: { readonly tags: readonly string[] }) {
   )
 }
 
-/** Blocking, which can be undone, and deleting, which cannot. */
-function TeamActions({ team, onDeleted }: { readonly team: Team; readonly onDeleted: () => void }) {
+function EditTeam({ team, isAbove, onDone }: { team: Team; isAbove: boolean; onDone: () => void }) {
   const client = useQueryClient()
-  const [isDeleting, setDeleting] = useState(false)
-  const name = team.team_alias ?? team.team_id
+  const id = team.team_id
+  const storedOf = (one: Team): Stored => ({
+    version: one.version,
+    values: { name: one.team_alias, ...(isAbove && { models: one.models, ...spendingOf(one) }) },
+  })
+  return (
+    <EditForm
+      stored={storedOf(team)}
+      nameLabel={t('all.name')}
+      save={({ name, models, ...changes }, version) =>
+        ask('POST /team/update', {
+          body: {
+            team_id: id,
+            version,
+            ...changes,
+            ...(models !== undefined && { models: [...models] }),
+            ...(name !== undefined && { team_alias: name }),
+          },
+        })
+      }
+      reload={async () => storedOf((await client.fetchQuery({ ...infoQuery(id), staleTime: 0 })).team_info)}
+      onDone={() => {
+        toast(t('teams.changed.toast'))
+        void client.invalidateQueries({ queryKey: ['teams'] })
+        onDone()
+      }}
+      onCancel={onDone}
+    />
+  )
+}
+
+const roles = ['user', 'admin'] as const
+type Role = (typeof roles)[number]
+
+function TeamMembers({ team, mayChange, onChanged }: { team: Team; mayChange: boolean; onChanged: () => void }) {
+  const place = { team_id: team.team_id }
+  return (
+    <Members
+      members={team.members_with_roles.map(one => ({ id: one.user_id, role: one.role as Role }))}
+      roles={roles.map(value => ({
+        value,
+        label: t(value === 'admin' ? 'teams.role.admin' : 'teams.role.user'),
+      }))}
+      usualRole="user"
+      mayChange={mayChange}
+      removeHelp={t('teams.removeHelp')}
+      add={(member, role) => ask('POST /team/member_add', { body: { ...place, member: { ...member, role } } })}
+      changeRole={(userId, role) => ask('POST /team/member_update', { body: { ...place, user_id: userId, role } })}
+      remove={userId => ask('POST /team/member_delete', { body: { ...place, user_id: userId } })}
+      onChanged={onChanged}
+    />
+  )
+}
+
+interface TeamActionsProps {
+  readonly team: Team
+  readonly onEdit: () => void
+  readonly onDeleted: () => void
+}
+
+/** Editing; blocking, which can be undone and is for administrators; deleting, which cannot. */
+function TeamActions({ team, onEdit, onDeleted }: TeamActionsProps) {
+  const client = useQueryClient()
+  const session = useSession().data
+  const { team_id: id, blocked } = team
+  const name = team.team_alias ?? id
   const changed = () => void client.invalidateQueries({ queryKey: ['teams'] })
   const block = useMutation({
-    mutationFn: () =>
-      ask(team.blocked ? 'POST /team/unblock' : 'POST /team/block', { body: { team_id: team.team_id } }),
+    mutationFn: () => ask(blocked ? 'POST /team/unblock' : 'POST /team/block', { body: { team_id: id } }),
     onSuccess: () => {
-      toast(t(team.blocked ? 'teams.unblocked.toast' : 'teams.blocked.toast', { name }))
+      toast(t(blocked ? 'teams.unblocked.toast' : 'teams.blocked.toast', { name }))
       changed()
-    },
-  })
-  const remove = useMutation({
-    mutationFn: () => ask('POST /team/delete', { body: { team_ids: [team.team_id] } }),
-    onSuccess: () => {
-      toast(t('teams.deleted.toast', { name }))
-      setDeleting(false)
-      changed()
-      onDeleted()
     },
   })
   return (
-    <div className="flex flex-col gap-2">
-      {block.isError && <ErrorState error={block.error} isInline />}
-      <div className="flex flex-wrap gap-2">
+    <div className="flex flex-wrap gap-2">
+      <Button onClick={onEdit}>{t('edit.action')}</Button>
+      {session && administers(session) && (
         <Button busy={block.isPending} onClick={() => block.mutate()}>
-          {t(team.blocked ? 'teams.unblock' : 'teams.block')}
+          {t(blocked ? 'teams.unblock' : 'teams.block')}
         </Button>
-        <Button kind="danger" onClick={() => setDeleting(true)}>
-          {t('teams.delete')}
-        </Button>
-      </div>
-      <Confirm
-        open={isDeleting}
-        onClose={() => setDeleting(false)}
+      )}
+      <DeleteButton
         title={t('teams.delete')}
         description={t('teams.deleteHelp', { name })}
-        action={t('teams.delete')}
         typed={name}
-        busy={remove.isPending}
-        onConfirm={() => remove.mutate()}
-        problem={remove.isError && <ErrorState error={remove.error} isInline />}
+        remove={() => ask('POST /team/delete', { body: { team_ids: [id] } })}
+        onDone={() => {
+          toast(t('teams.deleted.toast', { name }))
+          onDeleted()
+          changed()
+        }}
       />
+      {block.isError && <ErrorState error={block.error} isInline />}
     </div>
   )
 }

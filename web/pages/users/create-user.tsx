@@ -1,11 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, ask } from '../../api/client.ts'
-import { Button } from '../../components/button.tsx'
-import { Dialog } from '../../components/dialog.tsx'
+import { CreateDialog } from '../../components/create-dialog.tsx'
 import { TextField } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
-import { ErrorState } from '../../components/states.tsx'
 import { toast } from '../../components/toast.tsx'
 import { t } from '../../strings/index.ts'
 import { roleName, userRoles } from './roles.ts'
@@ -44,19 +42,13 @@ export function CreateUser({ open, onClose, onCreated }: CreateUserProps) {
   })
   const problem = create.error instanceof ApiError && create.error.field === 'user_email' ? create.error.message : null
   return (
-    <Dialog
+    <CreateDialog
       open={open}
       onClose={onClose}
       title={t('users.create')}
-      onSubmit={() => create.mutate()}
-      actions={
-        <>
-          <Button onClick={onClose}>{t('all.cancel')}</Button>
-          <Button kind="primary" type="submit" busy={create.isPending} disabled={email.trim() === ''}>
-            {t('users.create')}
-          </Button>
-        </>
-      }
+      isReady={email.trim() !== ''}
+      create={create}
+      fields={['user_email']}
     >
       <TextField label={t('users.email')} type="email" value={email} onChange={setEmail} error={problem} required />
       <TextField label={t('users.displayName')} value={name} onChange={setName} isOptional />
@@ -66,7 +58,6 @@ export function CreateUser({ open, onClose, onCreated }: CreateUserProps) {
         onChange={setRole}
         choices={userRoles.map(value => ({ value, label: roleName(value) }))}
       />
-      {create.isError && problem === null && <ErrorState error={create.error} isInline />}
-    </Dialog>
+    </CreateDialog>
   )
 }

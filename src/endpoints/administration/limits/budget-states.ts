@@ -2,7 +2,7 @@
 import { BudgetPlan, budgetDefinitions } from '../../../accounts/budget-plan.ts'
 import { shownBudgetState } from '../../../accounts/budget-state.ts'
 import { withBudget } from '../../../accounts/caller.ts'
-import type { BudgetDefinition } from '../../../core/budgets.ts'
+import type { BudgetDefinition, BudgetRule } from '../../../core/budgets.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import type { SpendingFields } from '../../../core/tenancy.ts'
 
@@ -32,16 +32,25 @@ export async function budgetStates(
   })
 }
 
-/** Of one stored object, with what its named budget sets; null = it has no budget. Errors: those of `budgetStates`. */
+/**
+ * Of one stored object, with what its named budget sets, and for customers the configuration; null = it has no budget.
+ * Errors: those of `budgetStates`.
+ */
 export async function budgetStateOf(
   services: Pick<Services, 'limiter' | 'clock' | 'current' | 'tenancy'>,
-  kind: 'key' | 'user' | 'team',
+  kind: 'key' | 'user' | 'team' | 'organization' | 'customer',
   own: SpendingFields & { readonly id: string },
 ): Promise<Record<string, unknown> | null> {
   const named = own.budgetId === null ? undefined : await services.tenancy.find('budget', own.budgetId)
-  const fields = withBudget<SpendingFields>(own, named)
+  const { endUser } = services.current.settings.budgets
+  const stored = withBudget<SpendingFields>(own, named)
+  const fields = kind === 'customer' ? withDefaultBudget(stored, endUser) : stored
   const [definition] = budgetDefinitions(`${kind}:${own.id}`, fields, [])
   if (!definition) return null
   const [state] = await budgetStates(services, [{ definition, duration: fields.budgetDuration }])
   return state!
 }
+
+/** Customers without a maximum of their own have the one of the configuration. */
+export const withDefaultBudget = (fields: SpendingFields, rule: BudgetRule | null): SpendingFields =>
+  rule !== null && fields.maxBudgetNanoUsd === null ? { ...fields, ...rule } : fields

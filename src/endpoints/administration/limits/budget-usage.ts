@@ -10,7 +10,7 @@ import type { SpendingFields, TenantKind } from '../../../core/tenancy.ts'
 import { onUse } from '../../../lib/on-use.ts'
 import { cursorField, nextCursor, pageOf } from '../tenancy/answers.ts'
 import { withQuery } from '../tenancy/managed.ts'
-import { budgetStates } from './budget-states.ts'
+import { budgetStates, withDefaultBudget } from './budget-states.ts'
 
 const kinds = ['key', 'user', 'team', 'organization', 'customer', 'tag', 'provider', 'gateway'] as const
 type Kind = (typeof kinds)[number]
@@ -103,14 +103,11 @@ async function stored(
     services,
     found.map(one => ({ id: one.id, name: one.alias ?? emailOf(one) ?? one.id, fields: one })),
   )
-  const items = isDefault ? named.map(one => withDefault(one, endUser)) : named
+  const items = isDefault ? named.map(one => ({ ...one, fields: withDefaultBudget(one.fields, endUser) })) : named
   return { items, cursor: nextCursor(found, size) }
 }
 
 const emailOf = (one: object): string | null => ('email' in one && typeof one.email === 'string' ? one.email : null)
-
-const withDefault = (one: Budgeted, rule: BudgetRule): Budgeted =>
-  one.fields.maxBudgetNanoUsd === null ? { ...one, fields: { ...one.fields, ...rule } } : one
 
 /** What a named budget sets is filled in. */
 async function withNamed({ tenancy }: Services, items: readonly Budgeted[]): Promise<Budgeted[]> {

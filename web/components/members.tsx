@@ -1,0 +1,124 @@
+/** Who is in a team or an organization, with the role there. */
+import { useMutation } from '@tanstack/react-query'
+import { X } from 'lucide-react'
+import { useState } from 'react'
+import { t } from '../strings/index.ts'
+import { Button } from './button.tsx'
+import { Confirm } from './dialog.tsx'
+import { TextField } from './field.tsx'
+import { Select } from './select.tsx'
+import type { Choice } from './select.tsx'
+import { ErrorState } from './states.tsx'
+
+/** A user, as a request names it. */
+export type NamedMember = { readonly user_email: string } | { readonly user_id: string }
+
+interface MembersProps<Role extends string> {
+  readonly members: readonly { readonly id: string; readonly role: Role }[]
+  readonly roles: readonly Choice<Role>[]
+  /** Of new members, at first. */
+  readonly usualRole: Role
+  readonly mayChange: boolean
+  /** What becomes of a member who is removed. */
+  readonly removeHelp: string
+  readonly add: (member: NamedMember, role: Role) => Promise<unknown>
+  readonly changeRole: (userId: string, role: Role) => Promise<unknown>
+  readonly remove: (userId: string) => Promise<unknown>
+  /** After each of them. */
+  readonly onChanged: () => void
+}
+
+/** Those who may, add, remove and give roles. */
+export function Members<Role extends string>(props: MembersProps<Role>) {
+  const { members, roles, mayChange, changeRole, remove, onChanged } = props
+  const [leaving, setLeaving] = useState<string | null>(null)
+  const change = useMutation({
+    mutationFn: ({ id, role }: { id: string; role: Role }) => changeRole(id, role),
+    onSuccess: onChanged,
+  })
+  const removal = useMutation({
+    mutationFn: remove,
+    onSuccess: () => {
+      setLeaving(null)
+      onChanged()
+    },
+  })
+  const labelOf = (role: Role) => roles.find(one => one.value === role)?.label ?? role
+  return (
+    <section className="flex flex-col gap-2" aria-label={t('members.title')}>
+      <h2 className="font-semibold">{t('members.title')}</h2>
+      {members.length === 0 && <p className="text-muted">{t('members.none')}</p>}
+      <ul>
+        {members.map(({ id, role }) => (
+          <li key={id} className="flex min-h-9 items-center gap-2 border-b border-line py-1">
+            <span className="min-w-0 grow truncate">{id}</span>
+            {mayChange ? (
+              <>
+                <Select
+                  isCompact
+                  label={t('members.roleOf', { name: id })}
+                  value={role}
+                  choices={roles}
+                  disabled={change.isPending}
+                  onChange={next => change.mutate({ id, role: next })}
+                />
+                <Button
+                  kind="quiet"
+                  icon={<X size={16} aria-hidden />}
+                  aria-label={t('all.remove', { what: id })}
+                  onClick={() => setLeaving(id)}
+                />
+              </>
+            ) : (
+              <span className="text-muted">{labelOf(role)}</span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {change.isError && <ErrorState error={change.error} isInline />}
+      {mayChange && <AddMember {...props} />}
+      <Confirm
+        open={leaving !== null}
+        onClose={() => setLeaving(null)}
+        title={t('all.remove', { what: leaving ?? '' })}
+        description={props.removeHelp}
+        action={t('members.remove')}
+        typed={leaving ?? ''}
+        busy={removal.isPending}
+        onConfirm={() => removal.mutate(leaving!)}
+        problem={removal.isError && <ErrorState error={removal.error} isInline />}
+      />
+    </section>
+  )
+}
+
+/** By e-mail address or id: what holds an `@` is an address. */
+function AddMember<Role extends string>({ add, onChanged, roles, usualRole }: MembersProps<Role>) {
+  const [who, setWho] = useState('')
+  const [role, setRole] = useState<Role>(usualRole)
+  const adding = useMutation({
+    mutationFn: () => add(who.includes('@') ? { user_email: who.trim() } : { user_id: who.trim() }, role),
+    onSuccess: () => {
+      setWho('')
+      onChanged()
+    },
+  })
+  return (
+    <form
+      className="flex flex-col gap-2"
+      onSubmit={event => {
+        event.preventDefault()
+        if (who.trim() !== '') adding.mutate()
+      }}
+    >
+      <div className="flex flex-wrap items-end gap-2">
+        <TextField label={t('members.add')} placeholder={t('members.addHelp')} value={who} onChange={setWho} />
+        <Select label={t('members.role')} isCompact value={role} onChange={setRole} choices={roles} />
+        <Button type="submit" busy={adding.isPending} disabled={who.trim() === ''}>
+          {t('members.add.action')}
+        </Button>
+      </div>
+      {adding.isError && <ErrorState error={adding.error} isInline />}
+    </form>
+  )
+}

@@ -1,0 +1,60 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError, ask } from '../../api/client.ts'
+import { CreateDialog } from '../../components/create-dialog.tsx'
+import { TextField } from '../../components/field.tsx'
+import { BudgetFields } from '../../components/period-field.tsx'
+import type { Budget } from '../../components/period-field.tsx'
+import { toast } from '../../components/toast.tsx'
+import { t } from '../../strings/index.ts'
+
+interface CreateCustomerProps {
+  readonly open: boolean
+  readonly onClose: () => void
+  readonly onCreated: (id: string) => void
+}
+
+/** The id that calls name, a name for people, and a budget. */
+export function CreateCustomer({ open, onClose, onCreated }: CreateCustomerProps) {
+  const client = useQueryClient()
+  const [id, setId] = useState('')
+  const [name, setName] = useState('')
+  const [budget, setBudget] = useState<Budget>({ max_budget: null, budget_duration: null })
+  const create = useMutation({
+    mutationFn: () =>
+      ask('POST /customer/new', { body: { user_id: id.trim(), alias: name.trim() || null, ...budget } }),
+    onSuccess: made => {
+      toast(t('customers.created.toast', { name: made.user_id }))
+      void client.invalidateQueries({ queryKey: ['customers'] })
+      setId('')
+      setName('')
+      setBudget({ max_budget: null, budget_duration: null })
+      onClose()
+      onCreated(made.user_id)
+    },
+  })
+  const problem = create.error instanceof ApiError && create.error.field === 'user_id' ? create.error.message : null
+  return (
+    <CreateDialog
+      open={open}
+      onClose={onClose}
+      title={t('customers.create')}
+      isReady={id.trim() !== ''}
+      create={create}
+      fields={['user_id']}
+    >
+      <TextField
+        label={t('customers.id')}
+        help={t('customers.idHelp')}
+        value={id}
+        onChange={setId}
+        error={problem}
+        maxLength={255}
+        required
+        isCode
+      />
+      <TextField label={t('customers.name')} value={name} onChange={setName} maxLength={255} isOptional />
+      <BudgetFields help={t('customers.budgetHelp')} value={budget} onChange={setBudget} />
+    </CreateDialog>
+  )
+}

@@ -1,0 +1,68 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError, ask } from '../../api/client.ts'
+import { useModelNames } from '../../api/models.ts'
+import { MultiCombobox } from '../../components/combobox.tsx'
+import { CreateDialog } from '../../components/create-dialog.tsx'
+import { TextField } from '../../components/field.tsx'
+import { BudgetFields } from '../../components/period-field.tsx'
+import type { Budget } from '../../components/period-field.tsx'
+import { toast } from '../../components/toast.tsx'
+import { t } from '../../strings/index.ts'
+
+interface CreateOrganizationProps {
+  readonly open: boolean
+  readonly onClose: () => void
+  readonly onCreated: (id: string) => void
+}
+
+/** Name, models and budget; members and limits are set in the organization. */
+export function CreateOrganization({ open, onClose, onCreated }: CreateOrganizationProps) {
+  const client = useQueryClient()
+  const [name, setName] = useState('')
+  const [models, setModels] = useState<string[]>([])
+  const [budget, setBudget] = useState<Budget>({ max_budget: null, budget_duration: null })
+  const names = useModelNames().data ?? []
+  const create = useMutation({
+    mutationFn: () => ask('POST /organization/new', { body: { organization_alias: name.trim(), models, ...budget } }),
+    onSuccess: made => {
+      toast(t('organizations.created.toast', { name: name.trim() }))
+      void client.invalidateQueries({ queryKey: ['organizations'] })
+      setName('')
+      setModels([])
+      setBudget({ max_budget: null, budget_duration: null })
+      onClose()
+      onCreated(made.organization_id)
+    },
+  })
+  const field = create.error instanceof ApiError ? create.error.field : null
+  return (
+    <CreateDialog
+      open={open}
+      onClose={onClose}
+      title={t('organizations.create')}
+      isReady={name.trim() !== ''}
+      create={create}
+      fields={['organization_alias', 'models']}
+    >
+      <TextField
+        label={t('all.name')}
+        value={name}
+        onChange={setName}
+        error={field === 'organization_alias' ? create.error!.message : null}
+        maxLength={255}
+        required
+      />
+      <MultiCombobox
+        label={t('limits.models')}
+        help={t('organizations.modelsHelp')}
+        placeholder={t('limits.everyModel')}
+        choices={names.map(value => ({ value, label: value }))}
+        value={models}
+        onChange={setModels}
+        error={field === 'models' ? create.error!.message : null}
+      />
+      <BudgetFields help={t('organizations.budgetHelp')} value={budget} onChange={setBudget} />
+    </CreateDialog>
+  )
+}
