@@ -1,7 +1,7 @@
 /**
- * `npm run screenshots -- --directory PATH`: every page of the demo in light and dark, 1440 and 390 pixels wide, as
- * PNG files. Tells of pages that are wider than the screen, and of errors of scripts. Ends with status 1 where there
- * are any. Needs Chromium: the package `chromium`, or CHROMIUM_PATH.
+ * `npm run screenshots -- --directory PATH --only keys,logs`: every page of the demo, or those named, in light and
+ * dark, 1440 and 390 pixels wide, as PNG files. Tells of pages that are wider than the screen, and of errors of
+ * scripts. Ends with status 1 where there are any. Needs Chromium: the package `chromium`, or CHROMIUM_PATH.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,9 @@ import { chromium } from 'playwright-core'
 import type { Browser } from 'playwright-core'
 import { startDemo } from './demo/start.ts'
 
-const { values } = parseArgs({ options: { directory: { type: 'string', default: 'dist/screenshots' } } })
+const { values } = parseArgs({
+  options: { directory: { type: 'string', default: 'dist/screenshots' }, only: { type: 'string' } },
+})
 const widths = [1440, 390] as const
 const themes = ['light', 'dark'] as const
 const waitMs = 60_000
@@ -42,6 +44,14 @@ const pages: Readonly<Record<string, string>> = {
   'customers-one': 'customers?customer=hotel-astoria',
   sessions: 'sessions',
 }
+/** The same of pages that are looked at without being signed in. */
+const strangersPages: Readonly<Record<string, string>> = {
+  'stranger-hub': 'model_hub',
+  'stranger-hub-model': 'model_hub?model=gemini-2.5-flash',
+}
+const only = values.only?.split(',')
+const chosen = (some: typeof pages) => Object.entries(some).filter(([name]) => only?.includes(name) ?? true)
+let taken = 0
 
 const demo = await startDemo()
 const browser = await chromium.launch({
@@ -52,27 +62,38 @@ const browser = await chromium.launch({
 const problems: string[] = []
 try {
   mkdirSync(values.directory, { recursive: true })
-  for (const colorScheme of themes) for (const width of widths) await takeAll(browser, colorScheme, width)
+  for (const colorScheme of themes)
+    for (const width of widths) {
+      await takeAll(browser, pages, { colorScheme, width, key: demo.masterKey })
+      await takeAll(browser, strangersPages, { colorScheme, width })
+    }
 } finally {
   await browser.close()
   await demo.stop()
 }
 for (const problem of problems) console.error(problem)
-console.log(`${Object.keys(pages).length * themes.length * widths.length} pictures in ${values.directory}`)
+console.log(`${taken} pictures in ${values.directory}`)
 process.exit(problems.length > 0 ? 1 : 0)
 
-/** All pages in one window, signed in as the administrator of the demo. */
-async function takeAll(on: Browser, colorScheme: 'light' | 'dark', width: number): Promise<void> {
+interface Look {
+  readonly colorScheme: (typeof themes)[number]
+  readonly width: (typeof widths)[number]
+  /** Of the person who is signed in; absent = a stranger. */
+  readonly key?: string
+}
+
+/** Those of the pages that are chosen, in one window. */
+async function takeAll(on: Browser, some: typeof pages, { colorScheme, width, key }: Look): Promise<void> {
   const context = await on.newContext({
     viewport: { width, height: width > 720 ? 900 : 844 },
     colorScheme,
     locale: 'en-US',
     reducedMotion: 'reduce',
-    extraHTTPHeaders: { authorization: `Bearer ${demo.masterKey}` },
+    ...(key && { extraHTTPHeaders: { authorization: `Bearer ${key}` } }),
   })
   context.setDefaultTimeout(waitMs)
   const page = await context.newPage()
-  for (const [name, path] of Object.entries(pages)) {
+  for (const [name, path] of chosen(some)) {
     const title = `${name}-${width}-${colorScheme}`
     const tell = (error: Error) => problems.push(`${title}: ${error.message}`)
     page.on('pageerror', tell)
@@ -81,6 +102,7 @@ async function takeAll(on: Browser, colorScheme: 'light' | 'dark', width: number
     await page.waitForLoadState('networkidle')
     const excess = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     if (excess > 0) problems.push(`${title}: ${excess} pixels wider than the screen`)
+    taken++
     await page.screenshot({ path: join(values.directory, `${title}.png`) })
     page.off('pageerror', tell)
   }

@@ -191,7 +191,11 @@ export function demoConfiguration(simulatorUrl: string): string {
       model_group_alias: { fast: 'llama-3.3-70b' },
       fallbacks: [{ 'gpt-5-mini': ['claude-haiku-4-5'] }, { 'claude-sonnet-4-5': ['gpt-4.1'] }],
     },
-    settings: { cache: true, cache_params: { type: 'local', ttl: 600 } },
+    settings: {
+      cache: true,
+      cache_params: { type: 'local', ttl: 600 },
+      public_model_groups: ['gpt-5-mini', 'claude-sonnet-4-5', 'gemini-2.5-flash', 'text-embedding-3-small'],
+    },
     guardrails: [
       {
         guardrail_name: 'personal-data',

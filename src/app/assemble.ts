@@ -92,6 +92,7 @@ export function assemble(assembling: Assembling) {
     ...signInServices({ store, current, transport, timers, logger, countRefusal: metrics.authFailure }),
     checks: source.merged,
     notServed: () => source.merged.notServed,
+    coolingDown: () => calls.router.coolingDown(),
     detached,
     runWatch: watchRuns({ store: store.assistants, clock, isAlone: isAlone(store) }),
     answerWatch: watchRuns({ store: store.conversations, clock, isAlone: isAlone(store) }),

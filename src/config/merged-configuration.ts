@@ -42,7 +42,10 @@ export class MergedConfiguration implements ConfigurationChecks {
     const merged = this.#sent.merge(this.#file, this.#objects)
     const { guardrails: ofFile = [], storesModels } = this.#file
     const guardrails = storesModels ? mergedGuardrails(ofFile, this.#objects) : ofFile
-    return guardrails === ofFile ? merged : { ...merged, settings: { ...merged.settings, guardrails } }
+    const publicModels = mergedPublicModels(this.#file, this.#objects)
+    if (guardrails === ofFile && publicModels === this.#file.publicModels) return merged
+    const changed = guardrails === ofFile ? { publicModels } : { guardrails, publicModels }
+    return { ...merged, settings: { ...merged.settings, ...changed } }
   }
 
   /** Why models that were made by API are not served, by their ids. */
@@ -112,4 +115,14 @@ export class MergedConfiguration implements ConfigurationChecks {
       return { name, info, values: visible, secretNames: secretNamesOf(secrets), where }
     })
   }
+}
+
+/** The list of the file, or that of the API where the file has none. */
+function mergedPublicModels(
+  { publicModels, storesModels }: Settings,
+  objects: readonly ConfiguredObject[],
+): Settings['publicModels'] {
+  const sent = objects.find(one => one.kind === 'public_models')
+  if (!sent || !storesModels || publicModels.where !== null) return publicModels
+  return { ...publicModels, names: sent.body.names as string[] }
 }

@@ -16,6 +16,7 @@ import { readPriceTerms } from './file/price-term-settings.ts'
 import { agentSettingsOf } from './file/agent-settings.ts'
 import { readIdentitySettings } from './identity-providers.ts'
 import { retentionMs } from './file/ledger-settings.ts'
+import { publicModelsOf } from './file/model-hub-settings.ts'
 import { entryProblems } from './file/entry-checks.ts'
 import { accessGroups, missingPriceWarnings } from './models/deployment-lists.ts'
 import { pricesWithoutEffect } from './file/price-entries.ts'
@@ -133,6 +134,7 @@ function readAll(input: SettingsInput): SettingsReading {
     missing: built.missing,
     signIn: signIn.settings,
     identity: identity.settings,
+    publicModels: publicModelsOf(config, reading),
     file: input.file,
     warnings,
   })
@@ -169,13 +171,14 @@ interface SettingsParts {
   readonly missing: EnvironmentOffer['missing'] | undefined
   readonly signIn: Settings['signIn']
   readonly identity: Settings['identity']
+  readonly publicModels: Settings['publicModels']
   readonly file: string | undefined
   readonly warnings: readonly string[]
 }
 
 function settingsOf(
   config: Config,
-  { deployments, missing, signIn, identity, file, warnings }: SettingsParts,
+  { deployments, missing, signIn, identity, publicModels, file, warnings }: SettingsParts,
 ): Settings {
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const limits = common.default_internal_user_params ?? {}
@@ -206,6 +209,7 @@ function settingsOf(
     headerPrefix: general.header_prefix ?? 'x-proxy',
     accessGroups: accessGroups(deployments),
     storesModels: general.store_model_in_db ?? true,
+    publicModels,
     ...(missing && { notOffered: withoutOffered(missing, deployments), vendorOf }),
     metricsRequireKey: general.require_auth_for_metrics_endpoint ?? false,
     ...(general.response_retention_days !== undefined && {

@@ -4,7 +4,10 @@ import type { Deployment } from './deployment.ts'
 import type { Actor } from './tenancy.ts'
 
 /** What can be made by API. */
-export type ConfiguredKind = 'model' | 'credential' | 'access_group' | 'guardrail'
+export type ConfiguredKind = 'model' | 'credential' | 'access_group' | 'guardrail' | 'public_models'
+
+/** The name of the only object of the kind `public_models`: the names of models that strangers see. */
+export const publicModelsName = 'public_model_groups'
 
 /** One object, without its secrets in plain text. Immutable; a change makes a new one. Timestamps: ms since 1970. */
 export interface ConfiguredObject {

@@ -171,6 +171,8 @@ export interface Services {
   readonly checks: ConfigurationChecks
   /** Why models that were made by API are not served, by their ids. */
   notServed(): ReadonlyMap<string, string>
+  /** The deployments in a cooldown after failures, in this process. */
+  coolingDown(): readonly Deployment[]
   readonly guardrails: GuardrailBench
   readonly fileCalls: FileCalls
   readonly detached: DetachedRuns

@@ -38,6 +38,7 @@ export interface Settings {
   readonly accessGroups: Readonly<Record<string, readonly string[]>>
   /** Models, credentials and access groups may be made by API. */
   readonly storesModels: boolean
+  readonly publicModels: PublicModels
   /** In the order in which they are asked; absent = there are none. */
   readonly guardrails?: readonly GuardrailSettings[]
   /** Without a model list: the providers of which nothing is offered, and what would change that. */
@@ -84,6 +85,15 @@ export interface Settings {
  * by itself, above 0 and up to 1. `share` = one part for each replica that was seen last.
  */
 export type WithoutRedis = 'refuse' | 'share' | number
+
+/** What strangers see in the model hub. */
+export interface PublicModels {
+  /** Public names and aliases; empty = nothing is shown. */
+  readonly names: readonly string[]
+  readonly showPrices: boolean
+  /** Where the file lists the names: `config.yaml:12`; null = they are said by API, or not at all. */
+  readonly where: string | null
+}
 
 /** How old the texts of keys may become, and who is told of keys. */
 export interface KeyRotationSettings {

@@ -43,7 +43,8 @@ import { spendResetEndpoints } from './administration/spend-resets.ts'
 import { teamEndpoints } from './administration/teams.ts'
 import { userEndpoints } from './administration/users.ts'
 import { messages, messagesCountTokens } from './model-calls/messages.ts'
-import { modelGroupInfo, modelInfo, modelInfoPages } from './utilities/model-info.ts'
+import { makePublic, modelGroupInfo, publicModelHub } from './utilities/model-groups.ts'
+import { modelInfo, modelInfoPages } from './utilities/model-info.ts'
 import { modelsList, modelsOne } from './utilities/models.ts'
 import { routesEndpoint } from './utilities/routes.ts'
 import { modelHealth } from './administration/model-health.ts'
@@ -117,6 +118,8 @@ const working: Endpoint[] = [
   modelInfo,
   modelInfoPages,
   modelGroupInfo,
+  publicModelHub,
+  makePublic,
   modelsOne,
   modelNew,
   modelUpdate,

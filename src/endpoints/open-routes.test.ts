@@ -19,8 +19,12 @@ const door = createFrontDoor({
         headerPrefix: 'x-proxy',
         metricsRequireKey: false,
         signIn: { baseUrl: null },
+        publicModels: { names: [], showPrices: true, where: null },
+        aliases: {},
       },
     },
+    coolingDown: () => [],
+    clock: { epochMs: () => 0, monotonicMs: () => 0 },
     metrics: () => exposition.bytes(),
     pages: new BuiltPages(undefined),
     readiness: () => ({ ready: true, details: { db: 'connected' } }),
@@ -62,7 +66,7 @@ test('every route without a key is known here, and answers GET alone unless it t
     [...forms, ...signingIn.filter(path => !path.startsWith('/fallback/'))].map(path => `POST ${path}`).toSorted(),
   )
   expect(open.flatMap(one => one.paths)).toEqual(expect.arrayContaining(pages))
-  const documents = ['/docs', ...assets.map(name => `/docs/${name}`), '/openapi.json', '/routes']
+  const documents = ['/docs', ...assets.map(name => `/docs/${name}`), '/openapi.json', '/routes', '/public/model_hub']
   const metadata = ['/.well-known/oauth-authorization-server']
   expect(paths.toSorted()).toEqual([...words, '/metrics', '/', ...documents, ...metadata].toSorted())
 })
@@ -82,8 +86,8 @@ test('routes without a key serve bytes that are made once and shared, with an ET
   }
 })
 
-test('a thousand requests of the document and the assets make nothing anew', async () => {
-  for (const path of ['/openapi.json', '/docs/swagger-ui-bundle.js']) {
+test('a thousand requests of the document, the assets and the public models make nothing anew', async () => {
+  for (const path of ['/openapi.json', '/docs/swagger-ui-bundle.js', '/public/model_hub']) {
     const { body } = await get(path)
     const bodies = new Set(await Promise.all(Array.from({ length: 1000 }, async () => (await get(path)).body)))
     expect([...bodies]).toEqual([body])

@@ -41,6 +41,9 @@ export async function askModelsByApi(ask: Ask): Promise<void> {
   await ask('GET', '/v2/model/info', { query: 'page=1&size=2&sortBy=costs&sortOrder=desc&search=model' })
   await ask('GET', '/v2/model/info', { query: 'size=1000000', status: 422 })
   await ask('GET', '/model_group/info')
+  await post('/model_group/make_public', { model_groups: ['chat-model'] })
+  await post('/model_group/make_public', { model_groups: ['absent'] }, 404)
+  await ask('GET', '/public/model_hub')
   await ask('GET', '/health', { query: 'model=chat-model' })
   await ask('GET', '/routes')
 }

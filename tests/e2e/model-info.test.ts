@@ -90,6 +90,49 @@ test('a key sees only the models that it may use, without addresses', async () =
   expect((await fetch(`${gateway.url}/health`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(403)
 })
 
+test('strangers see the models that an administrator makes public, without ids and addresses', async () => {
+  const seen = async (headers = {}) => fetch(`${gateway.url}/public/model_hub`, { headers })
+  expect(await (await seen()).json()).toEqual([])
+  const make = (model_groups: string[]) => gateway.admin('/model_group/make_public', { model_groups })
+  expect(await (await make(['chat', 'any/one'])).json()).toMatchObject({ public_model_groups: ['chat', 'any/one'] })
+  const answer = await seen()
+  const text = await answer.text()
+  const [chat, ...others] = JSON.parse(text) as Json[]
+  expect(chat).toMatchObject({
+    model_group: 'chat',
+    prices: { input_cost_per_token: 0.000003, output_cost_per_token: 0.000002 },
+    is_public_model_group: true,
+    health_status: 'healthy',
+  })
+  expect(others.map(one => one.model_group)).toEqual(['any/one'])
+  for (const secret of ['chat-a', gateway.simulator.url.replace(/^http:\/\//, ''), 'canary', 'embed'])
+    expect(text).not.toContain(secret)
+  expect((await seen({ 'if-none-match': answer.headers.get('etag')! })).status).toBe(304)
+  const listed = (await get('/model_group/info')).data.filter(one => one.is_public_model_group)
+  expect(listed.map(one => one.model_group)).toEqual(['chat'])
+  for (const unknown of ['none', 'any/*']) expect((await make([unknown])).status).toBe(404)
+  expect((await make([])).status).toBe(200)
+  expect(await (await seen()).json()).toEqual([])
+})
+
+test('what the file lists is public, without prices where it says so, and not changed by API', async () => {
+  const listing = `litellm_settings: { public_model_groups: [embed, short], public_model_prices: false }\n`
+  const aliases = config.replace('num_retries: 2,', 'num_retries: 2, model_group_alias: { short: chat, brief: embed },')
+  const own = await startGateway({ config: aliases + listing })
+  try {
+    const shown = (await (await fetch(`${own.url}/public/model_hub`)).json()) as Json[]
+    expect(shown.map(one => [one.model_group, one.aliases])).toEqual([
+      ['embed', []],
+      ['short', []],
+    ])
+    expect(JSON.stringify(shown)).not.toMatch(/cost_per_token|prices/)
+    const refused = await own.admin('/model_group/make_public', { model_groups: [] })
+    expect([refused.status, await refused.text()]).toEqual([400, expect.stringMatching(/config\.yaml:\d+; change/)])
+  } finally {
+    await own.stop()
+  }
+})
+
 test('each deployment is asked once by itself: no retry and no fallback hides that it does not answer', async () => {
   const health = (await get('/health')) as unknown as Record<string, (Json & { error?: string })[]>
   const names = (list: string) => health[list]!.map(one => one.model_id).toSorted()

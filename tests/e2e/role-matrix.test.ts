@@ -11,6 +11,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     checkLiveliness checkReadiness getMetrics getOpenapiDocument getDocsPage getDocsAsset listRoutes
     getWebPage getSignInMetadata askDeviceAuthorization getAccessToken revokeToken
     beginSingleSignOn endSingleSignOn signOutOfSingleSignOn
+    listPublicModels
     getLoginPage signIn signOut listSignInMethods getPasswordPage claimInvitation`,
   // Every key: calls of models, own objects, and what the caller may see.
   key: `
@@ -55,7 +56,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     createCustomer updateCustomer deleteCustomers blockCustomers unblockCustomers createBudget updateBudget deleteBudget
     checkModels createModel updateModel patchModel deleteModel createCredential     updateCredential deleteCredential createAccessGroup updateAccessGroup
     deleteAccessGroup createUnifiedAccessGroup updateUnifiedAccessGroup
-    createInvitation withdrawInvitation
+    createInvitation withdrawInvitation makeModelsPublic
     deleteUnifiedAccessGroup createGuardrail replaceGuardrail updateGuardrail deleteGuardrail deleteCachedAnswers flushCache createTag updateTag deleteTag
     createScimToken getScimAbilities listScimResourceTypes getScimResourceType listScimSchemas getScimSchema
     listScimUsers createScimUser getScimUser replaceScimUser patchScimUser deleteScimUser

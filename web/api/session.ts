@@ -1,7 +1,7 @@
 /** Signing in and out, and who is signed in. The pages ask once, and again when a session has ended. */
 import { useQuery } from '@tanstack/react-query'
 import { apiUrl } from '../lib/places.ts'
-import { ask, sendTo } from './client.ts'
+import { ApiError, ask, sendTo } from './client.ts'
 import type { SignInSession } from './schema.d.ts'
 
 /** `user_id` null = the operator, by the master key. */
@@ -28,11 +28,19 @@ export const sessionQuery = {
   queryFn: ({ signal }: { signal: AbortSignal }) => ask('GET /sign-in/session', { signal }),
   staleTime: Number.POSITIVE_INFINITY,
   retry: false,
+  // That there is none stays known while strangers look at a page of theirs.
+  retryOnMount: false,
 } as const
 
 export function useSession() {
   return useQuery(sessionQuery)
 }
+
+/** true = it is known that there is no session. */
+export const useIsStranger = (): boolean => isNoSession(useSession().error)
+
+/** true = the error says that there is no session. */
+export const isNoSession = (error: unknown): boolean => error instanceof ApiError && error.status === 401
 
 export const methodsQuery = {
   queryKey: ['sign-in-methods'],

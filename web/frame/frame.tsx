@@ -1,14 +1,14 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { Outlet, useRouter, useRouterState } from '@tanstack/react-router'
+import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router'
 import { Menu as MenuIcon } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { onSignedOut } from '../api/client.ts'
-import { useSession } from '../api/session.ts'
-import { Button } from '../components/button.tsx'
+import { useIsStranger, useSession } from '../api/session.ts'
+import { Button, buttonClass } from '../components/button.tsx'
 import { Skeleton } from '../components/states.tsx'
 import { t } from '../strings/index.ts'
 import { routes } from './routes.ts'
-import { Sidebar } from './sidebar.tsx'
+import { Brand, Sidebar } from './sidebar.tsx'
 import { useShortcuts } from './shortcuts.ts'
 
 /** Loaded beside the page, and when they are first opened: none of them is needed for the first paint. */
@@ -23,13 +23,31 @@ type Open = 'palette' | 'shortcuts' | 'menu' | null
 /** Sidebar, title bar and the page. */
 export function Frame() {
   const path = useRouterState({ select: state => state.location.pathname })
-  const isBare = routes.some(one => one.isBare && one.path === path)
-  return isBare ? (
-    <main className="flex min-h-full flex-col">
-      <Outlet />
-    </main>
-  ) : (
-    <FullFrame path={path} />
+  const page = routes.find(one => one.path === path)
+  const isStranger = useIsStranger()
+  if (page?.isBare)
+    return (
+      <main className="flex min-h-full flex-col">
+        <Outlet />
+      </main>
+    )
+  return page?.isOpen && isStranger ? <StrangerFrame path={path} /> : <FullFrame path={path} />
+}
+
+/** Without navigation: all that leads on is the sign-in. */
+function StrangerFrame({ path }: { readonly path: string }) {
+  return (
+    <div className="flex h-full flex-col">
+      <header className="flex items-center justify-between gap-2 border-b border-line bg-panel px-4 py-2">
+        <Brand />
+        <Link to="/login" search={{ from: path } as never} className={buttonClass('primary')}>
+          {t('signIn.action')}
+        </Link>
+      </header>
+      <main id="content" tabIndex={-1} className="min-h-0 grow overflow-y-auto p-4 outline-none narrow:p-6">
+        <Outlet />
+      </main>
+    </div>
   )
 }
 

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { ApiError } from '../api/client.ts'
-import { sessionQuery } from '../api/session.ts'
+import { isNoSession, sessionQuery } from '../api/session.ts'
 import { ErrorState } from '../components/states.tsx'
 import { parseSearch, writeSearch } from '../lib/address.ts'
 import { pagesPath } from '../lib/places.ts'
@@ -20,12 +20,13 @@ export function makeRouter(client: QueryClient) {
       component: lazyRouteComponent(page.load),
       beforeLoad: async ({ location }) => {
         if (page.for === null) return
+        if (page.isOpen && isNoSession(client.getQueryState(sessionQuery.queryKey)?.error)) return
         const session = await client.ensureQueryData(sessionQuery).catch((error: unknown) => {
-          if (error instanceof ApiError && error.status === 401)
-            throw redirect({ to: '/login', search: { from: location.href } as never })
-          throw error
+          if (!isNoSession(error)) throw error
+          if (page.isOpen) return null
+          throw redirect({ to: '/login', search: { from: location.href } as never })
         })
-        if (!page.for(session)) throw new ApiError(page.path, { status: 403 })
+        if (session && !page.for(session)) throw new ApiError(page.path, { status: 403 })
       },
     })
   return createRouter({

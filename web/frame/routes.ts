@@ -44,6 +44,8 @@ export interface PageRoute {
   }
   /** Who gets to see it; `null` = also without being signed in. */
   readonly for: ((session: Session) => boolean) | null
+  /** Strangers get to it, too: without navigation. The page sends them away where it has nothing for them. */
+  readonly isOpen?: boolean
   /** Without sidebar and title bar: signing in. */
   readonly isBare?: boolean
 }
@@ -73,8 +75,9 @@ const signedInPages: readonly PageRoute[] = [
     load: () => import('../pages/model-hub.tsx'),
     nav: { title: 'nav.modelHub', icon: Library, group: 'nav.build', key: 'b' },
     for: everyone,
+    isOpen: true,
   },
-  { path: '/model_hub_table', load: () => import('../pages/model-hub-table.tsx'), for: everyone },
+  { path: '/model_hub_table', load: () => import('../pages/model-hub-table.tsx'), for: everyone, isOpen: true },
   {
     path: '/connect',
     load: () => import('../pages/connect.tsx'),

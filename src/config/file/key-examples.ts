@@ -143,6 +143,8 @@ export const commonExamples = {
   cost_discount_config: { vertex_ai: 0.05 },
   cost_margin_config: { global: 0.1, openai: { percentage: 0.08, fixed_amount: 0.0005 } },
   cost_terms: { teams: { 'team-a': { discount: 0.2 } }, keys: { 'key-b': { margin: 0.5 } } },
+  public_model_groups: ['gpt-4.1-mini'],
+  public_model_prices: false,
 }
 
 /** Of `general_settings`. */

@@ -161,7 +161,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'enable_key_alias_format_validation',
       limits: 'priority_reservation max_parallel_requests',
       none:
-        'force_ipv4 public_model_groups public_model_groups_links enable_json_schema_validation ' +
+        'force_ipv4 public_model_groups_links enable_json_schema_validation ' +
         'enable_preview_features include_cost_in_streaming_usage mcp_aliases return_response_headers ' +
         'disable_hf_tokenizer_download disable_copilot_system_to_assistant ' +
         'use_chat_completions_url_for_anthropic_messages disable_add_transform_inline_image_block',

@@ -79,7 +79,7 @@ export function nameFindings(
   const warnings = shadowed.map(alias =>
     mistakeAt(reading, aliasPath(alias), 'is also the `model_name` of a model, which wins: the alias has no effect'),
   )
-  mistakes.push(...fallbackMistakes(config, reading, known))
+  mistakes.push(...fallbackMistakes(config, reading, known), ...publicMistakes(config, reading, known))
   return { mistakes, warnings }
 }
 
@@ -94,6 +94,14 @@ function fallbackMistakes(config: Config, reading: ConfigReading, known: Known):
     add([section, 'default_fallbacks'], fallbackProblems('*', config[section]?.default_fallbacks ?? [], known))
   }
   return mistakes
+}
+
+function publicMistakes({ settings = {} }: Config, reading: ConfigReading, known: Known): string[] {
+  return (settings.public_model_groups ?? []).flatMap((name, at) => {
+    const exists = known.aliases.has(name) || isServed(name, known)
+    const problem = name.includes('*') ? onePattern(name) : exists ? undefined : noSuchModel(name, known)
+    return problem === undefined ? [] : [mistakeAt(reading, ['settings', 'public_model_groups', at], problem)]
+  })
 }
 
 interface Known {

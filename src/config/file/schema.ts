@@ -11,6 +11,7 @@ import { guardrailList } from './guardrail-settings.ts'
 import { ledgerSettings } from './ledger-settings.ts'
 import { keyAgeSettings } from './key-age-settings.ts'
 import { limitSettings } from './limit-settings.ts'
+import { modelHubSettings } from './model-hub-settings.ts'
 import { priceTermSettings } from './price-term-settings.ts'
 import { ruled } from './ruled-text.ts'
 import { storageSettings } from './storage-settings.ts'
@@ -366,6 +367,7 @@ const commonSettings = z.strictObject(
       ...commonBudgetSettings,
       ...cacheSettings,
       ...priceTermSettings,
+      ...modelHubSettings,
       default_internal_user_params: limits
         .optional()
         .describe('Limits of every user without limits of its own; the other fields are for users who are made.'),
@@ -434,18 +436,6 @@ const generalSettings = z.strictObject(
           'The HTTP proxy that leads to upstreams, save those of NO_PROXY; false = none. Wins over HTTPS_PROXY, ' +
             'HTTP_PROXY and ALL_PROXY.',
         ),
-      response_retention_days: z
-        .number()
-        .positive()
-        .max(3650)
-        .optional()
-        .describe('How long /v1/responses keeps answers; 30 unless said.'),
-      chat_retention_days: z
-        .number()
-        .positive()
-        .max(3650)
-        .optional()
-        .describe('How long conversations are kept after their last message at most; absent = as each person says.'),
     },
     generalExamples,
   ),

@@ -1,7 +1,7 @@
-/** Keys of `general_settings` about what keys may store (`accounts/storage-quota.ts`). */
+/** Keys of `general_settings` about what keys may store (`accounts/storage-quota.ts`), and how long it is kept. */
 import { z } from 'zod'
 
-/** Both may be null, for no limit. */
+/** The first two may be null, for no limit. */
 export const storageSettings = {
   max_stored_objects_per_key: z
     .number()
@@ -23,4 +23,16 @@ export const storageSettings = {
     .describe(
       'The same in MB of the database; of files and batches only their records. 1024 when left out; null = no limit.',
     ),
+  response_retention_days: z
+    .number()
+    .positive()
+    .max(3650)
+    .optional()
+    .describe('How long /v1/responses keeps answers; 30 unless said.'),
+  chat_retention_days: z
+    .number()
+    .positive()
+    .max(3650)
+    .optional()
+    .describe('How long conversations are kept after their last message at most; absent = as each person says.'),
 }

@@ -84,6 +84,43 @@ const modelInfo = shape({
   ),
 })
 
+/** What a public name can do: true where one of its deployments can. */
+const groupFlags = [
+  'supports_vision',
+  'supports_function_calling',
+  'supports_parallel_function_calling',
+  'supports_response_schema',
+  'supports_web_search',
+  'supports_reasoning',
+  'supports_audio_input',
+  'supports_audio_output',
+  'supports_pdf_input',
+  'supports_prompt_caching',
+]
+
+const groupPrices: Properties = {
+  input_cost_per_token: dollars,
+  output_cost_per_token: dollars,
+  prices: described('Every price that is known, in dollars for one, by the name of its key.', mapOf(number)),
+}
+const groupFacts: Properties = {
+  model_group: text,
+  providers: listOf(text),
+  mode: described('null = its deployments have several.', nullable(text)),
+  description: nullable(text),
+  aliases: described('Other names for it.', listOf(text)),
+  max_input_tokens: nullable(integer),
+  max_output_tokens: nullable(integer),
+  ...Object.fromEntries(groupFlags.map(name => [name, nullable(boolean)])),
+  supported_openai_params: described('What every deployment takes.', listOf(text)),
+  is_public_model_group: described('Strangers see it in the model hub.', boolean),
+  health_status: described(
+    'Deployments in a cooldown after failures: none, some, or all of them.',
+    oneOf('healthy', 'degraded', 'unhealthy'),
+  ),
+}
+const modelGroup = (required: Properties, optional: Properties): Schema => open(withFacts(required, optional))
+
 const modelSchemas: Readonly<Record<string, Schema>> = {
   Model: withFacts(modelEntry, {
     mode: text,
@@ -115,25 +152,9 @@ const modelSchemas: Readonly<Record<string, Schema>> = {
     total_pages: integer,
     size: integer,
   }),
-  ModelGroupList: shape({
-    data: listOf(
-      open(
-        withFacts(
-          {
-            model_group: text,
-            providers: listOf(text),
-            mode: described('null = its deployments have several.', nullable(text)),
-            max_input_tokens: nullable(integer),
-            max_output_tokens: nullable(integer),
-            input_cost_per_token: dollars,
-            output_cost_per_token: dollars,
-            supported_openai_params: described('What every deployment takes.', listOf(text)),
-          },
-          {},
-        ),
-      ),
-    ),
-  }),
+  ModelGroupList: shape({ data: listOf(modelGroup({ ...groupPrices, ...groupFacts }, {})) }),
+  PublicModels: listOf(modelGroup(groupFacts, groupPrices)),
+  PublicModelNames: shape({ message: text, public_model_groups: listOf(text), updated_by: text }),
 }
 
 const tokenCount = shape({

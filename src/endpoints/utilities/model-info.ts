@@ -1,4 +1,4 @@
-/** What is behind the names of models: deployments one by one, in pages, and summed up by public name. */
+/** What is behind the names of models: deployments one by one, and in pages. */
 import { z } from 'zod'
 import { mayCall } from '../../accounts/model-access.ts'
 import { priceFields } from '../../accounts/price-keys.ts'
@@ -10,7 +10,6 @@ import type { ConfiguredObject } from '../../core/configured-objects.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { supportedParams } from '../../core/params.ts'
 import { Redactor } from '../../lib/redact.ts'
 import { readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
@@ -32,7 +31,6 @@ const pagesQuery = onUse(() =>
     sortOrder: z.enum(['asc', 'desc']).default('asc'),
   }),
 )
-const groupQuery = onUse(() => z.object({ model_group: text() }))
 
 const visible = ({ current }: Services, caller: Caller): readonly Deployment[] =>
   current.settings.deployments.filter(one => mayCall(caller, one.modelName, current.settings))
@@ -159,7 +157,8 @@ function entriesOf(deployments: readonly Deployment[], services: Services, calle
   return deployments.map(one => infoEntry(one, stored.get(one.id), { nowMs, showAddress: isAdministrator(caller) }))
 }
 
-const shownPrices = ({ prices, mode }: Deployment, nowMs: number): Record<string, number | null> =>
+/** Prices in dollars for one unit by LiteLLM's names, at one moment (epoch milliseconds). */
+export const shownPrices = ({ prices, mode }: Deployment, nowMs: number): Record<string, number | null> =>
   priceFields(prices && pricesAt(prices, nowMs), mode === 'audio_speech')
 
 function infoEntry(
@@ -196,64 +195,5 @@ function infoEntry(
         updated_by: stored.updatedBy,
       }),
     },
-  }
-}
-
-/** GET /model_group/info: each public name with what its deployments have in common or at most. */
-export const modelGroupInfo: Endpoint = {
-  method: 'GET',
-  paths: ['/model_group/info'],
-  auth: 'key',
-  doc: {
-    operationId: 'listModelGroups',
-    summary: 'Public names with what is known of their deployments together',
-    tag: 'Models',
-    query: { model_group: { schema: { type: 'string' }, description: 'Only this public name.' } },
-    success: json('ModelGroupList'),
-  },
-  handle(request, services, caller) {
-    const { model_group: only } = readQuery(request, groupQuery())
-    const groups = Map.groupBy(visible(services, caller!), one => one.modelName)
-    const names = only === undefined ? [...groups.keys()] : [only].filter(name => groups.has(name))
-    return jsonAnswer({ data: names.map(name => groupEntry(name, groups.get(name)!, services.clock.epochMs())) })
-  },
-}
-
-const groupFlags = [
-  'supports_vision',
-  'supports_function_calling',
-  'supports_parallel_function_calling',
-  'supports_web_search',
-  'supports_reasoning',
-] as const
-
-/** Prices and limits: the largest that is known; a flag: true where one deployment has it; null = nothing is known. */
-function groupEntry(name: string, deployments: readonly Deployment[], nowMs: number): object {
-  const most = (values: readonly unknown[]): number | null => {
-    const known = values.filter(value => typeof value === 'number')
-    return known.length === 0 ? null : Math.max(...known)
-  }
-  const ofInfo = (field: string) => most(deployments.map(one => one.info[field]))
-  const ofPrices = (field: string) => most(deployments.map(one => shownPrices(one, nowMs)[field]))
-  const flag = (field: string): boolean | null => {
-    const known = deployments.map(one => one.info[field]).filter(value => typeof value === 'boolean')
-    return known.length === 0 ? null : known.includes(true)
-  }
-  const modes = new Set(deployments.map(one => one.mode))
-  return {
-    model_group: name,
-    providers: [...new Set(deployments.map(one => one.target.provider.name))],
-    mode: modes.size === 1 ? deployments[0]!.mode : null,
-    max_input_tokens: ofInfo('max_input_tokens'),
-    max_output_tokens: ofInfo('max_output_tokens'),
-    input_cost_per_token: ofPrices('input_cost_per_token'),
-    output_cost_per_token: ofPrices('output_cost_per_token'),
-    input_cost_per_pixel: null,
-    tpm: null,
-    rpm: null,
-    ...Object.fromEntries(groupFlags.map(field => [field, flag(field)])),
-    supported_openai_params: supportedParams(deployments),
-    configurable_clientside_auth_params: null,
-    is_public_model_group: false,
   }
 }

@@ -1,27 +1,32 @@
-import { Link } from '@tanstack/react-router'
+import { Link, Navigate } from '@tanstack/react-router'
 import { LayoutGrid, Table2 } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { useModelGroups } from '../../api/model-groups.ts'
-import type { ModelGroup } from '../../api/model-groups.ts'
+import { useHubModels } from '../../api/model-groups.ts'
+import type { HubModel } from '../../api/model-groups.ts'
 import { Tag } from '../../components/badge.tsx'
 import { buttonClass } from '../../components/button.tsx'
 import { Page } from '../../components/page.tsx'
-import { SearchField } from '../../components/search-field.tsx'
-import { Select } from '../../components/select.tsx'
 import { EmptyState, ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { Table } from '../../components/table.tsx'
 import type { Column } from '../../components/table.tsx'
 import { Tokens } from '../../components/values.tsx'
 import { useSearchValue } from '../../lib/address.ts'
-import { useSearchText } from '../../lib/search-text.ts'
 import { t } from '../../strings/index.ts'
+import { HubFilters, useHubFilter } from './facets.tsx'
+import { HealthBadge } from './health-badge.tsx'
 import { ModelDrawer } from './model-drawer.tsx'
 import { Price } from './price.tsx'
 
-const columns: readonly Column<ModelGroup>[] = [
+const columns: readonly Column<HubModel>[] = [
   { id: 'name', title: t('hub.model'), width: 'minmax(160px, 2fr)', cell: model => model.model_group },
   { id: 'provider', title: t('hub.provider'), isWideOnly: true, cell: model => model.providers.join(', ') },
   { id: 'mode', title: t('hub.mode'), isWideOnly: true, cell: model => model.mode ?? t('hub.unknown') },
+  {
+    id: 'health',
+    title: t('hub.health'),
+    isWideOnly: true,
+    cell: model => <HealthBadge health={model.health_status} />,
+  },
   {
     id: 'context',
     title: t('hub.context'),
@@ -29,6 +34,9 @@ const columns: readonly Column<ModelGroup>[] = [
     isWideOnly: true,
     cell: model => <Tokens count={model.max_input_tokens} />,
   },
+]
+
+const priceColumns: readonly Column<HubModel>[] = [
   { id: 'input', title: t('hub.input'), align: 'end', cell: model => <Price perToken={model.input_cost_per_token} /> },
   {
     id: 'output',
@@ -38,74 +46,46 @@ const columns: readonly Column<ModelGroup>[] = [
   },
 ]
 
-/** Every value of a facet, once, in its order. */
-const valuesOf = (values: readonly (string | null)[]): string[] =>
-  [...new Set(values)].filter(value => value !== null).toSorted()
-
-const choicesOf = (every: string, values: readonly string[]) => [
-  { value: '', label: every },
-  ...values.map(value => ({ value, label: value })),
-]
-
-/** Search, facets and the models that fit. */
+/** Search, facets and the models that fit. Strangers see what the operator shows them, or are led to the sign-in. */
 export function ModelHub({ view }: { readonly view: 'cards' | 'table' }) {
-  const models = useModelGroups()
-  const { text, searched, type } = useSearchText()
-  const [provider, setProvider] = useSearchValue('provider')
-  const [mode, setMode] = useSearchValue('mode')
+  const { models, isStranger } = useHubModels()
+  const { fits, values } = useHubFilter()
   const [openName, open] = useSearchValue('model')
-  const wanted = searched.toLowerCase()
-  const rows = models.data?.filter(
-    one =>
-      one.model_group.toLowerCase().includes(wanted) &&
-      (provider === '' || one.providers.includes(provider)) &&
-      (mode === '' || one.mode === mode),
-  )
-  const filter = { q: searched, provider, mode }
+  if (isStranger && models.data?.length === 0)
+    return (
+      <Navigate to="/login" search={{ from: view === 'table' ? '/model_hub_table' : '/model_hub' } as never} replace />
+    )
+  const rows = models.data?.filter(fits)
   const chosen = models.data?.find(one => one.model_group === openName)
   const empty = <EmptyState title={t(models.data?.length === 0 ? 'hub.empty' : 'all.noMatch')} />
-  const filters = (
-    <>
-      <SearchField label={t('hub.search')} value={text} onChange={type} />
-      <Select
-        isCompact
-        label={t('hub.provider')}
-        choices={choicesOf(t('hub.everyProvider'), valuesOf(models.data?.flatMap(one => one.providers) ?? []))}
-        value={provider}
-        onChange={setProvider}
-      />
-      <Select
-        isCompact
-        label={t('hub.mode')}
-        choices={choicesOf(t('hub.everyMode'), valuesOf(models.data?.map(one => one.mode) ?? []))}
-        value={mode}
-        onChange={setMode}
-      />
-    </>
-  )
+  const hasPrices = models.data?.some(one => one.prices !== undefined) ?? true
   return (
-    <Page title={t('nav.modelHub')} action={<OtherView view={view} filter={filter} />} filters={filters}>
-      {models.isError ? (
+    <Page
+      title={t('nav.modelHub')}
+      action={<OtherView view={view} filter={values} />}
+      filters={<HubFilters models={models.data ?? []} />}
+    >
+      {models.error ? (
         <ErrorState error={models.error} onRetry={() => void models.refetch()} />
       ) : view === 'table' ? (
         <Table
           label={t('nav.modelHub')}
-          columns={columns}
+          columns={hasPrices ? [...columns, ...priceColumns] : columns}
           rows={rows}
           rowId={model => model.model_group}
-          rowLink={model => ({ to: '.', search: { ...filter, model: model.model_group } })}
+          rowLink={model => ({ to: '.', search: { ...values, model: model.model_group } })}
           openId={openName}
           empty={empty}
         />
       ) : (
-        <Cards models={rows} filter={filter} empty={empty} />
+        <Cards models={rows} filter={values} empty={empty} />
       )}
-      {chosen && <ModelDrawer model={chosen} onClose={() => open('')} />}
+      {chosen && <ModelDrawer model={chosen} isStranger={isStranger} onClose={() => open('')} />}
     </Page>
   )
 }
 
-type Filter = Readonly<Record<string, string>>
+type Filter = Readonly<Record<string, string | undefined>>
 
 function OtherView({ view, filter }: { readonly view: 'cards' | 'table'; readonly filter: Filter }) {
   const isTable = view === 'table'
@@ -119,7 +99,7 @@ function OtherView({ view, filter }: { readonly view: 'cards' | 'table'; readonl
 
 interface CardsProps {
   /** Undefined = on their way. */
-  readonly models: readonly ModelGroup[] | undefined
+  readonly models: readonly HubModel[] | undefined
   readonly filter: Filter
   readonly empty: ReactNode
 }
@@ -136,23 +116,39 @@ function Cards({ models, filter, empty }: CardsProps) {
             search={{ ...filter, model: model.model_group }}
             className="flex min-w-0 grow flex-col gap-3 rounded-panel border border-line bg-panel p-4 hover:bg-hover"
           >
-            <span className="flex min-w-0 items-center justify-between gap-2">
-              <span className="min-w-0 truncate font-semibold">{model.model_group}</span>
-              {model.mode && <Tag>{model.mode}</Tag>}
-            </span>
-            <span className="text-muted">{model.providers.join(', ')}</span>
-            <span className="flex flex-wrap gap-x-4 gap-y-1">
-              <span>
-                {t('hub.inputShort')} <Price perToken={model.input_cost_per_token} />
-              </span>
-              <span>
-                {t('hub.outputShort')} <Price perToken={model.output_cost_per_token} />
-              </span>
-              {model.max_input_tokens !== null && <Tokens count={model.max_input_tokens} />}
-            </span>
+            <Card model={model} />
           </Link>
         </li>
       ))}
     </ul>
+  )
+}
+
+function Card({ model }: { readonly model: HubModel }) {
+  return (
+    <>
+      <span className="flex min-w-0 items-center justify-between gap-2">
+        <span className="min-w-0 truncate font-semibold">{model.model_group}</span>
+        {model.mode && <Tag>{model.mode}</Tag>}
+      </span>
+      {model.description && <span className="line-clamp-2">{model.description}</span>}
+      <span className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1 text-muted">
+        <span className="min-w-0 truncate">{model.providers.join(', ')}</span>
+        <HealthBadge health={model.health_status} />
+      </span>
+      <span className="flex flex-wrap gap-x-4 gap-y-1">
+        {model.prices && (
+          <>
+            <span>
+              {t('hub.inputShort')} <Price perToken={model.input_cost_per_token} />
+            </span>
+            <span>
+              {t('hub.outputShort')} <Price perToken={model.output_cost_per_token} />
+            </span>
+          </>
+        )}
+        {model.max_input_tokens !== null && <Tokens count={model.max_input_tokens} />}
+      </span>
+    </>
   )
 }

@@ -1,60 +1,145 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { ModelGroup } from '../../api/model-groups.ts'
+import type { ReactNode } from 'react'
+import { setPublic } from '../../api/model-groups.ts'
+import type { HubModel } from '../../api/model-groups.ts'
+import { useSession } from '../../api/session.ts'
 import { Tag } from '../../components/badge.tsx'
 import { buttonClass } from '../../components/button.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { Drawer } from '../../components/drawer.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { Id } from '../../components/id.tsx'
+import { reportError } from '../../components/report-error.ts'
+import { Switch } from '../../components/switch.tsx'
+import { toast } from '../../components/toast.tsx'
 import { Tokens } from '../../components/values.tsx'
+import { administers } from '../../frame/rights.ts'
 import { gatewayUrl } from '../../lib/places.ts'
 import { snippetsFor } from '../../lib/snippets.ts'
 import { t } from '../../strings/index.ts'
-import { Price } from './price.tsx'
+import { operationNames, operationOf } from '../playground/operations.ts'
+import { abilities, abilityWords } from './abilities.ts'
+import { HealthBadge } from './health-badge.tsx'
+import { PriceTable } from './price-table.tsx'
 
-/** One model: limits, prices, what it takes, and the first call of it. */
-export function ModelDrawer({ model, onClose }: { readonly model: ModelGroup; readonly onClose: () => void }) {
+interface ModelDrawerProps {
+  readonly model: HubModel
+  readonly isStranger: boolean
+  readonly onClose: () => void
+}
+
+/** One model: what it can, limits, prices with their tiers, and the first call of it. */
+export function ModelDrawer({ model, isStranger, onClose }: ModelDrawerProps) {
+  const session = useSession().data
   const name = model.model_group
-  const tryIt = model.mode === 'chat' && (
-    <Link to="/chat" search={{ model: name }} className={buttonClass()}>
-      {t('hub.try')}
-    </Link>
-  )
+  const can = abilities(model)
   return (
-    <Drawer open onClose={onClose} title={name} actions={tryIt}>
+    <Drawer open onClose={onClose} title={name} actions={<TryIt model={model} isStranger={isStranger} />}>
       <div className="flex flex-col gap-6">
+        {model.description && <p>{model.description}</p>}
         <Facts
           facts={[
             { name: t('hub.model'), value: <Id id={name} /> },
+            ...(model.aliases.length > 0 ? [{ name: t('hub.aliases'), value: model.aliases.join(', ') }] : []),
             { name: t('hub.provider'), value: model.providers.join(', ') },
             { name: t('hub.mode'), value: model.mode ?? t('hub.unknown') },
+            { name: t('hub.health'), value: <HealthBadge health={model.health_status} /> },
             { name: t('hub.context'), value: <Tokens count={model.max_input_tokens} /> },
             { name: t('hub.answer'), value: <Tokens count={model.max_output_tokens} /> },
-            { name: t('hub.input'), value: <Price perToken={model.input_cost_per_token} /> },
-            { name: t('hub.output'), value: <Price perToken={model.output_cost_per_token} /> },
           ]}
         />
+        {session && administers(session) && <PublicSwitch model={model} />}
+        {can.length > 0 && <Words title={t('hub.ability')} words={can.map(one => t(abilityWords[one]))} />}
+        {model.prices && (
+          <Section title={t('hub.prices')}>
+            <PriceTable prices={model.prices} />
+          </Section>
+        )}
         {model.supported_openai_params.length > 0 && (
-          <section className="flex flex-col gap-2">
-            <h2 className="font-semibold">{t('hub.parameters')}</h2>
-            <span className="flex flex-wrap gap-1">
-              {model.supported_openai_params.map(one => (
-                <Tag key={one}>{one}</Tag>
-              ))}
-            </span>
-          </section>
+          <Words title={t('hub.parameters')} words={model.supported_openai_params} />
         )}
         {model.mode === 'chat' && (
-          <section className="flex flex-col gap-2">
-            <h2 className="font-semibold">{t('hub.use')}</h2>
+          <Section title={t('hub.use')}>
             <p className="text-muted">{t('hub.useHelp')}</p>
             <CodeBlock
               label={t('hub.use')}
               snippets={snippetsFor({ gateway: gatewayUrl, key: 'YOUR_KEY', model: name })}
             />
-          </section>
+          </Section>
         )}
       </div>
     </Drawer>
+  )
+}
+
+function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section className="flex flex-col gap-2">
+      <h2 className="font-semibold">{title}</h2>
+      {children}
+    </section>
+  )
+}
+
+function Words({ title, words }: { readonly title: string; readonly words: readonly string[] }) {
+  return (
+    <Section title={title}>
+      <span className="flex flex-wrap gap-1">
+        {words.map(one => (
+          <Tag key={one}>{one}</Tag>
+        ))}
+      </span>
+    </Section>
+  )
+}
+
+/** Strangers sign in first, and come back to the model. */
+function TryIt({ model, isStranger }: { readonly model: HubModel; readonly isStranger: boolean }) {
+  const { model_group: name, mode } = model
+  if (isStranger) {
+    const from = `/model_hub?${new URLSearchParams({ model: name })}`
+    return (
+      <Link to="/login" search={{ from }} className={buttonClass()}>
+        {t('hub.signInToTry')}
+      </Link>
+    )
+  }
+  const op = operationNames.find(one => mode === null || operationOf(one).modes.includes(mode))
+  return (
+    <>
+      {mode === 'chat' && (
+        <Link to="/chat" search={{ model: name }} className={buttonClass()}>
+          {t('hub.tryChat')}
+        </Link>
+      )}
+      {op && (
+        <Link to="/playground" search={{ model: name, op }} className={buttonClass()}>
+          {t('hub.try')}
+        </Link>
+      )}
+    </>
+  )
+}
+
+/** For administrators: whether those who are not signed in see the model. */
+function PublicSwitch({ model }: { readonly model: HubModel }) {
+  const client = useQueryClient()
+  const { model_group: name, is_public_model_group: isPublic } = model
+  const change = useMutation({
+    mutationFn: (wanted: boolean) => setPublic(name, wanted),
+    onSuccess: (_, wanted) => {
+      toast(t(wanted ? 'hub.nowPublic' : 'hub.nowHidden', { name }))
+      return client.invalidateQueries({ queryKey: ['model-groups'] })
+    },
+    onError: reportError,
+  })
+  return (
+    <Switch
+      label={t('hub.public')}
+      help={t('hub.publicHelp')}
+      checked={change.isPending ? change.variables : isPublic}
+      onChange={wanted => change.mutate(wanted)}
+    />
   )
 }

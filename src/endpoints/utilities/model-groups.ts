@@ -1,0 +1,243 @@
+/**
+ * Public names of models, each with what is known of its deployments together: for callers, and for strangers where the
+ * operator says so. Paths and fields as LiteLLM's users know them (docs.litellm.ai/docs/proxy/ai_hub).
+ */
+import { randomUUIDv7 } from 'bun'
+import { z } from 'zod'
+import { actorOf } from '../../accounts/actor.ts'
+import { mayCall } from '../../accounts/model-access.ts'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Caller } from '../../core/caller.ts'
+import { publicModelsName } from '../../core/configured-objects.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { supportedParams } from '../../core/params.ts'
+import type { Settings } from '../../core/settings.ts'
+import { onUse } from '../../lib/on-use.ts'
+import { prepareChange } from '../administration/configured/storing.ts'
+import { readJsonAs, readQuery } from '../checked-input.ts'
+import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
+import type { FixedContent } from '../openapi/fixed-content.ts'
+import { json } from '../openapi/schema.ts'
+import { shownPrices } from './model-info.ts'
+
+const groupQuery = onUse(() => z.object({ model_group: z.string().max(500).optional() }))
+const publicMax = 1000
+const publicBody = onUse(() =>
+  z.strictObject({
+    model_groups: z
+      .array(z.string().min(1).max(500))
+      .max(publicMax)
+      .describe('All names that strangers may see, in the place of those until now; an empty list shows none.'),
+  }),
+)
+
+/** GET /model_group/info: each public name with what its deployments have in common or at most. */
+export const modelGroupInfo: Endpoint = {
+  method: 'GET',
+  paths: ['/model_group/info'],
+  auth: 'key',
+  doc: {
+    operationId: 'listModelGroups',
+    summary: 'Public names with what is known of their deployments together',
+    tag: 'Models',
+    query: { model_group: { schema: { type: 'string' }, description: 'Only this public name.' } },
+    success: json('ModelGroupList'),
+  },
+  handle(request, services, caller) {
+    const { model_group: only } = readQuery(request, groupQuery())
+    const { settings } = services.current
+    const visible = settings.deployments.filter(one => mayCall(caller!, one.modelName, settings))
+    const groups = Map.groupBy(visible, one => one.modelName)
+    const names = only === undefined ? [...groups.keys()] : [only].filter(name => groups.has(name))
+    const seen = about(services, alias => mayCall(caller!, alias, settings))
+    return jsonAnswer({ data: names.map(name => groupEntry(name, groups.get(name)!, seen)) })
+  },
+}
+
+/** What a group is shown with, beside its deployments. */
+interface Surroundings {
+  readonly nowMs: number
+  readonly cooling: ReadonlySet<Deployment>
+  readonly isPublic: ReadonlySet<string>
+  /** Public name -> its other names that the reader may see. */
+  readonly aliases: ReadonlyMap<string, readonly string[]>
+}
+
+function about(services: Services, maySee: (alias: string) => boolean): Surroundings {
+  const { aliases, publicModels } = services.current.settings
+  const seen = Object.entries(aliases).filter(([alias]) => maySee(alias))
+  const byModel = Map.groupBy(seen, ([, model]) => model)
+  return {
+    nowMs: services.clock.epochMs(),
+    cooling: new Set(services.coolingDown()),
+    isPublic: new Set(publicModels.names),
+    aliases: new Map([...byModel].map(([model, pairs]) => [model, pairs.map(([alias]) => alias)])),
+  }
+}
+
+const groupFlags = [
+  'supports_vision',
+  'supports_function_calling',
+  'supports_parallel_function_calling',
+  'supports_response_schema',
+  'supports_web_search',
+  'supports_reasoning',
+  'supports_audio_input',
+  'supports_audio_output',
+  'supports_pdf_input',
+  'supports_prompt_caching',
+] as const
+
+/** The largest that is known; null = nothing is. */
+function most(values: readonly unknown[]): number | null {
+  const known = values.filter(value => typeof value === 'number')
+  return known.length === 0 ? null : Math.max(...known)
+}
+
+/** Prices and limits: the largest that is known; a flag: true where one deployment has it; null = nothing is known. */
+function groupEntry(name: string, deployments: readonly Deployment[], seen: Surroundings) {
+  const ofInfo = (field: string) => most(deployments.map(one => one.info[field]))
+  const flag = (field: string): boolean | null => {
+    const known = deployments.map(one => one.info[field]).filter(value => typeof value === 'boolean')
+    return known.length === 0 ? null : known.includes(true)
+  }
+  const description = deployments.map(one => one.info.description).find(value => typeof value === 'string')
+  const modes = new Set(deployments.map(one => one.mode))
+  const prices = highestPrices(deployments, seen.nowMs)
+  return {
+    model_group: name,
+    providers: [...new Set(deployments.map(one => one.target.provider.name))],
+    mode: modes.size === 1 ? deployments[0]!.mode : null,
+    description: description ?? null,
+    aliases: seen.aliases.get(name) ?? [],
+    max_input_tokens: ofInfo('max_input_tokens'),
+    max_output_tokens: ofInfo('max_output_tokens'),
+    input_cost_per_token: prices.input_cost_per_token ?? null,
+    output_cost_per_token: prices.output_cost_per_token ?? null,
+    prices,
+    input_cost_per_pixel: null,
+    tpm: null,
+    rpm: null,
+    ...Object.fromEntries(groupFlags.map(field => [field, flag(field)])),
+    supported_openai_params: supportedParams(deployments),
+    configurable_clientside_auth_params: null,
+    is_public_model_group: seen.isPublic.has(name),
+    health_status: healthOf(deployments, seen.cooling),
+  }
+}
+
+/** Every price that is known of one of the deployments, by LiteLLM's names. */
+function highestPrices(deployments: readonly Deployment[], nowMs: number): Record<string, number> {
+  const highest: Record<string, number> = {}
+  for (const deployment of deployments)
+    for (const [key, price] of Object.entries(shownPrices(deployment, nowMs)))
+      if (price !== null) highest[key] = Math.max(highest[key] ?? 0, price)
+  return highest
+}
+
+/** `degraded` = some of the deployments cool down after failures here, `unhealthy` = all of them. */
+function healthOf(deployments: readonly Deployment[], cooling: ReadonlySet<Deployment>) {
+  const down = deployments.filter(one => cooling.has(one)).length
+  return down === 0 ? 'healthy' : down < deployments.length ? 'degraded' : 'unhealthy'
+}
+
+/** Prices and health that strangers read are at most so old. */
+const publicAgeMs = 5000
+const publicHeaders = { 'content-type': 'application/json', 'cache-control': 'no-cache' }
+
+interface Made {
+  readonly content: FixedContent
+  /** On the monotonic clock. */
+  readonly atMs: number
+}
+
+/** What strangers are told under given settings. */
+const made = new WeakMap<Settings, Made>()
+
+/**
+ * GET /public/model_hub: the names that `public_model_groups` lists, without addresses and ids; an empty list where it
+ * lists none. The bytes are made once in five seconds, for all readers.
+ */
+export const publicModelHub: Endpoint = {
+  method: 'GET',
+  paths: ['/public/model_hub'],
+  auth: 'none',
+  doc: {
+    operationId: 'listPublicModels',
+    summary: 'The models that the operator shows to strangers',
+    tag: 'Models',
+    success: json('PublicModels'),
+    headers: ['etag'],
+  },
+  handle: (request, services) => answerFixed(request, publicContent(services)),
+}
+
+function publicContent(services: Services): FixedContent {
+  const { settings } = services.current
+  const nowMs = services.clock.monotonicMs()
+  const before = made.get(settings)
+  if (before && nowMs - before.atMs < publicAgeMs) return before.content
+  const content = fixedContent(Buffer.from(JSON.stringify(publicEntries(services))), publicHeaders)
+  // Slow readers of the same text share its bytes.
+  const kept = before?.content.headers.etag === content.headers.etag ? before!.content : content
+  made.set(settings, { content: kept, atMs: nowMs })
+  return kept
+}
+
+const priceFields = ['input_cost_per_token', 'output_cost_per_token', 'prices'] as const
+
+function publicEntries(services: Services): object[] {
+  const { names, showPrices } = services.current.settings.publicModels
+  const listed = new Set(names)
+  const seen = about(services, alias => listed.has(alias))
+  return names.flatMap(name => {
+    const deployments = services.current.models.resolve(name)
+    if (deployments.length === 0) return []
+    const entry: object = groupEntry(name, deployments, seen)
+    const shown = Object.entries(entry).filter(([field]) => showPrices || !priceFields.some(one => one === field))
+    return [Object.fromEntries(shown)]
+  })
+}
+
+/** POST /model_group/make_public: which names strangers see. 400 while the configuration file says it. */
+export const makePublic: Endpoint = {
+  method: 'POST',
+  paths: ['/model_group/make_public'],
+  auth: 'admin',
+  doc: {
+    operationId: 'makeModelsPublic',
+    summary: 'Say which models strangers see in the model hub',
+    tag: 'Models',
+    request: publicBody,
+    success: json('PublicModelNames'),
+    failures: [400, 403, 404, 409],
+  },
+  async handle(request, services, caller) {
+    await prepareChange(services)
+    const body = await readJsonAs(request, publicBody())
+    const names = [...new Set(body.model_groups)]
+    const { where } = services.current.settings.publicModels
+    if (where !== null)
+      throw new GatewayError('invalid-request', `the public models stand in ${where}; change them there`, {
+        param: 'model_groups',
+      })
+    const unknown = names.find(name => name.includes('*') || services.current.models.resolve(name).length === 0)
+    if (unknown !== undefined)
+      throw new GatewayError('not-found', `no model is named '${unknown.slice(0, 200)}'; GET /v1/models lists them`, {
+        param: 'model_groups',
+      })
+    await store(services, names, caller!)
+    const updated_by = actorOf(caller!).id
+    return jsonAnswer({ message: 'Successfully updated public model groups', public_model_groups: names, updated_by })
+  },
+}
+
+async function store({ configured }: Services, names: readonly string[], caller: Caller): Promise<void> {
+  const before = configured.objects().find(one => one.kind === 'public_models')
+  const content = { kind: 'public_models', name: publicModelsName, body: { names }, secrets: null } as const
+  const actor = actorOf(caller)
+  if (before) await configured.update({ ...content, id: before.id, version: before.version }, actor)
+  else await configured.insert({ ...content, id: randomUUIDv7() }, actor)
+}

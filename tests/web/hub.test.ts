@@ -1,0 +1,124 @@
+/** The model hub for those who are not signed in: what the operator shows them, and nothing else. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Browser } from 'playwright-core'
+import { startGateway } from '../e2e/harness.ts'
+import type { Gateway } from '../e2e/harness.ts'
+import { builtPages, hasChromium, openBrowser, openPage, openSignedIn, pageMs, violations } from './browser.ts'
+
+setDefaultTimeout(3 * pageMs)
+
+const at = '{simulator}/v1'
+const config = `model_list:
+  - model_name: gpt-4.1
+    proxy_params: { model: openai/gpt-4.1, api_base: "${at}", api_key: canary }
+    model_info: { id: inner-id, description: Long documents and tools. }
+  - { model_name: gemini-2.5-pro, proxy_params: { model: gemini/gemini-2.5-pro, api_base: "{simulator}", api_key: canary } }
+  - { model_name: text-embedding-3-small, proxy_params: { model: openai/text-embedding-3-small, api_base: "${at}", api_key: canary } }
+  - { model_name: secret-model, proxy_params: { model: openai/gpt-4.1-mini, api_base: "${at}", api_key: canary } }
+general_settings: { disable_local_models: true }
+`
+
+describe.skipIf(!hasChromium)('the model hub of strangers', () => {
+  let gateway: Gateway
+  let browser: Browser
+  beforeAll(async () => {
+    gateway = await startGateway({ config, environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await gateway?.stop()
+  })
+
+  const makePublic = async (...model_groups: string[]) => {
+    const answer = await gateway.admin('/model_group/make_public', { model_groups })
+    expect(answer.status).toBe(200)
+  }
+
+  test('while nothing is public a stranger is led to the sign-in, and comes back', async () => {
+    await makePublic()
+    const { page, context } = await openPage(browser, gateway.url)
+    await page.goto(`${gateway.url}/ui/model_hub_table`)
+    await page.waitForURL(/\/ui\/login\?from=%2Fmodel_hub_table/)
+    await context.close()
+  })
+
+  test('a stranger finds the listed models, their prices with tiers, and the way to the sign-in', async () => {
+    await makePublic('gpt-4.1', 'gemini-2.5-pro', 'text-embedding-3-small')
+    const { page, context, faults } = await openPage(browser, gateway.url)
+    const asked: string[] = []
+    page.on('request', request => !request.url().includes('/ui/') && asked.push(new URL(request.url()).pathname))
+    await page.goto(`${gateway.url}/ui/model_hub`)
+    await page.getByRole('link', { name: /^gpt-4\.1/ }).waitFor()
+    expect(asked).toEqual(['/sign-in/session', '/public/model_hub'])
+    expect(await page.getByRole('navigation').count()).toBe(0)
+    expect(await page.content()).not.toMatch(/secret-model|inner-id|canary/)
+    await page.getByRole('link', { name: /^gemini/ }).click()
+    const drawer = page.getByRole('dialog', { name: 'gemini-2.5-pro' })
+    await drawer.getByText('from 200,000 input tokens').first().waitFor()
+    expect(await drawer.getByRole('switch').count()).toBe(0)
+    await drawer.getByRole('link', { name: 'Sign in to try it' }).click()
+    await page.waitForURL(/\/ui\/login\?from=/)
+    expect(new URL(page.url()).searchParams.get('from')).toBe('/model_hub?model=gemini-2.5-pro')
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('facets narrow the models down, and stand in the address', async () => {
+    await makePublic('gpt-4.1', 'gemini-2.5-pro', 'text-embedding-3-small')
+    const { page, context } = await openPage(browser, gateway.url)
+    await page.goto(`${gateway.url}/ui/model_hub_table`)
+    const rows = page.getByRole('table').getByRole('link')
+    const choose = async (facet: string, choice: string) => {
+      await page.getByRole('combobox', { name: facet }).click()
+      await page.getByRole('option', { name: choice, exact: true }).click()
+    }
+    await rows.first().waitFor()
+    expect(await rows.count()).toBe(3)
+    await choose('Kind', 'embedding')
+    await page.waitForURL(/mode=embedding/)
+    expect(await rows.allInnerTexts()).toEqual(['text-embedding-3-small'])
+    await page.goto(`${gateway.url}/ui/model_hub_table?provider=openai&context=128000&price=3`)
+    await rows.first().waitFor()
+    expect(await rows.allInnerTexts()).toEqual(['gpt-4.1'])
+    await choose('Price', 'input up to $0.50')
+    await page.getByText('Nothing matches').waitFor()
+    await page.goto(`${gateway.url}/ui/model_hub_table?ability=supports_audio_input`)
+    await rows.first().waitFor()
+    expect(await rows.allInnerTexts()).toEqual(['gemini-2.5-pro'])
+    await context.close()
+  })
+
+  test('an administrator shows a model to strangers and hides it again', async () => {
+    await makePublic('gpt-4.1')
+    const { page, context } = await openSignedIn(browser, gateway)
+    const seen = async () => {
+      const answer = await fetch(`${gateway.url}/public/model_hub`)
+      return ((await answer.json()) as { model_group: string }[]).map(one => one.model_group)
+    }
+    await page.goto(`${gateway.url}/ui/model_hub?model=secret-model`)
+    await page.getByRole('switch', { name: /Shown to strangers/ }).click()
+    await page.getByText('secret-model is public').first().waitFor()
+    expect(await seen()).toEqual(['gpt-4.1', 'secret-model'])
+    await page.getByRole('switch', { name: /Shown to strangers/, checked: true }).click()
+    await page.getByText('secret-model is hidden from strangers').first().waitFor()
+    expect(await seen()).toEqual(['gpt-4.1'])
+    const { page: other, context: second } = await openSignedIn(browser, gateway, { key: await gateway.key() })
+    await other.goto(`${gateway.url}/ui/model_hub?model=secret-model`)
+    await other.getByRole('dialog').getByRole('link', { name: 'Try it' }).waitFor()
+    expect(await other.getByRole('switch').count()).toBe(0)
+    await Promise.all([context.close(), second.close()])
+  })
+
+  test('axe has no objection to what strangers see, in light and dark', async () => {
+    await makePublic('gpt-4.1', 'gemini-2.5-pro')
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page, context, faults } = await openPage(browser, gateway.url, { colorScheme })
+      await page.goto(`${gateway.url}/ui/model_hub?model=gemini-2.5-pro`)
+      await page.getByRole('dialog').getByText('from 200,000 input tokens').first().waitFor()
+      expect(await violations(page)).toEqual([])
+      expect(faults).toEqual([])
+      await context.close()
+    }
+  })
+})
