@@ -9,6 +9,10 @@ import type { RerankRequest } from './rerank.ts'
 import type { SpeechRequest } from './speech.ts'
 import type { BodyPiece } from './transport.ts'
 import type { Upload } from './upload.ts'
+import { fileOf, isMedia, readings } from '../lib/file-text/index.ts'
+import { chunkBytes, decodedPieces } from '../lib/file-text/pieces.ts'
+import type { Reading } from '../lib/file-text/reading.ts'
+import { ReadingBudget } from '../lib/file-text/reading-budget.ts'
 
 /** Decoded once per call, on the first `Call.input()`. */
 export type CallInput =
@@ -35,6 +39,8 @@ export interface InputFile {
    * meaningless characters.
    */
   text(): Iterable<string>
+  /** What `text` misses: texts in other encodings, packed ones, PDF; and what of it cannot be read. */
+  readings(budget: ReadingBudget): Iterable<Reading>
 }
 
 /** A change of a call's input, applied to the decoded request. Pure: it runs once for every attempt. */
@@ -42,13 +48,27 @@ export type InputEdit = (input: CallInput) => void
 
 /**
  * What a text is: `json` = JSON text (arguments of tool calls), `name` = a name or an address that is read alone,
- * `file` = a piece of a file of a form, or an inline file that is no text; both are read alone, too.
+ * `file` = a piece of a file of a form, or an inline file that is no text; `reading` = a text that such a file holds in
+ * another form (UTF-16, packed, PDF). These three are read alone. `unreadable` = no text of the client: it says what
+ * of a file cannot be read, as `an encrypted PDF`.
  */
-export type InputTextKind = 'text' | 'json' | 'name' | 'file'
+export type InputTextKind = 'text' | 'json' | 'name' | 'file' | 'reading' | 'unreadable'
+
+/** The kinds that are read, and cannot be changed. */
+export const fixedTextKinds: ReadonlySet<InputTextKind> = new Set(['name', 'file', 'reading', 'unreadable'])
 
 /** The text in place of `text`; undefined = it stays. */
 type ChangeInputText = (text: string, kind: InputTextKind) => string | undefined
 type NextText = (text: string, kind?: InputTextKind) => string
+
+/** Of all files of one input, from the first one on. */
+const budgets = new WeakMap<NextText, ReadingBudget>()
+
+function budgetOf(next: NextText): ReadingBudget {
+  let budget = budgets.get(next)
+  if (!budget) budgets.set(next, (budget = new ReadingBudget()))
+  return budget
+}
 
 /**
  * Hands every text of the input to `change` and puts its result in the place of the text; undefined = left as it is.
@@ -87,7 +107,10 @@ export function changeTexts(input: CallInput, change: ChangeInputText): void {
       return
     case 'form':
       changeFields(input.fields, next)
-      for (const file of input.files) for (const piece of file.text()) change(piece, 'file')
+      for (const file of input.files) {
+        for (const piece of file.text()) change(piece, 'file')
+        readAll(file.readings(budgetOf(next)), next)
+      }
       return
     case 'object':
       return changeFields(input.fields, next)
@@ -135,6 +158,9 @@ function changeParts(parts: readonly Part[], next: NextText): void {
         break
       case 'image':
         readAddress(part.source, next)
+        // What is no picture is text in disguise.
+        if ('data' in part.source && !isMedia(Buffer.from(part.source.data.slice(0, 100), 'base64')))
+          changedFile(part.source, next)
         break
       case 'document':
         if (part.name !== undefined) part.name = next(part.name)
@@ -157,13 +183,31 @@ function readAddress(source: Source, next: NextText): void {
 /** Media types whose bytes are text that can be changed. */
 const textTypes = /^text\/|[/+](?:json|xml|yaml|x-yaml|csv|javascript|x-ndjson|jsonl|sql)\b/i
 
+/** Texts that the same inline file has been read as: policies ask for them again and again. */
+const readBefore = new WeakMap<Source, readonly Reading[]>()
+const keptCharacters = 1024 * 1024
+
 function changedFile(source: Source, next: NextText): Source {
   if (!('data' in source)) return source
   const { data, mediaType } = source
-  const text = Buffer.from(data, 'base64').toString('utf8')
-  const isText = textTypes.test(mediaType)
+  const bytes = Buffer.from(data, 'base64')
+  const text = bytes.toString('utf8')
+  const isText = textTypes.test(mediaType) && !text.includes('\ufffd') && !text.includes('\0')
   const changed = next(text, isText ? 'text' : 'file')
+  let known = readBefore.get(source)
+  if (!known) {
+    known = [...readings(fileOf(bytes), budgetOf(next))]
+    const characters = known.reduce((sum, one) => sum + ('text' in one ? one.text.length : 0), 0)
+    if (characters <= keptCharacters) readBefore.set(source, known)
+  }
+  readAll(known, next)
   return isText && changed !== text ? { data: Buffer.from(changed, 'utf8').toString('base64'), mediaType } : source
+}
+
+function readAll(all: Iterable<Reading>, next: NextText): void {
+  for (const one of all)
+    if ('text' in one) next(one.text, 'reading')
+    else next(one.unreadable, 'unreadable')
 }
 
 /** JSON text is one text; where it has escapes, so is every text in it. */
@@ -198,33 +242,43 @@ function changeFields(fields: Record<string, unknown>, next: NextText): void {
   for (const [name, value] of Object.entries(fields)) fields[name] = changedTexts(value, next)
 }
 
-const pieceCharacters = 256 * 1024
-const overlapCharacters = 1024
-
 /** The files of a form as policies see them. */
 export function inputFiles({ parts }: Upload): InputFile[] {
-  return parts.flatMap(({ name, filename, bytes, content }) =>
-    filename === undefined ? [] : [{ field: name, filename, bytes, text: () => textOf(content) }],
-  )
+  return parts.flatMap(({ name, filename, bytes, content }) => {
+    if (filename === undefined) return []
+    const file = { length: bytes, read: (offset: number, length: number) => bytesAt(content, offset, length) }
+    return [
+      {
+        field: name,
+        filename,
+        bytes,
+        text: () => decodedPieces(chunksOf(content), 'utf-8'),
+        readings: budget => readings(file, budget),
+      } satisfies InputFile,
+    ]
+  })
 }
 
-function* textOf(content: readonly BodyPiece[]): Generator<string> {
-  const decoder = new TextDecoder()
-  let held = ''
-  for (const bytes of bytesOf(content)) {
-    if (held.length + bytes.length > pieceCharacters) {
-      yield held
-      held = held.slice(-overlapCharacters)
-    }
-    held += decoder.decode(bytes, { stream: true })
+/** Copies at most so many bytes from there on. */
+function bytesAt(content: readonly BodyPiece[], offset: number, length: number): Uint8Array {
+  const into = Buffer.alloc(length)
+  let begin = 0
+  let filled = 0
+  for (const piece of content) {
+    const from = Math.max(offset + filled - begin, 0)
+    const count = Math.min(piece.length - from, length - filled)
+    begin += piece.length
+    if (count <= 0) continue
+    const part = into.subarray(filled, filled + count)
+    if (piece instanceof Uint8Array) part.set(piece.subarray(from, from + count))
+    else if (piece.file.read(part, piece.offset + from) < count) break
+    filled += count
   }
-  held += decoder.decode()
-  if (held !== '') yield held
+  return into.subarray(0, filled)
 }
 
-function* bytesOf(content: readonly BodyPiece[]): Generator<Uint8Array> {
-  // A character takes at least one byte, and one may have begun in the bytes before: no piece is longer than said.
-  const into = Buffer.allocUnsafe(pieceCharacters - overlapCharacters - 1)
+function* chunksOf(content: readonly BodyPiece[]): Generator<Uint8Array> {
+  const into = Buffer.allocUnsafe(chunkBytes)
   for (const piece of content) {
     const { length } = piece
     for (let at = 0; at < length; ) {

@@ -37,6 +37,8 @@ export class GuardedCall {
   readonly #call: GuardedSubject
   readonly #outcomes: ReadonlyMap<string, GuardrailOutcome>
   readonly #nowMs: () => number
+  /** What was noted already: the question is read once by all rules before the call, and once beside it. */
+  readonly #unreadable = new Set<string>()
 
   constructor(call: GuardedSubject, guardrails: readonly Guardrail[], nowMs: () => number) {
     this.guardrails = guardrails
@@ -71,6 +73,20 @@ export class GuardedCall {
 
   #restores({ guardrail }: Rule): boolean {
     return this.guardrails.some(({ settings, check }) => settings.name === guardrail && check.restores === true)
+  }
+
+  /** Records that a part of the question cannot be read, for those that are asked about questions. Throws to refuse. */
+  noteUnreadable(what: string): void {
+    if (this.#unreadable.has(what)) return
+    this.#unreadable.add(what)
+    for (const { settings } of this.guardrails) {
+      if (!settings.modes.some(mode => mode !== 'post_call')) continue
+      const { unreadable_files: action = 'flag' } = settings.params as GuardrailParams
+      if (action === 'pass') continue
+      const verdict = settings.recordsOnly ? 'flag' : action
+      this.#outcomes.get(settings.name)!.add(verdict, 'UNREADABLE_FILE')
+      if (verdict === 'block') throw refusal(settings.name, 'input', `${what} cannot be read`)
+    }
   }
 
   /** Those with a judge for a mode. */

@@ -215,6 +215,14 @@ export const guardrailParams = z.strictObject({
     .optional()
     .describe('Seconds that a service or model may take; 10 when left out.')
     .meta({ examples: [3] }),
+  unreadable_files: z
+    .enum(['flag', 'block', 'pass'])
+    .optional()
+    .describe(
+      'Files of a request that cannot be read (encrypted, damaged, of an unknown kind, too large when unpacked): the ' +
+        'call passes with a flag (when left out), is refused, or passes.',
+    )
+    .meta({ examples: ['block'] }),
   unreachable_fallback: z
     .enum(['fail_closed', 'fail_open'])
     .optional()

@@ -7,8 +7,8 @@ import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { GuardrailSettings } from '../core/guardrails.ts'
-import { changeTexts } from '../core/input.ts'
-import type { CallInput } from '../core/input.ts'
+import { changeTexts, fixedTextKinds } from '../core/input.ts'
+import type { CallInput, InputTextKind } from '../core/input.ts'
 import type { AnswerFilter, ChangeAnswerTexts, Policy } from '../core/policy.ts'
 import type { Check, CheckParts } from './check.ts'
 import { compileCheck } from './compile.ts'
@@ -88,6 +88,7 @@ export class Guardrails {
     if (scanner) searchInput(call, guarded, scanner)
     // What is found by its form takes no time that would be worth to go on with the call meanwhile.
     if (beside) searchInput(call, guarded, beside)
+    if (!scanner && !beside) noteUnreadable(call, guarded)
     const before = guarded.judgesOf('pre_call')
     const meanwhile = guarded.judgesOf('during_call')
     // Only answers of chats can be held back until those beside the call have answered.
@@ -240,13 +241,13 @@ function searchInput(call: Call, guarded: GuardedCall, scanner: Scanner): void {
   const input = readableInput(call)
   let masks = false
   const skipsFiles = isBatchFile(input)
-  const replace = (kind: string) => (finding: Parameters<GuardedCall['replaceInput']>[0], text: string) => {
+  const replace = (kind: InputTextKind) => (finding: Parameters<GuardedCall['replaceInput']>[0], text: string) => {
     if (finding.rule.action === 'mask') {
-      if (kind === 'file' || kind === 'name')
+      if (fixedTextKinds.has(kind))
         throw refusal(
           finding.rule.guardrail,
           'input',
-          `a ${kind === 'file' ? 'file' : 'name or an address'} holds` +
+          `a ${kind === 'name' ? 'name or an address' : 'file'} holds` +
             ` ${finding.rule.name}, which cannot be masked there; ` +
             'take it out',
         )
@@ -256,19 +257,39 @@ function searchInput(call: Call, guarded: GuardedCall, scanner: Scanner): void {
     return guarded.replaceInput(finding, text)
   }
   changeTexts(input, (text, kind) => {
-    if (kind === 'file' && skipsFiles) return undefined
-    if (kind === 'json') replacedJson(text, scanner, replace(kind))
+    if (skipsFiles && kind !== 'text') return undefined
+    if (kind === 'unreadable') guarded.noteUnreadable(text)
+    else if (kind === 'json') replacedJson(text, scanner, replace(kind))
     else replaced(kind === 'file' ? searchableFile(text) : text, scanner, replace(kind))
     return undefined
   })
   if (!masks) return
   call.change(one =>
     changeTexts(one, (text, kind) => {
-      if (kind === 'file' || kind === 'name') return undefined
+      if (fixedTextKinds.has(kind)) return undefined
       const mask = (finding: Parameters<GuardedCall['replaceInput']>[0], value: string) =>
         finding.rule.action === 'mask' ? guarded.maskOf(finding, value) : undefined
       return kind === 'json' ? replacedJson(text, scanner, mask) : replaced(text, scanner, mask)
     }),
+  )
+}
+
+/** Where something looks at the question, and it may have files. */
+function noteUnreadable(call: Call, guarded: GuardedCall): void {
+  if (!guarded.guardrails.some(({ settings }) => settings.modes.some(mode => mode !== 'post_call'))) return
+  const input = call.input()
+  if (!mayHoldFiles(input) || isBatchFile(input)) return
+  changeTexts(input, (text, kind) => {
+    if (kind === 'unreadable') guarded.noteUnreadable(text)
+    return undefined
+  })
+}
+
+function mayHoldFiles(input: CallInput): boolean {
+  if (input.kind === 'form') return input.files.length > 0
+  if (input.kind !== 'chat') return false
+  return input.request.messages.some(({ parts }) =>
+    parts.some(({ type }) => type === 'document' || type === 'tool-result' || type === 'image'),
   )
 }
 
@@ -285,8 +306,11 @@ function changeTo(call: Call, before: readonly string[], after: readonly string[
   for (const [at, text] of before.entries()) if (text !== after[at]) changed.set(text, after[at]!)
   if (changed.size === 0) return
   const places = textsOf(call.input()).filter(one => changed.has(one.text))
-  const fixed = places.find(one => one.kind === 'file' || one.kind === 'name')
+  const fixed = places.find(one => fixedTextKinds.has(one.kind))
   if (fixed)
-    throw new GatewayError('content-policy', `a ${fixed.kind} holds what a guardrail masks, which cannot be done there`)
-  call.change(input => changeTexts(input, (text, kind) => (kind === 'file' ? undefined : changed.get(text))))
+    throw new GatewayError(
+      'content-policy',
+      `a ${fixed.kind === 'name' ? 'name' : 'file'} holds what a guardrail masks, which cannot be done there`,
+    )
+  call.change(input => changeTexts(input, (text, kind) => (fixedTextKinds.has(kind) ? undefined : changed.get(text))))
 }

@@ -29,8 +29,9 @@ function textsOfMessages(request: ChatRequest, messages: Message[]): string[] {
     .map(one => one.text)
 }
 
-/** Bytes of a file that is no text say nothing to who judges words. */
-const isRead = ({ kind }: { readonly kind: InputTextKind }): boolean => kind === 'text' || kind === 'json'
+/** Bytes of a file that is no text say nothing to who judges words; what is read out of them does. */
+const isRead = ({ kind }: { readonly kind: InputTextKind }): boolean =>
+  kind === 'text' || kind === 'json' || kind === 'reading'
 
 /**
  * The last messages of the user, with results of tools, up to the answer in words before them. Behind them the client
@@ -52,7 +53,7 @@ function ofOthersOrAll(messages: readonly Message[]): readonly Message[] {
 /** The question of a call. */
 export function questionOf(input: CallInput): Subject {
   const texts = textsOf(input)
-    .filter(one => (input.kind === 'chat' ? isRead(one) : one.kind !== 'name'))
+    .filter(one => (input.kind === 'chat' ? isRead(one) : one.kind !== 'name' && one.kind !== 'unreadable'))
     .map(one => one.text)
   if (input.kind !== 'chat') return { stage: 'input', texts, contents: texts, prompt: texts.join('\n') }
   const { request } = input
