@@ -57,6 +57,10 @@ interface ModelRequest {
 export interface ModelAnswer {
   /** Absent = the answer is complete. */
   readonly failure?: Failure
+  /** Of a failure: the code that a client of the call would have got. Absent = the answer has no end. */
+  readonly code?: string
+  /** Of a refusal: after how many seconds a call may pass. Absent = not known. */
+  readonly retryAfterS?: number
   /** Names of request fields that the upstream does not support. */
   readonly dropped: readonly string[]
 }
@@ -89,13 +93,24 @@ async function readAnswer(
   response: Response,
   signal: AbortSignal,
   turn: AnswerReceiver,
-): Promise<{ failure?: Failure }> {
+): Promise<Omit<ModelAnswer, 'dropped'>> {
   const isStream = (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
   if (response.status === 200 && isStream && response.body) return readStream(response.body, signal, turn)
   const body = (await response.json()) as Json
-  if (response.status !== 200) return { failure: failureOf(response.status, body) }
+  if (response.status !== 200) return refusalOf(response, body)
   addToTurn(body, turn)
   return turn.finish === '' ? cut : {}
+}
+
+function refusalOf({ status, headers }: Response, body: Json): Omit<ModelAnswer, 'dropped'> {
+  const seconds = Number(headers.get('retry-after'))
+  return { failure: failureOf(status, body), ...codeOf(body), ...(seconds > 0 && { retryAfterS: seconds }) }
+}
+
+function codeOf({ error }: Json): { code?: string } {
+  const { code, type } = (error ?? {}) as Json
+  const known = code ?? type
+  return typeof known === 'string' ? { code: known } : {}
 }
 
 const cut = { failure: serverFailure('the answer of the model has no end') }
@@ -123,7 +138,7 @@ async function readStream(
   stream: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   turn: AnswerReceiver,
-): Promise<{ failure?: Failure }> {
+): Promise<Omit<ModelAnswer, 'dropped'>> {
   const reader = stream.getReader()
   // A stream inside this process ends only when its reader cancels it.
   const leave = () => void reader.cancel().catch(() => {})
@@ -137,8 +152,10 @@ async function readStream(
       for (const { data } of splitter.push(value)) {
         if (data === '[DONE]') continue
         const chunk = JSON.parse(data) as Json
-        if (chunk.error)
-          return { failure: failureOf((chunk.error as Json).type === 'rate_limit_error' ? 429 : 500, chunk) }
+        if (chunk.error) {
+          const status = (chunk.error as Json).type === 'rate_limit_error' ? 429 : 500
+          return { failure: failureOf(status, chunk), ...codeOf(chunk) }
+        }
         addToTurn(chunk, turn)
       }
     }

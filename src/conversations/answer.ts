@@ -1,11 +1,12 @@
 /** One answer of a conversation: asked of the model as an ordinary call, followed by those who look, and stored. */
 import type { originOf } from '../assistants/model-call.ts'
 import { askModel } from '../assistants/model-call.ts'
-import type { AnswerReceiver } from '../assistants/model-call.ts'
+import type { AnswerReceiver, ModelAnswer } from '../assistants/model-call.ts'
 import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type {
   AnswerDelta,
+  AnswerError,
   AnswerFollower,
   Conversation,
   ConversationMessage,
@@ -124,16 +125,28 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
     const { services, caller, origin, conversation, message } = this.#work
     try {
       const body = await promptOf(services, conversation, message)
-      const watch = (call: Call) => void (this.#call = call)
-      const { failure, dropped } = await askModel({ services, caller, origin, body, signal, route, watch }, this)
-      const { code, message: why } = failure ?? {}
+      const watch = (call: Call) => {
+        this.#call = call
+        this.#show({ call_id: call.id })
+      }
+      const asked = await askModel({ services, caller, origin, body, signal, route, watch }, this)
       const error = signal.aborted
         ? { code: 'interrupted', message: 'the answer was ended before it was complete' }
-        : failure && { code: code!, message: why! }
-      this.#show({ dropped_params: dropped, error: error ?? null })
+        : this.#errorOf(asked)
+      this.#show({ dropped_params: asked.dropped, error })
     } catch (thrown) {
       const { code, message: why } = toGatewayError(thrown)
       this.#show({ error: { code: code ?? 'server_error', message: why } })
+    }
+  }
+
+  #errorOf({ failure, code, retryAfterS }: ModelAnswer): AnswerError | null {
+    if (!failure) return null
+    const retryAtMs = this.#work.services.clock.epochMs() + (retryAfterS ?? 0) * 1000
+    return {
+      code: code ?? failure.code,
+      message: failure.message,
+      ...(retryAfterS !== undefined && { retry_at: new Date(retryAtMs).toISOString() }),
     }
   }
 

@@ -46,6 +46,15 @@ export interface GuardrailVerdict {
   readonly found: Readonly<Record<string, number>>
 }
 
+/** Why an answer is not complete. */
+export interface AnswerError {
+  /** As in the answer of a refused call, or `interrupted`. */
+  readonly code: string
+  readonly message: string
+  /** When the limit that refused it lets calls pass again (RFC 3339); absent = not known. */
+  readonly retry_at?: string
+}
+
 /** What is encrypted of a message; absent = none. */
 export interface MessageContent {
   readonly text: string
@@ -66,7 +75,7 @@ export interface MessageContent {
   readonly guardrails?: readonly GuardrailVerdict[]
   /** Fields that the model does not support, and that were left out. */
   readonly dropped_params?: readonly string[]
-  readonly error?: { readonly code: string; readonly message: string } | null
+  readonly error?: AnswerError | null
   /** Id of the call, in the ledger and the log. */
   readonly call_id?: string | null
 }

@@ -1,23 +1,46 @@
-/** The chat and the model hub: real calls of the simulator through the gateway. */
+/** The model hub and the chat: conversations kept by the gateway, with real calls of the simulator. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import type { Browser } from 'playwright-core'
-import { startGateway } from '../e2e/harness.ts'
+import type { Browser, Page } from 'playwright-core'
+import { startGateway, standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
+const config = standardConfig.replace(
+  'router_settings',
+  `  - model_name: slow
+    proxy_params: { model: "custom_openai/sim-slow#token-ms;ms=50", api_base: "{simulator}/v1", api_key: k }
+router_settings`,
+)
+
 describe.skipIf(!hasChromium)('the model hub and the chat', () => {
   let gateway: Gateway
   let browser: Browser
   beforeAll(async () => {
-    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    gateway = await startGateway({ config, environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
     browser = await openBrowser()
   })
   afterAll(async () => {
     await browser?.close()
     await gateway?.stop()
   })
+
+  /** The chat of a key of its own, whose conversations are its own too. */
+  const openChat = async (search = '?model=chat-model', options: Parameters<typeof openSignedIn>[2] = {}) => {
+    const key = options.key ?? (await gateway.key())
+    const opened = await openSignedIn(browser, gateway, { ...options, key })
+    await opened.page.goto(`${gateway.url}/ui/chat${search}`)
+    await opened.page.getByLabel('Message', { exact: true }).waitFor()
+    return { ...opened, key }
+  }
+  const say = async (page: Page, text: string) => {
+    await page.getByLabel('Message', { exact: true }).fill(text)
+    await page.keyboard.press('Enter')
+  }
+  /** The answer of this text, complete. */
+  const answered = (page: Page, text: string) =>
+    page.locator('section[aria-busy=false]').getByText(text, { exact: true }).waitFor()
 
   test('the hub finds a model, shows its price and leads to the chat with it', async () => {
     const { page, context, faults } = await openSignedIn(browser, gateway)
@@ -36,37 +59,42 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
     await context.close()
   })
 
-  test('a question is asked by keyboard alone, answered again, and its calls are in the ledger', async () => {
-    const { page, context, faults } = await openSignedIn(browser, gateway)
-    await page.goto(`${gateway.url}/ui/chat?model=chat-model`)
-    await page.getByLabel('Message').focus()
-    await page.keyboard.type('Hello <img src=x onerror=alert(1)>')
+  test('a question is asked by keyboard alone, kept, found again after a reload, and its call is in the ledger', async () => {
+    const { page, context, faults } = await openChat()
+    await page.getByLabel('Message', { exact: true }).focus()
+    await page.keyboard.type('say: the quick brown fox')
     await page.keyboard.press('Enter')
-    const again = page.getByRole('button', { name: 'Answer again' })
-    await again.waitFor()
-    await page.getByText(/tokens in, .* tokens out/).waitFor()
-    expect((await page.getByRole('region', { name: 'chat-model' }).innerText()).length).toBeGreaterThan(0)
-    // What was typed is text.
-    expect(await page.locator('main img').count()).toBe(0)
+    await answered(page, 'the quick brown fox')
+    await page.waitForURL(/\?c=conv_/)
     expect(await violations(page)).toEqual([])
-    await again.focus()
-    const second = page.waitForResponse(response => response.url().endsWith('/v1/chat/completions'))
-    await page.keyboard.press('Enter')
-    expect((await second).status()).toBe(200)
-    await again.waitFor()
-    expect(await page.getByRole('region', { name: 'You' }).count()).toBe(1)
-    expect((await gateway.rows()).filter(row => row.outcome === 'success').length).toBe(2)
+    await page.reload()
+    await answered(page, 'the quick brown fox')
+    await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: 'say: the quick' }).waitFor()
+    const shown = await page.getByRole('region', { name: 'chat-model' }).innerText()
+    expect(shown).toMatch(/in \d+ tok · out \d+ tok/)
+    expect(shown).toMatch(/\$0\.0/)
+    const id = new URL(page.url()).searchParams.get('c')
+    const { page: stranger, context: other } = await openChat(`?c=${id}`)
+    await stranger.getByRole('alert').waitFor()
+    await other.close()
     expect(faults).toEqual([])
     await context.close()
   })
 
-  test('a refusal stands where the answer would be', async () => {
-    const key = await gateway.key({ rpm_limit: 0 })
-    const { page, context } = await openSignedIn(browser, gateway, { key })
-    await page.goto(`${gateway.url}/ui/chat?model=chat-model`)
-    await page.getByLabel('Message').fill('Hello')
-    await page.getByRole('button', { name: 'Send' }).click()
-    await page.getByRole('alert').waitFor()
+  test('an answer goes on while the page is gone, and is followed from where it is after a reload', async () => {
+    const { page, context, faults } = await openChat('?model=slow')
+    await say(page, 'tokens: 60')
+    const busy = page.locator('section[aria-busy=true]')
+    await busy.locator('.markdown').waitFor()
+    await page.waitForURL(/\?c=conv_/)
+    await page.reload()
+    await busy.locator('.markdown').waitFor()
+    const seen = await busy.innerText()
+    await page.locator('section[aria-busy=false]').waitFor()
+    const whole = await page.locator('section[aria-busy=false] .markdown').innerText()
+    expect(whole.length).toBeGreaterThan(seen.length)
+    expect(gateway.simulator.truth.entries.filter(one => one.model?.startsWith('sim-slow')).length).toBe(1)
+    expect(faults).toEqual([])
     await context.close()
   })
 })

@@ -24,15 +24,23 @@ export class ApiError extends Error {
   readonly requestId: string | null
   /** The field that is wrong, where one is. */
   readonly field: string | null
+  /** The word for programs: `rate_limit_exceeded`. */
+  readonly code: string | null
+  /** When the limit that refused it lets requests pass again, in milliseconds since 1970. */
+  readonly retryAtMs: number | null
 
-  constructor(message: string, about: { status: number; requestId?: string | null; field?: string | null }) {
+  constructor(message: string, about: AboutError) {
     super(message)
     this.name = 'ApiError'
     this.status = about.status
     this.requestId = about.requestId ?? null
     this.field = about.field ?? null
+    this.code = about.code ?? null
+    this.retryAtMs = about.retryAtMs ?? null
   }
 }
+
+type AboutError = Pick<ApiError, 'status'> & Partial<Pick<ApiError, 'requestId' | 'field' | 'code' | 'retryAtMs'>>
 
 type Listener = () => void
 const expired = new Set<Listener>()
@@ -102,9 +110,15 @@ export async function sendTo(url: URL, { method, body, signal, key = '' }: RawRe
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  const about = { status: response.status, requestId: response.headers.get('x-request-id') }
+  const waitS = Number(response.headers.get('retry-after'))
+  const about = {
+    status: response.status,
+    requestId: response.headers.get('x-request-id'),
+    retryAtMs: waitS > 0 ? Date.now() + waitS * 1000 : null,
+  }
   const parsed: unknown = await response.json().catch(() => undefined)
-  const inner = (parsed as { error?: { message?: unknown; param?: unknown } } | undefined)?.error
+  const inner = (parsed as { error?: { message?: unknown; param?: unknown; code?: unknown } } | undefined)?.error
   const message = typeof inner?.message === 'string' ? inner.message : response.statusText || String(response.status)
-  return new ApiError(message, { ...about, field: typeof inner?.param === 'string' ? inner.param : null })
+  const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
+  return new ApiError(message, { ...about, field: textOrNull(inner?.param), code: textOrNull(inner?.code) })
 }

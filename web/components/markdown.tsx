@@ -1,6 +1,10 @@
 import DOMPurify from 'dompurify'
-import { marked } from 'marked'
+import { Marked, Renderer } from 'marked'
+import type { Token, TokensList } from 'marked'
 import { memo, useMemo } from 'react'
+import type { MouseEvent } from 'react'
+import { writeClipboard } from '../lib/copy.ts'
+import { t } from '../strings/index.ts'
 
 /** What Markdown makes, and nothing that loads, runs, frames or styles. */
 const allowed = {
@@ -8,9 +12,13 @@ const allowed = {
     'a',
     'blockquote',
     'br',
+    'button',
     'code',
     'del',
+    'div',
     'em',
+    'figcaption',
+    'figure',
     'h1',
     'h2',
     'h3',
@@ -22,6 +30,7 @@ const allowed = {
     'ol',
     'p',
     'pre',
+    'span',
     'strong',
     'table',
     'tbody',
@@ -31,8 +40,10 @@ const allowed = {
     'tr',
     'ul',
   ],
-  ALLOWED_ATTR: ['href', 'title', 'start', 'align'],
+  ALLOWED_ATTR: ['href', 'title', 'start', 'align', 'type', 'tabindex'],
   ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+  // These hold no addresses.
+  ADD_URI_SAFE_ATTR: ['start', 'align', 'type', 'tabindex'],
 }
 
 const purify = DOMPurify(window)
@@ -43,20 +54,70 @@ purify.addHook('afterSanitizeAttributes', node => {
   node.setAttribute('rel', 'noopener noreferrer nofollow')
 })
 
-/** A text of a model or a person: HTML in it is shown, never used. Pictures are links. */
-export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
-  const html = useMemo(() => toHtml(text), [text])
-  // biome-ignore lint/security/noDangerouslySetInnerHtml: sanitised two lines above
-  return <div className="markdown min-w-0 break-words" dangerouslySetInnerHTML={{ __html: html }} />
-})
+/** How long "copied" is shown. */
+const copiedMs = 2000
+
+/** A text of a model or a person: HTML in it is shown, never used. Pictures are links, code has a button to copy it. */
+export function Markdown({ text }: { readonly text: string }) {
+  const tokens = useMemo(() => markdown.lexer(text), [text])
+  const links = JSON.stringify(tokens.links)
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the buttons in it are reached by the keyboard
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a press of the keyboard on a button is a click
+    <div className="markdown min-w-0 break-words" onClick={copyCode}>
+      {tokens.map((token, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: while a text grows, blocks are only added at its end
+        <Block key={at} token={token} links={links} all={tokens} />
+      ))}
+    </div>
+  )
+}
+
+interface BlockProps {
+  readonly token: Token
+  /** The addresses that are named elsewhere in the text. */
+  readonly links: string
+  readonly all: TokensList
+}
+
+/** One paragraph, list, table: of a text that grows only the last one is made anew. */
+const Block = memo(
+  function Block({ token }: BlockProps) {
+    if (token.type === 'space' || token.type === 'def') return null
+    const html = purify.sanitize(markdown.parser([token]), allowed)
+    // biome-ignore lint/security/noDangerouslySetInnerHtml: sanitised in the line above
+    return <div dangerouslySetInnerHTML={{ __html: html }} />
+  },
+  (before, now) => before.token.raw === now.token.raw && before.links === now.links,
+)
+
+function copyCode({ target }: MouseEvent): void {
+  const button = target instanceof Element ? target.closest('button') : null
+  const code = button?.closest('figure')?.querySelector('pre')?.textContent
+  if (!button || code == null) return
+  void writeClipboard(code).then(done => {
+    if (!done) return
+    button.textContent = t('all.copied')
+    setTimeout(() => (button.textContent = t('all.copy')), copiedMs)
+  })
+}
 
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 const escaped = (text: string): string => text.replace(/[&<>"]/g, one => escapes[one]!)
 
-const renderer = new marked.Renderer()
-renderer.html = ({ text }) => escaped(text)
-renderer.image = ({ href, text }) => `<a href="${escaped(href)}">${escaped(text || href)}</a>`
-
-function toHtml(text: string): string {
-  return purify.sanitize(marked.parse(text, { async: false, renderer, gfm: true, breaks: true }), allowed)
-}
+const markdown = new Marked({
+  gfm: true,
+  breaks: true,
+  renderer: {
+    html: ({ text }) => escaped(text),
+    image: ({ href, text }) => `<a href="${escaped(href)}">${escaped(text || href)}</a>`,
+    code: ({ text, lang }) =>
+      `<figure><figcaption><span>${escaped(lang?.split(' ')[0] || t('all.code'))}</span>` +
+      `<button type="button">${escaped(t('all.copy'))}</button></figcaption>` +
+      `<pre tabindex="0"><code>${escaped(text)}</code></pre></figure>`,
+    // What scrolls has to be reached by the keyboard.
+    table(token) {
+      return `<div tabindex="0">${Renderer.prototype.table.call(this, token)}</div>`
+    },
+  },
+})

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router'
+import clsx from 'clsx'
 import { Menu as MenuIcon } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { onSignedOut } from '../api/client.ts'
@@ -54,6 +55,7 @@ function StrangerFrame({ path }: { readonly path: string }) {
 function FullFrame({ path }: { readonly path: string }) {
   const [open, setOpen] = useState<Open>(null)
   const session = useSession()
+  const isFull = routes.some(one => one.isFull && one.path === path)
   const close = () => setOpen(null)
   useShortcuts({ palette: () => setOpen('palette'), help: () => setOpen('shortcuts') })
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes what is open
@@ -85,7 +87,11 @@ function FullFrame({ path }: { readonly path: string }) {
             )}
           </Suspense>
         </header>
-        <main id="content" tabIndex={-1} className="min-h-0 grow overflow-y-auto p-4 outline-none narrow:p-6">
+        <main
+          id="content"
+          tabIndex={-1}
+          className={clsx('min-h-0 grow outline-none', isFull ? 'flex' : 'overflow-y-auto p-4 narrow:p-6')}
+        >
           <Outlet />
         </main>
       </div>

@@ -48,6 +48,8 @@ export interface PageRoute {
   readonly isOpen?: boolean
   /** Without sidebar and title bar: signing in. */
   readonly isBare?: boolean
+  /** It fills the place of a page, without space around it, and its parts scroll by themselves. */
+  readonly isFull?: boolean
 }
 
 const signedInPages: readonly PageRoute[] = [
@@ -69,6 +71,7 @@ const signedInPages: readonly PageRoute[] = [
     load: () => import('../pages/chat.tsx'),
     nav: { title: 'nav.chat', icon: MessageSquare, group: 'nav.build', key: 'c' },
     for: everyone,
+    isFull: true,
   },
   {
     path: '/model_hub',

@@ -19,8 +19,8 @@ export function useCopy(): { copied: boolean; copy: (text: string) => Promise<bo
   return { copied, copy }
 }
 
-/** Pages that are not served over https have no clipboard of their own: there the old way is used. */
-async function writeClipboard(text: string): Promise<boolean> {
+/** true = it is in the clipboard. Pages that are not served over https have none: there the old way is used. */
+export async function writeClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true

@@ -112,6 +112,7 @@ const groupFacts: Properties = {
   max_input_tokens: nullable(integer),
   max_output_tokens: nullable(integer),
   ...Object.fromEntries(groupFlags.map(name => [name, nullable(boolean)])),
+  supports_thinking_mode: described('Takes `chat_template_kwargs.thinking_mode`.', boolean),
   supported_openai_params: described('What every deployment takes.', listOf(text)),
   is_public_model_group: described('Strangers see it in the model hub.', boolean),
   health_status: described(

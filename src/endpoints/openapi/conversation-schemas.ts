@@ -1,11 +1,12 @@
 /** Conversations, their messages, and the events of an answer. */
 import {
-  anyObject,
+  boolean,
   constant,
   dateTime,
   either,
   integer,
   listOf,
+  mapOf,
   nullable,
   number,
   oneOf,
@@ -16,10 +17,43 @@ import {
 } from './schema.ts'
 import type { Schema } from './schema.ts'
 
+const settings = shape(
+  {},
+  {
+    system_prompt: text,
+    temperature: number,
+    top_p: number,
+    max_tokens: integer,
+    reasoning_effort: text,
+    thinking_mode: oneOf('on', 'off'),
+  },
+)
+
+/** Of a question the text alone; the others are facts of an answer, known as it goes on. */
+const content = shape(
+  { text },
+  {
+    model: text,
+    group: text,
+    thinking: text,
+    finish_reason: nullable(text),
+    input_tokens: nullable(integer),
+    output_tokens: nullable(integer),
+    cost: nullable(number),
+    duration_ms: nullable(integer),
+    first_token_ms: nullable(integer),
+    cached: boolean,
+    guardrails: listOf(shape({ name: text, verdict: text, found: mapOf(integer) })),
+    dropped_params: listOf(text),
+    error: nullable(shape({ code: text, message: text }, { retry_at: dateTime })),
+    call_id: nullable(text),
+  },
+)
+
 const conversation = {
   id: text,
   title: text,
-  settings: anyObject,
+  settings,
   current_message_id: nullable(text),
   version: integer,
   created_at: dateTime,
@@ -41,7 +75,7 @@ export const conversationSchemas: Readonly<Record<string, Schema>> = {
     role: oneOf('user', 'assistant'),
     status: oneOf('running', 'stopping', 'completed', 'stopped', 'failed'),
     created_at: dateTime,
-    content: open(shape({ text })),
+    content: open(content),
     problem: nullable(text),
   }),
   ConversationWithMessages: shape({ ...conversation, messages: listOf(reference('ConversationMessage')) }),

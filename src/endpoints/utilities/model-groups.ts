@@ -121,6 +121,8 @@ function groupEntry(name: string, deployments: readonly Deployment[], seen: Surr
     tpm: null,
     rpm: null,
     ...Object.fromEntries(groupFlags.map(field => [field, flag(field)])),
+    // Its template takes `chat_template_kwargs.thinking_mode`.
+    supports_thinking_mode: deployments.some(one => one.profile.thinking !== 'separate'),
     supported_openai_params: supportedParams(deployments),
     configurable_clientside_auth_params: null,
     is_public_model_group: seen.isPublic.has(name),

@@ -1,0 +1,170 @@
+import { ArrowUp, Brain, ChevronsUpDown, Columns2, Square, X } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import type { KeyboardEvent } from 'react'
+import type { ConversationSettings } from '../../api/conversations.ts'
+import type { ModelGroup } from '../../api/model-groups.ts'
+import { Button } from '../../components/button.tsx'
+import { ErrorState } from '../../components/states.tsx'
+import { t } from '../../strings/index.ts'
+import { ModelPicker } from './model-picker.tsx'
+
+interface ComposerProps {
+  readonly models: readonly ModelGroup[]
+  /** One, or two for answers side by side. */
+  readonly chosen: readonly string[]
+  readonly onChosen: (names: readonly string[]) => void
+  readonly thinking: ConversationSettings['thinking_mode']
+  readonly onThinking: (mode: ConversationSettings['thinking_mode']) => void
+  readonly isStreaming: boolean
+  /** Rejects where it was refused: what was typed stays. */
+  readonly onSend: (text: string) => Promise<void>
+  readonly onStop: () => void
+}
+
+const boxClass = 'flex flex-col gap-2 rounded-panel border border-line-control bg-raised p-2 focus-within:border-accent'
+
+/** Enter sends, Shift and Enter makes a line, Escape ends the answer. */
+export function Composer(props: ComposerProps) {
+  const { isStreaming, onSend, onStop } = props
+  const [text, setText] = useState('')
+  const [isSending, setSending] = useState(false)
+  const [error, setError] = useState<unknown>()
+  const send = async () => {
+    if (isStreaming || isSending || text.trim() === '') return
+    setSending(true)
+    setError(undefined)
+    await onSend(text).then(() => setText(''), setError)
+    setSending(false)
+  }
+  return (
+    <form
+      className="mx-auto flex w-full max-w-reading flex-col gap-2"
+      onSubmit={event => {
+        event.preventDefault()
+        void send()
+      }}
+    >
+      {error !== undefined && <ErrorState error={error} isInline />}
+      <div className={boxClass}>
+        <TextBox text={text} onText={setText} onEnter={() => void send()} onEscape={onStop} />
+        <div className="flex flex-wrap items-center gap-1">
+          <Models {...props} />
+          <Thinking {...props} />
+          <span className="grow" />
+          {isStreaming ? (
+            <Button icon={<Square size={14} aria-hidden />} aria-label={t('chat.stop')} onClick={onStop} />
+          ) : (
+            <Button
+              kind="primary"
+              type="submit"
+              icon={<ArrowUp size={16} aria-hidden />}
+              aria-label={t('chat.send')}
+              busy={isSending}
+              disabled={text.trim() === ''}
+            />
+          )}
+        </div>
+      </div>
+    </form>
+  )
+}
+
+interface TextBoxProps {
+  readonly text: string
+  readonly onText: (text: string) => void
+  readonly onEnter: () => void
+  readonly onEscape: () => void
+}
+
+/** Grows with its text, up to a part of the screen. */
+function TextBox({ text, onText, onEnter, onEscape }: TextBoxProps) {
+  const box = useRef<HTMLTextAreaElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: its height follows from the text
+  useEffect(() => {
+    const area = box.current!
+    area.style.height = 'auto'
+    area.style.height = `${area.scrollHeight}px`
+  }, [text])
+  const press = (event: KeyboardEvent) => {
+    // The Enter that ends a composition (Japanese, Chinese) is none of ours.
+    if (event.nativeEvent.isComposing) return
+    if (event.key === 'Escape') onEscape()
+    if (event.key !== 'Enter' || event.shiftKey) return
+    event.preventDefault()
+    onEnter()
+  }
+  return (
+    <textarea
+      ref={box}
+      rows={1}
+      aria-label={t('chat.message')}
+      placeholder={t('chat.placeholder')}
+      value={text}
+      onChange={event => onText(event.target.value)}
+      onKeyDown={press}
+      className="max-h-(--composer) resize-none bg-transparent px-2 py-1 outline-none"
+    />
+  )
+}
+
+/** The model, or two of them. */
+function Models({ models, chosen, onChosen }: ComposerProps) {
+  const [first = '', second] = chosen
+  const pick = (label: string, name: string, onPick: (name: string) => void) => (
+    <ModelPicker
+      models={models}
+      value={name}
+      onPick={onPick}
+      trigger={
+        <Button kind="quiet" className="min-w-0 shrink" aria-label={`${label}: ${name}`}>
+          <span className="truncate">{name}</span>
+          <ChevronsUpDown size={14} className="shrink-0" aria-hidden />
+        </Button>
+      }
+    />
+  )
+  if (second !== undefined)
+    return (
+      <>
+        {pick(t('chat.model'), first, name => onChosen([name, second]))}
+        {pick(t('chat.secondModel'), second, name => onChosen([first, name]))}
+        <Button
+          kind="quiet"
+          icon={<X size={16} aria-hidden />}
+          aria-label={t('chat.oneModel')}
+          title={t('chat.oneModel')}
+          onClick={() => onChosen([first])}
+        />
+      </>
+    )
+  const other = models.find(one => one.model_group !== first)?.model_group ?? first
+  return (
+    <>
+      {pick(t('chat.model'), first, name => onChosen([name]))}
+      <Button
+        kind="quiet"
+        icon={<Columns2 size={16} aria-hidden />}
+        aria-label={t('chat.compare')}
+        title={t('chat.compare')}
+        onClick={() => onChosen([first, other])}
+      />
+    </>
+  )
+}
+
+/** Models that know it think unless they are told not to. */
+function Thinking({ models, chosen, thinking, onThinking }: ComposerProps) {
+  const isKnown = models.some(one => chosen.includes(one.model_group) && one.supports_thinking_mode)
+  if (!isKnown) return null
+  const isOn = thinking !== 'off'
+  return (
+    <Button
+      kind={isOn ? 'plain' : 'quiet'}
+      icon={<Brain size={16} aria-hidden />}
+      aria-pressed={isOn}
+      onClick={() => onThinking(isOn ? 'off' : 'on')}
+    >
+      {t('chat.think')}
+    </Button>
+  )
+}

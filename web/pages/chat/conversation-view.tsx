@@ -1,0 +1,139 @@
+import { Ellipsis, Ghost, History as HistoryIcon, Plus, SlidersHorizontal } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import type { ModelGroup } from '../../api/model-groups.ts'
+import { Button } from '../../components/button.tsx'
+import { Drawer } from '../../components/drawer.tsx'
+import { reportError } from '../../components/report-error.ts'
+import { ErrorState, SkeletonRows } from '../../components/states.tsx'
+import { t } from '../../strings/index.ts'
+import type { Chat } from './chat-model.ts'
+import { Composer } from './composer.tsx'
+import { ConversationMenu } from './conversation-menu.tsx'
+import { History } from './history.tsx'
+import { SettingsDialog } from './settings-dialog.tsx'
+import { Thread } from './thread.tsx'
+import { branchTo, isRunning } from './tree.ts'
+import { useChosenModels } from './use-chosen-models.ts'
+
+interface ViewProps {
+  /** Empty = it has not begun, or is not kept. */
+  readonly id: string
+  readonly models: readonly ModelGroup[]
+  readonly chat: Chat
+  readonly isTemporary: boolean
+  /** Why nothing can be kept; null = it can. */
+  readonly problem: string | null
+  /** Of one that is kept: whether it is on its way, and what went wrong. */
+  readonly loading: { readonly isLoading: boolean; readonly error: unknown; retry(): void } | undefined
+  readonly onNew: () => void
+  readonly onTemporary: (isOn: boolean) => void
+}
+
+/** The list of conversations, and the open one with what is typed next. */
+export function ConversationView(props: ViewProps) {
+  const { id, models, chat, problem, loading, onNew } = props
+  const steps = branchTo(chat.messages, chat.currentId)
+  const [chosen, setChosen] = useChosenModels(models, id, steps)
+  const isStreaming = chat.messages.some(isRunning)
+  const last = steps.at(-1)?.message
+  return (
+    <>
+      {problem === null && (
+        <div className="hidden w-(--history) shrink-0 flex-col border-r border-line p-3 wide:flex">
+          <History openId={id} onGone={onNew} />
+        </div>
+      )}
+      <div className="flex min-w-0 grow flex-col">
+        <Heading {...props} />
+        {loading?.error ? (
+          <ErrorState error={loading.error} onRetry={loading.retry} />
+        ) : loading?.isLoading ? (
+          <div className="mx-auto w-full max-w-reading grow p-4">
+            <SkeletonRows count={6} />
+          </div>
+        ) : (
+          <Thread {...props} steps={steps} chosen={chosen} isStreaming={isStreaming} />
+        )}
+        <div className="w-full px-4 pt-2 pb-4">
+          <Composer
+            models={models}
+            chosen={chosen}
+            onChosen={setChosen}
+            thinking={chat.settings.thinking_mode}
+            onThinking={thinking_mode =>
+              void chat.changeSettings({ ...chat.settings, thinking_mode }).catch(reportError)
+            }
+            isStreaming={isStreaming}
+            onSend={text => chat.ask({ text, models: chosen, parentId: last?.role === 'assistant' ? last.id : null })}
+            onStop={() => isStreaming && chat.stop()}
+          />
+        </div>
+      </div>
+    </>
+  )
+}
+
+/** The title, and what can be done with the whole conversation. */
+function Heading({ id, chat, isTemporary, problem, onNew, onTemporary }: ViewProps) {
+  const [open, setOpen] = useState<'settings' | 'history' | null>(null)
+  const title = id === '' ? t(isTemporary ? 'chat.temporaryTitle' : 'chat.new') : chat.title || t('chat.untitled')
+  useEffect(() => {
+    document.title = `${title} · Modelgate`
+  }, [title])
+  const isEmpty = chat.messages.length === 0
+  const close = () => setOpen(null)
+  return (
+    <header className="flex items-center gap-1 px-4 py-2">
+      <h1 className="min-w-0 grow truncate text-title font-semibold">{title}</h1>
+      {problem === null && id === '' && isEmpty && (
+        <Button
+          kind={isTemporary ? 'plain' : 'quiet'}
+          icon={<Ghost size={16} aria-hidden />}
+          aria-label={t('chat.temporaryTitle')}
+          title={t('chat.temporaryTitle')}
+          aria-pressed={isTemporary}
+          onClick={() => onTemporary(!isTemporary)}
+        />
+      )}
+      <Button
+        kind="quiet"
+        icon={<SlidersHorizontal size={16} aria-hidden />}
+        aria-label={t('chat.settings')}
+        title={t('chat.settings')}
+        onClick={() => setOpen('settings')}
+      />
+      {problem === null && (
+        <Button
+          kind="quiet"
+          className="wide:hidden"
+          icon={<HistoryIcon size={16} aria-hidden />}
+          aria-label={t('chat.history')}
+          title={t('chat.history')}
+          onClick={() => setOpen('history')}
+        />
+      )}
+      {id !== '' && (
+        <ConversationMenu
+          conversation={{ id, title: chat.title }}
+          onGone={onNew}
+          trigger={
+            <Button
+              kind="quiet"
+              icon={<Ellipsis size={16} aria-hidden />}
+              aria-label={t('chat.actions', { title: chat.title || t('chat.untitled') })}
+            />
+          }
+        />
+      )}
+      <Button data-primary icon={<Plus size={16} aria-hidden />} onClick={onNew}>
+        {t('chat.new')}
+      </Button>
+      {open === 'settings' && (
+        <SettingsDialog settings={chat.settings} onClose={close} onSave={changed => chat.changeSettings(changed)} />
+      )}
+      <Drawer open={open === 'history'} onClose={close} title={t('chat.history')}>
+        <History openId={id} onGone={onNew} onOpen={close} />
+      </Drawer>
+    </header>
+  )
+}

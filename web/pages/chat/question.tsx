@@ -1,0 +1,85 @@
+import { Pencil } from 'lucide-react'
+import { useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { TextArea } from '../../components/field.tsx'
+import { ErrorState } from '../../components/states.tsx'
+import { t } from '../../strings/index.ts'
+import { CopyButton } from './copy-button.tsx'
+import type { Step } from './tree.ts'
+import { Variants } from './variants.tsx'
+
+interface QuestionProps {
+  readonly step: Step
+  readonly onShow: (messageId: string) => void
+  /** Asks the changed question beside this one; absent = an answer is under way. */
+  readonly onEdit: ((text: string) => Promise<void>) | undefined
+}
+
+/** What the person asked. */
+export function QuestionView({ step, onShow, onEdit }: QuestionProps) {
+  const [isEditing, setEditing] = useState(false)
+  const { text } = step.message.content
+  if (isEditing && onEdit) return <EditQuestion text={text} onEdit={onEdit} onClose={() => setEditing(false)} />
+  return (
+    <section aria-label={t('chat.you')} className="flex flex-col items-end gap-1">
+      <p className="max-w-(--question) rounded-panel bg-hover px-4 py-2 break-words whitespace-pre-wrap">{text}</p>
+      <div className="flex items-center text-muted">
+        <Variants step={step} onShow={onShow} />
+        <CopyButton text={text} label={t('chat.copyQuestion')} />
+        {onEdit && (
+          <Button
+            kind="quiet"
+            icon={<Pencil size={14} aria-hidden />}
+            aria-label={t('chat.edit')}
+            title={t('chat.edit')}
+            onClick={() => setEditing(true)}
+          />
+        )}
+      </div>
+    </section>
+  )
+}
+
+interface EditProps {
+  readonly text: string
+  readonly onEdit: (text: string) => Promise<void>
+  readonly onClose: () => void
+}
+
+function EditQuestion({ text, onEdit, onClose }: EditProps) {
+  const [changed, setChanged] = useState(text)
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const send = async () => {
+    if (isBusy || changed.trim() === '') return
+    setBusy(true)
+    await onEdit(changed).then(onClose, setError)
+    setBusy(false)
+  }
+  return (
+    <form
+      className="flex flex-col gap-2"
+      onSubmit={event => {
+        event.preventDefault()
+        void send()
+      }}
+    >
+      <TextArea
+        label={t('chat.edit')}
+        help={t('chat.editHelp')}
+        value={changed}
+        onChange={setChanged}
+        rows={4}
+        autoFocus
+        onKeyDown={event => event.key === 'Escape' && onClose()}
+      />
+      {error !== undefined && <ErrorState error={error} isInline />}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>{t('all.cancel')}</Button>
+        <Button kind="primary" type="submit" busy={isBusy}>
+          {t('chat.askAgain')}
+        </Button>
+      </div>
+    </form>
+  )
+}
