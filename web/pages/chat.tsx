@@ -1,5 +1,5 @@
 import { useModelGroups } from '../api/model-groups.ts'
-import type { ModelGroup } from '../api/model-groups.ts'
+import type { HubModel } from '../api/model-groups.ts'
 import { useChatSettings } from '../api/conversations.ts'
 import { EmptyState, ErrorState, SkeletonRows } from '../components/states.tsx'
 import { useChangeSearch, useSearchValue } from '../lib/address.ts'
@@ -46,7 +46,7 @@ function Alone({ children }: { readonly children: React.ReactNode }) {
 }
 
 interface ChatsProps {
-  readonly models: readonly ModelGroup[]
+  readonly models: readonly HubModel[]
   /** Why nothing can be kept; null = it can. */
   readonly problem: string | null
 }

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { RefreshCw } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { ModelGroup } from '../../api/model-groups.ts'
+import type { HubModel } from '../../api/model-groups.ts'
 import { Badge } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
 import { Markdown } from '../../components/markdown.tsx'
@@ -16,7 +16,7 @@ import type { Message } from './tree.ts'
 
 interface AnswerProps {
   readonly message: Message
-  readonly models: readonly ModelGroup[]
+  readonly models: readonly HubModel[]
   /** Answers the question again by this model; absent = an answer is under way. */
   readonly onAgain: ((model: string) => void) | undefined
   /** Side by side: the conversation goes on from another answer, and this leads it here. */
@@ -63,7 +63,7 @@ export function AnswerView({ message, models, onAgain, onChoose, variants }: Ans
 }
 
 interface AgainProps {
-  readonly models: readonly ModelGroup[]
+  readonly models: readonly HubModel[]
   readonly model: string
   readonly onAgain: (model: string) => void
 }

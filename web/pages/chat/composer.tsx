@@ -2,14 +2,14 @@ import { ArrowUp, Brain, ChevronsUpDown, Columns2, Square, X } from 'lucide-reac
 import { useEffect, useRef, useState } from 'react'
 import type { KeyboardEvent } from 'react'
 import type { ConversationSettings } from '../../api/conversations.ts'
-import type { ModelGroup } from '../../api/model-groups.ts'
+import type { HubModel } from '../../api/model-groups.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { t } from '../../strings/index.ts'
 import { ModelPicker } from './model-picker.tsx'
 
 interface ComposerProps {
-  readonly models: readonly ModelGroup[]
+  readonly models: readonly HubModel[]
   /** One, or two for answers side by side. */
   readonly chosen: readonly string[]
   readonly onChosen: (names: readonly string[]) => void

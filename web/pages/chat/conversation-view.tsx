@@ -1,6 +1,6 @@
 import { Ellipsis, Ghost, History as HistoryIcon, Plus, SlidersHorizontal } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import type { ModelGroup } from '../../api/model-groups.ts'
+import type { HubModel } from '../../api/model-groups.ts'
 import { Button } from '../../components/button.tsx'
 import { Drawer } from '../../components/drawer.tsx'
 import { reportError } from '../../components/report-error.ts'
@@ -18,7 +18,7 @@ import { useChosenModels } from './use-chosen-models.ts'
 interface ViewProps {
   /** Empty = it has not begun, or is not kept. */
   readonly id: string
-  readonly models: readonly ModelGroup[]
+  readonly models: readonly HubModel[]
   readonly chat: Chat
   readonly isTemporary: boolean
   /** Why nothing can be kept; null = it can. */

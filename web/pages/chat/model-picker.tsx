@@ -2,14 +2,14 @@ import { Combobox as Base } from '@base-ui/react/combobox'
 import clsx from 'clsx'
 import { Check } from 'lucide-react'
 import type { ReactElement } from 'react'
-import type { ModelGroup } from '../../api/model-groups.ts'
+import type { HubModel } from '../../api/model-groups.ts'
 import { inputClass } from '../../components/input-class.ts'
 import { itemClass, popupClass } from '../../components/select.tsx'
 import { formatCompact, formatMoney } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 
 interface ModelPickerProps {
-  readonly models: readonly ModelGroup[]
+  readonly models: readonly HubModel[]
   /** null = none is marked. */
   readonly value: string | null
   readonly onPick: (name: string) => void
@@ -35,7 +35,7 @@ export function ModelPicker({ models, value, onPick, trigger }: ModelPickerProps
             <Base.Input placeholder={t('chat.searchModels')} className={inputClass} />
             <Base.Empty className="px-2 text-muted empty:hidden">{t('all.noMatch')}</Base.Empty>
             <Base.List className="min-h-0 overflow-y-auto">
-              {(one: ModelGroup) => (
+              {(one: HubModel) => (
                 <Base.Item key={one.model_group} value={one} className={itemClass}>
                   <span className="min-w-0 grow truncate">{one.model_group}</span>
                   <span className="numbers shrink-0 text-muted">{aboutModel(one)}</span>
@@ -57,11 +57,11 @@ export function ModelPicker({ models, value, onPick, trigger }: ModelPickerProps
 const million = 1_000_000
 
 /** `200K · $3.00 / $15.00`: the context, and a million tokens in and out. */
-function aboutModel({ max_input_tokens, input_cost_per_token, output_cost_per_token }: ModelGroup): string {
+function aboutModel({ max_input_tokens, input_cost_per_token, output_cost_per_token }: HubModel): string {
   const price = [input_cost_per_token, output_cost_per_token].map(one =>
-    one === null ? '–' : formatMoney(one * million),
+    one == null ? '–' : formatMoney(one * million),
   )
-  const isPriced = input_cost_per_token !== null || output_cost_per_token !== null
+  const isPriced = input_cost_per_token != null || output_cost_per_token != null
   return [max_input_tokens && formatCompact(max_input_tokens), isPriced && price.join(' / ')]
     .filter(Boolean)
     .join(' · ')

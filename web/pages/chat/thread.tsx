@@ -1,7 +1,7 @@
 import clsx from 'clsx'
 import { ArrowDown } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
-import type { ModelGroup } from '../../api/model-groups.ts'
+import type { HubModel } from '../../api/model-groups.ts'
 import { Button } from '../../components/button.tsx'
 import { reportError } from '../../components/report-error.ts'
 import { t } from '../../strings/index.ts'
@@ -16,7 +16,7 @@ import { Welcome } from './welcome.tsx'
 interface ThreadProps {
   readonly chat: Chat
   readonly steps: readonly Step[]
-  readonly models: readonly ModelGroup[]
+  readonly models: readonly HubModel[]
   /** Who answers an edited question. */
   readonly chosen: readonly string[]
   readonly isStreaming: boolean

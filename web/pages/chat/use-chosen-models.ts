@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { ModelGroup } from '../../api/model-groups.ts'
+import type { HubModel } from '../../api/model-groups.ts'
 import { useSearchValue } from '../../lib/address.ts'
 import type { Step } from './tree.ts'
 
@@ -16,7 +16,7 @@ function remembered(): readonly string[] {
 
 /** Who answers next: what was chosen here, what the address says, who answered last, who was asked last of all. */
 export function useChosenModels(
-  models: readonly ModelGroup[],
+  models: readonly HubModel[],
   conversationId: string,
   steps: readonly Step[],
 ): [chosen: readonly string[], choose: (names: readonly string[]) => void] {
