@@ -97,4 +97,20 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
     expect(faults).toEqual([])
     await context.close()
   })
+  test('a refusal stands where the answer would be', async () => {
+    // The conversation takes the only request of the minute, its answer is refused.
+    const { page, context } = await openChat('?model=chat-model', { key: await gateway.key({ rpm_limit: 1 }) })
+    await say(page, 'Hello')
+    const refused = page.getByRole('region', { name: 'chat-model' }).getByRole('alert')
+    await refused.getByText('A limit is reached').waitFor()
+    await refused.getByText(/requests per minute/).waitFor()
+    await refused.getByText(/You can ask again/).waitFor()
+    expect(await refused.getByRole('button', { name: 'Try again' }).isDisabled()).toBe(true)
+    await page.getByRole('button', { name: 'New chat' }).click()
+    await say(page, 'And what about now?')
+    // Nothing was begun: what was typed stays.
+    await page.locator('form').getByRole('alert').waitFor()
+    expect(await page.getByLabel('Message', { exact: true }).inputValue()).toBe('And what about now?')
+    await context.close()
+  })
 })
