@@ -16,6 +16,8 @@ export class CountingUpstream {
   #open: () => void = () => {}
   /** Requests whose connection the gateway has closed before their end. */
   aborted = 0
+  /** Embeddings are one fewer than the inputs. */
+  fewer = false
 
   constructor() {
     this.#server = Bun.serve({
@@ -68,7 +70,9 @@ export class CountingUpstream {
     await this.#gate
     if (body.prompt === 'fail') return Response.json({ error: { message: 'told to fail', type: 'x' } }, { status: 500 })
     if (path === '/audio/speech') return new Response(`audio ${number}`, { headers: { 'content-type': 'audio/mpeg' } })
-    return Response.json(otherAnswer(path, body, number))
+    const answer = otherAnswer(path, body, number) as Json
+    if (this.fewer) answer.data?.pop()
+    return Response.json(answer)
   }
 
   async #chat(body: Json, number: number): Promise<Response> {

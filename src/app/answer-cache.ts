@@ -112,8 +112,9 @@ function administrationOf(
     counts: () => answers.counts(),
     ping: () => shared?.ping() ?? Promise.resolve(),
     async delete(keys) {
-      answers.memory.delete(keys)
-      if (shared && (await shared.delete(keys)) === undefined) throw new Error('Redis is away')
+      const all = await answers.withInputs(keys, shared)
+      answers.memory.delete(all)
+      if (shared && (await shared.delete(all)) === undefined) throw new Error('Redis is away')
     },
     async clear() {
       answers.memory.clear()

@@ -1,13 +1,15 @@
 /** Keeps answers and gives them again; equal calls at the same time share one upstream call. */
 import type { Reply } from '../core/answer.ts'
-import type { CacheControls, CacheCounts, CacheHit, CacheSettings, SharedAnswers } from '../core/answer-cache.ts'
+import type { CacheCounts, CacheHit, CacheSettings, SharedAnswers } from '../core/answer-cache.ts'
 import type { AnswerCache } from '../core/kept-answers.ts'
 import type { Call, Settlement } from '../core/call.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { AnswerDialect, AnswerDialects } from './answer-reader.ts'
+import type { AnswerDialects } from './answer-reader.ts'
 import { cacheKey, partitionOf } from './cache-key.ts'
 import type { Sign } from './cache-key.ts'
 import { controlsOf } from './controls.ts'
+import { EmbeddingAnswers } from './embedding-answers.ts'
+import { askedInputs } from './embedding-inputs.ts'
 import { decodeAnswer, encodeAnswer, keptEvents, replyOf, sizeOf } from './entry.ts'
 import type { KeptAnswer, KeptContent } from './entry.ts'
 import { Flight } from './flight.ts'
@@ -15,9 +17,9 @@ import { Leader } from './leader.ts'
 import { comparedPrompt } from './likeness.ts'
 import { PromptIndex, unitVector } from './prompt-index.ts'
 import { MemoryAnswers } from './memory-answers.ts'
+import { markHit, pollMs, ttlOf, wasNotJudged } from './taking.ts'
+import type { Making, Taking } from './taking.ts'
 
-/** Between two looks at an answer that another replica makes. */
-const pollMs = 40
 /** A third of the time after which the right of a dead process ends (`store/answers/redis-answers.ts`). */
 const renewMs = 3000
 
@@ -32,29 +34,13 @@ export interface AnswerCacheParts {
   shared(settings: CacheSettings): SharedAnswers | undefined
 }
 
-/** One call that takes part. */
-interface Taking {
-  readonly call: Call
-  readonly key: string
-  readonly settings: CacheSettings
-  readonly controls: CacheControls
-  readonly dialect: AnswerDialect | undefined
-  /** Set once it was compared by meaning: to be remembered with its answer. */
-  meaning?: Meaning | undefined
-}
-
-interface Meaning {
-  readonly partition: string
-  readonly vector: Float32Array
-  readonly facts: string
-}
-
 /** One for all calls. */
 export class KeptAnswers implements AnswerCache {
   readonly #parts: AnswerCacheParts
   readonly memory: MemoryAnswers
   readonly prompts = new PromptIndex()
   readonly #flights = new Map<string, Flight>()
+  readonly #embeddings: EmbeddingAnswers
   readonly #hits = new Map<CacheHit, number>()
   #misses = 0
   #savedNanoUsd = 0n
@@ -62,6 +48,15 @@ export class KeptAnswers implements AnswerCache {
   constructor(parts: AnswerCacheParts) {
     this.#parts = parts
     this.memory = new MemoryAnswers(parts.clock)
+    this.#embeddings = new EmbeddingAnswers({
+      memory: this.memory,
+      flights: this.#flights,
+      epochMs: () => parts.clock.epochMs(),
+      shared: settings => parts.shared(settings),
+      follow: (taking, flight) => this.#follow(taking, flight),
+      lead: (taking, flight, making) => this.#lead(taking, flight, making),
+      drop: (key, flight) => this.#drop(key, flight),
+    })
   }
 
   admit(call: Call, settings: CacheSettings): undefined | Reply | Promise<undefined | Reply> {
@@ -70,6 +65,8 @@ export class KeptAnswers implements AnswerCache {
     const { format } = call
     const dialect = format && 'writer' in format ? this.#parts.dialects[format.dialect] : undefined
     if (!format || ('writer' in format && !dialect) || isLeftAlone(call)) return undefined
+    const inputs = call.operation === 'embeddings' ? askedInputs(call, settings, this.#parts.sign) : undefined
+    if (inputs) return this.#embeddings.take({ call, settings, controls, dialect, key: inputs.key }, inputs)
     const key = cacheKey(call, settings, this.#parts.sign)
     const taking = { call, settings, controls, dialect }
     return typeof key === 'string'
@@ -91,6 +88,16 @@ export class KeptAnswers implements AnswerCache {
     const { answers, bytes } = this.memory.totals
     const { misses, savedNanoUsd } = { misses: this.#misses, savedNanoUsd: this.#savedNanoUsd }
     return { hits: this.#hits, misses, savedNanoUsd, answers, bytes, followers }
+  }
+
+  /** These keys, and those of the embeddings that were asked for in one list under one of them. */
+  async withInputs(keys: readonly string[], shared: SharedAnswers | undefined): Promise<readonly string[]> {
+    const texts = (await shared?.readMany(keys)) ?? []
+    return keys.flatMap((key, at) => {
+      const text = texts[at]
+      const kept = text === undefined ? this.memory.get(key) : decodeAnswer(text)
+      return kept?.content.kind === 'keys' ? [key, ...kept.content.keys] : [key]
+    })
   }
 
   // ---- inside
@@ -195,7 +202,7 @@ export class KeptAnswers implements AnswerCache {
   #hit({ call, controls }: Taking, answer: KeptAnswer | undefined): Reply | undefined {
     if (!answer) return undefined
     const ageMs = Math.max(this.#parts.clock.epochMs() - answer.storedAtMs, 0)
-    if (controls.ageMaxMs !== undefined && ageMs > controls.ageMaxMs) return undefined
+    if (controls.ageMaxMs !== undefined && ageMs >= controls.ageMaxMs) return undefined
     const reply = tried(() => replyOf(call, answer.content))
     if (!reply) return undefined
     call.cacheHit = 'exact'
@@ -205,7 +212,7 @@ export class KeptAnswers implements AnswerCache {
   }
 
   /** The call is sent; its answer goes to those who follow, and is kept. */
-  #lead(taking: Taking, flight: Flight, { shared, owner }: Making): undefined {
+  #lead(taking: Taking, flight: Flight, { shared, owner, reshape, keep }: Making): undefined {
     const { call, key, settings, dialect } = taking
     this.#misses++
     const renewing = owner === '' ? undefined : setInterval(() => shared?.renew(key, owner), renewMs)
@@ -214,17 +221,25 @@ export class KeptAnswers implements AnswerCache {
       flight,
       dialect,
       bytesMax: settings.answerBytesMax,
+      ...(reshape && { reshape }),
       done: (content, settlement) => {
         clearInterval(renewing)
         this.#land(key, flight)
         const costNanoUsd = settlement?.costNanoUsd ?? null
+        if (keep) {
+          const kept = content && settlement && keep(settlement)
+          if (owner !== '') void Promise.resolve(kept).then(() => shared?.release(key, owner))
+          if (content) flight.complete(content, { costNanoUsd })
+          else flight.fail()
+          return
+        }
         const answer = content && settlement && this.#kept(taking, content, settlement)
         if (answer && taking.meaning && settings.semantic)
           this.prompts.add(taking.meaning.partition, { key, ...taking.meaning }, settings.semantic.promptsMax)
         if (answer && !shared) this.memory.set(key, answer, settings.memoryBytesMax)
         if (shared && (answer || owner !== ''))
           void (answer
-            ? shared.keep(key, owner, { text: encodeAnswer(answer), ttlMs: this.#ttlMs(taking) })
+            ? shared.keep(key, owner, { text: encodeAnswer(answer), ttlMs: ttlOf(taking) })
             : shared.release(key, owner))
         if (content) flight.complete(content, { costNanoUsd })
         else flight.fail()
@@ -242,17 +257,8 @@ export class KeptAnswers implements AnswerCache {
     const bytes = sizeOf(whole)
     if (bytes > settings.answerBytesMax) return undefined
     const storedAtMs = this.#parts.clock.epochMs()
-    return { content: whole, storedAtMs, endMs: storedAtMs + this.#ttlMs(taking), costNanoUsd, bytes }
+    return { content: whole, storedAtMs, endMs: storedAtMs + ttlOf(taking), costNanoUsd, bytes }
   }
-
-  #ttlMs({ settings, controls }: Taking): number {
-    return controls.ttlMs ?? settings.ttlMs
-  }
-}
-
-/** A guardrail could not be asked and let the call pass: the next equal call is to be judged. */
-function wasNotJudged({ guardrailOutcomes = [] }: Call): boolean {
-  return guardrailOutcomes.some(({ isUnanswered }) => isUnanswered)
 }
 
 /** What cannot be given from the cache is asked of an upstream, which may refuse it as well. */
@@ -262,18 +268,6 @@ function tried<T>(ask: () => T): T | undefined {
   } catch {
     return undefined
   }
-}
-
-/** `owner` is empty where no right to make the answer was taken. */
-interface Making {
-  readonly shared: SharedAnswers | undefined
-  readonly owner: string
-}
-
-/** Headers of an answer that no upstream was asked for. */
-function markHit({ responseHeaders, models }: Call, ageMs: number): void {
-  responseHeaders[`${models.settings.headerPrefix}-cache-hit`] = 'true'
-  responseHeaders.age = String(Math.floor(ageMs / 1000))
 }
 
 /**

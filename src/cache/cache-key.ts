@@ -159,6 +159,13 @@ function ownQuestion({ format, body }: Call): string {
   return lines.join('\n')
 }
 
+/** Of a call for embeddings, all but its inputs. */
+export function besideInputs(body: NonNullable<Call['body']>): string {
+  const names = [...body.names()].filter(name => name !== 'input' && !fieldsBesideTheKey.has(name)).sort()
+  const lines = names.map(name => `${JSON.stringify(name)}:${body.rawText(name)}`)
+  return lines.filter(line => !line.endsWith(':null') && line !== '"encoding_format":"float"').join('\n')
+}
+
 async function formQuestion(call: Call): Promise<string> {
   const hash = createHash('sha256')
   for (const part of call.upload!.parts) {

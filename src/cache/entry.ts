@@ -8,6 +8,10 @@ import type { Dialect } from '../core/provider.ts'
 export type KeptContent =
   | { readonly kind: 'chat'; readonly events: readonly ChatEvent[] }
   | { readonly kind: 'bytes'; readonly dialect: Dialect; readonly contentType: string; readonly body: Uint8Array }
+  /** One embedding, as the upstream wrote it, with its part of the tokens that were counted. */
+  | { readonly kind: 'vector'; readonly json: string; readonly tokens: number }
+  /** Under the key of a list of inputs, so that it can be forgotten by it: the keys of their embeddings. */
+  | { readonly kind: 'keys'; readonly keys: readonly string[] }
 
 /** One kept answer. Times are milliseconds since 1970. */
 export interface KeptAnswer {
@@ -26,7 +30,7 @@ export function replyOf(call: Call, content: KeptContent): Reply | undefined {
     return call.reply(
       content.events.map(event => (event.type === 'start' ? { type: 'start', id: call.id, model: call.model } : event)),
     )
-  if (content.dialect !== call.format?.dialect) return undefined
+  if (content.kind !== 'bytes' || content.dialect !== call.format?.dialect) return undefined
   return { status: 200, contentType: content.contentType, body: content.body }
 }
 
@@ -66,6 +70,8 @@ const isClosed = (event: Extract<ChatEvent, { type: 'reasoning' }>): boolean =>
 /** About the bytes that content takes in memory. */
 export function sizeOf(content: KeptContent): number {
   if (content.kind === 'bytes') return content.body.length
+  if (content.kind === 'vector') return content.json.length
+  if (content.kind === 'keys') return content.keys.length * 64
   return content.events.reduce((sum, event) => sum + eventSize(event), 0)
 }
 
@@ -94,7 +100,8 @@ export function eventSize(event: ChatEvent): number {
 /** As text for stores outside of this process. */
 export function encodeAnswer({ content, storedAtMs, endMs, costNanoUsd }: KeptAnswer): string {
   const cost = costNanoUsd === null ? null : String(costNanoUsd)
-  const written = content.kind === 'chat' ? content : { ...content, body: Buffer.from(content.body).toString('base64') }
+  const written =
+    content.kind === 'bytes' ? { ...content, body: Buffer.from(content.body).toString('base64') } : content
   return JSON.stringify({ version, content: written, storedAtMs, endMs, cost })
 }
 
@@ -107,9 +114,9 @@ export function decodeAnswer(text: string): KeptAnswer | undefined {
     const read = JSON.parse(text)
     if (read.version !== version) return undefined
     const content: KeptContent =
-      read.content.kind === 'chat'
-        ? read.content
-        : { ...read.content, body: new Uint8Array(Buffer.from(read.content.body, 'base64')) }
+      read.content.kind === 'bytes'
+        ? { ...read.content, body: new Uint8Array(Buffer.from(read.content.body, 'base64')) }
+        : read.content
     const costNanoUsd = read.cost === null ? null : BigInt(read.cost)
     return { content, storedAtMs: read.storedAtMs, endMs: read.endMs, costNanoUsd, bytes: sizeOf(content) }
   } catch {

@@ -16,6 +16,8 @@ interface LeaderParts {
   /** How a chat's answer is read; undefined = the call's answer is kept as bytes. */
   readonly dialect: AnswerDialect | undefined
   readonly bytesMax: number
+  /** What the client and those who follow get in place of the upstream's reply; absent = that reply. */
+  reshape?(reply: Reply): Reply
   /** Called once: with a complete answer, or with undefined. */
   done(content: KeptContent | undefined, settlement: Settlement | undefined): void
 }
@@ -40,13 +42,14 @@ export class Leader implements ReplyWatch, StreamTap {
     if (settlement.outcome !== 'success' || settlement.call.attempts === 0) this.#finish(undefined)
   }
 
-  replied(reply: Reply): Reply {
-    const { body, contentType, status } = reply
+  replied(given: Reply): Reply {
     const { dialect, flight } = this.#parts
-    if (status !== 200) {
+    if (given.status !== 200) {
       this.#finish(undefined)
-      return reply
+      return given
     }
+    const reply = this.#parts.reshape?.(given) ?? given
+    const { body, contentType } = reply
     this.#contentType = contentType
     if (typeof body === 'string' || body instanceof Uint8Array) {
       this.#finish(this.#wholeContent(body, contentType))

@@ -118,6 +118,9 @@ export type SharedFinding =
 export interface SharedAnswers {
   /** `owner` = any text that no other call uses; empty = does not want to make the answer. */
   ask(key: string, owner: string): Promise<SharedFinding | undefined>
+  /** Kept texts, in the order of their keys; undefined in place of one that is not there. */
+  readMany(keys: readonly string[]): Promise<readonly (string | undefined)[] | undefined>
+  keepMany(kept: readonly { readonly key: string; readonly text: string }[], ttlMs: number): Promise<void>
   /** The owner is still making the answer: its right would end otherwise. */
   renew(key: string, owner: string): void
   /** Keeps the answer, and ends the right to make it. */

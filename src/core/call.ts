@@ -213,6 +213,8 @@ export interface Call {
    * at once on `input()` and again on the request that each attempt decodes.
    */
   change(edit: InputEdit): void
+  /** Asks for less than the client did: all later readers, limits and the upstream see this body. */
+  replaceBody(body: JsonBody): void
   /** The edits passed to `change`, in order. */
   readonly edits: readonly InputEdit[]
   /** Not before candidates and fallbacks are set. `maxOutputTokens`: as if a chat asked for so many at most. */

@@ -191,7 +191,8 @@ export const ledgerColumns = {
   ),
   saved_nano_usd: decimalOrNull(
     23,
-    'Nano-dollars that the answer cost when it was made, where `cache_hit_kind` is set; null = not known.',
+    'Nano-dollars that the answer cost when it was made, where `cache_hit_kind` is set, or that the known inputs of ' +
+      'a list of embeddings cost; null = not known.',
     ({ call }) => call.savedNanoUsd?.toString(),
   ),
 }

@@ -175,6 +175,12 @@ export class CallRecord implements Call {
     this.edits = [...this.edits, edit]
   }
 
+  replaceBody(body: JsonBody): void {
+    this.body = body
+    this.estimatedInputTokens = -1
+    this.#input = undefined
+  }
+
   bounds(maxOutputTokens?: number): CallBounds {
     return this.#parts.boundsOf(this, maxOutputTokens)
   }

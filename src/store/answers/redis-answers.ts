@@ -10,6 +10,8 @@ const leaseMs = 10_000
 /** After a failure Redis is left alone so long. */
 const awayMs = 1000
 const scanCount = 500
+/** Of embeddings with some 10 kB each, in one command. */
+const entriesAtOnce = 100
 
 interface RedisAnswersOptions {
   readonly url: string
@@ -34,6 +36,10 @@ const keepScript = `
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
 return 1`
+/** KEYS: answers. ARGV: their milliseconds, the answers. */
+const keepManyScript = `
+for at, key in ipairs(KEYS) do redis.call('SET', key, ARGV[at + 1], 'PX', ARGV[1]) end
+return #KEYS`
 /** KEYS: lease. ARGV: owner. */
 const releaseScript = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
 /** KEYS: lease. ARGV: owner, milliseconds. */
@@ -62,6 +68,29 @@ export class RedisAnswers implements SharedAnswers {
     if (state !== 'found') return { state: 'made-elsewhere' }
     const text = this.#opened(key, sealed)
     return text === undefined ? undefined : { state: 'found', text }
+  }
+
+  async readMany(keys: readonly string[]): Promise<readonly (string | undefined)[] | undefined> {
+    const texts: (string | undefined)[] = []
+    for (let at = 0; at < keys.length; at += entriesAtOnce) {
+      const some = keys.slice(at, at + entriesAtOnce)
+      const named = some.map(key => this.#answer(key))
+      const given = (await this.#quietly(() => this.#send('MGET', named))) as (string | null)[] | undefined
+      if (!given) return undefined
+      for (const [place, sealed] of given.entries())
+        texts.push(sealed === null ? undefined : this.#opened(some[place]!, sealed))
+    }
+    return texts
+  }
+
+  async keepMany(kept: readonly { readonly key: string; readonly text: string }[], ttlMs: number): Promise<void> {
+    for (let at = 0; at < kept.length; at += entriesAtOnce) {
+      const some = kept.slice(at, at + entriesAtOnce)
+      const sealed = some.map(({ key, text }) => this.#options.keys.seal(text, `answer:${key}`))
+      const named = some.map(({ key }) => this.#answer(key))
+      const stored = () => this.#run(keepManyScript, named, [String(Math.ceil(ttlMs)), ...sealed])
+      if ((await this.#quietly(stored)) === undefined) return
+    }
   }
 
   renew(key: string, owner: string): void {

@@ -1,0 +1,194 @@
+/** Calls for embeddings, answered input by input: from kept embeddings, and by asking for the others alone. */
+import type { Reply } from '../core/answer.ts'
+import type { CacheSettings, SharedAnswers } from '../core/answer-cache.ts'
+import type { Settlement } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
+import { askOnlyFor, keptReply, mergedReply, shares, vectorOf, vectorsOf, weightOf } from './embedding-inputs.ts'
+import type { AskedInputs, KeptVector } from './embedding-inputs.ts'
+import { decodeAnswer, encodeAnswer, sizeOf } from './entry.ts'
+import type { KeptAnswer, KeptContent } from './entry.ts'
+import { Flight } from './flight.ts'
+import type { MemoryAnswers } from './memory-answers.ts'
+import { markHit, pollMs, ttlOf, wasNotJudged } from './taking.ts'
+import type { Making, Taking } from './taking.ts'
+
+/** What it needs of the cache. */
+export interface EmbeddingHost {
+  readonly memory: MemoryAnswers
+  /** By key: calls whose answers are being made. */
+  readonly flights: Map<string, Flight>
+  epochMs(): number
+  shared(settings: CacheSettings): SharedAnswers | undefined
+  follow(taking: Taking, flight: Flight): Promise<Reply | undefined>
+  lead(taking: Taking, flight: Flight, making: Making): undefined
+  drop(key: string, flight: Flight): undefined
+}
+
+/** One for all calls. */
+export class EmbeddingAnswers {
+  readonly #host: EmbeddingHost
+
+  constructor(host: EmbeddingHost) {
+    this.#host = host
+  }
+
+  take(taking: Taking, inputs: AskedInputs): undefined | Reply | Promise<undefined | Reply> {
+    const { call, key, settings, controls } = taking
+    call.responseHeaders[`${call.models.settings.headerPrefix}-cache-key`] = key
+    const shared = this.#host.shared(settings)
+    const none = new Map<string, KeptAnswer>()
+    const making = { shared, owner: '', inputs }
+    if (controls.noCache) return this.#leadInputs(taking, new Flight(settings.answerBytesMax), none, making)
+    if (shared) return this.#askInputs(taking, shared, inputs)
+    const known = this.#fresh(
+      taking,
+      [...inputs.inputs.keys()].map(one => [one, this.#host.memory.get(one)]),
+    )
+    const hit = this.#inputsHit(taking, inputs, known)
+    if (hit) return hit
+    const flight = this.#host.flights.get(key)
+    if (flight && !flight.isClosed) return this.#host.follow(taking, flight)
+    return this.#leadInputs(taking, this.#begin(taking), known, making)
+  }
+
+  /** Until all inputs are known, or there is the right to ask for the others, or no store. */
+  async #askInputs(taking: Taking, shared: SharedAnswers, inputs: AskedInputs): Promise<Reply | undefined> {
+    const { call, key } = taking
+    const before = this.#host.flights.get(key)
+    if (before && !before.isClosed) return this.#host.follow(taking, before)
+    const flight = this.#begin(taking)
+    const keys = [...inputs.inputs.keys()]
+    for (let owner = ''; ; ) {
+      const texts = (await shared.readMany(keys)) ?? []
+      const known = this.#fresh(
+        taking,
+        keys.map((one, at) => [one, texts[at] ? decodeAnswer(texts[at]) : undefined]),
+      )
+      const hit = this.#inputsHit(taking, inputs, known)
+      if (hit || call.client.left) {
+        if (owner !== '') void shared.release(key, owner)
+        // Those who follow find what is kept, or go themselves.
+        this.#host.drop(key, flight)
+        return hit
+      }
+      if (owner !== '' || taking.controls.noStore)
+        return this.#leadInputs(taking, flight, known, { shared, owner, inputs })
+      const found = await shared.ask(key, call.id)
+      if (!found) return this.#leadInputs(taking, flight, known, { shared, owner: '', inputs })
+      // Whether the one before has kept its answer in the meantime is seen by reading again.
+      if (found.state === 'leads') owner = call.id
+      else if (found.state === 'made-elsewhere') await Bun.sleep(pollMs)
+      else return this.#leadInputs(taking, flight, known, { shared, owner: '', inputs })
+    }
+  }
+
+  #begin({ key, settings, controls }: Taking): Flight {
+    const flight = new Flight(settings.answerBytesMax)
+    if (!controls.noStore) this.#host.flights.set(key, flight)
+    return flight
+  }
+
+  /** Those that are embeddings, and not older than the call allows. */
+  #fresh(
+    { controls }: Taking,
+    found: readonly (readonly [string, KeptAnswer | undefined])[],
+  ): ReadonlyMap<string, KeptAnswer> {
+    const nowMs = this.#host.epochMs()
+    const oldestMs = controls.ageMaxMs === undefined ? -1 : nowMs - controls.ageMaxMs
+    const known = new Map<string, KeptAnswer>()
+    for (const [key, answer] of found)
+      if (answer && vectorOf(answer) && answer.storedAtMs > oldestMs && answer.endMs > nowMs) known.set(key, answer)
+    return known
+  }
+
+  #inputsHit(taking: Taking, inputs: AskedInputs, known: ReadonlyMap<string, KeptAnswer>): Reply | undefined {
+    if (known.size < inputs.inputs.size) return undefined
+    const { call } = taking
+    call.cacheHit = 'exact'
+    call.savedNanoUsd = costOf(known.values())
+    const storedAtMs = Math.min(...[...known.values()].map(one => one.storedAtMs))
+    markHit(call, Math.max(this.#host.epochMs() - storedAtMs, 0))
+    return keptReply(call, inputs, vectorsIn(known))
+  }
+
+  /** Asks for the inputs that are not known; the client gets the whole list. */
+  #leadInputs(taking: Taking, flight: Flight, known: ReadonlyMap<string, KeptAnswer>, making: InputsMaking): undefined {
+    const { call } = taking
+    const { inputs } = making
+    // A fallback is another model: its embeddings do not belong beside kept ones.
+    const hasFallbacks = [call.fallbacksInOrder, call.largerModels, call.lenientModels].some(({ length }) => length > 0)
+    const asked = hasFallbacks
+      ? inputs.keys.map(key => [key, inputs.inputs.get(key)!] as const)
+      : [...inputs.inputs].filter(([key]) => !known.has(key))
+    const isPart = asked.length < inputs.keys.length
+    if (isPart) {
+      askOnlyFor(
+        call,
+        asked.map(([, input]) => input),
+      )
+      call.savedNanoUsd = costOf(known.values())
+      call.responseHeaders[`${call.models.settings.headerPrefix}-cached-inputs`] = String(known.size)
+    }
+    let made: ReadonlyMap<string, KeptVector> = new Map()
+    return this.#host.lead(taking, flight, {
+      ...making,
+      reshape: reply => {
+        const read = vectorsOf(reply, asked)
+        if (read) made = read.vectors
+        if (!isPart) return reply
+        if (read) return mergedReply(reply, read.about, inputs, new Map([...vectorsIn(known), ...made]))
+        throw new GatewayError('upstream-broken', 'the upstream did not answer with one embedding for each input')
+      },
+      keep: settlement => this.#keepInputs(taking, making, made, settlement),
+    })
+  }
+
+  #keepInputs(
+    taking: Taking,
+    { shared, inputs }: InputsMaking,
+    made: ReadonlyMap<string, KeptVector>,
+    { call, costNanoUsd }: Settlement,
+  ): Promise<void> | undefined {
+    const { settings, controls } = taking
+    if (controls.noStore || call.fallbacks > 0 || wasNotJudged(call) || made.size === 0) return undefined
+    const weights = [...made.keys()].map(key => weightOf(inputs.inputs.get(key)!))
+    const costs = costNanoUsd === null ? undefined : shares(costNanoUsd, weights)
+    const entries = [...made].map(([key, vector], at) => ({
+      key,
+      answer: this.#entry(taking, { kind: 'vector', ...vector }, costs?.[at] ?? null),
+    }))
+    if (inputs.keys.length > 1)
+      entries.push({
+        key: inputs.key,
+        answer: this.#entry(taking, { kind: 'keys', keys: [...inputs.inputs.keys()] }, 0n),
+      })
+    if (shared) {
+      const texts = entries.map(({ key, answer }) => ({ key, text: encodeAnswer(answer) }))
+      return shared.keepMany(texts, ttlOf(taking))
+    }
+    for (const { key, answer } of entries) this.#host.memory.set(key, answer, settings.memoryBytesMax)
+    return undefined
+  }
+
+  #entry(taking: Taking, content: KeptContent, costNanoUsd: bigint | null): KeptAnswer {
+    const storedAtMs = this.#host.epochMs()
+    return { content, storedAtMs, endMs: storedAtMs + ttlOf(taking), costNanoUsd, bytes: sizeOf(content) }
+  }
+}
+
+interface InputsMaking extends Pick<Making, 'shared' | 'owner'> {
+  readonly inputs: AskedInputs
+}
+
+const vectorsIn = (known: ReadonlyMap<string, KeptAnswer>): Map<string, KeptVector> =>
+  new Map([...known].map(([key, answer]) => [key, vectorOf(answer)!]))
+
+/** null = not known of one of them. */
+function costOf(answers: Iterable<KeptAnswer>): bigint | null {
+  let sum = 0n
+  for (const { costNanoUsd } of answers) {
+    if (costNanoUsd === null) return null
+    sum += costNanoUsd
+  }
+  return sum
+}

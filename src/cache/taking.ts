@@ -1,0 +1,49 @@
+/** One call that takes part in the cache, and what its end needs. */
+import type { Reply } from '../core/answer.ts'
+import type { CacheControls, CacheSettings, SharedAnswers } from '../core/answer-cache.ts'
+import type { Call, Settlement } from '../core/call.ts'
+import type { AnswerDialect } from './answer-reader.ts'
+
+/** Between two looks at an answer that another replica makes. */
+export const pollMs = 40
+/** One call that takes part. */
+export interface Taking {
+  readonly call: Call
+  readonly key: string
+  readonly settings: CacheSettings
+  readonly controls: CacheControls
+  readonly dialect: AnswerDialect | undefined
+  /** Set once it was compared by meaning: to be remembered with its answer. */
+  meaning?: Meaning | undefined
+}
+
+/** What it was compared by. */
+export interface Meaning {
+  readonly partition: string
+  readonly vector: Float32Array
+  readonly facts: string
+}
+
+/** `owner` is empty where no right to make the answer was taken. */
+export interface Making {
+  readonly shared: SharedAnswers | undefined
+  readonly owner: string
+  /** See `Leader`. */
+  reshape?(reply: Reply): Reply
+  /** Keeps what was answered in another way than as a whole. */
+  keep?(settlement: Settlement): Promise<void> | undefined
+}
+
+/** A guardrail could not be asked and let the call pass: the next equal call is to be judged. */
+export function wasNotJudged({ guardrailOutcomes = [] }: Call): boolean {
+  return guardrailOutcomes.some(({ isUnanswered }) => isUnanswered)
+}
+
+/** Headers of an answer that no upstream was asked for. */
+export function markHit({ responseHeaders, models }: Call, ageMs: number): void {
+  responseHeaders[`${models.settings.headerPrefix}-cache-hit`] = 'true'
+  responseHeaders.age = String(Math.floor(ageMs / 1000))
+}
+
+/** How long its answer is kept, in milliseconds. */
+export const ttlOf = ({ settings, controls }: Taking): number => controls.ttlMs ?? settings.ttlMs
