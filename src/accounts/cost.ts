@@ -194,9 +194,9 @@ export function nanoUsdToText(nanoUsd: bigint): string {
   const whole = exact ? Math.floor(small / 1e9) : nanoUsd / 1_000_000_000n
   const rest = exact ? small - Math.floor(small / 1e9) * 1e9 : Number(nanoUsd % 1_000_000_000n)
   if (rest === 0) return String(whole)
-  let digits = String(rest).padStart(9, '0')
+  // The leading 1 keeps the zeros in front of the digits.
+  const digits = String(1_000_000_000 + rest)
   let end = digits.length
   while (digits.charCodeAt(end - 1) === 48) end--
-  digits = digits.slice(0, end)
-  return `${whole}.${digits}`
+  return `${whole}.${digits.slice(1, end)}`
 }

@@ -8,6 +8,7 @@
  */
 import type { Settlement } from './call.ts'
 import type { Caller } from './caller.ts'
+import { bigintText } from '../lib/number-text.ts'
 import { outcomeText } from './guardrails.ts'
 import type { Served, Usage } from './usage.ts'
 
@@ -58,6 +59,8 @@ const number = define<number>('number', false)
 const numberOrNull = define<number | null | undefined>('number', true)
 const boolean = define<boolean>('boolean', false)
 const decimalOrNull = define<string | null | undefined>('decimal', true)
+/** A bigint as the text of its column. */
+const decimal = (value: bigint | null): string | null => (value === null ? null : bigintText(value))
 const listOrNull = define<readonly string[] | null | undefined>('list', true)
 /** What the model used, as far as it was counted. */
 const used =
@@ -106,7 +109,9 @@ export const ledgerColumns = {
   cache_write_tokens: count(1, "Of the input: written to the provider's cache.", usage => usage.cacheWriteTokens),
   reasoning_tokens: count(1, 'Of the output.', usage => usage.reasoningTokens),
   usage_source: text(1, 'Who counted.', ({ call }) => call.usageSource, { values: usageSources, interrupted: 'none' }),
-  cost_nano_usd: decimalOrNull(1, 'Nano-dollars; null = price or usage unknown.', end => end.costNanoUsd?.toString()),
+  cost_nano_usd: decimalOrNull(1, 'Nano-dollars; null = price or usage unknown.', ({ costNanoUsd }) =>
+    decimal(costNanoUsd),
+  ),
   duration_ms: number(1, 'From the first byte of the request to the end.', end => roundMs(end.durationMs)),
   first_byte_ms: numberOrNull(1, 'To the first byte of the answer.', ({ call }) => firstByteMs(call.firstByteMs)),
   attempts: integer32(1, 'At upstreams.', ({ call }) => call.attempts),
@@ -136,7 +141,7 @@ export const ledgerColumns = {
     call.tags.length > 0 ? call.tags : null,
   ),
   list_cost_nano_usd: decimalOrNull(13, 'What the vendor charges; null = as `cost_nano_usd`.', ({ call }) =>
-    call.priceTerms === '' ? null : call.listCostNanoUsd?.toString(),
+    call.priceTerms === '' ? null : decimal(call.listCostNanoUsd),
   ),
   price_terms: textOrNull(
     13,
@@ -193,7 +198,7 @@ export const ledgerColumns = {
     23,
     'Nano-dollars that the answer cost when it was made, where `cache_hit_kind` is set, or that the known inputs of ' +
       'a list of embeddings cost; null = not known.',
-    ({ call }) => call.savedNanoUsd?.toString(),
+    ({ call }) => decimal(call.savedNanoUsd),
   ),
 }
 

@@ -44,13 +44,32 @@ export function equalsName(bytes: Uint8Array, from: number, to: number, name: st
   return true
 }
 
-/** Latin-1, without the white space around it. OWS is spaces and tabs only; `trim()` would also take U+00A0. */
-export function fieldValue(bytes: Buffer, from: number, to: number): string {
+/** Offset behind the white space in front of a value. OWS is spaces and tabs only (RFC 9110, 5.6.3). */
+export function valueStart(bytes: Uint8Array, from: number, to: number): number {
   let start = from
+  while (start < to && (bytes[start] === space || bytes[start] === tab)) start++
+  return start
+}
+
+/** Offset of the white space behind a value. */
+export function valueEnd(bytes: Uint8Array, from: number, to: number): number {
   let end = to
-  while (start < end && (bytes[start] === space || bytes[start] === tab)) start++
-  while (end > start && (bytes[end - 1] === space || bytes[end - 1] === tab)) end--
-  return bytes.toString('latin1', start, end)
+  while (end > from && (bytes[end - 1] === space || bytes[end - 1] === tab)) end--
+  return end
+}
+
+/** A value of digits only, white space around it aside; NaN when it is none. */
+export function digitsIn(bytes: Uint8Array, from: number, to: number): number {
+  const start = valueStart(bytes, from, to)
+  const end = valueEnd(bytes, start, to)
+  if (start === end || end - start > lengthDigitsMax) return NaN
+  let value = 0
+  for (let at = start; at < end; at++) {
+    const digit = bytes[at]! - 48
+    if (digit < 0 || digit > 9) return NaN
+    value = value * 10 + digit
+  }
+  return value
 }
 
 /** A number written in digits only; -1 when it is not. */

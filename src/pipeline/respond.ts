@@ -3,6 +3,7 @@ import type { Answer, Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import { thousandthsText } from '../lib/number-text.ts'
 
 /** What answers are made with. */
 export interface RespondParts {
@@ -88,7 +89,7 @@ export function answerHeaders(parts: RespondParts, call: Call): Record<string, s
   headers[names.retries] = String(call.retries ?? 0)
   headers[names.fallbacks] = String(call.fallbacks)
   const overheadMs = parts.clock.monotonicMs() - call.startedMs - call.upstreamMs - call.waitedMs
-  headers[names.overheadMs] = String(Math.round(overheadMs * 100) / 100)
+  headers[names.overheadMs] = thousandthsText(Math.max(Math.round(overheadMs * 100), 0) * 10)
   if (!call.stream && call.costNanoUsd !== null) headers[names.cost] = parts.costText(call.costNanoUsd)
   if (isEstimated(call)) headers[names.usageSource] = call.usageSource
   if (call.dropped.length > 0) headers[names.dropped] = droppedText(call.dropped)

@@ -5,6 +5,7 @@ import type { VirtualKey } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import { bigintText, oneDecimalText } from '../lib/number-text.ts'
 import { ByteWriter } from './byte-writer.ts'
 
 /** The lowest level that is written; `off` = nothing. */
@@ -71,9 +72,10 @@ function callLine(
     `,"model":${modelText(call.model)}` +
     `${deployment ? deploymentFields(deployment) : ',"deployment":null,"provider":null'}` +
     `,"status":${status},"outcome":"${outcome}","stream":${call.stream},"attempts":${call.attempts}` +
-    `,"duration_ms":${durationMs.toFixed(1)},"first_byte_ms":${firstByteMs < 0 ? 'null' : firstByteMs.toFixed(1)}` +
+    `,"duration_ms":${oneDecimalText(durationMs)}` +
+    `,"first_byte_ms":${firstByteMs < 0 ? 'null' : oneDecimalText(firstByteMs)}` +
     `,"input_tokens":${usage?.inputTokens ?? 'null'},"output_tokens":${usage?.outputTokens ?? 'null'}` +
-    `,"usage_source":"${call.usageSource}","cost_nano_usd":${costNanoUsd ?? 'null'}` +
+    `,"usage_source":"${call.usageSource}","cost_nano_usd":${costNanoUsd === null ? 'null' : bigintText(costNanoUsd)}` +
     `${call.requestId === call.id ? '' : `,"client_request_id":"${call.requestId}"`}` +
     `${call.clientCallId ? `,"client_call_id":"${call.clientCallId}"` : ''}` +
     `${keyFields(call.caller.key)},"client":"${call.clientAddress}"` +

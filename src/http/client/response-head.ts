@@ -32,30 +32,22 @@ export class ResponseHead extends HeaderFields {
     super(bytes, skipReason(bytes, start + 12, end), end - 2, malformed)
     const isHttp10 = bytes[start + 7] === 48
     this.status = status
-    this.contentLength = this.#length()
+    this.contentLength = this.digits('content-length')
+    // Several equal lengths are one (RFC 9112, 6.3).
+    if (Number.isNaN(this.contentLength)) throw malformed(lengthProblem(this.count('content-length')))
     this.chunked = this.#isChunked()
     if (this.chunked) {
       if (this.contentLength >= 0) throw malformed('content-length beside transfer-encoding')
       if (isHttp10) throw malformed('transfer-encoding in HTTP/1.0')
     }
-    const connection = this.get('connection')?.toLowerCase() ?? ''
+    const connection = this.is('connection', 'keep-alive')
+      ? 'keep-alive'
+      : (this.get('connection')?.toLowerCase() ?? '')
     this.keepAlive = isHttp10 ? hasToken(connection, 'keep-alive') : !connection || !hasToken(connection, 'close')
     const keepAlive = this.get('keep-alive')
     this.keepAliveMs = keepAlive === null ? Infinity : keepAliveMsOf(keepAlive.toLowerCase())
     const encoding = this.get('content-encoding') ?? ''
     this.encoding = encoding.toLowerCase() === 'identity' ? '' : encoding
-  }
-
-  /** Several equal lengths are one (RFC 9112, 6.3). */
-  #length(): number {
-    const text = this.first('content-length')
-    if (text === null) return -1
-    const bytes = parseDigits(text)
-    if (bytes < 0) throw malformed('content-length is not a number')
-    if (this.count('content-length') > 1)
-      for (const other of this.all('content-length'))
-        if (parseDigits(other) !== bytes) throw malformed('two unequal content-length headers')
-    return bytes
   }
 
   #isChunked(): boolean {
@@ -65,6 +57,10 @@ export class ResponseHead extends HeaderFields {
     if (encoding.toLowerCase() !== 'chunked') throw malformed('transfer-encoding is not exactly chunked')
     return true
   }
+}
+
+function lengthProblem(lines: number): string {
+  return lines > 1 ? 'two unequal content-length headers' : 'content-length is not a number'
 }
 
 const statusLineStart = 'HTTP/1.'

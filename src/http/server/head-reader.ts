@@ -6,9 +6,14 @@ import { checkPartialHead, RefusedRequest, RequestHead } from './request-head.ts
 
 const blankLine = Buffer.from('\r\n\r\n')
 
+/** Longer targets are not kept for the next request. */
+const targetKeptMax = 200
+
 /** One per connection. Bytes are searched once, however small the pieces are in which a head arrives. */
 export class HeadReader {
   #rest: Buffer = noBytes
+  /** Of the request before; empty = none that is worth keeping. */
+  #lastTarget = ''
   /** Bytes of a partial head in which no head ends. */
   #searched = 0
 
@@ -39,7 +44,7 @@ export class HeadReader {
       const end = found + 4
       this.#searched = 0
       this.#rest = end === bytes.length ? noBytes : bytes.subarray(end)
-      return new RequestHead(bytes, start, end)
+      return this.#head(bytes, start, end)
     }
     this.#rest = start === 0 ? bytes : bytes.subarray(start)
     if (length > 0) {
@@ -47,5 +52,14 @@ export class HeadReader {
       this.#searched = length
     }
     return undefined
+  }
+
+  #head(bytes: Buffer, start: number, end: number): RequestHead {
+    const head = new RequestHead(bytes, start, end, this.#lastTarget)
+    const { target } = head
+    // A query may hold a key.
+    if (target !== this.#lastTarget)
+      this.#lastTarget = target.length > targetKeptMax || target.includes('?') ? '' : target
+    return head
   }
 }

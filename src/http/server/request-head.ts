@@ -1,7 +1,7 @@
 /** The head of an HTTP/1.1 request, read strictly: what two readers could understand differently is refused. */
 import type { RequestHeaders } from '../../core/request.ts'
 import { HeaderFields } from '../header-fields.ts'
-import { carriageReturn, hasToken, lineFeed, parseDigits, space, tokenBytes } from '../syntax.ts'
+import { carriageReturn, hasToken, lineFeed, space, tokenBytes } from '../syntax.ts'
 
 /** Why a request was refused before it was handled. The connection ends with the answer. */
 export class RefusedRequest extends Error {
@@ -15,6 +15,11 @@ export class RefusedRequest extends Error {
 }
 
 const refused = (why: string, status = 400): RefusedRequest => new RefusedRequest(status, why)
+
+/** 1 for each byte of a host and port: letters, digits, and the signs of addresses (RFC 3986, 3.2.2). */
+const hostBytes = new Uint8Array(256)
+for (const char of '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.-:[]%')
+  hostBytes[char.charCodeAt(0)] = 1
 
 /** Request line and headers of a request. Keeps a reference to the bytes it was read from. */
 export class RequestHead extends HeaderFields implements RequestHeaders {
@@ -30,30 +35,39 @@ export class RequestHead extends HeaderFields implements RequestHeaders {
   /** The client waits for `100 Continue` before it sends its body. */
   readonly expectsContinue: boolean
 
-  /** Reads the head in `bytes` from `start` to `end`, the offset after its blank line. Throws RefusedRequest. */
-  constructor(bytes: Buffer, start: number, end: number) {
+  /**
+   * Reads the head in `bytes` from `start` to `end`, the offset after its blank line. Throws RefusedRequest.
+   * `lastTarget` = that of the request before on the connection: clients repeat themselves, and no string is made.
+   */
+  constructor(bytes: Buffer, start: number, end: number, lastTarget = '') {
     const methodEnd = tokenEnd(bytes, start)
     if (methodEnd === start || bytes[methodEnd] !== space) throw refused('the request line has no method')
     const targetEnd = visibleEnd(bytes, methodEnd + 1)
     if (bytes[targetEnd] !== space) throw refused('the request target holds a character that must be percent-encoded')
     const isHttp10 = versionIsOld(bytes, targetEnd + 1)
     const method = methodText(bytes, start, methodEnd)
-    const target = originForm(bytes.toString('latin1', methodEnd + 1, targetEnd), method)
+    const target =
+      lastTarget !== '' && equalsText(bytes, methodEnd + 1, targetEnd, lastTarget)
+        ? lastTarget
+        : originForm(bytes.toString('latin1', methodEnd + 1, targetEnd), method)
     super(bytes, targetEnd + 11, end - 2, refused)
     this.method = method
     this.target = target
     this.isHttp10 = isHttp10
     this.#checkHost()
     const encoding = this.#only('transfer-encoding')
-    const length = this.#only('content-length')
+    if (this.count('content-length') > 1) throw refused('content-length is given twice')
+    const length = this.digits('content-length')
     this.chunked = encoding !== null
     if (encoding !== null && encoding.toLowerCase() !== 'chunked')
       throw new RefusedRequest(501, 'transfer-encoding must be chunked; send the body as it is')
-    if (encoding !== null && (length !== null || this.isHttp10))
+    if (encoding !== null && (length !== -1 || this.isHttp10))
       throw refused('the length of the body is given in two ways')
-    this.contentLength = length === null ? -1 : parseDigits(length)
-    if (length !== null && this.contentLength < 0) throw refused('content-length is not a number')
-    const connection = this.get('connection')?.toLowerCase() ?? ''
+    if (Number.isNaN(length)) throw refused('content-length is not a number')
+    this.contentLength = length
+    const connection = this.is('connection', 'keep-alive')
+      ? 'keep-alive'
+      : (this.get('connection')?.toLowerCase() ?? '')
     this.keepAlive = (!this.isHttp10 || hasToken(connection, 'keep-alive')) && !hasToken(connection, 'close')
     this.expectsContinue = this.#expects()
   }
@@ -65,9 +79,10 @@ export class RequestHead extends HeaderFields implements RequestHeaders {
   }
 
   #checkHost(): void {
-    const host = this.#only('host')
-    if (host === null && !this.isHttp10) throw refused('the Host header is missing')
-    if (host !== null && !/^[\w.\-:[\]%]*$/.test(host)) throw refused('the Host header is not valid')
+    const count = this.count('host')
+    if (count > 1) throw refused('host is given twice')
+    if (count === 0 && !this.isHttp10) throw refused('the Host header is missing')
+    if (!this.consistsOf('host', hostBytes)) throw refused('the Host header is not valid')
   }
 
   #expects(): boolean {
@@ -122,6 +137,12 @@ function originForm(target: string, method: string): string {
   const path = /^https?:\/\/[^/?#]+([^#]*)/i.exec(target)?.[1]
   if (path === undefined) throw refused('the request target must begin with a slash')
   return path.startsWith('/') ? path : `/${path}`
+}
+
+function equalsText(bytes: Buffer, from: number, to: number, text: string): boolean {
+  if (to - from !== text.length) return false
+  for (let at = from; at < to; at++) if (bytes[at] !== text.charCodeAt(at - from)) return false
+  return true
 }
 
 const versionStart = Buffer.from('HTTP/1.')

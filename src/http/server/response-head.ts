@@ -66,8 +66,7 @@ export class ResponseHead {
     let length = ownBytesMax
     for (const name in headers) {
       const value = headers[name]!
-      if (!goodNames.has(name)) checkName(name)
-      if (!isFieldText(value)) throw new Error(`the header ${name} cannot be sent as it is`)
+      if (goodFields.get(name) !== value) checkField(name, value)
       length += name.length + value.length + 4
     }
     if (cookies)
@@ -152,16 +151,19 @@ function isFieldText(value: string): boolean {
   return true
 }
 
-/** Names that were checked before: there are few of them. */
-const goodNames = new Set<string>()
-const goodNamesMax = 1000
+/** Names that were checked before, there are few of them, each with its last short value: most come again. */
+const goodFields = new Map<string, string>()
+const goodFieldsMax = 1000
+const keptValueLengthMax = 200
 /** Set by the server alone. */
 const framingNames = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding', 'upgrade'])
 
-function checkName(name: string): void {
-  if (!isToken(name) || framingNames.has(name.toLowerCase()))
+function checkField(name: string, value: string): void {
+  const isKnown = goodFields.has(name)
+  if (!isKnown && (!isToken(name) || framingNames.has(name.toLowerCase())))
     throw new Error(`an answer cannot have a header named ${name}`)
-  if (goodNames.size < goodNamesMax) goodNames.add(name)
+  if (!isFieldText(value)) throw new Error(`the header ${name} cannot be sent as it is`)
+  if (value.length <= keptValueLengthMax && (isKnown || goodFields.size < goodFieldsMax)) goodFields.set(name, value)
 }
 
 let dateSecond = 0

@@ -1,6 +1,7 @@
 /** How clients are told of limits and budgets: OpenAI's headers, and one error for each kind. */
 import { nanoUsdToText } from '../../accounts/cost.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { thousandthsText } from '../../lib/number-text.ts'
 import type { LimitRefusal, LimitState } from '../../core/limits.ts'
 
 /** OpenAI's header names, in its notation (`1.5s`). Literal names: computing them would double the cost (measured). */
@@ -18,7 +19,7 @@ export const limitHeaders = {
 }
 
 function seconds(ms: number): string {
-  return `${Math.max(Math.round(ms) / 1000, 0)}s`
+  return Number.isFinite(ms) ? `${thousandthsText(Math.max(Math.round(ms), 0))}s` : `${ms}s`
 }
 
 /** The error for a refusal; its headers are added to `into`. */
