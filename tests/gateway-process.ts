@@ -34,7 +34,7 @@ export async function startGatewayProcess(
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-process-'))
   const configFile = join(folder, 'config.yaml')
   writeFileSync(configFile, config)
-  const masterKey = newMasterKey()
+  const masterKey = environment.MODELGATE_MASTER_KEY ?? newMasterKey()
   const port = freePort()
   const child = Bun.spawn(
     [...under, ...program, 'serve', '--host', '127.0.0.1', '--port', String(port)].concat(

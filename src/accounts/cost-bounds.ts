@@ -7,6 +7,7 @@ import type { Deployment } from '../core/deployment.ts'
 import { askedService } from '../core/asked-service.ts'
 import type { Prices } from '../core/prices.ts'
 import type { Served } from '../core/usage.ts'
+import { isFree } from './cost.ts'
 import { placePercentMax, pricesAt, variantsFor } from './price-variants.ts'
 import { letsVendorAct, namesStoredInput } from './vendor-tools.ts'
 
@@ -58,6 +59,8 @@ interface Demand {
   readonly unknownUnits: boolean
   /** How it asks to be served. */
   readonly asked: Served
+  /** It is served as part of a batch, and no otherwise. */
+  readonly isBatched: boolean
 }
 
 const nothing: Demand = {
@@ -68,6 +71,7 @@ const nothing: Demand = {
   characters: 0,
   unknownUnits: false,
   asked: {},
+  isBatched: false,
 }
 
 function demandOf(call: Call): Demand {
@@ -82,6 +86,7 @@ function demandOf(call: Call): Demand {
     ...demand,
     ...(namesStoredInput(body) && { inputTokens: null }),
     ...(letsVendorAct(body) && { unknownUnits: true }),
+    isBatched: call.isBatchLine,
     asked: { ...(serviceTier && { serviceTier }), ...(speed && { speed }), ...(place && { place }) },
   }
 }
@@ -162,8 +167,8 @@ interface Bounded {
 function costBound({ prices }: Deployment, { input, output, demand, atMs }: Bounded): bigint | null {
   if (!prices) return null
   const now = pricesAt(prices, atMs)
-  const percent = placePercentMax(now, demand.asked.place, atMs)
-  const variants = percent === null ? null : variantsFor(now, demand.asked)
+  const percent = demand.isBatched ? 100 : placePercentMax(now, demand.asked.place, atMs)
+  const variants = percent === null ? null : demand.isBatched ? batchPrices(now) : variantsFor(now, demand.asked)
   if (!variants) return null
   let dearest: bigint | null = null
   for (const one of variants.flatMap(variant => reachable(variant, input))) {
@@ -172,6 +177,12 @@ function costBound({ prices }: Deployment, { input, output, demand, atMs }: Boun
     if (dearest === null || cost > dearest) dearest = cost
   }
   return dearest === null ? null : (dearest * BigInt(percent ?? 100) + 99n) / 100n
+}
+
+/** null = the vendor's price of batches is not known, which that of single calls does not tell. */
+function batchPrices(prices: Prices): Prices[] | null {
+  const { batch } = prices.variants ?? {}
+  return batch ? [batch] : isFree(prices) ? [prices] : null
 }
 
 /** The prices, and those of the tiers that so much input may reach. */

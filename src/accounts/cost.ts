@@ -122,7 +122,7 @@ function amountOf(usage: Usage, prices: Prices, percent: bigint): bigint | null 
 }
 
 /** Tokens have the price 0 and nothing else has a price: the model is free, also where other units are reported. */
-function isFree(prices: Prices): boolean {
+export function isFree(prices: Prices): boolean {
   const { input, output, image, character, audioSecond, videoSecond, page, searchUnit, request } = prices
   const others = image ?? character ?? audioSecond ?? videoSecond ?? page ?? searchUnit ?? request
   return input === 0n && output === 0n && others === undefined

@@ -30,6 +30,8 @@ export interface ModelLimits {
   readonly limits: readonly LimitScope[]
   /** undefined = no budget holds. */
   readonly plan: BudgetPlan | undefined
+  /** Of these the budgets of this model alone. */
+  readonly modelPlan: BudgetPlan | undefined
 }
 
 /** The limits of one caller under one set of settings. Lists are empty where nothing is limited. */
@@ -134,9 +136,14 @@ export class CallerLimits {
     )
     const ofOthers = others.flatMap(({ id, fields }) => scopeOf(id, fields))
     if (all && this.#owners.length > 0) owners.push({ id: 'gateway', fields: { ...unlimited, ...all } })
-    const budgets = owners.flatMap(({ id, fields }) => budgetDefinitions(id, fields, names))
-    const plan = budgets.length > 0 ? new BudgetPlan(budgets, { timeZone, writer: this.#writer }) : undefined
-    return { limits: [...ofModel, ...ofOthers], plan }
+    const planOf = (budgets: readonly BudgetDefinition[]) =>
+      budgets.length > 0 ? new BudgetPlan(budgets, { timeZone, writer: this.#writer }) : undefined
+    const budgets = owners.map(({ id, fields }) => ({ id, found: budgetDefinitions(id, fields, names) }))
+    return {
+      limits: [...ofModel, ...ofOthers],
+      plan: planOf(budgets.flatMap(({ found }) => found)),
+      modelPlan: planOf(budgets.flatMap(({ id, found }) => found.filter(one => one.id !== id))),
+    }
   }
 }
 

@@ -112,7 +112,7 @@ export async function openStore(
   const withoutRedis = () => settings().limitsWithoutRedis
   const limits = await openLimits({ redisUrl: options.redisUrl, database, ledger, logger, withoutRedis })
   const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
-  const objects = objectStores({ database, secrets }, settings, logger)
+  const objects = objectStores({ database, secrets, writer: limits.spendWriter }, settings, logger)
   return {
     database,
     installation,
@@ -218,7 +218,7 @@ function tellReachable(logger: Logger, reachable: boolean, reason: string | unde
 }
 
 function objectStores(
-  { database, secrets }: { database: Database; secrets: EncryptionKeys },
+  { database, secrets, writer }: { database: Database; secrets: EncryptionKeys; writer: string },
   settings: () => Pick<Settings, 'storageQuota' | 'chatRetentionMs'>,
   logger: Logger,
 ) {
@@ -231,7 +231,7 @@ function objectStores(
       report: problem => logger.error('the response store reports a problem', { problem }),
     }),
     assistants: createAssistantStore(database, guard),
-    files: createFileStore(database, guard),
+    files: createFileStore(database, guard, writer),
     conversations: createConversationStore({
       database,
       clock,

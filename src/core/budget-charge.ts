@@ -1,5 +1,5 @@
 /** What a call counts in budgets, as its row of the ledger says it. */
-import type { LimitScope } from './limits.ts'
+import type { BudgetAmount, LimitScope } from './limits.ts'
 
 /** The budgets that a call counts in, with the beginnings of their present periods. */
 export interface BudgetScopes {
@@ -21,8 +21,14 @@ export interface BudgetReservation {
 export interface BudgetCharge {
   /** Nano-dollars: the cost, or what was reserved where the cost is not known. */
   readonly nanoUsd: number
-  /** As in `BudgetScopes`. */
+  /** As in `BudgetScopes`; `START:AMOUNT SCOPE` where a budget is charged another amount. */
   readonly list: readonly string[]
+}
+
+/** What a batch reserves, or is charged, in one period of one budget. */
+export interface BatchAmount extends BudgetAmount {
+  /** It is the budget of this model, which its requests alone count in; null = of all of them. */
+  readonly model: string | null
 }
 
 /** A name of a process, by which its amounts are told from those of others. */
@@ -34,16 +40,33 @@ export function budgetScopesOf(writer: SpendWriter, scopes: readonly LimitScope[
   return { scopes, list: [writer, ...budgets] }
 }
 
+/** The list of a charge whose budgets are not all charged `nanoUsd`. */
+export function chargeList(writer: SpendWriter, amounts: readonly BudgetAmount[], nanoUsd: number): readonly string[] {
+  return [
+    writer,
+    ...amounts.map(one => `${one.startMs}${one.nanoUsd === nanoUsd ? '' : `:${one.nanoUsd}`} ${one.scope}`),
+  ]
+}
+
+/** One budget of such a list. */
+export interface ChargedPeriod {
+  readonly scope: string
+  readonly startMs: number
+  /** Decimal text; undefined = that of the row. */
+  readonly nanoUsd: string | undefined
+}
+
+const periodForm = /^(\d{1,16})(?::(\d{1,19}))? (.+)$/s
+
 /** Reads such a list. */
 export function readBudgetScopes(list: readonly string[]): {
   readonly writer: SpendWriter
-  readonly periods: readonly { readonly scope: string; readonly startMs: number }[]
+  readonly periods: readonly ChargedPeriod[]
 } {
   const [writer = '', ...budgets] = list
   const periods = budgets.flatMap(text => {
-    const space = text.indexOf(' ')
-    const startMs = Number(text.slice(0, space))
-    return space > 0 && Number.isSafeInteger(startMs) ? [{ scope: text.slice(space + 1), startMs }] : []
+    const [, startMs, nanoUsd, scope] = periodForm.exec(text) ?? []
+    return scope === undefined ? [] : [{ scope, startMs: Number(startMs), nanoUsd }]
   })
   return { writer, periods }
 }

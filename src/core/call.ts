@@ -2,7 +2,7 @@
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Reply } from './answer.ts'
 import type { CacheHit, ReplyWatch } from './answer-cache.ts'
-import type { BudgetCharge, BudgetReservation } from './budget-charge.ts'
+import type { BatchAmount, BudgetCharge, BudgetReservation } from './budget-charge.ts'
 import type { Caller } from './caller.ts'
 import type { ChatEvent } from './chat.ts'
 import type { Deployment } from './deployment.ts'
@@ -38,8 +38,46 @@ export interface AskedCall {
   prepare?(call: Call): void | Promise<void>
   /** true = a failure of the token counter is an error: no estimate replaces it. */
   readonly exactCount?: true
-  /** Asked after `prepare`; true = it starts what is charged at its end (a batch): refused where a budget is spent. */
-  chargedLater?(): boolean
+  /** Asked after `prepare`: the batch that it starts, for which money is reserved. */
+  startsBatch?(): StartedBatch
+}
+
+/** A batch that is about to be started, as budgets see it. */
+export interface StartedBatch {
+  /** Who is charged. */
+  readonly caller: Caller
+  /** As `Call.tags`. */
+  readonly tags: readonly string[]
+  readonly models: readonly BatchModel[]
+}
+
+/** The requests of a batch to one public model. */
+export interface BatchModel {
+  readonly name: string
+  /** 0 = not counted: the file was sent to a version that did not. */
+  readonly requests: number
+  /** What they can cost together at most; null = not known. */
+  readonly nanoUsd: bigint | null
+  /** false = the price of its batches is not known. */
+  readonly isPriced: boolean
+}
+
+/** Money that was taken for a batch. Exactly one of the methods is called. */
+export interface BatchReservation {
+  readonly amounts: readonly BatchAmount[]
+  /** The work of the call will end it: the call's own end does not. */
+  isClaimed: boolean
+  /** It is stored; `isCertain` false = perhaps. */
+  keep(isCertain: boolean): void
+  release(): void
+}
+
+/** The end of a batch, as budgets see it. */
+export interface EndedBatch {
+  /** Empty = it was started without. */
+  readonly reserved: readonly BatchAmount[]
+  /** Of the requests to each public model; null = not known. Nano-dollars. */
+  readonly costs: ReadonlyMap<string, bigint | null>
 }
 
 /** A model that may be tried after the call's own. */
@@ -197,6 +235,10 @@ export interface Call {
   taken: LimitTaken | undefined
   /** What it reserved in budgets; absent = nothing. */
   reserved?: BudgetReservation
+  /** What it reserved for the batch that it starts; absent = nothing. */
+  batch?: BatchReservation
+  /** It is the end of a batch; absent = it is not. */
+  batchEnd?: EndedBatch
   /** For the ledger, set at settlement: what it is charged in budgets; absent = nothing. */
   charge?: BudgetCharge | undefined
   /** Response headers that policies add (rate limits). */

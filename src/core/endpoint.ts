@@ -5,7 +5,7 @@ import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import type { TelemetryPiece, TelemetryRelay } from './agents.ts'
 import type { Answer } from './answer.ts'
-import type { AskedCall, Call } from './call.ts'
+import type { AskedCall, Call, EndedBatch } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { ConfigurationChecks, ConfiguredStore } from './configured-objects.ts'
 import type { ConversationStore, LiveAnswer } from './conversations.ts'
@@ -99,12 +99,16 @@ export interface EndedCall {
   /** undefined = not reported. */
   readonly usage: Usage | undefined
   readonly costNanoUsd: bigint | null
+  /** Of a batch: what its budgets are charged. */
+  readonly batch: EndedBatch
 }
 
 /** A line that may run. */
 export interface AdmittedLine {
   /** The deployments that serve its model. */
   readonly candidates: readonly Deployment[]
+  /** What it can cost at most there as a request of a batch; null = not known. Nano-dollars. */
+  boundAt(deployment: Deployment): bigint | null
   /** The request's body as the policies left it. Throws where a change cannot be expressed in the line's dialect. */
   bodyFor(deployment: Deployment): JsonBody
 }
@@ -159,7 +163,7 @@ export interface Services {
   readonly mailer: Mailer | undefined
   readonly ledger: Ledger
   /** What counts against limits and budgets now. */
-  readonly limiter: Pick<Limiter, 'prepare' | 'use'>
+  readonly limiter: Pick<Limiter, 'prepare' | 'use' | 'stored'>
   readonly responses: ResponseStore
   readonly assistants: AssistantStore
   readonly files: FileStore

@@ -28,6 +28,8 @@ export interface FileCall {
   readonly outlivesClient?: boolean
   /** Timeout of the exchange; absent = the deployment's. */
   readonly totalMs?: number
+  /** Called when it fails: whether its upstream was given anything of it. */
+  failed?(sent: boolean): void
 }
 
 /** The bytes of a file, as the upstream sends them. */

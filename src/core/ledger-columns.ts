@@ -133,7 +133,8 @@ export const ledgerColumns = {
   ),
   budget_scopes: listOrNull(
     12,
-    'The process, and the budgets that it was charged in, each as the start of its period and its scope.',
+    'The process, and the budgets that it was charged in, each as the start of its period (`:` and the amount, where ' +
+      'it is another than `budget_nano_usd`) and its scope.',
     ({ call }) => call.charge?.list,
   ),
   client_name: textOrNull(13, 'Product of the user agent, without version.', ({ call }) => clientName(call.userAgent)),

@@ -69,6 +69,25 @@ export interface LimitTaken {
   readonly tokens?: LimitState
   /** Releases the parallel slot, counts the tokens and the money that were really used. Call exactly once. */
   release(tokensUsed: number, nanoUsdUsed?: number): void
+  /**
+   * In place of `release`: the money stays counted as spent, as the database says it too. It comes back by what is
+   * stored there (`Limiter.stored`). No soft limit is told of.
+   */
+  keep(): void
+}
+
+/** Money in one period of one budget. */
+export interface BudgetAmount {
+  /** Of `LimitScope.id`. */
+  readonly scope: string
+  /** The start of the period, in milliseconds since 1970. */
+  readonly startMs: number
+  readonly nanoUsd: number
+}
+
+/** What is stored of a period under one name, all in all. It only grows; below 0 = what came back. */
+export interface StoredAmount extends BudgetAmount {
+  readonly writer: string
 }
 
 /** The decision of the limits on a call. */
@@ -88,6 +107,10 @@ export interface Limiter {
   budgetLeft(scope: LimitScope): number
   /** For people who look at a limit; of a budget after `prepare`. Counts nothing. */
   use(scope: LimitScope): LimitUse
-  /** Counts money that was not reserved before: of batches, known at their end. */
-  charge(scopes: readonly LimitScope[], nanoUsd: number): void
+  /** Counts money that was not reserved before, or whose reservation is stored: of batches, known at their end. */
+  charge(amounts: readonly BudgetAmount[]): void
+  /** The database has changed by these: reservations of batches that came back. */
+  stored(amounts: readonly StoredAmount[]): void
+  /** It is not known whether amounts of this process were stored: they are read again with the next use. */
+  recount(scopes: readonly LimitScope[]): void
 }

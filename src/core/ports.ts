@@ -1,4 +1,6 @@
 /** Interfaces implemented by `store`, `pipeline` and `telemetry`, connected in `app/`. */
+import type { BatchAmount } from './budget-charge.ts'
+import type { StoredAmount } from './limits.ts'
 import type { HttpRequest } from './request.ts'
 import type { Caller, VirtualKey } from './caller.ts'
 import type { Deployment } from './deployment.ts'
@@ -302,6 +304,17 @@ export interface FileRecord {
   readonly recorded: boolean
   /** null = stored by a version that did not keep it. */
   readonly owner: FileOwner | null
+  /** Of an input file of batches: what its requests can cost, by public model; absent = it was not worked out. */
+  readonly bounds?: Readonly<Record<string, RequestsBound>>
+  /** Of a batch: what it has reserved, which is given back when it is settled; absent = nothing. */
+  readonly reserved?: readonly BatchAmount[]
+}
+
+/** What the requests of one model in an input file can cost together. */
+export interface RequestsBound {
+  readonly requests: number
+  /** Nano-dollars as decimal text; null = not known: a price is missing, or one of them does not tell how much it asks for. */
+  readonly nanoUsd: string | null
 }
 
 /** Which files or batches a list shows, and its page. */
@@ -315,6 +328,13 @@ export interface FileQuery {
   readonly order: 'asc' | 'desc'
   /** The id before the page, in this order. */
   readonly after?: string | undefined
+}
+
+/** A batch that its upstream knows. */
+export interface BegunBatch {
+  readonly record: FileRecord
+  /** Came back from a record that was given up. */
+  readonly returned: readonly StoredAmount[]
 }
 
 /** The right to poll and settle a batch, for a while. All times are milliseconds since 1970. */
@@ -338,11 +358,25 @@ export interface FileStore {
    * throws `quota-exceeded` or `too-large` by the key's quota.
    */
   put(record: FileRecord, options?: { readonly withinQuota: boolean }): Promise<FileRecord>
+  /** true = it was changed. false = it was deleted. */
+  update(id: string, changes: Partial<Pick<FileRecord, 'body' | 'bytes'>>): Promise<boolean>
   /**
-   * true = it was changed. `recorded: true` applies only to a record that is not recorded yet: of several callers that
-   * saw the same end exactly one gets true. false otherwise, and when it was deleted.
+   * Stores a batch before its upstream hears of it, with the id that it has here in place of the upstream's, and what
+   * it reserves as spent; the lease of the caller keeps others from looking for it. Throws as `put` with `withinQuota`.
    */
-  update(id: string, changes: Partial<Pick<FileRecord, 'body' | 'bytes' | 'recorded'>>): Promise<boolean>
+  beginBatch(record: FileRecord, lease: BatchLease): Promise<void>
+  /**
+   * The upstream has begun the batch under this id. Resolves with the record: another one, where that has the id
+   * already, and this one is given up then; undefined = it is gone.
+   */
+  batchBegun(id: string, upstreamId: string): Promise<BegunBatch | undefined>
+  /** The upstream has no such batch: its record goes, and what it had reserved comes back. */
+  giveUpBatch(id: string): Promise<readonly StoredAmount[]>
+  /**
+   * The end of the batch is in the ledger: what it had reserved comes back. Of several callers that saw the same end
+   * exactly one gets it; undefined = another one did, or the batch is gone.
+   */
+  batchSettled(id: string, body: FileRecord['body']): Promise<readonly StoredAmount[] | undefined>
   /**
    * Takes the batches that are due: not recorded, not leased by a live owner, and not put off by `releaseBatch`;
    * longest overdue first. No batch is given to two live owners, however many replicas ask at once.

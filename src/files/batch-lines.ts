@@ -7,6 +7,7 @@ import type { Deployment } from '../core/deployment.ts'
 import type { AdmittedLine, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import { accountOf } from '../core/files.ts'
+import type { FileRecord } from '../core/ports.ts'
 import type { Format } from '../core/format.ts'
 import {
   openaiChat,
@@ -47,13 +48,19 @@ const urls: ReadonlyMap<string, { readonly route: string; readonly format: Forma
   }),
 )
 
+/** What the requests of one model can cost together; null = not known. */
+interface Bound {
+  readonly requests: number
+  readonly nanoUsd: bigint | null
+}
+
 /** For one file, line by line in order. Holds every `custom_id` (at most 50,000, OpenAI's limit) and no line. */
 export class BatchLines {
   readonly #services: Services
   readonly #call: Call
   readonly #account: string | undefined
   readonly #ids = new Set<string>()
-  readonly #models = new Set<string>()
+  readonly #models = new Map<string, Bound>()
 
   constructor(services: Services, call: Call, upstream: Deployment) {
     this.#services = services
@@ -63,7 +70,13 @@ export class BatchLines {
 
   /** The public models that the lines call. */
   get models(): string[] {
-    return [...this.#models]
+    return [...this.#models.keys()]
+  }
+
+  /** What their requests can cost. */
+  get bounds(): NonNullable<FileRecord['bounds']> {
+    const shown = ({ requests, nanoUsd }: Bound) => ({ requests, nanoUsd: nanoUsd === null ? null : String(nanoUsd) })
+    return Object.fromEntries([...this.#models].map(([model, bound]) => [model, shown(bound)]))
   }
 
   get count(): number {
@@ -87,10 +100,16 @@ export class BatchLines {
     const deployment = this.#deploymentOf(model, admitted, number)
     const { target } = deployment
     const name = target.provider.files?.modelName?.(target) ?? target.model
-    this.#models.add(model)
+    this.#count(model, admitted.boundAt(deployment))
     const sent = bodyFor(admitted, deployment, number)
     const renamed = sent.edited([{ set: 'model', json: JSON.stringify(name) }])
     return request.edited([{ set: 'body', json: Buffer.concat(renamed).toString('utf8') }])
+  }
+
+  #count(model: string, nanoUsd: bigint | null): void {
+    const known = this.#models.get(model) ?? { requests: 0, nanoUsd: 0n }
+    const sum = known.nanoUsd === null || nanoUsd === null ? null : known.nanoUsd + nanoUsd
+    this.#models.set(model, { requests: known.requests + 1, nanoUsd: sum })
   }
 
   #checked(line: Uint8Array, number: number): JsonBody {

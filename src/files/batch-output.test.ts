@@ -75,6 +75,7 @@ async function settled({ file, models = { 'gpt-5.4': tiered }, usage }: Made) {
     files: {
       leaseBatch: async () => true,
       update: async () => true,
+      batchSettled: async () => [],
       put: async (made: FileRecord) => made,
       findUpstream: async () => undefined,
     },
@@ -85,6 +86,8 @@ async function settled({ file, models = { 'gpt-5.4': tiered }, usage }: Made) {
         return { stream: streamOf(file), contentType: undefined, over: Promise.resolve('success') }
       },
     },
+    ledger: { query: async () => ({ rows: [], nextCursor: null }), flush: async () => true },
+    limiter: { stored() {} },
     settleEnded: (one: EndedCall) => void ended.push(one),
   } as unknown as Services
   const record = {

@@ -24,6 +24,8 @@ const totalMs = 45_000
 export interface PricedLines {
   readonly usage: Usage | undefined
   readonly costNanoUsd: bigint | null
+  /** Of the lines of each deployment; 0 where it has none. */
+  readonly costs: ReadonlyMap<Deployment, bigint | null>
 }
 
 /** The file, where it is, and what prices its lines. */
@@ -62,16 +64,20 @@ export async function pricedLines(services: Pick<Services, 'fileCalls'>, output:
   })
   let usage: Usage | undefined
   let total: bigint | null = 0n
+  const costs = new Map<Deployment, bigint | null>(output.models.map(model => [model, 0n]))
   for await (const line of linesOf(streamOf(content.stream)!)) {
     const used = lineUsage(line)
     if (!used) continue
     usage = addUsage(usage, used)
     const model = modelOf(line, output.models)
     const cost: bigint | null = model ? costNanoUsd(used, model.prices, { atMs: output.atMs }) : null
-    total = total === null || cost === null ? null : total + cost
+    total = sumOf(total, cost)
+    if (model) costs.set(model, sumOf(costs.get(model)!, cost))
   }
-  return { usage, costNanoUsd: total }
+  return { usage, costNanoUsd: total, costs }
 }
+
+const sumOf = (one: bigint | null, other: bigint | null) => (one === null || other === null ? null : one + other)
 
 /** A single model is every line's; of several it is the one that the answer names, with its date or without. */
 function modelOf(line: Json, models: readonly Deployment[]): Deployment | undefined {

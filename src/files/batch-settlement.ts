@@ -1,5 +1,5 @@
 /** The settlement of a batch: once, however often and by however many replicas its end is read. */
-import { costNanoUsd } from '../accounts/cost.ts'
+import { costNanoUsd, isFree } from '../accounts/cost.ts'
 import { pricesAt } from '../accounts/price-variants.ts'
 import { pricedLines } from './batch-output.ts'
 import type { BatchOutput, PricedLines } from './batch-output.ts'
@@ -46,6 +46,7 @@ export async function settleBatch(
   batch: Json,
   output?: OutputFile,
 ): Promise<void> {
+  if (await isInLedger(services, record)) return
   // Its fields are named as those of `/responses` (OpenAI, "The batch object").
   const tokens = responsesTokens(membersOf(batch.usage))
   const reported = tokens && { ...tokens, served: { serviceTier: 'batch' } }
@@ -53,12 +54,48 @@ export async function settleBatch(
   const [model, ...others] = models
   // The upstream reports one usage for the whole batch: with several models their shares are not known.
   const single = others.length === 0 ? model : undefined
-  const sum = reported && single ? costOf(reported, single.prices, record.createdAtMs) : null
+  const nothing = !reported && !output && answeredNothing(batch)
+  const sum = nothing ? 0n : reported && single ? costOf(reported, single.prices, record.createdAtMs) : null
   const ofModels = { deployment, models, atMs: record.createdAtMs }
   const lines = sum === null && output ? await linesOf(services, { ...output, ...ofModels }) : undefined
-  const usage = reported ?? lines?.usage
-  const { kind, ...end } = ends[String(batch.status)]!
+  const costNanoUsd = sum ?? lines?.costNanoUsd ?? null
+  const costs = record.models.map((name, at) => {
+    const cost = nothing || single ? costNanoUsd : (lines?.costs.get(models[at]!) ?? null)
+    return [name, cost] as const
+  })
   const status = String(batch.status)
+  const { kind, ...end } = ends[status]!
+  await settle(services, record, {
+    ...end,
+    deployment: { ...deployment, target: { ...deployment.target, model: single?.target.model ?? '' } },
+    // The upstream's word does not move the end into the future.
+    endedAtMs: Math.min(endOf(batch) ?? Infinity, services.clock.epochMs()),
+    error: kind && new GatewayError(kind, `the batch is ${status}`),
+    usage: reported ?? lines?.usage,
+    costNanoUsd,
+    batch: { reserved: record.reserved ?? [], costs: new Map(costs) },
+  })
+}
+
+/** Settles a batch of which its upstream never told anything: its budgets are charged what it had reserved. */
+export async function settleLost(services: Services, record: FileRecord, deployment: Deployment): Promise<void> {
+  if (await isInLedger(services, record)) return
+  await settle(services, record, {
+    outcome: 'interrupted',
+    status: 500,
+    deployment: { ...deployment, target: { ...deployment.target, model: '' } },
+    endedAtMs: services.clock.epochMs(),
+    error: new GatewayError('upstream-broken', 'whether the upstream ran the batch was never known'),
+    usage: undefined,
+    costNanoUsd: null,
+    batch: { reserved: record.reserved ?? [], costs: new Map(record.models.map(name => [name, null])) },
+  })
+}
+
+type BatchSettlement = Omit<EndedCall, 'id' | 'operation' | 'route' | 'caller' | 'tags' | 'model' | 'startedAtMs'>
+
+/** Resolves once the row is stored: what the batch had reserved comes back afterwards. Rejects with `overloaded`. */
+async function settle(services: Services, record: FileRecord, end: BatchSettlement): Promise<void> {
   services.settleEnded({
     ...end,
     id: requestId(record.id),
@@ -67,14 +104,21 @@ export async function settleBatch(
     caller: await callerOf(services, record),
     tags: record.owner?.tags ?? [],
     model: record.models.join(','),
-    deployment: { ...deployment, target: { ...deployment.target, model: single?.target.model ?? '' } },
     startedAtMs: record.createdAtMs,
-    // The upstream's word does not move the end into the future.
-    endedAtMs: Math.min(endOf(batch) ?? Infinity, services.clock.epochMs()),
-    error: kind && new GatewayError(kind, `the batch is ${status}`),
-    usage,
-    costNanoUsd: sum ?? lines?.costNanoUsd ?? null,
   })
+  if (!(await services.ledger.flush()))
+    throw new GatewayError('overloaded', 'the end of the batch is not stored yet; try again later')
+}
+
+/** Another look has settled it, and could not store that it did. */
+async function isInLedger({ ledger }: Services, { id }: FileRecord): Promise<boolean> {
+  return (await ledger.query({ requestId: requestId(id), limit: 1 })).rows.length > 0
+}
+
+/** Of a batch without an output file: whether none of its requests has an answer, which would be billed. */
+function answeredNothing({ status, request_counts: counts }: Json): boolean {
+  const { completed } = membersOf(counts)
+  return completed === 0 || (status !== 'completed' && completed === undefined)
 }
 
 /** undefined = no line could have a price, or the upstream does not give the file: the cost stays unknown. */
@@ -94,7 +138,10 @@ async function linesOf(
  * Whom the batch was started for: its key with the user, team and organization of that moment, which the key may have
  * left since, or a token named. A key that was deleted has no limits of its own; those of the others hold.
  */
-async function callerOf({ keys, tenants }: Services, { keyId, owner }: FileRecord): Promise<Caller> {
+export async function callerOf(
+  { keys, tenants }: Services,
+  { keyId, owner }: Pick<FileRecord, 'keyId' | 'owner'>,
+): Promise<Caller> {
   const isStandIn = isStandInKeyId(keyId)
   const record = isStandIn ? undefined : await keys.find({ id: keyId })
   const key = record ?? { ...bareKey, id: keyId, userId: userOfKeyId(keyId) ?? null, blocked: !isStandIn }
@@ -122,7 +169,8 @@ function costOf(usage: Usage, prices: Prices | null, atMs: number): bigint | nul
   if (!prices) return null
   const then = pricesAt(prices, atMs)
   const batch = then.variants?.batch
-  if (!batch || batch.request !== undefined) return null
+  if (!batch) return isFree(then) ? 0n : null
+  if (batch.request !== undefined) return null
   if (batch.tiers?.some(tier => usage.inputTokens >= tier.fromInputTokens)) return null
   return costNanoUsd(usage, prices, { atMs })
 }
@@ -134,7 +182,7 @@ function requestId(batchId: string): string {
 }
 
 /** The deployment of a public model at the batch's upstream, for its prices. */
-function modelAt(services: Services, model: string, deployment: Deployment): Deployment | undefined {
+export function modelAt(services: Services, model: string, deployment: Deployment): Deployment | undefined {
   const account = accountOf(deployment)
   return services.current.models.resolve(model).find(one => accountOf(one) === account)
 }

@@ -35,7 +35,10 @@ function servicesOf(ended: EndedCall[]): Services {
         return (owner ??= lease.owner) === lease.owner
       },
       update: async () => true,
+      batchSettled: async () => [],
     },
+    ledger: { query: async () => ({ rows: [], nextCursor: null }), flush: async () => true },
+    limiter: { stored() {} },
     settleEnded: (one: EndedCall) => void ended.push(one),
   } as unknown as Services
 }
@@ -45,6 +48,27 @@ test('of several questions that see the end of a batch at once one settles it', 
   const services = servicesOf(ended)
   const answer = { id: 'up', status: 'completed' }
   await Promise.all([1, 2, 3].map(() => refreshedBatch(services, client, record, answer)))
+  expect(ended.length).toBe(1)
+})
+
+test('a batch whose settlement could not be noted is not charged a second time', async () => {
+  const ended: EndedCall[] = []
+  const services = servicesOf(ended)
+  let failures = 1
+  const changed = {
+    ...services,
+    files: {
+      ...services.files,
+      async batchSettled() {
+        if (failures-- > 0) throw new Error('the database is away')
+        return []
+      },
+    },
+    ledger: { ...services.ledger, query: async () => ({ rows: ended, nextCursor: null }) },
+  } as unknown as Services
+  const see = () => refreshedBatch(changed, client, record, { id: 'up', status: 'completed' }, 'one')
+  await expect(see()).rejects.toThrow('away')
+  await see()
   expect(ended.length).toBe(1)
 })
 

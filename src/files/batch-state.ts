@@ -4,8 +4,8 @@ import type { FileCall } from '../core/files.ts'
 import type { FileRecord } from '../core/ports.ts'
 import type { Client } from '../core/request.ts'
 import type { Json } from '../lib/json/json-values.ts'
-import { aboutObject, deploymentOf, publicBatch, upstreamPath } from './objects.ts'
-import { hasEnded, settleBatch } from './batch-settlement.ts'
+import { aboutObject, deploymentOf, isIntent, publicBatch, upstreamPath } from './objects.ts'
+import { hasEnded, settleBatch, settleLost } from './batch-settlement.ts'
 import type { OutputFile } from './batch-settlement.ts'
 
 /** Settling takes milliseconds; the rest allows for differences between the clocks of replicas. */
@@ -19,6 +19,7 @@ interface BatchQuestion extends Pick<FileCall, 'request' | 'of' | 'totalMs'> {
 
 /** Reads the batch from its upstream. Rejects with the upstream's error. */
 export async function askForBatch(services: Services, { record, leasedBy, ...how }: BatchQuestion): Promise<Json> {
+  if (isIntent(record)) return { ...record.body }
   const deployment = deploymentOf(services, record)
   const path = upstreamPath(record)
   const answer = await aboutObject(record, 'batch_id', () =>
@@ -71,6 +72,20 @@ async function settleOnce(
   const lease = { owner, nowMs: services.clock.epochMs(), leaseMs: settleLeaseMs }
   if (record.recorded || !(await services.files.leaseBatch(record.id, lease))) return false
   await settleBatch(services, record, deploymentOf(services, record), end, output)
-  await services.files.update(record.id, { body, recorded: true })
-  return true
+  return noteSettled(services, record, body)
+}
+
+/** What the batch had reserved comes back. false = another worker was faster. */
+async function noteSettled({ files, limiter }: Services, { id }: FileRecord, body: Json): Promise<boolean> {
+  const returned = await files.batchSettled(id, body)
+  if (returned) limiter.stored(returned)
+  return returned !== undefined
+}
+
+/** The end of a batch of which its upstream never told anything. */
+export async function endLost(services: Services, record: FileRecord): Promise<Json> {
+  const body = { ...record.body, status: 'failed' }
+  await settleLost(services, record, deploymentOf(services, record))
+  await noteSettled(services, record, body)
+  return body
 }

@@ -2,8 +2,10 @@
 import type { Services } from '../core/endpoint.ts'
 import type { FileRecord } from '../core/ports.ts'
 import type { Client } from '../core/request.ts'
+import { lookForBatch } from './batch-intents.ts'
 import { askForBatch } from './batch-state.ts'
 import { hasEnded } from './batch-settlement.ts'
+import { isIntent } from './objects.ts'
 
 /** Timeout of one request to an upstream. */
 const requestTimeoutMs = 30_000
@@ -53,8 +55,11 @@ export function watchBatches(services: Services, { pollMs, report }: BatchWatch)
 async function refresh(services: Services, watch: BatchWatch & { owner: string }, record: FileRecord): Promise<void> {
   const { owner, pollMs, report } = watch
   try {
-    const body = await askForBatch(services, { request: noClient, record, totalMs: requestTimeoutMs, leasedBy: owner })
-    if (hasEnded(body)) return
+    const how = { totalMs: requestTimeoutMs, leasedBy: owner }
+    const body = isIntent(record)
+      ? await lookForBatch(services, noClient, record, how)
+      : await askForBatch(services, { request: noClient, record, ...how })
+    if (!body || hasEnded(body)) return
   } catch (error) {
     report(`the batch ${record.id} cannot be asked for`, error)
   }

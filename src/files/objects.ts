@@ -51,6 +51,9 @@ export function notFound(kind: FileKind, id: string, param: string): GatewayErro
   )
 }
 
+/** Of a batch: whether its upstream knows it is not known yet. */
+export const isIntent = ({ id, upstreamId }: Pick<FileRecord, 'id' | 'upstreamId'>): boolean => id === upstreamId
+
 /** The deployment that stores the object. Throws 409 when it is no longer configured. */
 export function deploymentOf(services: Services, record: FileRecord): Deployment {
   const deployment = services.current.settings.deployments.find(one => one.id === record.deploymentId)

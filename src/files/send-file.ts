@@ -47,7 +47,12 @@ export async function sendFile(services: Services, call: Call, deployment: Deplo
       throw new GatewayError('invalid-request', 'the file has no requests; a batch needs at least one line of JSON', {
         param: 'file',
       })
-    return await store(services, call.client, { ...sent, models: lines.models, answer: await post(rewritten) })
+    return await store(services, call.client, {
+      ...sent,
+      models: lines.models,
+      bounds: lines.bounds,
+      answer: await post(rewritten),
+    })
   } finally {
     rewritten.close()
   }
@@ -106,6 +111,7 @@ interface Sent {
   readonly keyId: string
   readonly owner: FileOwner
   readonly models: readonly string[]
+  readonly bounds?: NonNullable<FileRecord['bounds']>
   readonly answer: Json
 }
 

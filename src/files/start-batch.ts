@@ -1,14 +1,25 @@
 /** Starts batches, and reads their state for lists. */
-import type { Call } from '../core/call.ts'
+import { isFree } from '../accounts/cost.ts'
+import type { Call, StartedBatch } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { FileOwner, FileRecord } from '../core/ports.ts'
+import type { BatchLease, FileOwner, FileRecord } from '../core/ports.ts'
 import type { Client } from '../core/request.ts'
 import type { Json } from '../lib/json/json-values.ts'
-import { hasEnded } from './batch-settlement.ts'
+import { callerOf, hasEnded, modelAt } from './batch-settlement.ts'
 import { askForBatch, refreshedBatch } from './batch-state.ts'
-import { aboutObject, deploymentOf, fileOwnerOf, findRecord, idIn, newId, optionalMs, upstreamPath } from './objects.ts'
+import { begunBatch, isRefusal } from './batch-intents.ts'
+import {
+  aboutObject,
+  deploymentOf,
+  fileOwnerOf,
+  findRecord,
+  isIntent,
+  newId,
+  optionalMs,
+  upstreamPath,
+} from './objects.ts'
 import { callable } from './upstreams.ts'
 
 /** The fields of a batch that are sent to its upstream, beside the input file. */
@@ -19,8 +30,14 @@ export interface BatchFields {
   readonly output_expires_after?: Json | null
 }
 
+/** OpenAI answers within a second: it reads the file afterwards. */
+const startMs = 60_000
+/** Until then no replica looks for a batch that is being started. */
+const intentLeaseMs = 2 * startMs
+
 /**
- * Starts a batch at the upstream of its input file and stores its record; resolves with the batch as clients see it.
+ * Starts a batch at the upstream of its input file; resolves with the batch as clients see it. Its record, with what it
+ * reserves, is stored first: what the upstream began is found again, whatever happens to this process.
  */
 export async function startBatch(
   services: Services,
@@ -29,23 +46,127 @@ export async function startBatch(
   fields: BatchFields,
 ): Promise<Json> {
   const deployment = deploymentOf(services, input)
-  const answer = await aboutObject(input, 'input_file_id', () =>
-    services.fileCalls
+  const record = intentOf(services, call, input)
+  const lease = { owner: crypto.randomUUID(), nowMs: services.clock.epochMs(), leaseMs: intentLeaseMs }
+  await begin(services, call, record, lease)
+  let mayHaveBegun = true
+  try {
+    const answer = await aboutObject(input, 'input_file_id', () =>
+      services.fileCalls
+        .json({
+          request: call.client,
+          of: call,
+          deployment,
+          method: 'POST',
+          path: '/batches',
+          body: { json: { ...fields, input_file_id: input.upstreamId } },
+          outlivesClient: true,
+          totalMs: startMs,
+          failed: sent => (mayHaveBegun = sent),
+        })
+        .catch((error: unknown) => noBatches(services, call.client, { input, deployment, error })),
+    )
+    const begun = await begunBatch(services, record, answer).catch(error =>
+      cancelled(services, { call, deployment, answer, error }),
+    )
+    return await refreshedBatch(services, call.client, begun, answer)
+  } catch (error) {
+    await endIntent(services, record, { owner: lease.owner, isRefused: !mayHaveBegun || isRefusal(error) })
+    throw error
+  }
+}
+
+interface Unstored {
+  readonly call: Call
+  readonly deployment: Deployment
+  readonly answer: Json
+  readonly error: unknown
+}
+
+/** The client hears that it failed, and may start another. */
+async function cancelled(services: Services, { call, deployment, answer, error }: Unstored): Promise<never> {
+  const { id } = answer
+  if (typeof id === 'string')
+    await services.fileCalls
       .json({
         request: call.client,
-        of: call,
         deployment,
         method: 'POST',
-        path: '/batches',
-        body: { json: { ...fields, input_file_id: input.upstreamId } },
+        path: `/batches/${encodeURIComponent(id)}/cancel`,
         outlivesClient: true,
       })
-      .catch((error: unknown) => noBatches(services, call.client, { input, deployment, error })),
-  )
-  // An administrator may start a batch with the file of another key, to which it then belongs.
-  const owner = call.caller.key.id === input.keyId ? fileOwnerOf(call) : input.owner
-  const record = await store(services, call.client, { input, owner, deployment, upstreamId: idIn(answer) })
-  return refreshedBatch(services, call.client, record, answer)
+      .catch(() => undefined)
+  throw error
+}
+
+function intentOf(services: Services, call: Call, input: FileRecord): FileRecord {
+  const id = newId('batch')
+  return {
+    id,
+    kind: 'batch',
+    keyId: input.keyId,
+    deploymentId: input.deploymentId,
+    upstreamId: id,
+    purpose: '',
+    filename: '',
+    bytes: 0,
+    models: input.models,
+    createdAtMs: services.clock.epochMs(),
+    body: { id, object: 'batch', status: 'validating', input_file_id: input.id },
+    recorded: false,
+    owner: batchOwnerOf(call, input),
+    ...(call.batch && { reserved: call.batch.amounts }),
+  }
+}
+
+/** An administrator may start a batch with the file of another key, to which it then belongs. */
+function batchOwnerOf(call: Call, input: FileRecord): FileOwner | null {
+  return call.caller.key.id === input.keyId ? fileOwnerOf(call) : input.owner
+}
+
+/** What budgets are told of the batch that is to run this file. */
+export async function startedBatch(services: Services, call: Call, input: FileRecord): Promise<StartedBatch> {
+  const owner = batchOwnerOf(call, input)
+  const isOwn = call.caller.key.id === input.keyId
+  const deployment = deploymentOf(services, input)
+  return {
+    caller: isOwn ? call.caller : await callerOf(services, { keyId: input.keyId, owner }),
+    tags: owner?.tags ?? [],
+    models: input.models.map(name => {
+      const prices = modelAt(services, name, deployment)?.prices
+      const { requests, nanoUsd } = input.bounds?.[name] ?? { requests: 0, nanoUsd: null }
+      const isKnown = prices != null && (prices.variants?.batch !== undefined || isFree(prices))
+      return { name, requests, nanoUsd: nanoUsd === null ? null : BigInt(nanoUsd), isPriced: isKnown }
+    }),
+  }
+}
+
+/** Stores the record; what the call has reserved is its own from then on. */
+async function begin({ files }: Services, { batch }: Call, record: FileRecord, lease: BatchLease): Promise<void> {
+  if (batch) batch.isClaimed = true
+  try {
+    await files.beginBatch(record, lease)
+  } catch (error) {
+    // A database that is away may have stored it all the same.
+    if (error instanceof GatewayError && error.kind !== 'overloaded') batch?.release()
+    else batch?.keep(false)
+    throw error
+  }
+  batch?.keep(true)
+}
+
+/** Without an answer that says no, the upstream may have begun it: the watch looks for it. */
+async function endIntent(
+  { files, clock, limiter }: Services,
+  { id }: FileRecord,
+  { owner, isRefused }: { owner: string; isRefused: boolean },
+): Promise<void> {
+  try {
+    if (isRefused) limiter.stored(await files.giveUpBatch(id))
+    else await files.releaseBatch(id, { owner, dueAtMs: clock.epochMs() })
+  } catch {
+    // The lease ends by itself, and the watch looks for it then.
+  }
 }
 
 /** An upstream that answers 404 and has the file does not know the path. Rejects in any case. */
@@ -66,46 +187,6 @@ async function noBatches(
     `the upstream that keeps the file runs no batches: ${error.message}; send the file with a model of one that does`,
     { status: error.status, cause: error },
   )
-}
-
-interface Started {
-  readonly input: FileRecord
-  readonly owner: FileOwner | null
-  readonly deployment: Deployment
-  readonly upstreamId: string
-}
-
-async function store(
-  services: Services,
-  request: Client,
-  { input, owner, deployment, upstreamId }: Started,
-): Promise<FileRecord> {
-  const id = newId('batch')
-  const record: FileRecord = {
-    id,
-    kind: 'batch',
-    keyId: input.keyId,
-    deploymentId: deployment.id,
-    upstreamId,
-    purpose: '',
-    filename: '',
-    bytes: 0,
-    models: input.models,
-    createdAtMs: services.clock.epochMs(),
-    body: { id, object: 'batch', status: 'validating', input_file_id: input.id },
-    recorded: false,
-    owner,
-  }
-  try {
-    return await services.files.put(record, { withinQuota: true })
-  } catch (error) {
-    // Without its record the batch could not be read, and its cost would not be recorded.
-    const path = upstreamPath(record, '/cancel')
-    await services.fileCalls
-      .json({ request, deployment, method: 'POST', path, outlivesClient: true })
-      .catch(() => undefined)
-    throw error
-  }
 }
 
 /**
@@ -134,7 +215,7 @@ export async function findInputFile(services: Services, call: Call, id: string):
  */
 export async function listedBatch(services: Services, call: Call, record: FileRecord): Promise<Json> {
   // `recorded` too: a slower answer from before the end may have been stored over the final one.
-  if (record.recorded && hasEnded(record.body)) return record.body
+  if (isIntent(record) || (record.recorded && hasEnded(record.body))) return record.body
   try {
     return await askForBatch(services, { request: call.client, of: call, record, totalMs: optionalMs })
   } catch (error) {

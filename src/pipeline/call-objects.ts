@@ -1,6 +1,7 @@
 /** A call about stored objects (files, batches): with the same policies and settlement as a call of a model. */
 import type { Answer } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
+import type { Deployment } from '../core/deployment.ts'
 import type { AdmittedLine, BatchLine, ObjectCall, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { Outcome } from '../core/operation.ts'
@@ -78,6 +79,24 @@ export function createAdmitLine(parts: ServeParts): (call: Call, line: BatchLine
           'send this request as a call of its own',
       )
     }
-    return { candidates: asked.candidates, bodyFor: deployment => lineBody(asked, deployment) }
+    return {
+      candidates: asked.candidates,
+      boundAt: deployment => boundOf(asked, deployment),
+      bodyFor: deployment => lineBody(asked, deployment),
+    }
+  }
+}
+
+/** A form tells nothing of what it costs. */
+function boundOf(line: Call, deployment: Deployment): bigint | null {
+  if (!line.format) return null
+  line.candidates = [deployment]
+  line.fallbacksInOrder = line.largerModels = line.lenientModels = []
+  try {
+    return line.bounds().costNanoUsdMax
+  } catch (error) {
+    // What only its upstream can read, its upstream may refuse.
+    if (error instanceof GatewayError) return null
+    throw error
   }
 }

@@ -1,5 +1,5 @@
 /** The settlement of every call: usage, cost, and the report to all policies. */
-import type { Call, Settlement } from '../core/call.ts'
+import type { Call, EndedBatch, Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { EndedCall } from '../core/endpoint.ts'
 import type { Client } from '../core/request.ts'
@@ -93,7 +93,7 @@ const noClient: Client = { clientAddress: '', left: false, onLeft: () => {} }
 export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => void {
   return ended => {
     const { id, operation, route, caller, model, deployment, startedAtMs, usage, costNanoUsd } = ended
-    const call = new CallRecord(parts, {
+    const call: Call = new CallRecord(parts, {
       id,
       operation,
       route,
@@ -113,9 +113,21 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
     call.attempts = 1
     charge(parts, call, costNanoUsd)
     call.costSource = costNanoUsd === null ? 'none' : 'prices'
+    call.batchEnd = { ...ended.batch, costs: chargedCosts(parts, call, ended.batch.costs) }
     recordUsage(call, usage)
     const { outcome, status, error, endedAtMs } = ended
     const durationMs = Math.max(endedAtMs - startedAtMs, 0)
     report(parts, { call, outcome, status, error, costNanoUsd: call.costNanoUsd, durationMs, isOwed: true })
   }
+}
+
+/** What the caller is charged for what the vendor charges for each model. */
+function chargedCosts(
+  { terms }: Pick<SettleParts, 'terms'>,
+  call: Call,
+  costs: EndedBatch['costs'],
+): ReadonlyMap<string, bigint | null> {
+  const own = call.priceTerms === '' ? [] : terms.of(call)
+  if (own.length === 0) return costs
+  return new Map([...costs].map(([model, cost]) => [model, cost === null ? null : terms.cost(own, cost)]))
 }

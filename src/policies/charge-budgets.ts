@@ -4,36 +4,39 @@ import type { Limiter } from '../core/limits.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CallLimits } from './limits/call-limits.ts'
+import { chargeBatch } from './limits/reserve-batch.ts'
 
 interface ChargeParts {
   readonly limiter: Limiter
   readonly clock: Clock
-  readonly limits: Pick<CallLimits, 'of'>
+  readonly limits: CallLimits
 }
 
 /**
  * The cost; what was reserved where it is not known and something was sent; nothing else. What no reservation was made
- * for (a batch, whose cost is known at its end) is counted at once: it can exceed a budget.
+ * for (a budget came meanwhile) is counted at once: it can exceed a budget.
  */
-export function chargeBudgets({ limiter, clock, limits }: ChargeParts): Policy {
+export function chargeBudgets(parts: ChargeParts): Policy {
+  const { limiter, clock, limits } = parts
   return {
     name: 'charge-budgets',
     stage: 'body',
     dryRun: false,
     settled(settlement) {
       const { call } = settlement
-      const { reserved } = call
+      const { reserved, batchEnd } = call
       if (reserved) {
         call.charge = { nanoUsd: chargeOf(settlement, reserved.nanoUsd), list: reserved.budgets.list }
         return
       }
+      if (batchEnd) return chargeBatch(parts, settlement, batchEnd)
       const nanoUsd = Number(settlement.costNanoUsd ?? 0n)
       const ofCaller = nanoUsd > 0 ? limits.of(call.caller, call.models.settings) : undefined
       const plan = ofCaller?.ofModel(call.model, call.models).plan
       if (!plan) return
-      const budgets = plan.at(clock.epochMs())
-      call.charge = { nanoUsd, list: budgets.list }
-      limiter.charge(budgets.scopes, nanoUsd)
+      const { scopes, list } = plan.at(clock.epochMs())
+      call.charge = { nanoUsd, list }
+      limiter.charge(scopes.map(({ id, budget }) => ({ scope: id, startMs: budget!.startMs, nanoUsd })))
     },
   }
 }

@@ -115,6 +115,8 @@ describe('rate limit', () => {
       budgetLeft: () => Infinity,
       use: () => ({ requests: 0, tokens: 0, parallelRequests: 0, spentNanoUsd: null, reservedNanoUsd: null }),
       charge() {},
+      stored() {},
+      recount() {},
       take(scopes, tokens) {
         asked.push({ scopes, tokens })
         return answer(scopes, tokens)
@@ -128,7 +130,7 @@ describe('rate limit', () => {
   }
 
   test('no limit, no question', () => {
-    const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {} }))
+    const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {}, keep() {} }))
     expect(rateLimit(limiter).onHead.admit!(under({}))).toBeUndefined()
     expect(asked).toEqual([])
   })
@@ -140,6 +142,7 @@ describe('rate limit', () => {
       requests: state(9),
       tokens: state(5),
       release: tokens => void released.push(tokens),
+      keep() {},
     }))
     const policy = rateLimit(limiter).onHead
     const call = under({ requestsPerMinute: 10, tokensPerMinute: 1000 })
@@ -166,7 +169,7 @@ describe('rate limit', () => {
   })
 
   test('new limits of the settings count from the next call on', () => {
-    const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {} }))
+    const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {}, keep() {} }))
     const policy = rateLimit(limiter).onHead
     void policy.admit!(under({ requestsPerMinute: 10 }))
     void policy.admit!(under({ requestsPerMinute: 20 }))
@@ -175,7 +178,11 @@ describe('rate limit', () => {
 
   test('tokens of a body without an announced length are taken once it is read, and given back with the rest', () => {
     const released: number[] = []
-    const { limiter, asked } = limiterThat(() => ({ allowed: true, release: tokens => void released.push(tokens) }))
+    const { limiter, asked } = limiterThat(() => ({
+      allowed: true,
+      release: tokens => void released.push(tokens),
+      keep() {},
+    }))
     const { onHead, onBody } = rateLimit(limiter)
     const call = under({ requestsPerMinute: 10, tokensPerMinute: 1000 }, { announcedBytes: undefined })
     void onHead.admit!(call)
@@ -190,7 +197,7 @@ describe('rate limit', () => {
   })
 
   test('tokens of a large body are estimated once it is read, in full: a picture is not counted by its bytes', () => {
-    const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {} }))
+    const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {}, keep() {} }))
     const { onHead, onBody } = rateLimit(limiter)
     const words = 'lorem ipsum '.repeat(100_000)
     const picture = `data:image/png;base64,${'A'.repeat(400_000)}`
@@ -207,10 +214,13 @@ describe('rate limit', () => {
   })
 
   test('a form is no text to be counted before it is read, and a call about files takes no tokens', () => {
-    const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {} }))
+    const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {}, keep() {} }))
     const { onHead, onBody } = rateLimit(limiter)
     for (const format of [{ multipart: true }, undefined]) {
-      const call = under({ tokensPerMinute: 1000 }, { format, announcedBytes: 1e6, body: format && { size: 40 } })
+      const call = under(
+        { tokensPerMinute: 1000 },
+        { format, asked: {}, announcedBytes: 1e6, body: format && { size: 40 } },
+      )
       void onHead.admit!(call)
       void onBody.admit!(call)
     }
@@ -248,7 +258,7 @@ describe('rate limit', () => {
     const controller = new AbortController()
     const { limiter } = limiterThat(async () => {
       controller.abort()
-      return { allowed: true, release: tokens => void released.push(tokens) }
+      return { allowed: true, release: tokens => void released.push(tokens), keep() {} }
     })
     const policy = rateLimit(limiter).onHead
     await policy.admit!(under({ parallelRequests: 1 }, { client: new SignalClient(controller.signal, '') }))

@@ -6,6 +6,7 @@ import type { Limiter, LimitScope, LimitTaken, LimitVerdict } from '../core/limi
 import type { Policy, RequestHead, RequestPolicy } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
+import { reserveBatch } from './limits/reserve-batch.ts'
 import { admitBudgets, reserveAttempt } from './limits/reserve-budgets.ts'
 import type { CallLimits } from './limits/call-limits.ts'
 import { limitHeaders, refused } from './limits/refusal.ts'
@@ -73,11 +74,19 @@ function takeOnBody(parts: LimitParts, call: Call, { limits, plan }: ModelLimits
   const isCounted = promptBytes(call) !== undefined
   const { tokens } = parts.limits.of(call.caller, call.models.settings)
   const scopes = isCounted ? limits : limits.length === 0 ? tokens : [...tokens, ...limits]
+  if (!call.format) return takeForObjects(parts, call, scopes)
   if (scopes.length === 0 && !plan) return
   const need = scopes.length === 0 ? 0 : bodyTokens(call)
   return plan
     ? admitBudgets(parts, call, { plan, scopes, tokens: need, apply: applierOf(call) })
     : take(parts.limiter, call, scopes, need)
+}
+
+/** A call about files and batches costs nothing by itself; a batch that it starts does. */
+function takeForObjects(parts: LimitParts, call: Call, scopes: readonly LimitScope[]): void | Promise<void> {
+  const taken = scopes.length === 0 ? undefined : take(parts.limiter, call, scopes, bodyTokens(call))
+  const batch = call.asked.startsBatch?.()
+  return batch ? Promise.resolve(taken).then(() => reserveBatch(parts, call, batch)) : taken
 }
 
 function applierOf(call: Call): (verdict: LimitVerdict) => void {
@@ -160,11 +169,16 @@ function together(first: LimitTaken, second: LimitTaken): LimitTaken {
       first.release(tokensUsed, nanoUsdUsed)
       second.release(tokensUsed, nanoUsdUsed)
     },
+    keep() {
+      first.keep()
+      second.keep()
+    },
   }
 }
 
 function release(call: Call): void {
-  const { taken, countedTokens, charge } = call
+  const { taken, countedTokens, charge, batch } = call
+  if (batch && !batch.isClaimed) batch.release()
   if (!taken) return
   call.taken = undefined
   taken.release(countedTokens, charge?.nanoUsd ?? 0)

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { metadataField } from '../../assistants/fields.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
-import type { Call } from '../../core/call.ts'
+import type { Call, StartedBatch } from '../../core/call.ts'
 import { ownerOf } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
@@ -11,8 +11,8 @@ import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { FileRecord } from '../../core/ports.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { askForBatch, refreshedBatch } from '../../files/batch-state.ts'
-import { aboutObject, deploymentOf, findRecord, notFound, upstreamPath } from '../../files/objects.ts'
-import { findInputFile, listedBatch, startBatch } from '../../files/start-batch.ts'
+import { aboutObject, deploymentOf, findRecord, isIntent, notFound, upstreamPath } from '../../files/objects.ts'
+import { findInputFile, listedBatch, startBatch, startedBatch } from '../../files/start-batch.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { checkJson, readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
@@ -50,6 +50,7 @@ const create: Endpoint = {
   }),
   handle(request, services, caller) {
     let input: FileRecord | undefined
+    let started: StartedBatch
     return services.callObjects(request, caller!, {
       operation: 'files',
       route: '/v1/batches',
@@ -65,20 +66,15 @@ const create: Endpoint = {
             { param: 'custom_llm_provider' },
           )
         await services.files.admit(input.keyId)
+        started = await startedBatch(services, call, input)
       },
-      chargedLater: () => input !== undefined && !isFree(services, input),
+      startsBatch: () => started,
       async work(call) {
         const { custom_llm_provider: _, input_file_id: __, ...fields } = checkJson(call.body!, createBody())
         return jsonAnswer(await startBatch(services, call, input!, fields))
       },
     })
   },
-}
-
-/** All models of the file have prices of 0. */
-function isFree({ current }: Services, { models }: FileRecord): boolean {
-  const deployments = models.flatMap(model => current.models.resolve(model))
-  return deployments.length > 0 && deployments.every(({ prices }) => prices?.input === 0n && prices.output === 0n)
 }
 
 /** The batch that the path names: looked up before its upstream is called. */
@@ -126,6 +122,8 @@ const cancel: Endpoint = {
   }),
   handle: (request, services, caller) =>
     aboutBatch({ request, services, caller: caller! }, '/v1/batches/{batch_id}/cancel', async (record, call) => {
+      if (isIntent(record))
+        throw new GatewayError('conflict', `the batch '${record.id}' is being started; cancel it in a minute`)
       const deployment = deploymentOf(services, record)
       const path = upstreamPath(record, '/cancel')
       const answer = await aboutObject(record, 'batch_id', () =>

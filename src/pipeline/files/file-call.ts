@@ -57,11 +57,17 @@ class Sender {
   }
 
   async json(call: FileCall): Promise<Record<string, unknown>> {
-    const exchange = await this.#send(call)
-    return answered(call, exchange, async () => {
-      const response = await this.#success(call, exchange)
-      return readObject(await response.body.bytes(answerBytesMax))
-    })
+    let exchange: UpstreamExchange | undefined
+    try {
+      const sent = (exchange = await this.#send(call))
+      return await answered(call, sent, async () => {
+        const response = await this.#success(call, sent)
+        return readObject(await response.body.bytes(answerBytesMax))
+      })
+    } catch (error) {
+      call.failed?.(exchange?.sent ?? false)
+      throw error
+    }
   }
 
   async content(call: FileCall): Promise<FileContent> {

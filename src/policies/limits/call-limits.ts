@@ -15,8 +15,11 @@ export interface CallLimits {
   /** Those of a caller under one set of settings: compiled once, not for each call. */
   of(caller: Caller, settings: Settings): CallerLimits
   /** Once the body is read. A promise where a customer or a tag is asked for that is not cached. */
-  ofCall(call: Call): ModelLimits | Promise<ModelLimits>
+  ofCall(call: LimitedCall): ModelLimits | Promise<ModelLimits>
 }
+
+/** What of a call decides which limits it counts in. */
+export type LimitedCall = Pick<Call, 'caller' | 'tags' | 'endUser' | 'model' | 'models'>
 
 /** `spendWriter`: see `budgetScopesOf`. */
 export function createCallLimits(tenants: TenantDirectory, spendWriter: string): CallLimits {
@@ -39,7 +42,11 @@ export function createCallLimits(tenants: TenantDirectory, spendWriter: string):
   }
 }
 
-function withOthers(limits: CallerLimits, call: Call, tenants: TenantDirectory): ModelLimits | Promise<ModelLimits> {
+function withOthers(
+  limits: CallerLimits,
+  call: LimitedCall,
+  tenants: TenantDirectory,
+): ModelLimits | Promise<ModelLimits> {
   const others = othersOf(call, tenants)
   if (others instanceof Promise) return others.then(found => limits.ofModel(call.model, call.models, found))
   return limits.ofModel(call.model, call.models, others)
@@ -48,7 +55,7 @@ function withOthers(limits: CallerLimits, call: Call, tenants: TenantDirectory):
 type Named = LimitOwner | undefined
 
 /** Tags of the key are the caller's own. */
-function othersOf(call: Call, tenants: TenantDirectory): LimitOwner[] | Promise<LimitOwner[]> {
+function othersOf(call: LimitedCall, tenants: TenantDirectory): LimitOwner[] | Promise<LimitOwner[]> {
   const { endUser, tags = [], caller } = call
   const found: (Named | Promise<Named>)[] = []
   if (endUser !== '') {
@@ -68,7 +75,7 @@ function othersOf(call: Call, tenants: TenantDirectory): LimitOwner[] | Promise<
 }
 
 /** A customer without a budget of its own has that of the configuration. */
-function customerOf({ endUser, models }: Call, customer: Customer | undefined): Named {
+function customerOf({ endUser, models }: LimitedCall, customer: Customer | undefined): Named {
   const { endUser: rule } = models.settings.budgets
   const fields: SpendingFields = customer ?? unlimited
   const hasBudget = fields.maxBudgetNanoUsd !== null || rule === null

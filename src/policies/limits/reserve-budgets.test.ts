@@ -147,8 +147,9 @@ describe('what is charged', () => {
     expect(left()).toBe(10_000)
   })
 
-  test('what no reservation was made for, as a batch, counts at its end', () => {
+  test('what no reservation was made for counts at its end', () => {
     const { left, end } = rig(10_000)
+    expect(left()).toBe(10_000)
     const call = { model: 'm', models: {} } as unknown as Call
     end(call, 12_000n)
     expect([left(), call.charge?.nanoUsd]).toEqual([-2000, 12_000])

@@ -66,7 +66,6 @@ function reserve(
 
 /** Nano-dollars to be reserved; 0 = the call is free. May lower the call's maximum of output tokens. */
 function amountOf(limiter: Limiter, call: Call, scopes: readonly LimitScope[]): number {
-  if (!call.format) return call.asked.chargedLater?.() ? leastNanoUsd : 0
   if (call.operation === 'count-tokens') return 0
   const { budgets: settings } = call.models.settings
   const bound = nanoUsdOf(call.bounds().costNanoUsdMax)
@@ -155,6 +154,10 @@ function addReservation(call: Call, more: LimitTaken, nanoUsd: number): boolean 
   call.reserved = { ...reserved, nanoUsd: reserved.nanoUsd + nanoUsd }
   call.taken = {
     ...taken,
+    keep() {
+      taken.keep()
+      more.release(0)
+    },
     release(tokensUsed, nanoUsdUsed) {
       taken.release(tokensUsed, nanoUsdUsed)
       more.release(0)

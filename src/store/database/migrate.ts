@@ -23,6 +23,7 @@ import { twentySeventh } from './migrations/0027-key-ages.ts'
 import { twentyEighth } from './migrations/0028-file-owners.ts'
 import { thirtieth } from './migrations/0030-budgeted.ts'
 import { thirtyFirst } from './migrations/0031-conversations.ts'
+import { fortyThird } from './migrations/0043-batch-reservations.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -54,6 +55,7 @@ const named: readonly Migration[] = [
   twentyEighth,
   thirtieth,
   thirtyFirst,
+  fortyThird,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

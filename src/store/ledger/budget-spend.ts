@@ -1,6 +1,7 @@
 /**
  * Table `budget_spend`: what each process's calls cost in each period of each budget. The ledger's worker adds to it in
- * the transaction of the rows, so that it is the sum of the ledger by construction.
+ * the transaction of the rows, so that it is the sum of the ledger by construction; beside the rows it has what open
+ * batches reserve. What came back of these stands below 0 under `-PROCESS`, so that every amount only grows.
  */
 import { columnList } from '../../core/ledger-columns.ts'
 import type { LedgerRow } from '../../core/ledger-columns.ts'
@@ -44,11 +45,12 @@ export function budgetAmounts(rows: readonly (readonly ColumnValue[])[]): readon
     const [list, nanoUsd] = [row[scopesAt], row[amountAt]]
     if (list === null || list === undefined || nanoUsd === null || nanoUsd === undefined) continue
     const { writer, periods } = readBudgetScopes(JSON.parse(String(list)) as string[])
-    for (const { scope, startMs } of periods) {
+    for (const { scope, startMs, nanoUsd: own } of periods) {
       const key = `${scope}\u0000${startMs}\u0000${writer}`
       const known = sums.get(key)
-      if (known) known.sum += BigInt(nanoUsd)
-      else sums.set(key, { amount: [scope, startMs, writer, 0n], sum: BigInt(nanoUsd) })
+      const more = BigInt(own ?? nanoUsd)
+      if (known) known.sum += more
+      else sums.set(key, { amount: [scope, startMs, writer, 0n], sum: more })
     }
   }
   return [...sums]

@@ -4,7 +4,7 @@
  * own amount the larger one counts, so that nothing is missed and nothing counts twice, whenever the table is read.
  */
 import { GatewayError } from '../../core/errors.ts'
-import type { BudgetPeriod, LimitScope } from '../../core/limits.ts'
+import type { BudgetAmount, BudgetPeriod, LimitScope, StoredAmount } from '../../core/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 
 /** Reads what is stored of budgets. */
@@ -35,7 +35,9 @@ export const hasBudget = (scope: LimitScope): scope is BudgetScope => scope.budg
 export class BudgetCounter {
   readonly scope: string
   readonly startMs: number
-  /** Settled by other processes, as last read. */
+  /** As it was asked for last. */
+  latest: BudgetScope
+  /** Settled by other processes, and what came back of reservations, below 0; as last read or told. */
   others: ReadonlyMap<string, number> = new Map()
   othersSum = 0
   /** Settled by this process. */
@@ -47,14 +49,17 @@ export class BudgetCounter {
   usedMs: number
   loadedMs = -Infinity
   loading: Promise<void> | undefined
+  /** What this process has settled is to be read again: it may have stored more than it knows. */
+  isDoubtful = false
   /** The soft limit of this period was passed, and reported. */
   isAlerted = false
   /** Counts charges: a reading that one of them overtook is repeated. */
   settlements = 0
 
-  constructor(scope: string, startMs: number, nowMs: number) {
-    this.scope = scope
-    this.startMs = startMs
+  constructor(scope: BudgetScope, nowMs: number) {
+    this.scope = scope.id
+    this.startMs = scope.budget.startMs
+    this.latest = scope
     this.usedMs = nowMs
   }
 
@@ -65,6 +70,15 @@ export class BudgetCounter {
   /** Settled by all processes, as far as it is known here. */
   get spent(): number {
     return this.othersSum + this.own
+  }
+
+  /** What is stored: of each amount the larger one is newer. */
+  learn(amounts: Iterable<readonly [writer: string, nanoUsd: number]>): void {
+    const others = new Map(this.others)
+    for (const [writer, nanoUsd] of amounts)
+      if (Math.abs(nanoUsd) > Math.abs(others.get(writer) ?? 0)) others.set(writer, nanoUsd)
+    this.others = others
+    this.othersSum = others.values().reduce((sum, amount) => sum + amount, 0)
   }
 }
 
@@ -91,14 +105,15 @@ export class BudgetCounters {
   }
 
   /** Of the present period; calls of an earlier one keep theirs. */
-  find({ id, budget: { startMs } }: BudgetScope): BudgetCounter {
+  find(scope: BudgetScope): BudgetCounter {
     const nowMs = this.#options.clock.monotonicMs()
-    let counter = this.#counters.get(id)
-    if (counter?.startMs !== startMs) {
-      counter = new BudgetCounter(id, startMs, nowMs)
+    let counter = this.#counters.get(scope.id)
+    if (counter?.startMs !== scope.budget.startMs) {
+      counter = new BudgetCounter(scope, nowMs)
       if (!this.#options.spend) counter.loadedMs = nowMs
-      this.#counters.set(id, counter)
+      this.#counters.set(scope.id, counter)
     }
+    counter.latest = scope
     counter.usedMs = nowMs
     return counter
   }
@@ -110,15 +125,55 @@ export class BudgetCounters {
       if (!hasBudget(scope)) continue
       const counter = this.find(scope)
       if (!counter.isLoaded) (waits ??= []).push(this.#load(counter))
-      else if (this.#options.spend && counter.usedMs - counter.loadedMs > refreshMs) this.#refresh(counter)
+      else if (this.#options.spend && (counter.isDoubtful || counter.usedMs - counter.loadedMs > refreshMs))
+        this.#refresh(counter)
     }
     return waits && Promise.all(waits).then(() => {})
   }
 
   /** Counts what a call cost. */
   settle(counter: BudgetCounter, scope: BudgetScope, nanoUsd: number): void {
+    this.keep(counter, nanoUsd)
+    this.#tellSoft(counter, scope)
+  }
+
+  /** Counts what a batch may cost, which is stored already. */
+  keep(counter: BudgetCounter, nanoUsd: number): void {
     counter.own += nanoUsd
     counter.settlements++
+  }
+
+  /**
+   * Counts what was not reserved in the periods that are in use here; of others the database has it before they are
+   * used. The scopes that it counted in.
+   */
+  charge(amounts: readonly BudgetAmount[]): BudgetScope[] {
+    const counters = this.#inUse(amounts)
+    for (const [counter, { nanoUsd }] of counters) this.keep(counter, nanoUsd)
+    return counters.map(([counter]) => counter.latest)
+  }
+
+  /** What came back; the scopes that it counted in. What was spent is known again: soft limits are told of. */
+  stored(amounts: readonly StoredAmount[]): BudgetScope[] {
+    const counters = this.#inUse(amounts)
+    for (const [counter, { writer, nanoUsd }] of counters) counter.learn([[writer, nanoUsd]])
+    for (const [counter] of counters) this.#tellSoft(counter, counter.latest)
+    return counters.map(([counter]) => counter.latest)
+  }
+
+  /** What this process has settled is read again, once no call ends meanwhile. */
+  recount(scopes: readonly LimitScope[]): void {
+    for (const scope of scopes) if (hasBudget(scope)) this.find(scope).isDoubtful = true
+  }
+
+  #inUse<Amount extends BudgetAmount>(amounts: readonly Amount[]): [BudgetCounter, Amount][] {
+    return amounts.flatMap(amount => {
+      const counter = this.#counters.get(amount.scope)
+      return counter?.startMs === amount.startMs && counter.isLoaded ? [[counter, amount]] : []
+    })
+  }
+
+  #tellSoft(counter: BudgetCounter, scope: BudgetScope): void {
     const { softNanoUsd } = scope.budget
     if (softNanoUsd === null || counter.isAlerted || counter.spent < softNanoUsd) return
     counter.isAlerted = true
@@ -155,13 +210,17 @@ export class BudgetCounters {
     const { scope, startMs, isLoaded } = counter
     for (;;) {
       const before = counter.settlements
-      const amounts = new Map(await spend.read(scope, startMs, !isLoaded).catch(unreadable))
-      if (!isLoaded && counter.settlements !== before) continue
+      const isWhole = !isLoaded || counter.isDoubtful
+      const amounts = new Map(await spend.read(scope, startMs, isWhole).catch(unreadable))
+      const isOvertaken = counter.settlements !== before
+      if (!isLoaded && isOvertaken) continue
       // Later it is the other way round: the table follows what is settled here.
-      if (!isLoaded) counter.own = amounts.get(spend.writer) ?? 0
+      if (isWhole && !isOvertaken) {
+        counter.own = amounts.get(spend.writer) ?? 0
+        counter.isDoubtful = false
+      }
       amounts.delete(spend.writer)
-      counter.others = amounts
-      counter.othersSum = amounts.values().reduce((sum, amount) => sum + amount, 0)
+      counter.learn(amounts)
       counter.loadedMs = clock.monotonicMs()
       return
     }

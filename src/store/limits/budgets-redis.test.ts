@@ -114,7 +114,7 @@ describe.if(url !== undefined)('on Redis', () => {
     const all = await start([0, 5, 10], 'share')
     const scope = budgetOf(1200)
     for (const [at, replica] of all.replicas.entries()) all.settle(at, await takeAt(replica, scope, 300), [scope], 300)
-    for (const { limiter } of all.replicas) limiter.charge([scope], 0)
+    for (const { limiter } of all.replicas) limiter.charge([{ scope: scope.id, startMs: 0, nanoUsd: 0 }])
     const knowsAll = ({ limiter }: Replica) => limiter.budgetLeft(scope) <= 300
     await until('each knows what the others spent', () => all.replicas.every(knowsAll))
     for (const { wire } of all.replicas) wire.cut()
@@ -138,7 +138,7 @@ describe.if(url !== undefined)('on Redis', () => {
     const scope = budgetOf(1000)
     all.settle(0, await takeAt(all.replicas[0]!, scope, 1), [scope], 1)
     all.ledger.settle({ writer: 'one', scopes: [scope], nanoUsd: 990 })
-    all.replicas[0]!.limiter.charge([scope], 990)
+    all.replicas[0]!.limiter.charge([{ scope: scope.id, startMs: 0, nanoUsd: 990 }])
     await until('others know', async () => !(await takeAt(all.replicas[2]!, scope, 100)).allowed)
   })
 })

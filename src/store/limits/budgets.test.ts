@@ -5,6 +5,7 @@ import { BudgetCounters } from './budget-counters.ts'
 import type { BudgetScope } from './budget-counters.ts'
 import { budgetOf, takenOf, TestClock, TestLedger } from './budget-fixture.ts'
 import { MemoryLimiter } from './limiter-memory.ts'
+import { until } from '../../../tests/redis-replicas.ts'
 
 const open = (ledger = new TestLedger(), clock = new TestClock(), writer: string = crypto.randomUUID()) => {
   const alerts: string[] = []
@@ -100,6 +101,49 @@ test('the soft limit is told once a period, also when it is passed at one go', a
   expect(alerts).toEqual(['team:x'])
   settle(takenOf(await take(of(91_400_000), 900)), of(91_400_000), 900)
   expect(alerts).toEqual(['team:x', 'team:x'])
+})
+
+test('what is kept of a taking counts until the database says that it came back, in every process', async () => {
+  const ledger = new TestLedger()
+  const clock = new TestClock()
+  const [one, two] = [open(ledger, clock, 'one'), open(ledger, clock, 'two')]
+  const scope = budgetOf(1000, { softNanoUsd: 500 })
+  ledger.settle({ writer: 'one', scopes: [scope], nanoUsd: 700 })
+  takenOf(await one.take([scope], 1)).release(0, 0)
+  expect(one.limiter.budgetLeft(scope)).toBe(300)
+  ledger.settle({ writer: 'one', scopes: [scope], nanoUsd: 200 })
+  const batch = takenOf(await one.take([scope], 200))
+  batch.keep()
+  batch.release(0, 0)
+  expect([one.limiter.budgetLeft(scope), one.alerts.length]).toEqual([100, 1])
+  takenOf(await two.take([scope], 50)).release(0, 50)
+  const back = { scope: scope.id, startMs: 0, writer: '-two', nanoUsd: -200 }
+  ledger.settle({ writer: '-two', scopes: [scope], nanoUsd: -200 })
+  ledger.store()
+  for (const { limiter } of [one, two]) limiter.charge([{ ...back, nanoUsd: 30 }])
+  for (const { limiter } of [one, two]) for (let twice = 0; twice < 2; twice++) limiter.stored([back])
+  expect([one.limiter.budgetLeft(scope), two.limiter.budgetLeft(scope)]).toEqual([270, 220])
+  // Of an earlier period nothing is counted here.
+  one.limiter.stored([{ ...back, startMs: 5 }])
+  one.limiter.charge([{ ...back, startMs: 5, nanoUsd: 9 }])
+  expect(one.limiter.budgetLeft(scope)).toBe(270)
+})
+
+test('where it is not known whether an amount was stored, it counts until it is read again', async () => {
+  const { take, limiter, ledger, clock } = open(new TestLedger(), new TestClock(), 'me')
+  const scope = budgetOf(1000)
+  takenOf(await take([scope], 400)).keep()
+  limiter.recount([scope])
+  expect(limiter.budgetLeft(scope)).toBe(600)
+  await take([scope], 0)
+  await until('it is read', () => limiter.budgetLeft(scope) === 1000)
+  takenOf(await take([scope], 400)).keep()
+  ledger.settle({ writer: 'me', scopes: [scope], nanoUsd: 400 })
+  limiter.recount([scope])
+  await take([scope], 0)
+  clock.nowMs += 20_000
+  await take([scope], 0)
+  expect(limiter.budgetLeft(scope)).toBe(600)
 })
 
 test('a database that cannot be read refuses budgets that are not known yet, and no others', async () => {

@@ -2,7 +2,7 @@
 import type { GatewayError } from '../../core/errors.ts'
 import type { LimitVerdict } from '../../core/limits.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
-import type { CallReport, CounterReport } from './grant-script.ts'
+import type { CallAnswer, CallReport, CounterReport } from './grant-script.ts'
 
 /** Redis works on nothing else while a script runs: 12 ms for so many counters with full windows on three replicas. */
 const countersMax = 100
@@ -119,4 +119,13 @@ export class Batch {
       this.reports.push(counter.report(nowMs, wanted))
     }
   }
+}
+
+/** One call of an exchange that was answered. */
+export interface Settling {
+  readonly batch: Batch
+  readonly answer: CallAnswer
+  /** When the exchange was sent. */
+  readonly sentMs: number
+  readonly nowMs: number
 }

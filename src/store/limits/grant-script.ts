@@ -196,11 +196,12 @@ local function spend(c, base, pairs)
     if base - pairs[p] > now - ${windowMs} then c.spent = c.spent + pairs[p + 1] end
   end
 end
--- Settled money grows: of what a process, or the database, tells about a process the larger amount is true.
+-- Settled money grows, and so does what came back (below 0, under a name of its own): of what a process, or the
+-- database, tells about a process the larger amount is true.
 local function settled(key, writer, amount)
   local field = 's:' .. writer
   local known = tonumber(redis.call('HGET', key, field) or '')
-  if not known or amount > known then redis.call('HSET', key, field, string.format('%d', amount)) end
+  if not known or math.abs(amount) > math.abs(known) then redis.call('HSET', key, field, string.format('%d', amount)) end
 end
 local function read(key, report)
   local c = {kind = report[1], limit = report[2], kept = report[3], rest = report[6]}

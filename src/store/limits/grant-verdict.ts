@@ -54,7 +54,8 @@ export interface Taking {
 }
 
 interface Releaser {
-  release(taking: Taking, used: CallNeed): void
+  /** `isKept` = the money stays counted as it was taken. */
+  release(taking: Taking, used: CallNeed, isKept: boolean): void
 }
 
 /** The verdict on a call that is let through. */
@@ -79,6 +80,12 @@ export class Taken {
   release(tokensUsed: number, nanoUsd = 0): void {
     if (this.#released) return
     this.#released = true
-    this.#limiter.release(this.#taking, { tokens: Math.round(tokensUsed), nanoUsd })
+    this.#limiter.release(this.#taking, { tokens: Math.round(tokensUsed), nanoUsd }, false)
+  }
+
+  keep(): void {
+    if (this.#released) return
+    this.#released = true
+    this.#limiter.release(this.#taking, this.#taking.need, true)
   }
 }

@@ -5,6 +5,7 @@ import { BudgetQueue } from './budget-queue.ts'
 import type { BudgetWaiter } from './budget-queue.ts'
 import { budgetRefusal } from './grant-verdict.ts'
 import type {
+  BudgetAmount,
   Limiter,
   LimitRefusal,
   LimitScope,
@@ -12,6 +13,7 @@ import type {
   LimitTaken,
   LimitUse,
   LimitVerdict,
+  StoredAmount,
 } from '../../core/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { SlidingWindow, windowMs } from './sliding-window.ts'
@@ -93,8 +95,16 @@ export class MemoryLimiter implements Limiter {
     }
   }
 
-  charge(scopes: readonly LimitScope[], nanoUsd: number): void {
-    for (const scope of scopes) if (hasBudget(scope)) this.#budgets.settle(this.#budgets.find(scope), scope, nanoUsd)
+  charge(amounts: readonly BudgetAmount[]): void {
+    this.#budgets.charge(amounts)
+  }
+
+  stored(amounts: readonly StoredAmount[]): void {
+    for (const scope of this.#budgets.stored(amounts)) this.#queue.wake(this.#budgets.find(scope))
+  }
+
+  recount(scopes: readonly LimitScope[]): void {
+    this.#budgets.recount(scopes)
   }
 
   #attempt(scopes: readonly LimitScope[], tokens: number, nanoUsd: number): LimitVerdict | BudgetWaiter {
@@ -140,8 +150,8 @@ export class MemoryLimiter implements Limiter {
     return new Taken(this, taking)
   }
 
-  /** Called once by each verdict. */
-  release({ limits, held, money, need }: Taking, tokensUsed: number, nanoUsdUsed: number): void {
+  /** Called once by each verdict. `nanoUsdUsed` undefined = all that was taken stays counted. */
+  release({ limits, held, money, need }: Taking, tokensUsed: number, nanoUsdUsed: number | undefined): void {
     const nowMs = this.#clock.monotonicMs()
     for (let at = 0; at < limits.length; at++) {
       const scope = held[at]!
@@ -159,7 +169,8 @@ export class MemoryLimiter implements Limiter {
       const counter = money[at++]!
       counter.holders--
       counter.reserved -= need.nanoUsd
-      this.#budgets.settle(counter, scope, nanoUsdUsed)
+      if (nanoUsdUsed === undefined) this.#budgets.keep(counter, need.nanoUsd)
+      else this.#budgets.settle(counter, scope, nanoUsdUsed)
     }
     for (const counter of money) this.#queue.wake(counter)
   }
@@ -245,6 +256,12 @@ class Taken implements LimitTaken {
     if (this.#released) return
     this.#released = true
     this.#limiter.release(this.#taking, tokensUsed, nanoUsdUsed)
+  }
+
+  keep(): void {
+    if (this.#released) return
+    this.#released = true
+    this.#limiter.release(this.#taking, this.#taking.need.tokens, undefined)
   }
 }
 

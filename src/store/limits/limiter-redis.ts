@@ -4,17 +4,18 @@
  * far Redis is. A call that no grant covers waits for Redis. See docs/decisions/0013-grants-over-redis.md.
  */
 import { GatewayError } from '../../core/errors.ts'
-import type { Limiter, LimitScope, LimitUse, LimitVerdict } from '../../core/limits.ts'
+import type { BudgetAmount, Limiter, LimitScope, LimitUse, LimitVerdict, StoredAmount } from '../../core/limits.ts'
 import type { WithoutRedis } from '../../core/settings.ts'
 import { atEndOfTick } from '../../lib/end-of-tick.ts'
 import type { TickTask } from '../../lib/end-of-tick.ts'
 import { Batch, WaitingCall } from './grant-batch.ts'
+import type { Settling } from './grant-batch.ts'
 import { hasBudget } from './budget-counters.ts'
 import type { BudgetCounters } from './budget-counters.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
 import { CounterTable } from './grant-counters.ts'
 import { exchangeScript, mailKey, parametersOf, readAnswer, spendMs } from './grant-script.ts'
-import type { CallAnswer, ExchangeAnswer } from './grant-script.ts'
+import type { ExchangeAnswer } from './grant-script.ts'
 import { refusal, Taken } from './grant-verdict.ts'
 import type { Taking } from './grant-verdict.ts'
 import { RedisLink } from './redis-link.ts'
@@ -164,19 +165,24 @@ export class RedisLimiter implements Limiter, TickTask {
     return { ...counted, spentNanoUsd: spent, reservedNanoUsd: this.#counters.budget(scope)?.running ?? 0 }
   }
 
-  charge(scopes: readonly LimitScope[], nanoUsd: number): void {
-    const { budgets } = this.#options
-    for (const scope of scopes) if (hasBudget(scope)) budgets.settle(budgets.find(scope), scope, nanoUsd)
-    const report = () => {
-      for (const counter of this.#counters.of(scopes.filter(hasBudget), performance.now())) {
-        counter.isChanged = true
-        this.#report(counter)
-      }
+  charge(amounts: readonly BudgetAmount[]): void {
+    this.#tell(this.#options.budgets.charge(amounts))
+  }
+
+  stored(amounts: readonly StoredAmount[]): void {
+    this.#tell(this.#options.budgets.stored(amounts))
+  }
+
+  recount(scopes: readonly LimitScope[]): void {
+    this.#options.budgets.recount(scopes)
+  }
+
+  /** Reports what this process knows of budgets in use. */
+  #tell(scopes: readonly LimitScope[]): void {
+    for (const counter of this.#counters.of(scopes, performance.now())) {
+      counter.isChanged = true
+      this.#report(counter)
     }
-    const loading = budgets.missing(scopes)
-    // What cannot be read now is read before the next call, and told then.
-    if (loading) loading.then(report, () => {})
-    else report()
   }
 
   /** Whether what is held covers the call. Grants that Redis may have given to others are not spent any more. */
@@ -200,7 +206,7 @@ export class RedisLimiter implements Limiter, TickTask {
   }
 
   /** Called once by each verdict. */
-  release({ counters, need, takenMs }: Taking, used: CallNeed): void {
+  release({ counters, need, takenMs }: Taking, used: CallNeed, isKept: boolean): void {
     const nowMs = performance.now()
     for (const counter of counters) {
       if (counter.kind === 'tokens') {
@@ -208,7 +214,8 @@ export class RedisLimiter implements Limiter, TickTask {
       } else if (counter.kind === 'parallel_requests') counter.releaseSlot()
       else if (counter.money) {
         const { budget, scope } = counter.money
-        this.#options.budgets.settle(budget, scope, used.nanoUsd)
+        if (isKept) this.#options.budgets.keep(budget, used.nanoUsd)
+        else this.#options.budgets.settle(budget, scope, used.nanoUsd)
         if (!counter.settle(need.nanoUsd, used.nanoUsd)) this.#report(counter)
       }
       if (counter.isChanged && (nowMs < counter.eagerUntilMs || !this.#link.reachable)) {
@@ -483,12 +490,4 @@ export class RedisLimiter implements Limiter, TickTask {
     const { isDecided, short, sinceMs } = call
     if (!isDecided && short && nowMs - sinceMs > decisionMs) call.decide(refusal(short.counter, short.waitMs, true))
   }
-}
-
-interface Settling {
-  readonly batch: Batch
-  readonly answer: CallAnswer
-  /** When the exchange was sent. */
-  readonly sentMs: number
-  readonly nowMs: number
 }

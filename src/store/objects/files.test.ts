@@ -34,7 +34,7 @@ for (const server of testServers('files'))
       place = await server.create()
       database = await openDatabase(place.url)
       await migrate(database)
-      store = createFileStore(database, guardOf(database))
+      store = createFileStore(database, guardOf(database), 'one')
     })
     afterEach(async () => {
       await database.close()
@@ -79,7 +79,7 @@ for (const server of testServers('files'))
       await store.put(batch)
       await store.update('batch_1', { body: { status: 'completed' } })
       expect(await store.find('batch', 'batch_1', null)).toEqual({ ...batch, body: { status: 'completed' } })
-      expect(await store.update('batch_1', { recorded: true })).toBe(true)
+      expect(await store.batchSettled('batch_1', { status: 'completed' })).toEqual([])
       expect(await store.update('batch_1', { bytes: 0 })).toBe(true)
       expect(await store.find('batch', 'batch_1', null)).toEqual({
         ...batch,
@@ -89,7 +89,7 @@ for (const server of testServers('files'))
       })
       expect(await store.delete('batch_1')).toBe(true)
       expect(await store.delete('batch_1')).toBe(false)
-      expect(await store.update('batch_1', { recorded: false })).toBe(false)
+      expect(await store.batchSettled('batch_1', {})).toBeUndefined()
       expect(await store.find('batch', 'batch_1', null)).toBeUndefined()
     })
 
@@ -139,7 +139,7 @@ for (const server of testServers('files'))
 
       beforeEach(async () => {
         otherDatabase = await openDatabase(place.url)
-        other = createFileStore(otherDatabase, guardOf(otherDatabase))
+        other = createFileStore(otherDatabase, guardOf(otherDatabase), 'two')
       })
       afterEach(() => otherDatabase.close())
 
@@ -187,6 +187,50 @@ for (const server of testServers('files'))
         expect(await due(2499)).toEqual([])
       })
 
+      test('what a batch reserves is spent until it is settled or given up, once, whichever replica ends it', async () => {
+        const spent = async () => {
+          const rows =
+            (await database.sql`select writer, scope, spent_nano_usd from budget_spend order by writer, scope`) as {
+              writer: string
+              scope: string
+              spent_nano_usd: unknown
+            }[]
+          return rows.map(row => [row.writer, row.scope, Number(row.spent_nano_usd)])
+        }
+        const amount = (scope: string, nanoUsd: number, model: string | null) => ({ scope, startMs: 5, nanoUsd, model })
+        const reserved = [amount('key:a', 30, null), amount('m', 10, 'one'), amount('m', 20, 'two')]
+        const lease = { owner: 'a', nowMs: 1000, leaseMs: 500 }
+        const intents = ['batch_1', 'batch_2', 'batch_3'].map(id =>
+          record({ id, kind: 'batch', upstreamId: id, reserved }),
+        )
+        for (const intent of intents) await store.beginBatch(intent, lease)
+        const held = [
+          ['one', 'key:a', 90],
+          ['one', 'm', 90],
+        ]
+        expect([await spent(), await store.find('batch', 'batch_1', null)]).toEqual([held, intents[0]])
+        expect(await other.leaseOpenBatches({ owner: 'b', nowMs: 1400, leaseMs: 5, limit: 9 })).toEqual([])
+        expect(await store.batchBegun('batch_1', 'up')).toEqual({
+          record: { ...intents[0]!, upstreamId: 'up' },
+          returned: [],
+        })
+        // The upstream's batch is another one's already.
+        const late = await other.batchBegun('batch_2', 'up')
+        expect([late?.record.id, late?.returned]).toEqual([
+          'batch_1',
+          [
+            { scope: 'key:a', startMs: 5, writer: '-two', nanoUsd: -30 },
+            { scope: 'm', startMs: 5, writer: '-two', nanoUsd: -30 },
+          ],
+        ])
+        const ends = await Promise.all([store, other].map(files => files.batchSettled('batch_1', { at: 1 })))
+        expect(ends.filter(Boolean).length).toBe(1)
+        for (const files of [store, other]) await files.giveUpBatch('batch_3')
+        expect(await other.giveUpBatch('batch_1')).toEqual([])
+        expect((await spent()).reduce((sum, [, , nanoUsd]) => sum + Number(nanoUsd), 0)).toBe(0)
+        expect(await store.batchBegun('batch_3', 'late')).toBeUndefined()
+      })
+
       test('of many that saw its end one holds the lease, and one records it; then it is leased no more', async () => {
         await putBatches(1)
         const callers = Array.from({ length: 12 }, (_, at) => ({ at, files: at % 2 ? store : other }))
@@ -194,12 +238,10 @@ for (const server of testServers('files'))
           callers.map(({ at, files }) => files.leaseBatch('batch_000', { owner: `w${at}`, nowMs: 1000, leaseMs: 500 })),
         )
         expect(held.filter(Boolean).length).toBe(1)
-        const recorded = await Promise.all(
-          callers.map(({ at, files }) => files.update('batch_000', { recorded: true, body: { at } })),
-        )
+        const recorded = await Promise.all(callers.map(({ at, files }) => files.batchSettled('batch_000', { at })))
         expect(recorded.filter(Boolean).length).toBe(1)
         const kept = await other.find('batch', 'batch_000', null)
-        expect([kept?.recorded, kept?.body]).toEqual([true, { at: recorded.indexOf(true) }])
+        expect([kept?.recorded, kept?.body]).toEqual([true, { at: recorded.findIndex(Boolean) }])
         const later = { owner: 'z', nowMs: 9000, leaseMs: 500 }
         expect(await store.leaseOpenBatches({ ...later, limit: 9 })).toEqual([])
         expect(await store.leaseBatch('batch_000', later)).toBe(false)

@@ -1,22 +1,31 @@
 /** Files and batches in the database: the gateway's id, the upstream's id, the deployment and the owner of each. */
 import type { SQL } from 'bun'
+import type { SpendWriter } from '../../core/budget-charge.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { BatchLease, FileKind, FileOwner, FileQuery, FileRecord, FileStore } from '../../core/ports.ts'
-import { answerInTime, toNumber, transaction } from '../database/open.ts'
+import type { BatchLease, FileKind, FileQuery, FileRecord, FileStore } from '../../core/ports.ts'
+import { answerInTime, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
+import { batchRecords } from './batch-records.ts'
+import { findUpstream, toRecord, toRow } from './file-rows.ts'
+import type { FileRow } from './file-rows.ts'
 import type { StorageGuard } from './storage-guard.ts'
 
 /**
- * Over the table `upstream_files`. Every failure of the database is `overloaded`. A text that cannot be an id of the
+ * Over the table `upstream_files`; `writer` = this process's name in `budget_spend`. Every failure of the database is `overloaded`. A text that cannot be an id of the
  * gateway is not found without asking the database.
  */
-export function createFileStore(database: Database, guard: StorageGuard): FileStore {
+export function createFileStore(database: Database, guard: StorageGuard, writer: SpendWriter): FileStore {
   const { sql } = database
+  const batches = batchRecords({ database, guard, writer })
   return {
     find: (kind, id, keyId) => available(findOne(sql, { kind, id, keyId })),
     findUpstream: of => available(findUpstream(sql, of)),
     admit: keyId => available(guard.admit(keyId)),
     put: (record, options) => available(options?.withinQuota ? putWithin(database, guard, record) : put(sql, record)),
+    beginBatch: (record, lease) => available(batches.begin(record, lease)),
+    batchBegun: (id, upstreamId) => available(batches.begun(id, upstreamId)),
+    giveUpBatch: id => available(batches.giveUp(id)),
+    batchSettled: (id, body) => available(batches.settled(id, body)),
     update: (id, changes) => available(update(sql, id, changes)),
     list: query => available(list(sql, query)),
     delete: id => available(remove(sql, id)),
@@ -44,21 +53,8 @@ async function findOne(
   { kind, id, keyId }: { kind: FileKind; id: string; keyId: string | null },
 ): Promise<FileRecord | undefined> {
   if (!isId(id)) return undefined
-  const [row] = (await sql`select * from upstream_files where id = ${id} and kind = ${kind}`) as Row[]
+  const [row] = (await sql`select * from upstream_files where id = ${id} and kind = ${kind}`) as FileRow[]
   return row && (keyId === null || row.key_id === keyId) ? toRecord(row) : undefined
-}
-
-type There = Pick<FileRecord, 'kind' | 'keyId' | 'deploymentId' | 'upstreamId'>
-
-async function findUpstream(
-  sql: SQL,
-  { kind, keyId, deploymentId, upstreamId }: There,
-): Promise<FileRecord | undefined> {
-  const [row] = (await sql`
-    select * from upstream_files
-    where key_id = ${keyId} and kind = ${kind} and deployment_id = ${deploymentId}
-      and upstream_id = ${upstreamId}`) as Row[]
-  return row && toRecord(row)
 }
 
 async function put(sql: SQL, record: FileRecord): Promise<FileRecord> {
@@ -79,20 +75,12 @@ function putWithin(database: Database, guard: StorageGuard, record: FileRecord):
   })
 }
 
-/** No value of the column `recorded`, which is 0 or 1. */
-const neverStored = -1
-
-async function update(
-  sql: SQL,
-  id: string,
-  { body, bytes, recorded }: Parameters<FileStore['update']>[1],
-): Promise<boolean> {
+async function update(sql: SQL, id: string, { body, bytes }: Parameters<FileStore['update']>[1]): Promise<boolean> {
   const changed = (await sql`
     update upstream_files set
       body = coalesce(${body === undefined ? null : JSON.stringify(body)}, body),
-      bytes = coalesce(${bytes ?? null}, bytes),
-      recorded = coalesce(${recorded === undefined ? null : Number(recorded)}, recorded)
-    where id = ${id} and recorded <> ${recorded === true ? 1 : neverStored}
+      bytes = coalesce(${bytes ?? null}, bytes)
+    where id = ${id}
     returning id`) as unknown[]
   return changed.length > 0
 }
@@ -118,7 +106,7 @@ async function list(sql: SQL, query: FileQuery): Promise<{ records: FileRecord[]
     `select * from upstream_files where ${conditions.join(' and ')}
       order by created_at_ms ${order}, id ${order} limit ${value(limit + 1)}`,
     values,
-  )) as Row[]
+  )) as FileRow[]
   return { records: rows.slice(0, limit).map(toRecord), hasMore: rows.length > limit }
 }
 
@@ -141,7 +129,7 @@ async function leaseOpenBatches(
     )
     update upstream_files set lease_owner = $3, due_at_ms = $4 where id in (select id from due) returning *`,
     [nowMs, limit, owner, nowMs + leaseMs],
-  )) as Row[]
+  )) as FileRow[]
   return rows.map(toRecord)
 }
 
@@ -164,56 +152,4 @@ async function releaseBatch(
     update upstream_files set lease_owner = null, due_at_ms = ${dueAtMs}
     where id = ${id} and lease_owner = ${owner} returning id`) as unknown[]
   return released.length > 0
-}
-
-interface Row {
-  id: string
-  kind: string
-  key_id: string
-  deployment_id: string
-  upstream_id: string
-  purpose: string
-  filename: string
-  bytes: unknown
-  models: string
-  created_at_ms: unknown
-  body: string
-  recorded: unknown
-  owner: string | null
-}
-
-function toRow(record: FileRecord): Row {
-  return {
-    id: record.id,
-    kind: record.kind,
-    key_id: record.keyId,
-    deployment_id: record.deploymentId,
-    upstream_id: record.upstreamId,
-    purpose: record.purpose,
-    filename: record.filename,
-    bytes: record.bytes,
-    models: JSON.stringify(record.models),
-    created_at_ms: record.createdAtMs,
-    body: JSON.stringify(record.body),
-    recorded: record.recorded ? 1 : 0,
-    owner: record.owner && JSON.stringify(record.owner),
-  }
-}
-
-function toRecord(row: Row): FileRecord {
-  return {
-    id: row.id,
-    kind: row.kind as FileKind,
-    keyId: row.key_id,
-    deploymentId: row.deployment_id,
-    upstreamId: row.upstream_id,
-    purpose: row.purpose,
-    filename: row.filename,
-    bytes: toNumber(row.bytes),
-    models: JSON.parse(row.models) as string[],
-    createdAtMs: toNumber(row.created_at_ms),
-    body: JSON.parse(row.body) as Record<string, unknown>,
-    recorded: toNumber(row.recorded) === 1,
-    owner: row.owner === null ? null : (JSON.parse(row.owner) as FileOwner),
-  }
 }

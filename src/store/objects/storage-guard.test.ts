@@ -82,7 +82,12 @@ for (const server of testServers('storage quotas'))
       const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs }
       const store = createResponseStore({ database: of, clock, guard, report: problem => expect(problem).toBe('') })
       responses.push(store)
-      return { guard, assistants: createAssistantStore(of, guard), files: createFileStore(of, guard), responses: store }
+      return {
+        guard,
+        assistants: createAssistantStore(of, guard),
+        files: createFileStore(of, guard, 'one'),
+        responses: store,
+      }
     }
     /** As the database keeps them, by key. */
     const totals = async () => {
@@ -128,7 +133,7 @@ for (const server of testServers('storage quotas'))
       await files.put(file('f'))
       await files.put(file('again', { upstreamId: 'up-f' }))
       await files.update('f', { body: { text: text.repeat(5) } })
-      await files.update('f', { recorded: true })
+      await files.update('f', { bytes: 7 })
       await agree()
       expect((await totals()).map(([keyId, objects]) => [keyId, objects])).toEqual([
         ['key', 7],
