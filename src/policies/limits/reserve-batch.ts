@@ -53,7 +53,7 @@ export async function reserveBatch(parts: BatchParts, call: Call, batch: Started
       if (!verdict.allowed) throw refused(call.responseHeaders, verdict)
       held.push({ taken: verdict, scopes })
       for (const { id, budget } of scopes)
-        reserved.push({ scope: id, startMs: budget!.startMs, nanoUsd, model: model && model.name })
+        reserved.push({ scope: id, startMs: budget!.startMs, nanoUsd, model: model?.name ?? null })
     }
   } catch (error) {
     release()

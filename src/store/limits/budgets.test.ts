@@ -116,6 +116,7 @@ test('what is kept of a taking counts until the database says that it came back,
   batch.keep()
   batch.release(0, 0)
   expect([one.limiter.budgetLeft(scope), one.alerts.length]).toEqual([100, 1])
+  ledger.store()
   takenOf(await two.take([scope], 50)).release(0, 50)
   const back = { scope: scope.id, startMs: 0, writer: '-two', nanoUsd: -200 }
   ledger.settle({ writer: '-two', scopes: [scope], nanoUsd: -200 })

@@ -216,7 +216,8 @@ export class RedisLimiter implements Limiter, TickTask {
         const { budget, scope } = counter.money
         if (isKept) this.#options.budgets.keep(budget, used.nanoUsd)
         else this.#options.budgets.settle(budget, scope, used.nanoUsd)
-        if (!counter.settle(need.nanoUsd, used.nanoUsd)) this.#report(counter)
+        // What is stored as spent must not count as running for as long as a replica that died does.
+        if (!counter.settle(need.nanoUsd, used.nanoUsd) || isKept) this.#report(counter)
       }
       if (counter.isChanged && (nowMs < counter.eagerUntilMs || !this.#link.reachable)) {
         counter.drop()
