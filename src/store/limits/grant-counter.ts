@@ -156,14 +156,14 @@ export class Counter {
 
   /**
    * A call that reserved money ended: what is left over stays here for the next one. false = more was used than is
-   * held: to be reported now.
+   * held: to be reported now. `isKept` = a batch has begun, from which no use of the next seconds follows.
    */
-  settle(reserved: number, used: number): boolean {
+  settle(reserved: number, used: number, isKept: boolean): boolean {
     const excess = used - reserved
     this.running -= reserved
     this.#room -= excess
     this.#usedSinceSent += excess
-    this.#usedInTick += used
+    if (!isKept) this.#usedInTick += used
     this.isChanged = true
     const isCovered = this.unspent >= excess
     this.unspent = Math.max(this.unspent - excess, 0)

@@ -217,7 +217,7 @@ export class RedisLimiter implements Limiter, TickTask {
         if (isKept) this.#options.budgets.keep(budget, used.nanoUsd)
         else this.#options.budgets.settle(budget, scope, used.nanoUsd)
         // What is stored as spent must not count as running for as long as a replica that died does.
-        if (!counter.settle(need.nanoUsd, used.nanoUsd) || isKept) this.#report(counter)
+        if (!counter.settle(need.nanoUsd, used.nanoUsd, isKept) || isKept) this.#report(counter)
       }
       if (counter.isChanged && (nowMs < counter.eagerUntilMs || !this.#link.reachable)) {
         counter.drop()
