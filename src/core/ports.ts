@@ -313,7 +313,7 @@ export interface FileRecord {
 /** What the requests of one model in an input file can cost together. */
 export interface RequestsBound {
   readonly requests: number
-  /** Nano-dollars as decimal text; null = not known: a price is missing, or one of them does not tell how much it asks for. */
+  /** Nano-dollars as decimal text; null = not known: a price is missing, or one does not tell how much it asks for. */
   readonly nanoUsd: string | null
 }
 

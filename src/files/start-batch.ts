@@ -37,7 +37,7 @@ const intentLeaseMs = 2 * startMs
 
 /**
  * Starts a batch at the upstream of its input file; resolves with the batch as clients see it. Its record, with what it
- * reserves, is stored first: what the upstream began is found again, whatever happens to this process.
+ * reserves, is stored first: what the upstream began is found again, also where this process ends.
  */
 export async function startBatch(
   services: Services,

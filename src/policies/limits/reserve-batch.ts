@@ -94,8 +94,8 @@ function amountOf(model: BatchModel, { unknownPrice, reserveNanoUsd }: BudgetSet
   if (requests === 0)
     throw new GatewayError(
       'invalid-request',
-      'the file was sent to an earlier version of the gateway, which did not work out what its requests can cost, and ' +
-        'the budgets of this key need that; send the file again',
+      'the file was sent to an earlier version of the gateway, which did not work out what its requests can cost, ' +
+        'and the budgets of this key need that; send the file again',
       { param: 'input_file_id' },
     )
   if (isPriced || unknownPrice === 'reserve') return Math.min(reserveNanoUsd * requests, budgetNanoUsdMax)

@@ -201,7 +201,8 @@ end
 local function settled(key, writer, amount)
   local field = 's:' .. writer
   local known = tonumber(redis.call('HGET', key, field) or '')
-  if not known or math.abs(amount) > math.abs(known) then redis.call('HSET', key, field, string.format('%d', amount)) end
+  if known and math.abs(amount) <= math.abs(known) then return end
+  redis.call('HSET', key, field, string.format('%d', amount))
 end
 local function read(key, report)
   local c = {kind = report[1], limit = report[2], kept = report[3], rest = report[6]}

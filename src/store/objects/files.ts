@@ -11,8 +11,8 @@ import type { FileRow } from './file-rows.ts'
 import type { StorageGuard } from './storage-guard.ts'
 
 /**
- * Over the table `upstream_files`; `writer` = this process's name in `budget_spend`. Every failure of the database is `overloaded`. A text that cannot be an id of the
- * gateway is not found without asking the database.
+ * Over the table `upstream_files`; `writer` = this process's name in `budget_spend`. Every failure of the database is
+ * `overloaded`. A text that cannot be an id of the gateway is not found without asking the database.
  */
 export function createFileStore(database: Database, guard: StorageGuard, writer: SpendWriter): FileStore {
   const { sql } = database

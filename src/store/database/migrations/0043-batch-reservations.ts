@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** What the requests of an input file can cost, and what a batch has reserved, as JSON; null = not worked out, nothing. */
+/** What the requests of an input file can cost, and what a batch has reserved, as JSON; null = nothing. */
 export const fortyThird: Migration = {
   id: 43,
   name: 'batch-reservations',
