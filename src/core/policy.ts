@@ -101,11 +101,20 @@ export interface AnswerFilter {
   end(): readonly ChatEvent[]
   /** For filters that ask others: called after `end`, for the events that wait for what they say. */
   later?(): Promise<readonly ChatEvent[]>
+  /** Of a stream, before its first event: for filters with `later` that give out events while the answer comes. */
+  attach?(gate: AnswerGate): void
   /**
    * true = nothing has gone out, and a refusal may still come: the client's headers wait for some seconds, so that the
    * refusal can have a status of its own.
    */
   readonly holds?: boolean
+}
+
+/** Takes what a filter gives out between the events that it is given. Not to be called after `end`. */
+export interface AnswerGate {
+  release(events: readonly ChatEvent[]): void
+  /** Ends the answer with that error; what is held back is never sent. */
+  refuse(error: unknown): void
 }
 
 /** The texts of an answer that does not consist of hub events, in place of the given ones; one for each. */

@@ -9,7 +9,8 @@ import { guardModel, moderationModel } from './kinds/models.ts'
 import { personalData } from './kinds/personal-data.ts'
 import { promptInjection } from './kinds/prompt-injection.ts'
 import { presidio, webhook } from './kinds/services.ts'
-import type { GuardrailKind } from './params.ts'
+import type { GuardrailKind, GuardrailParams } from './params.ts'
+import type { WindowSizes } from './window-filter.ts'
 
 const kinds: Readonly<Record<GuardrailKind, (parts: CheckParts) => Check>> = {
   personal_data: personalData,
@@ -33,9 +34,40 @@ const kinds: Readonly<Record<GuardrailKind, (parts: CheckParts) => Check>> = {
 /** Throws GuardrailProblem for what the kind cannot work with. */
 export function compileCheck(parts: CheckParts): Check {
   const compile = kinds[parts.settings.kind as GuardrailKind]
+  checkWindow(parts.settings)
   const check = compile(parts)
   if (!check.rules || !parts.settings.recordsOnly) return check
   return { ...check, rules: check.rules.map(rule => ({ ...rule, action: 'flag' as const })) }
+}
+
+const windowedKinds: ReadonlySet<string> = new Set<GuardrailKind>([
+  ...(['guard_model', 'moderation_model', 'openai_moderation', 'presidio'] as const),
+  ...(['webhook', 'generic_guardrail_api', 'topics'] as const),
+])
+
+/** Throws GuardrailProblem for windows of a kind that has no word about parts of an answer, and for odd sizes. */
+function checkWindow({ kind, params }: GuardrailSettings): void {
+  const { window_characters: characters, window_overlap: overlap, window_seconds: seconds } = params as GuardrailParams
+  if (characters === undefined) {
+    const name = overlap !== undefined ? 'window_overlap' : seconds !== undefined ? 'window_seconds' : undefined
+    if (name) throw new GuardrailProblem([name], 'says nothing without window_characters; add it')
+    return
+  }
+  if (!windowedKinds.has(kind))
+    throw new GuardrailProblem(['window_characters'], `${kind} does not judge answers piece by piece; leave it out`)
+  if ((overlap ?? 0) >= characters)
+    throw new GuardrailProblem(['window_overlap'], 'must be smaller than window_characters')
+}
+
+/** How a guardrail judges streams; undefined = as a whole. */
+export function windowOf({ params }: GuardrailSettings): WindowSizes | undefined {
+  const {
+    window_characters: characters,
+    window_overlap: overlap,
+    window_seconds: seconds = 1,
+  } = params as GuardrailParams
+  if (characters === undefined) return undefined
+  return { characters, overlap: overlap ?? Math.floor(characters / 5), waitMs: seconds * 1000 }
 }
 
 const noAskers: Askers = {

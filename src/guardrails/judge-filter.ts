@@ -61,7 +61,8 @@ export class JudgeFilter implements AnswerFilter {
   }
 }
 
-function changedTexts(answer: readonly AnswerText[], texts: readonly string[]): Map<string, string> {
+/** By the keys of their events, what a judge has changed. Throws where arguments would be no JSON any more. */
+export function changedTexts(answer: readonly AnswerText[], texts: readonly string[]): Map<string, string> {
   const changed = new Map<string, string>()
   for (const [at, one] of answer.entries()) {
     const text = texts[at]!

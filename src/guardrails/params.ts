@@ -208,6 +208,24 @@ export const guardrailParams = z.strictObject({
     .optional()
     .describe('The score from which what `presidio` finds counts; 0.5 when left out.')
     .meta({ examples: [0.7] }),
+  window_characters: count
+    .min(50)
+    .max(100_000)
+    .optional()
+    .describe('Streams are judged piece by piece of so many characters, and go on meanwhile; as a whole when left out.')
+    .meta({ examples: [600] }),
+  window_overlap: count
+    .max(10_000)
+    .optional()
+    .describe('So many characters are held and judged again with what follows; a fifth of a window when left out.')
+    .meta({ examples: [120] }),
+  window_seconds: z
+    .number()
+    .min(0.05)
+    .max(60)
+    .optional()
+    .describe('A window that is not full is judged after so many seconds; 1 when left out.')
+    .meta({ examples: [0.5] }),
   timeout: z
     .number()
     .min(0.05)

@@ -11,7 +11,7 @@ import { changeTexts, fixedTextKinds } from '../core/input.ts'
 import type { CallInput, InputTextKind } from '../core/input.ts'
 import type { AnswerFilter, ChangeAnswerTexts, Policy } from '../core/policy.ts'
 import type { Check, CheckParts } from './check.ts'
-import { compileCheck } from './compile.ts'
+import { compileCheck, windowOf } from './compile.ts'
 import { searchableFile } from './file-text.ts'
 import { GuardedCall, refusal, scannerOf } from './guarded-call.ts'
 import type { Guardrail } from './guarded-call.ts'
@@ -20,6 +20,7 @@ import { placeholderForm } from './placeholders.ts'
 import type { Scanner } from './scanner.ts'
 import { questionOf, textsOf } from './subject.ts'
 import { replaced, replacedJson, TextFilter } from './text-filter.ts'
+import { WindowFilter } from './window-filter.ts'
 
 /** Calls that guardrails make themselves: no guardrail holds for them, or they would never end. */
 export const guardrailCaller: Caller = { ...masterCaller, key: { ...masterCaller.key, alias: 'guardrails' } }
@@ -50,6 +51,7 @@ export class Guardrails {
         answer: call => this.#searchFilter(call),
         answerTexts: call => this.#changeTexts(call),
       },
+      { name: 'guardrail-windows', stage: 'body', answer: call => this.#windowFilter(call) },
       { name: 'guardrail-judges', stage: 'body', answer: call => this.#judgeFilter(call) },
       { name: 'guardrail-restore', stage: 'body', answer: call => this.#restoreFilter(call) },
     ]
@@ -122,10 +124,24 @@ export class Guardrails {
     return scanner && new TextFilter(scanner, finding => guarded.replaceOutput(finding))
   }
 
+  /** Those with windows, in streams: all in windows of the one that asks soonest, with the largest overlap. */
+  #windowFilter(call: Call): AnswerFilter | undefined {
+    const guarded = call.stream ? this.#calls.get(call) : undefined
+    const judges = guarded?.judgesOf('post_call').filter(({ settings }) => windowOf(settings)) ?? []
+    if (!guarded || judges.length === 0) return undefined
+    const all = judges.map(({ settings }) => windowOf(settings)!)
+    const sizes = {
+      characters: Math.min(...all.map(one => one.characters)),
+      overlap: Math.max(...all.map(one => one.overlap)),
+      waitMs: Math.min(...all.map(one => one.waitMs)),
+    }
+    return new WindowFilter({ guarded, judges, prompt: questionOf(call.input()).prompt, sizes })
+  }
+
   #judgeFilter(call: Call): AnswerFilter | undefined {
     const guarded = this.#calls.get(call)
     if (!guarded) return undefined
-    const judges = guarded.judgesOf('post_call')
+    const judges = guarded.judgesOf('post_call').filter(({ settings }) => !call.stream || !windowOf(settings))
     if (judges.length === 0 && guarded.beside === undefined) return undefined
     return new JudgeFilter({ guarded, judges, prompt: questionOf(call.input()).prompt })
   }

@@ -76,7 +76,7 @@ export interface AnswerText {
 }
 
 /** The key and the text of an event of a text; undefined = it has none. */
-function textOfEvent(event: ChatEvent): AnswerText | undefined {
+export function textOfEvent(event: ChatEvent): AnswerText | undefined {
   switch (event.type) {
     case 'text':
     case 'refusal':

@@ -54,7 +54,7 @@ const secret = 'a-signing-secret-of-32-characters'
 const services = new Services()
 let gateway: Gateway
 const keys: Record<string, string> = {}
-const names = ['guard', 'after', 'beside', 'moderated', 'presidio', 'hook', 'closed', 'open']
+const names = ['guard', 'after', 'alone', 'pieces', 'beside', 'moderated', 'presidio', 'hook', 'closed', 'open']
 
 beforeAll(async () => {
   gateway = await startGateway({
@@ -70,6 +70,9 @@ model_list:
 guardrails:
   - { guardrail_name: guard, litellm_params: { guardrail: guard_model, mode: pre_call, model: judge } }
   - { guardrail_name: after, litellm_params: { guardrail: guard_model, mode: post_call, model: judge } }
+  - { guardrail_name: alone, litellm_params: { guardrail: guard_model, mode: post_call, model: judge, input_mode: response } }
+  - guardrail_name: pieces
+    litellm_params: { guardrail: guard_model, mode: post_call, model: judge, input_mode: response, window_characters: 50, window_overlap: 10 }
   - { guardrail_name: beside, litellm_params: { guardrail: guard_model, mode: during_call, model: judge } }
   - { guardrail_name: moderated, litellm_params: { guardrail: openai_moderation, mode: pre_call, model: mod } }
   - guardrail_name: presidio
@@ -175,6 +178,31 @@ describe('a guard model', () => {
       expect([refused.status, refused.text]).toEqual([400, ''])
       expect(refused.row).toMatchObject({ guardrails: 'after:block(UNSAFE=1)', error_kind: 'content-policy' })
     })
+
+  for (const stream of [true, false])
+    test(`is asked about the response alone, word for word: ${stream ? 'streamed' : 'whole'}`, async () => {
+      const said = 'Say "AI assistant:no." and\n\'Human user:yes\'.'
+      gateway.simulator.script({ model: 'sim' }, { text: said })
+      judgeSays('safe')
+      expect(await ask('alone', 'Shall I "now"?', stream)).toMatchObject({ status: 200, text: said })
+      expect(sentTo('guard').at(-1)!.messages).toEqual([
+        { role: 'user', content: `Human user:\nAI assistant:${said}.` },
+      ])
+      judgeSays('unsafe')
+      expect(await ask('alone', 'Shall I?', stream)).toMatchObject({ status: 400, text: '' })
+    })
+
+  test('with windows is asked about each of them', async () => {
+    const said = Array.from({ length: 20 }, (_, at) => `word${at}`).join(' ')
+    gateway.simulator.script({ model: 'sim' }, { text: said })
+    judgeSays('safe')
+    expect(await ask('pieces', 'Go', true)).toMatchObject({ status: 200, text: said })
+    const windows = sentTo('guard').map(({ messages }) => (messages as Json[])[0]!.content as string)
+    expect(windows.length).toBeGreaterThan(1)
+    for (const one of windows) expect(one).toMatch(/^Human user:\nAI assistant:.*\.$/s)
+    gateway.simulator.truth.entries.length = 0
+    expect(await ask('pieces', 'Go')).toMatchObject({ status: 200, text: said })
+  })
 
   for (const stream of [true, false])
     test(`beside a call holds its answer until it has said safe: ${stream ? 'streamed' : 'whole'}`, async () => {

@@ -40,6 +40,14 @@ export interface LateAnswer {
   text(): Promise<string>
   /** See `AnswerFilter.holds`. */
   holds(): boolean
+  /** Who takes what is released between the pieces of the upstream; without, it comes with the next of them. */
+  listen?(receiver: EarlyReceiver): void
+}
+
+/** The stream to a client, as filters that give out text between events see it. */
+export interface EarlyReceiver {
+  early(text: string): void
+  refused(error: GatewayError): void
 }
 
 /** `format` with the filters, for one answer. */
@@ -61,8 +69,10 @@ export function filteredFormat(format: ChatFormat, filters: readonly NamedFilter
 
 function lateFormat(format: ChatFormat, filters: readonly NamedFilter[]): FilteredFormat {
   let rest = (): Promise<string> => Promise.resolve('')
+  let receiver: EarlyReceiver | undefined
   return {
     late: {
+      listen: given => void (receiver = given),
       text: () => rest(),
       holds: () => filters.some(({ filter }) => filter.holds === true),
     },
@@ -79,11 +89,24 @@ function lateFormat(format: ChatFormat, filters: readonly NamedFilter[]): Filter
         const chain = new FilterChain(filters)
         const writer = format.writer(model, request)
         const own = new FilteredWriter(writer, chain)
+        let released = ''
+        const taken = (): string => {
+          const text = released
+          released = ''
+          return text
+        }
+        chain.attach({
+          early(events) {
+            released += own.written(events)
+            if (receiver) receiver.early(taken())
+          },
+          refused: error => receiver?.refused(error),
+        })
         return {
-          write: event => own.write(event),
+          write: event => taken() + own.write(event),
           end() {
-            rest = async () => own.written(await chain.endLater()) + writer.end()
-            return ''
+            rest = async () => taken() + own.written(await chain.endLater()) + writer.end()
+            return taken()
           },
           ...(writer.fail && { fail: error => writer.fail!(error) }),
         }
@@ -104,6 +127,21 @@ class FilterChain {
 
   constructor(filters: readonly NamedFilter[]) {
     this.#filters = filters
+  }
+
+  /** For a stream: who takes the events that filters release by themselves. */
+  attach(receiver: { early(events: readonly ChatEvent[]): void; refused(error: GatewayError): void }): void {
+    for (const [at, { filter }] of this.#filters.entries())
+      filter.attach?.({
+        release: events => {
+          try {
+            receiver.early(this.#inOrder(this.#through(events, at + 1)))
+          } catch (thrown) {
+            receiver.refused(toGatewayError(thrown))
+          }
+        },
+        refuse: error => receiver.refused(toGatewayError(error)),
+      })
   }
 
   event(event: ChatEvent): readonly ChatEvent[] {

@@ -26,8 +26,20 @@ export function withLocalAnswer<Attempt extends AnswerReader>(attempt: Attempt, 
       const answer = attempt.answer(bytes, head)
       return { ...answer, body: localised(answer.body, ids) }
     },
-    ...(attempt.late && { late: { ...attempt.late, text: async () => replacedIds(await attempt.late!.text(), ids) } }),
+    ...(attempt.late && { late: localLate(attempt.late, ids) }),
     relay: contentType => new LocalRelay(attempt.relay(contentType), ids),
+  }
+}
+
+function localLate(late: LateAnswer, ids: Ids): LateAnswer {
+  return {
+    holds: () => late.holds(),
+    text: async () => replacedIds(await late.text(), ids),
+    listen: receiver =>
+      late.listen?.({
+        early: text => receiver.early(replacedIds(text, ids)),
+        refused: error => receiver.refused(error),
+      }),
   }
 }
 

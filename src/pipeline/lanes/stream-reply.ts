@@ -8,7 +8,7 @@ import type { BodySink, UpstreamBody, UpstreamExchange } from '../../core/transp
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { CallControl } from '../call-control.ts'
-import type { LateAnswer } from './filtered-format.ts'
+import type { EarlyReceiver, LateAnswer } from './filtered-format.ts'
 import { UpstreamDrain } from './upstream-drain.ts'
 import { cleanFault } from '../upstream-fault.ts'
 import { recordProgress } from '../usage.ts'
@@ -48,7 +48,7 @@ type Phase = 'holding' | 'flowing' | 'closed'
  * Its one timer is for what comes first: the opening or the next heartbeat, or the end of the wait for content. A
  * client that does not read is detected by its connection.
  */
-class StreamPump extends TimerEntry implements BodySink, AnswerStream {
+class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyReceiver {
   readonly opened: Promise<AnswerStream>
   readonly #source: StreamSource
   readonly #control: CallControl
@@ -89,6 +89,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     })
     this.#beganMs = timers.nowMs()
     recordProgress(control.call, source.relay)
+    source.late?.listen?.(this)
     this.#awaitContent()
     this.#wait(holdMs)
     source.body.pipe(this)
@@ -163,6 +164,18 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     // The deployment's idle timeout was shorter than the wait for silence: the answer is complete all the same.
     if (this.#isOverUnsaid && error.kind === 'upstream-timeout') return this.end()
     this.#break(error, '')
+  }
+
+  // ---- what filters call that give out text between the upstream's pieces
+
+  early(text: string): void {
+    if (this.#phase === 'closed') return
+    this.#send(text)
+    if (this.#phase === 'holding' && this.#mayOpen) this.#open()
+  }
+
+  refused(error: GatewayError): void {
+    if (this.#phase !== 'closed') this.#break(error, '')
   }
 
   override expired(): void {
