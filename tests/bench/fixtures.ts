@@ -13,6 +13,14 @@ export const requestBody = JSON.stringify({
   max_tokens: 64,
 })
 
+/** The same call with a longer question: so many bytes in all. */
+export function requestOf(bytes: number): string {
+  const words = ' The weather in the north stays cold, and 12 ships wait in the harbour of 1848.'
+  const missing = bytes - requestBody.length
+  const text = words.repeat(Math.ceil(missing / words.length)).slice(0, missing)
+  return requestBody.replace('through it?', `through it?${text}`)
+}
+
 /** 684 bytes or a little more. */
 export const answerBody = JSON.stringify({
   id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT',

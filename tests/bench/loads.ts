@@ -17,6 +17,7 @@ export async function measureCalls(
   subject: Subject,
   durationS: number,
   path = '/v1/chat/completions',
+  body = requestBody,
 ): Promise<CallFigures> {
   const cpuBefore = subject.pids.length > 0 ? cpuUs(subject.pids) : 0
   const child = startPinned(
@@ -31,7 +32,7 @@ export async function measureCalls(
       join(import.meta.dir, 'chat.lua'),
       `${subject.base}${path}`,
     ],
-    { BENCH_BODY: requestBody, BENCH_KEY: subject.key },
+    { BENCH_BODY: body, BENCH_KEY: subject.key },
   )
   const text = await new Response(child.stdout).text()
   const cpu = subject.pids.length > 0 ? cpuUs(subject.pids) - cpuBefore : Number.NaN

@@ -3,13 +3,14 @@
  * as a plain proxy, in one run, on one core each, in front of the same upstream. Ratios are what counts.
  *
  *   npm run bench -- [--rounds N] [--seconds N] [--peer URL --peer-key KEY]
- *     [--only calls,streams,translate,bodies,cache]
+ *     [--only calls,streams,translate,bodies,cache,guardrails]
  */
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { largeBody, requestBody } from './fixtures.ts'
+import { largeBody, requestBody, requestOf } from './fixtures.ts'
+import { PacedTokens, windowedRules } from './guarded-stream.ts'
 import { measureCalls, measureStreams } from './loads.ts'
 import type { CallFigures, StreamFigures } from './loads.ts'
 import { median, memoryMb, percentile, resetPeak, runIn } from './machine.ts'
@@ -20,7 +21,7 @@ const usage = `npm run bench -- [flags]
 
   --rounds N           Rounds of each measurement (5)
   --seconds N          Seconds of each round (4)
-  --only PARTS         Some of calls,streams,translate,bodies (all these) and cache
+  --only PARTS         Some of calls,streams,translate,bodies (all these), cache, guardrails
   --peer URL           Another gateway, in a column of its own
   --peer-key KEY       Its key
   --help               Show this`
@@ -66,8 +67,8 @@ const memoryBarMb = 110
 const seconds = wholeNumber('seconds', values.seconds)
 const parts = values.only.split(',')
 for (const part of parts)
-  if (!['calls', 'streams', 'translate', 'bodies', 'cache'].includes(part))
-    calledWrongly(`--only takes calls, streams, translate, bodies, cache; got '${part}'`)
+  if (!['calls', 'streams', 'translate', 'bodies', 'cache', 'guardrails'].includes(part))
+    calledWrongly(`--only takes calls, streams, translate, bodies, cache, guardrails; got '${part}'`)
 if (values.peer !== undefined && !URL.canParse(values.peer)) calledWrongly(`--peer must be a URL; got '${values.peer}'`)
 const root = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-bench-'))
@@ -170,6 +171,53 @@ async function measureHits(forward: Subject): Promise<Record<string, number>> {
   return { sent, hits, ratio: hits / sent }
 }
 
+/**
+ * What guardrails cost: calls with 2 KB where one pattern holds (at most 15 us each), and where guardrails are there
+ * and none holds; then how much later a stream of 50 tokens a second arrives (at most 40 ms at the median).
+ */
+async function measureGuardrails(bare: Subject): Promise<Record<string, number>> {
+  const pattern = `guardrails:
+  - guardrail_name: tickets
+    litellm_params: { guardrail: regex, mode: pre_call, default_on: true, patterns: [{ name: A, pattern: "TCK-[0-9]{6}" }] }
+`
+  const [idle, one] = [
+    await startGateway({ root, folder, port: ports.other, name: 'idle', more: windowedRules }),
+    await startGateway({ root, folder, port: ports.guarded, name: 'guarded', more: pattern }),
+  ]
+  const body = requestOf(2048)
+  const subjects = [bare, idle, one]
+  const cpu: number[][] = [[], [], []]
+  for (const subject of subjects) await measureCalls(subject, 2, undefined, body)
+  for (let round = 0; round < rounds; round++)
+    for (const [at, subject] of subjects.entries())
+      cpu[at]!.push((await measureCalls(subject, seconds, undefined, body)).cpuUs)
+  const [none, off, held] = cpu.map(median) as [number, number, number]
+  console.log(row(['2 KB calls, us: none, none holds, a pattern', fixed(none), fixed(off), fixed(held)]))
+  const delays = await measureDelays(idle)
+  return { none, off, held, added: held - none, ...delays }
+}
+
+async function measureDelays(gateway: Subject): Promise<Record<string, number>> {
+  const tokens = new PacedTokens({ count: 250, gapMs: 20, port: ports.paced })
+  const ask = (guardrails: string[]) => () =>
+    fetch(`${gateway.base}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'bench-paced',
+        stream: true,
+        guardrails,
+        messages: [{ role: 'user', content: 'a' }],
+      }),
+    })
+  const free = await tokens.measure(ask([]), 20)
+  const guarded = await tokens.measure(ask(['pii', 'names', 'tickets']), 20)
+  await tokens.stop()
+  const [p50, p99] = [guarded.p50Ms - free.p50Ms, guarded.p99Ms - free.p99Ms]
+  console.log(row(['guarded streams, added ms: p50, p99', fixed(p50), fixed(p99)]))
+  return { addedP50Ms: p50, addedP99Ms: p99 }
+}
+
 async function measureMemory(subjects: readonly Subject[], gateway: Subject, line: Line): Promise<void> {
   const print = (name: string, mb: number[]) => line(name, mb, mb[1]! / mb[0]!, 0)
   const measured = (which: 'now' | 'private') =>
@@ -246,6 +294,7 @@ async function main(): Promise<void> {
     const cpu = all.map(list => median(list.map(one => one.cpuUs)))
     line('500 streams: CPU us/event', cpu, cpu[1]! / cpu[0]!, 1)
   }
+  if (parts.includes('guardrails')) report.guardrails = await measureGuardrails(gateway)
   if (parts.includes('cache')) report['kept answers'] = await measureHits(gateway)
   if (parts.includes('translate')) await measureTranslation(nginx, gateway, line)
   await measureMemory(subjects, gateway, line)

@@ -13,6 +13,8 @@ export const ports = {
   bodies: 18305,
   foreignStreams: 18306,
   other: 18307,
+  guarded: 18308,
+  paced: 18309,
 }
 
 /** Before the idle memory of a gateway is read: garbage of its start is collected by then. */
@@ -108,6 +110,7 @@ function gatewayConfig(): string {
     deployment('bench-stream', ports.streams),
     deployment('bench-body', ports.bodies),
     deployment('bench-foreign', ports.upstream, 'anthropic'),
+    deployment('bench-paced', ports.paced),
     deployment('bench-foreign-stream', ports.foreignStreams, 'anthropic'),
   ].join('')}\n`
 }
