@@ -42,6 +42,8 @@ const pages: Readonly<Record<string, string>> = {
   'organizations-one': 'organizations?organization=nordwind',
   customers: 'customers',
   'customers-one': 'customers?customer=hotel-astoria',
+  settings: 'settings',
+  'settings-one': 'settings?which=set&setting=settings.cache_params.ttl',
   sessions: 'sessions',
 }
 /** The same of pages that are looked at without being signed in. */

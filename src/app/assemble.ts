@@ -8,6 +8,7 @@ import { requestCosts } from '../accounts/request-cost.ts'
 import { mayCall } from '../accounts/model-access.ts'
 import { ModelIndex } from '../accounts/model-index.ts'
 import { catalogueModel } from '../config/models/catalogue-model.ts'
+import { effectiveValues } from '../config/effective/effective-values.ts'
 import { concreteModel } from '../config/models/model-facts.ts'
 import { catalogPrices } from '../config/prices/prices.ts'
 import { watchRuns } from '../pipeline/run-watch.ts'
@@ -93,6 +94,8 @@ export function assemble(assembling: Assembling) {
     checks: source.merged,
     notServed: () => source.merged.notServed,
     coolingDown: () => calls.router.coolingDown(),
+    effectiveValues: () => effectiveOf(assembling),
+    replicas: () => store.limits.redis?.replicas,
     detached,
     runWatch: watchRuns({ store: store.assistants, clock, isAlone: isAlone(store) }),
     answerWatch: watchRuns({ store: store.conversations, clock, isAlone: isAlone(store) }),
@@ -152,6 +155,12 @@ function assembleAlerts(
     mailer,
     watchKeys: () => watchKeys({ store: store.keyReminders, clock, logger, mailer, deliver, settings }),
   }
+}
+
+function effectiveOf({ options, source }: Assembling) {
+  const { names, where } = source.current().publicModels
+  const sent = where === null && names.length > 0 ? [['settings.public_model_groups', names] as const] : []
+  return effectiveValues({ text: source.text(), options, sent: new Map(sent) })
 }
 
 /** No other process works on runs of this database. */

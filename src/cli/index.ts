@@ -8,6 +8,7 @@ import { endWithLauncher } from './launcher.ts'
 import { helpOf, parseFlags, print, printError, UsageError } from './command.ts'
 import type { Command } from './command.ts'
 import { credentialsRotate } from './credentials.ts'
+import { configPrint } from './config-print.ts'
 import { configSchemaCommand } from './config-schema.ts'
 import { keysCreate, keysList, keysResetMaster, keysRevoke } from './keys.ts'
 import { ledgerExport, ledgerRebuild, ledgerVerify } from './ledger.ts'
@@ -42,6 +43,7 @@ const commands: readonly Command[] = [
   token,
   logout,
   setup,
+  configPrint,
   configSchemaCommand,
   simulate,
   version,

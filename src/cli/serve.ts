@@ -99,7 +99,8 @@ function checkEnvironment(environment: CommandInput['environment']): void {
   }
 }
 
-function serveOptions({ flags, environment }: CommandInput) {
+/** What `serve` would start with. Throws UsageError and ConfigError. */
+export function serveOptions({ flags, environment }: CommandInput) {
   checkEnvironment(environment)
   const directory = dataDirectory(flags, environment)
   const file = configFile(flags, environment)

@@ -47,6 +47,8 @@ export interface SettingsSource {
   readonly merged: MergedConfiguration
   /** The file as last read, for settings that only count at start. */
   config(): Config
+  /** The text of the file that is in use; undefined = there is no file. */
+  text(): string | undefined
   /** Applies the whole new file, or nothing. */
   reload(): ReloadReport
   /**
@@ -106,6 +108,7 @@ export function openSettings({ configFile, environment, providers, secrets }: So
   const first = read()
   if (!first.settings) throw new ConfigError(first.mistakes)
   const merged = new MergedConfiguration(first.settings, first.surroundings, secrets)
+  let applied = text
   const started = (config = first.config)
   let stopWatching: (() => void) | undefined
   let onChange: ((report: ReloadReport) => void) | undefined
@@ -114,6 +117,7 @@ export function openSettings({ configFile, environment, providers, secrets }: So
     if (!next.settings) return { applied: false, problems: next.mistakes }
     merged.useFile(next.settings, next.surroundings)
     config = next.config
+    applied = text
     const atNextStart = changedForStart(started, config, environment)
     return { applied: true, problems: [], ...(atNextStart.length > 0 && { atNextStart }) }
   }
@@ -141,6 +145,7 @@ export function openSettings({ configFile, environment, providers, secrets }: So
     },
     merged,
     config: () => config,
+    text: () => applied,
     reload,
     discover,
     fetchPrices: () => prices.bring(),
@@ -148,11 +153,8 @@ export function openSettings({ configFile, environment, providers, secrets }: So
       onChange = done
       void discoverAndTell()
       prices.watch(report => onChange?.(report))
-      if (configFile !== undefined)
-        stopWatching = watchFile(
-          resolve(configFile),
-          now => now !== text && readNew(secrets, now, () => done(reload())),
-        )
+      const changed = (now: string) => now !== text && readNew(secrets, now, () => done(reload()))
+      if (configFile !== undefined) stopWatching = watchFile(resolve(configFile), changed)
     },
     close() {
       onChange = undefined

@@ -11,6 +11,7 @@ import type { ConfigurationChecks, ConfiguredStore } from './configured-objects.
 import type { ConversationStore, LiveAnswer } from './conversations.ts'
 import type { Deployment } from './deployment.ts'
 import type { DeviceSignInStore } from './device-sign-in.ts'
+import type { EffectiveValue } from './effective-values.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
 import type { SingleSignOn } from './identity-providers.ts'
@@ -175,6 +176,10 @@ export interface Services {
   readonly checks: ConfigurationChecks
   /** Why models that were made by API are not served, by their ids. */
   notServed(): ReadonlyMap<string, string>
+  /** What holds in this process, and where each value comes from. */
+  effectiveValues(): readonly EffectiveValue[]
+  /** Processes that share limits over Redis, this one included; undefined = it is not known, or there is no Redis. */
+  replicas(): number | undefined
   /** The deployments in a cooldown after failures, in this process. */
   coolingDown(): readonly Deployment[]
   readonly guardrails: GuardrailBench

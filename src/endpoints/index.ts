@@ -18,6 +18,7 @@ import { scimEndpoints } from './administration/scim.ts'
 import { tagEndpoints } from './administration/tags.ts'
 import { accessGroupEndpoints } from './administration/access-groups.ts'
 import { guardrailEndpoints } from './administration/guardrails.ts'
+import { effectiveConfiguration } from './administration/configuration.ts'
 import { credentialEndpoints } from './administration/credentials.ts'
 import { modelDelete, modelNew, modelPatch, modelUpdate } from './administration/models.ts'
 import { keyDerive } from './administration/derived-keys.ts'
@@ -153,6 +154,7 @@ const working: Endpoint[] = [
   ...budgetEndpoints,
   ...auditEndpoints,
   ...cacheEndpoints,
+  effectiveConfiguration,
   ...scimEndpoints,
   spendLogs,
   ...totalsEndpoints,

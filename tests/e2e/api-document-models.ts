@@ -45,6 +45,7 @@ export async function askModelsByApi(ask: Ask): Promise<void> {
   await post('/model_group/make_public', { model_groups: ['absent'] }, 404)
   await ask('GET', '/public/model_hub')
   await ask('GET', '/health', { query: 'model=chat-model' })
+  await ask('GET', '/config/effective')
   await ask('GET', '/routes')
 }
 

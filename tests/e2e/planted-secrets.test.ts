@@ -144,7 +144,14 @@ test('no planted secret comes out anywhere', async () => {
       '/health',
       '/metrics',
     ]
-    for (const path of [...reads, '/model_group/info', '/v1/models', '/spend/logs', '/health/readiness'])
+    for (const path of [
+      ...reads,
+      '/model_group/info',
+      '/config/effective',
+      '/v1/models',
+      '/spend/logs',
+      '/health/readiness',
+    ])
       await send('GET', path)
     const leaks = (text: string) => all.filter(secret => text.includes(secret))
     for (const answer of answers)

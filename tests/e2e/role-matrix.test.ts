@@ -47,7 +47,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
   // Administrators, and those who read everything.
   viewer: `
     getCustomer listCustomers listCustomerPages getBudgets getBudgetSettings listBudgets listBudgetPages listBudgetUsage listAuditLog getAuditEntry
-    pingCache getCacheRedisInfo
+    pingCache getCacheRedisInfo getEffectiveConfiguration
     listTags getTags listCredentials getCredential getCredentialOfModel listAccessGroups getAccessGroup
     listUnifiedAccessGroups getUnifiedAccessGroup listGuardrailSettings getGuardrail`,
   // Administrators alone.

@@ -32,6 +32,7 @@ const pages: readonly PageOfRoles[] = [
     isAnswered: true,
   },
   { title: 'Customers', path: 'customers', ask: '/v2/customer/list', for: ['admin', 'viewer'] },
+  { title: 'Configuration', path: 'settings', ask: '/config/effective', for: ['admin', 'viewer'] },
   { title: 'Keys', path: 'keys', ask: '/key/list', for: roles },
   { title: 'Logs', path: 'logs', ask: '/spend/logs', for: roles },
 ]

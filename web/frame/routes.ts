@@ -16,6 +16,7 @@ import {
   Plug,
   Rows3,
   ScrollText,
+  Settings2,
   Store,
   UserRound,
   Users,
@@ -151,6 +152,12 @@ const signedInPages: readonly PageRoute[] = [
   },
   // Extend
   // Settings
+  {
+    path: '/settings',
+    load: () => import('../pages/settings.tsx'),
+    nav: { title: 'nav.settingsPage', icon: Settings2, group: 'nav.settings', key: ',' },
+    for: readsAll,
+  },
   {
     path: '/sessions',
     load: () => import('../pages/sessions.tsx'),

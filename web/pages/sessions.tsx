@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Session } from '../api/schema.d.ts'
 import { endSession, endSessions, sessionsQuery } from '../api/session.ts'
+import { Appearance } from '../components/appearance.tsx'
 import { Badge } from '../components/badge.tsx'
 import { Button } from '../components/button.tsx'
 import { Confirm } from '../components/dialog.tsx'
@@ -43,6 +44,7 @@ export default function SessionsPage() {
           empty={<EmptyState title={t('sessions.empty')} />}
         />
       )}
+      <Appearance />
       <Confirm
         open={isEndingAll}
         onClose={() => setEndingAll(false)}

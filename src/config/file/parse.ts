@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import type { Environment } from '../environment.ts'
 import { configSchema } from './schema.ts'
+import { knownKeys } from './schema-keys.ts'
 import { inlineSecrets } from './inline-secrets.ts'
 import { readNames } from './written-names.ts'
 import { credentialsOf, withCredentials, withoutSpare } from './credentials.ts'
@@ -294,27 +295,5 @@ function valueAt(root: unknown, path: Path): unknown {
   let at: unknown = root
   for (const part of path)
     at = typeof at === 'object' && at !== null ? (at as Record<string | number, unknown>)[part] : undefined
-  return at
-}
-
-/** The keys that the schema of the file has at a path in our names. */
-export function knownKeys(path: Path): string[] {
-  let schema: unknown = configSchema
-  for (const part of path) {
-    schema = unwrapped(schema)
-    const { shape, element, valueType } = schema as {
-      shape?: Record<string, unknown>
-      element?: unknown
-      valueType?: unknown
-    }
-    schema = typeof part === 'number' ? element : (shape?.[part] ?? valueType)
-  }
-  const { shape } = (unwrapped(schema) ?? {}) as { shape?: Record<string, unknown> }
-  return Object.keys(shape ?? {})
-}
-
-function unwrapped(schema: unknown): unknown {
-  let at = schema as { unwrap?: () => unknown; shape?: unknown; element?: unknown } | undefined
-  while (at && typeof at.unwrap === 'function' && !at.shape && !at.element) at = at.unwrap() as typeof at
   return at
 }

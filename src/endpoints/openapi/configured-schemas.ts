@@ -1,4 +1,5 @@
 /** Models, credentials and access groups made by API. */
+import { settingGroups } from '../../core/effective-values.ts'
 import { verdicts } from '../../core/guardrails.ts'
 import {
   anyObject,
@@ -85,6 +86,30 @@ export const configuredSchemas: Readonly<Record<string, Schema>> = {
       'Stored ones that cannot be used, and why.',
       listOf(shape({ guardrail_id: text, guardrail_name: text, problem: text })),
     ),
+  }),
+  EffectiveConfiguration: shape({
+    values: listOf(reference('EffectiveValue')),
+    warnings: described('What the configuration has that is probably a mistake.', listOf(text)),
+    about: shape({
+      version: text,
+      config_file: nullable(text),
+      price_list: text,
+      models: described('Deployments.', integer),
+      ready: boolean,
+      database: oneOf('connected', 'disconnected'),
+      redis: oneOf('connected', 'disconnected', 'not configured'),
+      replicas: described('That share limits over Redis; null = not known, or no Redis.', nullable(integer)),
+    }),
+  }),
+  EffectiveValue: shape({
+    key: described('Its path in the file, or the name of the variable.', text),
+    group: oneOf(...settingGroups),
+    value: described('JSON. Secrets are `********`. null = not set, and without a default.', {}),
+    source: oneOf('file', 'environment', 'flag', 'api', 'stored', 'default'),
+    where: described('`config.yaml:12`, the name of a variable, or a flag.', nullable(text)),
+    reference: described('The reference that stands in the file in its place.', nullable(text)),
+    secret: boolean,
+    description: text,
   }),
   GuardrailNames: shape({
     guardrails: listOf(shape({ guardrail_name: text, guardrail_info: anyObject, litellm_params: anyObject })),

@@ -1,0 +1,177 @@
+/** What holds, setting by setting, and where each value comes from: for `GET /config/effective` and `config print`. */
+import { resolve } from 'node:path'
+import { secretMask } from '../../core/configured-objects.ts'
+import { settingGroups } from '../../core/effective-values.ts'
+import type { EffectiveValue, SettingGroup, SettingSource } from '../../core/effective-values.ts'
+import type { Environment } from '../environment.ts'
+import type { ServeOptions } from '../serve-options.ts'
+import { providers } from '../../providers/index.ts'
+import { noReading, readConfig } from '../file/parse.ts'
+import type { ConfigReading } from '../file/parse.ts'
+import { settingKeys } from '../file/schema-keys.ts'
+import { cacheDefaults, defaultValues } from './defaults.ts'
+import { isSecretKey, maskedValue } from './masked.ts'
+import { fillingVariables, variables, winningVariables } from './variables.ts'
+import type { Variable } from './variables.ts'
+
+/** What decides. */
+export interface EffectiveInput {
+  /** Of the configuration file as it is in use; undefined = there is none. */
+  readonly text: string | undefined
+  readonly options: Omit<ServeOptions, 'policies'>
+  /** The keys of the file that were set by API, with their values. */
+  readonly sent: ReadonlyMap<string, unknown>
+}
+
+const dataDirectoryDefault = '.modelgate'
+
+/** Lists of the file, which have pages and commands of their own. */
+const lists: ReadonlySet<string> = new Set(['model_list', 'credential_list', 'guardrails'])
+
+/** The key that counts where another is left out. */
+const sameAs: Readonly<Record<string, string>> = {
+  'router_settings.num_retries': 'settings.num_retries',
+  'router_settings.timeout': 'settings.request_timeout',
+  'router_settings.fallbacks': 'settings.fallbacks',
+  'router_settings.context_window_fallbacks': 'settings.context_window_fallbacks',
+  'router_settings.content_policy_fallbacks': 'settings.content_policy_fallbacks',
+  'router_settings.default_fallbacks': 'settings.default_fallbacks',
+}
+/** They are listed under the key that wins. */
+const otherNames: ReadonlySet<string> = new Set(Object.values(sameAs))
+
+/** The first that matches is the group of a key. */
+const groupPatterns: readonly (readonly [SettingGroup, RegExp])[] = [
+  ['mail', /alert_to_|key_reminders/],
+  [
+    'limits',
+    /provider_budget_config|budget|default_internal_user|max_key|key_rotation|rate_limit|limits_without|timezone/,
+  ],
+  ['routing', /^router_settings|^settings\.(drop_params|forward_unknown)|_model$|general_settings\.proxy$/],
+  ['sign-in', /\.(sso|enable_jwt_auth|jwt_auth|session_|trusted_proxies)/],
+  ['retention', /retention|max_stored/],
+  ['cache', /^settings\.cache/],
+  ['prices', /^prices\.|\.cost_/],
+  ['agents', /\.(agent_|managed_settings)/],
+]
+
+/** By group, each in the order of the file's schema, variables last. */
+export function effectiveValues(input: EffectiveInput): EffectiveValue[] {
+  const { text, options } = input
+  const file = options.configFile ?? 'config.yaml'
+  const reading =
+    text === undefined ? noReading : readConfig(text, { file, environment: options.environment, anyVariables: true })
+  const found = new Finder(input, reading)
+  const keys = settingKeys().filter(({ path }) => !lists.has(path[0]!) && !otherNames.has(path.join('.')))
+  const values = [
+    ...keys.map(({ path, description }) => found.ofKey(path, description)),
+    ...[...variables, ...keyVariables().map(ofProvider)].flatMap(one => found.ofVariable(one)),
+  ]
+  const place = ({ group }: EffectiveValue) => settingGroups.indexOf(group)
+  return values.toSorted((one, other) => place(one) - place(other))
+}
+
+/** What keys of providers are read from. */
+const keyVariables = (): string[] => [...new Set([...providers.values()].flatMap(one => one.apiKeyEnv))]
+
+const ofProvider = (name: string): Variable => ({
+  name,
+  group: 'providers',
+  description: 'The key of a provider, for models that have none of their own.',
+  isSecret: true,
+  isRare: true,
+  isInFile: true,
+})
+
+type Placed = Pick<EffectiveValue, 'value' | 'source' | 'where' | 'reference'>
+
+const placed = (source: SettingSource, value: unknown, where: string | null = null): Placed => ({
+  source,
+  value,
+  where,
+  reference: null,
+})
+
+class Finder {
+  readonly #input: EffectiveInput
+  readonly #reading: ConfigReading
+  readonly #environment: Environment
+
+  constructor(input: EffectiveInput, reading: ConfigReading) {
+    this.#input = input
+    this.#reading = reading
+    this.#environment = input.options.environment
+  }
+
+  ofKey(path: readonly string[], description: string): EffectiveValue {
+    const key = path.join('.')
+    const { value, ...found } = this.#find(path, key)
+    const group = groupPatterns.find(([, pattern]) => pattern.test(key))?.[0] ?? 'general'
+    const isSecret = isSecretKey(key)
+    return { key, group, value: value === null ? null : maskedValue(key, value), ...found, isSecret, description }
+  }
+
+  #find(path: readonly string[], key: string): Placed {
+    const { options, sent } = this.#input
+    const other = sameAs[key]?.split('.')
+    const found =
+      this.#ofVariables(key in winningVariables ? [winningVariables[key]!] : []) ??
+      this.#ofFile(path) ??
+      (other && this.#ofFile(other)) ??
+      this.#ofVariables(fillingVariables[key] ?? [])
+    if (found) return found
+    if (sent.has(key)) return placed('api', sent.get(key))
+    if (key === 'general_settings.master_key') return placed('stored', secretMask)
+    if (key === 'general_settings.database_url') return placed('default', options.databaseUrl)
+    const isCached = valueAt(this.#reading.config, ['settings', 'cache']) === true
+    return placed('default', defaultValues[key] ?? (isCached ? cacheDefaults[key] : undefined) ?? null)
+  }
+
+  #ofFile(path: readonly string[]): Placed | undefined {
+    const value = valueAt(this.#reading.config, path)
+    if (value === undefined) return undefined
+    const written = valueAt(this.#reading.named, path)
+    const reference = typeof written === 'string' && wholeReference.test(written) ? written : null
+    return { source: 'file', value, where: this.#reading.lineOf(path), reference }
+  }
+
+  #ofVariables(names: readonly string[]): Placed | undefined {
+    const name = names.find(one => Boolean(this.#environment[one]))
+    return name === undefined ? undefined : placed('environment', this.#environment[name], name)
+  }
+
+  /** Empty = it is not listed. */
+  ofVariable(variable: Variable): EffectiveValue[] {
+    const { name, group, description, isSecret = false, isRare, isInFile, byDefault = null } = variable
+    const ofFile = isInFile && !this.#environment[name] ? this.#ofFile(['environment_variables', name]) : undefined
+    const found = this.#ofFlag(variable) ?? this.#ofVariables([name]) ?? ofFile
+    if (!found && isRare) return []
+    const { value, ...source } = found ?? placed('default', byDefault)
+    const shown = isSecret && value !== null ? secretMask : maskedValue(name, value)
+    return [{ key: name, group, value: shown, ...source, isSecret, description }]
+  }
+
+  /** A value that neither the variable nor the default explains was given by the flag. */
+  #ofFlag({ name, flag, byDefault }: Variable): Placed | undefined {
+    if (flag === undefined) return undefined
+    const { host, port, rootPath, configFile, dataDirectory } = this.#input.options
+    const started = { HOST: host, PORT: port, SERVER_ROOT_PATH: rootPath, MODELGATE_CONFIG: configFile }
+    const used = name === 'MODELGATE_DATA_DIR' ? dataDirectory : started[name as keyof typeof started]
+    const given = this.#environment[name]
+    if (name === 'MODELGATE_DATA_DIR') {
+      if (resolve(given || dataDirectoryDefault) !== used) return placed('flag', used, flag)
+      return given ? placed('environment', used, name) : placed('default', used)
+    }
+    if (used === undefined || used === byDefault) return undefined
+    return String(used) === given ? undefined : placed('flag', used, flag)
+  }
+}
+
+const wholeReference = /^(?:os\.environ\/[^\s=]+|\$\{[A-Za-z_][A-Za-z0-9_]*\})$/
+
+function valueAt(root: unknown, path: readonly string[]): unknown {
+  let at: unknown = root
+  for (const part of path)
+    at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[part] : undefined
+  return at
+}
