@@ -13,7 +13,7 @@ import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 
 const versions = {
-  '@anthropic-ai/claude-code': '2.1.197',
+  '@anthropic-ai/claude-code': '2.1.330',
   '@google/gemini-cli': '0.61.0',
   '@openai/codex': '0.169.0',
   'opencode-ai': '1.18.33',

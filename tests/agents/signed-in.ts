@@ -1,17 +1,15 @@
 /**
  * Real coding agents that a person has signed in: `modelgate login`, `modelgate setup`, then the agent, headless, on a
- * simulated upstream of a vendor whose dialect it does not speak. Then the user is blocked in the middle of a session,
- * while a tool of the agent runs. Agents as `npm run agents` installs them (MODELGATE_AGENTS_DIR).
+ * simulated upstream of a vendor whose dialect it does not speak. Then the directory removes the user (SCIM) in the
+ * middle of a session, while a tool of the agent runs. Agents as `npm run agents` installs them (MODELGATE_AGENTS_DIR).
  *
  *   node bin/bun.mjs tests/agents/signed-in.ts [claude-code] [codex] [opencode]
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
-import { signedInBrowser } from '../browser-session.ts'
+import { join } from 'node:path'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { until } from '../redis-replicas.ts'
+import { browserOfAda, leaveDirectory, offeredTools, Place, says, turnMs } from './place.ts'
 
 interface Agent {
   readonly name: string
@@ -47,51 +45,10 @@ const agents: readonly Agent[] = [
   },
 ]
 
-const bin = join(process.env.MODELGATE_AGENTS_DIR ?? join(tmpdir(), 'modelgate-agents'), 'node_modules/.bin')
 const program = [process.execPath, join(import.meta.dir, '../../src/main.ts')]
-const turnMs = 90_000
-
-class Place {
-  readonly home = mkdtempSync(join(tmpdir(), 'modelgate-signed-in-'))
-  readonly work = join(this.home, 'work')
-
-  constructor() {
-    mkdirSync(this.work)
-  }
-
-  start(words: readonly string[]) {
-    const child = Bun.spawn([...words], {
-      cwd: this.work,
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
-      env: {
-        PATH: [bin, process.env.PATH].join(delimiter),
-        HOME: this.home,
-        TERM: 'dumb',
-        CI: '1',
-        DISABLE_AUTOUPDATER: '1',
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-        OPENCODE_DISABLE_MODELS_FETCH: '1',
-        OPENCODE_DISABLE_AUTOUPDATE: '1',
-        XDG_CONFIG_HOME: join(this.home, '.config'),
-      },
-    })
-    const timer = setTimeout(() => child.kill(), turnMs)
-    void child.exited.then(() => clearTimeout(timer))
-    return child
-  }
-
-  async run(words: readonly string[]): Promise<string> {
-    const child = this.start(words)
-    const [out, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-    return `exit ${await child.exited}\n${out}\n${errors}`
-  }
-}
 
 async function login(gateway: Gateway, place: Place): Promise<void> {
-  await gateway.admin('/user/new', { user_id: 'ada', user_email: 'ada@example.com' })
-  const browser = await signedInBrowser(gateway.url, `sqlite:${gateway.dataDirectory}/modelgate.sqlite`, 'ada')
+  const browser = await browserOfAda(gateway)
   const child = place.start([...program, 'login', gateway.url, '--no-browser'])
   let text = ''
   for await (const piece of child.stderr) {
@@ -102,16 +59,6 @@ async function login(gateway: Gateway, place: Place): Promise<void> {
     break
   }
   if ((await child.exited) !== 0) throw new Error(`modelgate login failed: ${text}`)
-}
-
-const says = (body: unknown, text: string) => JSON.stringify(body ?? '').includes(text)
-
-function offeredTools({ simulator }: Gateway): string[] {
-  for (const { body } of [...simulator.truth.entries].reverse()) {
-    const tools = (body as { tools?: { name?: string; function?: { name: string } }[] } | undefined)?.tools
-    if (tools?.length) return tools.map(tool => tool.function?.name ?? tool.name ?? '')
-  }
-  return []
 }
 
 async function check(agent: Agent): Promise<string[]> {
@@ -140,14 +87,14 @@ async function check(agent: Agent): Promise<string[]> {
     const calls = simulator.truth.entries.length
     const running = place.run(agent.words('PLEASE-WAIT with the shell'))
     await until('the agent has its tool call', () => simulator.truth.entries.length > calls, turnMs)
-    await gateway.admin('/user/update', { user_id: 'ada', blocked: true })
+    await leaveDirectory(gateway, 'ada@example.com')
     const ended = await running
     const rows = await gateway.rows('&user_id=ada')
-    console.log(`ok   ${agent.name}: signed in, ${rows.length} calls of ada; after blocking: ${refusalIn(ended)}`)
-    return sentAfter ? [`a call was served after its user was blocked: ${ended.slice(-800)}`] : []
+    console.log(`ok   ${agent.name}: signed in, ${rows.length} calls of ada; after the removal: ${refusalIn(ended)}`)
+    return sentAfter ? [`a call was served after its user was removed: ${ended.slice(-800)}`] : []
   } finally {
     await gateway.stop()
-    rmSync(place.home, { recursive: true, force: true })
+    place.remove()
   }
 }
 

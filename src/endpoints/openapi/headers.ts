@@ -46,6 +46,7 @@ const others: Readonly<Record<string, HeaderDoc>> = {
   'request-id': { description: "The same as `x-request-id`, for Anthropic's clients.", schema: text },
   'retry-after': { description: 'Seconds to wait before the next attempt.', schema: integer },
   'retry-after-ms': { description: 'The same in milliseconds.', schema: integer },
+  'x-should-retry': { description: '`false`: the same request will fail again.', schema: oneOf('false') },
   'www-authenticate': { description: 'How to send a key.', schema: text },
   'x-token-count-source': {
     description: 'Absent where the provider counted.',
@@ -87,7 +88,7 @@ interface ErrorContext {
 export function headersOfError(status: number, { prefix, isAnthropic }: ErrorContext): Record<string, object> {
   return {
     ...refer(isAnthropic ? ['x-request-id', 'request-id'] : ['x-request-id']),
-    ...(status === 401 && refer(['www-authenticate'])),
+    ...(status === 401 && refer(['www-authenticate', 'x-should-retry'])),
     ...((status === 429 || status === 503) && refer(['retry-after', 'retry-after-ms'])),
     ...(status !== 401 && { ...headersOfCall(prefix), ...refer(Object.keys(limits)) }),
   }
