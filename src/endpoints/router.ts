@@ -255,7 +255,7 @@ function errorAnswer(error: GatewayError, { request, body = openaiErrorBody }: E
   if (error.retryAfterMs !== undefined) headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000))
   if (error.kind === 'unauthenticated') {
     headers['www-authenticate'] = 'Bearer'
-    // Without it Claude Code repeats a call for minutes before it says that its sign-in has ended (its /protocol, 2.1.330).
+    // Without it Claude Code repeats a call for minutes before it says so (its /protocol, 2.1.330).
     headers['x-should-retry'] = 'false'
   }
   if (body === scimErrorBody) headers['content-type'] = scimMediaType
