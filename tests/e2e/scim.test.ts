@@ -438,6 +438,110 @@ for (const backend of backends())
       expect([refused.status, ((await refused.json()) as Json).status]).toEqual([403, '403'])
     })
 
+    interface BulkOutcome {
+      readonly method: string
+      readonly bulkId?: string
+      readonly status: string
+      readonly location?: string
+      readonly version?: string
+      readonly response?: { readonly detail: string; readonly scimType: string }
+    }
+    const bulk = async (operations: readonly Json[], more: Json = {}): Promise<BulkOutcome[]> => {
+      const schemas = ['urn:ietf:params:scim:api:messages:2.0:BulkRequest']
+      const answer = await scim.done('POST', '/Bulk', { schemas, Operations: operations, ...more })
+      expect(answer.schemas).toEqual(['urn:ietf:params:scim:api:messages:2.0:BulkResponse'])
+      return answer.Operations as BulkOutcome[]
+    }
+    const makes = (bulkId: string, userName: string) => ({
+      method: 'POST',
+      path: '/Users',
+      bulkId,
+      data: { schemas: [userSchema], userName },
+    })
+    const groupOf = (bulkId: string, displayName: string, ...values: string[]) => ({
+      method: 'POST',
+      path: '/Groups',
+      bulkId,
+      data: { schemas: [groupSchema], displayName, members: values.map(value => ({ value })) },
+    })
+    const idOf = ({ location = '' }: BulkOutcome) => location.slice(location.lastIndexOf('/') + 1)
+
+    test('a bulk request makes a group before its member, by bulkId, and changes what it has made', async () => {
+      const outcomes = await bulk([
+        groupOf('g', 'Bulk', 'bulkId:u'),
+        makes('u', 'bulk-1@contoso.example'),
+        { method: 'PATCH', path: '/Users/bulkId:u', data: patchOf({ op: 'replace', path: 'title', value: 'Dr' }) },
+        { method: 'put', path: '/Groups/bulkId:g', data: { displayName: 'Bulk 2', members: [{ value: 'bulkId:u' }] } },
+      ])
+      expect(outcomes.map(one => [one.method, one.bulkId, one.status])).toEqual([
+        ['POST', 'g', '201'],
+        ['POST', 'u', '201'],
+        ['PATCH', undefined, '200'],
+        ['PUT', undefined, '200'],
+      ])
+      const [group, user, patched] = outcomes as [BulkOutcome, BulkOutcome, BulkOutcome]
+      expect(await memberIdsOf(idOf(group))).toEqual([idOf(user)])
+      expect((await scim.done('GET', `/Users/${idOf(user)}`)).title).toBe('Dr')
+      const { version } = patched
+      const removal = { method: 'DELETE', path: `/Users/${idOf(user)}` }
+      const [stale] = await bulk([{ ...removal, version: 'W/"0"' }])
+      expect(stale).toMatchObject({ status: '412', response: { status: '412' } })
+      expect(version).toMatch(/^W\/"/)
+      expect(await bulk([removal])).toEqual([
+        { method: 'DELETE', status: '204', location: expect.stringContaining(`/Users/${idOf(user)}`) },
+      ])
+    })
+
+    test('operations of a bulk request that fail say why, leave the others alone, and failOnErrors stops there', async () => {
+      const operations = [
+        makes('a', 'bulk-2@contoso.example'),
+        makes('b', 'bulk-2@contoso.example'),
+        groupOf('c', 'Nobody', 'bulkId:b'),
+        groupOf('d', 'Unknown', 'bulkId:z'),
+        groupOf('e', 'Circle', 'bulkId:f'),
+        groupOf('f', 'Circle 2', 'bulkId:e'),
+        { method: 'DELETE', path: '/Schemas/x' },
+        { method: 'POST', path: '/Users', data: { userName: 'bulk-3@contoso.example' } },
+        { method: 'PATCH', path: '/Users/../../key/x', data: {} },
+        makes('last', 'bulk-4@contoso.example'),
+      ]
+      const outcomes = await bulk(operations)
+      expect(outcomes.map(one => one.status)).toEqual([
+        ...['201', '409', '409', '409', '409', '409', '400', '400', '400'],
+        '201',
+      ])
+      expect(outcomes.map(one => one.response?.scimType)).toEqual([
+        undefined,
+        'uniqueness',
+        ...Array<string>(4).fill('invalidValue'),
+        ...['invalidPath', 'invalidValue', 'invalidPath'],
+        undefined,
+      ])
+      expect(outcomes[5]!.response!.detail).toContain('need each other')
+      expect(await scim.find('/Groups', 'displayName eq "Circle 2" or displayName eq "Nobody"')).toEqual([])
+      const stopped = await bulk(
+        [makes('a', 'bulk-5@contoso.example'), ...operations.slice(1, 4), makes('z', 'bulk-6@contoso.example')],
+        { failOnErrors: 2 },
+      )
+      expect(stopped.map(one => one.status)).toEqual(['201', '409', '409'])
+      expect(await scim.find('/Users', 'userName eq "bulk-6@contoso.example"')).toEqual([])
+    })
+
+    test('a bulk request beyond its bounds is refused whole', async () => {
+      const { bulk: limits } = await scim.done('GET', '/ServiceProviderConfig')
+      expect(limits).toEqual({ supported: true, maxOperations: 1000, maxPayloadSize: 4 * 1024 * 1024 })
+      const many = Array.from({ length: 1001 }, (_, at) => makes(`u${at}`, `many-${at}@contoso.example`))
+      const tooMany = await scim.ask('POST', '/Bulk', { Operations: many })
+      expect([tooMany.status, String(tooMany.body.detail)]).toEqual([413, expect.stringContaining('1000 are the most')])
+      const padding = 'x'.repeat(4 * 1024 * 1024)
+      expect((await scim.ask('POST', '/Bulk', { Operations: [makes('u', padding)] })).status).toBe(413)
+      const twice = await scim.ask('POST', '/Bulk', {
+        Operations: [makes('u', 'x@x.example'), makes('u', 'y@x.example')],
+      })
+      expect([twice.status, twice.body.scimType]).toEqual([400, 'invalidValue'])
+      expect(await scim.find('/Users', 'userName sw "many-" or userName eq "x@x.example"')).toEqual([])
+    })
+
     test('what SCIM can do is described: abilities, types, schemas', async () => {
       expect(await scim.done('GET', '/ServiceProviderConfig')).toMatchObject({
         patch: { supported: true },

@@ -83,6 +83,7 @@ export async function manageDirectory(ask: Ask): Promise<void> {
     await scim('PATCH', `${path}/{id}`, { ...one, body: patch, status: path === '/Users' ? 200 : 204 })
     await scim('DELETE', `${path}/{id}`, { ...one, status: 204 })
   }
+  await scim('POST', '/Bulk', { body: { Operations: [{ method: 'DELETE', path: `/Users/${String(user.id)}` }] } })
 }
 
 async function manageTeam(ask: Ask): Promise<void> {

@@ -1,5 +1,6 @@
 /** SCIM 2.0 (RFC 7643, RFC 7644): a directory makes, changes and removes users and teams. */
 import type { Endpoint } from '../../core/endpoint.ts'
+import { scimBulk } from './scim/bulk.ts'
 import { discoveryEndpoints } from './scim/discovery.ts'
 import { scimGroupEndpoints } from './scim/groups.ts'
 import { scimTokenNew } from './scim/tokens.ts'
@@ -11,4 +12,5 @@ export const scimEndpoints: readonly Endpoint[] = [
   ...discoveryEndpoints,
   ...scimUserEndpoints,
   ...scimGroupEndpoints,
+  scimBulk,
 ]

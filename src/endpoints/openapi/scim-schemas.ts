@@ -39,6 +39,12 @@ export const scimSchemas: Readonly<Record<string, Schema>> = {
   ScimAbilities: open(shape({ schemas: listOf(text), meta: fixedMeta })),
   ScimDescription: open(shape({ id: text, name: text, description: text, meta: fixedMeta })),
   ScimDescriptionList: list(reference('ScimDescription')),
+  ScimBulkAnswer: shape({
+    schemas: listOf(text),
+    Operations: listOf(
+      shape({ method: text, status: text }, { bulkId: text, location: text, version: text, response: anyObject }),
+    ),
+  }),
   ScimToken: shape({
     token: text,
     key: text,

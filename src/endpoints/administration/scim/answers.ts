@@ -25,7 +25,7 @@ export const scimBase = '/scim/v2'
 /** The schema of lists. */
 export const listSchema = 'urn:ietf:params:scim:api:messages:2.0:ListResponse'
 /** Of a request: a group of some ten thousand members. */
-const bodyBytesMax = 4 * 1024 * 1024
+export const bodyBytesMax = 4 * 1024 * 1024
 /** Resources on one page. */
 export const pageMax = 200
 const pageDefault = 100

@@ -6,6 +6,7 @@ import { GatewayError } from '../../../core/errors.ts'
 import { commonAttributes } from '../../../lib/scim/schema.ts'
 import type { Attribute, ResourceType, Schema, Values } from '../../../lib/scim/schema.ts'
 import { readQuery } from '../../checked-input.ts'
+import { bulkLimits } from './bulk.ts'
 import { listSchema, pageMax, scim, scimAnswer, scimBase } from './answers.ts'
 import type { Asked } from './answers.ts'
 
@@ -27,7 +28,7 @@ const abilities = scim({
     scimAnswer({
       schemas: [`${urn}:ServiceProviderConfig`],
       patch: { supported: true },
-      bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
+      bulk: { supported: true, ...bulkLimits },
       filter: { supported: true, maxResults: pageMax },
       changePassword: { supported: false },
       sort: { supported: false },
