@@ -59,7 +59,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     createInvitation withdrawInvitation makeModelsPublic
     deleteUnifiedAccessGroup createGuardrail replaceGuardrail updateGuardrail deleteGuardrail deleteCachedAnswers flushCache createTag updateTag deleteTag
     createScimToken getScimAbilities listScimResourceTypes getScimResourceType listScimSchemas getScimSchema
-    listScimUsers createScimUser getScimUser replaceScimUser patchScimUser deleteScimUser
+    listScimUsers createScimUser getScimUser replaceScimUser patchScimUser deleteScimUser changeScimResources
     listScimGroups createScimGroup getScimGroup replaceScimGroup patchScimGroup deleteScimGroup`,
 }
 
