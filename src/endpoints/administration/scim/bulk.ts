@@ -1,4 +1,4 @@
-/** Several changes of SCIM in one request (RFC 7644, section 3.7), each an operation of its own with its own outcome. */
+/** Several changes of SCIM in one request (RFC 7644, section 3.7), each done or not by itself. */
 import { z } from 'zod'
 import type { Answer } from '../../../core/answer.ts'
 import type { Endpoint } from '../../../core/endpoint.ts'
