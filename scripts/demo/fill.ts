@@ -1,5 +1,5 @@
 /** Makes the organisation through the public API, as its administrators would have done. */
-import { demoKeys, demoOrganization, demoTeams, demoUsers } from './people.ts'
+import { demoCustomers, demoKeys, demoOrganization, demoTeams, demoUsers } from './people.ts'
 import type { DemoKey } from './people.ts'
 
 /** Asks the gateway with the master key; throws what it answered instead of a success. */
@@ -61,8 +61,9 @@ export async function fillOrganization(
       organization_id: id,
       member: { user_id: one.id, role: 'org_admin' },
     })
-  for (const customer of ['shop-4711', 'hotel-astoria', 'city-library'])
-    await step('/customer/new', { user_id: customer, alias: customer })
+  await step('/budget/new', { budget_id: 'partners', max_budget: 25, budget_duration: '1mo', rpm_limit: 60 })
+  for (const { id: user_id, name: alias } of demoCustomers)
+    await step('/customer/new', { user_id, alias, budget_id: 'partners' })
   await step('/tag/new', { name: 'helpdesk', description: 'Questions of customers' })
   const made: MadeKey[] = []
   for (const plan of demoKeys) made.push(await makeKey(step, plan))

@@ -14,7 +14,7 @@ import { seededRandom } from '../../simulator/generation/random.ts'
 import type { MadeKey } from './fill.ts'
 import { demoModels } from './models.ts'
 import type { DemoDeployment, DemoModel } from './models.ts'
-import { demoOrganization, demoTeams, demoUsers } from './people.ts'
+import { demoCustomers, demoOrganization, demoTeams, demoUsers } from './people.ts'
 
 /** Days before now that have calls. */
 export const historyDays = 60
@@ -43,7 +43,7 @@ interface HistoryOptions {
 
 /** What has an own budget, and its scope in the ledger. */
 export interface BudgetOwner {
-  readonly kind: 'key' | 'user' | 'team' | 'organization'
+  readonly kind: 'key' | 'user' | 'team' | 'organization' | 'customer'
   readonly id: string
   /** Which share of the budget is spent at the end of the history. */
   readonly spentShare: number
@@ -57,6 +57,9 @@ export function budgetOwners(keys: readonly MadeKey[]): BudgetOwner[] {
     ...demoTeams.map(({ id, budget }): BudgetOwner => ({ kind: 'team', id, ...budget })),
     ...demoUsers.flatMap(({ id, spentShare }): BudgetOwner[] =>
       spentShare === undefined ? [] : [{ kind: 'user', id, spentShare }],
+    ),
+    ...demoCustomers.flatMap(({ id, spentShare }): BudgetOwner[] =>
+      spentShare === undefined ? [] : [{ kind: 'customer', id, spentShare }],
     ),
     ...keys.flatMap(({ id, plan: { spentShare } }): BudgetOwner[] =>
       spentShare === undefined ? [] : [{ kind: 'key', id, spentShare }],
@@ -115,6 +118,7 @@ class CallMaker {
   readonly #prices: ReadonlyMap<string, Prices>
   readonly #nowMs: number
   readonly #plan: BudgetPlan
+  readonly #customerPlans: ReadonlyMap<string, BudgetPlan>
   /** The cost of its last answer, which one from the cache saves. */
   #lastCost: bigint | null = null
 
@@ -125,12 +129,16 @@ class CallMaker {
     this.#nowMs = nowMs
     const { user, team } = key.plan
     const mine = [`key:${key.id}`, `user:${user}`, `team:${team}`, `organization:${demoOrganization.id}`]
-    const budget = { ...unlimited, maxBudgetNanoUsd: 1n, budgetDuration, budgetResetAtMs: budgetResetMs(nowMs) }
-    const definitions = owners
-      .map(one => `${one.kind}:${one.id}`)
-      .filter(id => mine.includes(id))
-      .flatMap(id => budgetDefinitions(id, budget, []))
-    this.#plan = new BudgetPlan(definitions, { timeZone: 'UTC', writer: 'demo' })
+    const plan = (scopes: readonly string[]) => {
+      const budget = { ...unlimited, maxBudgetNanoUsd: 1n, budgetDuration, budgetResetAtMs: budgetResetMs(nowMs) }
+      const definitions = scopes.flatMap(id => budgetDefinitions(id, budget, []))
+      return new BudgetPlan(definitions, { timeZone: 'UTC', writer: 'demo' })
+    }
+    const scopes = owners.map(one => `${one.kind}:${one.id}`)
+    this.#plan = plan(scopes.filter(id => mine.includes(id)))
+    this.#customerPlans = new Map(
+      demoCustomers.map(({ id }) => [id, plan(scopes.filter(scope => scope === `customer:${id}`))]),
+    )
   }
 
   row(atMs: number): LedgerRow {
@@ -139,6 +147,7 @@ class CallMaker {
     const model = demoModels.find(one => one.name === name)!
     const deployment = this.#deploymentOf(model)
     const answered = this.#isKept(model) ? this.#fromCache(model) : this.#answer(model, deployment, atMs)
+    const customer = plan.alias === 'helpdesk-bot' ? this.#customer() : null
     const isMessages = plan.route === '/v1/messages' || plan.route === '/v1/responses'
     return {
       ...emptyRow,
@@ -152,18 +161,25 @@ class CallMaker {
       user_id: plan.user ?? null,
       team_id: plan.team,
       organization_id: demoOrganization.id,
-      end_user: plan.alias === 'helpdesk-bot' ? this.#customer() : null,
+      end_user: customer,
       stream: model.mode === 'chat' && (isMessages || this.#random() < 0.5),
       client_address: `10.20.${plan.team.length}.${10 + plan.alias.length}`,
       user_agent: plan.client,
       client_name: plan.client.split(/[/ ]/)[0] === 'OpenAI' ? plan.client.split(' ')[0]! : plan.client.split('/')[0]!,
       request_tags: plan.tags ?? null,
       ...answered,
+      ...(answered.budget_scopes && { budget_scopes: this.#withCustomer(answered.budget_scopes, customer, atMs) }),
     }
   }
 
+  /** The budgets of a call, with that of the customer whom it names. */
+  #withCustomer(scopes: readonly string[], customer: string | null, atMs: number): readonly string[] {
+    const plan = customer === null ? undefined : this.#customerPlans.get(customer)
+    return plan ? [...scopes, ...plan.at(atMs).list.slice(1)] : scopes
+  }
+
   #customer(): string | null {
-    return this.#random() < 0.6 ? ['shop-4711', 'hotel-astoria', 'city-library'][this.#below(3)]! : null
+    return this.#random() < 0.6 ? demoCustomers[this.#below(demoCustomers.length)]!.id : null
   }
 
   #below = (count: number): number => Math.floor(this.#random() * count)

@@ -67,6 +67,13 @@ export const demoUsers: readonly DemoUser[] = [
   { id: 'noah', name: 'Noah Keller', role: 'internal_user_viewer', team: 'research' },
 ]
 
+/** End users of the help desk, as its calls name them. `spentShare` of an own monthly budget is spent. */
+export const demoCustomers: readonly { readonly id: string; readonly name: string; readonly spentShare?: number }[] = [
+  { id: 'shop-4711', name: 'Corner shop', spentShare: 1.04 },
+  { id: 'hotel-astoria', name: 'Hotel Astoria', spentShare: 0.79 },
+  { id: 'city-library', name: 'City library' },
+]
+
 /** A key, and how it is used. */
 export interface DemoKey {
   readonly alias: string

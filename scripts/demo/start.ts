@@ -190,6 +190,7 @@ const updates = {
   key: ['/key/update', 'key'],
   user: ['/user/update', 'user_id'],
   team: ['/team/update', 'team_id'],
+  customer: ['/customer/update', 'user_id'],
 } as const
 
 /** Each budget is as large as makes the planned share of it spent. */
@@ -198,6 +199,7 @@ async function setBudgets(
   keys: readonly MadeKey[],
   { rows, nowMs, pass }: { readonly rows: Rows; readonly nowMs: number; readonly pass: () => void },
 ): Promise<void> {
+  await ask('/team/update', { team_id: 'research', team_member_budget: 40, team_member_budget_duration: '30d' })
   for (const owner of budgetOwners(keys)) {
     const { kind, id, spentShare, softShare } = owner
     const max = Number(spentOf(owner, rows, nowMs)) / nanoUsd / spentShare
@@ -209,7 +211,10 @@ async function setBudgets(
       ...(softShare !== undefined && { soft_budget: Math.round(max_budget * softShare * 100) / 100 }),
     }
     if (kind === 'organization') await ask('/organization/update', { organization_id: id, ...budget }, 'PATCH')
-    else await ask(updates[kind][0], { [updates[kind][1]]: id, ...budget })
+    else {
+      const ownBudget = kind === 'customer' ? { budget_id: null } : {}
+      await ask(updates[kind][0], { [updates[kind][1]]: id, ...budget, ...ownBudget })
+    }
     pass()
   }
 }

@@ -21,7 +21,7 @@ export function compileCaller({ key, user, memberships = [], team, organization,
     key,
     user,
     team,
-    member: own && team ? withDefaults(own, team) : undefined,
+    member: own && team ? withTeamShare(own, team) : undefined,
     organization,
     memberships,
     tags,
@@ -36,7 +36,7 @@ export function callerInTeam(caller: Caller, team: Team, organization: Organizat
 }
 
 /** A member's own limits and budget, where it has none the team's share for members. */
-function withDefaults(member: Membership, team: Team): Membership {
+export function withTeamShare(member: Membership, team: Team): Membership {
   const hasBudget = member.maxBudgetNanoUsd !== null
   return {
     ...member,

@@ -79,6 +79,7 @@ export const spendingFields = onUse(() => ({
   model_max_budget: shortMap(modelBudget()).nullable().optional().describe('Budgets by model.'),
   temp_budget_increase: dollars().optional().describe('Added to `max_budget` until `temp_budget_expiry`.'),
   temp_budget_expiry: moment().nullable().optional(),
+  temp_budget_reason: keyName().nullable().optional().describe('Why, for people and the audit log.'),
   budget_id: keyName().nullable().optional().describe('A named budget, for what is not set here.'),
 }))
 
@@ -95,6 +96,7 @@ const spendingNames = {
   model_max_budget: 'modelMaxBudget',
   temp_budget_increase: 'budgetIncreaseNanoUsd',
   temp_budget_expiry: 'budgetIncreaseUntilMs',
+  temp_budget_reason: 'budgetIncreaseReason',
   budget_id: 'budgetId',
 } as const satisfies Record<keyof ReturnType<typeof spendingFields>, keyof SpendingFields>
 
@@ -114,15 +116,17 @@ export function changesOf<Fields extends object>(
   return changes as Partial<Fields>
 }
 
-/** The limits and the budget that were sent. */
+/** The limits and the budget that were sent. A raise that ends takes its reason along. */
 export function spendingChanges(sent: SpendingInput): Partial<SpendingFields> {
-  return changesOf<SpendingFields>(sent, spendingNames, unlimited)
+  const changes = changesOf<SpendingFields>(sent, spendingNames, unlimited)
+  return changes.budgetIncreaseNanoUsd === null ? { ...changes, budgetIncreaseReason: null } : changes
 }
 
 /** What is wrong with fields that only work together, as they would stand after a change; undefined = nothing. */
 export function spendingProblem(fields: Partial<SpendingFields>): string | undefined {
   const { budgetIncreaseNanoUsd: raised = null, budgetIncreaseUntilMs: until = null } = fields
   if ((raised === null) !== (until === null)) return 'temp_budget_increase and temp_budget_expiry need each other'
+  if (raised === null && fields.budgetIncreaseReason != null) return 'temp_budget_reason needs temp_budget_increase'
   const { softBudgetNanoUsd: soft = null, maxBudgetNanoUsd: max = null } = fields
   if (soft !== null && max !== null && soft > max) return 'soft_budget must be at most max_budget'
   return undefined
@@ -150,6 +154,7 @@ export function shownSpending(fields: SpendingFields): Record<string, unknown> {
     model_max_budget: Object.fromEntries(budgets),
     temp_budget_increase: dollarsOf(fields.budgetIncreaseNanoUsd),
     temp_budget_expiry: iso(fields.budgetIncreaseUntilMs),
+    temp_budget_reason: fields.budgetIncreaseReason,
     budget_id: fields.budgetId,
   }
 }

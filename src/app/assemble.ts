@@ -317,8 +317,20 @@ function storedParts(store: Store) {
   const { hashKey, sign } = store.installation
   const access = { hashKey, sign, keys, tenancy, tenants, sessions, passwords, deviceSignIns }
   const cache = (settings: Pick<Settings, 'cache'>) => store.answerCache.administration(settings.cache)
-  const { limiter } = store.limits
-  return { ...access, ledger, limiter, responses, assistants, files, once, conversations, configured, cache }
+  const { limiter, survey: budgetSurvey } = store.limits
+  return {
+    ...access,
+    ledger,
+    limiter,
+    budgetSurvey,
+    responses,
+    assistants,
+    files,
+    once,
+    conversations,
+    configured,
+    cache,
+  }
 }
 
 function useSettings(

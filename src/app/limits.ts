@@ -7,6 +7,8 @@ import type { Database } from '../store/database/open.ts'
 import type { JournalledLedger } from '../store/ledger/ledger.ts'
 import { BudgetCounters } from '../store/limits/budget-counters.ts'
 import type { BudgetScope } from '../store/limits/budget-counters.ts'
+import { createBudgetSurvey } from '../store/limits/budget-survey.ts'
+import type { RunningBudgetSurvey } from '../store/limits/budget-survey.ts'
 import { claimBudgetAlert, openBudgetSpend } from '../store/limits/budget-table.ts'
 import { MemoryLimiter } from '../store/limits/limiter-memory.ts'
 import { RedisLimiter } from '../store/limits/limiter-redis.ts'
@@ -25,6 +27,8 @@ export interface Limits {
   readonly redis: RedisLimiter | undefined
   /** The name of this process in the lists of budgets in the ledger. */
   readonly spendWriter: string
+  /** All budgets, for people who look at them. */
+  readonly survey: RunningBudgetSurvey
   /** `listener` hears of soft budgets from now on; without one they are logged only. */
   onSoftBudget(listener: (alert: SoftBudgetAlert) => void): void
 }
@@ -53,6 +57,7 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
     limiter: redis ?? new MemoryLimiter(clock, budgets),
     redis,
     spendWriter,
+    survey: createBudgetSurvey({ sql: database.sql, clock }),
     onSoftBudget: heard => void (listener = heard),
   }
 }

@@ -111,6 +111,7 @@ export async function openStore(
   const ledger = await openLedgerOf(options, logger, database, () => settings().ledgerRetention)
   const withoutRedis = () => settings().limitsWithoutRedis
   const limits = await openLimits({ redisUrl: options.redisUrl, database, ledger, logger, withoutRedis })
+  keys.followTenancy(() => limits.survey.changed())
   const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
   const objects = objectStores({ database, secrets, writer: limits.spendWriter }, settings, logger)
   return {

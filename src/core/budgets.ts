@@ -49,3 +49,51 @@ export interface BudgetSettings {
   /** Of all calls at a provider, by its name. */
   readonly providers: Readonly<Record<string, BudgetRule>>
 }
+
+/** What may have a budget. `member` = a user in a team. */
+export const surveyedKinds = [
+  'key',
+  'user',
+  'team',
+  'organization',
+  'customer',
+  'tag',
+  'member',
+  'organization_member',
+  'provider',
+  'gateway',
+] as const
+/** One of them. */
+export type SurveyedKind = (typeof surveyedKinds)[number]
+
+/** A budget of something, for people who look at it. */
+export interface SurveyedBudget {
+  /** No other budget has it. */
+  readonly scope: string
+  readonly kind: SurveyedKind
+  /** Of what has it; of members `GROUP/USER`. */
+  readonly id: string
+  readonly name: string
+  /** For a change of what has it; null = there is none to be made. */
+  readonly version: number | null
+  readonly budgetId: string | null
+  /** null = of all models. */
+  readonly model: string | null
+  readonly definition: BudgetDefinition
+  /** As it was written. */
+  readonly duration: string | null
+  readonly raiseReason: string | null
+  /** Of its limit, soft where there is no other, that is spent in the present period; 1 = reached. */
+  readonly share: number
+}
+
+/** Reads all budgets. Rejects with `overloaded` while the database cannot be read. */
+export interface BudgetSurvey {
+  /**
+   * The nearest to its limit first; not `isComplete` = of very many only the nearest. The more there are, the longer
+   * an answer is kept: a twentieth of the time is spent with it at most.
+   */
+  all(settings: BudgetSettings): Promise<{ readonly budgets: readonly SurveyedBudget[]; readonly isComplete: boolean }>
+  /** Those of one thing; empty = it has none, or does not exist. */
+  one(kind: SurveyedKind, id: string, settings: BudgetSettings): Promise<readonly SurveyedBudget[]>
+}

@@ -18,6 +18,7 @@ import type { SingleSignOn } from './identity-providers.ts'
 import type { FileCalls } from './files.ts'
 import type { GuardrailBench } from './guardrails.ts'
 import type { Ledger } from './ledger.ts'
+import type { BudgetSurvey } from './budgets.ts'
 import type { Limiter } from './limits.ts'
 import type { Settings } from './settings.ts'
 import type { CacheAdministration } from './kept-answers.ts'
@@ -165,6 +166,7 @@ export interface Services {
   readonly ledger: Ledger
   /** What counts against limits and budgets now. */
   readonly limiter: Pick<Limiter, 'prepare' | 'use' | 'stored'>
+  readonly budgetSurvey: BudgetSurvey
   readonly responses: ResponseStore
   readonly assistants: AssistantStore
   readonly files: FileStore

@@ -28,10 +28,6 @@ export interface KeyQuery {
   readonly organizationId?: string | undefined
   readonly alias?: string | undefined
   readonly hash?: string | undefined
-  /** true = those with a budget, their own or a named one. */
-  readonly budgeted?: boolean | undefined
-  /** Those that use this named budget. */
-  readonly budgetId?: string | undefined
   /** Only this key. */
   readonly id?: string | undefined
   /** Deleted keys instead of those that exist. */

@@ -67,10 +67,6 @@ export interface TenantFilter {
   readonly teamId?: string | undefined
   /** Users and teams only. */
   readonly condition?: TenantCondition | undefined
-  /** true = those with a budget, their own or a named one. */
-  readonly budgeted?: boolean | undefined
-  /** Those that use this named budget. */
-  readonly budgetId?: string | undefined
   /** true = without users and teams that their directory has deleted. */
   readonly unremoved?: boolean | undefined
 }

@@ -34,6 +34,8 @@ export interface BudgetFields {
   readonly budgetIncreaseNanoUsd: bigint | null
   /** Milliseconds since 1970. */
   readonly budgetIncreaseUntilMs: number | null
+  /** Why it was raised, for people; null = it is not, or it was not said. */
+  readonly budgetIncreaseReason: string | null
 }
 
 /** The budget of one model within an object's scope. */
@@ -65,6 +67,7 @@ export const unlimited: SpendingFields = {
   modelMaxBudget: {},
   budgetIncreaseNanoUsd: null,
   budgetIncreaseUntilMs: null,
+  budgetIncreaseReason: null,
   budgetId: null,
 }
 

@@ -17,7 +17,18 @@ interface Limits {
   readonly refusal: { reason: string; kind: string; id: string } | null
 }
 interface Usage {
-  readonly budgets: { id: string; name: string; max_budget: number; spent: number; left: number }[]
+  readonly budgets: {
+    scope: string
+    kind: string
+    id: string
+    name: string
+    model: string | null
+    max_budget: number
+    spent: number
+    left: number
+    temp_budget_reason: string | null
+  }[]
+  readonly is_complete: boolean
   readonly next_cursor: string | null
 }
 
@@ -155,14 +166,19 @@ for (const backend of backends())
       await made('/budget/new', { budget_id: 'shared', max_budget: 4, budget_duration: '1d' })
       for (const id of ['x1', 'x2', 'x3']) await made('/customer/new', { user_id: id, budget_id: 'shared' })
       await made('/customer/new', { user_id: 'without' })
+      // None of them has spent: then they are in the order of their names.
       const first = await asked<Usage>('/budget/usage?kind=customer&page_size=3')
       expect(first.budgets.map(({ id, max_budget: max }) => [id, max])).toEqual([
-        ['x3', 4],
-        ['x2', 4],
+        [c1, 3],
         ['x1', 4],
+        ['x2', 4],
       ])
       const second = await asked<Usage>(`/budget/usage?kind=customer&page_size=3&cursor=${first.next_cursor}`)
-      expect(second).toMatchObject({ budgets: [{ id: c1, max_budget: 3, spent: 0, left: 3 }], next_cursor: null })
+      expect(second).toMatchObject({
+        budgets: [{ id: 'x3', max_budget: 4, spent: 0, left: 4 }],
+        is_complete: true,
+        next_cursor: null,
+      })
       const users = await asked<Usage>('/budget/usage?kind=customer&budget_id=shared&page_size=100')
       expect(users.budgets).toHaveLength(3)
       expect((await asked<Usage>(`/budget/usage?kind=team&id=${t1}`)).budgets).toMatchObject([{ name: 'Red' }])
@@ -172,5 +188,75 @@ for (const backend of backends())
       )
       expect(named.budgets[0]!.budget_id).toBe('shared')
       expect(named.next_cursor).toBeString()
+    })
+
+    test('all budgets, the nearest to its limit first: of models, of members by the share of their team, raised ones', async () => {
+      const mark = `near-${run}`
+      const [team_id, u2, u3] = [`t5-${mark}`, `u2-${mark}`, `u3-${mark}`]
+      for (const user_id of [u2, u3]) await made('/user/new', { user_id, auto_create_key: false })
+      await made('/team/new', { team_id, team_alias: `Near ${mark}`, max_budget: 1, team_member_budget: 2 })
+      await made('/team/member_add', { team_id, member: { user_id: u2 } })
+      await made('/team/member_add', { team_id, member: { user_id: u3 }, max_budget_in_team: 1 })
+      const key_alias = `k-${mark}`
+      const key = await gateway.key({ key_alias, team_id, user_id: u2, model_max_budget: { 'chat-model': 8 } })
+      expect(await call(key)).toBe(200)
+      const usage = (query: string) => asked<Usage>(`/budget/usage?${query}`)
+      const near = async () => (await usage(`search=${mark}&page_size=100`)).budgets
+      let list = await near()
+      // The order follows the ledger, a moment after the calls.
+      while (list[0]!.id !== team_id || !(list[0]!.spent > 0)) list = await near()
+      const shares = list.map(one => one.spent / one.max_budget)
+      expect(shares).toEqual(shares.toSorted((one, other) => other - one))
+      const of = (kind: string, id: string) => list.find(one => one.kind === kind && one.id === id)
+      expect(of('member', `${team_id}/${u2}`)).toMatchObject({ max_budget: 2, name: `${u2} (Near ${mark})` })
+      expect(of('member', `${team_id}/${u2}`)!.spent).toBe(list[0]!.spent)
+      expect(of('member', `${team_id}/${u3}`)).toMatchObject({ max_budget: 1, spent: 0 })
+      const ofModel = (await usage(`kind=key&search=${key_alias}`)).budgets
+      expect(ofModel).toMatchObject([{ model: 'chat-model', max_budget: 8, spent: list[0]!.spent }])
+      const above = `min_share=${(0.75 * list[0]!.spent).toFixed(12)}`
+      expect((await usage(`${above}&search=${mark}`)).budgets.map(one => one.id)).toEqual([team_id])
+      // Page by page the same, without one twice or none at all before the last.
+      const paged: string[] = []
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const page: Usage = await usage(`search=${mark}&page_size=2${cursor && `&cursor=${cursor}`}`)
+        expect(page.budgets.length).toBe(page.next_cursor === null ? page.budgets.length : 2)
+        expect(page.budgets.length).toBeGreaterThan(0)
+        paged.push(...page.budgets.map(one => one.scope))
+        cursor = page.next_cursor
+      }
+      expect(paged).toEqual(list.map(one => one.scope))
+      // A raise holds with its reason, and takes it along.
+      const raise = { temp_budget_increase: 5, temp_budget_expiry: '2099-01-01T00:00:00Z' }
+      await made('/team/update', { team_id, ...raise, temp_budget_reason: 'fair in Hanover' })
+      const raised = async () => (await usage(`kind=team&id=${team_id}`)).budgets[0]!
+      expect(await raised()).toMatchObject({ max_budget: 6, temp_budget_reason: 'fair in Hanover' })
+      await made('/team/update', { team_id, temp_budget_increase: null, temp_budget_expiry: null })
+      expect(await raised()).toMatchObject({ max_budget: 1, temp_budget_reason: null })
+      for (const [query, status] of [
+        ['id=x', 422],
+        ['cursor=none', 422],
+        ['kind=tag&id=none', 200],
+      ] as const)
+        await asked(`/budget/usage?${query}`, status)
+      const alone = await gateway.admin('/team/update', { team_id, temp_budget_reason: 'none' })
+      expect([alone.status, await alone.text()]).toEqual([422, expect.stringContaining('temp_budget_reason needs')])
+    })
+
+    test('limits of a user and of a team are explained without a key, for those who may see them', async () => {
+      const user_id = `u6-${run}`
+      const user = await gateway.admin('/user/new', { user_id, max_budget: 6, rpm_limit: 9 })
+      const { key } = (await user.json()) as { key: string }
+      expect(row(await asked<Limits>(`/key/limits?user_id=${user_id}`), 'user')).toMatchObject({
+        rpm_limit: 9,
+        budget: { max_budget: 6 },
+      })
+      const ofTeam = await asked<Limits>(`/key/limits?team_id=${t1}`)
+      expect(ofTeam.scopes.map(one => one.kind)).toEqual(['team', 'organization'])
+      const as = async (query: string) =>
+        (await fetch(`${gateway.url}/key/limits?${query}`, { headers: { authorization: `Bearer ${key}` } })).status
+      expect(await as(`user_id=${user_id}`)).toBe(200)
+      for (const query of [`user_id=${u1}`, `team_id=${t1}`, 'user_id=none'])
+        expect([query, await as(query)]).toEqual([query, 404])
+      await asked(`/key/limits?user_id=${u1}&team_id=${t1}`, 422)
     })
   })

@@ -31,6 +31,7 @@ const pages: readonly PageOfRoles[] = [
     for: ['admin', 'viewer', 'orgAdmin'],
     isAnswered: true,
   },
+  { title: 'Budgets', path: 'budgets', ask: '/budget/usage', for: ['admin', 'viewer'] },
   { title: 'Customers', path: 'customers', ask: '/v2/customer/list', for: ['admin', 'viewer'] },
   { title: 'Configuration', path: 'settings', ask: '/config/effective', for: ['admin', 'viewer'] },
   { title: 'Keys', path: 'keys', ask: '/key/list', for: roles },

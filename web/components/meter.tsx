@@ -31,7 +31,12 @@ export function Meter({ label, used, limit, format, resetsAt, reachedAt }: Meter
     <div className="flex min-w-0 flex-col gap-1">
       <div className="numbers flex flex-wrap gap-2">
         <span>{amount}</span>
-        {limit !== null && <span className="text-muted">{Math.round(share * 100)} %</span>}
+        {limit !== null && <span className="text-muted">{Math.floor(share * 100)} %</span>}
+        {share >= warnShare && (
+          <span className={share >= 1 ? 'text-bad' : 'text-warn'}>
+            {t(share >= 1 ? 'meter.reached' : 'meter.near')}
+          </span>
+        )}
       </div>
       {limit !== null && (
         // biome-ignore lint/a11y/useSemanticElements: browsers draw a meter in their own colours

@@ -20,6 +20,7 @@ import {
   Store,
   UserRound,
   Users,
+  Wallet,
 } from 'lucide-react'
 import type { LucideIcon } from 'lucide-react'
 import type { ComponentType } from 'react'
@@ -136,6 +137,12 @@ const signedInPages: readonly PageRoute[] = [
     path: '/users',
     load: () => import('../pages/users.tsx'),
     nav: { title: 'nav.users', icon: UserRound, group: 'nav.manage', key: 'u' },
+    for: readsAll,
+  },
+  {
+    path: '/budgets',
+    load: () => import('../pages/budgets.tsx'),
+    nav: { title: 'nav.budgets', icon: Wallet, group: 'nav.manage', key: 'd' },
     for: readsAll,
   },
   {

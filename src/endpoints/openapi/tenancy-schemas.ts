@@ -1,4 +1,5 @@
 /** Keys, teams, users, organizations, customers, budgets and the audit log, as answers show them. */
+import { surveyedKinds } from '../../core/budgets.ts'
 import { userRoles } from '../../core/tenancy.ts'
 import {
   anyObject,
@@ -35,6 +36,7 @@ const spending: Properties = {
   model_max_budget: mapOf(shape({ budget_limit: dollars, time_period: nullable(text) })),
   temp_budget_increase: dollars,
   temp_budget_expiry: moment,
+  temp_budget_reason: nullable(text),
   budget_id: nullable(text),
 }
 const stamps: Properties = {
@@ -98,6 +100,19 @@ const budgetState: Properties = {
   forecast: described('Dollars at the end of the period, in a straight line from its beginning.', nullable(number)),
   reached_at: described('When the maximum is reached by the forecast; null = not in this period.', moment),
 }
+const budgetUsage = shape({
+  scope: described('No other budget has it.', text),
+  kind: oneOf(...surveyedKinds),
+  id: described('Of what has the budget; of members `GROUP/USER`.', text),
+  name: text,
+  model: described('null = of all models.', nullable(text)),
+  budget_id: nullable(text),
+  version: described('Of what has the budget; null = the API changes none.', nullable(integer)),
+  ...budgetState,
+  temp_budget_increase: described('Of a raise that holds now, which `max_budget` includes.', dollars),
+  temp_budget_expiry: moment,
+  temp_budget_reason: nullable(text),
+})
 const ownBudget = described(
   'How the budget stands in its present period; null = it has none.',
   nullable(shape(budgetState)),
@@ -328,11 +343,12 @@ const otherSchemas: Readonly<Record<string, Schema>> = {
   BudgetList: listOf(reference('Budget')),
   BudgetPage: shape({ budgets: listOf(reference('Budget')), ...paging }),
   BudgetUsage: shape({
-    budgets: listOf(shape({ kind: text, id: text, name: text, budget_id: nullable(text), ...budgetState })),
+    budgets: listOf(budgetUsage),
+    is_complete: described('false = there are very many, and only the nearest to their limits are listed.', boolean),
     next_cursor: nullable(text),
   }),
   KeyLimits: shape({
-    key: described('Its id.', text),
+    key: described('Its id; null = it was asked about a user or a team.', nullable(text)),
     key_alias: nullable(text),
     model: nullable(text),
     scopes: described(

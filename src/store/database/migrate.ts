@@ -24,6 +24,7 @@ import { twentyEighth } from './migrations/0028-file-owners.ts'
 import { thirtieth } from './migrations/0030-budgeted.ts'
 import { thirtyFirst } from './migrations/0031-conversations.ts'
 import { fortyThird } from './migrations/0043-batch-reservations.ts'
+import { fiftySeventh } from './migrations/0057-raises-and-surveys.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -56,6 +57,7 @@ const named: readonly Migration[] = [
   thirtieth,
   thirtyFirst,
   fortyThird,
+  fiftySeventh,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

@@ -75,8 +75,6 @@ async function listKeys(sql: SQL, query: KeyQuery): Promise<{ keys: KeyRecord[];
   where.equal('alias', query.alias)
   where.equal('hash', query.hash)
   where.equal('id', query.id)
-  where.budgeted(query.budgeted)
-  where.equal('budget_id', query.budgetId)
   const { visible } = query
   if (visible)
     where.any([

@@ -1,14 +1,15 @@
 import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
-import { thirtieth } from '../database/migrations/0030-budgeted.ts'
+import { fiftySeventh } from '../database/migrations/0057-raises-and-surveys.ts'
 import { Where } from './where.ts'
 
 test('a list of what has a budget reads the partial index, in the order of its pages', async () => {
   const sql = new SQL('sqlite::memory:')
-  const columns = 'id text, created_at_ms bigint, max_budget_nano_usd text, soft_budget_nano_usd text, budget_id text'
-  for (const table of ['virtual_keys', 'organizations', 'teams', 'users', 'customers', 'tags'])
-    await sql.unsafe(`create table ${table} (${columns})`)
-  await thirtieth.up(sql, 'sqlite')
+  const budget = 'max_budget_nano_usd text, soft_budget_nano_usd text, model_max_budget text, budget_id text'
+  const columns = `id text, user_id text, created_at_ms bigint, member_max_budget_nano_usd text, ${budget}`
+  const tables = ['virtual_keys', 'organizations', 'teams', 'users', 'customers', 'tags', 'memberships', 'budgets']
+  for (const table of tables) await sql.unsafe(`create table ${table} (${columns})`)
+  await fiftySeventh.up(sql, 'sqlite')
   const plans: string[] = []
   const explaining = {
     unsafe: async (text: string, values: unknown[]) => {
@@ -18,10 +19,10 @@ test('a list of what has a budget reads the partial index, in the order of its p
     },
   }
   const where = new Where()
-  where.budgeted(true)
+  where.budgeted()
   await where.page(explaining as unknown as SQL, 'teams', { limit: 50, after: { createdAtMs: 5, id: 'a' } })
   expect(plans).toHaveLength(2)
-  for (const plan of plans) expect(plan).toContain('teams_budgeted')
+  for (const plan of plans) expect(plan).toContain('teams_surveyed')
   expect(plans[1]).not.toContain('TEMP B-TREE')
   await sql.close()
 })

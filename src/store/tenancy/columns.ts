@@ -80,6 +80,7 @@ const spending: Columns<SpendingFields> = {
   modelMaxBudget: ['model_max_budget', modelBudgets],
   budgetIncreaseNanoUsd: ['budget_increase_nano_usd', money],
   budgetIncreaseUntilMs: ['budget_increase_until_ms', integerOrNull],
+  budgetIncreaseReason: ['budget_increase_reason', textOrNull],
   budgetId: ['budget_id', textOrNull],
 }
 

@@ -128,8 +128,6 @@ function conditionsOf(kind: TenantKind, filter: TenantFilter): Where {
   }
   if (filter.teamId !== undefined)
     where.raw(`id in (select user_id from memberships where kind = 'team' and group_id = ${where.bind(filter.teamId)})`)
-  where.budgeted(filter.budgeted)
-  where.equal('budget_id', filter.budgetId)
   if (filter.unremoved) where.raw('removed_at_ms is null')
   if (filter.condition) where.raw(conditionText(where, kind, filter.condition))
   const { visible } = filter

@@ -4,8 +4,9 @@ import type { PageQuery } from '../../core/tenancy-store.ts'
 import { toNumber } from '../database/open.ts'
 import type { Stored } from './columns.ts'
 
-/** A row with a budget of its own or a named one: the condition of the partial indexes of migration 30. */
-const budgetedText = '(max_budget_nano_usd is not null or soft_budget_nano_usd is not null or budget_id is not null)'
+const ownBudget = "max_budget_nano_usd is not null or soft_budget_nano_usd is not null or model_max_budget <> '{}'"
+/** A row with a budget of its own or a named one: the condition of the partial indexes of migration 57. */
+const budgetedText = `(${ownBudget} or budget_id is not null)`
 
 /** Conditions that all hold. Names of tables and columns are those of the program. */
 export class Where {
@@ -53,9 +54,13 @@ export class Where {
     return `$${this.#values.length}`
   }
 
-  /** Rows with a budget, in the words of the partial indexes of migration 30. */
-  budgeted(isAsked: boolean | undefined): void {
-    if (isAsked) this.raw(budgetedText)
+  /** Rows with a budget, in the words of the partial indexes of migration 57. */
+  budgeted(): void {
+    this.raw(budgetedText)
+  }
+
+  unbudgeted(): void {
+    this.raw(`not ${budgetedText}`)
   }
 
   raw(condition: string): void {

@@ -7,13 +7,13 @@ import { Confirm } from '../../components/dialog.tsx'
 import { Drawer } from '../../components/drawer.tsx'
 import { Id } from '../../components/id.tsx'
 import { BudgetMeter } from '../../components/limits.tsx'
+import { LimitsExplained } from '../../components/limits-explained.tsx'
 import { reportError } from '../../components/report-error.ts'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/toast.tsx'
 import { Ago } from '../../components/values.tsx'
 import { formatCount } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
-import { LimitsExplained } from './limits-explained.tsx'
 import { KeyStatus } from './key-status.tsx'
 import { RotateKey } from './rotate-key.tsx'
 
@@ -82,7 +82,7 @@ function Details({ info, budget, onGone }: DetailsProps) {
           <Ago at={info.created_at} />
         </Fact>
       </dl>
-      <LimitsExplained id={info.token_id} />
+      <LimitsExplained of={{ key: info.token_id }} />
     </div>
   )
 }

@@ -13,6 +13,7 @@ import type { Stored } from '../../components/edit-form.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { Id } from '../../components/id.tsx'
 import { AllowedModels, Changed, Limits } from '../../components/limits.tsx'
+import { LimitsExplained } from '../../components/limits-explained.tsx'
 import { Members } from '../../components/members.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/toast.tsx'
@@ -51,6 +52,7 @@ export function TeamDrawer({ id, onClose }: { readonly id: string; readonly onCl
               {mayChange && <TeamActions team={team} onEdit={() => setEditing(true)} onDeleted={onClose} />}
               <TeamFacts team={team} keys={info.data!.keys_total} />
               <Limits of={team} budget={info.data!.budget} />
+              <LimitsExplained of={{ team_id: id }} />
             </>
           )}
           <TeamMembers

@@ -12,6 +12,7 @@ import type { Stored } from '../../components/edit-form.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { Id } from '../../components/id.tsx'
 import { AllowedModels, Changed, Limits } from '../../components/limits.tsx'
+import { LimitsExplained } from '../../components/limits-explained.tsx'
 import { Select } from '../../components/select.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/toast.tsx'
@@ -62,6 +63,7 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
             ]}
           />
           <Limits of={user} budget={info.data!.budget} />
+          <LimitsExplained of={{ user_id: id }} />
         </div>
       )}
       {user && isEditing && (

@@ -7,20 +7,25 @@ import type { LimitOwner, OwnedLimits } from '../../../accounts/limit-scopes.ts'
 import { refusesModel, unaliased } from '../../../accounts/model-access.ts'
 import { administersOrganization, mayReadAll, maySeeKey } from '../../../accounts/rights.ts'
 import { keyName } from '../../../accounts/spending-fields.ts'
-import { isMaster } from '../../../core/caller.ts'
+import { bareKey, isMaster, userKeyId } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'
-import { GatewayError } from '../../../core/errors.ts'
+import { GatewayError, unprocessable } from '../../../core/errors.ts'
 import { unlimited } from '../../../core/tenancy.ts'
 import { onUse } from '../../../lib/on-use.ts'
-import { forbidden } from '../tenancy/answers.ts'
+import { absent, forbidden } from '../tenancy/answers.ts'
 import { lookForKey, teamOf } from '../tenancy/key-rights.ts'
 import { withQuery } from '../tenancy/managed.ts'
+import { visibleTeam } from '../tenancy/places.ts'
 import { budgetStates } from './budget-states.ts'
 
 const query = onUse(() =>
   z.strictObject({
     key: z.string().max(512).optional().describe("Key text, token or id; absent = the caller's own."),
+    user_id: keyName().optional().describe('In place of a key: calls of this user without one.'),
+    team_id: keyName()
+      .optional()
+      .describe('In place of a key: calls with one of this team, without limits of its own.'),
     model: keyName().optional().describe('A call of this model; absent = the limits of every model.'),
     customer: keyName().optional().describe('A call that names this end user.'),
     tags: z.string().max(2000).optional().describe('A call with these tags, with commas between.'),
@@ -35,20 +40,21 @@ export const keyLimits = withQuery(query, {
   paths: ['/key/limits'],
   auth: 'key',
   operationId: 'explainKeyLimits',
-  summary: 'The limits and budgets of a key, scope by scope, and what would refuse its next call',
+  summary: 'The limits and budgets of a key, a user or a team, scope by scope, and what would refuse its next call',
   failures: [404],
   async handle(asked, { services, caller }) {
-    const whose = await callerOf(services, caller, asked.key)
+    const whose = await callerOf(services, caller, asked)
     if (!mayReadAll(caller) && (asked.customer !== undefined || asked.tags !== undefined))
       throw forbidden('customers and tags are for administrators and those who read everything', 'customer')
     const { settings } = services.current
     const others = await othersOf(services, asked)
     const index = services.current.models
     const named = asked.model === undefined ? undefined : { model: unaliased(whose, asked.model), index }
-    const owned = new CallerLimits(whose, settings, '').owned(named, others)
+    const all = new CallerLimits(whose, settings, '').owned(named, others)
+    const owned = all.filter(({ id }) => !isPlaceholder(id, asked))
     const rows = await rowsOf(services, whose, owned)
     return {
-      key: whose.key.id,
+      key: (asked.user_id ?? asked.team_id) === undefined ? whose.key.id : null,
       key_alias: whose.key.alias,
       model: asked.model ?? null,
       scopes: rows.map(row => (mayReadAmounts(caller, row) ? row : withoutAmounts(row))),
@@ -75,8 +81,29 @@ const withoutAmounts = (row: ScopeRow): ScopeRow => ({
   budget: null,
 })
 
-/** The caller that a key makes. Throws as GET /key/info. */
-async function callerOf(services: Services, caller: Caller, named: string | undefined): Promise<Caller> {
+/** The key that stands for a user or a team, which is none; in a team also its user, who is not known. */
+function isPlaceholder(scope: string, { user_id: userId, team_id: teamId }: Asked): boolean {
+  if (scope.startsWith('key:')) return (userId ?? teamId) !== undefined
+  return teamId !== undefined && scope.startsWith('user:')
+}
+
+/** Whose calls are asked about. Throws as the `info` of keys, users and teams. */
+async function callerOf(services: Services, caller: Caller, { key, user_id, team_id }: Asked): Promise<Caller> {
+  const { tenants, tenancy } = services
+  if ([key, user_id, team_id].filter(one => one !== undefined).length > 1)
+    throw unprocessable([{ loc: ['query', 'key'], msg: 'name one of key, user_id and team_id', type: 'invalid' }])
+  if (team_id !== undefined) {
+    const team = await visibleTeam(tenancy, caller, team_id)
+    return tenants.compile({ ...bareKey, id: `team:${team.id}`, teamId: team.id })
+  }
+  if (user_id === undefined) return callerOfKey(services, caller, key)
+  if (!mayReadAll(caller) && caller.user?.id !== user_id) throw absent('user', 'user_id')
+  const compiled = await tenants.compile({ ...bareKey, id: userKeyId(user_id), userId: user_id })
+  if (!compiled.user) throw absent('user', 'user_id')
+  return compiled
+}
+
+async function callerOfKey(services: Services, caller: Caller, named: string | undefined): Promise<Caller> {
   if (named === undefined) {
     if (!isMaster(caller)) return caller
     throw new GatewayError('not-found', 'the master key has no limits; name a key: /key/limits?key=...', {

@@ -1,22 +1,26 @@
 import { useQuery } from '@tanstack/react-query'
-import { ask } from '../../api/client.ts'
-import type { KeyLimits } from '../../api/schema.d.ts'
-import { Badge, Tag } from '../../components/badge.tsx'
-import { Meter } from '../../components/meter.tsx'
-import { ErrorState, SkeletonRows } from '../../components/states.tsx'
-import { formatCount, formatMoney } from '../../lib/format.ts'
-import { t } from '../../strings/index.ts'
+import { ask } from '../api/client.ts'
+import type { KeyLimits } from '../api/schema.d.ts'
+import { formatCount, formatMoney } from '../lib/format.ts'
+import { t } from '../strings/index.ts'
+import { Badge, Tag } from './badge.tsx'
+import { Meter } from './meter.tsx'
+import { ErrorState, SkeletonRows } from './states.tsx'
 
 type Scope = KeyLimits['scopes'][number]
 
-/** Everything that limits calls of a key, scope by scope: the row with the least left is marked. */
-export function LimitsExplained({ id }: { readonly id: string }) {
+/** Whose calls: of a key, of a user without a key, or with a key of a team. */
+export type Limited = { readonly key: string } | { readonly user_id: string } | { readonly team_id: string }
+
+/** Everything that limits calls, scope by scope: the row with the least left is marked. */
+export function LimitsExplained({ of }: { readonly of: Limited }) {
   const limits = useQuery({
-    queryKey: ['keys', id, 'limits'],
-    queryFn: ({ signal }) => ask('GET /key/limits', { query: { key: id }, signal }),
+    queryKey: [...Object.keys(of).map(name => cached[name as keyof typeof cached]), 'limits', ...Object.values(of)],
+    queryFn: ({ signal }) => ask('GET /key/limits', { query: of, signal }),
   })
   const rows = limits.data?.scopes.filter(isLimited)
   const refusal = limits.data?.refusal
+  const left = leastLeft(limits.data?.scopes ?? [])
   return (
     <section className="flex flex-col gap-2" aria-label={t('keys.limitsExplained')}>
       <h3 className="font-semibold">{t('keys.limitsExplained')}</h3>
@@ -35,14 +39,24 @@ export function LimitsExplained({ id }: { readonly id: string }) {
           </li>
         ))}
       </ul>
+      {!refusal && left !== null && <p>{t('limits.nextCall', { amount: formatMoney(left) })}</p>}
     </section>
   )
 }
+
+/** What is read again when keys, users or teams change. */
+const cached = { key: 'keys', user_id: 'users', team_id: 'teams' } as const
 
 const isLimited = (one: Scope): boolean =>
   one.tightest.length > 0 ||
   one.budget !== null ||
   (one.rpm_limit ?? one.tpm_limit ?? one.max_parallel_requests) !== null
+
+/** Dollars; null = no budget limits a call of any model. */
+function leastLeft(scopes: readonly Scope[]): number | null {
+  const amounts = scopes.flatMap(one => (one.model === null ? (one.budget?.left ?? []) : []))
+  return amounts.length === 0 ? null : Math.min(...amounts)
+}
 
 function ScopeRow({ scope }: { readonly scope: Scope }) {
   const { budget, tightest } = scope

@@ -1,0 +1,319 @@
+/** Every budget, the nearest to its limit first: for people who look at them, not for decisions about calls. */
+import type { SQL } from 'bun'
+import { BudgetPlan, budgetDefinitions } from '../../accounts/budget-plan.ts'
+import { withBudget, withTeamShare } from '../../accounts/caller.ts'
+import type { BudgetSettings, BudgetRule, BudgetSurvey, SurveyedBudget, SurveyedKind } from '../../core/budgets.ts'
+import { budgetNanoUsdMax } from '../../core/limits.ts'
+import { unlimited } from '../../core/tenancy.ts'
+import type {
+  Membership,
+  NamedBudget,
+  SpendingFields,
+  Team,
+  TenantFields,
+  TenantKind,
+  User,
+} from '../../core/tenancy.ts'
+import type { KeyRecord } from '../../core/ports.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { whileAvailable } from '../database/open.ts'
+import { keyColumns, membershipColumns, tenantColumns, tenantTables, toRecord } from '../tenancy/columns.ts'
+import type { Row, Stored } from '../tenancy/columns.ts'
+import { Where } from '../tenancy/where.ts'
+
+/** Read at a time: between two parts calls get their turn. */
+const partSize = 250
+/** Kept of a survey: those nearest to their limits. */
+const keptMax = 20_000
+/** A survey is good for this many times as long as it took: one of a few budgets is new at each question. */
+const goodForTimes = 20
+
+interface SurveyOptions {
+  readonly sql: SQL
+  readonly clock: Clock
+}
+
+type StoredKind = Exclude<SurveyedKind, 'provider' | 'gateway'>
+
+const tables: Readonly<Record<StoredKind, string>> = {
+  key: 'virtual_keys',
+  user: 'users',
+  team: 'teams',
+  organization: 'organizations',
+  customer: 'customers',
+  tag: 'tags',
+  member: 'memberships',
+  organization_member: 'memberships',
+}
+
+/** One thing that may have budgets. */
+interface Owner {
+  readonly kind: SurveyedKind
+  readonly id: string
+  readonly name: string
+  /** null = it is not changed by the API. */
+  readonly version: number | null
+  readonly fields: SpendingFields
+}
+
+type Found = Awaited<ReturnType<BudgetSurvey['all']>>
+
+/** To be told of changes of what has budgets. */
+export interface RunningBudgetSurvey extends BudgetSurvey {
+  changed(): void
+}
+
+/** Reads all budgets in parts; who asks while it does so gets the same survey, unless something changed since. */
+export function createBudgetSurvey({ sql, clock }: SurveyOptions): RunningBudgetSurvey {
+  let last: { readonly settings: BudgetSettings; readonly untilMs: number; readonly found: Found } | undefined
+  let running: { readonly settings: BudgetSettings; readonly found: Promise<Found> } | undefined
+  let changes = 0
+  const survey = async (settings: BudgetSettings): Promise<Found> => {
+    const before = changes
+    const fromMs = clock.monotonicMs()
+    const found = await surveyAll({ sql, settings, nowMs: clock.epochMs() })
+    const nowMs = clock.monotonicMs()
+    if (changes === before) last = { settings, found, untilMs: nowMs + (nowMs - fromMs) * goodForTimes }
+    return found
+  }
+  return {
+    all(settings) {
+      if (last?.settings === settings && clock.monotonicMs() < last.untilMs) return Promise.resolve(last.found)
+      if (running?.settings === settings) return running.found
+      const begun = { settings, found: survey(settings) }
+      running = begun
+      return begun.found.finally(() => {
+        if (running === begun) running = undefined
+      })
+    },
+    changed() {
+      changes++
+      last = undefined
+      running = undefined
+    },
+    one: (kind, id, settings) => surveyOne({ sql, settings, nowMs: clock.epochMs() }, kind, id),
+  }
+}
+
+interface Surveying {
+  readonly sql: SQL
+  readonly settings: BudgetSettings
+  readonly nowMs: number
+}
+
+async function surveyAll(of: Surveying): Promise<Found> {
+  let budgets = await judged(of, ofConfiguration(of.settings))
+  let isComplete = true
+  for (const { kind, where, order } of sources(of.settings))
+    for (let after: readonly Stored[] | undefined, isLast = false; !isLast; ) {
+      const rows = await part(of.sql, tables[kind], { where, order, after })
+      isLast = rows.length < partSize
+      after = order.map(column => rows.at(-1)?.[column] ?? null)
+      budgets.push(...(await judged(of, await owners(of, kind, rows))))
+      if (budgets.length < 2 * keptMax) continue
+      isComplete = false
+      budgets = nearest(budgets)
+    }
+  return { budgets: nearest(budgets), isComplete: isComplete && budgets.length <= keptMax }
+}
+
+async function surveyOne(of: Surveying, kind: SurveyedKind, id: string): Promise<SurveyedBudget[]> {
+  if (kind === 'provider' || kind === 'gateway')
+    return judged(
+      of,
+      ofConfiguration(of.settings).filter(one => one.kind === kind && one.id === id),
+    )
+  const where = (conditions: Where) => {
+    if (kind === 'key') conditions.raw('deleted_at_ms is null')
+    if (tables[kind] !== 'memberships') return conditions.equal('id', id)
+    // Ids of groups and of users may hold a slash.
+    conditions.equal('kind', kind === 'member' ? 'team' : 'organization')
+    conditions.raw(`group_id || '/' || user_id = ${conditions.bind(id)}`)
+  }
+  const rows = await part(of.sql, tables[kind], { where, order: [], after: undefined })
+  return judged(of, await owners(of, kind, rows))
+}
+
+const nearest = (budgets: readonly SurveyedBudget[]): SurveyedBudget[] => budgets.toSorted(byNearness).slice(0, keptMax)
+
+/** The nearest to its limit first. */
+export function byNearness(one: Nearness, other: Nearness): number {
+  return other.share - one.share || (one.scope < other.scope ? -1 : one.scope > other.scope ? 1 : 0)
+}
+type Nearness = Pick<SurveyedBudget, 'share' | 'scope'>
+
+/** Rows of one table, newest first. */
+interface Source {
+  readonly kind: StoredKind
+  readonly where: (conditions: Where) => void
+  readonly order: readonly string[]
+}
+
+const byAge = ['created_at_ms', 'id']
+const byMembership = ['created_at_ms', 'user_id', 'group_id']
+
+function sources({ endUser }: BudgetSettings): Source[] {
+  const budgeted = (conditions: Where) => conditions.budgeted()
+  const ofKind = (kind: StoredKind, where = budgeted): Source => ({ kind, where, order: byAge })
+  return [
+    ofKind('key', conditions => {
+      conditions.raw('deleted_at_ms is null')
+      budgeted(conditions)
+    }),
+    ofKind('user'),
+    ofKind('team'),
+    ofKind('organization'),
+    // With a budget of the configuration all of them have one.
+    ofKind('customer', endUser === null ? budgeted : () => {}),
+    ofKind('tag'),
+    { kind: 'member', where: budgeted, order: byMembership },
+    { kind: 'member', where: hasShareOfTeam, order: byMembership },
+  ]
+}
+
+/** Members without a budget of their own in teams that give each a share. */
+function hasShareOfTeam(conditions: Where): void {
+  conditions.equal('kind', 'team')
+  conditions.raw('group_id in (select id from teams where member_max_budget_nano_usd is not null)')
+  conditions.unbudgeted()
+}
+
+interface Part {
+  readonly where: Source['where']
+  readonly order: readonly string[]
+  /** The values of `order` in the last row of the part before. */
+  readonly after: readonly Stored[] | undefined
+}
+
+function part(sql: SQL, table: string, { where, order, after }: Part): Promise<Row[]> {
+  const conditions = new Where()
+  where(conditions)
+  if (after) conditions.raw(`(${order.join(', ')}) < (${after.map(value => conditions.bind(value)).join(', ')})`)
+  const sorted = order.length === 0 ? '' : `order by ${order.map(column => `${column} desc`).join(', ')}`
+  return whileAvailable('budgets', conditions.select<Row>(sql, table, `${sorted} limit ${partSize}`))
+}
+
+/** What the rows say, with what named budgets, teams and the configuration set. */
+async function owners({ sql, settings }: Surveying, kind: StoredKind, rows: readonly Row[]): Promise<Owner[]> {
+  const named = await byId<NamedBudget>(sql, 'budget', rows, 'budget_id')
+  const own = <Fields extends SpendingFields>(fields: Fields) => withBudget(fields, named.get(fields.budgetId ?? ''))
+  if (tables[kind] === 'memberships') {
+    const teams = await byId<Team>(sql, 'team', rows, 'group_id')
+    return rows.map(row => memberOwner(own(toRecord<Membership>(membershipColumns, row)), teams))
+  }
+  return rows.map((row): Owner => {
+    const record = own(kind === 'key' ? toRecord<KeyRecord>(keyColumns, row) : tenantOf(kind, row))
+    const name = record.alias ?? textOf(record, 'email') ?? textOf(record, 'hint') ?? record.id
+    const isDefault = kind === 'customer' && settings.endUser !== null && record.maxBudgetNanoUsd === null
+    const fields = isDefault ? { ...record, ...settings.endUser } : record
+    return { kind, id: record.id, name, version: record.version, fields }
+  })
+}
+
+function memberOwner(member: Membership, teams: ReadonlyMap<string, Team>): Owner {
+  const { groupId, userId } = member
+  const team = member.kind === 'team' ? teams.get(groupId) : undefined
+  const id = `${groupId}/${userId}`
+  return {
+    kind: member.kind === 'team' ? 'member' : 'organization_member',
+    id,
+    name: `${userId} (${team?.alias ?? groupId})`,
+    version: null,
+    fields: team ? withTeamShare(member, team) : member,
+  }
+}
+
+type AnyTenant = TenantFields & Partial<Pick<User, 'email'>>
+
+const tenantOf = (kind: StoredKind, row: Row): AnyTenant =>
+  toRecord<AnyTenant>(tenantColumns[kind as TenantKind] as Parameters<typeof toRecord<AnyTenant>>[0], row)
+
+function textOf(record: object, name: string): string | null {
+  const value = (record as Record<string, unknown>)[name]
+  return typeof value === 'string' ? value : null
+}
+
+/** The tenants that a column of the rows names. */
+async function byId<Tenant extends TenantFields>(
+  sql: SQL,
+  kind: 'budget' | 'team',
+  rows: readonly Row[],
+  column: string,
+): Promise<ReadonlyMap<string, Tenant>> {
+  const ids = [...new Set(rows.flatMap(row => row[column] ?? []))].map(String)
+  if (ids.length === 0) return new Map()
+  const conditions = new Where()
+  conditions.among('id', ids)
+  const found = await whileAvailable('budgets', conditions.select<Row>(sql, tenantTables[kind]))
+  const columns = tenantColumns[kind] as unknown as Parameters<typeof toRecord<Tenant>>[0]
+  return new Map(found.map(row => [String(row.id), toRecord<Tenant>(columns, row)]))
+}
+
+function ofConfiguration({ all, providers }: BudgetSettings): Owner[] {
+  const owner = (kind: 'gateway' | 'provider', id: string, rule: BudgetRule): Owner => ({
+    kind,
+    id,
+    name: id,
+    version: null,
+    fields: { ...unlimited, ...rule },
+  })
+  return [
+    ...(all ? [owner('gateway', 'gateway', all)] : []),
+    ...Object.entries(providers).map(([name, rule]) => owner('provider', name, rule)),
+  ]
+}
+
+/** The budgets of these, for all models and by model, with the share of each that is spent in its present period. */
+async function judged({ sql, settings, nowMs }: Surveying, of: readonly Owner[]): Promise<SurveyedBudget[]> {
+  const found = of.flatMap(owner => {
+    const scope = owner.kind === 'gateway' ? 'gateway' : `${owner.kind}:${owner.id}`
+    return budgetDefinitions(scope, owner.fields, Object.keys(owner.fields.modelMaxBudget)).map(definition => {
+      const model = definition.id === scope ? null : definition.id.slice(`${scope}:model:`.length)
+      const [present] = new BudgetPlan([definition], { timeZone: settings.timeZone, writer: '' }).at(nowMs).scopes
+      return { owner, definition, model, period: present!.budget! }
+    })
+  })
+  const spent = await spentIn(
+    sql,
+    found.map(({ definition, period }) => ({ scope: definition.id, startMs: period.startMs })),
+  )
+  return found.map(({ owner, definition, model, period }) => {
+    const { fields } = owner
+    const limit = period.maxNanoUsd < budgetNanoUsdMax ? period.maxNanoUsd : period.softNanoUsd!
+    const used = spent(definition.id, period.startMs)
+    return {
+      scope: definition.id,
+      kind: owner.kind,
+      id: owner.id,
+      name: owner.name,
+      version: owner.version,
+      budgetId: fields.budgetId,
+      model,
+      definition,
+      duration: model === null ? fields.budgetDuration : fields.modelMaxBudget[model]!.budgetDuration,
+      raiseReason: model === null ? fields.budgetIncreaseReason : null,
+      share: limit === 0 ? 1 : used / limit,
+    }
+  })
+}
+
+type Period = { readonly scope: string; readonly startMs: number }
+
+/** Nano-dollars of periods, by all processes, as the ledger has stored them. */
+async function spentIn(sql: SQL, periods: readonly Period[]): Promise<(scope: string, startMs: number) => number> {
+  const keyOf = (scope: string, startMs: unknown) => `${Number(startMs)} ${scope}`
+  const sums = new Map<string, number>()
+  if (periods.length > 0) {
+    const conditions = new Where()
+    conditions.among(
+      'scope',
+      periods.map(one => one.scope),
+    )
+    conditions.compare('window_start_ms', '>=', Math.min(...periods.map(one => one.startMs)))
+    for (const row of await whileAvailable('budgets', conditions.select<Row>(sql, 'budget_spend'))) {
+      const key = keyOf(String(row.scope), row.window_start_ms)
+      sums.set(key, (sums.get(key) ?? 0) + Number(row.spent_nano_usd))
+    }
+  }
+  return (scope, startMs) => sums.get(keyOf(scope, startMs)) ?? 0
+}
