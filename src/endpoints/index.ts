@@ -25,6 +25,7 @@ import { keyDerive } from './administration/derived-keys.ts'
 import { auditEndpoints } from './administration/audit.ts'
 import { cacheEndpoints } from './administration/cache.ts'
 import { budgetEndpoints } from './administration/budgets.ts'
+import { overview } from './administration/overview.ts'
 import { customerEndpoints } from './administration/customers.ts'
 import { keyAliases, keyHealth, keyInfo, keyInfos, keyList } from './administration/key-lists.ts'
 import {
@@ -152,6 +153,7 @@ const working: Endpoint[] = [
   ...organizationEndpoints,
   ...customerEndpoints,
   ...budgetEndpoints,
+  overview,
   ...auditEndpoints,
   ...cacheEndpoints,
   effectiveConfiguration,

@@ -169,7 +169,7 @@ for (const backend of backends())
       // None of them has spent: then they are in the order of their names.
       const first = await asked<Usage>('/budget/usage?kind=customer&page_size=3')
       expect(first.budgets.map(({ id, max_budget: max }) => [id, max])).toEqual([
-        [c1, 3],
+        [c1!, 3],
         ['x1', 4],
         ['x2', 4],
       ])

@@ -27,7 +27,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     listModelInfoPages getModel countTokens
     getDevicePage decideDevice getManagedSettings relayMetrics relayLogs relayTraces
     listSupportedCompatParams listSupportedOpenaiParams transformRequest
-    deriveKey getKey getKeys listKeys listKeyAliases getKeyHealth explainKeyLimits getTeam listTeams listTeamPages getTeamPermissions
+    getOverview deriveKey getKey getKeys listKeys listKeyAliases getKeyHealth explainKeyLimits getTeam listTeams listTeamPages getTeamPermissions
     getUser getUserAlone listUsers listUserRoles getOrganization listOrganizations listOrganizationPages
     listSpendLogs listKeySpend listUserSpend listTagSpend listGlobalTagSpend listTagNames listGlobalKeySpend
     listGlobalModelSpend listGlobalProviderSpend getGlobalSpend listGlobalDailySpend listGlobalTeamSpend getSpendReport

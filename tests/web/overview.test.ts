@@ -64,7 +64,7 @@ describe.skipIf(!hasChromium)('the overview', () => {
     await call.text()
     // The page sees the call by itself, and the setup is over.
     await page.getByRole('heading', { name: 'Set up this gateway' }).waitFor({ state: 'detached' })
-    await page.getByText('sim-chat').waitFor()
+    await page.getByText('sim-chat').first().waitFor()
     expect(await page.content()).not.toContain('upstream-key-of-the-setup')
     expect(faults).toEqual([])
     await context.close()
@@ -72,7 +72,11 @@ describe.skipIf(!hasChromium)('the overview', () => {
 
   test('what the server refuses stands in the dialog, and what was typed stays', async () => {
     const { page, context } = await openSignedIn(browser, gateway)
-    await page.route('**/v1/model/info', route => route.fulfill({ json: { data: [] } }))
+    await page.route('**/overview', async route => {
+      const answer = await route.fetch()
+      const setup = { has_model: false, has_key: false, has_call: false }
+      return route.fulfill({ json: { ...(await answer.json()), setup } })
+    })
     await page.goto(`${gateway.url}/ui/`)
     await page.getByRole('button', { name: 'Add model' }).click()
     const dialog = page.getByRole('dialog', { name: 'Add model' })
@@ -95,5 +99,88 @@ describe.skipIf(!hasChromium)('the overview', () => {
     await page.getByText('local/simulated-chat').waitFor()
     expect(await page.getByRole('heading', { name: 'Set up this gateway' }).count()).toBe(0)
     await context.close()
+  })
+
+  test('it asks three times at most, follows calls live, and shows a member nothing of others', async () => {
+    const made = await gateway.admin('/user/new', { user_id: 'kim', user_role: 'internal_user', max_budget: 0.000_001 })
+    const { key } = (await made.json()) as { key: string }
+    const raise = { temp_budget_increase: 1, temp_budget_expiry: '2099-01-01' }
+    await gateway.admin('/user/update', { user_id: 'kim', ...raise })
+    await gateway.admin('/model/new', {
+      model_name: 'priced',
+      proxy_params: {
+        model: 'openai/sim-chat',
+        api_key: 'k',
+        api_base: `${gateway.simulator.url.replace(/\/$/, '')}/v1`,
+        input_cost_per_token: 0.001,
+        output_cost_per_token: 0.001,
+      },
+    })
+    await gateway.admin('/model/new', {
+      model_name: 'broken',
+      proxy_params: { model: 'openai/none', api_key: 'k', api_base: 'http://127.0.0.1:9/v1' },
+    })
+    const call = async (model: string, as: string) => {
+      const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 5, num_retries: 0 }),
+      })
+      return answer.status
+    }
+    while ((await call('priced', key)) !== 200) await Bun.sleep(20)
+    await gateway.admin('/user/update', { user_id: 'kim', temp_budget_increase: null, temp_budget_expiry: null })
+    const other = await gateway.key()
+    for (let at = 0; at < 5; at++) await call('broken', other)
+    const overviewOf = async (as: string) =>
+      (await fetch(`${gateway.url}/overview`, { headers: { authorization: `Bearer ${as}` } })).json() as Promise<{
+        now: { api_requests: number }
+        budgets: { id: string }[]
+        setup: object | null
+      }>
+    let own = await overviewOf(key)
+    while (own.budgets.length === 0) own = await overviewOf(key)
+    expect(own).toMatchObject({ now: { api_requests: 1 }, budgets: [{ id: 'kim' }], setup: null })
+
+    const asked: string[] = []
+    const { page, context, faults } = await openSignedIn(browser, gateway)
+    page.on('request', request => {
+      const { pathname } = new URL(request.url())
+      if (!pathname.startsWith('/ui/') && !asked.includes(pathname)) asked.push(pathname)
+    })
+    await page.goto(`${gateway.url}/ui/`)
+    const panel = (title: string) => page.locator('section').filter({ has: page.getByRole('heading', { name: title }) })
+    await panel('Budgets near their limits').getByText('limit reached').waitFor()
+    await panel('Deployments that are not well')
+      .getByText(/Passed over|calls failed/)
+      .waitFor()
+    await page.getByRole('img', { name: /^Spend by model/ }).waitFor()
+    const calls = panel('Last calls').getByRole('listitem')
+    const before = await calls.count()
+    expect(before).toBeLessThanOrEqual(10)
+    await call('priced', other)
+    await panel('Last calls').getByRole('listitem').first().getByText('priced').waitFor()
+    expect(asked.filter(path => path !== '/sign-in/session').sort()).toEqual([
+      '/overview',
+      '/spend/logs',
+      '/v1/model/info',
+    ])
+    expect(await violations(page)).toEqual([])
+    // The picture as a table.
+    await page.getByRole('button', { name: 'As a table' }).click()
+    await page.getByRole('columnheader', { name: 'priced' }).waitFor()
+    await context.close()
+
+    const asKim = await openSignedIn(browser, gateway, { key, viewport: { width: 360, height: 740 } })
+    await asKim.page.goto(`${gateway.url}/ui/`)
+    await asKim.page.getByText('limit reached').waitFor()
+    const figures = asKim.page.getByRole('region', { name: 'Last 30 days' })
+    expect(await figures.innerText()).toMatch(/Requests\s+1\s/)
+    expect(await asKim.page.getByText('Deployments that are not well').count()).toBe(0)
+    expect(await asKim.page.getByText('broken').count()).toBe(1)
+    const excess = await asKim.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+    expect(excess).toBeLessThanOrEqual(0)
+    expect([...faults, ...asKim.faults]).toEqual([])
+    await asKim.context.close()
   })
 })

@@ -1,41 +1,30 @@
-/** How far a new installation is: a model of a provider, a key, a first call. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+/** What the overview shows, and how far a new installation is: a model of a provider, a key, a first call. */
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ask } from './client.ts'
+import type { Overview } from './schema.d.ts'
 
-/** The models that are built in, to try the gateway without any provider. */
-const builtIn = 'local'
 /** While the first call is waited for. */
 const pollMs = 3000
+/** Of an installation that is set up. */
+const refreshMs = 60_000
 
 /** What has been done of the setup. */
-export interface Setup {
-  readonly hasModel: boolean
-  readonly hasKey: boolean
-  readonly hasCall: boolean
-}
+export type Setup = NonNullable<Overview['setup']>
 
-/** Asked again every few seconds until all is done; for administrators. */
-export function useSetup(isAsked: boolean) {
+/** Asked again every few seconds until the setup is done, then every minute. */
+export function useOverview() {
   return useQuery({
-    queryKey: ['setup'],
-    enabled: isAsked,
-    queryFn: async ({ signal }): Promise<Setup> => {
-      const [models, keys, calls] = await Promise.all([
-        ask('GET /v1/model/info', { signal }),
-        ask('GET /key/list', { query: { size: 1 }, signal }),
-        ask('GET /spend/logs', { query: { limit: 1, outcome: 'success' }, signal }),
-      ])
-      return {
-        hasModel: models.data.some(one => one.model_info.provider !== builtIn),
-        hasKey: keys.keys.length > 0,
-        hasCall: calls.data.length > 0,
-      }
+    queryKey: ['overview'],
+    queryFn: ({ signal }) => ask('GET /overview', { signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: query => {
+      const setup = query.state.data?.setup
+      return setup && !isDone(setup) ? pollMs : refreshMs
     },
-    refetchInterval: query => (query.state.data && !isDone(query.state.data) ? pollMs : false),
   })
 }
 
-export const isDone = ({ hasModel, hasKey, hasCall }: Setup): boolean => hasModel && hasKey && hasCall
+export const isDone = ({ has_model: model, has_key: key, has_call: call }: Setup): boolean => model && key && call
 
 /** A model of a provider with the key of an account there. */
 export interface NewModel {
@@ -64,6 +53,6 @@ export function useAddModel() {
         },
       }),
     onSuccess: () =>
-      Promise.all(['setup', 'models', 'model-names'].map(name => client.invalidateQueries({ queryKey: [name] }))),
+      Promise.all(['overview', 'models', 'model-names'].map(name => client.invalidateQueries({ queryKey: [name] }))),
   })
 }

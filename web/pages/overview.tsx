@@ -1,21 +1,185 @@
-import { useSession } from '../api/session.ts'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { ask } from '../api/client.ts'
 import { useModelNames } from '../api/models.ts'
-import { isDone, useSetup } from '../api/setup.ts'
+import type { Overview, SpendLog } from '../api/schema.d.ts'
+import { isDone, useOverview } from '../api/setup.ts'
+import { Badge } from '../components/badge.tsx'
+import { Meter } from '../components/meter.tsx'
 import { Page, Panel } from '../components/page.tsx'
-import { EmptyState, ErrorState, SkeletonRows } from '../components/states.tsx'
-import { administers } from '../frame/rights.ts'
+import { StackedBars } from '../components/stacked-bars.tsx'
+import { EmptyState, ErrorState, Skeleton, SkeletonRows } from '../components/states.tsx'
+import { Ago, Money } from '../components/values.tsx'
+import { formatCount, formatDay, formatMoney } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
+import { kindName, limitOf, placeOf } from './budgets/kinds.ts'
+import { OutcomeBadge } from './logs/outcome.tsx'
+import { Figures } from './overview/figures.tsx'
 import { SetupList } from './overview/setup-list.tsx'
 
-/** The setup of a new installation, until it is done; then what this person may call. */
+/** The setup of a new installation, until it is done; then how it goes, for everybody with what is theirs. */
 export default function OverviewPage() {
-  const session = useSession().data
-  const setup = useSetup(session !== undefined && administers(session))
+  const overview = useOverview()
+  const found = overview.data
   return (
     <Page title={t('nav.overview')}>
-      {setup.data && !isDone(setup.data) && <SetupList setup={setup.data} />}
+      {overview.isError ? (
+        <ErrorState error={overview.error} onRetry={() => void overview.refetch()} />
+      ) : !found ? (
+        <Skeleton className="h-(--chart) w-full" />
+      ) : found.setup && !isDone(found.setup) ? (
+        <SetupList setup={found.setup} />
+      ) : (
+        <Running overview={found} />
+      )}
       <Models />
     </Page>
+  )
+}
+
+function Running({ overview }: { readonly overview: Overview }) {
+  const { spend_by_model: byModel, budgets, unwell_deployments: unwell } = overview
+  const firstMs = Date.parse(overview.start_date)
+  const shown = byModel.filter(one => one.spend.some(usd => usd > 0))
+  return (
+    <>
+      <Figures now={overview.now} before={overview.before} />
+      <div className="grid items-start gap-4 wide:grid-cols-3">
+        <div className="min-w-0 wide:col-span-2">
+          <Panel>
+            {shown.length === 0 ? (
+              <EmptyState title={t('overview.noSpend')}>{t('overview.noSpendHelp')}</EmptyState>
+            ) : (
+              <StackedBars
+                label={t('overview.byModel')}
+                bars={shown[0]!.spend.map((_, at) => formatDay(firstMs + at * dayMs))}
+                series={shown.map(one => ({ label: one.model || t('overview.otherModels'), values: one.spend }))}
+                format={formatMoney}
+              />
+            )}
+          </Panel>
+        </div>
+        <div className="flex min-w-0 flex-col gap-4">
+          <NearBudgets budgets={budgets} />
+          {unwell.length > 0 && <Unwell deployments={unwell} />}
+        </div>
+      </div>
+      <LastCalls />
+    </>
+  )
+}
+
+const dayMs = 86_400_000
+
+function NearBudgets({ budgets }: { readonly budgets: Overview['budgets'] }) {
+  return (
+    <Panel title={t('overview.budgets')}>
+      {budgets.length === 0 && <p className="text-muted">{t('overview.noBudgets')}</p>}
+      <ul className="flex flex-col gap-3">
+        {budgets.map(one => {
+          const place = placeOf[one.kind]
+          const name = (
+            <>
+              {one.name} <span className="font-normal text-muted">{kindName(one.kind)}</span>
+            </>
+          )
+          return (
+            <li key={one.scope} className="flex min-w-0 flex-col gap-1">
+              {place ? (
+                <Link to={place[0]} search={{ [place[1]]: one.id }} className="font-medium hover:underline">
+                  {name}
+                </Link>
+              ) : (
+                <span className="font-medium">{name}</span>
+              )}
+              <Meter
+                label={one.scope}
+                used={one.spent}
+                limit={limitOf(one)}
+                format={formatMoney}
+                resetsAt={one.budget_reset_at}
+                reachedAt={one.reached_at}
+              />
+            </li>
+          )
+        })}
+      </ul>
+    </Panel>
+  )
+}
+
+function Unwell({ deployments }: { readonly deployments: Overview['unwell_deployments'] }) {
+  return (
+    <Panel title={t('overview.unwell')}>
+      <ul className="flex flex-col gap-2">
+        {deployments.map(one => (
+          <li key={one.model_id} className="flex min-w-0 flex-wrap items-center justify-between gap-x-3">
+            <Link
+              to="/models"
+              search={{ model: one.model_name }}
+              className="min-w-0 truncate font-medium hover:underline"
+            >
+              {one.model_id}
+            </Link>
+            <Badge tone="bad">
+              {one.is_cooling_down
+                ? t('overview.cooling')
+                : t('overview.fails', {
+                    failed: formatCount(one.failed_requests),
+                    calls: formatCount(one.requests),
+                  })}
+            </Badge>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+const liveMs = 3000
+const listed = 10
+
+/** Read again every few seconds while the page is looked at. */
+function LastCalls() {
+  const calls = useQuery({
+    queryKey: ['logs', 'last', listed],
+    queryFn: ({ signal }) => ask('GET /spend/logs', { query: { limit: listed }, signal }),
+    refetchInterval: liveMs,
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <Panel title={t('overview.lastCalls')}>
+      {calls.isPending && <SkeletonRows count={listed} />}
+      {calls.isError && <ErrorState error={calls.error} isInline onRetry={() => void calls.refetch()} />}
+      {calls.data?.data.length === 0 && <p className="text-muted">{t('overview.noCalls')}</p>}
+      <ul>
+        {calls.data?.data.map(call => (
+          <li key={call.request_id} className="border-b border-line last:border-transparent">
+            <LastCall call={call} />
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+function LastCall({ call }: { readonly call: SpendLog }) {
+  return (
+    <Link
+      to="/logs"
+      search={{ call: call.request_id }}
+      className="flex min-h-9 touch:min-h-11 flex-wrap items-center gap-x-4 py-1 hover:bg-hover"
+    >
+      <span className="w-24 text-muted">
+        <Ago at={call.started_at_ms} />
+      </span>
+      <span className="w-24">
+        <OutcomeBadge call={call} />
+      </span>
+      <span className="min-w-0 grow truncate font-medium">{call.model}</span>
+      <span className="min-w-0 truncate text-muted max-narrow:hidden">{call.key_alias ?? call.key_id}</span>
+      <Money usd={call.spend} />
+    </Link>
   )
 }
 

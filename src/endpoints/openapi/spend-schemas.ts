@@ -1,6 +1,19 @@
 /** Spending and usage: rows of the ledger, and sums of them. */
 import { spendLogSchema } from '../administration/spend.ts'
-import { anyObject, boolean, described, integer, listOf, mapOf, nullable, number, open, shape, text } from './schema.ts'
+import {
+  anyObject,
+  boolean,
+  described,
+  integer,
+  listOf,
+  mapOf,
+  nullable,
+  number,
+  open,
+  reference,
+  shape,
+  text,
+} from './schema.ts'
 import type { Properties, Schema } from './schema.ts'
 
 const usd = described('Dollars; without the calls whose cost is not known.', number)
@@ -70,6 +83,28 @@ const activity: Properties = {
 export const spendSchemas: Readonly<Record<string, Schema>> = {
   SpendLog: spendLogSchema,
   SpendLogs: shape({ data: listOf({ $ref: '#/components/schemas/SpendLog' }), next_cursor: nullable(text) }),
+  Overview: shape({
+    start_date: text,
+    end_date: text,
+    now: metrics,
+    before: described('Of the 30 days before.', metrics),
+    spend_by_model: described(
+      "The dearest models; '' = all others. Dollars of each day, from `start_date` on.",
+      listOf(shape({ model: text, spend: listOf(number) })),
+    ),
+    budgets: described('80 % and more are spent of them.', listOf(reference('BudgetState'))),
+    unwell_deployments: listOf(
+      shape({
+        model_id: text,
+        model_name: text,
+        model: text,
+        is_cooling_down: described('The replica that answers passes it over now.', boolean),
+        requests: described('Since yesterday (UTC).', integer),
+        failed_requests: integer,
+      }),
+    ),
+    setup: nullable(shape({ has_model: boolean, has_key: boolean, has_call: boolean })),
+  }),
   DailyActivity: dailyActivity,
   KeySpendList: listOf(
     shape({

@@ -342,8 +342,9 @@ const otherSchemas: Readonly<Record<string, Schema>> = {
   Budget: shape({ ...spending, ...stamps, budget_id: text }),
   BudgetList: listOf(reference('Budget')),
   BudgetPage: shape({ budgets: listOf(reference('Budget')), ...paging }),
+  BudgetState: budgetUsage,
   BudgetUsage: shape({
-    budgets: listOf(budgetUsage),
+    budgets: listOf(reference('BudgetState')),
     is_complete: described('false = there are very many, and only the nearest to their limits are listed.', boolean),
     next_cursor: nullable(text),
   }),

@@ -137,7 +137,7 @@ async function surveyOne(of: Surveying, kind: SurveyedKind, id: string): Promise
 const nearest = (budgets: readonly SurveyedBudget[]): SurveyedBudget[] => budgets.toSorted(byNearness).slice(0, keptMax)
 
 /** The nearest to its limit first. */
-export function byNearness(one: Nearness, other: Nearness): number {
+function byNearness(one: Nearness, other: Nearness): number {
   return other.share - one.share || (one.scope < other.scope ? -1 : one.scope > other.scope ? 1 : 0)
 }
 type Nearness = Pick<SurveyedBudget, 'share' | 'scope'>

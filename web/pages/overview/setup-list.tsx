@@ -21,17 +21,17 @@ export function SetupList({ setup }: { readonly setup: Setup }) {
   return (
     <Panel title={t('setup.title')}>
       <ol className="flex flex-col gap-4">
-        <Step number={1} title={t('setup.model')} help={t('setup.modelHelp')} isDone={setup.hasModel}>
+        <Step number={1} title={t('setup.model')} help={t('setup.modelHelp')} isDone={setup.has_model}>
           <Button kind="primary" onClick={() => setOpen('model')}>
             {t('setup.addModel')}
           </Button>
         </Step>
-        <Step number={2} title={t('setup.key')} help={t('setup.keyHelp')} isDone={setup.hasKey}>
-          <Button kind={setup.hasModel ? 'primary' : 'plain'} onClick={() => setOpen('key')}>
+        <Step number={2} title={t('setup.key')} help={t('setup.keyHelp')} isDone={setup.has_key}>
+          <Button kind={setup.has_model ? 'primary' : 'plain'} onClick={() => setOpen('key')}>
             {t('keys.create')}
           </Button>
         </Step>
-        <Step number={3} title={t('setup.call')} help={t('setup.callHelp')} isDone={setup.hasCall}>
+        <Step number={3} title={t('setup.call')} help={t('setup.callHelp')} isDone={setup.has_call}>
           <CodeBlock label={t('keys.firstCall')} snippets={snippets} />
         </Step>
       </ol>

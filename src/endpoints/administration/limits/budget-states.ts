@@ -52,5 +52,5 @@ export async function budgetStateOf(
 }
 
 /** Customers without a maximum of their own have the one of the configuration. */
-export const withDefaultBudget = (fields: SpendingFields, rule: BudgetRule | null): SpendingFields =>
+const withDefaultBudget = (fields: SpendingFields, rule: BudgetRule | null): SpendingFields =>
   rule !== null && fields.maxBudgetNanoUsd === null ? { ...fields, ...rule } : fields

@@ -1,0 +1,125 @@
+import clsx from 'clsx'
+import { useState } from 'react'
+import { t } from '../strings/index.ts'
+import { Button } from './button.tsx'
+
+export interface BarSeries {
+  readonly label: string
+  /** One for each bar. */
+  readonly values: readonly number[]
+}
+
+interface StackedBarsProps {
+  readonly label: string
+  /** What each bar is of: "23 Nov". */
+  readonly bars: readonly string[]
+  /** The first stands at the bottom. At most six have a shade of their own. */
+  readonly series: readonly BarSeries[]
+  readonly format: (value: number) => string
+}
+
+const shades = ['bg-accent', 'bg-accent opacity-75', 'bg-accent opacity-50', 'bg-accent opacity-25', 'bg-line-control']
+const shadeOf = (at: number): string => shades[at] ?? 'bg-line-strong'
+
+/** Sums and their parts, as a picture or as the table that says the same. */
+export function StackedBars({ label, bars, series, format }: StackedBarsProps) {
+  const [isTable, setTable] = useState(false)
+  const totals = bars.map((_, at) => series.reduce((sum, one) => sum + one.values[at]!, 0))
+  const top = Math.max(...totals, 0)
+  return (
+    <figure className="flex flex-col gap-3">
+      <figcaption className="flex items-center justify-between gap-2">
+        <span className="font-medium">{label}</span>
+        <Button kind="quiet" onClick={() => setTable(!isTable)}>
+          {isTable ? t('chart.chart') : t('chart.table')}
+        </Button>
+      </figcaption>
+      {isTable ? (
+        <BarTable label={label} bars={bars} series={series} format={format} totals={totals} />
+      ) : (
+        <>
+          <div role="img" aria-label={label} className="flex h-(--chart) items-end gap-px border-b border-line-strong">
+            {bars.map((name, at) => (
+              <div
+                key={name}
+                title={describe(name, at, { series, format, total: totals[at]! })}
+                className="flex h-full min-w-0 grow flex-col-reverse hover:bg-hover"
+              >
+                {series.map((one, place) => (
+                  <div
+                    key={one.label}
+                    className={shadeOf(place)}
+                    style={{ height: top === 0 ? 0 : `${(one.values[at]! / top) * 100}%` }}
+                  />
+                ))}
+              </div>
+            ))}
+          </div>
+          <div className="flex justify-between text-muted">
+            <span>{bars[0]}</span>
+            <span className="numbers">{t('chart.top', { value: format(top) })}</span>
+            <span>{bars.at(-1)}</span>
+          </div>
+          <ul className="flex flex-wrap gap-x-4 gap-y-1">
+            {series.map((one, place) => (
+              <li key={one.label} className="flex min-w-0 items-center gap-2">
+                <span className={clsx('size-2 shrink-0 rounded-full', shadeOf(place))} aria-hidden />
+                <span className="truncate">{one.label}</span>
+                <span className="numbers text-muted">{format(one.values.reduce((sum, value) => sum + value, 0))}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </figure>
+  )
+}
+
+interface Described {
+  readonly series: readonly BarSeries[]
+  readonly format: (value: number) => string
+  readonly total: number
+}
+
+/** The parts of a bar in lines, the largest first. */
+function describe(name: string, at: number, { series, format, total }: Described): string {
+  const parts = series
+    .filter(one => one.values[at]! > 0)
+    .toSorted((one, other) => other.values[at]! - one.values[at]!)
+    .map(one => `${one.label}: ${format(one.values[at]!)}`)
+  return [`${name}: ${format(total)}`, ...parts].join('\n')
+}
+
+function BarTable({ label, bars, series, format, totals }: StackedBarsProps & { readonly totals: readonly number[] }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+    <section className="max-h-(--chart) overflow-auto" tabIndex={0} aria-label={label}>
+      <table className="numbers w-full text-left">
+        <thead className="sticky top-0 bg-panel text-muted">
+          <tr>
+            <th className="font-medium">{t('chart.time')}</th>
+            <th className="text-right font-medium">{t('chart.sum')}</th>
+            {series.map(one => (
+              <th key={one.label} className="pl-3 text-right font-medium">
+                {one.label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {bars.map((name, at) => (
+            <tr key={name} className="border-t border-line">
+              <td className="whitespace-nowrap">{name}</td>
+              <td className="text-right">{format(totals[at]!)}</td>
+              {series.map(one => (
+                <td key={one.label} className="text-right">
+                  {format(one.values[at]!)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
