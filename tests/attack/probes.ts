@@ -1,9 +1,11 @@
 /** What honest clients see of a gateway while it is attacked, and what the attack costs it. */
 import { readFileSync } from 'node:fs'
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
+import { join } from 'node:path'
+import type { Subprocess } from 'bun'
 import { cpuUs, memoryMb, percentile } from '../bench/machine.ts'
 import type { GatewayProcess } from '../gateway-process.ts'
+import type { CallerMessage } from './caller.ts'
+import { Client, smallCall } from './client.ts'
 
 /** What was seen from `watch` to `end`. */
 export interface Seen {
@@ -24,52 +26,40 @@ export interface Seen {
   readonly stallMs: number
 }
 
-const callGapMs = 4
 const newcomerGapMs = 100
 const lookGapMs = 100
-const answerMs = 5000
 
-/** Asks one request after another on one connection. */
-class Client {
-  readonly #socket: Socket
-  #heard = ''
-  #waiting: ((status: number) => void) | undefined
+/** The process of `caller.ts`, kept over all attacks. */
+export class Caller {
+  /** From which honest clients have called: all others are the attacker's. */
+  readonly ports = new Set<number>()
+  readonly #child: Subprocess
+  #seen: ((latenciesMs: readonly number[]) => void) | undefined
 
-  constructor(port: number, ports: Set<number>) {
-    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true })
-    this.#socket.on('connect', () => ports.add(this.#socket.localPort!))
-    this.#socket.on('data', bytes => this.#data(bytes.toString('latin1')))
-    for (const event of ['error', 'close', 'end']) this.#socket.on(event, () => this.#answered(0))
-  }
-
-  /** The status of the answer; 0 = the connection was cut, or nothing came. */
-  ask(request: string): Promise<number> {
-    return new Promise(resolve => {
-      const timer = setTimeout(() => this.#answered(0), answerMs)
-      this.#waiting = status => {
-        clearTimeout(timer)
-        resolve(status)
-      }
-      this.#heard = ''
-      this.#socket.write(request)
+  /** `under`: the command it runs under. */
+  constructor(port: number, key: string, under: readonly string[]) {
+    this.#child = Bun.spawn([...under, process.execPath, join(import.meta.dir, 'caller.ts'), String(port), key], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      ipc: (message: CallerMessage) => {
+        if ('localPort' in message) this.ports.add(message.localPort)
+        else this.#seen?.(message.latenciesMs)
+      },
     })
   }
 
-  close(): void {
-    this.#socket.destroy()
+  begin(): void {
+    this.#child.send('begin')
   }
 
-  #data(text: string): void {
-    this.#heard += text
-    const head = this.#heard.indexOf('\r\n\r\n')
-    if (head < 0) return
-    const length = Number(/content-length: (\d+)/.exec(this.#heard)?.[1] ?? 0)
-    if (this.#heard.length >= head + 4 + length) this.#answered(Number(this.#heard.slice(9, 12)))
+  /** Sorted. */
+  async end(): Promise<readonly number[]> {
+    const seen = new Promise<readonly number[]>(resolve => (this.#seen = resolve))
+    this.#child.send('end')
+    return (await seen).toSorted((one, other) => one - other)
   }
 
-  #answered(status: number): void {
-    this.#waiting?.(status)
-    this.#waiting = undefined
+  stop(): void {
+    this.#child.kill()
   }
 }
 
@@ -79,9 +69,7 @@ export class Watch {
   readonly #call: string
   readonly #startMs = performance.now()
   readonly #cpuFromUs: number
-  readonly #latencies: number[] = []
-  /** Ports of its own connections: all others are the attacker's. */
-  readonly #ownPorts = new Set<number>()
+  readonly #caller: Caller
   /** Sockets that were open before the attack. */
   readonly #before: ReadonlySet<string>
   readonly #held = new Map<string, { fromMs: number; toMs: number }>()
@@ -93,21 +81,21 @@ export class Watch {
   #over = false
   readonly #loops: Promise<void>[]
 
-  constructor(gateway: GatewayProcess, key: string) {
+  /** `caller` calls meanwhile. */
+  constructor(gateway: GatewayProcess, key: string, caller: Caller) {
     this.#gateway = gateway
-    const body = '{"model":"small","max_tokens":1,"messages":[{"role":"user","content":"hi"}]}'
-    this.#call =
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n` +
-      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    this.#caller = caller
+    this.#call = smallCall(key)
     this.#cpuFromUs = cpuUs([gateway.pid])
     this.#before = new Set(socketsOf(gateway.port).map(({ inode }) => inode))
-    this.#loops = [this.#callAll(), this.#knockAll(), this.#lookAll()]
+    caller.begin()
+    this.#loops = [this.#knockAll(), this.#lookAll()]
   }
 
   async end(): Promise<Seen> {
     this.#over = true
+    const sorted = await this.#caller.end()
     await Promise.all(this.#loops)
-    const sorted = this.#latencies.toSorted((one, other) => one - other)
     return {
       seconds: (performance.now() - this.#startMs) / 1000,
       p99Ms: percentile(sorted, 0.99),
@@ -122,23 +110,6 @@ export class Watch {
     }
   }
 
-  async #callAll(): Promise<void> {
-    let client = new Client(this.#gateway.port, this.#ownPorts)
-    while (!this.#over) {
-      const fromMs = performance.now()
-      const status = await client.ask(this.#call)
-      if (status === 200) this.#latencies.push(performance.now() - fromMs)
-      else {
-        // Counts as slow as a client would wait: a call that fails is not a fast one.
-        this.#latencies.push(answerMs)
-        client.close()
-        client = new Client(this.#gateway.port, this.#ownPorts)
-      }
-      await Bun.sleep(callGapMs)
-    }
-    client.close()
-  }
-
   async #knockAll(): Promise<void> {
     while (!this.#over) {
       this.#healthChecks++
@@ -150,7 +121,7 @@ export class Watch {
   }
 
   async #knock(request: string): Promise<number> {
-    const client = new Client(this.#gateway.port, this.#ownPorts)
+    const client = new Client(this.#gateway.port, localPort => this.#caller.ports.add(localPort))
     const status = await client.ask(request)
     client.close()
     return status
@@ -170,7 +141,7 @@ export class Watch {
   #lookAtPlaces(): void {
     const nowMs = performance.now()
     for (const { inode, remotePort } of socketsOf(this.#gateway.port)) {
-      if (this.#ownPorts.has(remotePort) || this.#before.has(inode)) continue
+      if (this.#caller.ports.has(remotePort) || this.#before.has(inode)) continue
       const held = this.#held.get(inode)
       if (held) held.toMs = nowMs
       else this.#held.set(inode, { fromMs: nowMs, toMs: nowMs })
