@@ -130,7 +130,7 @@ export class GatewayError extends Error {
   readonly param: string | null
   readonly code: string | null
   readonly status: number
-  readonly retryAfterMs: number | undefined
+  retryAfterMs: number | undefined
   readonly problems: readonly Problem[] | undefined
   /** What the upstream reports of a whole answer that failed or was blocked: it is billed all the same. */
   usage: Usage | undefined = undefined

@@ -92,6 +92,14 @@ test('a probe that succeeds ends all of it; one that says nothing makes room for
   expect(is()).toBe('healthy')
 })
 
+test('a client waits no longer than the cooldown, whatever the provider said', () => {
+  const { cooldowns, attempt, fail } = started()
+  expect(cooldowns.waitMs(deployment, limited(3_600_000))).toBe(3_600_000)
+  fail(attempt(), limited(3_600_000))
+  const waits = [limited(3_600_000), limited(7000), limited()].map(error => cooldowns.waitMs(deployment, error))
+  expect(waits).toEqual([60_000, 7000, undefined])
+})
+
 test('a rate limit makes it cool down at once, as long as the provider said, but no longer than a minute', () => {
   const { cooldowns, begun, attempt, fail, is, pass } = started()
   const late = attempt()

@@ -91,6 +91,15 @@ export class Cooldowns {
     return health ? Math.max(health.untilMs - this.#clock.monotonicMs(), 0) : 0
   }
 
+  /**
+   * How long a client that got `error` has to wait: no longer than the cooldown, after which the deployment is asked
+   * again though its upstream may have named an hour.
+   */
+  waitMs(deployment: Deployment, { retryAfterMs }: GatewayError): number | undefined {
+    const remainingMs = this.remainingMs(deployment)
+    return retryAfterMs === undefined || remainingMs === 0 ? retryAfterMs : Math.min(retryAfterMs, remainingMs)
+  }
+
   /** To be called before the attempt: it is the probe if the deployment waits for one. */
   begin(deployment: Deployment, attempt: AttemptAt): void {
     if (this.availability(deployment) !== 'half-open') return

@@ -91,8 +91,10 @@ export class Router implements AttemptListener {
     if (!first) return this.#recoverFor(receiver, control, undefined)
     this.#attempt(control, first, {
       answered: reply => receiver.answered(reply),
-      failed: thrown =>
-        this.#recoverFor(receiver, control, { deployment: first, error: this.#failed(control, first, thrown) }),
+      failed: thrown => {
+        const error = this.#failed(control, first, thrown)
+        this.#recoverFor(receiver, control, { deployment: first, error, isPassedOver: thrown instanceof CannotTake })
+      },
     })
   }
 
@@ -172,27 +174,36 @@ export class Router implements AttemptListener {
   async #tryGroup(control: CallControl, { group, others, failed }: Trial): Promise<Reply> {
     const { call } = control
     const tried = new Set<Deployment>(failed ? [failed.deployment] : [])
-    let last = failed?.error
+    let isPassedOver = failed?.isPassedOver === true
+    let refusal = isPassedOver ? failed?.error : undefined
+    let last = isPassedOver ? undefined : failed?.error
     if (last?.retry === 'never') throw last
     const retries = call.overrides.retries ?? call.models.settings.router.retries
-    for (let attempt = failed ? 1 : 0; attempt <= retries; attempt++) {
+    for (let attempt = last ? 1 : 0; attempt <= retries; attempt++) {
       // Retries give way to the models that have not been tried.
       if (last && !hasRoom(call, others.length)) break
       const deployment =
         this.#next(call, { group, others }, tried) ??
         (last && (await this.#again(call, { group, others }, { last, attempt })))
       if (!deployment) break
-      if (last && !(await isAdmitted(this.#parts.policies, call))) break
-      if (tried.size > 0) call.retries = (call.retries ?? 0) + 1
+      // In place of the one that was passed over: neither a request nor a retry more.
+      if (isPassedOver) call.attempts--
+      else if (last && !(await isAdmitted(this.#parts.policies, call))) break
+      else if (last) call.retries = (call.retries ?? 0) + 1
+      const isNew = !tried.has(deployment)
       tried.add(deployment)
       try {
         return await new Promise((answered, failed) => this.#attempt(control, deployment, { answered, failed }))
       } catch (thrown) {
-        last = this.#failed(control, deployment, thrown)
-        if (last.retry === 'never') throw last
+        const error = this.#failed(control, deployment, thrown)
+        isPassedOver = thrown instanceof CannotTake
+        if (isPassedOver) refusal ??= error
+        else if (error.retry === 'never') throw error
+        else last = error
+        if (isPassedOver && isNew) attempt--
       }
     }
-    throw last ?? this.#nothingAvailable(call, group)
+    throw last ?? refusal ?? this.#nothingAvailable(call, group)
   }
 
   /**
@@ -220,16 +231,17 @@ export class Router implements AttemptListener {
   #failed(control: CallControl, deployment: Deployment, thrown: unknown): GatewayError {
     const { call } = control
     control.failed(this.#parts.clock.monotonicMs())
-    const error = deploymentFault(toGatewayError(thrown), deployment)
+    const error = deploymentFault(toGatewayError(thrown instanceof CannotTake ? thrown.error : thrown), deployment)
     reportAttempt(this.#parts.policies, call, deployment, error)
     // After the end of the call nothing more is counted: its client has left.
     if (!control.attempting) return error
     control.attempting = undefined
     // A short timeout of one client must not cool the deployment down for all others.
     const ownTimeout = error.kind === 'upstream-timeout' && call.overrides.timeoutMs !== undefined
-    if (blamesDeployment(error) && !ownTimeout)
+    if (blamesDeployment(error) && !ownTimeout) {
       this.#cooldowns.failed(deployment, control, { error, settings: call.models.settings.router })
-    else this.#cooldowns.released(deployment, control)
+      error.retryAfterMs = this.#cooldowns.waitMs(deployment, error)
+    } else this.#cooldowns.released(deployment, control)
     this.#parts.countAttempt?.(deployment, error.kind)
     return error
   }
@@ -258,8 +270,9 @@ export class Router implements AttemptListener {
     let attempt: Attempt
     try {
       attempt = planAttempt(call, deployment, this.#parts.policies)
-    } catch (error) {
-      return receiver.failed(error)
+    } catch (thrown) {
+      const error = toGatewayError(thrown)
+      return receiver.failed(error.kind === 'internal' || error.retry !== 'never' ? error : new CannotTake(error))
     }
     call.dropped = attempt.dropped
     call.isSeries = attempt.check?.isSeries === true
@@ -444,14 +457,17 @@ interface Repeat {
 interface Failed {
   readonly deployment: Deployment
   readonly error: GatewayError
+  /** It cannot take the request: nothing was sent. */
+  readonly isPassedOver: boolean
 }
 
-/** The deployments of one model. */
-interface Trial {
-  readonly group: readonly Deployment[]
-  /** The models that are tried after it. */
-  readonly others: readonly FallbackModel[]
-  readonly failed: Failed | undefined
+/** Thrown in place of the refusal of a deployment that cannot take the request: others of its name may. */
+class CannotTake {
+  readonly error: GatewayError
+
+  constructor(error: GatewayError) {
+    this.error = error
+  }
 }
 
 /** 0 = no limit. The total time of a stream is limited by the operator alone. */

@@ -37,6 +37,7 @@ async function ask(model = 'm', more: object = {}) {
     status: response.status,
     by: header('model-id'),
     fallbacks: header('attempted-fallbacks'),
+    waitS: Number(response.headers.get('retry-after')),
     text: await response.text(),
   }
 }
@@ -296,4 +297,17 @@ test('retries at a deployment that has failed are bounded for each group: 20 % o
   expect({ counted, bounded: counted > 220 && counted <= most }).toEqual({ counted, bounded: true })
   gateway.simulator.script(request => request.model === 'b', { raw: { status: 500, body: '{}' }, times: 1 })
   expect(await ask('other')).toMatchObject({ status: 200, by: 'b' })
+})
+
+test('a provider that says to wait for an hour: the client is told when the gateway asks it again', async () => {
+  await start([{ id: 'a' }], 'num_retries: 0')
+  gateway.simulator.script(request => request.model === 'a', {
+    raw: { status: 429, headers: { 'retry-after': '3600' }, body: '{"error":{"message":"slower"}}' },
+  })
+  // The first one is refused by the provider, the next by the cooldown.
+  for (const by of ['slower', 'rate limited by its provider']) {
+    const { status, text, waitS } = await ask()
+    expect([status, text]).toEqual([429, expect.stringContaining(by)])
+    expect(waitS).toBeWithin(59, 61)
+  }
 })

@@ -17,7 +17,14 @@ const deployment = (name: (typeof upstreams)[number]) => `
 let gateway: Gateway
 let key: string
 beforeAll(async () => {
-  gateway = await startGateway({ config: `model_list:${upstreams.map(deployment).join('')}` })
+  gateway = await startGateway({
+    config: `model_list:${upstreams.map(deployment).join('')}
+  - { model_name: mixed, proxy_params: { model: bedrock/amazon.nova-pro-v1:0, api_base: "{simulator}", api_key: canary,
+      aws_region_name: us-east-1, weight: 99 } }
+  - { model_name: mixed, proxy_params: { model: openai/sim-chat, api_base: "{simulator}/v1", api_key: canary } }
+  - { model_name: mixed, proxy_params: { model: ollama/llava, api_base: "{simulator}", api_key: canary, weight: 99 } }
+router_settings: { num_retries: 0 }`,
+  })
   key = await gateway.key()
 })
 afterAll(() => gateway?.stop())
@@ -72,4 +79,21 @@ describe('an image by URL for an upstream that wants bytes', () => {
     expect(await response.text()).toContain('contents.0.parts.0.fileData.fileUri: ollama does not fetch the image')
     expect(gateway.simulator.truth.entries).toEqual([])
   })
+})
+
+test('deployments that cannot take it are passed over: another one of the name gets it, as the only attempt', async () => {
+  for (const stream of [false, true])
+    for (const [, path, body] of calls) {
+      gateway.simulator.reset()
+      const response = await fetch(gateway.url + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'anthropic-version': '2023-06-01' },
+        body: JSON.stringify({ model: 'mixed', stream, ...body }),
+      })
+      const answer = await response.text()
+      expect({ path, stream, status: response.status, answer }).toMatchObject({ status: 200 })
+      expect(gateway.simulator.truth.entries.length).toBe(1)
+    }
+  const rows = (await gateway.rows()).filter(({ model }) => model === 'mixed')
+  expect(rows.map(({ attempts, upstream_model }) => [attempts, upstream_model])).toEqual(Array(6).fill([1, 'sim-chat']))
 })
