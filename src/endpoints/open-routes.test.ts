@@ -71,6 +71,14 @@ test('every route without a key is known here, and answers GET alone unless it t
   expect(paths.toSorted()).toEqual([...words, '/metrics', '/', ...documents, ...metadata].toSorted())
 })
 
+test('a crowd that asks for one of them first of all makes it once', async () => {
+  for (const path of paths) {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => get(path)))
+    const bodies = new Set(answers.map(({ body }) => (body instanceof Uint8Array ? body : String(body))))
+    expect([path, bodies.size]).toEqual([path, 1])
+  }
+})
+
 test('routes without a key serve bytes that are made once and shared, with an ETag', async () => {
   for (const path of paths) {
     const [first, second] = [await get(path), await get(path)]

@@ -5,6 +5,7 @@ import scriptFile from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file
 import type { Answer } from '../core/answer.ts'
 import type { Endpoint } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { Naming } from './openapi/document.ts'
 import { answerFixed, fixedContent } from './openapi/fixed-content.ts'
 import type { FixedContent } from './openapi/fixed-content.ts'
 import { reference, text } from './openapi/schema.ts'
@@ -13,7 +14,7 @@ import { reference, text } from './openapi/schema.ts'
 export function openapiEndpoints(others: readonly Endpoint[]): Endpoint[] {
   const all: Endpoint[] = [...others]
   /** Made at the first request, and again when a reload has changed the names of headers. */
-  let made: { readonly key: string; readonly content: FixedContent } | undefined
+  let made: { readonly key: string; readonly content: Promise<FixedContent> } | undefined
   const document: Endpoint = {
     method: 'GET',
     paths: ['/openapi.json'],
@@ -29,19 +30,23 @@ export function openapiEndpoints(others: readonly Endpoint[]): Endpoint[] {
       const { version } = services
       const { headerPrefix } = services.current.settings
       const key = `${version} ${headerPrefix}`
-      if (made?.key !== key) {
-        // Loaded when it is first asked for: the schemas of all answers are a megabyte of heap.
-        const { openapiDocument } = await import('./openapi/document.ts')
-        const bytes = Buffer.from(JSON.stringify(openapiDocument(all, { version, headerPrefix })))
-        // A new release may change it: clients ask each time, and get 304.
-        const headers = { 'content-type': 'application/json', 'cache-control': 'no-cache' }
-        made = { key, content: fixedContent(bytes, headers) }
-      }
-      return answerFixed(request, made.content)
+      // The promise is kept, so that a crowd that asks meanwhile waits for the same one.
+      if (made?.key !== key) made = { key, content: documentOf(all, { version, headerPrefix }) }
+      const { content } = made
+      return answerFixed(request, await content)
     },
   }
   all.push(document, docsPage, docsAsset)
   return [document, docsPage, docsAsset]
+}
+
+/** Takes a fifth of a second, and 30 MB for a while. */
+async function documentOf(all: readonly Endpoint[], naming: Naming): Promise<FixedContent> {
+  // Loaded when it is first asked for: the schemas of all answers are a megabyte of heap.
+  const { openapiDocument } = await import('./openapi/document.ts')
+  const bytes = Buffer.from(JSON.stringify(openapiDocument(all, naming)))
+  // A new release may change it: clients ask each time, and get 304.
+  return fixedContent(bytes, { 'content-type': 'application/json', 'cache-control': 'no-cache' })
 }
 
 const pageText = `<!doctype html>

@@ -73,7 +73,7 @@ const securitySchemes = {
 }
 const keyHeaders = ['bearer', 'xApiKey', 'apiKey', 'xGoogApiKey'] as const
 
-interface Naming {
+export interface Naming {
   readonly version: string
   /** What headers about a call begin with (Settings.headerPrefix). */
   readonly headerPrefix: string
