@@ -75,7 +75,7 @@ export const connectionPhases = {
     holder: 'anyone',
     lastsMs: stallTimeoutMs,
     counted: 'from when it does not take all',
-    keeps: `an answer; ${size(pipelinedBytesMax)} behind it, and one read`,
+    keeps: `an answer; ${size(pipelinedBytesMax)} behind it`,
     evictableAfterMs,
     rank: 0,
   },

@@ -4,10 +4,17 @@ import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { ConnectionOwner } from './connection-owner.ts'
 import type { DiscardingConnection } from './discard-pace.ts'
 
+/**
+ * `head` = idle, or a head arrives; `request` = a request is answered; `discard` = the answer is sent, the rest of the
+ * request's body is read and discarded; `closing` = closes when all is sent.
+ */
+type Phase = 'head' | 'request' | 'discard' | 'closing' | 'closed'
+
 /** `Connection` = the class that extends it, which Bun keeps in the socket's `data`. */
 export abstract class ClientSocket<Connection> extends TimerEntry implements DiscardingConnection {
   protected readonly owner: ConnectionOwner
   protected readonly socket: Socket<Connection>
+  protected phase: Phase = 'head'
   /**
    * `Clock.monotonicMs` since which the client has been in a phase that may be evicted. Without a valid key the time
    * goes on over its phases: requests that need no key hold no place.
@@ -32,20 +39,21 @@ export abstract class ClientSocket<Connection> extends TimerEntry implements Dis
 
   /** Stops reading (backpressure). */
   pause(): void {
-    if (this.#readPaused || this.isClosed) return
+    if (this.#readPaused || this.phase === 'closed') return
     this.#readPaused = true
     this.socket.pause()
   }
 
   resume(): void {
-    if (!this.#readPaused || this.isClosed) return
+    if (!this.#readPaused || this.phase === 'closed') return
     this.#readPaused = false
     this.socket.resume()
   }
 
   discardMore(): boolean {
-    if (this.isDiscarding) this.resume()
-    return this.isDiscarding
+    if (this.phase !== 'discard') return false
+    this.resume()
+    return true
   }
 
   /** For the next request. */
@@ -57,11 +65,6 @@ export abstract class ClientSocket<Connection> extends TimerEntry implements Dis
   protected countDiscarded(bytes: number): number {
     return (this.#discardedBytes += bytes)
   }
-
-  protected abstract readonly isClosed: boolean
-
-  /** The request is answered, the rest of its body is read. */
-  protected abstract readonly isDiscarding: boolean
 
   /** The connection is cut after an error of this program. */
   protected abstract failed(thrown: unknown): void

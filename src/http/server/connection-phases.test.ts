@@ -5,7 +5,7 @@ import type { Answer } from '../../core/answer.ts'
 import { readBody } from '../../core/request.ts'
 import { connectionPhases, phaseTable } from '../../../tests/connection-phases.ts'
 import type { ConnectionPhase } from '../../../tests/connection-phases.ts'
-import { closeRigs, HandStream, serverRig, settle, text, until } from '../../../tests/server-rig.ts'
+import { closeRigs, HandStream, readAnswers, serverRig, settle, text, until } from '../../../tests/server-rig.ts'
 import type { RawClient, ServerRig } from '../../../tests/server-rig.ts'
 import { unauthenticatedBytesMax } from './client-limits.ts'
 import type { ServerRequest } from './server-request.ts'
@@ -32,6 +32,7 @@ function phaseRig(max: number): ServerRig {
   return serverRig(
     (request): Answer | Promise<Answer> => {
       if (request.path.endsWith('/read')) return answer(request)
+      if (request.path.endsWith('/later')) return Bun.sleep(5).then(() => text('no', 401))
       if (request.path.endsWith('/wait')) return new Promise(() => {})
       if (request.path.endsWith('/large')) return { ...text(''), body: large }
       if (request.path.endsWith('/stream')) return { ...text(''), body: endless() }
@@ -204,7 +205,8 @@ test.each([
       client.send(request)
     }
     await until(() => rig.requests.length === places, 'the flood', 10_000)
-    await settle()
+    // Large answers go out in ticks: by then all of it is sent, or stands still.
+    for (let tick = 0; tick < 100; tick++) await new Promise<void>(resolve => setImmediate(resolve))
     const late = rig.client()
     late.send(get('/key'))
     expect((await late.answer()).status).toBe(503)
@@ -240,6 +242,23 @@ test('a refused client that goes on sending is read no further than the table sa
     expect(taken).toBeLessThan(16_000_000 + unauthenticatedBytesMax)
     rig.clock.advance(connectionPhases.closing.lastsMs + slackMs)
     await until(() => rig.server.connections === 0, 'the end')
+  }
+})
+
+test('more than 64 KiB of pipelined requests are kept for a valid key alone; else the connection closes', async () => {
+  const pad = 'x'.repeat(1000)
+  const pipelined = (target: string): string => `GET ${target} HTTP/1.1\r\nhost: x\r\npad: ${pad}\r\n\r\n`.repeat(100)
+  const rig = phaseRig(10)
+  const keyed = rig.client()
+  keyed.send(pipelined('/key'))
+  expect((await keyed.answers(100)).length).toBe(100)
+  for (const target of ['/none', '/later']) {
+    const client = rig.client()
+    client.send(pipelined(target))
+    expect((await client.answer()).status).toBe(401)
+    await until(() => client.ended, 'FIN')
+    const { answers, rest } = readAnswers(client.heard, true)
+    expect([answers.length < 5, rest]).toEqual([true, ''])
   }
 })
 

@@ -32,12 +32,6 @@ import { framingOf, ResponseHead } from './response-head.ts'
 import { SendQueue } from './send-queue.ts'
 import { ServerRequest } from './server-request.ts'
 
-/**
- * `head` = idle, or a head arrives; `request` = a request is answered; `discard` = the answer is sent, the rest of the
- * request's body is read and discarded; `closing` = closes when all is sent.
- */
-type Phase = 'head' | 'request' | 'discard' | 'closing' | 'closed'
-
 /** Belongs to one `ConnectionOwner`. `close` and `lost` may be called at any time and more than once. */
 export class ClientConnection
   extends ClientSocket<ClientConnection>
@@ -47,7 +41,6 @@ export class ClientConnection
   readonly #sendQueue = new SendQueue()
   readonly #receiveBuffer = new ReceiveBuffer()
   readonly #heads = new HeadReader()
-  #phase: Phase = 'head'
   #request: ServerRequest | undefined
   readonly #framing = new BodyFraming()
   readonly #rate = new BodyRate()
@@ -76,12 +69,12 @@ export class ClientConnection
   }
 
   get idle(): boolean {
-    return this.#phase === 'head' && !this.queued && this.#sendQueue.size === 0
+    return this.phase === 'head' && !this.queued && this.#sendQueue.size === 0
   }
 
   get evictableFromMs(): number {
-    if (this.queued || this.#phase === 'closed') return Infinity
-    const request = this.#phase === 'request' ? this.#request : undefined
+    if (this.queued || this.phase === 'closed') return Infinity
+    const request = this.phase === 'request' ? this.#request : undefined
     const isStalled = this.#sendQueue.size > 0
     if (isStalled && this.authenticated) return this.sinceMs + stalledEvictableAfterMs
     if (isStalled || !request?.authenticated) return this.sinceMs + evictableAfterMs
@@ -89,7 +82,7 @@ export class ClientConnection
   }
 
   get evictionRank(): number {
-    if (this.#phase === 'request') return this.#request!.authenticated ? 2 : 0
+    if (this.phase === 'request') return this.#request!.authenticated ? 2 : 0
     return !this.authenticated ? 0 : this.#sendQueue.size > 0 ? 2 : 1
   }
 
@@ -100,31 +93,30 @@ export class ClientConnection
       this.#take(chunk)
     } catch (thrown) {
       if (!(thrown instanceof RefusedRequest)) throw thrown
-      if (this.#phase === 'head') this.#refuse(thrown)
+      if (this.phase === 'head') this.#refuse(thrown)
       else this.#breakBody(thrown)
     }
   }
 
   /** FIN of the client. Half-close during a call counts as leaving: clients that wait for an answer do not do it. */
   ended(): void {
-    if (this.#phase === 'closed') return
+    if (this.phase === 'closed') return
     this.#halfClosed = true
-    if (this.#phase === 'request') return this.close()
+    if (this.phase === 'request') return this.close()
     this.#closeAfterAnswer = true
-    if (this.#phase === 'discard') this.#next()
-    else this.#phase = 'closing'
+    if (this.phase === 'discard') this.#next()
+    else this.phase = 'closing'
     this.flush()
   }
 
   /** The socket is closed, by either side. */
   lost(): void {
-    if (this.#phase === 'closed') return
-    this.#phase = 'closed'
+    if (this.phase === 'closed') return
+    this.phase = 'closed'
     this.owner.wheel.cancel(this)
     this.#sendQueue.clear()
     this.#receiveBuffer.clear()
-    const request = this.#request
-    const stream = this.#stream
+    const [request, stream] = [this.#request, this.#stream]
     this.#request = undefined
     this.#stream = undefined
     this.owner.closed(this)
@@ -134,14 +126,15 @@ export class ClientConnection
 
   /** Sends what is queued; also called when the socket drains. */
   flush(): void {
-    if (this.#phase === 'closed') return
+    if (this.phase === 'closed') return
     const state = this.#sendQueue.flush(this.socket)
     if (state === 'closed') return this.close()
     if (state === 'waiting') return this.#awaitClient()
+    if (state === 'more') return this.owner.flushSoon(this)
     this.#sendStalled = false
     if (this.#stream) return this.#stream.resume()
-    if (this.#phase === 'closing') this.#closeLingering()
-    else if (this.#phase === 'head') this.#becomeIdle()
+    if (this.phase === 'closing') this.#closeLingering()
+    else if (this.phase === 'head') this.#becomeIdle()
   }
 
   // ---- what the server calls
@@ -157,14 +150,14 @@ export class ClientConnection
 
   endWhenIdle(): void {
     this.#closeAfterAnswer = true
-    if (this.#phase !== 'head') return
+    if (this.phase !== 'head') return
     if (this.#sendQueue.size === 0) return this.#closeInOrder()
-    this.#phase = 'closing'
+    this.phase = 'closing'
   }
 
   interrupt(error: GatewayError): void {
     this.#closeAfterAnswer = true
-    if (this.#phase === 'request') this.guard(() => this.#request!.interrupt(error))
+    if (this.phase === 'request') this.guard(() => this.#request!.interrupt(error))
   }
 
   evict(): void {
@@ -173,7 +166,7 @@ export class ClientConnection
   }
 
   close(): void {
-    if (this.#phase === 'closed') return
+    if (this.phase === 'closed') return
     this.socket.terminate()
     this.lost()
   }
@@ -200,15 +193,15 @@ export class ClientConnection
   #take(chunk: Buffer): void {
     let rest = this.#receiveBuffer.length === 0 ? chunk : this.#receiveBuffer.join(chunk)
     while (rest.length > 0) {
-      if (this.#phase === 'head') {
+      if (this.phase === 'head') {
         // One request a tick: many from one client would keep the others waiting, and fill the memory with answers.
         if (this.#sendQueue.size > 0 || this.#pipeliningPaused) return this.#pausePipelining(rest)
         rest = this.#takeHead(rest)
-      } else if (this.#phase === 'request') {
+      } else if (this.phase === 'request') {
         if (this.#bodyBroken) return
         if (this.#request!.incoming.ended) return this.#bufferPipelined(rest)
         rest = this.#takeBody(rest)
-      } else if (this.#phase === 'discard') rest = this.#discard(rest)
+      } else if (this.phase === 'discard') rest = this.#discard(rest)
       // The connection closes: so much is read that the client is not reset before it has read its answer.
       else return void (this.countDiscarded(rest.length) > unauthenticatedBytesMax && this.pause())
     }
@@ -229,7 +222,7 @@ export class ClientConnection
   #begin(head: RequestHead, bytes: Buffer): Buffer {
     const request = new ServerRequest(this, head, new IncomingBody(this, this.#framing.begin(head), this.owner.bodies))
     this.#request = request
-    this.#phase = 'request'
+    this.phase = 'request'
     this.#continued = false
     this.startDiscarding()
     this.#rate.reset()
@@ -284,14 +277,19 @@ export class ClientConnection
 
   /** Pipelined bytes wait for the answer to the present request. */
   #bufferPipelined(bytes: Buffer): void {
-    this.#receiveBuffer.keep(bytes)
-    if (bytes.length > pipelinedBytesMax) this.pause()
+    if (bytes.length <= pipelinedBytesMax) return this.#receiveBuffer.keep(bytes)
+    this.pause()
+    // Half a megabyte may have been read: without a valid key it is not kept, the client has to send it again.
+    if (this.authenticated || this.#request?.authenticated) this.#receiveBuffer.keep(bytes)
+    else this.#closeAfterAnswer = true
   }
 
   /** They wait until the client has taken the answers before them. */
   #pausePipelining(bytes: Buffer): void {
     this.#pipeliningPaused = true
     this.#bufferPipelined(bytes)
+    // Those that were dropped have no answer.
+    if (this.#closeAfterAnswer) this.phase = 'closing'
   }
 
   /** Takes the bytes of the receive buffer as if they came now. */
@@ -302,7 +300,7 @@ export class ClientConnection
   // ---- answering
 
   #answer(request: ServerRequest, answer: Answer): void {
-    if (this.#request !== request || this.#phase !== 'request') return cancelBody(answer.body)
+    if (this.#request !== request || this.phase !== 'request') return cancelBody(answer.body)
     const { headers: head } = request
     const { body, status, headers, cookies } = answer
     const stream =
@@ -360,7 +358,7 @@ export class ClientConnection
     // HTTP/1.0 may need the close to see the end.
     const isLast = this.#closeAfterAnswer && (request.headers.isHttp10 || !this.#waitsForRest(request))
     if (this.#bodyBroken || isLast) return this.#next()
-    this.#phase = 'discard'
+    this.phase = 'discard'
     this.resume()
     this.enterPhase(this.authenticated ? stallTimeoutMs : lingerMs)
     this.owner.flushSoon(this)
@@ -378,7 +376,7 @@ export class ClientConnection
   /** The request is over: the next one is read, or the connection closes. */
   #next(): void {
     this.#request = undefined
-    this.#phase = this.#closeAfterAnswer ? 'closing' : 'head'
+    this.phase = this.#closeAfterAnswer ? 'closing' : 'head'
     this.resume()
     this.owner.flushSoon(this)
     if (this.#receiveBuffer.length === 0) return
@@ -390,13 +388,13 @@ export class ClientConnection
   #breakBody(refusal: RefusedRequest): void {
     this.#bodyBroken = true
     this.#closeAfterAnswer = true
-    if (this.#phase === 'request') this.#request!.incoming.fail(new GatewayError('invalid-request', refusal.message))
-    else if (this.#phase === 'discard') this.#next()
+    if (this.phase === 'request') this.#request!.incoming.fail(new GatewayError('invalid-request', refusal.message))
+    else if (this.phase === 'discard') this.#next()
   }
 
   /** Answers what could not be read as a request. */
   #refuse(refusal: RefusedRequest): void {
-    this.#phase = 'closing'
+    this.phase = 'closing'
     this.#receiveBuffer.clear()
     const { status, headers, body } = this.owner.refuse(refusal)
     const text = String(body)
@@ -410,8 +408,8 @@ export class ClientConnection
 
   #timedOut(): void {
     if (this.#sendQueue.size > 0) return this.#retryFlush()
-    if (this.#phase === 'request') return this.#checkBodyRate()
-    if (this.#phase === 'head') {
+    if (this.phase === 'request') return this.#checkBodyRate()
+    if (this.phase === 'head') {
       if (this.#pipeliningPaused) return this.#resumePipelining()
       if (!this.#heads.hasPartialHead) return this.#closeInOrder()
       return this.#refuse(new RefusedRequest(408, `the head did not end within ${stallTimeoutMs / 1000} s`))
@@ -425,7 +423,7 @@ export class ClientConnection
    */
   #retryFlush(): void {
     this.flush()
-    if (this.#phase === 'closed') return
+    if (this.phase === 'closed') return
     const isLeft = this.#sendQueue.size > 0
     if (!this.#sendQueue.madeProgress || (isLeft && !this.authenticated)) this.close()
     else if (!isLeft) this.setDeadline(keepAliveTimeoutMs)
@@ -484,14 +482,6 @@ export class ClientConnection
   #closeInOrder(): void {
     this.socket.end()
     this.lost()
-  }
-
-  protected get isDiscarding(): boolean {
-    return this.#phase === 'discard'
-  }
-
-  protected get isClosed(): boolean {
-    return this.#phase === 'closed'
   }
 
   protected failed(thrown: unknown): void {

@@ -13,10 +13,7 @@ export interface DiscardingConnection {
   discardMore(): boolean
 }
 
-/** A step of the wheel is 50 ms: at most 20 MiB a second. */
-const readsPerStep = 2
-
-/** One per server. Each connection reads once, then the others have their turn. */
+/** One per server. One connection reads in a step of the wheel, which is 50 ms: at most 10 MiB a second. */
 export class DiscardPace extends TimerEntry {
   readonly #wheel: TimerWheel
   readonly #waiting = new Set<DiscardingConnection>()
@@ -34,10 +31,9 @@ export class DiscardPace extends TimerEntry {
   }
 
   override expired(nowMs: number): void {
-    let reads = 0
     for (const connection of this.#waiting) {
       this.#waiting.delete(connection)
-      if (connection.discardMore() && ++reads === readsPerStep) break
+      if (connection.discardMore()) break
     }
     if (this.#waiting.size > 0) this.#wheel.touch(this, nowMs)
   }

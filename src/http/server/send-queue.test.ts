@@ -75,6 +75,19 @@ test('a full socket keeps the rest, in order; what is added meanwhile comes afte
   expect(taker.taken.toString()).toBe('abcdefgh')
 })
 
+test('one flush sends at most 256 KiB, so that large answers do not keep the others of a tick waiting', () => {
+  const outbox = new SendQueue()
+  const taker = new Taker()
+  const large = Buffer.from(Array.from({ length: 600_000 }, (_, at) => at % 251))
+  outbox.add('head')
+  outbox.add(large)
+  outbox.add('end')
+  const sent: number[] = []
+  while (outbox.flush(taker) === 'more') sent.push(large.length + 7 - outbox.size)
+  expect(sent).toEqual([256 * 1024, 2 * 256 * 1024])
+  expect(taker.taken).toEqual(Buffer.concat([Buffer.from('head'), large, Buffer.from('end')]))
+})
+
 test('a closed socket is reported, with anything queued', () => {
   for (const piece of ['small', Buffer.alloc(100_000)]) {
     const outbox = new SendQueue()

@@ -14,8 +14,11 @@ const joinedBytesMax = 32 * 1024
 /** Text is sent as UTF-8. */
 type Piece = Uint8Array | string | ResponseHead
 
-/** `waiting` = the socket takes no more: flush again when it drains. */
-type FlushState = 'empty' | 'waiting' | 'closed'
+/** One `flush` sends no more: copying a megabyte into a socket takes half a millisecond, for which all others wait. */
+const flushBytesMax = 256 * 1024
+
+/** `waiting` = the socket takes no more: flush again when it drains. `more` = flush again in the next tick. */
+type FlushState = 'empty' | 'waiting' | 'more' | 'closed'
 
 /**
  * One per connection; what goes in first goes out first. Bytes are kept, not copied: they must not change before they
@@ -51,13 +54,17 @@ export class SendQueue {
     this.#size = 0
   }
 
-  /** Sends until all is out, or the socket takes no more. */
+  /** Sends until all is out, the socket takes no more, or `flushBytesMax` are sent. */
   flush(socket: Writable): FlushState {
     this.#madeProgress = false
+    let leftBytes = flushBytesMax
     while (this.#pieces.length > 0) {
+      if (leftBytes <= 0) return this.#unsent('more')
       const filled = this.#fill()
-      const state = filled > 0 ? this.#sendScratch(socket, filled) : this.#sendFirst(socket)
+      const length = filled > 0 ? filled : Math.min(this.#firstBytes(), leftBytes)
+      const state = filled > 0 ? this.#sendScratch(socket, filled) : this.#sendFirst(socket, length)
       if (state !== 'empty') return state
+      leftBytes -= length
     }
     this.#size = 0
     return 'empty'
@@ -90,19 +97,25 @@ export class SendQueue {
     if (written > 0) this.#madeProgress = true
     if (written === length) return 'empty'
     this.#pieces.unshift(Buffer.from(scratch.subarray(written, length)))
-    return this.#waiting()
+    return this.#unsent('waiting')
   }
 
-  /** A large piece: offered in parts, so that nothing is copied. */
-  #sendFirst(socket: Writable): FlushState {
+  /** What is left of a large piece, which is bytes from now on. */
+  #firstBytes(): number {
     const piece = bytesOf(this.#pieces[0]!)
     this.#pieces[0] = piece
-    const written = socket.write(piece, this.#offset, piece.length - this.#offset)
+    return piece.length - this.#offset
+  }
+
+  /** `length` bytes of a large piece, which stay where they are. */
+  #sendFirst(socket: Writable, length: number): FlushState {
+    const piece = this.#pieces[0] as Uint8Array
+    const written = socket.write(piece, this.#offset, length)
     if (written < 0) return 'closed'
     if (written > 0) this.#madeProgress = true
     this.#offset += written
-    if (this.#offset < piece.length) return this.#waiting()
-    this.#dropFirst(1)
+    if (written < length) return this.#unsent('waiting')
+    if (this.#offset === piece.length) this.#dropFirst(1)
     return 'empty'
   }
 
@@ -112,9 +125,9 @@ export class SendQueue {
     this.#offset = 0
   }
 
-  #waiting(): FlushState {
+  #unsent(state: FlushState): FlushState {
     this.#size = this.#pieces.reduce((sum, piece) => sum + piece.length, -this.#offset)
-    return 'waiting'
+    return state
   }
 }
 

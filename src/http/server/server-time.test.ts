@@ -225,6 +225,19 @@ test('so much pipelined behind a slow call that the client has to wait; then all
   expect(answers.every((answer, i) => answer.body === (i === 0 ? 'slow' : `/${i - 1}`))).toBe(true)
 })
 
+test('a large answer goes out in ticks of 256 KiB, and the connection goes on behind it', async () => {
+  const line = new FakeConnection(request => text(request.path === '/large' ? 'x'.repeat(1_000_000) : 'small'))
+  line.receive('GET /large HTTP/1.1\r\nhost: x\r\n\r\nGET /small HTTP/1.1\r\nhost: x\r\n\r\n')
+  const sent: number[] = []
+  for (let tick = 0; tick < 20 && !line.socket.sent.endsWith('small'); tick++) {
+    await new Promise<void>(resolve => setImmediate(resolve))
+    sent.push(line.socket.sent.length)
+  }
+  for (const [at, bytes] of sent.entries()) expect(bytes - (sent[at - 1] ?? 0)).toBeLessThanOrEqual(256 * 1024)
+  expect(line.socket.sent.match(/x{1000000}HTTP/)).not.toBeNull()
+  expect(line.failures).toEqual([])
+})
+
 test('of many pipelined requests one is handled a turn, so that other clients are answered between them', async () => {
   const rig = serverRig(() => text('ok'))
   const greedy = Array.from({ length: 20 }, () => rig.client())
