@@ -73,6 +73,7 @@ const securitySchemes = {
 }
 const keyHeaders = ['bearer', 'xApiKey', 'apiKey', 'xGoogApiKey'] as const
 
+/** What the document says of the gateway that serves it. */
 export interface Naming {
   readonly version: string
   /** What headers about a call begin with (Settings.headerPrefix). */
