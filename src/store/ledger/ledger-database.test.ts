@@ -126,11 +126,13 @@ test('replaced while a batch is committed: it is not taken for done, and goes in
   backUp(path, backup)
   const moving = row('1')
   // Read in the middle of the transaction.
-  const values = [...moving]
-  moving[Symbol.iterator] = () => {
-    renameSync(backup, path)
-    return values.values()
-  }
+  const [id] = moving
+  Object.defineProperty(moving, 0, {
+    get() {
+      if (existsSync(backup)) renameSync(backup, path)
+      return id
+    },
+  })
   expect(await refusal(first.insert([moving, row('2')]))).toMatchObject({ name: 'DatabaseMoved' })
   await first.close()
   const second = await again(open)

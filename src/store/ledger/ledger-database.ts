@@ -2,7 +2,7 @@
 import { Database as Sqlite } from 'bun:sqlite'
 import { chmodSync } from 'node:fs'
 import { columnList } from '../../core/ledger-columns.ts'
-import { firstColumns } from './ledger-record.ts'
+import { firstColumns, missingLater } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { namesOf } from './ledger-table.ts'
 import { addBudgetText, budgetAmounts, budgetColumns } from './budget-spend.ts'
@@ -187,28 +187,53 @@ function checkpoint(left: Sqlite | undefined): void {
 }
 
 function insertionInto(database: Sqlite): (rows: readonly (readonly ColumnValue[])[]) => void {
-  const insertionOf = (columns: typeof columnList) => {
-    const places = columns.map((_, at) => `?${at + 1}`).join(', ')
-    return database.prepare<unknown, ColumnValue[]>(
-      `insert into ledger (${namesOf(columns)}) values (${places}) on conflict (request_id) do nothing`,
-    )
-  }
-  // Columns that are not bound cost nothing, and nearly every row has only the first ones.
-  const first = insertionOf(firstColumns)
-  const whole = insertionOf(columnList)
+  const insert = rowInsertion(database)
   const sums = database.prepare<unknown, RollupValue[]>(
     addRollupText(`values (${rollupColumns.map((_, at) => `?${at + 1}`).join(', ')})`),
   )
   const spend = database.prepare<unknown, RollupValue[]>(addBudgetText('values (?1, ?2, ?3, ?4)'))
   // IMMEDIATE: a transaction that begins with a read lock can fail when it takes the write lock.
   return database.transaction((rows: readonly (readonly ColumnValue[])[]) => {
-    const stored = rows.filter(row => {
-      const insertion = row.length === firstColumns.length ? first : whole
-      return insertion.run(...row).changes > 0
-    })
+    const stored = rows.filter(insert)
     for (const cell of rollupCells(stored)) sums.run(...cell)
     for (const amount of budgetAmounts(stored)) spend.run(...amount)
   }).immediate
+}
+
+/** Of so many sets of later columns a statement is kept; rows of further sets bind all columns. */
+const insertionsMax = 40
+
+/**
+ * Stores a row; false = it was there. Rows have the first columns and few of the later ones: a statement for each such
+ * set binds those alone, which takes a third less time than binding all.
+ */
+function rowInsertion(database: Sqlite): (row: readonly ColumnValue[]) => boolean {
+  const insertionOf = (columns: typeof columnList) => {
+    const places = columns.map((_, at) => `?${at + 1}`).join(', ')
+    return database.prepare<unknown, ColumnValue[]>(
+      `insert into ledger (${namesOf(columns)}) values (${places}) on conflict (request_id) do nothing`,
+    )
+  }
+  const insertions = new Map<string, ReturnType<typeof insertionOf>>()
+  let whole: ReturnType<typeof insertionOf> | undefined
+  /** Each character of the name is the place of a column. */
+  const keep = (name: string) => {
+    const insertion = insertionOf([...firstColumns, ...Array.from(name, char => columnList[char.charCodeAt(0)]!)])
+    insertions.set(name, insertion)
+    return insertion
+  }
+  return row => {
+    const values = row.slice(0, firstColumns.length)
+    let name = ''
+    for (let at = firstColumns.length; at < row.length; at++) {
+      if (row[at] === missingLater[at - firstColumns.length]) continue
+      name += String.fromCharCode(at)
+      values.push(row[at]!)
+    }
+    const insertion = insertions.get(name) ?? (insertions.size < insertionsMax ? keep(name) : undefined)
+    const { changes } = insertion ? insertion.run(...values) : (whole ??= insertionOf(columnList)).run(...row)
+    return changes > 0
+  }
 }
 
 /** Of the columns that may not be null, for rows that have the first columns only. */

@@ -11,6 +11,8 @@ export type ColumnValue = string | number | null
  */
 export const firstColumns = columnList.filter(column => column.since === 1)
 const laterColumns = columnList.filter(column => column.since > 1)
+/** Their values where a record does not have them, as `columnList` has them behind the first ones. */
+export const missingLater: readonly ColumnValue[] = laterColumns.map(column => storableValue(null, column))
 
 /** Longer texts are cut in the database: an index of Postgres refuses entries of more than 2700 bytes. */
 const textLengthMax = 512
@@ -94,26 +96,28 @@ export function decodeRecord(text: string): LedgerRecord | undefined {
   // The checksum has proven the record whole; an id with an escape is no id of this program.
   if (plainId > 0) return { kind: 'intent', id: text.slice(intentStart.length, plainId) }
   const list = parseList(text)
-  const fields = list && placedFields(list)
-  const columns = fields?.[0] === settlementMark ? columnsOf(fields.length - 1) : undefined
-  if (fields === undefined || columns === undefined) return undefined
-  const values = columns.map((column, at) => storableValue(fields[at + 1], column))
-  return { kind: 'settlement', id: String(fields[1] ?? ''), values }
+  if (list?.[0] !== settlementMark) return undefined
+  const later = list.at(-1)
+  const hasLater = list.length === firstColumns.length + 2 && Array.isArray(later)
+  const values = hasLater ? placedValues(list, later) : valuesOf(list, columnsOf(list.length - 1))
+  return values && { kind: 'settlement', id: String(list[1] ?? ''), values }
 }
 
-/** Each value at the place of its column. Records of older versions are so already. */
-function placedFields(list: readonly unknown[]): readonly unknown[] {
-  const later = list.at(-1)
-  if (list.length !== firstColumns.length + 2 || !Array.isArray(later)) return list
-  const fields: unknown[] = list.slice(0, -1)
+function valuesOf(list: readonly unknown[], columns: typeof columnList | undefined): ColumnValue[] | undefined {
+  return columns?.map((column, at) => storableValue(list[at + 1], column))
+}
+
+/** Each value at the place of its column; undefined = a newer version has more columns, or the list is none of ours. */
+function placedValues(list: readonly unknown[], later: readonly unknown[]): ColumnValue[] | undefined {
+  const values = valuesOf(list, firstColumns)!.concat(missingLater)
   for (let at = 0; at + 1 < later.length; at += 2) {
     const place: unknown = later[at]
-    if (!Number.isInteger(place) || !(Number(place) >= firstColumns.length)) return []
-    // A newer version knows more columns.
-    if (Number(place) >= columnList.length) return []
-    fields[1 + Number(place)] = later[at + 1] as unknown
+    if (typeof place !== 'number' || !(place >= firstColumns.length)) return undefined
+    const column = columnList[place]
+    if (column === undefined) return undefined
+    values[place] = storableValue(later[at + 1], column)
   }
-  return fields
+  return values
 }
 
 /** The columns of a record with so many values. One in between was written before the last columns were there. */

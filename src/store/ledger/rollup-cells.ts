@@ -34,18 +34,39 @@ const amounts: Readonly<Record<Exclude<RollupSum, 'cost_nano_usd'>, (row: readon
 }
 const amountList = Object.values(amounts)
 const costAt = sumNames.indexOf('cost_nano_usd')
+const noAmounts: readonly RollupValue[] = sumNames.map((_, at) => (at === costAt ? 0n : 0))
 
 function counted(name: keyof LedgerRow): (row: readonly ColumnValue[]) => number {
   const at = place(name)
   return row => Math.min(Number(row[at] ?? 0), countMax)
 }
 
+/** One sum of the table. */
 interface Cell {
   readonly key: string
   readonly values: RollupValue[]
 }
 
+/** Rows of a batch that are alike in day, owners and call: their sums are looked up by short names. */
+interface Group {
+  readonly day: number
+  readonly owner: readonly string[]
+  readonly call: readonly string[]
+  /** By scope and entity. */
+  readonly cells: Map<string, Cell>
+}
+
+/** What one row adds to each of its sums. */
+interface RowAmounts {
+  /** In the order of `amountList`. */
+  readonly counts: readonly number[]
+  readonly nanoUsd: bigint
+}
+
 const separator = '\u0000'
+const noOwner: readonly string[] = ownerColumns.map(() => '')
+/** Sums that are not of an owner: one for all keys and teams. */
+const unowned: ReadonlySet<UsageScope> = new Set<UsageScope>(['total', 'client'])
 
 /**
  * What the rows add to the table, sorted by key: replicas that change the same sums take their locks in one order.
@@ -53,46 +74,56 @@ const separator = '\u0000'
  */
 export function rollupCells(rows: readonly (readonly ColumnValue[])[]): readonly (readonly RollupValue[])[] {
   const cells = new Map<string, Cell>()
+  const groups = new Map<string, Group>()
   for (const row of rows) {
-    const day = Math.floor(Number(row[startedAt]) / dayMs)
-    const call = called.map(at => row[at] ?? '') as string[]
-    const owner = owners.map(at => row[at] ?? '') as string[]
-    const shared = { row, day, call, callText: call.join(separator) }
-    const keyed = { ...shared, owner, ownerText: owner.join(separator) }
-    const unkeyed = { ...shared, owner: noOwner, ownerText: '' }
-    add(cells, 'total', '', unkeyed)
-    add(cells, 'key', String(row[keyId]), keyed)
-    if (row[customer] != null) add(cells, 'customer', String(row[customer]), keyed)
-    if (row[client] != null) add(cells, 'client', String(row[client]), unkeyed)
-    if (row[tags] != null) for (const tag of JSON.parse(String(row[tags])) as string[]) add(cells, 'tag', tag, keyed)
+    const group = groupOf(groups, row)
+    const amounts = { counts: amountList.map(amount => amount(row)), nanoUsd: nanoUsdOf(row) }
+    const count = (scope: UsageScope, entity: string) => add(cellOf(cells, group, scope, entity), amounts)
+    count('total', '')
+    count('key', String(row[keyId]))
+    if (row[customer] != null) count('customer', String(row[customer]))
+    if (row[client] != null) count('client', String(row[client]))
+    if (row[tags] != null) for (const tag of JSON.parse(String(row[tags])) as string[]) count('tag', tag)
   }
   return [...cells.values()].sort((a, b) => (a.key < b.key ? -1 : 1)).map(cell => cell.values)
 }
 
-const noOwner: readonly string[] = ownerColumns.map(() => '')
-
-interface RowParts {
-  readonly row: readonly ColumnValue[]
-  readonly day: number
-  readonly call: readonly string[]
-  readonly callText: string
-  readonly owner: readonly string[]
-  readonly ownerText: string
+function groupOf(groups: Map<string, Group>, row: readonly ColumnValue[]): Group {
+  const day = Math.floor(Number(row[startedAt]) / dayMs)
+  let name = String(day)
+  for (const at of owners) name += separator + (row[at] ?? '')
+  for (const at of called) name += separator + (row[at] ?? '')
+  let group = groups.get(name)
+  if (group === undefined) {
+    const textsOf = (places: readonly number[]) => places.map(at => row[at] ?? '') as string[]
+    groups.set(name, (group = { day, owner: textsOf(owners), call: textsOf(called), cells: new Map() }))
+  }
+  return group
 }
 
-function add(cells: Map<string, Cell>, scope: UsageScope, entity: string, parts: RowParts): void {
-  const { row, day, call, callText, owner, ownerText } = parts
-  const key = `${scope}${separator}${day}${separator}${entity}${separator}${ownerText}${separator}${callText}`
-  let values = cells.get(key)?.values
-  if (values === undefined) {
-    values = [scope, day, entity, ...owner, ...call, ...sumNames.map((_, at) => (at === costAt ? 0n : 0))]
-    cells.set(key, { key, values })
-  }
-  // A batch is too small for its counts to leave the exact integers of a number.
-  for (let at = 0; at < amountList.length; at++)
-    values[rollupKey.length + at] = (values[rollupKey.length + at] as number) + amountList[at]!(row)
-  if (row[cost] == null) return
+function cellOf(cells: Map<string, Cell>, group: Group, scope: UsageScope, entity: string): Cell {
+  const name = scope + separator + entity
+  const known = group.cells.get(name)
+  if (known) return known
+  const { day, call } = group
+  const owner = unowned.has(scope) ? noOwner : group.owner
+  const ownerText = unowned.has(scope) ? '' : owner.join(separator)
+  const key = [scope, day, entity, ownerText, ...call].join(separator)
+  const made = cells.get(key) ?? { key, values: [scope, day, entity, ...owner, ...call, ...noAmounts] }
+  cells.set(key, made)
+  group.cells.set(name, made)
+  return made
+}
+
+/** A batch is too small for its counts to leave the exact integers of a number. */
+function add({ values }: Cell, { counts, nanoUsd }: RowAmounts): void {
+  for (let at = 0; at < counts.length; at++)
+    values[rollupKey.length + at] = (values[rollupKey.length + at] as number) + counts[at]!
+  values[rollupKey.length + costAt] = (values[rollupKey.length + costAt] as bigint) + nanoUsd
+}
+
+function nanoUsdOf(row: readonly ColumnValue[]): bigint {
+  if (row[cost] == null) return 0n
   const nanoUsd = BigInt(row[cost]!)
-  const counted = nanoUsd > nanoUsdMax ? nanoUsdMax : nanoUsd
-  values[rollupKey.length + costAt] = (values[rollupKey.length + costAt] as bigint) + counted
+  return nanoUsd > nanoUsdMax ? nanoUsdMax : nanoUsd
 }
