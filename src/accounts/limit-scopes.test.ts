@@ -69,7 +69,10 @@ test('defaults hold for users without limits of their own, and for a key without
 
 test('without limits and budgets there is nothing to be asked', () => {
   const limits = limitsOf(callerOf({}))
-  expect([limits.all, limits.ofModel('m', index)]).toEqual([[], { limits: [], plan: undefined, modelPlan: undefined }])
+  expect([limits.all, limits.ofModel('m', index)]).toEqual([
+    [],
+    { limits: [], ofModel: [], plan: undefined, modelPlan: undefined },
+  ])
 })
 
 test('a raise counts until its end, a period until its, and a key that is made anew keeps both', () => {

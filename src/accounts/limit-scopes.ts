@@ -30,7 +30,8 @@ export interface ModelLimits {
   readonly limits: readonly LimitScope[]
   /** undefined = no budget holds. */
   readonly plan: BudgetPlan | undefined
-  /** Of these the budgets of this model alone. */
+  /** Of these those of this model alone. */
+  readonly ofModel: readonly LimitScope[]
   readonly modelPlan: BudgetPlan | undefined
 }
 
@@ -141,6 +142,7 @@ export class CallerLimits {
     const budgets = owners.map(({ id, fields }) => ({ id, found: budgetDefinitions(id, fields, names) }))
     return {
       limits: [...ofModel, ...ofOthers],
+      ofModel,
       plan: planOf(budgets.flatMap(({ found }) => found)),
       modelPlan: planOf(budgets.flatMap(({ id, found }) => found.filter(one => one.id !== id))),
     }

@@ -10,7 +10,7 @@ import type { GatewayError } from './errors.ts'
 import type { Format, StreamRelay } from './format.ts'
 import type { GuardrailOutcome } from './guardrails.ts'
 import type { CallInput, InputEdit } from './input.ts'
-import type { LimitTaken } from './limits.ts'
+import type { LimitScope, LimitTaken, OwnUses } from './limits.ts'
 import type { NamedFiles } from './named-files.ts'
 import type { Operation, Outcome } from './operation.ts'
 import type { RequestOverrides } from './overrides.ts'
@@ -89,11 +89,31 @@ export interface FallbackModel {
 /** What a request of the call to an upstream used, when it is over and another may follow. */
 export interface SentRequest {
   readonly deployment: Deployment
+  /** As `Call.attemptedModel` was. */
+  readonly model: string
   /** Undefined = not reported, and nothing that could be estimated. */
   readonly usage: Usage | undefined
   readonly usageSource: UsageSource
   /** What it counts against token limits. */
   readonly countedTokens: number
+}
+
+/** A model that the call was passed on to, or its own, with what it has taken of limits and budgets of this model. */
+export interface TakenModel {
+  readonly model: string
+  /** Of limits and budgets of the model alone. */
+  readonly scopes: readonly LimitScope[]
+  /** Reserved in each of them, in nano-dollars. */
+  nanoUsd: number
+  /** Empty for the call's own: it is in `Call.taken`. */
+  readonly taken: LimitTaken[]
+}
+
+/** What the requests to one model used. */
+export interface ModelUse {
+  readonly tokens: number
+  /** Nano-dollars; null = something was sent whose cost is not known. */
+  readonly costNanoUsd: bigint | null
 }
 
 /** What a call may cost at most, over all deployments that may still serve it. */
@@ -188,6 +208,14 @@ export interface Call {
   /** Attempts after the first one at the deployments of the same model. */
   retries?: number
   fallbacks: number
+  /** The fallback that is tried now; empty = the call's own model. */
+  attemptedModel: string
+  /** Its own model and those that it was passed on to, where one of them has limits or budgets of its own. */
+  modelsTaken?: readonly TakenModel[]
+  /** Set at settlement where `modelsTaken` is: what counts in the scopes of single models. */
+  ownUses?: OwnUses
+  /** Set at settlement where `modelsTaken` is; models that were sent nothing are missing. */
+  usedByModel?: ReadonlyMap<string, ModelUse>
   /** Of the current request to an upstream; from the settlement on, of all of them together. */
   usage: Usage | undefined
   usageSource: UsageSource

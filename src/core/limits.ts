@@ -61,14 +61,20 @@ export interface LimitRefusal {
   readonly retryAfterMs: number
 }
 
+/** What was used in scopes of single models, by their ids. */
+export type OwnUses = ReadonlyMap<string, { readonly tokens: number; readonly nanoUsd: number }>
+
 /** A call that is let through. */
 export interface LimitTaken {
   readonly allowed: true
   /** The tightest scope, for the headers; absent = no such limit. */
   readonly requests?: LimitState
   readonly tokens?: LimitState
-  /** Releases the parallel slot, counts the tokens and the money that were really used. Call exactly once. */
-  release(tokensUsed: number, nanoUsdUsed?: number): void
+  /**
+   * Releases the parallel slot, counts the tokens and the money that were really used; `own` = of scopes that count
+   * only a part of them. Call exactly once.
+   */
+  release(tokensUsed: number, nanoUsdUsed?: number, own?: OwnUses): void
   /**
    * In place of `release`: the money stays counted as spent, as the database says it too. It comes back by what is
    * stored there (`Limiter.stored`). No soft limit is told of.

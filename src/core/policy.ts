@@ -82,6 +82,10 @@ export interface Policy {
    * next prompt of a list): false = it is not sent, and the call ends with what it has. Must not throw.
    */
   admitAttempt?(call: Call): boolean | Promise<boolean>
+  /**
+   * Asked before a call is passed on to another model: false = this model is passed over. Must not throw.
+   */
+  admitModel?(call: Call, model: string): boolean | Promise<boolean>
   /** Asked when every attempt has failed: a Reply in place of the error. The first one is used. */
   failed?(call: Call, error: GatewayError): Reply | undefined
   /** Called for each attempt when it has failed or has begun an answer. Must not throw or wait. */

@@ -5,7 +5,7 @@ import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 
-type Hook = 'admit' | 'admitAttempt' | 'answer' | 'answerTexts' | 'failed' | 'attempted' | 'settled'
+type Hook = 'admit' | 'admitAttempt' | 'admitModel' | 'answer' | 'answerTexts' | 'failed' | 'attempted' | 'settled'
 /** Policies that have this method. Called as a method: a bound function costs three times as much. */
 type With<H extends Hook> = readonly (Policy & Required<Pick<Policy, H>>)[]
 
@@ -16,6 +16,7 @@ export interface CallPolicies {
   /** Those of `body` that also apply where nothing is sent: to the lines of a batch's input file, and to previews. */
   readonly dryRun: With<'admit'>
   readonly admitAttempt: With<'admitAttempt'>
+  readonly admitModel: With<'admitModel'>
   readonly answer: With<'answer'>
   readonly answerTexts: With<'answerTexts'>
   readonly failed: With<'failed'>
@@ -33,6 +34,7 @@ export function callPolicies(policies: readonly Policy[]): CallPolicies {
     body: having('admit', ({ stage }) => stage === 'body'),
     dryRun: having('admit', ({ stage, dryRun }) => stage === 'body' && dryRun !== false),
     admitAttempt: having('admitAttempt'),
+    admitModel: having('admitModel'),
     answer: having('answer'),
     answerTexts: having('answerTexts'),
     failed: having('failed'),

@@ -15,6 +15,12 @@ export async function isAdmitted(policies: CallPolicies, call: Call): Promise<bo
   return true
 }
 
+/** Before a call is passed on to another model. false = the limits and budgets of this model have no room for it. */
+export async function isModelAdmitted({ admitModel }: CallPolicies, call: Call, model: string): Promise<boolean> {
+  for (const policy of admitModel) if (!(await policy.admitModel(call, model))) return false
+  return true
+}
+
 /**
  * Before a further request within an attempt: for the next prompt of a list, or for an answer that fits its schema.
  * Rejects with the reason why it is not to be sent.

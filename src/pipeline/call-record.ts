@@ -107,6 +107,7 @@ export class CallRecord implements Call {
   repeats = 0
   retries = 0
   fallbacks = 0
+  attemptedModel = ''
   usage: Usage | undefined = undefined
   usageSource: UsageSource = 'none'
   sentBefore = nothingSent

@@ -10,7 +10,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import { reportAttempt } from './admission.ts'
 import type { CallPolicies } from './admission.ts'
-import { admitRepeat, hasRoom, isAdmitted } from './attempt-limit.ts'
+import { admitRepeat, hasRoom, isAdmitted, isModelAdmitted } from './attempt-limit.ts'
 import { planAttempt } from './lanes/attempt.ts'
 import type { Answer, Attempt } from './lanes/attempt.ts'
 import { Authorizer } from './authorize.ts'
@@ -133,6 +133,7 @@ export class Router implements AttemptListener {
       // The own deployments were in cooldown, and no fallback has answered.
       if (!passedOver || toGatewayError(thrown).retry === 'never') throw thrown
       if (!this.#choice.evenCooling(call, call.candidates, nothingTried)) throw thrown
+      call.attemptedModel = ''
       if (!hasRoom(call, 0) || !(await isAdmitted(this.#parts.policies, call))) throw thrown
       return await this.#tryGroup(control, { group: call.candidates, others: [], failed: undefined })
     }
@@ -157,7 +158,10 @@ export class Router implements AttemptListener {
       // Empty where no deployment of the model can be given the files of the call.
       const group = call.namedFiles ? await call.namedFiles.among(deployments, name).catch(() => []) : deployments
       if (group.length === 0) continue
-      if (!hasRoom(call, 0) || !(await isAdmitted(this.#parts.policies, call))) throw last
+      if (!hasRoom(call, 0)) throw last
+      if (!(await isModelAdmitted(this.#parts.policies, call, name))) continue
+      call.attemptedModel = name
+      if (!(await isAdmitted(this.#parts.policies, call))) throw last
       call.fallbacks++
       const to = group[0]!.modelName
       this.#parts.countFallback?.(from, to)

@@ -1,5 +1,5 @@
 /** The settlement of every call: usage, cost, and the report to all policies. */
-import type { Call, EndedBatch, Settlement } from '../core/call.ts'
+import type { Call, EndedBatch, ModelUse, Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { EndedCall } from '../core/endpoint.ts'
 import type { Client } from '../core/request.ts'
@@ -12,7 +12,7 @@ import type { Settle } from './call-control.ts'
 import { CallRecord } from './call-record.ts'
 import type { CallParts } from './call-record.ts'
 import type { RespondParts } from './respond.ts'
-import { addEarlierUsage, completeRequest, countedTokens, isOwed, recordUsage } from './usage.ts'
+import { addEarlierUsage, completeRequest, countedTokens, isOwed, recordUsage, tokensOf } from './usage.ts'
 
 /** What calls are settled and answered with. */
 export interface SettleParts extends CallParts, RespondParts {
@@ -43,6 +43,7 @@ export function settler(parts: SettleParts): Settle {
     const { nanoUsd, source } = isOwnAnswer ? freeCost : costOf(parts, call, times)
     charge(parts, call, nanoUsd)
     call.costSource = source
+    if (call.modelsTaken) call.usedByModel = usedByModel(parts, call, times)
     const isOwedAny = isOwed(call) || call.sentBefore.length > 0
     if (isOwedAny) call.client.billed?.()
     addEarlierUsage(call)
@@ -75,6 +76,38 @@ function costOf({ cost }: SettleParts, call: Call, times: RequestTimes): Request
   for (const one of sentBefore)
     total = addCosts(total, one.usage ? cost(one.usage, one.deployment, times) : unknownCost)
   return total ?? unknownCost
+}
+
+/**
+ * What each model used, with the terms of the call: what is fixed for the call counts with the model that was asked
+ * last.
+ */
+function usedByModel({ cost, terms }: SettleParts, call: Call, times: RequestTimes): ReadonlyMap<string, ModelUse> {
+  const { sentBefore, usage, deployment, attemptedModel, costNanoUsd: total } = call
+  const used = new Map<string, { tokens: number; list: bigint | null }>()
+  const add = (model: string, tokens: number, list: bigint | null) => {
+    const before = used.get(model) ?? { tokens: 0, list: 0n }
+    used.set(model, {
+      tokens: before.tokens + tokens,
+      list: before.list === null || list === null ? null : before.list + list,
+    })
+  }
+  for (const one of sentBefore)
+    add(one.model, one.countedTokens, one.usage ? cost(one.usage, one.deployment, times).nanoUsd : null)
+  if (isOwed(call))
+    add(attemptedModel, tokensOf(call), usage && deployment ? cost(usage, deployment, times).nanoUsd : null)
+  const own = call.priceTerms === '' ? [] : terms.of(call)
+  const charged = (list: bigint | null) => (list === null || own.length === 0 ? list : terms.cost(own, list))
+  const last = [...used.keys()].at(-1)
+  let others: bigint | null = 0n
+  return new Map(
+    [...used].map(([model, { tokens, list }]) => {
+      if (model === last && total !== null && others !== null) return [model, { tokens, costNanoUsd: total - others }]
+      const costNanoUsd = charged(list)
+      others = others === null || costNanoUsd === null ? null : others + costNanoUsd
+      return [model, { tokens, costNanoUsd }]
+    }),
+  )
 }
 
 function addCosts(before: RequestCost | undefined, more: RequestCost): RequestCost {

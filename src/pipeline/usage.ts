@@ -38,7 +38,13 @@ export function endRequest(call: Call, sent: boolean): void {
   if (deployment && isOwed(call))
     call.sentBefore = [
       ...call.sentBefore,
-      { deployment, usage: call.usage, usageSource: call.usageSource, countedTokens: tokensOf(call) },
+      {
+        deployment,
+        model: call.attemptedModel,
+        usage: call.usage,
+        usageSource: call.usageSource,
+        countedTokens: tokensOf(call),
+      },
     ]
   call.sent = false
   call.sentBody = undefined
@@ -95,7 +101,7 @@ export function countedTokens(call: Call): number {
 }
 
 /** Of the current request, which is owed. */
-function tokensOf(call: Call): number {
+export function tokensOf(call: Call): number {
   if (call.operation === 'count-tokens') return 0
   const { usage, usageSource } = call
   const used = usage ? usage.inputTokens + usage.outputTokens : 0

@@ -4,6 +4,7 @@ import type { Limiter } from '../core/limits.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CallLimits } from './limits/call-limits.ts'
+import { chargeByModel } from './limits/reserve-model.ts'
 import { chargeBatch } from './limits/reserve-batch.ts'
 
 interface ChargeParts {
@@ -25,6 +26,11 @@ export function chargeBudgets(parts: ChargeParts): Policy {
     settled(settlement) {
       const { call } = settlement
       const { reserved, batchEnd } = call
+      if (call.modelsTaken) {
+        const nanoUsd = chargeOf(settlement, reserved?.nanoUsd ?? 0)
+        call.charge = chargeByModel(call, limits.spendWriter, { nanoUsd, scopes: reserved?.budgets.scopes ?? [] })
+        return
+      }
       if (reserved) {
         call.charge = { nanoUsd: chargeOf(settlement, reserved.nanoUsd), list: reserved.budgets.list }
         return

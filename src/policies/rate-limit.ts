@@ -1,19 +1,16 @@
 /** Requests per minute, tokens per minute, parallel calls and budgets, taken together or not at all. */
 import type { ModelLimits } from '../accounts/limit-scopes.ts'
 import type { Call } from '../core/call.ts'
-import { estimatedInput } from '../core/input-tokens.ts'
 import type { Limiter, LimitScope, LimitTaken, LimitVerdict } from '../core/limits.ts'
 import type { Policy, RequestHead, RequestPolicy } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
+import { announcedBytesMax, bodyTokens, bytesPerToken } from './limits/body-tokens.ts'
 import { reserveBatch } from './limits/reserve-batch.ts'
 import { admitBudgets, reserveAttempt } from './limits/reserve-budgets.ts'
+import { admitModel, releaseModels } from './limits/reserve-model.ts'
 import type { CallLimits } from './limits/call-limits.ts'
 import { limitHeaders, refused } from './limits/refusal.ts'
-
-/** The tokens of larger bodies are taken once they are read: the bytes of an inline picture say little about them. */
-const announcedBytesMax = 64 * 1024
-const bytesPerToken = 4
 
 /** What limits are counted with. */
 export interface LimitParts {
@@ -50,6 +47,7 @@ export function rateLimit(parts: LimitParts): { readonly onHead: Policy; readonl
         const next = (verdict: LimitVerdict) => countAttempt(call, verdict) && reserveAttempt(limiter, call)
         return taken instanceof Promise ? taken.then(next) : next(taken)
       },
+      admitModel: (call, model) => admitModel(parts, call, model),
       settled: ({ call }) => release(call),
     },
     onBody: {
@@ -108,11 +106,6 @@ function promptBytes({ format, announcedBytes = Infinity }: Call): number | unde
   return 'multipart' in format || announcedBytes > announcedBytesMax ? undefined : announcedBytes
 }
 
-function bodyTokens(call: Call): number {
-  const bytes = call.body?.size ?? 0
-  return bytes > announcedBytesMax ? estimatedInput(call) : Math.ceil(bytes / bytesPerToken)
-}
-
 const noScopes: readonly LimitScope[] = []
 
 /**
@@ -165,9 +158,9 @@ function applyVerdict(call: Call, verdict: LimitVerdict): void {
 function together(first: LimitTaken, second: LimitTaken): LimitTaken {
   return {
     allowed: true,
-    release(tokensUsed, nanoUsdUsed) {
-      first.release(tokensUsed, nanoUsdUsed)
-      second.release(tokensUsed, nanoUsdUsed)
+    release(tokensUsed, nanoUsdUsed, own) {
+      first.release(tokensUsed, nanoUsdUsed, own)
+      second.release(tokensUsed, nanoUsdUsed, own)
     },
     keep() {
       first.keep()
@@ -177,9 +170,10 @@ function together(first: LimitTaken, second: LimitTaken): LimitTaken {
 }
 
 function release(call: Call): void {
-  const { taken, countedTokens, charge, batch } = call
+  const { taken, countedTokens, charge, batch, modelsTaken, ownUses } = call
   if (batch && !batch.isClaimed) batch.release()
+  if (modelsTaken) releaseModels(modelsTaken, ownUses)
   if (!taken) return
   call.taken = undefined
-  taken.release(countedTokens, charge?.nanoUsd ?? 0)
+  taken.release(countedTokens, charge?.nanoUsd ?? 0, ownUses)
 }

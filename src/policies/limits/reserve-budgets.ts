@@ -1,13 +1,14 @@
 /** Reserves what a call can cost at most in all of its budgets, and charges what it cost. */
 import type { BudgetPlan } from '../../accounts/budget-plan.ts'
 import { costNanoUsd } from '../../accounts/cost.ts'
-import type { BudgetScopes } from '../../core/budget-charge.ts'
+import type { BudgetReservation, BudgetScopes } from '../../core/budget-charge.ts'
 import type { BudgetSettings } from '../../core/budgets.ts'
 import type { Call } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { budgetNanoUsdMax } from '../../core/limits.ts'
 import type { Limiter, LimitScope, LimitTaken, LimitVerdict } from '../../core/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { reserveModelAttempt } from './reserve-model.ts'
 
 /** A call without a maximum of output tokens gets at least so many, as far as the money reaches. */
 const freeOutputTokens = 4096
@@ -128,20 +129,43 @@ const nanoUsdOf = (cost: bigint | null): number | null =>
  * false = no budget has room for it. The prompts of a list are in the bound of the call.
  */
 export function reserveAttempt(limiter: Limiter, call: Call): boolean | Promise<boolean> {
-  const { reserved, sentBefore, isSeries, startedAtMs } = call
-  if (!reserved || isSeries || sentBefore.length === 0) return true
+  const { reserved, sentBefore, isSeries, modelsTaken, attemptedModel } = call
+  if (isSeries || sentBefore.length === 0) return true
+  const taking = attemptedModel === '' ? undefined : modelsTaken?.find(one => one.model === attemptedModel)
+  const ofCall = reserved ? reserveMore(limiter, call, reserved) : true
+  if (!taking) return ofCall
+  const owed = reserved ? owedFor(call, reserved, attemptedModel) : 0
+  const ofModel = (isRoom: boolean) => isRoom && reserveModelAttempt(limiter, call, { taking, owed })
+  return ofCall instanceof Promise ? ofCall.then(ofModel) : ofModel(ofCall)
+}
+
+/** What earlier requests may be billed, to one model or to all. */
+function owedFor({ sentBefore, startedAtMs }: Call, { boundNanoUsd }: BudgetReservation, model?: string): number {
   let owed = 0
-  for (const { usage, deployment } of sentBefore) {
+  for (const { usage, deployment, model: asked } of sentBefore) {
+    if (model !== undefined && asked !== model) continue
     const cost = usage ? costNanoUsd(usage, deployment.prices, { atMs: startedAtMs }) : null
-    owed += nanoUsdOf(cost) ?? reserved.boundNanoUsd
+    owed += nanoUsdOf(cost) ?? boundNanoUsd
   }
-  const more = owed + reserved.boundNanoUsd - reserved.nanoUsd
+  return owed
+}
+
+function reserveMore(limiter: Limiter, call: Call, reserved: BudgetReservation): boolean | Promise<boolean> {
+  const more = owedFor(call, reserved) + reserved.boundNanoUsd - reserved.nanoUsd
   if (more <= 0) return true
+  const scopes = scopesOfAttempt(call, reserved)
   // Without a wait for others: the call's own reservation is in the way as well.
-  if (reserved.budgets.scopes.some(scope => limiter.budgetLeft(scope) < more)) return false
-  const taken = limiter.take(reserved.budgets.scopes, 0, more)
+  if (scopes.some(scope => limiter.budgetLeft(scope) < more)) return false
+  const taken = limiter.take(scopes, 0, more)
   const admit = (verdict: LimitVerdict) => verdict.allowed && addReservation(call, verdict, more)
   return taken instanceof Promise ? taken.then(admit) : admit(taken)
+}
+
+/** The budgets of the call's own model have reserved for all that it was sent, once another one is tried. */
+function scopesOfAttempt({ modelsTaken, attemptedModel }: Call, { budgets }: BudgetReservation): readonly LimitScope[] {
+  const own = attemptedModel === '' ? undefined : modelsTaken?.find(one => one.model === '')
+  if (!own) return budgets.scopes
+  return budgets.scopes.filter(scope => !own.scopes.some(one => one.id === scope.id))
 }
 
 /** Its end gives back what it has reserved: the cost of the call is counted by its first taking. */
@@ -158,8 +182,8 @@ function addReservation(call: Call, more: LimitTaken, nanoUsd: number): boolean 
       taken.keep()
       more.release(0)
     },
-    release(tokensUsed, nanoUsdUsed) {
-      taken.release(tokensUsed, nanoUsdUsed)
+    release(tokensUsed, nanoUsdUsed, own) {
+      taken.release(tokensUsed, nanoUsdUsed, own)
       more.release(0)
     },
   }

@@ -1,5 +1,5 @@
 /** Verdicts made of counters. */
-import type { LimitRefusal, LimitState, LimitVerdict } from '../../core/limits.ts'
+import type { LimitRefusal, LimitState, LimitVerdict, OwnUses } from '../../core/limits.ts'
 import type { BudgetScope } from './budget-counters.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -54,8 +54,14 @@ export interface Taking {
 }
 
 interface Releaser {
-  /** `isKept` = the money stays counted as it was taken. */
-  release(taking: Taking, used: CallNeed, isKept: boolean): void
+  release(taking: Taking, used: UsedOf): void
+}
+
+/** What a call used. */
+export interface UsedOf extends CallNeed {
+  /** The money stays counted as it was taken. */
+  readonly isKept: boolean
+  readonly own?: OwnUses | undefined
 }
 
 /** The verdict on a call that is let through. */
@@ -77,15 +83,15 @@ export class Taken {
     }
   }
 
-  release(tokensUsed: number, nanoUsd = 0): void {
+  release(tokensUsed: number, nanoUsd = 0, own?: OwnUses): void {
     if (this.#released) return
     this.#released = true
-    this.#limiter.release(this.#taking, { tokens: Math.round(tokensUsed), nanoUsd }, false)
+    this.#limiter.release(this.#taking, { tokens: Math.round(tokensUsed), nanoUsd, isKept: false, own })
   }
 
   keep(): void {
     if (this.#released) return
     this.#released = true
-    this.#limiter.release(this.#taking, this.#taking.need, true)
+    this.#limiter.release(this.#taking, { ...this.#taking.need, isKept: true })
   }
 }

@@ -13,6 +13,7 @@ import type {
   LimitTaken,
   LimitUse,
   LimitVerdict,
+  OwnUses,
   StoredAmount,
 } from '../../core/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -150,8 +151,8 @@ export class MemoryLimiter implements Limiter {
     return new Taken(this, taking)
   }
 
-  /** Called once by each verdict. `nanoUsdUsed` undefined = all that was taken stays counted. */
-  release({ limits, held, money, need }: Taking, tokensUsed: number, nanoUsdUsed: number | undefined): void {
+  /** Called once by each verdict. `nanoUsd` undefined = all that was taken stays counted. */
+  release({ limits, held, money, need }: Taking, { tokens, nanoUsd, own }: Used): void {
     const nowMs = this.#clock.monotonicMs()
     for (let at = 0; at < limits.length; at++) {
       const scope = held[at]!
@@ -159,6 +160,7 @@ export class MemoryLimiter implements Limiter {
       if (limits[at]!.parallelRequests !== null) scope.parallel--
       if (limits[at]!.tokensPerMinute === null || !scope.tokens) continue
       scope.tokens.advance(nowMs)
+      const tokensUsed = own?.get(limits[at]!.id)?.tokens ?? tokens
       if (tokensUsed > need.tokens) scope.tokens.add(tokensUsed - need.tokens)
       else scope.tokens.giveBack(need.tokens - tokensUsed, need.nowMs)
     }
@@ -169,8 +171,8 @@ export class MemoryLimiter implements Limiter {
       const counter = money[at++]!
       counter.holders--
       counter.reserved -= need.nanoUsd
-      if (nanoUsdUsed === undefined) this.#budgets.keep(counter, need.nanoUsd)
-      else this.#budgets.settle(counter, scope, nanoUsdUsed)
+      if (nanoUsd === undefined) this.#budgets.keep(counter, need.nanoUsd)
+      else this.#budgets.settle(counter, scope, own?.get(scope.id)?.nanoUsd ?? nanoUsd)
     }
     for (const counter of money) this.#queue.wake(counter)
   }
@@ -233,6 +235,12 @@ interface Taking {
   readonly need: Need
 }
 
+interface Used {
+  readonly tokens: number
+  readonly nanoUsd: number | undefined
+  readonly own?: OwnUses | undefined
+}
+
 class Taken implements LimitTaken {
   readonly allowed = true
   declare requests?: LimitState
@@ -252,16 +260,16 @@ class Taken implements LimitTaken {
     }
   }
 
-  release(tokensUsed: number, nanoUsdUsed = 0): void {
+  release(tokens: number, nanoUsd = 0, own?: OwnUses): void {
     if (this.#released) return
     this.#released = true
-    this.#limiter.release(this.#taking, tokensUsed, nanoUsdUsed)
+    this.#limiter.release(this.#taking, { tokens, nanoUsd, own })
   }
 
   keep(): void {
     if (this.#released) return
     this.#released = true
-    this.#limiter.release(this.#taking, this.#taking.need.tokens, undefined)
+    this.#limiter.release(this.#taking, { tokens: this.#taking.need.tokens, nanoUsd: undefined })
   }
 }
 

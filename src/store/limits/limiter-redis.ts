@@ -17,7 +17,7 @@ import { CounterTable } from './grant-counters.ts'
 import { exchangeScript, mailKey, parametersOf, readAnswer, spendMs } from './grant-script.ts'
 import type { ExchangeAnswer } from './grant-script.ts'
 import { refusal, Taken } from './grant-verdict.ts'
-import type { Taking } from './grant-verdict.ts'
+import type { Taking, UsedOf } from './grant-verdict.ts'
 import { RedisLink } from './redis-link.ts'
 
 /** How often a replica is heard, looks after its grants, and probes a Redis that is away. */
@@ -206,18 +206,20 @@ export class RedisLimiter implements Limiter, TickTask {
   }
 
   /** Called once by each verdict. */
-  release({ counters, need, takenMs }: Taking, used: CallNeed, isKept: boolean): void {
+  release({ counters, need, takenMs }: Taking, { tokens, nanoUsd, isKept, own }: UsedOf): void {
     const nowMs = performance.now()
     for (const counter of counters) {
       if (counter.kind === 'tokens') {
-        if (!counter.correct(need.tokens, used.tokens, { takenMs, nowMs })) this.#report(counter)
+        const used = Math.round(own?.get(counter.scope)?.tokens ?? tokens)
+        if (!counter.correct(need.tokens, used, { takenMs, nowMs })) this.#report(counter)
       } else if (counter.kind === 'parallel_requests') counter.releaseSlot()
       else if (counter.money) {
         const { budget, scope } = counter.money
-        if (isKept) this.#options.budgets.keep(budget, used.nanoUsd)
-        else this.#options.budgets.settle(budget, scope, used.nanoUsd)
+        const used = own?.get(scope.id)?.nanoUsd ?? nanoUsd
+        if (isKept) this.#options.budgets.keep(budget, used)
+        else this.#options.budgets.settle(budget, scope, used)
         // What is stored as spent must not count as running for as long as a replica that died does.
-        if (!counter.settle(need.nanoUsd, used.nanoUsd, isKept) || isKept) this.#report(counter)
+        if (!counter.settle(need.nanoUsd, used, isKept) || isKept) this.#report(counter)
       }
       if (counter.isChanged && (nowMs < counter.eagerUntilMs || !this.#link.reachable)) {
         counter.drop()

@@ -1,0 +1,14 @@
+/** The tokens that a call takes from limits before they are known. */
+import type { Call } from '../../core/call.ts'
+import { estimatedInput } from '../../core/input-tokens.ts'
+
+/** The tokens of larger bodies are taken once they are read: the bytes of an inline picture say little about them. */
+export const announcedBytesMax = 64 * 1024
+/** Of a text. */
+export const bytesPerToken = 4
+
+/** Of a body that was read. */
+export function bodyTokens(call: Call): number {
+  const bytes = call.body?.size ?? 0
+  return bytes > announcedBytesMax ? estimatedInput(call) : Math.ceil(bytes / bytesPerToken)
+}

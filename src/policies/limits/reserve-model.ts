@@ -1,0 +1,137 @@
+/**
+ * Limits and budgets of single models, where a call is passed on from one model to another: each counts the requests
+ * that this model was sent.
+ */
+import { chargeList } from '../../core/budget-charge.ts'
+import type { BudgetCharge } from '../../core/budget-charge.ts'
+import type { Call, TakenModel } from '../../core/call.ts'
+import { budgetNanoUsdMax } from '../../core/limits.ts'
+import type { BudgetAmount, Limiter, LimitScope, OwnUses } from '../../core/limits.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { ModelLimits } from '../../accounts/limit-scopes.ts'
+import type { CallLimits } from './call-limits.ts'
+import { bodyTokens } from './body-tokens.ts'
+
+interface ModelParts {
+  readonly limiter: Limiter
+  readonly clock: Clock
+  readonly limits: CallLimits
+}
+
+/**
+ * Takes what holds for the model alone: a request, the tokens of the body, and the most that a request of the call can
+ * cost. false = there is no room, also where that would come with the end of others.
+ */
+export async function admitModel(parts: ModelParts, call: Call, model: string): Promise<boolean> {
+  const { caller, tags, endUser, models } = call
+  const next = await parts.limits.ofCall({ caller, tags, endUser, model, models })
+  const own = await parts.limits.ofCall(call)
+  const scopes = scopesOf(parts, next)
+  if (scopes.length === 0 && scopesOf(parts, own).length === 0) return true
+  const known = (call.modelsTaken ??= [
+    { model: '', scopes: scopesOf(parts, own), nanoUsd: call.reserved?.nanoUsd ?? 0, taken: [] },
+  ])
+  if (known.some(one => one.model === model)) return true
+  const taken = new Set(known.flatMap(one => one.scopes.map(scope => scope.id)))
+  const fresh = scopes.filter(scope => !taken.has(scope.id))
+  const nanoUsd = boundOf(call)
+  if (nanoUsd === null) return false
+  const more: TakenModel = { model, scopes, nanoUsd, taken: [] }
+  if (!(await take(parts, call, { into: more, scopes: fresh, tokens: bodyTokens(call), nanoUsd }))) return false
+  call.modelsTaken = [...known, more]
+  return true
+}
+
+function scopesOf({ clock }: ModelParts, { ofModel, modelPlan }: ModelLimits): readonly LimitScope[] {
+  return modelPlan ? [...ofModel, ...modelPlan.at(clock.epochMs()).scopes] : ofModel
+}
+
+/** What one request can cost at most; null = a price is not known, which the configuration refuses. */
+function boundOf(call: Call): number | null {
+  if (call.reserved) return call.reserved.boundNanoUsd
+  const { costNanoUsdMax: cost } = call.bounds()
+  if (cost !== null) return Number(cost > budgetNanoUsdMax ? budgetNanoUsdMax : cost)
+  const { unknownPrice, reserveNanoUsd } = call.models.settings.budgets
+  return unknownPrice === 'refuse' ? null : unknownPrice === 'allow' ? 1 : reserveNanoUsd
+}
+
+interface ModelTaking {
+  readonly into: TakenModel
+  readonly scopes: readonly LimitScope[]
+  readonly tokens: number
+  readonly nanoUsd: number
+}
+
+/** Without a wait for others: the call has waited for its upstreams already. */
+async function take(
+  { limiter }: Pick<ModelParts, 'limiter'>,
+  call: Call,
+  { into, scopes, tokens, nanoUsd }: ModelTaking,
+): Promise<boolean> {
+  if (scopes.length === 0) return true
+  try {
+    await limiter.prepare(scopes)
+    if (nanoUsd > 0 && scopes.some(scope => limiter.budgetLeft(scope) < nanoUsd)) return false
+    const verdict = await limiter.take(scopes, tokens, nanoUsd)
+    if (!verdict.allowed) return false
+    if (call.client.left) {
+      verdict.release(0)
+      return false
+    }
+    into.taken.push(verdict)
+    return true
+  } catch {
+    // What cannot be checked is not spent.
+    return false
+  }
+}
+
+/** Before a further request to a fallback: what its earlier ones may be billed is reserved beside the next one. */
+export function reserveModelAttempt(
+  limiter: Limiter,
+  call: Call,
+  { taking, owed }: { taking: TakenModel; owed: number },
+): boolean | Promise<boolean> {
+  const more = owed + (call.reserved?.boundNanoUsd ?? 0) - taking.nanoUsd
+  const budgets = taking.scopes.filter(scope => scope.budget)
+  if (more <= 0 || budgets.length === 0) return true
+  taking.nanoUsd += more
+  return take({ limiter }, call, { into: taking, scopes: budgets, tokens: 0, nanoUsd: more })
+}
+
+/**
+ * The charge of a call that was passed on: its budgets of single models are charged what their models cost. `nanoUsd`
+ * = the whole, `scopes` = what the call has reserved in. Sets `ownUses`; undefined = no budget holds.
+ */
+export function chargeByModel(
+  call: Call,
+  writer: string,
+  { nanoUsd, scopes }: { nanoUsd: number; scopes: readonly LimitScope[] },
+): BudgetCharge | undefined {
+  const own = new Map<string, { tokens: number; nanoUsd: number }>()
+  const amounts = new Map<string, BudgetAmount>()
+  const note = ({ id, budget }: LimitScope, cost: number) =>
+    budget && amounts.set(id, { scope: id, startMs: budget.startMs, nanoUsd: cost })
+  for (const scope of scopes) note(scope, nanoUsd)
+  for (const { model, scopes: ofModel, nanoUsd: reserved } of call.modelsTaken!) {
+    const used = call.usedByModel?.get(model)
+    const cost = used ? (used.costNanoUsd === null ? reserved : Number(used.costNanoUsd)) : 0
+    for (const id of new Set(ofModel.map(scope => scope.id))) {
+      const before = own.get(id) ?? { tokens: 0, nanoUsd: 0 }
+      own.set(id, { tokens: before.tokens + (used?.tokens ?? 0), nanoUsd: before.nanoUsd + cost })
+    }
+    for (const scope of ofModel) note(scope, own.get(scope.id)!.nanoUsd)
+  }
+  call.ownUses = own
+  return amounts.size === 0 ? undefined : { nanoUsd, list: chargeList(writer, [...amounts.values()], nanoUsd) }
+}
+
+/** At the end of the call. */
+export function releaseModels(models: readonly TakenModel[], own: OwnUses | undefined): void {
+  for (const { taken } of models)
+    for (const [at, one] of taken.splice(0).entries()) {
+      // What was reserved for further requests counts nothing: the first taking counts all.
+      if (at === 0) one.release(0, 0, own)
+      else one.release(0)
+    }
+}
