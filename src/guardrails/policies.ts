@@ -31,10 +31,18 @@ export interface GuardrailParts extends Pick<CheckParts, 'askers' | 'epochMs'> {
   nowMs(): number
 }
 
+/** The guardrails of a call, with what is told of them. */
+interface GuardrailSet {
+  readonly guardrails: readonly Guardrail[]
+  readonly names: string
+  readonly fingerprints: readonly string[]
+}
+
 /** Compiled once for each object of settings. */
 export class Guardrails {
   readonly #parts: GuardrailParts
   readonly #checks = new WeakMap<GuardrailSettings, Check>()
+  readonly #sets = new WeakMap<readonly GuardrailSettings[], GuardrailSet>()
   readonly #calls = new WeakMap<Call, GuardedCall>()
 
   constructor(parts: GuardrailParts) {
@@ -70,18 +78,22 @@ export class Guardrails {
     if (call.caller === guardrailCaller) return undefined
     const chosen = chosenFor(call, all)
     if (chosen.length === 0) return undefined
-    const guarded = new GuardedCall(
-      call,
-      chosen.map(one => this.guardrail(one)),
-      () => this.#parts.nowMs(),
-    )
+    let set = this.#sets.get(chosen)
+    if (!set) this.#sets.set(chosen, (set = this.#setOf(chosen)))
+    const guarded = new GuardedCall(call, set.guardrails, this.#parts.nowMs)
     this.#calls.set(call, guarded)
-    call.responseHeaders[`${call.models.settings.headerPrefix}-applied-guardrails`] = chosen
-      .map(one => one.name)
-      .join(',')
-    call.guardrails = chosen.map(fingerprintOf)
+    call.responseHeaders[`${call.models.settings.headerPrefix}-applied-guardrails`] = set.names
+    call.guardrails = set.fingerprints
     const asked = this.#askBefore(call, guarded)
     return asked instanceof Promise ? asked.then(() => leaveCache(call, guarded)) : leaveCache(call, guarded)
+  }
+
+  #setOf(chosen: readonly GuardrailSettings[]): GuardrailSet {
+    return {
+      guardrails: chosen.map(one => this.guardrail(one)),
+      names: chosen.map(one => one.name).join(','),
+      fingerprints: chosen.map(fingerprintOf),
+    }
   }
 
   #askBefore(call: Call, guarded: GuardedCall): void | Promise<void> {
@@ -198,6 +210,20 @@ function leaveCache(call: Call, { placeholders, beside }: GuardedCall): void {
 }
 const operationsWithTexts: ReadonlySet<string> = new Set(['transcriptions', 'images', 'rerank'])
 
+const ofAll = new WeakMap<readonly GuardrailSettings[], readonly GuardrailSettings[]>()
+
+/** Those that hold for every call: one list for all of them. */
+function demandedOfAll(all: readonly GuardrailSettings[]): readonly GuardrailSettings[] {
+  let known = ofAll.get(all)
+  if (!known) ofAll.set(all, (known = all.filter(one => one.defaultOn)))
+  return known
+}
+
+const fallbacksDemandAny = ({ fallbacksInOrder, largerModels, lenientModels }: Call): boolean =>
+  [fallbacksInOrder, largerModels, lenientModels].some(models =>
+    models.some(({ deployments }) => deployments.some(one => one.guardrails !== undefined)),
+  )
+
 function demandsAny({ caller, overrides, candidates }: Call): boolean {
   const { key, team } = caller
   if (key.guardrails.length > 0 || overrides.guardrails !== undefined) return true
@@ -211,6 +237,7 @@ function demandsAny({ caller, overrides, candidates }: Call): boolean {
  */
 function chosenFor(call: Call, all: readonly GuardrailSettings[]): readonly GuardrailSettings[] {
   const { caller, overrides } = call
+  if (!demandsAny(call) && !fallbacksDemandAny(call)) return demandedOfAll(all)
   const asked = overrides.guardrails ?? []
   const names = new Set(all.map(one => one.name))
   const unknown = asked.findIndex(name => !names.has(name))
