@@ -118,7 +118,7 @@ function administrationOf(
     },
     async clear() {
       answers.memory.clear()
-      answers.prompts.clear()
+      answers.clearPrompts()
       if (shared && !(await shared.clear())) throw new Error('Redis is away')
     },
     info: shared && (() => shared.info()),

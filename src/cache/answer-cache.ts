@@ -17,9 +17,12 @@ import { Leader } from './leader.ts'
 import { comparedPrompt } from './likeness.ts'
 import { PromptIndex, unitVector } from './prompt-index.ts'
 import { MemoryAnswers } from './memory-answers.ts'
+import { SharedPrompts } from './shared-prompts.ts'
 import { markHit, pollMs, ttlOf, wasNotJudged } from './taking.ts'
-import type { Making, Taking } from './taking.ts'
+import type { Making, Meaning, Taking } from './taking.ts'
 
+/** Of the nearest prompts, how many may have lost their answers before the call goes on without. */
+const nearestTries = 3
 /** A third of the time after which the right of a dead process ends (`store/answers/redis-answers.ts`). */
 const renewMs = 3000
 
@@ -39,6 +42,7 @@ export class KeptAnswers implements AnswerCache {
   readonly #parts: AnswerCacheParts
   readonly memory: MemoryAnswers
   readonly prompts = new PromptIndex()
+  readonly #sharedPrompts: SharedPrompts
   readonly #flights = new Map<string, Flight>()
   readonly #embeddings: EmbeddingAnswers
   readonly #hits = new Map<CacheHit, number>()
@@ -48,6 +52,7 @@ export class KeptAnswers implements AnswerCache {
   constructor(parts: AnswerCacheParts) {
     this.#parts = parts
     this.memory = new MemoryAnswers(parts.clock)
+    this.#sharedPrompts = new SharedPrompts(this.prompts, parts.sign)
     this.#embeddings = new EmbeddingAnswers({
       memory: this.memory,
       flights: this.#flights,
@@ -98,6 +103,12 @@ export class KeptAnswers implements AnswerCache {
       const kept = text === undefined ? this.memory.get(key) : decodeAnswer(text)
       return kept?.content.kind === 'keys' ? [key, ...kept.content.keys] : [key]
     })
+  }
+
+  /** Forgets the prompts of this process. */
+  clearPrompts(): void {
+    this.prompts.clear()
+    this.#sharedPrompts.clear()
   }
 
   // ---- inside
@@ -176,17 +187,36 @@ export class KeptAnswers implements AnswerCache {
     if (!unit) return undefined
     const partition = `${partitionOf(call, settings)}\n${semantic.model}\n${compared.rest}`
     taking.meaning = { partition, vector: unit, facts: compared.facts }
-    const near = this.prompts.nearest(partition, unit, compared.facts, semantic.similarityMin)
+    if (shared) await this.#sharedPrompts.follow(shared, partition, semantic.promptsMax)
+    const near = await this.#nearest(taking.meaning, semantic.similarityMin, shared)
     if (!near || call.client.left) return undefined
-    const found = shared ? await shared.ask(near.key, '') : undefined
-    const answer = found?.state === 'found' ? decodeAnswer(found.text) : this.memory.get(near.key)
+    const { answer } = near
     const hit = this.#hit(taking, answer)
-    if (!hit || !answer) return undefined
+    if (!hit) return undefined
     call.cacheHit = 'semantic'
     call.responseHeaders[`${call.models.settings.headerPrefix}-semantic-similarity`] = near.similarity.toFixed(4)
     this.#land(key, flight)
     flight.complete(answer.content, { costNanoUsd: answer.costNanoUsd })
     return hit
+  }
+
+  /** The nearest prompt whose answer is still there. */
+  async #nearest(
+    { partition, vector, facts }: Meaning,
+    similarityMin: number,
+    shared: SharedAnswers | undefined,
+  ): Promise<{ readonly similarity: number; readonly answer: KeptAnswer } | undefined> {
+    for (let tries = 0; tries < nearestTries; tries++) {
+      const near = this.prompts.nearest(partition, vector, facts, similarityMin)
+      if (!near) return undefined
+      const found = await shared?.ask(near.key, '')
+      if (shared && !found) return undefined
+      const text = found?.state === 'found' ? found.text : undefined
+      const answer = text === undefined ? this.memory.get(near.key) : decodeAnswer(text)
+      if (answer) return { similarity: near.similarity, answer }
+      this.prompts.forget(partition, near.key)
+    }
+    return undefined
   }
 
   #drop(key: string, flight: Flight): undefined {
@@ -234,8 +264,7 @@ export class KeptAnswers implements AnswerCache {
           return
         }
         const answer = content && settlement && this.#kept(taking, content, settlement)
-        if (answer && taking.meaning && settings.semantic)
-          this.prompts.add(taking.meaning.partition, { key, ...taking.meaning }, settings.semantic.promptsMax)
+        if (answer && taking.meaning && settings.semantic) this.#remember(taking, taking.meaning, shared)
         if (answer && !shared) this.memory.set(key, answer, settings.memoryBytesMax)
         if (shared && (answer || owner !== ''))
           void (answer
@@ -245,6 +274,14 @@ export class KeptAnswers implements AnswerCache {
         else flight.fail()
       },
     })
+  }
+
+  /** For this process at once, for the others in the shared list. */
+  #remember(taking: Taking, { partition, facts, vector }: Meaning, shared: SharedAnswers | undefined): void {
+    const { promptsMax } = taking.settings.semantic!
+    const prompt = { key: taking.key, facts, vector }
+    this.prompts.add(partition, prompt, promptsMax)
+    if (shared) void this.#sharedPrompts.add(shared, partition, prompt, { promptsMax, ttlMs: ttlOf(taking) })
   }
 
   /** undefined = is not to be kept. */

@@ -1,6 +1,15 @@
 /** The prompts of kept answers by their embeddings, by tenant and model; the nearest is found by looking at all. */
 import { LRUCache } from 'lru-cache'
 
+/** A prompt with the key of its answer. */
+export interface IndexedPrompt {
+  readonly key: string
+  /** See `prompt-facts.ts`. */
+  readonly facts: string
+  /** Of unit length. */
+  readonly vector: Float32Array
+}
+
 /** A prompt that is near enough and has the same facts. */
 export interface NearPrompt {
   /** The key of its answer. */
@@ -12,6 +21,8 @@ export interface NearPrompt {
 interface Partition {
   readonly keys: string[]
   readonly facts: string[]
+  /** Key -> where it stands. */
+  readonly places: Map<string, number>
   /** Of unit length, one after another. */
   vectors: Float32Array
   /** Where the next prompt goes: the oldest one makes room. */
@@ -20,6 +31,7 @@ interface Partition {
 
 /** Tenants and models whose prompts are remembered at the same time. */
 const partitionsMax = 1000
+const nowhere = ''
 
 /** Bounded by `promptsMax` prompts for each of at most 1,000 partitions. */
 export class PromptIndex {
@@ -32,7 +44,7 @@ export class PromptIndex {
     if (!found || found.vectors.length % size !== 0) return undefined
     let best: NearPrompt | undefined
     for (let at = 0; at < found.keys.length; at++) {
-      if (found.facts[at] !== facts) continue
+      if (found.facts[at] !== facts || found.keys[at] === nowhere) continue
       let similarity = 0
       for (let from = at * size, place = 0; place < size; place++)
         similarity += vector[place]! * found.vectors[from + place]!
@@ -42,16 +54,15 @@ export class PromptIndex {
     return best
   }
 
-  add(partition: string, prompt: { key: string; facts: string; vector: Float32Array }, promptsMax: number): void {
-    const { key, facts, vector } = prompt
+  add(partition: string, { key, facts, vector }: IndexedPrompt, promptsMax: number): void {
     let found = this.#partitions.get(partition)
     if (!found || found.vectors.length % vector.length !== 0) {
-      found = { keys: [], facts: [], vectors: new Float32Array(0), next: 0 }
+      found = { keys: [], facts: [], places: new Map(), vectors: new Float32Array(0), next: 0 }
       this.#partitions.set(partition, found)
     }
-    const known = found.keys.indexOf(key)
-    const at = known >= 0 ? known : found.next % promptsMax
-    if (known < 0) found.next = at + 1
+    const known = found.places.get(key)
+    const at = known ?? found.next % promptsMax
+    if (known === undefined) found.next = at + 1
     const needed = (at + 1) * vector.length
     if (found.vectors.length < needed) {
       const grown = new Float32Array(Math.min(Math.max(needed, found.vectors.length * 2), promptsMax * vector.length))
@@ -59,8 +70,20 @@ export class PromptIndex {
       found.vectors = grown
     }
     found.vectors.set(vector, at * vector.length)
+    const before = found.keys[at]
+    if (before !== undefined && before !== key) found.places.delete(before)
     found.keys[at] = key
     found.facts[at] = facts
+    found.places.set(key, at)
+  }
+
+  /** Its answer is gone. */
+  forget(partition: string, key: string): void {
+    const found = this.#partitions.get(partition)
+    const at = found?.places.get(key)
+    if (!found || at === undefined) return
+    found.places.delete(key)
+    found.keys[at] = nowhere
   }
 
   clear(): void {

@@ -114,6 +114,14 @@ export type SharedFinding =
   | { readonly state: 'leads' }
   | { readonly state: 'made-elsewhere' }
 
+/** Texts of a shared list, in their order. */
+export interface SharedPromptList {
+  readonly texts: readonly string[]
+  /** The place of the last one. */
+  readonly last: string
+  readonly isMore: boolean
+}
+
 /** Answers that all replicas share. No method rejects or waits for long: undefined or false = it is away. */
 export interface SharedAnswers {
   /** `owner` = any text that no other call uses; empty = does not want to make the answer. */
@@ -121,6 +129,10 @@ export interface SharedAnswers {
   /** Kept texts, in the order of their keys; undefined in place of one that is not there. */
   readMany(keys: readonly string[]): Promise<readonly (string | undefined)[] | undefined>
   keepMany(kept: readonly { readonly key: string; readonly text: string }[], ttlMs: number): Promise<void>
+  /** Adds a text to the end of a list, which keeps the last `promptsMax` of them. */
+  addPrompt(list: string, text: string, limits: { readonly promptsMax: number; readonly ttlMs: number }): Promise<void>
+  /** Some of the texts after the place `after` of a list, from its beginning where that is empty. */
+  promptsAfter(list: string, after: string): Promise<SharedPromptList | undefined>
   /** The owner is still making the answer: its right would end otherwise. */
   renew(key: string, owner: string): void
   /** Keeps the answer, and ends the right to make it. */

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { CountingUpstream } from '../counting-upstream.ts'
 import { until } from '../redis-replicas.ts'
-import { startGateway } from './harness.ts'
+import { startTcpProxy } from '../tcp-proxy.ts'
+import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 const upstream = new CountingUpstream()
@@ -94,4 +95,70 @@ test('tools, a temperature, and several turns are left alone unless they are all
   }
   expect(await isHit('', turns(one))).toBe(false)
   expect(await isHit('', turns(other))).toBe(false)
+})
+
+const redisUrl = process.env.TEST_REDIS_URL
+if (redisUrl === undefined) console.log('skipped: answers by meaning over Redis (set TEST_REDIS_URL)')
+
+test.skipIf(redisUrl === undefined)('over Redis a prompt that one replica has answered hits at another', async () => {
+  const { hostname, port } = new URL(redisUrl!)
+  const proxy = await startTcpProxy(hostname, Number(port))
+  const namespace = `test-${crypto.randomUUID()}`
+  const replica = async () => {
+    const made = await startGateway({
+      config: `
+model_list:
+  - model_name: chat
+    proxy_params: { model: custom_openai/up, api_base: "${upstream.url}", api_key: k }
+    model_info: { id: one }
+  - model_name: vectors
+    proxy_params: { model: custom_openai/up, api_base: "${upstream.url}", api_key: k }
+    model_info: { mode: embedding, id: two }
+router_settings: { num_retries: 0 }
+litellm_settings:
+  cache: true
+  cache_params:
+    { type: redis, url: "redis://127.0.0.1:${proxy.port}", namespace: ${namespace}, scope: user, socket_timeout: 5,
+      semantic_model: vectors, similarity_threshold: 0.8, semantic_prompts: 500 }
+`,
+      keyPepper: 'a pepper that all replicas of this test have',
+    })
+    return { gateway: made, key: await made.key({ user_id: 'shared' }), other: await made.key({ user_id: 'other' }) }
+  }
+  const [one, two] = [await replica(), await replica()]
+  const hits = async ({ gateway: at, key: as }: { gateway: Gateway; key: string }, text: string) => {
+    const response = await fetch(`${at.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${as}` },
+      body: JSON.stringify({ model: 'chat', temperature: 0, messages: [{ role: 'user', content: text }] }),
+    })
+    expect(response.status).toBe(200)
+    await response.text()
+    return response.headers.get('x-proxy-semantic-similarity') !== null
+  }
+  try {
+    // More than are read at once, so that a replica that comes late reads on.
+    for (const word of Array.from(
+      { length: 130 },
+      (_, at) => `${[...String(at)].map(one => 'abcdefghij'[Number(one)]).join('')}z`,
+    ))
+      await hits(one, `tell about ${word} and its ${word.repeat(2)} now`)
+    expect(await hits(one, 'what is the capital of spain')).toBe(false)
+    await until('the other replica has it', () => hits(two, 'of spain what is the capital'))
+    expect(await hits({ ...two, key: two.other }, 'of spain the capital what is')).toBe(false)
+    expect(await hits(two, 'what is not the capital of spain')).toBe(false)
+    expect(await hits(two, 'which river runs through vienna')).toBe(false)
+    expect(await hits(one, 'through vienna runs which river')).toBe(true)
+    const flushed = await fetch(`${two.gateway.url}/cache/flushall`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${masterKey}` },
+    })
+    expect(flushed.status).toBe(200)
+    expect(await hits(one, 'vienna runs through which river')).toBe(false)
+    proxy.cut()
+    expect(await hits(one, 'who wrote the longest poem')).toBe(false)
+  } finally {
+    await proxy.close()
+    await Promise.all([one.gateway.stop(), two.gateway.stop()])
+  }
 })

@@ -1,7 +1,7 @@
 /** Kept answers in Redis, encrypted. While it is away there is no cache: a call waits for it once, and not long. */
 import { createHash } from 'node:crypto'
 import { RedisClient } from 'bun'
-import type { SharedAnswers, SharedFinding } from '../../core/answer-cache.ts'
+import type { SharedAnswers, SharedFinding, SharedPromptList } from '../../core/answer-cache.ts'
 import { DecryptionError } from '../../lib/encryption.ts'
 import type { KeyRing } from '../../lib/encryption.ts'
 
@@ -40,6 +40,11 @@ return 1`
 const keepManyScript = `
 for at, key in ipairs(KEYS) do redis.call('SET', key, ARGV[at + 1], 'PX', ARGV[1]) end
 return #KEYS`
+/** KEYS: list. ARGV: the text, how many are kept, milliseconds that the list stays without a new one. */
+const addPromptScript = `
+redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'p', ARGV[1])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+return 1`
 /** KEYS: lease. ARGV: owner. */
 const releaseScript = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
 /** KEYS: lease. ARGV: owner, milliseconds. */
@@ -66,7 +71,7 @@ export class RedisAnswers implements SharedAnswers {
     const [state, sealed] = given as [string, string]
     if (state === 'leads') return { state }
     if (state !== 'found') return { state: 'made-elsewhere' }
-    const text = this.#opened(key, sealed)
+    const text = this.#opened(sealed, `answer:${key}`)
     return text === undefined ? undefined : { state: 'found', text }
   }
 
@@ -78,7 +83,7 @@ export class RedisAnswers implements SharedAnswers {
       const given = (await this.#quietly(() => this.#send('MGET', named))) as (string | null)[] | undefined
       if (!given) return undefined
       for (const [place, sealed] of given.entries())
-        texts.push(sealed === null ? undefined : this.#opened(some[place]!, sealed))
+        texts.push(sealed === null ? undefined : this.#opened(sealed, `answer:${some[place]}`))
     }
     return texts
   }
@@ -91,6 +96,25 @@ export class RedisAnswers implements SharedAnswers {
       const stored = () => this.#run(keepManyScript, named, [String(Math.ceil(ttlMs)), ...sealed])
       if ((await this.#quietly(stored)) === undefined) return
     }
+  }
+
+  async addPrompt(
+    list: string,
+    text: string,
+    { promptsMax, ttlMs }: { readonly promptsMax: number; readonly ttlMs: number },
+  ): Promise<void> {
+    const sealed = this.#options.keys.seal(text, `prompt:${list}`)
+    const values = [sealed, String(promptsMax), String(Math.ceil(ttlMs))]
+    await this.#quietly(() => this.#run(addPromptScript, [this.#prompts(list)], values))
+  }
+
+  async promptsAfter(list: string, after: string): Promise<SharedPromptList | undefined> {
+    const from = after === '' ? '-' : `(${after}`
+    const range = [this.#prompts(list), from, '+', 'COUNT', String(entriesAtOnce)]
+    const found = (await this.#quietly(() => this.#send('XRANGE', range))) as [string, string[]][] | undefined
+    if (!found) return undefined
+    const texts = found.flatMap(([, [, sealed = '']]) => this.#opened(sealed, `prompt:${list}`) ?? [])
+    return { texts, last: found.at(-1)?.[0] ?? after, isMore: found.length === entriesAtOnce }
   }
 
   renew(key: string, owner: string): void {
@@ -118,16 +142,20 @@ export class RedisAnswers implements SharedAnswers {
 
   async clear(): Promise<boolean> {
     try {
-      for (let cursor = '0', isFirst = true; isFirst || cursor !== '0'; isFirst = false) {
-        const match = ['MATCH', `${escapedGlob(this.#options.prefix)}answer:*`, 'COUNT', String(scanCount)]
-        const [next, found] = (await this.#send('SCAN', [cursor, ...match])) as [string, string[]]
-        if (found.length > 0) await this.#send('DEL', found)
-        cursor = next
-      }
+      for (const kind of ['answer', 'prompts']) await this.#deleteAll(`${escapedGlob(this.#options.prefix)}${kind}:*`)
       return true
     } catch (reason) {
       this.#failed(reason)
       return false
+    }
+  }
+
+  async #deleteAll(pattern: string): Promise<void> {
+    for (let cursor = '0', isFirst = true; isFirst || cursor !== '0'; isFirst = false) {
+      const match = ['MATCH', pattern, 'COUNT', String(scanCount)]
+      const [next, found] = (await this.#send('SCAN', [cursor, ...match])) as [string, string[]]
+      if (found.length > 0) await this.#send('DEL', found)
+      cursor = next
     }
   }
 
@@ -157,6 +185,10 @@ export class RedisAnswers implements SharedAnswers {
     return `${this.#options.prefix}answer:${key}`
   }
 
+  #prompts(list: string): string {
+    return `${this.#options.prefix}prompts:${list}`
+  }
+
   #lease(key: string): string {
     return `${this.#options.prefix}lease:${key}`
   }
@@ -166,9 +198,9 @@ export class RedisAnswers implements SharedAnswers {
   }
 
   /** undefined = written under another secret, or changed: as if it were not there. */
-  #opened(key: string, sealed: string): string | undefined {
+  #opened(sealed: string, place: string): string | undefined {
     try {
-      return this.#options.keys.open(sealed, `answer:${key}`).toString('utf8')
+      return this.#options.keys.open(sealed, place).toString('utf8')
     } catch (error) {
       if (error instanceof DecryptionError) return undefined
       throw error
