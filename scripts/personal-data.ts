@@ -3,22 +3,15 @@
  * sentences that are made here: templates in several languages as in Presidio's research repository
  * (https://github.com/microsoft/presidio-research), filled with values from a generator with a seed. Check digits are
  * computed here, not by the guardrail. A test compares the page.
+ *
+ * `npm run personal-data -- FILE` measures the sentences of a file of that repository instead, and writes nothing.
  */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { compileCheck } from '../src/guardrails/compile.ts'
-import { Scanner } from '../src/guardrails/scanner.ts'
-
-type Random = () => number
-
-/** Linear congruential, of Numerical Recipes: the same sentences everywhere. */
-function generator(seed: number): Random {
-  let state = seed >>> 0
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return state / 2 ** 32
-  }
-}
+import type { Scanner } from '../src/guardrails/scanner.ts'
+import { measured, scannerOfAll, sentencesInKind, sentencesOfPresidio } from './personal-data/measure.ts'
+import { digitsOf, generator, pick, withLuhn } from './personal-data/random.ts'
+import type { Random } from './personal-data/random.ts'
 
 const templates: readonly string[] = [
   'Please send the papers to {} before Friday.',
@@ -53,22 +46,10 @@ const harmless: readonly string[] = [
   'def total(a, b): return a * 1000000 + b  # user@ is no address',
 ]
 
-const digitsOf = (random: Random, count: number): string =>
-  Array.from({ length: count }, () => Math.floor(random() * 10)).join('')
-const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)]!
 const sumOf = (digits: string, weights: readonly number[]): number =>
   weights.reduce((sum, weight, at) => sum + weight * Number(digits[at]), 0)
 const grouped = (text: string, size: number, sign: string): string =>
   (text.match(new RegExp(`.{1,${size}}`, 'g')) ?? []).join(sign)
-
-/** With the digit that makes every second one doubled, from the right, a multiple of ten. */
-function withLuhn(body: string): string {
-  const sum = [...body].reverse().reduce((total, one, at) => {
-    const doubled = Number(one) * (at % 2 === 0 ? 2 : 1)
-    return total + (doubled > 9 ? doubled - 9 : doubled)
-  }, 0)
-  return body + ((10 - (sum % 10)) % 10)
-}
 
 function ibanOf(random: Random): string {
   const [country, length] = pick(random, [
@@ -201,8 +182,28 @@ export function personalDataPage(): string {
     `Of ${harmless.length} texts without personal data, with dates, versions, hashes, prices and article numbers, ` +
       `${wrong.length} finds: ${wrong.length === 0 ? 'none' : wrong.join(', ')}.`,
     '',
+    inKind,
+    measured(sentencesInKind(timesOfTemplate)),
+    '',
   ].join('\n')
 }
+
+const timesOfTemplate = 20
+
+const inKind = `## Sentences in the kind of Presidio's
+
+${timesOfTemplate} sentences of each template of \`scripts/personal-data/in-kind.ts\`: what customers write to a bank,
+signatures, forms, logs, broken text, with several values of several kinds, and formats of telephones and cards of many
+countries. The kinds are those of Presidio's research repository; sentences and values are our own. A value counts as
+found where a find covers all of it.
+
+The same measure on that repository's own 1,500 sentences, which are not part of this one
+(\`npm run personal-data -- synth_dataset_v2.json\`, commit 7622dec), as seen on 2026-11-25 with the rules before that
+day: cards 83.8 %, telephones 55.4 %, driver licences 0 %, all other kinds that are looked for 100 %, nothing found
+beside. What was missed (JCB's old cards, extensions, local numbers, licences) is looked for since, behind a word that
+says what it is: all of these are found, with one find beside. They were seen while the rules were made, so they do not
+say how the rules do on others.
+`
 
 const head = `# How well personal data is found
 
@@ -214,27 +215,6 @@ same form. Names of persons and places have no form: they need a guardrail of th
 ([guardrails](guardrails.md)). Sentences and rules have the same authors: the table shows that nothing gets worse, not
 how the rules do on texts of strangers.
 `
-
-function scannerOfAll(): Scanner {
-  const fail = () => Promise.reject(new Error('nothing is asked'))
-  const { rules } = compileCheck({
-    settings: {
-      id: 'all',
-      name: 'all',
-      kind: 'personal_data',
-      modes: ['pre_call'],
-      defaultOn: false,
-      recordsOnly: false,
-      params: {},
-      secrets: {},
-      info: {},
-      origin: 'config',
-    },
-    askers: { complete: fail, moderate: fail, post: fail },
-    epochMs: () => 0,
-  })
-  return new Scanner(rules!)
-}
 
 function count(
   scanner: Scanner,
@@ -263,7 +243,11 @@ function rowOf(name: string, { sentences, found, asOther, missed, wrong }: Count
 }
 
 if (import.meta.main) {
-  const page = resolve(import.meta.dir, '../docs/personal-data.md')
-  writeFileSync(page, personalDataPage())
-  console.log(personalDataPage())
+  const [given] = process.argv.slice(2)
+  if (given !== undefined) console.log(measured(sentencesOfPresidio(readFileSync(given, 'utf8'))))
+  else {
+    const page = personalDataPage()
+    writeFileSync(resolve(import.meta.dir, '../docs/personal-data.md'), page)
+    console.log(page)
+  }
 }

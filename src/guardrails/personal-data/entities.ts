@@ -2,8 +2,9 @@
 import { isIP } from 'node:net'
 import { luhn, iban } from './checksums.ts'
 import { nationalNumbers } from './national-numbers.ts'
+import type { Span } from '../../lib/linear-regex/index.ts'
 import type { Entity } from './entity.ts'
-import { digitsIn, isDigit } from './entity.ts'
+import { digitsIn, isDigit, isSaid } from './entity.ts'
 import { secrets } from './secrets.ts'
 
 const emailAddress: Entity = {
@@ -28,7 +29,11 @@ const cardLengths: readonly (readonly [RegExp, readonly number[]])[] = [
   [/^6(?:011|5|4[4-9])/, [16]],
   [/^62/, [16, 17, 18, 19]],
   [/^(?:5[06-9]|6)/, [16, 19, 18, 17, 15, 14, 13, 12]],
+  // JCB's old cards.
+  [/^(?:1800|2131)/, [15]],
 ]
+/** Behind one of these, digits of no known network are a card too, where their check digit is right. */
+const cardWords = /\b(?:card|credit|debit|cc|visa|mastercard|amex|karte|kreditkarte|carte|tarjeta|carta|cart[aã]o)\b/i
 
 const creditCard: Entity = {
   name: 'CREDIT_CARD',
@@ -37,7 +42,8 @@ const creditCard: Entity = {
     if (isDigit(text[span.start - 1])) return undefined
     const { digits, ends } = digitsIn(text, span)
     const lengths = cardLengths.find(([first]) => first.test(digits))?.[1] ?? []
-    for (const length of lengths) {
+    const all = isSaid(text, span, cardWords) ? [...lengths, digits.length] : lengths
+    for (const length of all) {
       const end = ends[length - 1]
       if (end === undefined || isDigit(text[end]) || !luhn(digits.slice(0, length))) continue
       return { start: span.start, end }
@@ -95,27 +101,54 @@ const notPhones = [
   /^0\d \d\d \d\d$/,
 ]
 
+/** Forms that are telephone numbers wherever they stand. */
+const sureForms =
+  '(?:\\+|\\b00)\\d{1,3}(?:[ ./-]{0,2}\\(\\d{1,4}\\))?(?:[ ./-]{0,2}\\d){6,13}|' +
+  '\\(\\d{3}\\)[ ./-]?\\d{3}[ ./-]\\d{4}|' +
+  '\\b1?[ .-]?\\d{3}[ .-]\\d{3}[ .-]\\d{4}|' +
+  '\\(0\\d{1,4}\\)[ ./-]?\\d(?:[ ./-]?\\d){4,9}|' +
+  '\\b0\\d{1,4}[ ./-]\\d(?:[ ./-]?\\d){4,9}|' +
+  '\\b0\\d{9,10}'
+const extension = '(?: ?(?:x|ext\\.?|#) ?\\d{1,6})?'
+/** Digits in groups, which are one only where a word says so. */
+const looseForm = '(?:\\(\\d{1,4}\\) ?|\\b)\\d{1,5}(?:[ .-]?\\d){4,10}'
+const sureNumber = new RegExp(`(?:${sureForms})${extension}`)
+
+/** Words before a number, and behind it. */
+const phoneWords = new RegExp(
+  '\\b(?:call|phone|tel|telephone|mobile|cell|fax|desk|office|whatsapp|sms|text|dial|ring|reach|answering|hotline|' +
+    'messages? to|(?:my|his|her|their|our|your|contact) number|registered|telefon|handy|rufnummer|durchwahl|' +
+    't[ée]l[ée]phone|portable|tel[ée]fono|m[óo]vil|cellulare|telefone|telem[óo]vel)\\b',
+  'i',
+)
+const phoneWordsBehind = /^[\s,(-]*(?:office|fax|mobile|cell|home|work|desk|direct)\b/i
+
 const phoneNumber: Entity = {
   name: 'PHONE_NUMBER',
-  pattern:
-    '(?:\\+|\\b00)\\d{1,3}(?:[ ./-]{0,2}\\(\\d{1,4}\\))?(?:[ ./-]{0,2}\\d){6,13}|' +
-    '\\(\\d{3}\\)[ ./-]?\\d{3}[ ./-]\\d{4}|' +
-    '\\b1?[ .-]?\\d{3}[ .-]\\d{3}[ .-]\\d{4}|' +
-    '\\(0\\d{1,4}\\)[ ./-]?\\d(?:[ ./-]?\\d){4,9}|' +
-    '\\b0\\d{1,4}[ ./-]\\d(?:[ ./-]?\\d){4,9}|' +
-    '\\b0\\d{9,10}',
+  pattern: `(?:${sureForms}|${looseForm})${extension}`,
   check(text, { start, end }) {
-    if (/[\w.]/.test(text[start - 1] ?? '') || /\w/.test(text[end] ?? '')) return undefined
     const found = text.slice(start, end)
-    const { length } = found.replace(/\D/g, '')
-    if (length < 7 || length > 15 || notPhones.some(one => one.test(found))) return undefined
-    return { start, end }
+    const sure = sureNumber.exec(found)
+    if (sure) {
+      const span = { start: start + sure.index, end: start + sure.index + sure[0].length }
+      if (isPhone(text, span)) return span
+    }
+    const isMeant = isSaid(text, { start, end }, phoneWords) || phoneWordsBehind.test(text.slice(end, end + 20))
+    return isMeant && isPhone(text, { start, end }) ? { start, end } : undefined
   },
+}
+
+function isPhone(text: string, { start, end }: Span): boolean {
+  if (/[\w.]/.test(text[start - 1] ?? '') || /\w/.test(text[end] ?? '')) return false
+  const found = text.slice(start, end)
+  const { length } = found.replace(/ ?(?:x|ext\.?|#) ?\d{1,6}$/, '').replace(/\D/g, '')
+  return length >= 7 && length <= 15 && !notPhones.some(one => one.test(found))
 }
 
 /** All kinds, by name. */
 export const entities: ReadonlyMap<string, Entity> = new Map(
-  [emailAddress, phoneNumber, creditCard, ibanCode, ipAddress, ...nationalNumbers, ...secrets].map(one => [
+  // Of finds in the same place the first one names it: many numbers could be a telephone's.
+  [emailAddress, creditCard, ibanCode, ipAddress, ...nationalNumbers, ...secrets, phoneNumber].map(one => [
     one.name,
     one,
   ]),
