@@ -8,7 +8,6 @@ import type {
   AnswerDelta,
   AnswerError,
   AnswerFollower,
-  Conversation,
   ConversationMessage,
   LiveAnswer,
   MessageContent,
@@ -18,20 +17,24 @@ import { toGatewayError } from '../core/errors.ts'
 import type { HeldRun } from '../core/ports.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { textOf } from '../lib/json/json-values.ts'
-import { promptOf } from './prompt.ts'
 
 /** Canonical path of the calls in the ledger. */
 const route = '/chat/conversations/{conversation_id}/messages'
 const progressMs = 1000
 const answerMsMax = 3_600_000
+/** How long a complete answer waits for a database that is away. */
+const storeMsMax = 600_000
 
 interface AnswerWork {
   readonly services: Services
   readonly caller: Caller
   readonly origin: ReturnType<typeof originOf>
-  readonly conversation: Conversation
+  /** Of the call, as `promptOf` makes it, with its model. */
+  readonly body: Json
   /** Running, as it is stored. */
   readonly message: ConversationMessage
+  /** Frees the memory of the prompt. Called once, at the end. */
+  release(): void
 }
 
 /** A place among the runs of this process, taken before the answer is stored: what is stored can be worked on. */
@@ -50,7 +53,7 @@ export function reserveAnswer(
     const held = services.answerWatch.hold(id)
     try {
       const work = await decided.promise
-      if (work) await new RunningAnswer(work).run(held, signal)
+      if (work) await new RunningAnswer(work).run(held, signal).finally(() => work.release())
     } finally {
       held.release()
     }
@@ -122,9 +125,8 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
-    const { services, caller, origin, conversation, message } = this.#work
+    const { services, caller, origin, body } = this.#work
     try {
-      const body = await promptOf(services, conversation, message)
       const watch = (call: Call) => {
         this.#call = call
         this.#show({ call_id: call.id })
@@ -155,11 +157,29 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
     this.#show(this.#facts())
     const status = this.#message.content.error ? 'failed' : 'completed'
     const last = { ...this.#message, status, updatedAtMs: services.clock.epochMs() } as const
-    // One that cannot be stored is ended when it is next read.
-    const stored = await services.conversations.finish(last).catch(() => undefined)
-    this.#message = stored ?? last
-    services.liveAnswers.delete(last.id)
+    this.#message = last
+    const first = await this.#store()
     for (const follower of this.#followers) follower.ended(this.#message)
+    if (!first) await this.#storeLater()
+    services.liveAnswers.delete(last.id)
+  }
+
+  /** false = the database is away. */
+  async #store(): Promise<boolean> {
+    try {
+      this.#message = (await this.#work.services.conversations.finish(this.#message)) ?? this.#message
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** It is paid: it is kept here, and shown from here, until the database takes it. After that it counts as interrupted. */
+  async #storeLater(): Promise<void> {
+    const { clock } = this.#work.services
+    const untilMs = clock.monotonicMs() + storeMsMax
+    do await Bun.sleep(progressMs)
+    while (clock.monotonicMs() < untilMs && !(await this.#store()))
   }
 
   /** What is known once the call is settled. */

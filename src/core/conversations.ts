@@ -46,6 +46,25 @@ export interface GuardrailVerdict {
   readonly found: Readonly<Record<string, number>>
 }
 
+/** A file that was sent with a question. */
+export interface Attachment {
+  readonly id: string
+  readonly name: string
+  /** One of a few: see `conversations/attachments.ts`. */
+  readonly media_type: string
+  readonly bytes: number
+}
+
+/** A file that is stored with its question. */
+export interface NewAttachment {
+  readonly id: string
+  readonly mediaType: string
+  readonly content: Buffer
+}
+
+/** A file as it was sent. */
+export type StoredAttachment = Pick<NewAttachment, 'mediaType' | 'content'>
+
 /** Why an answer is not complete. */
 export interface AnswerError {
   /** As in the answer of a refused call, or `interrupted`. */
@@ -58,6 +77,8 @@ export interface AnswerError {
 /** What is encrypted of a message; absent = none. */
 export interface MessageContent {
   readonly text: string
+  /** Of a question; the others are of an answer. */
+  readonly attachments?: readonly Attachment[]
   /** Of an answer, from here on. The public name that was asked. */
   readonly model?: string
   /** The same for answers that were asked for together, side by side. */
@@ -128,6 +149,8 @@ export interface ConversationPage {
 /** What is added to a conversation in one step. */
 export interface ConversationAddition {
   readonly messages: readonly ConversationMessage[]
+  /** The files of a new question. */
+  readonly attachments?: readonly NewAttachment[]
   /** For one that has none yet. */
   readonly title?: string
   readonly currentMessageId: string
@@ -162,6 +185,8 @@ export interface ConversationStore {
   /** All messages, oldest first. `hold` is told their bytes before they are read, and may throw. */
   messages(place: ConversationPlace, hold?: HoldBytes): Promise<ConversationMessage[]>
   message(place: ConversationPlace, messageId: string): Promise<ConversationMessage | undefined>
+  /** `hold` is told its bytes before they are read, and may throw. */
+  attachment(place: ConversationPlace, id: string, hold?: HoldBytes): Promise<StoredAttachment | undefined>
   /**
    * All or nothing; false = the conversation is gone. Throws `conflict` when it would have more messages than it may.
    */
@@ -169,8 +194,9 @@ export interface ConversationStore {
   /** Keeps what has come of an answer that is still running. */
   saveProgress(message: ConversationMessage): Promise<void>
   /**
-   * Ends a running answer: with the status `stopped` where that was asked for meanwhile. undefined = it has ended, or
-   * it is gone. Kept also beyond the quota, as it is paid for.
+   * Ends a running answer: with the status `stopped` where that was asked for meanwhile. One that counts as interrupted
+   * takes its end all the same: its process was only away. undefined = it has ended, or it is gone. Kept also beyond
+   * the quota, as it is paid for.
    */
   finish(message: ConversationMessage): Promise<ConversationMessage | undefined>
   /** Asks a running answer to end, whichever process works on it. false = it does not run. */

@@ -9,7 +9,9 @@ test('the beginning of a file wins over its name', () => {
   expect(mediaTypeOf(latin1('\xff\xd8\xff\xe0'), 'a.png')).toBe('image/jpeg')
   expect(mediaTypeOf(latin1('GIF89a'), '')).toBe('image/gif')
   expect(mediaTypeOf(latin1('RIFF\x01\x00\x00\x00WEBPVP8 '), 'a')).toBe('image/webp')
-  expect(mediaTypeOf(latin1('RIFF\x01\x00\x00\x00WAVEfmt '), 'a.wav')).toBe('audio/x-wav')
+  expect(mediaTypeOf(latin1('RIFF\x01\x00\x00\x00WAVEfmt '), 'a.wav')).toBe('audio/wav')
+  expect(mediaTypeOf(latin1('ID3\x04'), 'a')).toBe('audio/mpeg')
+  expect(mediaTypeOf(latin1('\xff\xfb\x90'), 'a')).toBe('audio/mpeg')
 })
 
 test('text is text, by its own name or as plain text; what is none is never called so', () => {

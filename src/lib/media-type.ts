@@ -10,6 +10,11 @@ const beginnings: readonly (readonly [mediaType: string, start: string, later?: 
   ['image/jpeg', '\xff\xd8\xff'],
   ['image/gif', 'GIF8'],
   ['image/webp', 'RIFF', 'WEBP'],
+  ['audio/wav', 'RIFF', 'WAVE'],
+  ['audio/mpeg', 'ID3'],
+  ['audio/mpeg', '\xff\xfb'],
+  ['audio/mpeg', '\xff\xf3'],
+  ['audio/mpeg', '\xff\xf2'],
 ]
 
 /** A media type without parameters. Text whose name says no `text/...` type is `text/plain`. */

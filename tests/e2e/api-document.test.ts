@@ -422,13 +422,27 @@ describe('the API document and the gateway that serves it', () => {
     const { id: conversation_id } = (await post('/chat/conversations', { title: 'First' })) as { id: string }
     const place = { in: { conversation_id } }
     const path = '/chat/conversations/{conversation_id}'
-    const body = { text: 'Hi', models: ['chat-model'] }
+    const beginnings = [
+      '\x89PNG\r\n\x1a\n',
+      '\xff\xd8\xff',
+      'GIF8',
+      'RIFF0000WEBP',
+      '%PDF-',
+      'RIFF0000WAVE',
+      'ID3',
+      'x',
+    ]
+    const attachments = beginnings.map(start => ({ name: 'x', data: Buffer.from(start, 'latin1').toString('base64') }))
+    const body = { text: 'Hi', models: ['chat-model'], attachments }
     const { message, answers } = await post(`${path}/messages`, body, place)
     const first = (answers as { id: string }[])[0]!.id
     const follow = async (message_id: string) =>
       ask('GET', `${path}/messages/{message_id}/events`, { in: { conversation_id, message_id } })
     await follow(first)
     const question = { in: { conversation_id, message_id: (message as { id: string }).id } }
+    const { content } = message as { content: { attachments: { id: string }[] } }
+    for (const { id: attachment_id } of content.attachments)
+      await ask('GET', `${path}/attachments/{attachment_id}`, { in: { conversation_id, attachment_id } })
     const again = await post(`${path}/messages/{message_id}/answers`, { models: ['chat-model'] }, question)
     await follow((again.answers as { id: string }[])[0]!.id)
     await post(`${path}/messages/{message_id}/stop`, {}, { in: { conversation_id, message_id: first } })

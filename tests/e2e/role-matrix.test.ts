@@ -35,7 +35,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     listCustomerDailyActivity listOrganizationDailyActivity calculateSpend
     estimateCost listGuardrails applyGuardrail
     listConversations createConversation deleteConversations getConversation updateConversation deleteConversation
-    exportConversation createConversationMessage createConversationAnswers followConversationAnswer
+    exportConversation createConversationMessage createConversationAnswers followConversationAnswer getConversationAttachment
     stopConversationAnswer getChatSettings updateChatSettings
     getSession listSessions revokeSession revokeSessions setPassword`,
   // Users who are no viewers; what each may touch is decided by its keys and memberships.

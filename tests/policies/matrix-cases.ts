@@ -431,6 +431,16 @@ const conversationCase: Case = {
   },
 }
 
+const attachmentCase: Case = {
+  place: 'attachment',
+  async send(sender, text) {
+    const id = await newConversation(sender)
+    const attachments = [{ name: 'notes.txt', data: base64(text) }]
+    const body = { text: 'Hi', models: ['gpt'], attachments }
+    return endOfAnswer(sender, id, await post(sender, `/chat/conversations/${id}/messages`, body))
+  },
+}
+
 const answerAgainCase: Case = {
   place: 'system_prompt',
   async send(sender, text) {
@@ -517,7 +527,7 @@ export const matrixCases: Readonly<Record<string, readonly Case[]>> = {
     },
   ],
   submitToolOutputs: [toolOutputCase],
-  createConversationMessage: [conversationCase],
+  createConversationMessage: [conversationCase, attachmentCase],
   createConversationAnswers: [answerAgainCase],
   createFile: fileCases,
   createBatch: [

@@ -45,8 +45,10 @@ const sent = (): number => gateway.simulator.truth.totals().requests + batches.r
 
 /** The error as each dialect tells it. */
 function expectRefusal(endpoint: Endpoint, body: Json): void {
-  if (body.object === 'thread.run' || endpoint.doc.tag === 'Conversations')
-    return expect(body.last_error).toEqual({ code: 'invalid_prompt', message: expect.stringContaining("'zanzibar'") })
+  const message = expect.stringContaining("'zanzibar'")
+  if (body.object === 'thread.run') return expect(body.last_error).toEqual({ code: 'invalid_prompt', message })
+  if (endpoint.doc.tag === 'Conversations')
+    return expect(body.last_error).toEqual({ code: 'content_policy_violation', message })
   expect(body.error.message).toContain("'zanzibar'")
   if (endpoint.doc.tag === 'Messages')
     return expect(body).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } })

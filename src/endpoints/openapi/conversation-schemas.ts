@@ -33,6 +33,7 @@ const settings = shape(
 const content = shape(
   { text },
   {
+    attachments: listOf(shape({ id: text, name: text, media_type: text, bytes: integer })),
     model: text,
     group: text,
     thinking: text,

@@ -25,6 +25,7 @@ import { thirtieth } from './migrations/0030-budgeted.ts'
 import { thirtyFirst } from './migrations/0031-conversations.ts'
 import { fortyThird } from './migrations/0043-batch-reservations.ts'
 import { fiftySeventh } from './migrations/0057-raises-and-surveys.ts'
+import { fiftyFifth } from './migrations/0055-conversation-attachments.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -58,6 +59,7 @@ const named: readonly Migration[] = [
   thirtyFirst,
   fortyThird,
   fiftySeventh,
+  fiftyFifth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

@@ -42,6 +42,7 @@ export interface MessageRow {
 export const sealedColumns = {
   conversations: ['title', 'settings'],
   conversation_messages: ['content'],
+  conversation_attachments: ['content'],
 } as const
 
 /** What the encryption binds a text to. */
@@ -49,7 +50,7 @@ export const placeOf = (table: keyof typeof sealedColumns, id: string, column: s
   `${table}:${id}:${column}`
 
 /** Throws `invalid-request` where no key is configured, with the remedy. */
-function seal(keys: SealingKeys, plain: string, place: string): string {
+export function seal(keys: SealingKeys, plain: string | Uint8Array, place: string): string {
   try {
     return keys.ringToEncrypt().seal(plain, place)
   } catch (error) {

@@ -9,6 +9,7 @@ import type {
   ConversationPlace,
   ConversationQuery,
   ConversationStore,
+  StoredAttachment,
 } from '../../core/conversations.ts'
 import { userKeyId } from '../../core/caller.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -17,6 +18,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { toNumber, toNumberOrNull, transaction, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { MissingEncryptionKey } from '../keys/encryption-keys.ts'
+import { insertAttachments, readAttachment } from './conversation-attachments.ts'
 import { listConversations } from './conversation-search.ts'
 import type { ConversationLife } from './conversation-search.ts'
 import { sealConversation, sealMessage, toConversation, toMessage } from './conversation-rows.ts'
@@ -119,6 +121,11 @@ class StoredConversations implements RunningConversationStore {
         where id = ${messageId} and conversation_id = ${id} and key_id = ${keyId}` as Promise<MessageRow[]>,
     )
     return row && toMessage(this.#keys, row)
+  }
+
+  async attachment(place: ConversationPlace, id: string, hold?: HoldBytes): Promise<StoredAttachment | undefined> {
+    if (!isId(place.id) || !isId(id)) return undefined
+    return available(readAttachment(this.#sql, this.#keys, place, { id, hold }))
   }
 
   add(place: ConversationPlace, addition: ConversationAddition): Promise<boolean> {
@@ -284,7 +291,7 @@ async function add(
   place: ConversationPlace,
   addition: ConversationAddition & { readonly life: ConversationLife },
 ): Promise<boolean> {
-  const { messages, title, currentMessageId, updatedAtMs, life } = addition
+  const { messages, attachments = [], title, currentMessageId, updatedAtMs, life } = addition
   const row = await lock(tx, place, life)
   if (!row) return false
   const [counted] = (await tx`
@@ -293,7 +300,7 @@ async function add(
   if (toNumber(counted!.total) + messages.length > messagesMax)
     throw new GatewayError('conflict', `a conversation has at most ${messagesMax} messages; begin a new one`)
   let position = toNumber(counted!.last ?? 0)
-  let bytes = 0
+  let bytes = await insertAttachments(tx, keys, place, { attachments, createdAtMs: updatedAtMs })
   for (const message of messages) {
     const made = toMessageRow(keys, message, ++position)
     await tx`insert into conversation_messages ${tx(made)}`
@@ -352,8 +359,9 @@ async function finish(
   // Changes nothing, but locks the row for this change.
   const [row] = (await tx`
     update conversation_messages set position = position where id = ${message.id} and key_id = ${message.keyId}
-      and status in ('running', 'stopping') returning status`) as Pick<MessageRow, 'status'>[]
+      and status in ('running', 'stopping', 'failed') returning *`) as MessageRow[]
   if (!row) return undefined
+  if (row.status === 'failed' && (isInterrupted(message) || !isInterrupted(toMessage(keys, row)))) return undefined
   const { updatedAtMs } = message
   const ended: ConversationMessage =
     row.status === 'stopping'
@@ -370,6 +378,9 @@ async function finish(
   })} where id = ${message.conversationId}`
   return ended
 }
+
+/** Its process was away when it was read. */
+const isInterrupted = ({ content }: ConversationMessage): boolean => content.error?.code === 'interrupted'
 
 async function retentionDaysOf(sql: SQL, keyId: string): Promise<number | null> {
   const [row] = (await sql`select retention_days from conversation_preferences where key_id = ${keyId}`) as {

@@ -1,10 +1,13 @@
 /** What the page needs of a conversation, whether the gateway keeps it or the page alone. */
 import type { ConversationSettings } from '../../api/conversations.ts'
+import type { QuestionFile } from './files.ts'
 import type { Message } from './tree.ts'
 
 /** What is asked. */
 export interface Question {
+  /** May be empty where there are files. */
   readonly text: string
+  readonly files: readonly QuestionFile[]
   /** The answer before; null = it begins the conversation. */
   readonly parentId: string | null
   /** One, or two that answer side by side. */
@@ -25,6 +28,8 @@ export interface Chat {
   answerAgain(questionId: string, models: readonly string[]): Promise<void>
   /** Ends the answers under way; what has come of them stays. */
   stop(): void
+  /** Where the bytes of a file of a question are. */
+  fileUrl(id: string): string
   /** Shows the branch that ends with this message. */
   show(messageId: string): void
   changeSettings(settings: ConversationSettings): Promise<void>

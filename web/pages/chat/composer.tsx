@@ -1,4 +1,4 @@
-import { ArrowUp, Brain, ChevronsUpDown, Columns2, Square, X } from 'lucide-react'
+import { ArrowUp, Brain, ChevronsUpDown, Columns2, Paperclip, Square, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import type { KeyboardEvent } from 'react'
 import type { ConversationSettings } from '../../api/conversations.ts'
@@ -6,7 +6,10 @@ import type { HubModel } from '../../api/model-groups.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { t } from '../../strings/index.ts'
+import { ChosenFiles } from './file-list.tsx'
+import { acceptedTypes, refusing } from './files.ts'
 import { ModelPicker } from './model-picker.tsx'
+import type { useFiles } from './use-files.ts'
 
 interface ComposerProps {
   readonly models: readonly HubModel[]
@@ -15,6 +18,7 @@ interface ComposerProps {
   readonly onChosen: (names: readonly string[]) => void
   readonly thinking: ConversationSettings['thinking_mode']
   readonly onThinking: (mode: ConversationSettings['thinking_mode']) => void
+  readonly files: ReturnType<typeof useFiles>
   readonly isStreaming: boolean
   /** Rejects where it was refused: what was typed stays. */
   readonly onSend: (text: string) => Promise<void>
@@ -25,12 +29,15 @@ const boxClass = 'flex flex-col gap-2 rounded-panel border border-line-control b
 
 /** Enter sends, Shift and Enter makes a line, Escape ends the answer. */
 export function Composer(props: ComposerProps) {
-  const { isStreaming, onSend, onStop } = props
+  const { isStreaming, files, onSend, onStop } = props
+  const refusal = refusalOf(props)
   const [text, setText] = useState('')
   const [isSending, setSending] = useState(false)
   const [error, setError] = useState<unknown>()
+  const isEmpty = text.trim() === '' && files.files.length === 0
+  const canSend = !isStreaming && !isSending && !isEmpty && refusal === null
   const send = async () => {
-    if (isStreaming || isSending || text.trim() === '') return
+    if (!canSend) return
     setSending(true)
     setError(undefined)
     await onSend(text).then(() => setText(''), setError)
@@ -46,8 +53,15 @@ export function Composer(props: ComposerProps) {
     >
       {error !== undefined && <ErrorState error={error} isInline />}
       <div className={boxClass}>
-        <TextBox text={text} onText={setText} onEnter={() => void send()} onEscape={onStop} />
+        <ChosenFiles files={files.files} onRemove={files.remove} />
+        {refusal && (
+          <p role="alert" className="px-2 text-bad">
+            {refusal}
+          </p>
+        )}
+        <TextBox text={text} onText={setText} onFiles={files.add} onEnter={() => void send()} onEscape={onStop} />
         <div className="flex flex-wrap items-center gap-1">
+          <PickFiles onFiles={files.add} />
           <Models {...props} />
           <Thinking {...props} />
           <span className="grow" />
@@ -60,7 +74,7 @@ export function Composer(props: ComposerProps) {
               icon={<ArrowUp size={16} aria-hidden />}
               aria-label={t('chat.send')}
               busy={isSending}
-              disabled={text.trim() === ''}
+              disabled={isEmpty || refusal !== null}
             />
           )}
         </div>
@@ -69,15 +83,55 @@ export function Composer(props: ComposerProps) {
   )
 }
 
+/** Which model does not take one of the files; null = they can be sent. */
+function refusalOf({ files: { files }, models, chosen }: ComposerProps): string | null {
+  const asked = models.filter(one => chosen.includes(one.model_group))
+  for (const { kind, file } of files) {
+    const [model] = refusing(kind, asked)
+    if (model !== undefined) return t('chat.fileModel', { model, name: file.name })
+  }
+  return null
+}
+
+/** Opens the dialog of the browser. */
+function PickFiles({ onFiles }: { readonly onFiles: (files: Iterable<File>) => void }) {
+  const input = useRef<HTMLInputElement>(null)
+  return (
+    <>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        accept={acceptedTypes}
+        aria-label={t('chat.attach')}
+        onChange={event => {
+          onFiles([...(event.target.files ?? [])])
+          // The same file may be picked again.
+          event.target.value = ''
+        }}
+      />
+      <Button
+        kind="quiet"
+        icon={<Paperclip size={16} aria-hidden />}
+        aria-label={t('chat.attach')}
+        title={t('chat.attachHelp')}
+        onClick={() => input.current?.click()}
+      />
+    </>
+  )
+}
+
 interface TextBoxProps {
   readonly text: string
+  readonly onFiles: (files: Iterable<File>) => void
   readonly onText: (text: string) => void
   readonly onEnter: () => void
   readonly onEscape: () => void
 }
 
 /** Grows with its text, up to a part of the screen. */
-function TextBox({ text, onText, onEnter, onEscape }: TextBoxProps) {
+function TextBox({ text, onText, onFiles, onEnter, onEscape }: TextBoxProps) {
   const box = useRef<HTMLTextAreaElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: its height follows from the text
   useEffect(() => {
@@ -102,6 +156,11 @@ function TextBox({ text, onText, onEnter, onEscape }: TextBoxProps) {
       value={text}
       onChange={event => onText(event.target.value)}
       onKeyDown={press}
+      onPaste={event => {
+        if (event.clipboardData.files.length === 0) return
+        event.preventDefault()
+        onFiles([...event.clipboardData.files])
+      }}
       className="max-h-(--composer) resize-none bg-transparent px-2 py-1 outline-none"
     />
   )

@@ -1,5 +1,7 @@
+import clsx from 'clsx'
 import { Ellipsis, Ghost, History as HistoryIcon, Plus, SlidersHorizontal } from 'lucide-react'
 import { useEffect, useState } from 'react'
+import type { DragEvent } from 'react'
 import type { HubModel } from '../../api/model-groups.ts'
 import { Button } from '../../components/button.tsx'
 import { Drawer } from '../../components/drawer.tsx'
@@ -14,6 +16,7 @@ import { SettingsDialog } from './settings-dialog.tsx'
 import { Thread } from './thread.tsx'
 import { branchTo, isRunning } from './tree.ts'
 import { useChosenModels } from './use-chosen-models.ts'
+import { useFiles } from './use-files.ts'
 
 interface ViewProps {
   /** Empty = it has not begun, or is not kept. */
@@ -36,6 +39,8 @@ export function ConversationView(props: ViewProps) {
   const [chosen, setChosen] = useChosenModels(models, id, steps)
   const isStreaming = chat.messages.some(isRunning)
   const last = steps.at(-1)?.message
+  const files = useFiles()
+  const drop = useDrop(files.add)
   return (
     <>
       {problem === null && (
@@ -43,7 +48,9 @@ export function ConversationView(props: ViewProps) {
           <History openId={id} onGone={onNew} />
         </div>
       )}
-      <div className="flex min-w-0 grow flex-col">
+      {/* Files are dropped here; the button that picks them does the same. */}
+      <div className="relative flex min-w-0 grow flex-col" {...drop.handlers}>
+        {drop.isOver && <DropHint />}
         <Heading {...props} />
         {loading?.error ? (
           <ErrorState error={loading.error} onRetry={loading.retry} />
@@ -64,13 +71,52 @@ export function ConversationView(props: ViewProps) {
               void chat.changeSettings({ ...chat.settings, thinking_mode }).catch(reportError)
             }
             isStreaming={isStreaming}
-            onSend={text => chat.ask({ text, models: chosen, parentId: last?.role === 'assistant' ? last.id : null })}
+            files={files}
+            onSend={async text => {
+              const parentId = last?.role === 'assistant' ? last.id : null
+              const given = files.files.map(({ file }) => ({ file }))
+              await chat.ask({ text, files: given, models: chosen, parentId })
+              files.clear()
+            }}
             onStop={() => isStreaming && chat.stop()}
           />
         </div>
       </div>
     </>
   )
+}
+
+const hintClass = clsx(
+  'pointer-events-none absolute inset-2 z-10 flex items-center justify-center rounded-panel border border-accent',
+  'bg-raised font-semibold opacity-95',
+)
+
+/** Where files are let go. */
+function DropHint() {
+  return <p className={hintClass}>{t('chat.drop')}</p>
+}
+
+/** Files that are dragged over the conversation, and let go on it. */
+function useDrop(add: (files: Iterable<File>) => void) {
+  const [isOver, setOver] = useState(false)
+  const hasFiles = (event: DragEvent) => event.dataTransfer.types.includes('Files')
+  const handlers = {
+    onDragOver(event: DragEvent) {
+      if (!hasFiles(event)) return
+      event.preventDefault()
+      setOver(true)
+    },
+    onDragLeave(event: DragEvent) {
+      if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false)
+    },
+    onDrop(event: DragEvent) {
+      setOver(false)
+      if (!hasFiles(event)) return
+      event.preventDefault()
+      add(event.dataTransfer.files)
+    },
+  }
+  return { isOver, handlers }
 }
 
 /** The title, and what can be done with the whole conversation. */

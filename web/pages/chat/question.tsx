@@ -4,6 +4,7 @@ import { Button } from '../../components/button.tsx'
 import { TextArea } from '../../components/field.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { t } from '../../strings/index.ts'
+import { SentFiles } from './file-list.tsx'
 import { CopyButton } from './copy-button.tsx'
 import type { Step } from './tree.ts'
 import { Variants } from './variants.tsx'
@@ -11,18 +12,23 @@ import { Variants } from './variants.tsx'
 interface QuestionProps {
   readonly step: Step
   readonly onShow: (messageId: string) => void
+  /** Where the bytes of a file are. */
+  readonly fileUrl: (id: string) => string
   /** Asks the changed question beside this one; absent = an answer is under way. */
   readonly onEdit: ((text: string) => Promise<void>) | undefined
 }
 
 /** What the person asked. */
-export function QuestionView({ step, onShow, onEdit }: QuestionProps) {
+export function QuestionView({ step, onShow, fileUrl, onEdit }: QuestionProps) {
   const [isEditing, setEditing] = useState(false)
-  const { text } = step.message.content
+  const { text, attachments = [] } = step.message.content
   if (isEditing && onEdit) return <EditQuestion text={text} onEdit={onEdit} onClose={() => setEditing(false)} />
   return (
     <section aria-label={t('chat.you')} className="flex flex-col items-end gap-1">
-      <p className="max-w-(--question) rounded-panel bg-hover px-4 py-2 break-words whitespace-pre-wrap">{text}</p>
+      {attachments.length > 0 && <SentFiles files={attachments} urlOf={fileUrl} />}
+      {text !== '' && (
+        <p className="max-w-(--question) rounded-panel bg-hover px-4 py-2 break-words whitespace-pre-wrap">{text}</p>
+      )}
       <div className="flex items-center text-muted">
         <Variants step={step} onShow={onShow} />
         <CopyButton text={text} label={t('chat.copyQuestion')} />

@@ -69,8 +69,16 @@ function StepView({ chat, step, before, models, chosen, isStreaming }: StepProps
   const show = (messageId: string) => chat.show(latestBelow(chat.messages, messageId) ?? messageId)
   const { message, beside } = step
   if (message.role === 'user') {
-    const edit = (text: string) => chat.ask({ text, parentId: message.parent_id, models: chosen })
-    return <QuestionView step={step} onShow={show} onEdit={isStreaming ? undefined : edit} />
+    const files = (message.content.attachments ?? []).map(({ id }) => ({ id }))
+    const edit = (text: string) => chat.ask({ text, files, parentId: message.parent_id, models: chosen })
+    return (
+      <QuestionView
+        step={step}
+        onShow={show}
+        fileUrl={id => chat.fileUrl(id)}
+        onEdit={isStreaming ? undefined : edit}
+      />
+    )
   }
   const variants = <Variants step={step} onShow={show} />
   const again = (model: string) => void chat.answerAgain(before!.id, [model]).catch(reportError)

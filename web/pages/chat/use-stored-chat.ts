@@ -14,7 +14,9 @@ import {
 import type { ConversationSettings } from '../../api/conversations.ts'
 import type { ConversationAnswers } from '../../api/schema.d.ts'
 import { reportError } from '../../components/report-error.ts'
+import { apiUrl } from '../../lib/places.ts'
 import type { Chat, Question } from './chat-model.ts'
+import { base64Of, prepared } from './files.ts'
 import { followAnswer } from './follow.ts'
 import { isRunning } from './tree.ts'
 import type { Message } from './tree.ts'
@@ -58,6 +60,7 @@ export function useStoredChat(id: string, onBegin: (id: string) => void): Stored
     stop() {
       for (const message of messages.filter(isRunning)) void stopAnswer(id, message.id).catch(reportError)
     },
+    fileUrl: file => apiUrl(`/chat/conversations/${id}/attachments/${file}`).href,
     show(messageId) {
       showConversation(client, id, shown => ({ ...shown, current_message_id: messageId }))
       // Where it cannot be kept the branch is shown all the same.
@@ -73,18 +76,24 @@ export function useStoredChat(id: string, onBegin: (id: string) => void): Stored
   }
 }
 
-const askIn = (id: string, { text, parentId, models }: Question) =>
-  ask('POST /chat/conversations/{conversation_id}/messages', {
+async function askIn(id: string, { text, files, parentId, models }: Question): Promise<ConversationAnswers> {
+  const attachments = await Promise.all(
+    files.map(async one =>
+      'id' in one ? one : { name: one.file.name, data: await base64Of(await prepared(one.file)) },
+    ),
+  )
+  return ask('POST /chat/conversations/{conversation_id}/messages', {
     path: { conversation_id: id },
-    body: { text, parent_id: parentId, models: [...models] },
+    body: { text, attachments, parent_id: parentId, models: [...models] },
   })
+}
 
 /** Begins a conversation with its first question; one that is refused leaves none behind. */
 async function begin(client: QueryClient, settings: ConversationSettings, question: Question): Promise<string> {
   const begun = await ask('POST /chat/conversations', { body: { settings } })
   try {
     const { message, answers } = await askIn(begun.id, question)
-    const title = question.text.trim().split('\n')[0]!
+    const title = question.text.trim().split('\n')[0] || (message.content.attachments?.[0]?.name ?? '')
     const messages = [message, ...answers]
     showNewConversation(client, { ...begun, title, current_message_id: answers[0]!.id, messages })
     void refreshConversationLists(client)

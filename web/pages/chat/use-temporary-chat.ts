@@ -4,6 +4,8 @@ import { ApiError } from '../../api/client.ts'
 import { withMessage } from '../../api/conversations.ts'
 import type { ConversationSettings } from '../../api/conversations.ts'
 import type { Chat } from './chat-model.ts'
+import { partOf, prepared } from './files.ts'
+import type { Attachment, QuestionFile } from './files.ts'
 import { factsOfCall, streamAnswer } from './stream.ts'
 import { branchTo, isRunning } from './tree.ts'
 import type { Message } from './tree.ts'
@@ -21,8 +23,11 @@ interface TemporaryChat extends Chat {
 
 const nothing: Kept = { messages: [], currentId: null, settings: {} }
 
+/** Pages that are not served over https have no `randomUUID`. */
+const newId = (): string => crypto.randomUUID?.() ?? String(Math.random())
+
 const newMessage = (parentId: string | null, role: Message['role'], content: Message['content']): Message => ({
-  id: crypto.randomUUID?.() ?? String(Math.random()),
+  id: newId(),
   parent_id: parentId,
   role,
   status: role === 'user' ? 'completed' : 'running',
@@ -33,6 +38,7 @@ const newMessage = (parentId: string | null, role: Message['role'], content: Mes
 
 export function useTemporaryChat(): TemporaryChat {
   const [kept, setKept] = useState(nothing)
+  const files = useRef(new Map<string, KeptFile>())
   const running = useRef(new Map<string, AbortController>())
   const stop = useCallback(() => {
     for (const controller of running.current.values()) controller.abort()
@@ -50,35 +56,65 @@ export function useTemporaryChat(): TemporaryChat {
       const controller = new AbortController()
       running.current.set(one.id, controller)
       const said = branchTo(messages, question.id).map(step => step.message)
-      void makeAnswer(one, bodyOf(one, said, kept.settings), controller.signal, put).finally(() =>
-        running.current.delete(one.id),
-      )
+      const body = bodyOf(one, { said, files: files.current, settings: kept.settings })
+      void makeAnswer(one, body, controller.signal, put).finally(() => running.current.delete(one.id))
     }
   }
   return {
     title: '',
     ...kept,
     stop,
-    async ask({ text, parentId, models }) {
-      answer(kept.messages, newMessage(parentId, 'user', { text }), models)
+    async ask({ text, files: given, parentId, models }) {
+      const attachments = await Promise.all(given.map(one => keepFile(one, files.current)))
+      answer(kept.messages, newMessage(parentId, 'user', { text, attachments }), models)
     },
     async answerAgain(questionId, models) {
       answer(kept.messages, kept.messages.find(one => one.id === questionId)!, models)
     },
+    fileUrl: id => files.current.get(id)?.url ?? '',
     show: currentId => setKept(now => ({ ...now, currentId })),
     changeSettings: async settings => setKept(now => ({ ...now, settings })),
     clear() {
       stop()
+      for (const { url } of files.current.values()) URL.revokeObjectURL(url)
+      files.current.clear()
       setKept(nothing)
     },
   }
 }
 
-function bodyOf(answer: Message, said: readonly Message[], settings: ConversationSettings): object {
+interface KeptFile {
+  readonly named: Attachment
+  /** A `blob:` address. */
+  readonly url: string
+  /** As a model gets it. */
+  readonly part: object
+}
+
+/** Keeps a file in the page, or finds one of an earlier question. */
+async function keepFile(given: QuestionFile, kept: Map<string, KeptFile>): Promise<Attachment> {
+  if ('id' in given) return kept.get(given.id)!.named
+  const file = await prepared(given.file)
+  const id = newId()
+  const named = { id, name: file.name, media_type: file.type || 'text/plain', bytes: file.size }
+  kept.set(id, { named, url: URL.createObjectURL(file), part: await partOf(file) })
+  return named
+}
+
+interface Prompt {
+  readonly said: readonly Message[]
+  readonly files: ReadonlyMap<string, KeptFile>
+  readonly settings: ConversationSettings
+}
+
+function bodyOf(answer: Message, { said, files, settings }: Prompt): object {
   const { system_prompt, thinking_mode, ...parameters } = settings
   const messages = said
     .filter(one => one.role === 'user' || one.content.text !== '')
-    .map(({ role, content }) => ({ role, content: content.text }))
+    .map(({ role, content: { text, attachments = [] } }) => {
+      const parts = attachments.flatMap(({ id }) => files.get(id)?.part ?? [])
+      return { role, content: parts.length === 0 ? text : [...parts, ...(text === '' ? [] : [{ type: 'text', text }])] }
+    })
   return {
     model: answer.content.model,
     messages: system_prompt ? [{ role: 'system', content: system_prompt }, ...messages] : messages,

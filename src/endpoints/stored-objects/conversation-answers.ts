@@ -1,0 +1,336 @@
+/** Questions of a conversation and their answers, which go on without a waiting client; and the files sent along. */
+import { z } from 'zod'
+import { EventStream } from '../../assistants/event-stream.ts'
+import { originOf } from '../../assistants/model-call.ts'
+import { checkModel } from '../../assistants/objects.ts'
+import { reserveAnswer } from '../../conversations/answer.ts'
+import { attachmentType, attachmentTypes } from '../../conversations/attachments.ts'
+import { promptOf } from '../../conversations/prompt.ts'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Answer } from '../../core/answer.ts'
+import type {
+  Attachment,
+  Conversation,
+  ConversationMessage,
+  ConversationPlace,
+  NewAttachment,
+} from '../../core/conversations.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import { GatewayError, toGatewayError, unprocessable } from '../../core/errors.ts'
+import type { HttpRequest } from '../../core/request.ts'
+import { onUse } from '../../lib/on-use.ts'
+import { absent } from '../administration/tenancy/answers.ts'
+import { withBody, withQuery } from '../administration/tenancy/managed.ts'
+import type { Asked } from '../administration/tenancy/managed.ts'
+import { readJsonAs } from '../checked-input.ts'
+import { bytes, json } from '../openapi/schema.ts'
+import {
+  conversationPath,
+  conversationTag as tag,
+  currentMessage,
+  foundConversation,
+  isRunning,
+  newId,
+  placeOf,
+  shownMessage,
+} from './common/conversations.ts'
+
+const titleLengthMax = 80
+/** How often an answer that another replica works on is looked up. */
+const lookMs = 500
+
+const models = onUse(() => z.array(z.string().min(1).max(256)).min(1).max(2).describe('Two answer side by side.'))
+const nothing = onUse(() => z.strictObject({}))
+
+/** What is asked: `messages` are those that are stored. */
+interface Question {
+  readonly conversation: Conversation
+  readonly messages: readonly ConversationMessage[]
+  readonly question: ConversationMessage
+  /** Absent = the question is stored already. */
+  readonly attachments?: readonly NewAttachment[]
+  readonly models: readonly string[]
+}
+
+/** Stores the question with an answer of each model, and starts the work on these. What is refused stores nothing. */
+async function start({ request, services, caller }: Asked, asked: Question): Promise<ConversationMessage[]> {
+  const { conversation, messages, question, attachments } = asked
+  for (const model of asked.models) checkModel(services, caller, model)
+  const given = new Map(attachments?.map(one => [one.id, one.content]))
+  const hold = (size: number) => request.body.hold(size)
+  const prompt = await promptOf(services, { conversation, messages, question, given, hold })
+  const answers = newAnswers(services, question, asked.models)
+  const places: ReturnType<typeof reserveAnswer>[] = []
+  try {
+    for (const answer of answers) places.push(reserveAnswer(services, answer))
+    const isThere = await services.conversations.add(conversation, {
+      messages: [...(attachments ? [question] : []), ...answers],
+      ...(attachments && { title: titleOf(question), attachments }),
+      currentMessageId: answers[0]!.id,
+      updatedAtMs: answers[0]!.createdAtMs,
+    })
+    if (!isThere) throw absent('conversation', 'conversation_id')
+  } catch (error) {
+    for (const place of places) place.release()
+    throw error
+  }
+  const origin = originOf(request)
+  for (const [at, message] of answers.entries()) {
+    const body = { model: message.content.model, ...prompt }
+    places[at]!.start({ services, caller, origin, body, message, release: request.body.keep() })
+  }
+  return answers
+}
+
+function newAnswers(
+  { clock }: Services,
+  { conversationId, keyId, id: parentId }: ConversationMessage,
+  asked: readonly string[],
+): ConversationMessage[] {
+  const nowMs = clock.epochMs()
+  const group = newId('group')
+  const facts = { conversationId, keyId, parentId, role: 'assistant', status: 'running' } as const
+  return asked.map(model => ({
+    ...facts,
+    id: newId('msg'),
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+    content: { text: '', model, group },
+  }))
+}
+
+function titleOf({ content: { text, attachments = [] } }: ConversationMessage): string {
+  const line = text.trim() === '' ? (attachments[0]?.name ?? '') : text.trim().split('\n')[0]!
+  return line.slice(0, titleLengthMax)
+}
+
+const attachmentsGiven = onUse(() =>
+  z
+    .array(
+      z.union([
+        z.strictObject({ name: z.string().min(1).max(255), data: z.string().describe('The file in base64.') }),
+        z.strictObject({ id: z.string().max(64).describe('A file of an earlier question of this conversation.') }),
+      ]),
+    )
+    .max(10)
+    .default([])
+    .describe('Pictures, PDF, sound, text: 20 MiB each, texts 1 MiB.'),
+)
+
+const asking = onUse(() =>
+  z.strictObject({
+    parent_id: z.string().max(64).nullable().default(null).describe('The answer before; null = it begins anew.'),
+    text: z.string().max(1_000_000).default('').describe('May be empty where there are attachments.'),
+    attachments: attachmentsGiven(),
+    models: models(),
+  }),
+)
+
+/** The files as they are stored and named: those that are sent now, and those of earlier questions. */
+function readAttachments(
+  given: z.infer<ReturnType<typeof attachmentsGiven>>,
+  stored: readonly ConversationMessage[],
+): { named: Attachment[]; added: NewAttachment[] } {
+  const known = new Map(stored.flatMap(({ content }) => (content.attachments ?? []).map(one => [one.id, one])))
+  const added: NewAttachment[] = []
+  const named = given.map((one, at): Attachment => {
+    if ('id' in one) {
+      const earlier = known.get(one.id)
+      if (!earlier) throw absent('attachment', `attachments.${at}.id`)
+      return earlier
+    }
+    const content = Buffer.from(one.data, 'base64')
+    if (Math.ceil(content.length / 3) * 4 !== one.data.length)
+      throw unprocessable([
+        { loc: ['body', 'attachments', at, 'data'], msg: 'is not base64 with its padding', type: 'invalid' },
+      ])
+    const mediaType = attachmentType({ name: one.name, bytes: content }, at)
+    const id = newId('att')
+    added.push({ id, mediaType, content })
+    return { id, name: one.name, media_type: mediaType, bytes: content.length }
+  })
+  return { named, added }
+}
+
+/** All messages, their bytes counted as memory of the request. */
+const storedMessages = ({ services, request }: Asked, conversation: Conversation) =>
+  services.conversations.messages(conversation, size => request.body.hold(size))
+
+const ask: Endpoint = {
+  method: 'POST',
+  paths: [`${conversationPath}/messages`],
+  auth: 'key',
+  doc: {
+    tag,
+    operationId: 'createConversationMessage',
+    summary: 'Ask: the answers are made in the background, and can be followed as they come',
+    request: asking,
+    success: json('ConversationAnswers'),
+    failures: [403, 409],
+  },
+  async handle(request, services, caller): Promise<Answer> {
+    const given = await readJsonAs(request, asking(), services.current.settings.bodyBytesMax)
+    const { parent_id: parentId, text } = given
+    if (text === '' && given.attachments.length === 0)
+      throw unprocessable([
+        { loc: ['body', 'text'], msg: 'is empty; write something, or attach a file', type: 'missing' },
+      ])
+    const all = { request, services, caller: caller! }
+    const conversation = await foundConversation(all)
+    const messages = await storedMessages(all, conversation)
+    if (parentId !== null && !messages.some(one => one.id === parentId)) throw absent('message', 'parent_id')
+    const { named, added } = readAttachments(given.attachments, messages)
+    const nowMs = services.clock.epochMs()
+    const question: ConversationMessage = {
+      id: newId('msg'),
+      conversationId: conversation.id,
+      keyId: conversation.keyId,
+      parentId,
+      role: 'user',
+      status: 'completed',
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+      content: { text, ...(named.length > 0 && { attachments: named }) },
+    }
+    const answers = await start(all, { conversation, messages, question, attachments: added, models: given.models })
+    return jsonAnswer({ message: shownMessage(question), answers: answers.map(shownMessage) })
+  },
+}
+
+async function messageOf(asked: Asked): Promise<ConversationMessage> {
+  const { request, services } = asked
+  const conversation = await foundConversation(asked)
+  const message = await services.conversations.message(conversation, request.params.message_id!)
+  if (!message) throw absent('message', 'message_id')
+  return currentMessage(services, message)
+}
+
+const answerAgain = withBody(
+  onUse(() => z.strictObject({ models: models() })),
+  {
+    paths: [`${conversationPath}/messages/{message_id}/answers`],
+    auth: 'key',
+    tag,
+    answer: 'ConversationAnswers',
+    operationId: 'createConversationAnswers',
+    summary: 'Answer a question again, by the same model or another',
+    failures: [403, 409],
+    async handle({ models: asked }, all) {
+      const conversation = await foundConversation(all)
+      const messages = await storedMessages(all, conversation)
+      const question = messages.find(one => one.id === all.request.params.message_id)
+      if (!question) throw absent('message', 'message_id')
+      if (question.role === 'assistant')
+        throw new GatewayError('invalid-request', 'this is an answer; name the question before it', {
+          param: 'message_id',
+        })
+      const answers = await start(all, { conversation, messages, question, models: asked })
+      return { message: shownMessage(question), answers: answers.map(shownMessage) }
+    },
+  },
+)
+
+const stop = withQuery(nothing, {
+  method: 'POST',
+  paths: [`${conversationPath}/messages/{message_id}/stop`],
+  auth: 'key',
+  tag,
+  answer: 'ConversationMessage',
+  operationId: 'stopConversationAnswer',
+  summary: 'Stop an answer; what has come of it is kept',
+  async handle(_, asked) {
+    const { services, request, caller } = asked
+    const message = await messageOf(asked)
+    if (await services.conversations.stopAnswer(placeOf(request, caller), message.id))
+      services.detached.cancel(message.id)
+    return shownMessage(message)
+  },
+})
+
+/** Follows an answer that another replica works on. */
+async function followStored(
+  services: Services,
+  request: HttpRequest,
+  place: ConversationPlace,
+  from: ConversationMessage,
+  events: EventStream,
+): Promise<void> {
+  let before = from
+  while (isRunning(before) && !request.left) {
+    await Bun.sleep(lookMs)
+    const read = await services.conversations.message(place, before.id)
+    if (!read) break
+    const now = await currentMessage(services, read)
+    const grew = now.content.text !== before.content.text || now.content.thinking !== before.content.thinking
+    if (grew || now.status !== before.status) events.emit('message', shownMessage(now))
+    before = now
+  }
+}
+
+const follow: Endpoint = {
+  method: 'GET',
+  paths: [`${conversationPath}/messages/{message_id}/events`],
+  auth: 'key',
+  doc: {
+    tag,
+    operationId: 'followConversationAnswer',
+    summary: 'An answer as it comes: the message so far, its further pieces, and the message at its end',
+    success: { 'text/event-stream': { $ref: '#/components/schemas/ConversationEvent' } },
+    headers: ['x-request-id'],
+  },
+  async handle(request, services, caller): Promise<Answer> {
+    const message = await messageOf({ request, services, caller: caller! })
+    const events = new EventStream()
+    const live = services.liveAnswers.get(message.id)
+    // In one step with the following: no piece comes in between.
+    events.emit('message', shownMessage(live?.snapshot() ?? message))
+    if (live) {
+      const leave = live.follow({
+        piece(delta) {
+          if (request.left) leave()
+          else events.emit('delta', delta)
+        },
+        ended(last) {
+          events.emit('message', shownMessage(last))
+          events.end()
+        },
+      })
+    } else
+      void followStored(services, request, placeOf(request, caller!), message, events)
+        .catch(error => events.fail(toGatewayError(error)))
+        .finally(() => events.end())
+    return events.answer(request.id)
+  },
+}
+
+/** What a file may do where a browser opens it: nothing. */
+const fileHeaders = {
+  'content-security-policy': "default-src 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'private, max-age=31536000, immutable',
+}
+
+const getAttachment: Endpoint = {
+  method: 'GET',
+  paths: [`${conversationPath}/attachments/{attachment_id}`],
+  auth: 'key',
+  doc: {
+    tag,
+    operationId: 'getConversationAttachment',
+    summary: 'A file that was sent with a question',
+    success: Object.fromEntries(attachmentTypes.map(type => [type, bytes])),
+  },
+  async handle(request, services, caller): Promise<Answer> {
+    const place = placeOf(request, caller!)
+    await foundConversation({ request, services, caller: caller! })
+    const found = await services.conversations.attachment(place, request.params.attachment_id!, size =>
+      request.body.hold(size),
+    )
+    if (!found) throw absent('attachment', 'attachment_id')
+    const headers = { ...fileHeaders, 'content-type': found.mediaType }
+    return { status: 200, headers, body: found.content }
+  },
+}
+
+/** Questions, answers and files. */
+export const answerEndpoints: readonly Endpoint[] = [ask, answerAgain, follow, stop, getAttachment]
