@@ -174,7 +174,7 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
     }
   }
 
-  /** It is paid: it is kept here, and shown from here, until the database takes it. After that it counts as interrupted. */
+  /** It is paid: it is kept and shown here until the database takes it. After that it counts as interrupted. */
   async #storeLater(): Promise<void> {
     const { clock } = this.#work.services
     const untilMs = clock.monotonicMs() + storeMsMax

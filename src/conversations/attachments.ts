@@ -28,7 +28,7 @@ export interface GivenFile {
 }
 
 /**
- * The media type by the bytes, whatever the name says. Throws `unprocessable` for another kind, and `too-large`; `at` =
+ * The media type by the bytes, not by the name. Throws `unprocessable` for another kind, and `too-large`; `at` =
  * its place among the attachments.
  */
 export function attachmentType({ name, bytes }: GivenFile, at: number): (typeof attachmentTypes)[number] {

@@ -7,6 +7,7 @@ import { assistantEndpoints } from './stored-objects/assistants.ts'
 import { speech, transcriptions, translations } from './model-calls/audio.ts'
 import { batchEndpoints } from './stored-objects/batches.ts'
 import { chatCompletions } from './model-calls/chat-completions.ts'
+import { answerEndpoints } from './stored-objects/conversation-answers.ts'
 import { conversationEndpoints } from './stored-objects/conversations.ts'
 import { completions } from './model-calls/completions.ts'
 import { embeddings } from './model-calls/embeddings.ts'
@@ -101,6 +102,7 @@ const working: Endpoint[] = [
   ...threadEndpoints,
   ...runEndpoints,
   ...conversationEndpoints,
+  ...answerEndpoints,
   ...fileEndpoints,
   ...batchEndpoints,
   embeddings,

@@ -18,7 +18,6 @@ import {
   shownConversation,
   shownMessage,
 } from './common/conversations.ts'
-import { answerEndpoints } from './conversation-answers.ts'
 
 const settingsFields = onUse(() =>
   z.strictObject({
@@ -218,7 +217,6 @@ export const conversationEndpoints: readonly Endpoint[] = [
   change,
   remove,
   exported,
-  ...answerEndpoints,
   preferences,
   changePreferences,
 ]

@@ -13,8 +13,9 @@ import type { Asked } from '../../administration/tenancy/managed.ts'
 
 /** In the document of the API. */
 export const conversationTag = 'Conversations'
-/** The path of all, and of one. */
+/** The path of all of them. */
 export const conversationsPath = '/chat/conversations'
+/** The path of one. */
 export const conversationPath = `${conversationsPath}/{conversation_id}`
 
 /** Strictly the caller's own: administrators do not see those of others. Throws `forbidden` for a derived key. */
