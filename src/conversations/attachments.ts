@@ -5,7 +5,7 @@ import type { Json } from '../lib/json/json-values.ts'
 import { mediaTypeOf } from '../lib/media-type.ts'
 
 /** In base64 they are a third longer, and a vendor takes few that are larger. */
-export const attachmentBytesMax = 20 * 1024 * 1024
+const attachmentBytesMax = 20 * 1024 * 1024
 /** A text goes into the prompt as it is. */
 const textBytesMax = 1024 * 1024
 

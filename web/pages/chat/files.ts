@@ -22,7 +22,7 @@ export type Attachment = NonNullable<Message['content']['attachments']>[number]
 export type QuestionFile = { readonly id: string } | { readonly file: File }
 
 /** As the gateway takes them. */
-export const fileBytesMax = 20 * 1024 * 1024
+const fileBytesMax = 20 * 1024 * 1024
 const textBytesMax = 1024 * 1024
 export const filesMax = 10
 
