@@ -153,6 +153,12 @@ describe('decoding a chat body', () => {
     ])
   })
 
+  test('earlier audio by id is named as dropped beside its text, and refused alone', () => {
+    const spoken = { role: 'assistant', content: 'hello', audio: { id: 'audio_1' } }
+    expect(decode({ messages: [spoken] }).dropped).toEqual(['messages.audio'])
+    expect(refusal(() => decode({ messages: [{ ...spoken, content: null }] })).message).toContain('earlier audio by id')
+  })
+
   test('a part that only this dialect knows is refused by name', () => {
     const error = refusal(() => partsOf({ type: 'hologram' }))
     expect(error.status).toBe(422)

@@ -36,6 +36,8 @@ export function decodeChat(body: JsonBody): ChatRequest {
     includeUsage: includesUsage(fields),
     extra: { format: 'openai-chat', fields: {} },
   }
+  // Beside its text: alone it is refused.
+  if ((fields.messages as Fields[]).some(isSpoken)) request.dropped = ['messages.audio']
   readFields(fields, chatTable, request, request.extra.fields)
   readSampling(fields, request)
   if (typeof fields.top_logprobs === 'number' && fields.logprobs === true) request.topLogprobs = fields.top_logprobs
@@ -52,6 +54,9 @@ export function decodeChat(body: JsonBody): ChatRequest {
   if (understood.length > 0) request.understoodExtra = understood
   return request
 }
+
+/** `audio: {id}` of an earlier answer, which only the vendor knows that spoke it. */
+const isSpoken = ({ role, audio }: Fields): boolean => role === 'assistant' && isObject(audio)
 
 /** `chat_template_kwargs.thinking_mode` (gateway API specification, rule 1); undefined = absent. */
 function thinkingMode({ chat_template_kwargs: template }: Fields): boolean | undefined {
@@ -91,7 +96,7 @@ function readTools(fields: Fields, request: MarkedRequest, understood: string[])
   if (choice) request.toolChoice = choice.choice
   const texts = given.filter(isTextTool)
   markTextTools(request, new Map(texts.map(tool => [nameOfTool(tool) as string, tool.custom ? 'custom' : 'function'])))
-  if (hasGrammar(request.tools)) request.dropped = [lostGrammar]
+  if (hasGrammar(request.tools)) request.dropped = [...(request.dropped ?? []), lostGrammar]
 }
 
 /** `{type: "custom", custom: {name}}`, or flat as Cursor sends it. */

@@ -21,12 +21,14 @@ type Result = Extract<Part, { type: 'tool-result' }>
  */
 export function inputItems(messages: readonly Message[], textTools: ReadonlySet<string>, account: string): InputItems {
   const textCalls = new Set<string>()
+  const dropped = new Set<string>()
   const items: Json[] = []
   for (const message of messages) {
-    if (message.role === 'assistant') items.push(...assistantItems(message, { textTools, textCalls, account }))
+    if (message.role === 'assistant') items.push(...assistantItems(message, { textTools, textCalls, account, dropped }))
     else items.push(...otherItems(message, textCalls))
+    if (message.name !== undefined) dropped.add('messages.name')
   }
-  return { items, dropped: messages.some(({ name }) => name !== undefined) ? ['messages.name'] : [] }
+  return { items, dropped: [...dropped] }
 }
 
 /** Results of tools, and what else the message says. */
@@ -49,6 +51,14 @@ interface History {
   /** Ids of the calls so far of tools that take free text. */
   readonly textCalls: Set<string>
   readonly account: string
+  readonly dropped: Set<string>
+}
+
+/** What a model said or was said to have said, and this API takes from users alone. */
+const ofUsersAlone: Partial<Record<Part['type'], string>> = {
+  image: 'messages.content.image_url',
+  document: 'messages.content.file',
+  audio: 'messages.content.input_audio',
 }
 
 /** In the order of the parts: OpenAI refuses reasoning that is not followed by what it led to. */
@@ -69,7 +79,7 @@ function assistantItems({ parts }: Message, history: History): Json[] {
       if (!item) continue
       flush()
       items.push(item)
-    }
+    } else if (ofUsersAlone[part.type]) history.dropped.add(ofUsersAlone[part.type]!)
   }
   flush()
   while (items.at(-1)?.type === 'reasoning') items.pop()
