@@ -38,6 +38,7 @@ const entries = [
   ...Object.values(bin),
   'src/main.ts',
   'src/store/ledger/ledger-worker.ts',
+  'src/store/bodies/bodies-worker.ts',
   'src/lib/tokens/tokenizer-worker.ts',
   'src/core/text-window.ts',
 ]

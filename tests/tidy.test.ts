@@ -18,6 +18,7 @@ const mayImport: Record<string, string[]> = {
   accounts: ['core'],
   platform: [],
   cache: ['core'],
+  recording: ['core'],
   store: ['core', 'accounts', 'platform'],
   telemetry: ['core'],
   emulation: ['core'],
@@ -34,6 +35,7 @@ const mayImport: Record<string, string[]> = {
   app: [
     'core',
     'cache',
+    'recording',
     'formats',
     'providers',
     'accounts',

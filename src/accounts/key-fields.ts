@@ -19,6 +19,7 @@ import {
   spendingChanges,
   spendingFields,
   spendingProblem,
+  storesBodies,
   version,
   without,
 } from './spending-fields.ts'
@@ -85,6 +86,7 @@ const keyFields = onUse(() => ({
   enforced_params: nameList().describe('Fields that each call has to have, such as `user` or `metadata.job`.'),
   allowed_cache_controls: nameList().describe('Fields of `cache` that its calls may have; empty = all.'),
   guardrails: nameList().describe('Guardrails that hold for each of its calls, beside those that hold anyway.'),
+  store_prompts_in_spend_logs: storesBodies(),
   blocked: z.boolean().nullable().optional(),
   rpm_limit_type: limitType(),
   tpm_limit_type: limitType(),
@@ -136,6 +138,7 @@ const keyNames = {
   enforced_params: 'enforcedParams',
   allowed_cache_controls: 'allowedCacheControls',
   guardrails: 'guardrails',
+  store_prompts_in_spend_logs: 'storesBodies',
   blocked: 'blocked',
 } as const
 
@@ -196,6 +199,7 @@ export function shownKey(record: KeyRecord): Record<string, unknown> {
     enforced_params: record.enforcedParams,
     allowed_cache_controls: record.allowedCacheControls,
     guardrails: record.guardrails,
+    store_prompts_in_spend_logs: record.storesBodies,
     expires: iso(record.expiresAtMs),
     auto_rotate: record.rotationInterval !== null,
     rotation_interval: record.rotationInterval,

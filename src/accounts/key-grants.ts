@@ -14,6 +14,7 @@ type Limits = Pick<
   | 'rotationInterval'
   | 'tags'
   | 'metadata'
+  | 'storesBodies'
 >
 
 const numbers = ['requestsPerMinute', 'tokensPerMinute', 'parallelRequests', 'maxBudgetNanoUsd', 'expiresAtMs'] as const
@@ -47,6 +48,7 @@ export function loosenedField(before: Limits & { blocked: boolean }, after: Limi
     (['budgetId', 'budgetDuration', 'budgetResetAtMs', 'budgetIncreaseNanoUsd'] as const).find(
       name => before[name] !== after[name],
     ) ??
+    (before.storesBodies !== null && before.storesBodies !== after.storesBodies ? 'storesBodies' : undefined) ??
     (before.rotationInterval !== null && before.rotationInterval !== after.rotationInterval
       ? 'rotationInterval'
       : undefined) ??

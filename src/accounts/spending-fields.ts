@@ -65,6 +65,15 @@ const modelBudget = onUse(() =>
     }),
 )
 
+/** Of keys and teams. */
+export const storesBodies = onUse(() =>
+  z
+    .boolean()
+    .nullable()
+    .optional()
+    .describe('Whether request and answer of its calls are stored: one false anywhere decides; null = as others say.'),
+)
+
 /** null = none. */
 export const spendingFields = onUse(() => ({
   rpm_limit: limit().optional().describe('Requests a minute; 0 = none is allowed.'),

@@ -3,6 +3,7 @@ import { answerAdapters } from '../providers/index.ts'
 import { completionsAnswer } from '../cache/completions-answer.ts'
 import { KeptAnswers } from '../cache/answer-cache.ts'
 import type { CacheAdministration } from '../core/kept-answers.ts'
+import type { AnswerDialects } from '../core/answer-reader.ts'
 import type { CacheSettings, SharedAnswers } from '../core/answer-cache.ts'
 import type { Call } from '../core/call.ts'
 import type { Services } from '../core/endpoint.ts'
@@ -12,6 +13,9 @@ import { Secret } from '../lib/secret.ts'
 import { RedisAnswers } from '../store/answers/redis-answers.ts'
 import { embedPrompt } from './embed-prompt.ts'
 import type { Logger } from '../telemetry/log.ts'
+
+/** How what goes to clients is read back. */
+export const clientDialects: AnswerDialects = { ...answerAdapters, 'openai-completions': completionsAnswer }
 
 interface CacheOptions {
   /** Of the limits: the default for answers. */
@@ -50,7 +54,7 @@ export function openAnswerCache(options: CacheOptions): OpenedCache {
   const answers = new KeptAnswers({
     clock,
     sign: options.sign,
-    dialects: { ...answerAdapters, 'openai-completions': completionsAnswer },
+    dialects: clientDialects,
     shared,
     embed,
   })

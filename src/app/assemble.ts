@@ -19,6 +19,7 @@ import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
+import type { Policy } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
 import { watchBatches } from '../files/batch-watch.ts'
@@ -45,6 +46,8 @@ import { Router } from '../pipeline/deployment-router.ts'
 import { createCallModel } from '../pipeline/serve.ts'
 import { createCallLimits } from '../policies/limits/call-limits.ts'
 import { createAdmission } from '../policies/index.ts'
+import { chatBodyOf } from '../providers/index.ts'
+import { recordBodies } from '../recording/policy.ts'
 import { AuthFailureLog } from '../telemetry/auth-failures.ts'
 import { stackOf } from '../telemetry/log.ts'
 import type { Backlog } from '../store/ledger/journal-backlog.ts'
@@ -52,6 +55,7 @@ import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
 import { SharedText } from '../telemetry/shared-text.ts'
 import { unpricedModels } from '../telemetry/unpriced-models.ts'
+import { clientDialects } from './answer-cache.ts'
 import { createAlertDelivery } from './alert-delivery.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
 import { watchKeys } from './key-reminders.ts'
@@ -203,6 +207,7 @@ function assembleMetrics(
     databaseReachable: () => store.databaseReachable(),
     redis: store.redis,
     cacheCounts: () => store.answerCache.answers.counts(),
+    bodyCounts: () => store.bodies.counts(),
   })
 }
 
@@ -221,6 +226,15 @@ function placeFilesOf({ files }: Store, fileCalls: ReturnType<typeof createFileC
     clock,
     mayCall: (call, model) => mayCall(call.caller, model, call.models.settings),
   })
+}
+
+/** The policies around those that are always there. */
+function recordedAndOwn(
+  { bodies: sink }: Store,
+  { policies: own = [] }: ServeOptions,
+): { readonly recording: Policy; readonly own: readonly Policy[] } {
+  const answersChangeLater = own.some(policy => policy.answer || policy.answerTexts)
+  return { recording: recordBodies({ sink, dialects: clientDialects, chatBodyOf, answersChangeLater }), own }
 }
 
 function guardrailsOver(transport: Transport, callModel: () => Services['callModel']): Guardrails {
@@ -253,7 +267,7 @@ function assembleCalls(
     placeFiles,
     decodeInputs,
     guardrails: guardrails.policies(),
-    own: options.policies ?? [],
+    ...recordedAndOwn(store, options),
     cache: store.answerCache.answers,
     refused(failure) {
       metrics.authFailure(failure.reason)
@@ -313,7 +327,7 @@ function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadRe
 
 function storedParts(store: Store) {
   const { keys, tenancy, tenants, sessions, passwords, deviceSignIns, ledger } = store
-  const { responses, assistants, files, once, conversations, configured } = store
+  const { responses, assistants, files, once, conversations, bodies, configured } = store
   const { hashKey, sign } = store.installation
   const access = { hashKey, sign, keys, tenancy, tenants, sessions, passwords, deviceSignIns }
   const cache = (settings: Pick<Settings, 'cache'>) => store.answerCache.administration(settings.cache)
@@ -328,6 +342,7 @@ function storedParts(store: Store) {
     files,
     once,
     conversations,
+    bodies,
     configured,
     cache,
   }

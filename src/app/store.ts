@@ -13,6 +13,8 @@ import { systemClock as clock } from '../lib/clock.ts'
 import { endAll } from '../lib/end-all.ts'
 import { ConfiguredObjects } from '../store/objects/configured-objects.ts'
 import { EncryptionKeys } from '../store/keys/encryption-keys.ts'
+import { openBodyStore } from '../store/bodies/bodies.ts'
+import type { RunningBodyStore } from '../store/bodies/bodies.ts'
 import { createAssistantStore } from '../store/objects/assistants.ts'
 import { createConversationStore } from '../store/objects/conversations.ts'
 import type { RunningConversationStore } from '../store/objects/conversations.ts'
@@ -76,6 +78,7 @@ export interface Store {
   readonly files: FileStore
   readonly once: OnceRequests
   readonly conversations: RunningConversationStore
+  readonly bodies: RunningBodyStore
   /** Models, credentials and access groups made by API. */
   readonly configured: ConfiguredObjects
   databaseReachable(): boolean
@@ -97,7 +100,10 @@ export interface Store {
 export async function openStore(
   options: ServeOptions,
   logger: Logger,
-  settings: () => Pick<Settings, 'storageQuota' | 'limitsWithoutRedis' | 'ledgerRetention' | 'chatRetentionMs'>,
+  settings: () => Pick<
+    Settings,
+    'storageQuota' | 'limitsWithoutRedis' | 'ledgerRetention' | 'chatRetentionMs' | 'bodies'
+  >,
 ): Promise<Store> {
   const { database, kept } = await openWithSchema(options, logger)
   const reportHeld = (held: boolean) => reportClaim(held, logger)
@@ -114,6 +120,7 @@ export async function openStore(
   keys.followTenancy(() => limits.survey.changed())
   const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
   const objects = objectStores({ database, secrets, writer: limits.spendWriter }, settings, logger)
+  const bodies = openBodiesOf(options, logger, { database, secrets, settings: () => settings().bodies })
   return {
     database,
     installation,
@@ -125,6 +132,7 @@ export async function openStore(
     answerCache,
     ledger,
     configured,
+    bodies,
     ...objects,
     redis: limits.redis,
     isOnlyReplica: () => replica?.held ?? true,
@@ -136,6 +144,7 @@ export async function openStore(
         () => objects.once.stop(),
         () => objects.conversations.stop(),
         () => keys.directory.stop(),
+        () => bodies.close(),
         () => ledger.close(),
         () => limits.redis?.close(),
         () => answerCache.close(),
@@ -265,6 +274,25 @@ function openLedgerOf(
     report: problem => logger.error('the ledger reports a problem', { problem }),
     note: (text, { bytes, records, sinceMs }) =>
       logger.info(text, bytes > 0 ? { bytes, records, oldest: new Date(sinceMs).toISOString() } : {}),
+  })
+}
+
+/** The variables that give keys to encrypt with. */
+const keyVariables = ['MODELGATE_ENCRYPTION_KEY', 'LITELLM_SALT_KEY', 'MODELGATE_DECRYPTION_KEYS']
+
+function openBodiesOf(
+  { databaseUrl, dataDirectory, environment }: ServeOptions,
+  logger: Logger,
+  { database, secrets, settings }: { database: Database; secrets: EncryptionKeys; settings: () => Settings['bodies'] },
+): RunningBodyStore {
+  const given = keyVariables.flatMap(name => (environment[name] ? [[name, environment[name]] as const] : []))
+  return openBodyStore({
+    database,
+    writer: { databaseUrl, dataDirectory, environment: Object.fromEntries(given) },
+    keys: secrets,
+    clock,
+    settings,
+    report: problem => logger.error('the store of bodies reports a problem', { problem }),
   })
 }
 

@@ -51,6 +51,8 @@ interface ModelRequest {
   readonly route: string
   /** Given the call once its fields are checked. */
   readonly watch?: (call: Call) => void
+  /** See `AskedCall.isPrivate`. */
+  readonly isPrivate?: true
 }
 
 /** How the call ended; the answer itself is in its receiver. */
@@ -67,8 +69,9 @@ export interface ModelAnswer {
 
 /** Calls the model and adds its answer to the receiver. */
 export async function askModel(asking: ModelRequest, turn: AnswerReceiver): Promise<ModelAnswer> {
-  const { services, caller, body, route, watch } = asking
-  const call = { format: openaiChat, route, stream: body.stream === true, ...(watch && { prepare: watch }) }
+  const { services, caller, body, route, watch, isPrivate = false } = asking
+  const stream = body.stream === true
+  const call = { format: openaiChat, route, stream, isPrivate, ...(watch && { prepare: watch }) }
   const response = toResponse(await services.callModel(requestOf(asking), caller, call))
   const dropped = (response.headers.get(`${services.current.settings.headerPrefix}-dropped-params`) ?? '')
     .split(',')

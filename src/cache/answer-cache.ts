@@ -4,7 +4,7 @@ import type { CacheCounts, CacheHit, CacheSettings, SharedAnswers } from '../cor
 import type { AnswerCache } from '../core/kept-answers.ts'
 import type { Call, Settlement } from '../core/call.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { AnswerDialects } from './answer-reader.ts'
+import type { AnswerDialects } from '../core/answer-reader.ts'
 import { cacheKey, partitionOf } from './cache-key.ts'
 import type { Sign } from './cache-key.ts'
 import { controlsOf } from './controls.ts'

@@ -5,7 +5,7 @@ import { readChunkUsage } from '../core/openai-usage.ts'
 import type { Frame } from '../lib/frame.ts'
 import { isObject, listOf, textOf } from '../lib/json/json-values.ts'
 import type { Json } from '../lib/json/json-values.ts'
-import type { AnswerDialect } from './answer-reader.ts'
+import type { AnswerDialect } from '../core/answer-reader.ts'
 
 /** Throws for log probabilities, whose old columns the hub does not have, and for what is no completion. */
 export const completionsAnswer: AnswerDialect = {

@@ -2,7 +2,7 @@
 import type { Reply } from '../core/answer.ts'
 import type { CacheControls, CacheSettings, SharedAnswers } from '../core/answer-cache.ts'
 import type { Call, Settlement } from '../core/call.ts'
-import type { AnswerDialect } from './answer-reader.ts'
+import type { AnswerDialect } from '../core/answer-reader.ts'
 
 /** Between two looks at an answer that another replica makes. */
 export const pollMs = 40

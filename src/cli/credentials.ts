@@ -1,5 +1,6 @@
 /** Works on secrets in the database, without the HTTP API. A running gateway sees changes within a second. */
 import { systemClock } from '../lib/clock.ts'
+import { rotateBodies } from '../store/bodies/body-rotation.ts'
 import { EncryptionKeys } from '../store/keys/encryption-keys.ts'
 import { ConfiguredObjects } from '../store/objects/configured-objects.ts'
 import { rotateConversations } from '../store/objects/conversation-rotation.ts'
@@ -28,7 +29,7 @@ export const credentialsRotate: Command = {
       const keys = new EncryptionKeys({ environment, dataDirectory: dataDirectory(flags, environment), isShared })
       if (flags['new-key']) keys.addKey()
       const secrets = await new ConfiguredObjects({ database, clock: systemClock, keys }).rotate()
-      return secrets + (await rotateConversations(database, keys))
+      return secrets + (await rotateConversations(database, keys)) + (await rotateBodies(database, keys))
     })
     print(`${rotated} ${rotated === 1 ? 'secret was' : 'secrets were'} encrypted anew`)
     return 0

@@ -15,6 +15,7 @@ import { cacheSettingsOf } from './file/cache-settings.ts'
 import { readPriceTerms } from './file/price-term-settings.ts'
 import { agentSettingsOf } from './file/agent-settings.ts'
 import { readIdentitySettings } from './identity-providers.ts'
+import { bodySettingsOf } from './file/body-store-settings.ts'
 import { retentionMs } from './file/ledger-settings.ts'
 import { publicModelsOf } from './file/model-hub-settings.ts'
 import { entryProblems } from './file/entry-checks.ts'
@@ -233,6 +234,7 @@ function settingsOf(
       rowsMs: retentionMs(general.maximum_spend_logs_retention_period),
       sumsMs: retentionMs(general.maximum_daily_usage_retention_period),
     },
+    bodies: bodySettingsOf(general, common),
     cache: cacheSettingsOf(common),
     agents: agentSettingsOf(general),
     batchPollMs: (general.batch_poll_seconds ?? batchPollSecondsDefault) * 1000,

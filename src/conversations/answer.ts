@@ -131,7 +131,8 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
         this.#call = call
         this.#show({ call_id: call.id })
       }
-      const asked = await askModel({ services, caller, origin, body, signal, route, watch }, this)
+      const asking = { services, caller, origin, body, signal, route, watch, isPrivate: true } as const
+      const asked = await askModel(asking, this)
       const error = signal.aborted
         ? { code: 'interrupted', message: 'the answer was ended before it was complete' }
         : this.#errorOf(asked)

@@ -3,6 +3,7 @@ import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Reply } from './answer.ts'
 import type { CacheHit, ReplyWatch } from './answer-cache.ts'
 import type { BatchAmount, BudgetCharge, BudgetReservation } from './budget-charge.ts'
+import type { CallRecorder } from './call-bodies.ts'
 import type { Caller } from './caller.ts'
 import type { ChatEvent } from './chat.ts'
 import type { Deployment } from './deployment.ts'
@@ -16,7 +17,7 @@ import type { Operation, Outcome } from './operation.ts'
 import type { RequestOverrides } from './overrides.ts'
 import type { ModelDirectory } from './ports.ts'
 import type { CostSource } from './request-cost.ts'
-import type { Client, RequestBody } from './request.ts'
+import type { Client, RequestBody, RequestHeaders } from './request.ts'
 import type { BodyPiece } from './transport.ts'
 import type { Upload } from './upload.ts'
 import type { Usage, UsageSource } from './usage.ts'
@@ -38,6 +39,8 @@ export interface AskedCall {
   prepare?(call: Call): void | Promise<void>
   /** true = a failure of the token counter is an error: no estimate replaces it. */
   readonly exactCount?: true
+  /** true = what is said is kept for its owner alone, elsewhere: its bodies are not stored. */
+  readonly isPrivate?: boolean
   /** Asked after `prepare`: the batch that it starts, for which money is reserved. */
   startsBatch?(): StartedBatch
 }
@@ -165,6 +168,8 @@ export interface Call {
   namedFiles?: NamedFiles | undefined
   /** `body` with texts in place of token ids, for upstreams that embed only texts; absent = it has none. */
   textBody?: JsonBody
+  /** Of the request; undefined = the call has none of its own. */
+  readonly headers: RequestHeaders | undefined
   /** Client headers that are sent along on the forward lane, by lower-case name. */
   forwardedHeaders: Readonly<Record<string, string>> | undefined
   /** The public name asked for; empty until the body is read. */
@@ -180,6 +185,8 @@ export interface Call {
   guardrails?: readonly string[] | undefined
   /** Sees the reply of an upstream on its way to the client; undefined = nothing does. */
   watch: ReplyWatch | undefined
+  /** Stores what is said; undefined = nothing does. */
+  recorder: CallRecorder | undefined
   /** How it was answered without an upstream of its own; empty = it was not, or by a policy of another kind. */
   cacheHit: CacheHit
   /** What the answer cost when it was made, of a call with a `cacheHit`; null = not known. Nano-dollars. */

@@ -26,6 +26,8 @@ export interface VirtualKey extends SpendingFields {
   readonly allowedCacheControls: readonly string[]
   /** Names of guardrails that hold for its calls, beside the others. */
   readonly guardrails: readonly string[]
+  /** What is said in its calls is stored; null = as its team and the gateway say. */
+  readonly storesBodies: boolean | null
   /** Milliseconds since 1970; null = never. */
   readonly expiresAtMs: number | null
   /** After which its text has to be replaced: `30d`; null = never. */
@@ -78,6 +80,7 @@ export const bareKey: Omit<VirtualKey, 'id'> = {
   enforcedParams: [],
   allowedCacheControls: [],
   guardrails: [],
+  storesBodies: null,
   expiresAtMs: null,
   rotationInterval: null,
   textSinceMs: null,

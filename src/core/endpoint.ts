@@ -6,6 +6,7 @@ import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import type { TelemetryPiece, TelemetryRelay } from './agents.ts'
 import type { Answer } from './answer.ts'
 import type { AskedCall, Call, EndedBatch } from './call.ts'
+import type { BodyStore } from './call-bodies.ts'
 import type { Caller } from './caller.ts'
 import type { ConfigurationChecks, ConfiguredStore } from './configured-objects.ts'
 import type { ConversationStore, LiveAnswer } from './conversations.ts'
@@ -189,6 +190,7 @@ export interface Services {
   readonly detached: DetachedRuns
   readonly runWatch: RunWatch
   readonly conversations: ConversationStore
+  readonly bodies: BodyStore
   /** As `runWatch`, for answers of conversations. */
   readonly answerWatch: RunWatch
   /** The answers of conversations that this process works on, by the ids of their messages. */

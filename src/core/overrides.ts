@@ -18,6 +18,8 @@ export interface RequestOverrides {
   readonly timeoutMs?: number
   /** What the body says about the cache of answers; absent = nothing. */
   readonly cache?: CacheControls
+  /** true = what is said is not to be stored. */
+  readonly noLog?: true
   /** Guardrails that the client wants on top of those that hold anyway. */
   readonly guardrails?: readonly string[]
   /** Fields that the gateway does not implement: reported as dropped, or refused with those that the upstream lacks. */

@@ -1,6 +1,7 @@
 /** Frozen settings. A reload makes a new object; open calls keep theirs. */
 import type { CacheSettings } from './answer-cache.ts'
 import type { AgentSettings } from './agents.ts'
+import type { BodySettings } from './call-bodies.ts'
 import type { BudgetSettings } from './budgets.ts'
 import type { PriceTermSettings } from './price-terms.ts'
 import type { LedgerRetention } from './usage-report.ts'
@@ -60,6 +61,8 @@ export interface Settings {
   /** What a key may store; null = no limit. */
   readonly storageQuota: { readonly objectsMax: number | null; readonly bytesMax: number | null }
   readonly ledgerRetention: LedgerRetention
+  /** What is said in calls, where it is stored. */
+  readonly bodies: BodySettings
   /** How coding agents sign in, and what they are told. */
   readonly agents: AgentSettings
   /** Of the built-in price list: kept in each row whose cost was computed. */

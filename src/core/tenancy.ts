@@ -125,6 +125,8 @@ export interface Team extends TenantFields, DirectoryFields {
   readonly tags: readonly string[]
   /** Names of guardrails that hold for calls with its keys, beside the others. */
   readonly guardrails: readonly string[]
+  /** What is said in calls with its keys is stored; null = as the gateway says. */
+  readonly storesBodies: boolean | null
   /** The share of each member who has no budget of its own. */
   readonly memberMaxBudgetNanoUsd: bigint | null
   readonly memberBudgetDuration: string | null
@@ -202,6 +204,7 @@ export const auditActions = [
   'created',
   'updated',
   'deleted',
+  'read',
   'blocked',
   'unblocked',
   'rotated',

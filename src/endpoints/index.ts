@@ -65,6 +65,7 @@ import { rerank, rerankTwo } from './model-calls/rerank.ts'
 import { loginEndpoints } from './sign-in/login.ts'
 import { passwordEndpoints } from './sign-in/passwords.ts'
 import { sessionEndpoints } from './sign-in/sessions.ts'
+import { callBodyEndpoints } from './administration/call-bodies.ts'
 import { spendLogs } from './administration/spend.ts'
 import { activityEndpoints } from './administration/spend/activity.ts'
 import { estimateEndpoints } from './administration/spend/estimate.ts'
@@ -161,6 +162,7 @@ const working: Endpoint[] = [
   effectiveConfiguration,
   ...scimEndpoints,
   spendLogs,
+  ...callBodyEndpoints,
   ...totalsEndpoints,
   ...reportEndpoints,
   ...activityEndpoints,

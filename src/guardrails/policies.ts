@@ -1,6 +1,7 @@
 /** Guardrails as policies: they read every call that they hold for, of any dialect, lane and operation. */
 import { createHash } from 'node:crypto'
 import { noCacheControls } from '../core/answer-cache.ts'
+import type { CallRecorder } from '../core/call-bodies.ts'
 import type { Call } from '../core/call.ts'
 import { masterCaller } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
@@ -162,7 +163,8 @@ export class Guardrails {
   #restoreFilter(call: Call): AnswerFilter | undefined {
     const guarded = this.#calls.get(call)
     if (!guarded || guarded.placeholders.isEmpty || call.isBatchLine) return undefined
-    return new TextFilter(guarded.placeholders.scanner(), (_, found) => guarded.placeholders.valueOf(found))
+    const restore = new TextFilter(guarded.placeholders.scanner(), (_, found) => guarded.placeholders.valueOf(found))
+    return call.recorder ? recordedBefore(restore, call.recorder) : restore
   }
 
   /** Of operations whose answers have texts, but no events. */
@@ -172,6 +174,7 @@ export class Guardrails {
     const scanner = scannerOf(guarded.guardrails, 'post_call')
     const judges = guarded.judgesOf('post_call')
     const { placeholders } = guarded
+    if (!placeholders.isEmpty) call.recorder?.omitAnswer()
     if (!scanner && judges.length === 0 && placeholders.isEmpty) return undefined
     const restored = (texts: readonly string[]): readonly string[] => {
       if (placeholders.isEmpty) return texts
@@ -184,6 +187,17 @@ export class Guardrails {
       const { prompt } = questionOf(call.input())
       return restored(await guarded.judge(judges, { stage: 'output', texts: searched, contents: searched, prompt }))
     }
+  }
+}
+
+/** What is stored of an answer is what it was before the client's values came back. */
+function recordedBefore(restore: AnswerFilter, recorder: CallRecorder): AnswerFilter {
+  return {
+    event(event) {
+      recorder.masked([event])
+      return restore.event(event)
+    },
+    end: () => restore.end(),
   }
 }
 

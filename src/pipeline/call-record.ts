@@ -13,7 +13,7 @@ import type { RequestOverrides } from '../core/overrides.ts'
 import type { Operation } from '../core/operation.ts'
 import type { CurrentConfiguration, ModelDirectory } from '../core/ports.ts'
 import { clientRequestId } from '../core/request.ts'
-import type { Client, HttpRequest } from '../core/request.ts'
+import type { Client, HttpRequest, RequestHeaders } from '../core/request.ts'
 import type { CostSource } from '../core/request-cost.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -44,6 +44,8 @@ interface CallStart {
   /** Absent = none. */
   readonly cacheControl?: string | undefined
   readonly clientAddress: string
+  /** Absent = none. */
+  readonly headers?: RequestHeaders | undefined
   readonly format: Format | undefined
   readonly asked: AskedCall
   readonly announcedBytes: number | undefined
@@ -76,10 +78,12 @@ export class CallRecord implements Call {
   readonly cacheControl: string
   guardrails: Call['guardrails'] = undefined
   watch: Call['watch'] = undefined
+  recorder: Call['recorder'] = undefined
   cacheHit: Call['cacheHit'] = ''
   savedNanoUsd: bigint | null = null
   tags = noTags
   readonly clientAddress: string
+  readonly headers: RequestHeaders | undefined
   readonly asked: AskedCall
   readonly models: ModelDirectory
   readonly announcedBytes: number | undefined
@@ -148,6 +152,7 @@ export class CallRecord implements Call {
     this.tagHeader = start.tagHeader ?? ''
     this.cacheControl = start.cacheControl ?? ''
     this.clientAddress = start.clientAddress
+    this.headers = start.headers
     this.asked = start.asked
     this.models = start.models
     this.announcedBytes = start.announcedBytes
@@ -211,6 +216,7 @@ export function openCall(
     tagHeader: request.headers.get('x-litellm-tags') ?? '',
     cacheControl: request.headers.get('cache-control') ?? '',
     clientAddress: request.clientAddress,
+    headers: request.headers,
     announcedBytes: request.body.announcedBytes,
     memory: request.body,
     models: parts.current.models,

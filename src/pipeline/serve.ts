@@ -110,7 +110,7 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
         whole || call.attempts > 0 ? reply : { ...reply, body: new PolicyAnswerStream(body, control, reply.status) }
       if (whole) control.settle('success', reply.status)
       const seen = call.watch === undefined || call.attempts === 0 ? own : call.watch.replied(own)
-      this.#end(respond(this.#at.parts, call, seen))
+      this.#end(respond(this.#at.parts, call, call.recorder?.replied(seen) ?? seen))
     } catch (thrown) {
       this.failed(thrown)
     }
@@ -131,7 +131,7 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
     }
     if (reply) {
       control.settle('success', reply.status, error)
-      return this.#end(respond(parts, call, reply))
+      return this.#end(respond(parts, call, call.recorder?.replied(reply) ?? reply))
     }
     control.settle(error.kind === 'client-closed' ? 'client_closed' : 'error', error.status, error)
     this.#end(respondError(parts, call, error))

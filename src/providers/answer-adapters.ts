@@ -1,4 +1,5 @@
 /** How answers are read that this gateway itself has written: clients' dialects are those of vendors. */
+import type { ChatRequest } from '../core/chat.ts'
 import type { ChatAdapter, Dialect, Target } from '../core/provider.ts'
 import { anthropic } from './anthropic/index.ts'
 import { catalog } from './catalog.ts'
@@ -17,4 +18,9 @@ export const answerAdapters: Readonly<Partial<Record<Dialect, Pick<ChatAdapter, 
   'openai-responses': openai.chatByResponses!(nowhere),
   'anthropic-messages': anthropic.chat!,
   'gemini-generate': gemini.chat!,
+}
+
+/** A request of the hub as a chat in OpenAI's dialect. Throws GatewayError for what that has no words for. */
+export function chatBodyOf(request: ChatRequest): unknown {
+  return openai.chat!.request(request, { ...nowhere, model: request.model }).body
 }

@@ -3,6 +3,7 @@
  * not exist has a series of its own. Series are bounded in number all the same.
  */
 import type { CacheCounts } from '../core/answer-cache.ts'
+import type { BodyCounts } from '../core/call-bodies.ts'
 import type { Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { FaultKind } from '../core/errors.ts'
@@ -10,6 +11,7 @@ import type { GuardrailOutcome, Verdict } from '../core/guardrails.ts'
 import type { Outcome } from '../core/operation.ts'
 import type { AuthFailureReason } from '../core/auth-failure.ts'
 import type { Usage } from '../core/usage.ts'
+import { exposeBodies } from './body-metrics.ts'
 import { exposeCache } from './cache-metrics.ts'
 import { Exposition, HistogramValues } from './exposition.ts'
 
@@ -69,6 +71,8 @@ interface Gauges {
   droppedLogLines(): number
   /** Absent = no answers are kept. */
   cacheCounts?(): CacheCounts
+  /** Absent = no bodies are stored. */
+  bodyCounts?(): BodyCounts
 }
 
 /** The counters of calls, and the text for `/metrics`. */
@@ -342,6 +346,7 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
   exposeClients(out, gauges.clientConnections())
   exposeLedger(out, gauges)
   if (gauges.cacheCounts) exposeCache(out, gauges.cacheCounts())
+  if (gauges.bodyCounts) exposeBodies(out, gauges.bodyCounts())
   out.value(
     counter('modelgate_log_lines_dropped_total', 'Log lines lost because the reader was too slow or the write failed.'),
     {},

@@ -127,6 +127,8 @@ export const limitExamples = {
 
 /** Of `settings`. */
 export const commonExamples = {
+  turn_off_message_logging: false,
+  global_disable_no_log_param: false,
   request_timeout: 600,
   num_retries: 2,
   drop_params: true,
@@ -170,6 +172,12 @@ export const generalExamples = {
   max_stored_objects_per_key: 100_000,
   max_stored_mb_per_key: 1024,
   maximum_spend_logs_retention_period: '90d',
+  store_prompts_in_spend_logs: true,
+  maximum_stored_bodies_retention_period: '30d',
+  max_stored_body_kb: 1024,
+  max_stored_bodies_mb: 10_240,
+  max_waiting_bodies_mb: 64,
+  stored_bodies_readers: 'owners',
   maximum_daily_usage_retention_period: '24mo',
   managed_settings: { permissions: { deny: ['WebFetch'] } },
   managed_settings_of_teams: { 'team-a': { env: { ANTHROPIC_MODEL: 'claude-sonnet-5' } } },

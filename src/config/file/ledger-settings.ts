@@ -5,7 +5,7 @@ import { readDuration } from '../../accounts/key.ts'
 const dayMs = 86_400_000
 
 /** A text such as `90d`; whole days, because days are what usage is summed by. */
-const days = z.string().refine(text => {
+export const days = z.string().refine(text => {
   const read = readDuration(text)
   return 'ms' in read && read.ms >= dayMs && read.ms % dayMs === 0
 }, 'must be a number of days, weeks or months: 30d, 12w, 6mo')

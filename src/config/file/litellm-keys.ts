@@ -145,7 +145,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
     {
       logging:
         'callbacks success_callback failure_callback service_callbacks service_callback audit_log_callbacks ' +
-        'langfuse_default_tags s3_callback_params turn_off_message_logging redact_user_api_key_info ' +
+        'langfuse_default_tags s3_callback_params redact_user_api_key_info ' +
         'prometheus_metrics_config custom_prometheus_metadata_labels custom_prometheus_tags ' +
         'prometheus_initialize_budget_metrics forward_traceparent_to_llm_provider extra_spend_tag_headers ' +
         'disable_add_user_agent_to_request_tags disable_end_user_cost_tracking ' +
@@ -222,7 +222,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'disable_responses_id_security disable_retry_on_max_parallel_request_limit_error enable_public_model_hub',
       ledger:
         'disable_spend_logs disable_spend_updates disable_error_logs ' +
-        'maximum_spend_logs_retention_interval store_prompts_in_spend_logs proxy_batch_write_at',
+        'maximum_spend_logs_retention_interval proxy_batch_write_at',
       budgets: 'proxy_budget_rescheduler_min_time proxy_budget_rescheduler_max_time disable_reset_budget',
       alerts: 'alerting alerting_threshold alert_types alerting_args spend_report_frequency',
       health:

@@ -8,6 +8,7 @@ import { budgetSettings, commonBudgetSettings, newUserSettings, providerBudgetSe
 import { cacheSettings } from './cache-settings.ts'
 import { identitySettings } from './identity-settings.ts'
 import { guardrailList } from './guardrail-settings.ts'
+import { bodyRefusalSettings, bodyStoreSettings } from './body-store-settings.ts'
 import { ledgerSettings } from './ledger-settings.ts'
 import { keyAgeSettings } from './key-age-settings.ts'
 import { limitSettings } from './limit-settings.ts'
@@ -354,6 +355,7 @@ const limits = z.strictObject(
 const commonSettings = z.strictObject(
   withExamples(
     {
+      ...bodyRefusalSettings,
       request_timeout: seconds.optional().describe('The same as `router_settings.timeout`, which wins.'),
       num_retries: z
         .number()
@@ -408,15 +410,8 @@ const generalSettings = z.strictObject(
       ...storedSettings,
       ...signInSettings,
       ...ledgerSettings,
+      ...bodyStoreSettings,
       ...agentSettings,
-      batch_poll_seconds: z
-        .number()
-        .min(1)
-        .max(86_400)
-        .optional()
-        .describe(
-          'How often the gateway looks for batches that have ended, so that each is settled. 60 when left out.',
-        ),
       require_auth_for_metrics_endpoint: z.boolean().optional().describe('true: `/metrics` needs a key.'),
       header_prefix: z
         .string()

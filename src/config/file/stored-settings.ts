@@ -22,4 +22,10 @@ export const storedSettings = {
     .max(86_400)
     .optional()
     .describe('How often secrets of files, Vault and commands are read again; 300 when left out.'),
+  batch_poll_seconds: z
+    .number()
+    .min(1)
+    .max(86_400)
+    .optional()
+    .describe('How often the gateway looks for batches that have ended, so that each is settled. 60 when left out.'),
 }

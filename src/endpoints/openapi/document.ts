@@ -4,6 +4,7 @@ import { administrationSchemas } from './administration-schemas.ts'
 import { configuredSchemas } from './configured-schemas.ts'
 import { assistantAnswerSchemas } from './assistant-schemas.ts'
 import { chatAnswerSchemas } from './chat-schemas.ts'
+import { bodySchemas } from './body-schemas.ts'
 import { conversationSchemas } from './conversation-schemas.ts'
 import { errorSchemas, failureResponse, failureStatuses } from './errors.ts'
 import { fileAnswerSchemas } from './file-schemas.ts'
@@ -115,6 +116,7 @@ export function openapiDocument(endpoints: readonly Endpoint[], { version, heade
         ...tenancySchemas,
         ...scimSchemas,
         ...conversationSchemas,
+        ...bodySchemas,
         ...sessionSchemas,
         ...errorSchemas,
       },

@@ -71,6 +71,7 @@ export const overrideFields: readonly CheckedField[] = [
     schema: type.boolean,
     description: 'true = fields that the model lacks are left out and named in a header; false = they are refused.',
   },
+  { name: 'no-log', schema: type.boolean, description: 'true = request and answer are not stored.' },
   timeout,
 ]
 

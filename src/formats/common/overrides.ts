@@ -35,6 +35,7 @@ function overridesOf(fields: Fields): RequestOverrides {
     ...(typeof retries === 'number' && { retries }),
     ...(Array.isArray(fallbacks) && { fallbacks: fallbacks.map(modelOf) }),
     ...(isObject(larger) && { contextFallbacks: new Map(Object.entries(larger as Record<string, string>)) }),
+    ...(fields['no-log'] === true && { noLog: true as const }),
     ...(typeof dropParams === 'boolean' && { dropParams }),
     // 0 = as the deployment says.
     ...(typeof fields.timeout === 'number' && fields.timeout > 0 && { timeoutMs: fields.timeout * 1000 }),

@@ -24,6 +24,7 @@ import { twentyEighth } from './migrations/0028-file-owners.ts'
 import { thirtieth } from './migrations/0030-budgeted.ts'
 import { thirtyFirst } from './migrations/0031-conversations.ts'
 import { fortyThird } from './migrations/0043-batch-reservations.ts'
+import { fortySeventh } from './migrations/0047-call-bodies.ts'
 import { fiftySeventh } from './migrations/0057-raises-and-surveys.ts'
 import { fiftyFifth } from './migrations/0055-conversation-attachments.ts'
 import { transaction } from './open.ts'
@@ -58,6 +59,7 @@ const named: readonly Migration[] = [
   thirtieth,
   thirtyFirst,
   fortyThird,
+  fortySeventh,
   fiftySeventh,
   fiftyFifth,
 ]

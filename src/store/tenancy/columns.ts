@@ -36,6 +36,10 @@ const textOrNull: Codec<string | null> = {
 const integer: Codec<number> = { write: value => value, read: toNumber }
 const integerOrNull: Codec<number | null> = { write: value => value, read: toNumberOrNull }
 const flag: Codec<boolean> = { write: value => (value ? 1 : 0), read: stored => toNumber(stored) === 1 }
+const flagOrNull: Codec<boolean | null> = {
+  write: value => (value === null ? null : value ? 1 : 0),
+  read: stored => (isAbsent(stored) ? null : toNumber(stored) === 1),
+}
 const money: Codec<bigint | null> = {
   write: value => (value === null ? null : value.toString()),
   read: stored => (isAbsent(stored) ? null : BigInt(String(stored))),
@@ -116,6 +120,7 @@ export const tenantColumns: { readonly [Kind in TenantKind]: Columns<Tenants[Kin
     memberPermissions: ['member_permissions', json()],
     tags: ['tags', json()],
     guardrails: ['guardrails', json()],
+    storesBodies: ['stores_bodies', flagOrNull],
     memberMaxBudgetNanoUsd: ['member_max_budget_nano_usd', money],
     memberBudgetDuration: ['member_budget_duration', textOrNull],
     memberRequestsPerMinute: ['member_requests_per_minute', integerOrNull],
@@ -164,6 +169,7 @@ export const keyColumns: Columns<KeyRecord> = {
   enforcedParams: ['enforced_params', json()],
   allowedCacheControls: ['allowed_cache_controls', json()],
   guardrails: ['guardrails', json()],
+  storesBodies: ['stores_bodies', flagOrNull],
   expiresAtMs: ['expires_at_ms', integerOrNull],
   rotationInterval: ['rotation_interval', textOrNull],
   textSinceMs: ['text_since_ms', integerOrNull],

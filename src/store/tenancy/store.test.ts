@@ -25,6 +25,7 @@ const team = (id: string, fields: Partial<NewTenant<'team'>> = {}): NewTenant<'t
   memberPermissions: [],
   tags: [],
   guardrails: [],
+  storesBodies: null,
   memberMaxBudgetNanoUsd: null,
   memberBudgetDuration: null,
   memberRequestsPerMinute: null,

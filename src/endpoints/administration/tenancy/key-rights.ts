@@ -43,6 +43,7 @@ export async function grantedKey(tx: TenancyTransaction, caller: Caller, asked: 
   checkMaker(caller)
   checkMetadata(asked.metadata)
   checkBudget(asked.budgetId)
+  checkStorage(asked.storesBodies)
   const team = await teamOf(tx, asked)
   if (asked.teamId !== null && !team) throw absent('team', 'team_id')
   if (team && administersTeam(caller, team)) return withPlace(tx, caller, asked, team)
@@ -103,6 +104,12 @@ function checkBudget(budgetId: string | null): void {
   if (budgetId !== null) throw forbidden('only administrators assign named budgets', 'budget_id')
 }
 
+/** What is stored takes the operator's disk, and may be read by the admins of the team. */
+function checkStorage(storesBodies: boolean | null): void {
+  if (storesBodies)
+    throw forbidden('only administrators have the bodies of calls stored', 'store_prompts_in_spend_logs')
+}
+
 function checkPermission(caller: Caller, team: Team, path: string): void {
   const isMember = membershipIn(caller, 'team', team.id) !== undefined
   if (!isMember) throw absent('team', 'team_id')
@@ -129,6 +136,7 @@ export async function checkKeyChange(
   checkMaker(caller)
   if (changes.metadata) checkMetadata(changes.metadata)
   if (changes.budgetId !== undefined) checkBudget(changes.budgetId)
+  if (changes.storesBodies !== undefined) checkStorage(changes.storesBodies)
   const after = { ...before, ...changes }
   const [from, to] = [await teamOf(tx, before), await teamOf(tx, after)]
   if (!mayChangeKey(caller, before, from)) throw absent('key', 'key')

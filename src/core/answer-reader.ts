@@ -1,6 +1,6 @@
 /** Reads answers in the dialects of clients, as they go out, back into the events of the hub. */
-import type { ChatEvent } from '../core/chat.ts'
-import type { ChatAdapter, Dialect } from '../core/provider.ts'
+import type { ChatEvent } from './chat.ts'
+import type { ChatAdapter, Dialect } from './provider.ts'
 import { frameSplitter, framingMediaTypes } from '../lib/frames.ts'
 import type { FrameSplitter } from '../lib/frame.ts'
 import type { Frame } from '../lib/frame.ts'

@@ -1,0 +1,40 @@
+/** Decides which calls are stored, and lets a recorder take part in them. Others pay a few comparisons. */
+import type { BodySettings } from '../core/call-bodies.ts'
+import type { Call } from '../core/call.ts'
+import type { Policy } from '../core/policy.ts'
+import { Recorder } from './recorder.ts'
+import type { RecorderParts } from './recorder.ts'
+
+/**
+ * Behind all policies that read or change the request: a call that one of them refuses is not stored, and what they
+ * have masked is stored masked. Before the cache, whose answers are stored as others are.
+ */
+export function recordBodies(parts: RecorderParts): Policy {
+  return {
+    name: 'record-bodies',
+    stage: 'body',
+    dryRun: false,
+    admit(call) {
+      const { bodies } = call.models.settings
+      if (bodies.isOn !== false && isStored(call, bodies)) call.recorder = Recorder.start(parts, call, bodies)
+    },
+    settled(settlement) {
+      const { recorder } = settlement.call
+      if (recorder instanceof Recorder) recorder.settled(settlement)
+    },
+  }
+}
+
+/** One no is enough, and one yes is needed. */
+function isStored({ caller, format, asked, overrides, headers }: Call, settings: BodySettings): boolean {
+  const ofKey = caller.key.storesBodies
+  const ofTeam = caller.team?.storesBodies ?? null
+  if (ofKey === false || ofTeam === false || !(settings.isOn || ofKey || ofTeam)) return false
+  if (format === undefined || asked.isPrivate) return false
+  return !settings.clientsMayRefuse || !(overrides.noLog === true || isTrue(headers?.get(refusingHeader)))
+}
+
+/** LiteLLM's, for dialects whose bodies have no word for it. */
+const refusingHeader = 'x-litellm-enable-message-redaction'
+
+const isTrue = (text: string | null | undefined): boolean => text?.toLowerCase() === 'true'

@@ -1,0 +1,27 @@
+/** The messages between the main thread and the thread that stores bodies. */
+import type { BodyLoss, CallBodies } from '../../core/call-bodies.ts'
+
+/** Where bodies go, and the keys for them as the environment gives them. */
+export interface BodyWriterSettings {
+  readonly databaseUrl: string
+  readonly dataDirectory: string
+  /** The variables that give keys (`store/keys/encryption-keys.ts`). */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** What the main thread asks for. */
+export type BodyRequest =
+  | { readonly kind: 'open'; readonly settings: BodyWriterSettings }
+  /** `held` = the room that is given back when it is stored or lost. */
+  | { readonly kind: 'keep'; readonly bodies: CallBodies; readonly held: number; readonly storedBytesMax: number }
+  /** Answered when everything before it is stored or lost. */
+  | { readonly kind: 'flush'; readonly id: number }
+  /** Deletes what is older than `firstDay` (since 1970, UTC), and the oldest beyond the bound. Answered when done. */
+  | { readonly kind: 'upkeep'; readonly id: number; readonly firstDay: number; readonly storedBytesMax: number }
+
+/** What the thread answers. */
+export type BodyReply =
+  | { readonly kind: 'stored'; readonly bodies: number; readonly held: number }
+  | { readonly kind: 'lost'; readonly bodies: number; readonly held: number; readonly why: BodyLoss }
+  | { readonly kind: 'done'; readonly id: number }
+  | { readonly kind: 'problem'; readonly text: string }
