@@ -11,7 +11,7 @@ import { credentialsRotate } from './credentials.ts'
 import { configPrint } from './config-print.ts'
 import { configSchemaCommand } from './config-schema.ts'
 import { keysCreate, keysList, keysResetMaster, keysRevoke } from './keys.ts'
-import { ledgerExport, ledgerRebuild, ledgerVerify } from './ledger.ts'
+import { ledgerExport, ledgerPartition, ledgerRebuild, ledgerVerify } from './ledger.ts'
 import { ledgerReconcile } from './ledger-reconcile.ts'
 import { migrateCommand } from './migrate.ts'
 import { modelsList } from './models.ts'
@@ -38,6 +38,7 @@ const commands: readonly Command[] = [
   ledgerVerify,
   ledgerRebuild,
   ledgerExport,
+  ledgerPartition,
   ledgerReconcile,
   login,
   token,

@@ -4,6 +4,8 @@ import { openSettings } from '../config/settings-source.ts'
 import type { LedgerRow } from '../core/ledger-columns.ts'
 import { csvHeading, csvLine, exportPages } from '../store/ledger/ledger-export.ts'
 import { providers } from '../providers/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { takeOver } from '../store/ledger/ledger-partitions.ts'
 import { openLedgerDatabase } from '../store/ledger/ledger-database.ts'
 import type { LedgerDatabase } from '../store/ledger/ledger-database.ts'
 import { dayOf, daysWithin, rebuildRollup, rollupDifferences } from '../store/ledger/rollup-check.ts'
@@ -153,4 +155,22 @@ export const ledgerExport: Command = {
 async function written(lines: string): Promise<void> {
   if (process.stdout.write(lines)) return
   await new Promise(resolve => process.stdout.once('drain', resolve))
+}
+
+/** Takes the ledger over into partitions, where a gateway would not do it by itself. */
+export const ledgerPartition: Command = {
+  name: 'ledger partition',
+  summary:
+    'Postgres: divide a ledger of any size into partitions, so that old rows go at once; reads of it wait meanwhile',
+  flags: { config: configFlag, 'data-dir': dataFlag },
+  run: input =>
+    withDatabase(input, async ({ database }) => {
+      if (database.kind === 'sqlite') {
+        printError('SQLite has no partitions: old rows are deleted in small steps')
+        return 1
+      }
+      const done = await takeOver(database.sql, dayOf(systemClock.epochMs()))
+      print(done ? 'the ledger has partitions now' : 'the ledger had partitions before')
+      return 0
+    }),
 }

@@ -1,7 +1,7 @@
 /** The page of calls: filtered by text, walked by arrows, and safe against texts of others. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
-import { startGateway } from '../e2e/harness.ts'
+import { standardConfig, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
 
@@ -13,7 +13,8 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
   let gateway: Gateway
   let browser: Browser
   beforeAll(async () => {
-    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    const config = `${standardConfig}general_settings: { max_stored_body_kb: 4 }\n`
+    gateway = await startGateway({ config, environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
     const key = await gateway.key({ key_alias: hostile })
     for (const model of ['chat-model', 'claude-model', 'nobody', 'chat-model']) await call(key, model)
     // Rows are stored behind the answers.
@@ -25,13 +26,14 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await gateway?.stop()
   })
 
-  const call = async (key: string, model: string) => {
+  const call = async (key: string, model: string, fields: object = {}) => {
     const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }], ...fields }),
     })
     await answer.text()
+    return answer.headers.get('x-proxy-call-id')!
   }
 
   const openLogs = async (search = '', options = {}) => {
@@ -86,6 +88,62 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await page.getByText('Nothing matches').waitFor()
     await call(await gateway.key(), 'fault/unknown')
     await page.getByText('Calls: 1').waitFor()
+    await context.close()
+  })
+
+  test('messages and tool calls of a stored call are shown, markup in them is text, and it is copied and replayed', async () => {
+    const key = await gateway.key({ store_prompts_in_spend_logs: true })
+    const messages = [
+      { role: 'system', content: `Be brief. ${hostile}` },
+      { role: 'user', content: [{ type: 'text', text: 'What is the weather?' }] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'a', type: 'function', function: { name: 'weather', arguments: '{"city":"Bern"}' } }],
+      },
+      { role: 'tool', tool_call_id: 'a', content: 'sunny, 21 degrees' },
+      { role: 'user', content: 'say: It is sunny' },
+    ]
+    const id = await call(key, 'chat-model', { messages, stream: true, temperature: 0.3 })
+    const { page, context, faults } = await openLogs(`?call=${id}`)
+    const drawer = page.getByRole('dialog', { name: 'chat-model' })
+    await drawer.getByRole('tab', { name: 'Messages' }).click()
+    await drawer.getByRole('article', { name: 'System' }).getByText(hostile).waitFor()
+    await drawer.getByText('weather({"city":"Bern"})').waitFor()
+    await drawer.getByRole('article', { name: 'Result of a tool' }).getByText('sunny, 21 degrees').waitFor()
+    await drawer.getByRole('article', { name: 'Assistant' }).getByText('It is sunny').waitFor()
+    expect(await drawer.locator('img').count()).toBe(0)
+    expect(await violations(page)).toEqual([])
+    await drawer.getByRole('tab', { name: 'Raw' }).click()
+    await drawer.getByRole('tab', { name: 'curl' }).click()
+    const code = await drawer.getByRole('region', { name: 'Request and answer: curl' }).innerText()
+    expect(code).toContain('/v1/chat/completions')
+    expect(code).toContain('"temperature": 0.3')
+    expect(code).not.toContain(key)
+    await drawer.getByRole('link', { name: 'Replay in the playground' }).click()
+    await page.getByText('with the request as it is stored').waitFor()
+    expect(JSON.parse(await page.getByRole('textbox', { name: 'Body as JSON' }).inputValue())).toEqual({
+      messages,
+      temperature: 0.3,
+    })
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.getByRole('region', { name: 'Answer 1' }).getByText('It is sunny').waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('where nothing is stored the drawer says how it is switched on; a cut request is shown as it is', async () => {
+    const [row] = await gateway.rows('&model=claude-model')
+    const key = await gateway.key({ store_prompts_in_spend_logs: true })
+    const cut = await call(key, 'chat-model', {
+      messages: [{ role: 'user', content: `say: x ${'long '.repeat(2000)}` }],
+    })
+    const { page, context } = await openLogs(`?call=${row!.request_id}`)
+    await page.getByRole('tab', { name: 'Messages' }).click()
+    await page.getByText('store_prompts_in_spend_logs').waitFor()
+    await page.goto(`${gateway.url}/ui/logs?call=${cut}`)
+    await page.getByRole('tab', { name: 'Messages' }).click()
+    await page.getByText('Only the beginning is stored.').first().waitFor()
     await context.close()
   })
 

@@ -19,6 +19,7 @@ const actions = [
   'created',
   'updated',
   'deleted',
+  'read',
   'blocked',
   'unblocked',
   'rotated',

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { Play, Plus, Square } from 'lucide-react'
-import { useState } from 'react'
-import { callQuery } from '../api/calls.ts'
+import { useEffect, useState } from 'react'
+import { bodiesQuery, callQuery } from '../api/calls.ts'
 import { useModelGroups } from '../api/model-groups.ts'
 import type { SpendLog } from '../api/schema.d.ts'
 import { Button } from '../components/button.tsx'
@@ -13,6 +13,7 @@ import { Switch } from '../components/switch.tsx'
 import { useChangeSearch } from '../lib/address.ts'
 import type { SearchValues } from '../lib/address.ts'
 import { t } from '../strings/index.ts'
+import { replayOf } from './logs/said.ts'
 import { ColumnView } from './playground/column.tsx'
 import { columnsMax, readColumns, writeColumns } from './playground/columns.ts'
 import type { Column } from './playground/columns.ts'
@@ -35,6 +36,20 @@ function readBody(json: string): { readonly body?: Body; readonly error: string 
   return { error: t('playground.noJson') }
 }
 
+/** The request of a call from the logs without what each column has of its own, as far as it is stored. */
+function useStoredRequest(id: string | undefined, call: SpendLog | null | undefined) {
+  const bodies = useQuery({ ...bodiesQuery(id ?? ''), enabled: Boolean(id) })
+  const replay = call && bodies.data ? replayOf(call, bodies.data) : undefined
+  const { model: _, stream: __, stream_options: ___, ...body } = replay?.body ?? {}
+  return {
+    isPending: Boolean(id) && bodies.isPending,
+    isCut: bodies.data?.request?.cut ?? false,
+    isThere: replay !== undefined,
+    json: replay && JSON.stringify(body, undefined, 2),
+    name: replay?.name,
+  }
+}
+
 /** What the page asks, from its address and fields, and what its buttons do. */
 function usePlayground() {
   const search: SearchValues = useSearch({ strict: false })
@@ -43,8 +58,12 @@ function usePlayground() {
   const replayed = useQuery({ ...callQuery(search.call ?? ''), enabled: Boolean(search.call) })
   const [input, setInput] = useState(noInput)
   const [json, setJson] = useState<string | null>(null)
+  const stored = useStoredRequest(search.call, replayed.data)
+  useEffect(() => {
+    if (stored.json !== undefined) setJson(stored.json)
+  }, [stored.json])
   const calls = useRuns()
-  const name = chosenOperation(search.op, replayed.data)
+  const name = chosenOperation(search.op, stored.name, replayed.data)
   const operation = operationOf(name)
   const names = models.data
     ?.filter(one => one.mode === null || operation.modes.includes(one.mode))
@@ -77,6 +96,7 @@ function usePlayground() {
     ...{ models, names, replayed, input, setInput, json, setJson, jsonError: own.error, calls, name, operation },
     ...{ columns, setColumns, isStream, setStream, requestFor, isReady, runAll, setOperation },
     isReplay: Boolean(search.call),
+    stored,
   }
 }
 
@@ -92,7 +112,9 @@ export default function PlaygroundPage() {
       action={<RunButton playground={playground} />}
       filters={<Filters playground={playground} />}
     >
-      {playground.isReplay && replayed.isSuccess && <ReplayNotice call={replayed.data} />}
+      {playground.isReplay && replayed.isSuccess && !playground.stored.isPending && (
+        <ReplayNotice call={replayed.data} stored={playground.stored} />
+      )}
       {replayed.isError && <ErrorState error={replayed.error} isInline onRetry={() => void replayed.refetch()} />}
       <Panel>
         <InputView
@@ -193,18 +215,29 @@ function Columns({ playground, names }: { readonly playground: Playground; reado
 
 const widths = ['', 'narrow:grid-cols-2', 'narrow:grid-cols-2 wide:grid-cols-3', 'narrow:grid-cols-2 wide:grid-cols-4']
 
-function chosenOperation(wanted: string | undefined, replayed: SpendLog | null | undefined): OperationName {
-  return operationNames.find(one => one === wanted) ?? (replayed && operationOfRoute(replayed.route)) ?? 'chat'
+function chosenOperation(
+  wanted: string | undefined,
+  stored: OperationName | undefined,
+  replayed: SpendLog | null | undefined,
+): OperationName {
+  const asked = operationNames.find(one => one === wanted)
+  return asked ?? stored ?? (replayed && operationOfRoute(replayed.route)) ?? 'chat'
 }
 
 const isFilled = (fields: readonly (keyof Input)[], input: Input): boolean =>
   fields.every(field => field === 'system' || (field === 'file' ? input.file !== null : input[field] !== ''))
 
-/** What is known of the call: its model and kind. Its texts are not kept by the gateway. */
-function ReplayNotice({ call }: { readonly call: SpendLog | null }) {
+interface ReplayProps {
+  readonly call: SpendLog | null
+  readonly stored: { readonly isThere: boolean; readonly isCut: boolean }
+}
+
+/** What is known of the call: its model and kind, and its request where it is stored whole. */
+function ReplayNotice({ call, stored }: ReplayProps) {
+  const said = stored.isThere ? 'playground.replayFilled' : stored.isCut ? 'playground.replayCut' : 'playground.replay'
   return (
     <p className="border-l-2 border-accent pl-3 text-muted">
-      {call ? t('playground.replay', { model: call.model, route: call.route }) : t('playground.replayGone')}
+      {call ? t(said, { model: call.model, route: call.route }) : t('playground.replayGone')}
     </p>
   )
 }

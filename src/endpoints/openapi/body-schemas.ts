@@ -1,7 +1,8 @@
 /** Stored requests and answers of calls. */
-import { anyObject, boolean, integer, nullable, oneOf, shape, text } from './schema.ts'
+import { anyObject, boolean, either, integer, nullable, oneOf, shape, text } from './schema.ts'
 import type { Schema } from './schema.ts'
 
+const nothing = { type: 'null' }
 const side = {
   text,
   content_type: text,
@@ -18,8 +19,8 @@ export const bodySchemas: Readonly<Record<string, Schema>> = {
     user_id: nullable(text),
     team_id: nullable(text),
     organization_id: nullable(text),
-    request: nullable(shape({ ...side, headers: anyObject, changed_by_policies: boolean })),
-    response: nullable(shape({ ...side, status: integer, streamed: boolean })),
+    request: either(shape({ ...side, headers: anyObject, changed_by_policies: boolean }), nothing),
+    response: either(shape({ ...side, status: integer, streamed: boolean }), nothing),
     problem: nullable(text),
   }),
   DeletedBodies: shape({ deleted: integer }),

@@ -1,4 +1,5 @@
 /** Table `ledger` for the ledger's worker: inserts batches and selects pages, on both databases. */
+import type { SQL } from 'bun'
 import { Database as Sqlite } from 'bun:sqlite'
 import { chmodSync } from 'node:fs'
 import { columnList } from '../../core/ledger-columns.ts'
@@ -24,6 +25,8 @@ export interface LedgerStatement {
 /** A batch is one statement or one transaction: all of its rows are stored, or none. */
 export interface LedgerDatabase {
   readonly kind: Database['kind']
+  /** Of Postgres, for changes of its tables; undefined on SQLite. */
+  readonly sql: SQL | undefined
   /**
    * Rows have the values of `firstColumns` or of `columnList`. A row whose id is there already is not changed; the
    * daily sums (`rollup-table.ts`) count those that are new, in the same transaction. Throws `RefusedRows` when the
@@ -86,6 +89,7 @@ function openSqlite(path: string, opened: OpenedFile | undefined): LedgerDatabas
     let isBulkNow = false
     return {
       kind: 'sqlite',
+      sql: undefined,
       setBulk(isBulk) {
         if (isBulk !== isBulkNow)
           database.run(`pragma wal_autocheckpoint = ${isBulk ? checkpointPages.bulk : checkpointPages.usual}`)
@@ -270,6 +274,7 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
     })
   return {
     kind: 'postgres',
+    sql: database.sql,
     setBulk: () => {},
     insert: async rows => {
       try {

@@ -10,11 +10,11 @@ const marks = { rows: 'ledger_rows_from_day', sums: 'ledger_sums_from_day' } as 
 
 /**
  * Deletes some rows of calls that began before a day (since 1970, UTC). true = there may be more. The day is noted in
- * the same transaction: sums of earlier days cannot be checked or made from rows any more.
+ * the same transaction: sums of earlier days cannot be checked or made from rows any more. `table` = a partition of it.
  */
-export async function deleteOldRows(database: LedgerDatabase, firstDay: number): Promise<boolean> {
-  const old = `select request_id from ledger where started_at_ms < $1 order by started_at_ms limit ${stepRows}`
-  const statement = { text: `delete from ledger where request_id in (${old})`, values: [firstDay * dayMs] }
+export async function deleteOldRows(database: LedgerDatabase, firstDay: number, table = 'ledger'): Promise<boolean> {
+  const old = `select request_id from ${table} where started_at_ms < $1 order by started_at_ms limit ${stepRows}`
+  const statement = { text: `delete from ${table} where request_id in (${old})`, values: [firstDay * dayMs] }
   return deleteStep(database, { mark: marks.rows, firstDay, old, statement })
 }
 

@@ -1,6 +1,7 @@
 /** Work on the ledger beside storing rows, in small steps while no rows wait: pending sums, and what is too old. */
 import type { LedgerRetention } from '../../core/usage-report.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
+import { keepPartitions, sweptTables } from './ledger-partitions.ts'
 import { deleteOldRows, deleteOldSums } from './ledger-retention.ts'
 import { dayOf, pendingDay, rebuildRollup } from './rollup-check.ts'
 import type { ThrottledReport } from './throttled-report.ts'
@@ -56,8 +57,16 @@ export class LedgerUpkeep {
       return true
     }
     const { rowsMs, sumsMs } = this.#retention
-    if (rowsMs !== null && (await deleteOldRows(database, this.#firstDay(rowsMs)))) return true
+    if (rowsMs !== null && (await this.#keepRows(database, this.#firstDay(rowsMs)))) return true
     return sumsMs !== null && (await deleteOldSums(database, this.#firstDay(sumsMs)))
+  }
+
+  /** On Postgres most rows go with their partitions. */
+  async #keepRows(database: LedgerDatabase, firstDay: number): Promise<boolean> {
+    const { sql } = database
+    if (sql && (await keepPartitions(sql, { today: dayOf(this.#epochMs()), firstDay }))) return true
+    for (const table of await sweptTables(sql)) if (await deleteOldRows(database, firstDay, table)) return true
+    return false
   }
 
   /** The first day that is kept whole. */

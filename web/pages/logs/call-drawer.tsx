@@ -20,6 +20,7 @@ import { formatCount, formatMoment } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 import { operationOfRoute } from '../playground/operations.ts'
 import { OutcomeBadge } from './outcome.tsx'
+import { BodiesTab, MessagesTab } from './said-view.tsx'
 
 interface CallDrawerProps {
   readonly id: string
@@ -99,15 +100,19 @@ function Call({ call }: { readonly call: SpendLog }) {
         label={t('all.details')}
         tabs={[
           { value: 'call', label: t('logs.call'), content: <Facts facts={callFacts(call)} /> },
+          { value: 'messages', label: t('logs.messages'), content: <MessagesTab call={call} /> },
           { value: 'cost', label: t('logs.cost'), content: <Facts facts={costFacts(call)} /> },
           {
             value: 'raw',
             label: t('logs.raw'),
             content: (
-              <CodeBlock
-                label={t('logs.raw')}
-                snippets={[{ title: 'JSON', code: JSON.stringify(call, undefined, 2) }]}
-              />
+              <div className="flex min-w-0 flex-col gap-4">
+                <BodiesTab call={call} />
+                <CodeBlock
+                  label={t('logs.row')}
+                  snippets={[{ title: 'JSON', code: JSON.stringify(call, undefined, 2) }]}
+                />
+              </div>
             ),
           },
         ]}

@@ -55,7 +55,7 @@ function OutputView({ output }: { readonly output: Output }) {
 }
 
 /** A picture of another host is a link: this page loads nothing from elsewhere. */
-function Picture({ address }: { readonly address: string }) {
+export function Picture({ address }: { readonly address: string }) {
   if (address.startsWith('data:'))
     return <img src={address} alt={t('playground.picture')} className="max-w-full rounded-control" />
   const isWeb = /^https?:/i.test(address)
