@@ -168,6 +168,20 @@ for (const server of testServers('stored bodies'))
         ])
     })
 
+    test('replicas that need the same new days at once store everything', async () => {
+      const others = [1, 2, 3].map(() => open(environmentOf(one)))
+      const kept = [store, ...others].flatMap(replica =>
+        [200, 201, 202, 203].map(days => {
+          const bodies = bodiesOf(days)
+          if (replica.hold(10, settings)) replica.keep(bodies, 10, settings)
+          return bodies
+        }),
+      )
+      for (const replica of others) await replica.close()
+      for (const bodies of kept) expect(await isThere(bodies)).toBe(true)
+      expect(problems).toEqual([])
+    })
+
     test('bodies of a key beyond a step are all deleted, and none of another', async () => {
       const many = Array.from({ length: 45 }, () => keep(bodiesOf()))
       const other = keep({ ...bodiesOf(), keyId: 'key-2', userId: null })
