@@ -20,7 +20,7 @@ const automaticRowsMax = 2_000_000
 const lockTimeout = '1s'
 
 /** What is kept, and since when. Days since 1970, UTC. */
-export interface PartitionSpan {
+interface PartitionSpan {
   readonly today: number
   /** The first day that is kept whole. */
   readonly firstDay: number
@@ -64,13 +64,12 @@ export async function takeOver(sql: SQL, today: number): Promise<boolean> {
     await tx.unsafe('set local statement_timeout = 0')
     await tx.unsafe('lock table ledger in access exclusive mode')
     if (await isPartitioned(tx)) return false
-    const indexes = (await tx`
-      select pg_get_indexdef(indexrelid) as text from pg_index where indrelid = 'ledger'::regclass and not indisprimary`) as {
-      text: string
-    }[]
+    const indexes = (await tx`select pg_get_indexdef(indexrelid) as text from pg_index
+      where indrelid = 'ledger'::regclass and not indisprimary`) as { text: string }[]
     const first = nameOf(0, day)
     await tx.unsafe(
-      'create table ledger_parts (like ledger including defaults, primary key (request_id)) partition by range (request_id)',
+      `create table ledger_parts (like ledger including defaults, primary key (request_id))
+        partition by range (request_id)`,
     )
     for (const { text } of indexes) await tx.unsafe(text.replace(/ INDEX \S+ ON \S+ /, ' INDEX ON ledger_parts '))
     await tx.unsafe(`alter table ledger rename to ${first}`)

@@ -1,4 +1,4 @@
-/** What was said in a stored call, as messages, whatever dialect it is in. */
+/** What was said in a stored call, as messages, in any dialect. */
 import type { CallBodies, SpendLog } from '../../api/schema.d.ts'
 import { operationOf, operationOfRoute } from '../playground/operations.ts'
 import type { Body, OperationName } from '../playground/operations.ts'
@@ -38,7 +38,7 @@ export function jsonOf(side: Pick<Side, 'text' | 'cut'> | null): Json | undefine
 }
 
 /** The kind of call that the stored request is; undefined = the playground has none of its kind. */
-export function operationOfBodies(call: Pick<SpendLog, 'route'>, { request }: CallBodies): OperationName | undefined {
+function operationOfBodies(call: Pick<SpendLog, 'route'>, { request }: CallBodies): OperationName | undefined {
   const known = operationOfRoute(call.route)
   if (request?.changed_by_policies) return known && operationOf(known).modes.includes('chat') ? 'chat' : undefined
   // Their bodies are in words that no kind of the playground has.
