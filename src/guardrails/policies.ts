@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { noCacheControls } from '../core/answer-cache.ts'
 import type { CallRecorder } from '../core/call-bodies.ts'
 import type { Call } from '../core/call.ts'
+import type { ChatRequest } from '../core/chat.ts'
 import { masterCaller } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -320,6 +321,7 @@ function searchInput(call: Call, guarded: GuardedCall, scanner: Scanner): void {
     else replaced(kind === 'file' ? searchableFile(text) : text, scanner, replace(kind))
     return undefined
   })
+  if (input.kind === 'chat') refuseSplit(input.request, guarded, scanner)
   if (!masks) return
   call.change(one =>
     changeTexts(one, (text, kind) => {
@@ -329,6 +331,22 @@ function searchInput(call: Call, guarded: GuardedCall, scanner: Scanner): void {
       return kind === 'json' ? replacedJson(text, scanner, mask) : replaced(text, scanner, mask)
     }),
   )
+}
+
+/** Upstreams join the texts of a message: what stands over the border of two parts is found, and cannot be masked. */
+function refuseSplit({ messages, series = [] }: ChatRequest, guarded: GuardedCall, scanner: Scanner): void {
+  for (const { parts } of [messages, ...series].flat()) {
+    const texts = parts.flatMap(part => (part.type === 'text' ? [part.text] : []))
+    if (texts.length < 2) continue
+    let border = 0
+    const borders = texts.slice(0, -1).map(text => (border += text.length))
+    for (const finding of scanner.findAll(texts.join(''))) {
+      if (!borders.some(at => finding.start < at && finding.end > at)) continue
+      const { guardrail, name, action } = finding.rule
+      if (action !== 'flag') throw refusal(guardrail, 'input', `it holds ${name}, split over parts of a message`)
+      guarded.replaceInput(finding, '')
+    }
+  }
 }
 
 /** Where something looks at the question, and it may have files. */

@@ -1,6 +1,7 @@
 /** Finds what several rules look for in a text, whole or as it comes. */
 import { anyOf } from '../lib/linear-regex/index.ts'
 import type { LinearPattern, Span } from '../lib/linear-regex/index.ts'
+import { beyondAscii, decodedRuns, plainUnits, withoutLookalikes } from './plain-text.ts'
 
 /** What is done with what a rule finds. */
 export type Action = 'mask' | 'block' | 'flag'
@@ -48,8 +49,35 @@ export class Scanner {
     this.#any = rules.length === 1 ? rules[0]!.pattern : anyOf(rules.map(({ pattern }) => pattern))
   }
 
-  /** What is in a whole text. */
+  /** What is in a whole text, as it is and as readers see it (`plain-text.ts`). */
   findAll(text: string): readonly Finding[] {
+    const findings = this.#scanWhole(text)
+    const hidden = this.findHidden(text)
+    return hidden.length === 0 ? findings : settled([...findings, ...hidden], text.length).findings
+  }
+
+  /** Only what is not there in plain letters. */
+  findHidden(text: string): readonly Finding[] {
+    const found: Finding[] = []
+    if (beyondAscii.test(text)) found.push(...this.#findDisguised(text))
+    for (const { start, end, text: decoded } of decodedRuns(text))
+      for (const { rule } of this.findAll(decoded)) found.push({ start, end, rule })
+    return found.length > 1 ? settled(found, text.length).findings : found
+  }
+
+  #findDisguised(text: string): readonly Finding[] {
+    const units = plainUnits(text)
+    const plain = withoutLookalikes(units?.text ?? text)
+    if (!units && plain === text) return nothing
+    const offsets = units && offsetsOf(units.raws)
+    return this.#scanWhole(plain).map(({ start, end, rule }) => ({
+      start: offsets?.[start] ?? start,
+      end: offsets?.[end] ?? end,
+      rule,
+    }))
+  }
+
+  #scanWhole(text: string): readonly Finding[] {
     return this.scan(text, { from: 0, isComplete: true }).findings
   }
 
@@ -65,6 +93,17 @@ export class Scanner {
     }
     return settled(all, open)
   }
+}
+
+/** Where each unit begins in the text that it stands for, and where the last one ends. */
+function offsetsOf(raws: readonly string[]): number[] {
+  let at = 0
+  const offsets = raws.map(raw => {
+    const before = at
+    at += raw.length
+    return before
+  })
+  return [...offsets, at]
 }
 
 /** Finds that overlap become one, with the gravest rule; none of them reaches into the open part. */

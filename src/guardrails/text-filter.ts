@@ -5,6 +5,8 @@
 import type { ChatEvent } from '../core/chat.ts'
 import type { AnswerFilter } from '../core/policy.ts'
 import { escapedJson, JsonReader } from './json-text.ts'
+import type { JsonUnits } from './json-text.ts'
+import { beyondAscii, invisibleLength, plainJson, plainUnits } from './plain-text.ts'
 import { contextLength } from './scanner.ts'
 import type { Finding, Scanner } from './scanner.ts'
 
@@ -118,17 +120,21 @@ export class TextFilter implements AnswerFilter {
 
   #add(choice: number, event: Piece, stream: TextStream, text: string, isLast = false): void {
     const queue = this.#queueOf(choice)
-    const { text: units, raws, bare } = stream.json?.read(text, isLast) ?? { text, raws: [], bare: [] }
-    if (units === '') return
     const last = queue.at(-1)
+    const read = stream.json?.read(text, isLast)
+    const all = read ? plainJson(read) : plainPiece(text)
+    const { text: units, raws, bare } = last?.stream === stream ? continued(last, all) : all
+    if (units === '') return
     if (last?.stream !== stream) {
       queue.push({ stream, event, units, raws: [...raws], bare: [...bare] })
       return
     }
+    if (!stream.json && raws.length > 0) keepRaws(last)
+    const own = !stream.json && last.raws.length > 0 && raws.length === 0 ? units.split('') : raws
     last.units += units
-    for (const [at, raw] of raws.entries()) {
+    for (const [at, raw] of own.entries()) {
       last.raws.push(raw)
-      last.bare.push(bare[at]!)
+      last.bare.push(bare[at] ?? false)
     }
   }
 
@@ -209,15 +215,39 @@ export class TextFilter implements AnswerFilter {
 
 /** A whole text with its finds replaced. */
 export function replaced(text: string, scanner: Scanner, replace: Replace): string {
+  return withReplaced(text, scanner.findAll(text), replace)
+}
+
+function withReplaced(text: string, findings: readonly Finding[], replace: Replace): string {
   let out = ''
   let at = 0
-  for (const finding of scanner.findAll(text)) {
+  for (const finding of findings) {
     const replacement = replace(finding, text.slice(finding.start, finding.end))
     if (replacement === undefined) continue
     out += text.slice(at, finding.start) + replacement
     at = finding.end
   }
   return at === 0 ? text : out + text.slice(at)
+}
+
+/** A piece of a plain text; what stands for its units only where some are not plain. */
+function plainPiece(text: string): JsonUnits {
+  return { bare: [], ...((beyondAscii.test(text) && plainUnits(text)) || { text, raws: [] }) }
+}
+
+/** Signs that show nothing belong to the unit before them. */
+function continued(entry: Entry, piece: JsonUnits): JsonUnits {
+  const length = entry.units === '' ? 0 : invisibleLength(piece.text)
+  if (length === 0) return piece
+  keepRaws(entry)
+  entry.raws[entry.raws.length - 1] += piece.raws.slice(0, length).join('')
+  const { text, raws, bare } = piece
+  return { text: text.slice(length), raws: raws.slice(length), bare: bare.slice(length) }
+}
+
+/** From now on it is kept what stands for each unit. */
+function keepRaws(entry: Entry): void {
+  if (entry.raws.length === 0) entry.raws = entry.units.split('')
 }
 
 /** The same of JSON text, which stays JSON. */
@@ -227,7 +257,11 @@ export function replacedJson(json: string, scanner: Scanner, replace: Replace): 
     ...filter.event({ type: 'tool-call-arguments', choice: 0, index: 0, fragment: json }),
     ...filter.event({ type: 'tool-call-end', choice: 0, index: 0 }),
   ]
-  return events.map(one => (one.type === 'tool-call-arguments' ? one.fragment : '')).join('')
+  const out = events.map(one => (one.type === 'tool-call-arguments' ? one.fragment : '')).join('')
+  return withReplaced(out, scanner.findHidden(out), (finding, found) => {
+    const replacement = replace(finding, found)
+    return replacement === undefined ? undefined : escapedJson(replacement)
+  })
 }
 
 const unitsBehind = (queue: readonly Entry[]): number => queue.slice(1).reduce((sum, one) => sum + one.units.length, 0)

@@ -3,6 +3,7 @@ import { linearPattern, literalPattern, PatternError } from '../../lib/linear-re
 import { GuardrailProblem } from '../check.ts'
 import type { Check, CheckParts, Judgement, Subject } from '../check.ts'
 import type { GuardrailParams } from '../params.ts'
+import { plainUnits } from '../plain-text.ts'
 import { Scanner } from '../scanner.ts'
 import type { Rule } from '../scanner.ts'
 
@@ -10,7 +11,9 @@ import type { Rule } from '../scanner.ts'
 export function wordList({ settings }: CheckParts): Check {
   const { words, action = 'block', whole_words: wholeWords = true, ...rest } = settings.params as GuardrailParams
   if (!words) throw new GuardrailProblem(['words'], 'is missing; list the words')
-  const pattern = literalPattern(words, { ignoreCase: rest.case_sensitive !== true, wholeWords })
+  // Texts are read as they are seen: a word that is written in another way is looked for in the plain one, too.
+  const all = [...new Set(words.flatMap(word => [word, plainUnits(word)?.text ?? word]))]
+  const pattern = literalPattern(all, { ignoreCase: rest.case_sensitive !== true, wholeWords })
   return {
     rules: [{ name: 'WORD', guardrail: settings.name, pattern, action }],
     restores: rest.output_parse_pii ?? true,
