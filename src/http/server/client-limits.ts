@@ -12,7 +12,7 @@ export const pipelinedBytesMax = 64 * 1024
 /** So much of an unread body is discarded, so that the client reads its answer; beyond it the client is cut. */
 export const discardedBytesMax = 64 * 1024 * 1024
 /** So much of it is read at once; the rest at the pace of `DiscardPace`. */
-export const unpacedBytesMax = 64 * 1024
+export const unpacedBytesMax = 512 * 1024
 /** The same for a request without a valid key, and for what arrives while a connection closes: more is not read. */
 export const unauthenticatedBytesMax = 64 * 1024
 /** High-water mark of the send queue: beyond it the upstream has to wait for the client. */
