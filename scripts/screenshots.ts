@@ -22,6 +22,7 @@ const pages: Readonly<Record<string, string>> = {
   overview: '',
   playground: 'playground',
   chat: 'chat',
+  'chat-one': 'chat?c={chat}',
   hub: 'model_hub',
   'hub-table': 'model_hub_table',
   'hub-model': 'model_hub?model=claude-sonnet-4-5',
@@ -65,6 +66,7 @@ const browser = await chromium.launch({
   timeout: waitMs,
 })
 const problems: string[] = []
+const chat = await latestChat()
 try {
   mkdirSync(values.directory, { recursive: true })
   for (const colorScheme of themes)
@@ -102,7 +104,7 @@ async function takeAll(on: Browser, some: typeof pages, { colorScheme, width, ke
     const title = `${name}-${width}-${colorScheme}`
     const tell = (error: Error) => problems.push(`${title}: ${error.message}`)
     page.on('pageerror', tell)
-    await page.goto(`${demo.url}/ui/${path}`)
+    await page.goto(`${demo.url}/ui/${path.replace('{chat}', chat)}`)
     await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' })
     await page.waitForLoadState('networkidle')
     const excess = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
@@ -112,4 +114,11 @@ async function takeAll(on: Browser, some: typeof pages, { colorScheme, width, ke
     page.off('pageerror', tell)
   }
   await context.close()
+}
+
+/** The latest conversation of the demo. */
+async function latestChat(): Promise<string> {
+  const headers = { authorization: `Bearer ${demo.masterKey}` }
+  const listed = await fetch(`${demo.url}/chat/conversations?limit=1`, { headers })
+  return ((await listed.json()) as { data: readonly { id: string }[] }).data[0]!.id
 }

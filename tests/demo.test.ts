@@ -46,6 +46,9 @@ test('a full house: people, keys, models, sums equal to rows, a budget nearly sp
     expect(total('api_requests')).toBe(found.calls)
     expect(total('spend')).toBeCloseTo(Number(found.nanoUsd) / 1e9, 6)
 
+    const { data: chats } = await ask('/chat/conversations')
+    expect((chats as Json[]).length).toBe(4)
+
     const { team_info: team } = await ask('/team/info?team_id=support')
     const spent = Number(periods.get([...periods.keys()].toSorted().at(-1)!)) / 1e9 / team.max_budget
     expect([spent > 0.9, spent < 1]).toEqual([true, true])

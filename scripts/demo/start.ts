@@ -8,6 +8,7 @@ import { startServer } from '../../src/app/index.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { openLedgerDatabase } from '../../src/store/ledger/ledger-database.ts'
 import { decodeRecord, encodeSettlement } from '../../src/store/ledger/ledger-record.ts'
+import { demoAnswers, makeChats } from './chats.ts'
 import { fillOrganization, gatewayAsker } from './fill.ts'
 import type { AskGateway, MadeKey } from './fill.ts'
 import { budgetDuration, budgetOwners, budgetResetMs, demoHistory, historyDays, spentOf } from './history.ts'
@@ -63,6 +64,8 @@ export async function startDemo({ directory: given, port = 0, seed = 1 }: DemoOp
   }
   try {
     simulator.script({ path: /chat|messages|responses|enerateContent/ }, { text: answer })
+    for (const { question, ...given } of demoAnswers)
+      simulator.script({ text: question }, { text: given.answer, ...(given.thinking && { reasoning: given.thinking }) })
     writeFileSync(join(directory, 'config.yaml'), demoConfiguration(simulator.url))
     const serve = (masterKey: string, at: number) => serveDemo({ directory, pages, masterKey, port: at })
     const stateFile = join(directory, 'demo.json')
@@ -153,6 +156,7 @@ async function fill(
       const rows = demoHistory({ keys, prices: await deploymentPrices(ask), seed, nowMs })
       backMs = 9 * dayMs
       await setBudgets(ask, keys, { rows, nowMs, pass: () => (backMs -= stepMs / 4) })
+      await makeChats(ask, ms => (backMs = ms))
       await server.stop()
       await storeRows(directory, rows)
       return { masterKey, password, keys: Object.fromEntries(keys.map(one => [one.plan.alias, one.text])) }

@@ -17,10 +17,12 @@ import { toGatewayError } from '../core/errors.ts'
 import type { HeldRun } from '../core/ports.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { textOf } from '../lib/json/json-values.ts'
+import { withSources, withToolCalls } from './answer-parts.ts'
 
 /** Canonical path of the calls in the ledger. */
 const route = '/chat/conversations/{conversation_id}/messages'
 const progressMs = 1000
+const none: readonly never[] = []
 const answerMsMax = 3_600_000
 /** How long a complete answer waits for a database that is away. */
 const storeMsMax = 600_000
@@ -90,11 +92,15 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
   push(delta: Json): void {
     const text = textOf(delta.content) + textOf(delta.refusal)
     const thinking = textOf(delta.reasoning_content)
-    if (text === '' && thinking === '') return
-    this.#firstMs ??= this.#tookMs()
     const { content } = this.#message
-    this.#show({ text: content.text + text, thinking: (content.thinking ?? '') + thinking })
-    const piece: AnswerDelta = { ...(text !== '' && { text }), ...(thinking !== '' && { thinking }) }
+    const { tool_calls = none, sources = none } = content
+    const calls = withToolCalls(tool_calls, delta)
+    const pages = withSources(sources, delta)
+    const extras = { ...(calls !== tool_calls && { tool_calls: calls }), ...(pages !== sources && { sources: pages }) }
+    if (text === '' && thinking === '' && calls === tool_calls && pages === sources) return
+    this.#firstMs ??= this.#tookMs()
+    this.#show({ text: content.text + text, thinking: (content.thinking ?? '') + thinking, ...extras })
+    const piece: AnswerDelta = { ...(text !== '' && { text }), ...(thinking !== '' && { thinking }), ...extras }
     for (const follower of this.#followers) follower.piece(piece)
   }
 

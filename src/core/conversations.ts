@@ -74,6 +74,18 @@ export interface AnswerError {
   readonly retry_at?: string
 }
 
+/** A tool that a model wants called; `arguments` is JSON, as far as it has come. */
+export interface AnswerToolCall {
+  readonly name: string
+  readonly arguments: string
+}
+
+/** A page that an answer names. */
+export interface AnswerSource {
+  readonly url: string
+  readonly title: string
+}
+
 /** What is encrypted of a message; absent = none. */
 export interface MessageContent {
   readonly text: string
@@ -84,6 +96,8 @@ export interface MessageContent {
   /** The same for answers that were asked for together, side by side. */
   readonly group?: string
   readonly thinking?: string
+  readonly tool_calls?: readonly AnswerToolCall[]
+  readonly sources?: readonly AnswerSource[]
   readonly finish_reason?: string | null
   readonly input_tokens?: number | null
   readonly output_tokens?: number | null
@@ -229,4 +243,8 @@ export interface AnswerFollower {
 export interface AnswerDelta {
   readonly text?: string
   readonly thinking?: string
+  /** All so far. */
+  readonly tool_calls?: readonly AnswerToolCall[]
+  /** All so far. */
+  readonly sources?: readonly AnswerSource[]
 }

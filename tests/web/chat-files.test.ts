@@ -72,17 +72,17 @@ describe.skipIf(!hasChromium)('files in the chat', () => {
     await chosen.getByText('pasted.png').waitFor({ state: 'detached' })
     await box(page).fill('What is in them?')
     await page.keyboard.press('Enter')
-    await page.locator('section[aria-busy=false]').waitFor()
+    await page.locator('article[aria-busy=false]').waitFor()
     await chosen.waitFor({ state: 'detached' })
     const asked = gateway.simulator.truth.entries.at(-1)!.body as Json
     const content = asked.messages.at(-1).content as Json[]
     expect(content.map(one => one.type)).toEqual(['image_url', 'text', 'image_url', 'text'])
     await page.reload()
-    const sent = page.getByRole('region', { name: 'You' }).getByRole('list', { name: 'Files' })
+    const sent = page.getByRole('article', { name: 'You' }).getByRole('list', { name: 'Files' })
     const shown = sent.getByRole('img', { name: 'dot.png' })
     await shown.waitFor()
     await page.waitForFunction(() =>
-      [...document.querySelectorAll('section img')].every(one => (one as HTMLImageElement).naturalWidth > 0),
+      [...document.querySelectorAll('article img')].every(one => (one as HTMLImageElement).naturalWidth > 0),
     )
     await sent.getByRole('link', { name: 'notes.md' }).waitFor()
     expect(await violations(page)).toEqual([])
@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)('files in the chat', () => {
     await pick(page, { name: 'paper.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4\n%%EOF') })
     await box(page).focus()
     await page.keyboard.press('Enter')
-    await page.locator('section[aria-busy=false]').waitFor()
+    await page.locator('article[aria-busy=false]').waitFor()
     expect(gateway.simulator.truth.entries.filter(one => one.model === 'sim-reader').length).toBe(1)
     expect(faults).toEqual([])
     await context.close()

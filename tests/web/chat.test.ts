@@ -40,7 +40,7 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
   }
   /** The answer of this text, complete. */
   const answered = (page: Page, text: string) =>
-    page.locator('section[aria-busy=false]').getByText(text, { exact: true }).waitFor()
+    page.locator('article[aria-busy=false]').getByText(text, { exact: true }).waitFor()
 
   test('the hub finds a model, shows its price and leads to the chat with it', async () => {
     const { page, context, faults } = await openSignedIn(browser, gateway)
@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
     await page.reload()
     await answered(page, 'the quick brown fox')
     await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: 'say: the quick' }).waitFor()
-    const shown = await page.getByRole('region', { name: 'chat-model' }).innerText()
+    const shown = await page.getByRole('article', { name: 'chat-model' }).innerText()
     expect(shown).toMatch(/in \d+ tok · out \d+ tok/)
     expect(shown).toMatch(/\$0\.0/)
     const id = new URL(page.url()).searchParams.get('c')
@@ -84,14 +84,14 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
   test('an answer goes on while the page is gone, and is followed from where it is after a reload', async () => {
     const { page, context, faults } = await openChat('?model=slow')
     await say(page, 'tokens: 60')
-    const busy = page.locator('section[aria-busy=true]')
+    const busy = page.locator('article[aria-busy=true]')
     await busy.locator('.markdown').waitFor()
     await page.waitForURL(/\?c=conv_/)
     await page.reload()
     await busy.locator('.markdown').waitFor()
     const seen = await busy.innerText()
-    await page.locator('section[aria-busy=false]').waitFor()
-    const whole = await page.locator('section[aria-busy=false] .markdown').innerText()
+    await page.locator('article[aria-busy=false]').waitFor()
+    const whole = await page.locator('article[aria-busy=false] .markdown').innerText()
     expect(whole.length).toBeGreaterThan(seen.length)
     expect(gateway.simulator.truth.entries.filter(one => one.model?.startsWith('sim-slow')).length).toBe(1)
     expect(faults).toEqual([])
@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
     // The conversation takes the only request of the minute, its answer is refused.
     const { page, context } = await openChat('?model=chat-model', { key: await gateway.key({ rpm_limit: 1 }) })
     await say(page, 'Hello')
-    const refused = page.getByRole('region', { name: 'chat-model' }).getByRole('alert')
+    const refused = page.getByRole('article', { name: 'chat-model' }).getByRole('alert')
     await refused.getByText('A limit is reached').waitFor()
     await refused.getByText(/requests per minute/).waitFor()
     await refused.getByText(/You can ask again/).waitFor()

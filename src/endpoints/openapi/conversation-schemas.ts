@@ -29,6 +29,9 @@ const settings = shape(
   },
 )
 
+const toolCalls = listOf(shape({ name: text, arguments: text }))
+const sources = listOf(shape({ url: text, title: text }))
+
 /** Of a question the text alone; the others are facts of an answer, known as it goes on. */
 const content = shape(
   { text },
@@ -37,6 +40,8 @@ const content = shape(
     model: text,
     group: text,
     thinking: text,
+    tool_calls: toolCalls,
+    sources,
     finish_reason: nullable(text),
     input_tokens: nullable(integer),
     output_tokens: nullable(integer),
@@ -84,7 +89,11 @@ export const conversationSchemas: Readonly<Record<string, Schema>> = {
     message: reference('ConversationMessage'),
     answers: listOf(reference('ConversationMessage')),
   }),
-  ConversationEvent: either(reference('ConversationMessage'), constant('[DONE]'), shape({}, { text, thinking: text })),
+  ConversationEvent: either(
+    reference('ConversationMessage'),
+    constant('[DONE]'),
+    shape({}, { text, thinking: text, tool_calls: toolCalls, sources }),
+  ),
   DeletedConversations: shape({ deleted: integer }),
   ExportedConversation: shape(
     { conversation: reference('Conversation') },

@@ -261,7 +261,7 @@ async function followStored(
     const read = await services.conversations.message(place, before.id)
     if (!read) break
     const now = await currentMessage(services, read)
-    const grew = now.content.text !== before.content.text || now.content.thinking !== before.content.thinking
+    const grew = JSON.stringify(now.content) !== JSON.stringify(before.content)
     if (grew || now.status !== before.status) events.emit('message', shownMessage(now))
     before = now
   }

@@ -8,11 +8,13 @@ import { Markdown } from '../../components/markdown.tsx'
 import { Skeleton } from '../../components/states.tsx'
 import { Duration, Money, Tokens } from '../../components/values.tsx'
 import { t } from '../../strings/index.ts'
+import { Sources, ToolCalls } from './extras.tsx'
 import { Failure } from './failure.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { ModelPicker } from './model-picker.tsx'
 import { isRunning } from './tree.ts'
 import type { Message } from './tree.ts'
+import { Verdicts } from './verdicts.tsx'
 
 interface AnswerProps {
   readonly message: Message
@@ -31,7 +33,7 @@ export function AnswerView({ message, models, onAgain, onChoose, variants }: Ans
   const { text, thinking = '', model = '' } = content
   const runs = isRunning(message)
   return (
-    <section aria-label={model} aria-busy={runs} className="flex min-w-0 grow flex-col gap-3">
+    <article aria-label={model} aria-busy={runs} className="flex min-w-0 grow flex-col gap-3">
       <p className="text-muted">{model}</p>
       {thinking !== '' && (
         <details className="text-muted">
@@ -42,7 +44,10 @@ export function AnswerView({ message, models, onAgain, onChoose, variants }: Ans
         </details>
       )}
       {text !== '' && <Markdown text={text} />}
-      {runs && text === '' && <Skeleton className="h-4 w-1/2" />}
+      {runs && text === '' && !content.tool_calls && <Skeleton className="h-4 w-1/2" />}
+      <ToolCalls calls={content.tool_calls ?? []} />
+      <Sources sources={content.sources ?? []} />
+      <Verdicts verdicts={content.guardrails ?? []} />
       {problem !== null && <p className="text-bad">{problem}</p>}
       {content.error && <Failure error={content.error} onRetry={onAgain && (() => onAgain(model))} />}
       {status === 'stopped' && <Badge>{t('chat.stopped')}</Badge>}
@@ -58,7 +63,7 @@ export function AnswerView({ message, models, onAgain, onChoose, variants }: Ans
           {onChoose && <Button onClick={onChoose}>{t('chat.goOnHere')}</Button>}
         </footer>
       )}
-    </section>
+    </article>
   )
 }
 

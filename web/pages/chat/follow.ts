@@ -58,14 +58,12 @@ async function readEvents(body: ReadableStream<Uint8Array>, onMessage: (message:
   return message !== undefined && !isRunning(message)
 }
 
-interface Piece {
-  readonly text?: string
-  readonly thinking?: string
-}
+/** What was added to text and thoughts, and all so far of the others. */
+type Piece = Partial<Pick<Message['content'], 'text' | 'thinking' | 'tool_calls' | 'sources'>>
 
-function withPiece(message: Message, { text = '', thinking = '' }: Piece): Message {
+function withPiece(message: Message, { text = '', thinking = '', ...others }: Piece): Message {
   const { content } = message
-  const more = { text: content.text + text, thinking: (content.thinking ?? '') + thinking }
+  const more = { ...others, text: content.text + text, thinking: (content.thinking ?? '') + thinking }
   return { ...message, content: { ...content, ...more } }
 }
 

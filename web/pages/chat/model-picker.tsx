@@ -23,6 +23,7 @@ export function ModelPicker({ models, value, onPick, trigger }: ModelPickerProps
   return (
     <Base.Root
       items={models}
+      autoHighlight
       value={chosen}
       onValueChange={one => one && onPick(one.model_group)}
       itemToStringLabel={one => one.model_group}

@@ -24,7 +24,7 @@ export function QuestionView({ step, onShow, fileUrl, onEdit }: QuestionProps) {
   const { text, attachments = [] } = step.message.content
   if (isEditing && onEdit) return <EditQuestion text={text} onEdit={onEdit} onClose={() => setEditing(false)} />
   return (
-    <section aria-label={t('chat.you')} className="flex flex-col items-end gap-1">
+    <article aria-label={t('chat.you')} className="flex flex-col items-end gap-1">
       {attachments.length > 0 && <SentFiles files={attachments} urlOf={fileUrl} />}
       {text !== '' && (
         <p className="max-w-(--question) rounded-panel bg-hover px-4 py-2 break-words whitespace-pre-wrap">{text}</p>
@@ -42,7 +42,7 @@ export function QuestionView({ step, onShow, fileUrl, onEdit }: QuestionProps) {
           />
         )}
       </div>
-    </section>
+    </article>
   )
 }
 
