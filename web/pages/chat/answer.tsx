@@ -54,7 +54,7 @@ export function AnswerView({ message, models, onAgain, onChoose, variants }: Ans
       {content.finish_reason === 'length' && <Badge tone="warn">{t('chat.tooLong')}</Badge>}
       {!runs && (
         <footer className="flex flex-wrap items-center gap-x-3 gap-y-1 text-muted">
-          <span className="flex items-center">
+          <span className="-ml-2 flex items-center">
             {variants}
             {text !== '' && <CopyButton text={text} label={t('chat.copyAnswer')} />}
             {onAgain && <AgainButton models={models} model={model} onAgain={onAgain} />}
