@@ -307,7 +307,8 @@ const follow: Endpoint = {
 const fileHeaders = {
   'content-security-policy': "default-src 'none'; sandbox",
   'x-content-type-options': 'nosniff',
-  'cache-control': 'private, max-age=31536000, immutable',
+  // Nothing of it stays in a browser that others use, too.
+  'cache-control': 'no-store',
 }
 
 const getAttachment: Endpoint = {
