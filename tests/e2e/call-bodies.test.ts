@@ -135,6 +135,24 @@ for (const backend of backends())
       for (const { id } of ids) expect(await statusOf(id, masterKey)).toBe(404)
     })
 
+    test('answers of conversations are kept for their owner alone, and not stored here', async () => {
+      const chat = async (path: string, body?: object) =>
+        (await (
+          await fetch(`${gateway.url}/chat/conversations${path}`, {
+            method: body ? 'POST' : 'GET',
+            headers: { authorization: `Bearer ${key}` },
+            ...(body && { body: JSON.stringify(body) }),
+          })
+        ).json()) as Json
+      const { id } = await chat('', {})
+      await chat(`/${id}/messages`, { text: 'say: private', models: ['chat-model'], parent_id: null })
+      let answer: Json
+      do answer = (await chat(`/${id}`)).messages.at(-1)
+      while (answer.status === 'running')
+      expect(answer).toMatchObject({ status: 'completed', content: { text: 'private' } })
+      expect(await statusOf(answer.content.call_id, masterKey)).toBe(404)
+    })
+
     test('a stranger, a member and a derived key read nothing of others, and cannot tell what exists', async () => {
       const { id } = await say('say: mine')
       const never = '019ab000-0000-7000-8000-000000000000'
