@@ -26,6 +26,7 @@ import { keyDerive } from './administration/derived-keys.ts'
 import { auditEndpoints } from './administration/audit.ts'
 import { cacheEndpoints } from './administration/cache.ts'
 import { budgetEndpoints } from './administration/budgets.ts'
+import { deploymentHistory } from './administration/deployment-history.ts'
 import { overview } from './administration/overview.ts'
 import { customerEndpoints } from './administration/customers.ts'
 import { keyAliases, keyHealth, keyInfo, keyInfos, keyList } from './administration/key-lists.ts'
@@ -157,6 +158,7 @@ const working: Endpoint[] = [
   ...customerEndpoints,
   ...budgetEndpoints,
   overview,
+  deploymentHistory,
   ...auditEndpoints,
   ...cacheEndpoints,
   effectiveConfiguration,

@@ -25,6 +25,7 @@ export async function manageTenancy(ask: Ask): Promise<void> {
   await get('/v2/budget/list', 'page_size=1')
   await get('/budget/usage', 'kind=organization')
   await get('/overview')
+  await get('/health/deployments')
   await post('/organization/new', { organization_id: 'acme', organization_alias: 'Acme', max_budget: 100 })
   await ask('PATCH', '/organization/update', { body: { organization_id: 'acme', metadata: { a: 1 } } })
   await get('/organization/list')

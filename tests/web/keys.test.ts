@@ -147,6 +147,23 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     const { page, context } = await openKeys({ key })
     await page.locator('[role=table]').waitFor()
     expect(await page.locator('[data-primary]').count()).toBe(0)
+    // Nor to change, not even with the own key.
+    await page.locator('[role=table]').getByRole('link').first().click()
+    await page.getByRole('dialog').getByRole('meter').or(page.getByText('Requests per minute')).first().waitFor()
+    expect(await page.getByRole('button', { name: /^(Edit|Rotate|Block|Delete)/ }).count()).toBe(0)
+    await context.close()
+  })
+
+  test('an administrator gives a key a budget and limits where it is edited', async () => {
+    const key = await gateway.key({ key_alias: 'edited' })
+    const { page, context } = await openKeys()
+    await page.getByRole('link', { name: 'edited' }).click()
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.getByRole('textbox', { name: 'Budget', exact: true }).fill('3')
+    await page.getByRole('textbox', { name: 'Requests a minute' }).fill('0')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('The next call is refused by').waitFor()
+    while ((await callWith(key)) !== 429) await Bun.sleep(20)
     await context.close()
   })
 

@@ -67,4 +67,76 @@ describe.skipIf(!hasChromium)('the page of models', () => {
       await context.close()
     }
   })
+
+  test('a deployment says where it is set; one made here gets another key, unseen, and goes when its name is typed', async () => {
+    const { page, context, faults } = await openModels()
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'claude-model' })
+      .getByText(/^file .*:\d+$/)
+      .waitFor()
+    await page.keyboard.press('c')
+    const dialog = page.getByRole('dialog', { name: 'Add model' })
+    await dialog.getByRole('combobox', { name: 'Provider' }).click()
+    await page.getByRole('option', { name: /^Own server/ }).click()
+    await dialog.getByLabel('Base URL').fill(`${gateway.simulator.url.replace(/\/$/, '')}/v1`)
+    await dialog.getByLabel('API key').fill('first-secret-key')
+    await dialog.getByLabel('Model', { exact: true }).fill('made-here')
+    await dialog.getByRole('button', { name: 'Add model' }).click()
+    await page.getByRole('link', { name: 'made-here' }).click()
+    const drawer = page.getByRole('dialog', { name: 'made-here', exact: true })
+    await drawer.getByRole('button', { name: 'Change key or address' }).click()
+    const change = page.getByRole('dialog', { name: 'Change key or address' })
+    expect(await change.getByLabel('API key').inputValue()).toBe('')
+    await change.getByLabel('API key').fill('second-secret-key')
+    await change.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('Deployment of made-here changed').first().waitFor()
+    await drawer.getByRole('button', { name: 'Test call' }).click()
+    await drawer.getByText('Answers', { exact: true }).waitFor()
+    expect(await page.content()).not.toContain('secret-key')
+    expect(await violations(page)).toEqual([])
+    await drawer.getByRole('button', { name: 'Delete deployment' }).click()
+    await page.getByRole('alertdialog').getByRole('textbox').fill('made-here')
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete deployment' }).click()
+    await page.getByRole('link', { name: 'made-here' }).waitFor({ state: 'detached' })
+    // What the file sets is read-only, and says where.
+    await page.goto(`${gateway.url}/ui/models?model=claude-model`)
+    await page.getByText(/^Set by .*:\d+: changed there/).waitFor()
+    expect(await page.getByRole('button', { name: 'Delete deployment' }).count()).toBe(0)
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('the page of health shows how calls ended without asking, and asks when it is told to', async () => {
+    for (let at = 0; at < 6; at++)
+      await (
+        await fetch(`${gateway.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${await gateway.key()}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'nobody', messages: [{ role: 'user', content: 'Hello' }], num_retries: 0 }),
+        })
+      ).text()
+    const { page, context, faults } = await openSignedIn(browser, gateway)
+    const asked: string[] = []
+    page.on('request', request => asked.push(new URL(request.url()).pathname))
+    await page.goto(`${gateway.url}/ui/health`)
+    const row = page.getByRole('row').filter({ hasText: 'nobody' })
+    await row.getByText(/Passed over after failures|Many failures/).waitFor()
+    await row.getByRole('img', { name: /calls in 14 days, \d+ of them failed/ }).waitFor()
+    expect(asked).not.toContain('/health')
+    expect(await violations(page)).toEqual([])
+    await page.keyboard.press('c')
+    await row.getByText('Does not answer').waitFor()
+    await page.getByRole('row').filter({ hasText: 'claude-model' }).getByText('Healthy').waitFor()
+    expect(await violations(page)).toEqual([])
+    const made = await gateway.admin('/user/new', { user_id: 'vera', user_role: 'proxy_admin_viewer' })
+    const { key } = (await made.json()) as { key: string }
+    const viewer = await openSignedIn(browser, gateway, { key })
+    await viewer.page.goto(`${gateway.url}/ui/health`)
+    await viewer.page.getByRole('table').waitFor()
+    expect(await viewer.page.locator('[data-primary]').count()).toBe(0)
+    expect(faults).toEqual([])
+    await context.close()
+    await viewer.context.close()
+  })
 })

@@ -20,7 +20,7 @@ interface PageOfRoles {
   readonly isAnswered?: boolean
 }
 const pages: readonly PageOfRoles[] = [
-  { title: 'Health', path: 'health', ask: '/health?model=none', for: ['admin'] },
+  { title: 'Health', path: 'health', ask: '/health/deployments', for: ['admin', 'viewer'] },
   { title: 'Audit log', path: 'audit', ask: '/audit', for: ['admin', 'viewer'] },
   // Admins of teams may ask for the users of one team, which is on the page of teams.
   { title: 'Users', path: 'users', ask: '/user/list', for: ['admin', 'viewer'] },

@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Create organization' }).click()
     // What was made is open, and in the list.
     await page.waitForURL(/\?organization=/)
-    const drawer = page.getByRole('dialog', { name: 'Nordwind' })
+    const drawer = page.getByRole('dialog', { name: 'Nordwind', exact: true })
     await drawer.getByText('Each month').waitFor()
     expect(await drawer.getByRole('meter').getAttribute('aria-valuemax')).toBe('250')
     await page.locator('[role=table]').getByText('$250.00').waitFor()
@@ -117,13 +117,13 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await page.getByRole('link', { name: 'Led', exact: true }).click()
     expect(await page.getByText('Foreign').count()).toBe(0)
     expect(await page.locator('[data-primary]').count()).toBe(0)
-    const drawer = page.getByRole('dialog', { name: 'Led' })
+    const drawer = page.getByRole('dialog', { name: 'Led', exact: true })
     await drawer.getByRole('button', { name: 'Edit', exact: true }).click()
     expect(await number(page, 'Budget').count()).toBe(0)
     expect(await drawer.getByRole('button', { name: 'Delete organization' }).count()).toBe(0)
     await number(page, 'Name').fill('Led by Olga')
     await drawer.getByRole('button', { name: 'Save changes' }).click()
-    await page.getByRole('dialog', { name: 'Led by Olga' }).waitFor()
+    await page.getByRole('dialog', { name: 'Led by Olga', exact: true }).waitFor()
     // By hand it is refused, too.
     const status = await page.evaluate(async () => {
       const body = JSON.stringify({ organization_id: 'led', max_budget: 1000 })
@@ -139,7 +139,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await asked('/organization/new', { organization_id: 'seen', organization_alias: 'Seen', max_budget: 5 })
     await asked('/organization/member_add', { organization_id: 'seen', member: { user_id: 'mila' } })
     const { page, context } = await open('organizations?organization=seen', { key })
-    const drawer = page.getByRole('dialog', { name: 'Seen' })
+    const drawer = page.getByRole('dialog', { name: 'Seen', exact: true })
     await drawer.getByRole('listitem').filter({ hasText: 'mila' }).waitFor()
     expect([
       await drawer.getByRole('meter').count(),
@@ -171,7 +171,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await page.keyboard.type('shop-1')
     await number(page, 'Budget').fill('3')
     await page.getByRole('dialog').getByRole('button', { name: 'Create customer' }).click()
-    const drawer = page.getByRole('dialog', { name: 'shop-1' })
+    const drawer = page.getByRole('dialog', { name: 'shop-1', exact: true })
     await drawer.getByRole('meter').waitFor()
     expect(await call()).toBe(200)
     const info = () =>
@@ -192,10 +192,10 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     // A name that is taken is said at its field.
     await asked('/customer/new', { user_id: 'shop-2', alias: 'Second shop' })
     await page.keyboard.press('c')
-    await page.getByRole('dialog', { name: 'Create customer' }).waitFor()
+    await page.getByRole('dialog', { name: 'Create customer', exact: true }).waitFor()
     await page.keyboard.type('shop-2')
     await page.keyboard.press('Enter')
-    await page.getByRole('dialog', { name: 'Create customer' }).getByRole('alert').waitFor()
+    await page.getByRole('dialog', { name: 'Create customer', exact: true }).getByRole('alert').waitFor()
     await page.keyboard.press('Escape')
     // Found by a part of the name, and by its id.
     for (const [text, count] of [
@@ -208,5 +208,164 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     }
     expect(faults).toEqual([])
     await context.close()
+  })
+
+  test('an admin of a team gives rights and a share to its members, and changes nothing else', async () => {
+    const key = await user('tara')
+    await user('ned')
+    await asked('/team/new', { team_id: 'crew', team_alias: 'Crew', max_budget: 5, admins: ['tara'] })
+    await asked('/team/member_add', { team_id: 'crew', member: { user_id: 'ned' } })
+    const { page, context, faults } = await open('teams?team=crew', { key })
+    const drawer = page.getByRole('dialog', { name: 'Crew', exact: true })
+    const rights = drawer.getByRole('region', { name: 'What members may do' })
+    await rights.getByRole('switch', { name: 'Create keys in the team' }).click()
+    const team = async () =>
+      (
+        await asked<{ team_info: { team_member_permissions: string[]; team_member_budget: number; models: string[] } }>(
+          '/team/info?team_id=crew',
+        )
+      ).team_info
+    while (!(await team()).team_member_permissions.includes('/key/generate')) await Bun.sleep(20)
+    await rights.getByRole('button', { name: 'Edit the share of members' }).click()
+    await rights.getByRole('textbox', { name: 'Budget of each member' }).fill('2')
+    await rights.getByRole('button', { name: 'Save changes' }).click()
+    await rights.getByText('$2.00').waitFor()
+    expect(await team()).toMatchObject({ team_member_budget: 2 })
+    await drawer.getByRole('button', { name: 'Edit', exact: true }).click()
+    expect(await number(page, 'Budget').count()).toBe(0)
+    await drawer.getByRole('button', { name: 'Cancel' }).click()
+    expect(await drawer.getByRole('button', { name: 'Block team' }).count()).toBe(0)
+    expect(await page.locator('[data-primary]').count()).toBe(0)
+    expect(await violations(page)).toEqual([])
+    // Removing takes the member's keys along: the name is typed.
+    await drawer.getByRole('button', { name: 'Remove ned' }).click()
+    const confirm = page.getByRole('alertdialog')
+    await confirm.getByRole('textbox').fill('ned')
+    await confirm.getByRole('button', { name: 'Remove member' }).click()
+    await drawer.getByRole('combobox', { name: 'Role of ned' }).waitFor({ state: 'detached' })
+    const status = await page.evaluate(async () => {
+      const body = JSON.stringify({ team_id: 'crew', max_budget: 1000 })
+      return (await fetch('/team/update', { method: 'POST', headers: { 'content-type': 'application/json' }, body }))
+        .status
+    })
+    expect(status).toBe(403)
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('an administrator gives a team models and a budget, and its limits are explained', async () => {
+    await asked('/team/new', { team_id: 'fleet', team_alias: 'Fleet' })
+    const { page, context } = await open('teams?team=fleet')
+    const drawer = page.getByRole('dialog', { name: 'Fleet', exact: true })
+    await drawer.getByText('Nothing limits its calls.').waitFor()
+    await drawer.getByRole('button', { name: 'Edit', exact: true }).click()
+    await drawer.getByRole('combobox', { name: 'Models' }).fill('chat-m')
+    await page.getByRole('option', { name: 'chat-model' }).click()
+    await number(page, 'Budget').fill('12')
+    await drawer.getByRole('button', { name: 'Save changes' }).click()
+    await drawer.getByText('The next call may cost $12.00 at most.').waitFor()
+    expect((await asked<{ team_info: object }>('/team/info?team_id=fleet')).team_info).toMatchObject({
+      models: ['chat-model'],
+      max_budget: 12,
+    })
+    await context.close()
+  })
+
+  test('a user is invited by a link, gets a role, is blocked and let in again', async () => {
+    const { page, context, faults } = await open('users', { colorScheme: 'dark' })
+    await page.locator('[role=table]').waitFor()
+    await page.keyboard.press('c')
+    await page.getByRole('dialog', { name: 'Create user', exact: true }).waitFor()
+    await page.keyboard.type('ivy@example.com')
+    await page.keyboard.press('Enter')
+    const drawer = page.getByRole('dialog', { name: 'ivy@example.com', exact: true })
+    await drawer.getByRole('button', { name: 'Invite' }).click()
+    const invitation = page.getByRole('dialog', { name: 'Invitation for ivy@example.com', exact: true })
+    const link = await invitation.locator('output').innerText()
+    expect(link).toContain('/fallback/password?token=')
+    expect(await violations(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    // The link is good for what it says.
+    expect(await (await fetch(link)).text()).toContain('password')
+    await drawer.getByRole('combobox', { name: 'Role' }).click()
+    await page.getByRole('option', { name: 'Member, read only' }).click()
+    const id = new URL(page.url()).searchParams.get('user')!
+    const info = async () =>
+      (await asked<{ user_info: { user_role: string; blocked: boolean } }>(`/user/info?user_id=${id}`)).user_info
+    while ((await info()).user_role !== 'internal_user_viewer') await Bun.sleep(20)
+    await drawer.getByRole('button', { name: 'Block user' }).click()
+    await drawer.getByRole('button', { name: 'Unblock user' }).waitFor()
+    expect((await info()).blocked).toBe(true)
+    // Who is blocked is not invited.
+    expect(await drawer.getByRole('button', { name: 'Invite' }).isDisabled()).toBe(true)
+    await drawer.getByRole('button', { name: 'Unblock user' }).click()
+    await drawer.getByRole('button', { name: 'Block user' }).waitFor()
+    await typeToDelete(page, 'Delete user', 'ivy@example.com')
+    await page.getByText('User ivy@example.com deleted').first().waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('the audit log shows a change field by field, filtered by action and object', async () => {
+    await asked('/team/new', { team_id: 'audited', team_alias: 'Audited', max_budget: 3 })
+    await asked('/team/update', { team_id: 'audited', max_budget: 4, team_alias: '<b>Bold</b>' })
+    const { page, context, faults } = await open('audit?object=audited&action=updated')
+    const rows = page.getByRole('row')
+    await rows.nth(1).waitFor()
+    expect(await rows.count()).toBe(2)
+    await rows.nth(1).getByRole('link').click()
+    const drawer = page.getByRole('dialog', { name: 'team updated', exact: true })
+    const changed = drawer.getByRole('row')
+    await changed.nth(1).waitFor()
+    const texts = (await changed.allInnerTexts()).map(text => text.split(/\s*\t\s*/))
+    expect(texts).toEqual(
+      expect.arrayContaining([
+        ['alias', 'Audited', '<b>Bold</b>'],
+        ['max budget', '$3.00', '$4.00'],
+      ]),
+    )
+    expect(await violations(page)).toEqual([])
+    await page.goto(`${gateway.url}/ui/audit?object=nothing`)
+    await page.getByText('Nothing matches').waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('the palette finds teams, models and calls, opens what makes a thing, and offers only what one may', async () => {
+    await asked('/team/new', { team_id: 'found', team_alias: 'Found by name' })
+    const { page, context } = await open('keys')
+    const palette = async (text: string) => {
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox', { name: 'Go to or do' }).fill(text)
+    }
+    await palette('found by')
+    await page.getByRole('option', { name: 'Teams: Found by name' }).click()
+    await page.getByRole('dialog', { name: 'Found by name', exact: true }).waitFor()
+    await palette('claude-mo')
+    await page.getByRole('option', { name: 'Models: claude-model' }).click()
+    await page.getByRole('dialog', { name: 'claude-model', exact: true }).waitFor()
+    await palette('01a2142f-0000-7000-8000-000000000000')
+    await page.getByRole('option', { name: /^Call: 01a2142f/ }).click()
+    await page.waitForURL(/\/logs\?call=01a2142f/)
+    await palette('create customer')
+    await page.getByRole('option', { name: 'Create customer' }).click()
+    await page.getByRole('dialog', { name: 'Create customer', exact: true }).waitFor()
+    expect(page.url()).toContain('/customers?new=1')
+    await page.keyboard.press('Escape')
+    // The keyboard map, and where it leads.
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keyboard', exact: true }).getByText('Go to Budgets').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog', { name: 'Keyboard', exact: true }).waitFor({ state: 'detached' })
+    await page.keyboard.press('g')
+    await page.keyboard.press('d')
+    await page.getByRole('heading', { name: 'Budgets', level: 1 }).waitFor()
+    await context.close()
+    const viewer = await open('keys', { key: await user('zoe', 'internal_user_viewer') })
+    await viewer.page.keyboard.press('Control+k')
+    await viewer.page.getByRole('option', { name: 'Keys', exact: true }).waitFor()
+    expect(await viewer.page.getByRole('option', { name: /^Create/ }).count()).toBe(0)
+    expect(await viewer.page.getByRole('option', { name: 'Budgets' }).count()).toBe(0)
+    await viewer.context.close()
   })
 })

@@ -1,11 +1,15 @@
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { Keyboard, LogOut, Moon, Sun } from 'lucide-react'
+import { Keyboard, LogOut, Moon, Plus, Search, Sun } from 'lucide-react'
+import { useState } from 'react'
 import type { ReactNode } from 'react'
+import { useSession } from '../api/session.ts'
 import { itemClass } from '../components/select.tsx'
 import { setTheme } from '../lib/theme.ts'
 import { t } from '../strings/index.ts'
+import { useFindings } from './palette-search.ts'
+import { makes } from './makes.ts'
 import { useNavigation } from './sidebar.tsx'
 import { useSignOut } from './sign-out.ts'
 
@@ -21,6 +25,7 @@ export default function Palette({ onClose, onShortcuts }: PaletteProps) {
   const navigate = useNavigate()
   const signOut = useSignOut()
   const pages = useNavigation()
+  const [text, setText] = useState('')
   const then = (action: () => void) => () => {
     onClose()
     action()
@@ -34,11 +39,17 @@ export default function Palette({ onClose, onShortcuts }: PaletteProps) {
           <Command label={t('palette.title')} loop>
             <Command.Input
               autoFocus
+              value={text}
+              onValueChange={setText}
               placeholder={t('palette.placeholder')}
               className="h-11 w-full border-b border-line bg-transparent px-4 outline-none"
             />
             <Command.List className="max-h-(--palette-list) overflow-y-auto p-1">
               <Command.Empty className="p-4 text-muted">{t('all.noMatch')}</Command.Empty>
+              <Findings
+                text={text}
+                onPress={(to, search) => then(() => void navigate({ to, search: search as never }))()}
+              />
               <Group title={t('palette.pages')}>
                 {pages.map(({ path, nav }) => {
                   const Icon = nav!.icon
@@ -50,6 +61,7 @@ export default function Palette({ onClose, onShortcuts }: PaletteProps) {
                 })}
               </Group>
               <Group title={t('palette.actions')}>
+                <Makes onPress={to => then(() => void navigate({ to, search: { new: '1' } as never }))()} />
                 <Item icon={<Sun size={16} />} onPress={then(() => setTheme('light'))}>
                   {`${t('frame.theme')}: ${t('frame.theme.light')}`}
                 </Item>
@@ -69,6 +81,38 @@ export default function Palette({ onClose, onShortcuts }: PaletteProps) {
       </Base.Portal>
     </Base.Root>
   )
+}
+
+interface FindingsProps {
+  readonly text: string
+  readonly onPress: (to: string, search: Readonly<Record<string, string>>) => void
+}
+
+/** What the gateway has by the name that is typed. */
+function Findings({ text, onPress }: FindingsProps) {
+  const findings = useFindings(text)
+  if (findings.length === 0) return null
+  return (
+    <Group title={t('palette.found')}>
+      {findings.map(one => (
+        <Item key={one.id} icon={<Search size={16} />} onPress={() => onPress(one.to, one.search)}>
+          {`${t(one.kind)}: ${one.name}`}
+        </Item>
+      ))}
+    </Group>
+  )
+}
+
+/** What this person may make. */
+function Makes({ onPress }: { readonly onPress: (to: string) => void }) {
+  const session = useSession().data
+  return makes
+    .filter(one => session && one.for(session))
+    .map(one => (
+      <Item key={one.to} icon={<Plus size={16} />} onPress={() => onPress(one.to)}>
+        {t(one.title)}
+      </Item>
+    ))
 }
 
 function Group({ title, children }: { readonly title: string; readonly children: ReactNode }) {

@@ -39,3 +39,15 @@ interface TeamPlace {
 export const leadsTeam = (session: Session, { team_id: id, organization_id: organization }: TeamPlace): boolean =>
   leadsOrganization(session, organization) ||
   (!isViewer(session) && session.teams.some(one => one.id === id && one.role === 'admin'))
+
+interface KeyPlace {
+  readonly user_id: string | null
+  readonly team_id: string | null
+  readonly organization_id: string | null
+}
+
+/** May rotate, block and delete a key: the own ones, those of teams that it leads, all for administrators. */
+export const changesKey = (session: Session, key: KeyPlace): boolean =>
+  administers(session) ||
+  (!isViewer(session) && key.user_id !== null && key.user_id === session.user_id) ||
+  (key.team_id !== null && leadsTeam(session, { team_id: key.team_id, organization_id: key.organization_id }))

@@ -25,7 +25,7 @@ import {
 import type { LucideIcon } from 'lucide-react'
 import type { ComponentType } from 'react'
 import type { Session } from '../api/session.ts'
-import { administers, everyone, readsAll, seesOrganizations } from './rights.ts'
+import { everyone, readsAll, seesOrganizations } from './rights.ts'
 import type { StringKey } from '../strings/index.ts'
 
 /** Headings of the navigation, in their order; null = above them all. */
@@ -106,7 +106,7 @@ const signedInPages: readonly PageRoute[] = [
     path: '/health',
     load: () => import('../pages/health.tsx'),
     nav: { title: 'nav.health', icon: HeartPulse, group: 'nav.observe', key: 'h' },
-    for: administers,
+    for: readsAll,
   },
   {
     path: '/audit',

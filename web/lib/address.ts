@@ -23,6 +23,12 @@ export function useSearchValue(name: string, fallback = ''): [value: string, set
   return [search[name] ?? fallback, value => change({ [name]: value === fallback ? undefined : value })]
 }
 
+/** Something that is open or not, such as the dialog that makes a thing: `?new=1`. */
+export function useSearchFlag(name: string): [isSet: boolean, set: (isSet: boolean) => void] {
+  const [value, change] = useSearchValue(name)
+  return [value !== '', isSet => change(isSet ? '1' : '')]
+}
+
 /**
  * Changes several values at once; undefined removes one. `push` = the back button returns to what was.
  * @public

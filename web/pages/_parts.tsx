@@ -19,6 +19,7 @@ import { Menu, MenuItem, MenuSeparator } from '../components/menu.tsx'
 import { Meter } from '../components/meter.tsx'
 import { Page, Panel } from '../components/page.tsx'
 import { Select } from '../components/select.tsx'
+import { StackedBars } from '../components/stacked-bars.tsx'
 import { EmptyState, ErrorState, Skeleton, SkeletonRows } from '../components/states.tsx'
 import { Switch } from '../components/switch.tsx'
 import { Table } from '../components/table.tsx'
@@ -253,10 +254,19 @@ const bars = timesMs.map((fromMs, at) => ({
 function Pictures() {
   const [range, setRange] = useState(rangeOf(spanOf('24h', startMs)))
   return (
-    <Panel title="Histogram, LineChart, Waterfall">
+    <Panel title="Histogram, LineChart, StackedBars, Waterfall">
       <Histogram bars={bars} onSelect={span => setRange(rangeOf(span))} />
       <TimeRange value={range} onChange={setRange} />
       <LineChart label="Spend" timesMs={timesMs} series={series} format={formatMoney} />
+      <StackedBars
+        label="Spend by model"
+        bars={timesMs.map((_, at) => String(at))}
+        series={choices.map((one, at) => ({
+          label: one.label,
+          values: timesMs.map((__, bar) => (bar + 1) / (at + 1)),
+        }))}
+        format={formatMoney}
+      />
       <Waterfall
         totalMs={2400}
         rows={[

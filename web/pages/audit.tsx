@@ -12,6 +12,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago } from '../components/values.tsx'
 import { useSearchValue } from '../lib/address.ts'
+import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
 
@@ -131,6 +132,19 @@ const isEmpty = (value: unknown): boolean =>
 const shown = (value: unknown): string =>
   isEmpty(value) ? '–' : typeof value === 'string' ? value : JSON.stringify(value)
 
+const dollarsEnd = '_nano_usd'
+const momentEnd = '_at_ms'
+
+/** Amounts are stored as nano-dollars and moments as milliseconds since 1970; all else is shown as it is. */
+function shownValue(name: string, value: unknown): string {
+  if (isEmpty(value) || Number.isNaN(Number(value))) return shown(value)
+  if (name.endsWith(dollarsEnd)) return formatMoney(Number(value) / 1e9)
+  return name.endsWith(momentEnd) ? new Date(Number(value)).toLocaleString() : shown(value)
+}
+
+const fieldName = (name: string): string =>
+  [dollarsEnd, momentEnd].reduce((text, end) => text.replace(end, ''), name).replaceAll('_', ' ')
+
 /** Each field that changed, with its values before and after. */
 function Changes({ before, after }: { readonly before: Values; readonly after: Values }) {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])].filter(
@@ -149,9 +163,9 @@ function Changes({ before, after }: { readonly before: Values; readonly after: V
       <tbody>
         {names.map(name => (
           <tr key={name} className="border-b border-line align-top">
-            <td className="p-1 break-words">{name}</td>
-            <td className="p-1 break-words text-muted">{shown(before?.[name])}</td>
-            <td className="p-1 break-words">{shown(after?.[name])}</td>
+            <td className="p-1 break-words">{fieldName(name)}</td>
+            <td className="p-1 break-words text-muted">{shownValue(name, before?.[name])}</td>
+            <td className="p-1 break-words">{shownValue(name, after?.[name])}</td>
           </tr>
         ))}
       </tbody>

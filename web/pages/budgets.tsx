@@ -1,6 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
-import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { ask } from '../api/client.ts'
 import type { Calls } from '../api/schema.d.ts'
@@ -16,7 +15,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago } from '../components/values.tsx'
 import { administers } from '../frame/rights.ts'
-import { useChangeSearch, useSearchValue } from '../lib/address.ts'
+import { useChangeSearch, useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
@@ -80,7 +79,7 @@ const states = { '': 'budgets.all', '0.8': 'budgets.near', '1': 'budgets.reached
 export default function BudgetsPage() {
   const session = useSession().data
   const [view, setView] = useSearchValue('view')
-  const [isCreating, setCreating] = useState(false)
+  const [isCreating, setCreating] = useSearchFlag('new')
   const change = useChangeSearch()
   const create = session && administers(session) && (
     <Button kind="primary" data-primary icon={<Plus size={16} aria-hidden />} onClick={() => setCreating(true)}>

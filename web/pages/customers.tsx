@@ -1,6 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
-import { useState } from 'react'
 import { ask } from '../api/client.ts'
 import type { Customer } from '../api/schema.d.ts'
 import { useSession } from '../api/session.ts'
@@ -14,7 +13,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
 import { administers } from '../frame/rights.ts'
-import { useSearchValue } from '../lib/address.ts'
+import { useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
@@ -43,7 +42,7 @@ export default function CustomersPage() {
   const session = useSession().data
   const { text, searched, type } = useSearchText()
   const [openId, open] = useSearchValue('customer')
-  const [isCreating, setCreating] = useState(false)
+  const [isCreating, setCreating] = useSearchFlag('new')
   const list = useInfiniteQuery({
     queryKey: ['customers', searched],
     queryFn: ({ pageParam, signal }) =>

@@ -1,64 +1,121 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { Activity } from 'lucide-react'
+import { useState } from 'react'
 import { ask } from '../api/client.ts'
-import type { EndpointHealth } from '../api/schema.d.ts'
+import type { DeploymentHistory, EndpointHealth, ModelHealth } from '../api/schema.d.ts'
+import { useSession } from '../api/session.ts'
 import { Badge } from '../components/badge.tsx'
 import type { Tone } from '../components/badge.tsx'
-import { Button } from '../components/button.tsx'
+import { Button, buttonClass } from '../components/button.tsx'
 import { Page } from '../components/page.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Duration } from '../components/values.tsx'
+import { administers } from '../frame/rights.ts'
 import { t } from '../strings/index.ts'
 import type { StringKey } from '../strings/index.ts'
+import { Sparkline } from './health/sparkline.tsx'
 
-type State = 'healthy' | 'unhealthy' | 'unchecked'
+type Deployment = DeploymentHistory['deployments'][number]
+type State = 'healthy' | 'unhealthy' | 'unchecked' | 'cooling' | 'failing' | 'fine' | 'unused'
 
-interface Checked extends EndpointHealth {
-  readonly state: State
+interface Row extends Deployment {
+  /** Of this visit; absent = it was not checked. */
+  readonly checked?: EndpointHealth & { readonly state: State }
 }
 
 const words: Readonly<Record<State, readonly [tone: Tone, word: StringKey]>> = {
   unhealthy: ['bad', 'health.unhealthy'],
   healthy: ['good', 'health.healthy'],
   unchecked: ['plain', 'health.unchecked'],
+  cooling: ['bad', 'health.cooling'],
+  failing: ['warn', 'health.failing'],
+  fine: ['good', 'health.fine'],
+  unused: ['plain', 'health.unused'],
+}
+/** From this share of failed calls on, in two days. */
+const failingShare = 0.2
+
+/** What was checked now counts more than what calls have met. */
+function stateOf({ checked, is_cooling_down: isCooling, requests_by_day: calls, failed_by_day: failed }: Row): State {
+  if (checked && checked.state !== 'unchecked') return checked.state
+  if (isCooling) return 'cooling'
+  const [of, bad] = [calls, failed].map(days => days.slice(-2).reduce((sum, count) => sum + count, 0)) as [
+    number,
+    number,
+  ]
+  if (of === 0) return calls.some(count => count > 0) ? 'fine' : 'unused'
+  return bad / of >= failingShare ? 'failing' : 'fine'
 }
 
-function StateBadge({ state }: { readonly state: State }) {
-  const [tone, word] = words[state]
+function StateBadge({ row }: { readonly row: Row }) {
+  const [tone, word] = words[stateOf(row)]
   return <Badge tone={tone}>{t(word)}</Badge>
 }
 
-const columns: readonly Column<Checked>[] = [
-  { id: 'model', title: t('health.model'), width: 'minmax(120px, 2fr)', cell: one => one.model_name },
-  { id: 'state', title: t('health.state'), width: 'minmax(150px, 1fr)', cell: one => <StateBadge state={one.state} /> },
-  { id: 'upstream', title: t('health.upstream'), isWideOnly: true, cell: one => one.model },
+const successOf = ({ requests, failed_requests: failed }: Row): string =>
+  requests === 0 ? '–' : `${(((requests - failed) / requests) * 100).toFixed(1)} %`
+
+const columns: readonly Column<Row>[] = [
+  {
+    id: 'model',
+    title: t('health.model'),
+    width: 'minmax(120px, 2fr)',
+    cell: one => <span className="truncate">{one.model_name}</span>,
+  },
+  { id: 'state', title: t('health.state'), width: 'minmax(150px, 1fr)', cell: one => <StateBadge row={one} /> },
+  {
+    id: 'upstream',
+    title: t('health.upstream'),
+    isWideOnly: true,
+    cell: one => <span className="truncate text-muted">{one.model}</span>,
+  },
+  {
+    id: 'days',
+    title: t('health.days'),
+    isWideOnly: true,
+    width: 'minmax(120px, 1fr)',
+    cell: one => <Sparkline requests={one.requests_by_day} failed={one.failed_by_day} />,
+  },
+  { id: 'success', title: t('health.success'), align: 'end', isWideOnly: true, cell: successOf },
   {
     id: 'took',
     title: t('health.took'),
     align: 'end',
     isWideOnly: true,
-    cell: one => <Duration milliseconds={one.response_time_ms} />,
+    cell: one => <Duration milliseconds={one.checked?.response_time_ms} />,
   },
   {
     id: 'reason',
     title: t('health.reason'),
     isWideOnly: true,
-    width: 'minmax(120px, 3fr)',
-    cell: one => <span className="truncate">{one.error ?? one.reason ?? ''}</span>,
+    width: 'minmax(120px, 2fr)',
+    cell: one => {
+      const reason = one.checked?.error ?? one.checked?.reason ?? ''
+      return (
+        <span className="truncate" title={reason}>
+          {reason}
+        </span>
+      )
+    },
   },
 ]
 
-/** Whether deployments answer. Asking costs a small call of each, so that it waits for a press. */
+/** How calls of the deployments ended lately. Asking them costs a small call of each, so that it waits for a press. */
 export default function HealthPage() {
-  const check = useMutation({ mutationFn: () => ask('GET /health') })
-  const found = check.data && [
-    ...check.data.unhealthy_endpoints.map((one): Checked => ({ ...one, state: 'unhealthy' })),
-    ...check.data.healthy_endpoints.map((one): Checked => ({ ...one, state: 'healthy' })),
-    ...check.data.unchecked_endpoints.map((one): Checked => ({ ...one, state: 'unchecked' })),
-  ]
-  const action = (
+  const session = useSession().data
+  const history = useQuery({
+    queryKey: ['models', 'history'],
+    queryFn: ({ signal }) => ask('GET /health/deployments', { signal }),
+  })
+  const [checked, setChecked] = useState<ReadonlyMap<string, NonNullable<Row['checked']>>>(new Map())
+  const check = useMutation({
+    mutationFn: () => ask('GET /health'),
+    onSuccess: found => setChecked(statesOf(found)),
+  })
+  const action = session && administers(session) && (
     <Button
       kind="primary"
       data-primary
@@ -69,21 +126,44 @@ export default function HealthPage() {
       {t('health.check')}
     </Button>
   )
+  const rows = history.data?.deployments.map((one): Row => ({ ...one, checked: checked.get(one.model_id) }))
   return (
     <Page title={t('nav.health')} action={action}>
-      {check.isError ? (
-        <ErrorState error={check.error} onRetry={() => check.mutate()} />
-      ) : check.isIdle ? (
-        <EmptyState title={t('health.idle')}>{t('health.idleHelp')}</EmptyState>
+      {action && <p className="text-muted">{t('health.checkHelp')}</p>}
+      {check.isError && <ErrorState error={check.error} isInline onRetry={() => check.mutate()} />}
+      {history.isError ? (
+        <ErrorState error={history.error} onRetry={() => void history.refetch()} />
       ) : (
         <Table
           label={t('nav.health')}
           columns={columns}
-          rows={found}
+          rows={rows}
           rowId={one => one.model_id}
-          empty={<EmptyState title={t('health.empty')}>{t('health.emptyHelp')}</EmptyState>}
+          rowLink={one => ({ to: '/models', search: { model: one.model_name } })}
+          empty={
+            <EmptyState
+              title={t('health.empty')}
+              action={
+                <Link to="/models" className={buttonClass('primary')}>
+                  {t('health.addModel')}
+                </Link>
+              }
+            >
+              {t('health.emptyHelp')}
+            </EmptyState>
+          }
         />
       )}
     </Page>
   )
+}
+
+function statesOf(found: ModelHealth): ReadonlyMap<string, NonNullable<Row['checked']>> {
+  const of = (endpoints: readonly EndpointHealth[], state: State) =>
+    endpoints.map(one => [one.model_id, { ...one, state }] as const)
+  return new Map([
+    ...of(found.unhealthy_endpoints, 'unhealthy'),
+    ...of(found.healthy_endpoints, 'healthy'),
+    ...of(found.unchecked_endpoints, 'unchecked'),
+  ])
 }

@@ -1,5 +1,4 @@
 import { Plus } from 'lucide-react'
-import { useState } from 'react'
 import { useKeys } from '../api/keys.ts'
 import type { ListedKey } from '../api/keys.ts'
 import { useSession } from '../api/session.ts'
@@ -10,7 +9,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
 import { makesKeys, readsAll } from '../frame/rights.ts'
-import { useChangeSearch, useSearchValue } from '../lib/address.ts'
+import { useChangeSearch, useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { formatMoney } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
 import { CreateKey } from './keys/create-key.tsx'
@@ -42,7 +41,7 @@ const columns: readonly Column<ListedKey>[] = [
 export default function KeysPage() {
   const session = useSession().data
   const keys = useKeys()
-  const [isCreating, setCreating] = useState(false)
+  const [isCreating, setCreating] = useSearchFlag('new')
   const [open] = useSearchValue('key')
   const change = useChangeSearch()
   const mayCreate = session !== undefined && makesKeys(session)

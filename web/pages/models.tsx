@@ -1,14 +1,19 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { Plus } from 'lucide-react'
 import { ask } from '../api/client.ts'
 import type { ModelInfo } from '../api/schema.d.ts'
+import { useSession } from '../api/session.ts'
+import { Button } from '../components/button.tsx'
 import { Page } from '../components/page.tsx'
 import { SearchField } from '../components/search-field.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
-import { useSearchValue } from '../lib/address.ts'
+import { useSearchFlag, useSearchValue } from '../lib/address.ts'
+import { administers } from '../frame/rights.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
+import { AddModel } from './models/add-model.tsx'
 import { ModelDrawer, SourceTag } from './models/model-drawer.tsx'
 import { perMillion } from './models/prices.ts'
 
@@ -30,7 +35,7 @@ const columns: readonly Column<ModelInfo>[] = [
     id: 'source',
     title: t('models.source'),
     isWideOnly: true,
-    cell: one => <SourceTag source={one.model_info.source} />,
+    cell: one => <SourceTag source={one.model_info.source} where={one.model_info.source_where} />,
   },
   {
     id: 'input',
@@ -61,7 +66,9 @@ function Price({ usd }: { readonly usd: number | null }) {
 /** Every deployment behind the public names, with what it costs. */
 export default function ModelsPage() {
   const { text, searched, type } = useSearchText()
+  const session = useSession().data
   const [openName, open] = useSearchValue('model')
+  const [isAdding, setAdding] = useSearchFlag('new')
   const models = useInfiniteQuery({
     queryKey: ['models', 'deployments', searched],
     queryFn: ({ pageParam, signal }) =>
@@ -69,8 +76,14 @@ export default function ModelsPage() {
     initialPageParam: 1,
     getNextPageParam: page => (page.current_page < page.total_pages ? page.current_page + 1 : null),
   })
+  const create = session && administers(session) && (
+    <Button kind="primary" data-primary icon={<Plus size={16} aria-hidden />} onClick={() => setAdding(true)}>
+      {t('setup.addModel')}
+    </Button>
+  )
+  const search = <SearchField label={t('models.search')} value={text} onChange={type} />
   return (
-    <Page title={t('nav.models')} filters={<SearchField label={t('models.search')} value={text} onChange={type} />}>
+    <Page title={t('nav.models')} action={create} filters={search}>
       {models.isError ? (
         <ErrorState error={models.error} onRetry={() => void models.refetch()} />
       ) : (
@@ -89,7 +102,8 @@ export default function ModelsPage() {
           isLoadingMore={models.isFetchingNextPage}
         />
       )}
-      {openName !== '' && <ModelDrawer name={openName} onClose={() => open('')} />}
+      {openName !== '' && <ModelDrawer key={openName} name={openName} onClose={() => open('')} />}
+      {isAdding && <AddModel onClose={() => setAdding(false)} />}
     </Page>
   )
 }

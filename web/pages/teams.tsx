@@ -1,6 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
-import { useState } from 'react'
 import { ask } from '../api/client.ts'
 import type { Team } from '../api/schema.d.ts'
 import { useSession } from '../api/session.ts'
@@ -13,7 +12,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
 import { makesTeams } from '../frame/rights.ts'
-import { useSearchValue } from '../lib/address.ts'
+import { useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
@@ -55,7 +54,7 @@ export default function TeamsPage() {
   const session = useSession().data
   const { text, searched, type } = useSearchText()
   const [openId, open] = useSearchValue('team')
-  const [isCreating, setCreating] = useState(false)
+  const [isCreating, setCreating] = useSearchFlag('new')
   const teams = useInfiniteQuery({
     queryKey: ['teams', searched],
     queryFn: ({ pageParam, signal }) =>

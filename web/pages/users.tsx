@@ -1,6 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
-import { useState } from 'react'
 import { ask } from '../api/client.ts'
 import type { User } from '../api/schema.d.ts'
 import { useSession } from '../api/session.ts'
@@ -14,7 +13,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
 import { administers } from '../frame/rights.ts'
-import { useSearchValue } from '../lib/address.ts'
+import { useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
 import { CreateUser } from './users/create-user.tsx'
@@ -47,7 +46,7 @@ export default function UsersPage() {
   const { text, searched, type } = useSearchText()
   const [role, setRole] = useSearchValue('role')
   const [openId, open] = useSearchValue('user')
-  const [isCreating, setCreating] = useState(false)
+  const [isCreating, setCreating] = useSearchFlag('new')
   const users = useInfiniteQuery({
     queryKey: ['users', searched, role],
     queryFn: ({ pageParam, signal }) =>

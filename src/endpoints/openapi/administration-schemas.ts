@@ -74,6 +74,10 @@ const modelInfo = shape({
       },
       {
         ...otherPrices,
+        source_where: described(
+          '`config.yaml:12`, or the variable or address it comes from; for readers of all.',
+          text,
+        ),
         version: integer,
         created_at: dateTime,
         created_by: text,

@@ -83,6 +83,23 @@ const activity: Properties = {
 export const spendSchemas: Readonly<Record<string, Schema>> = {
   SpendLog: spendLogSchema,
   SpendLogs: shape({ data: listOf({ $ref: '#/components/schemas/SpendLog' }), next_cursor: nullable(text) }),
+  DeploymentHistory: shape({
+    start_date: text,
+    end_date: text,
+    deployments: listOf(
+      shape({
+        model_id: text,
+        model_name: text,
+        model: text,
+        mode: text,
+        is_cooling_down: described('The replica that answers passes it over now.', boolean),
+        requests: integer,
+        failed_requests: integer,
+        requests_by_day: described('From `start_date` on.', listOf(integer)),
+        failed_by_day: listOf(integer),
+      }),
+    ),
+  }),
   Overview: shape({
     start_date: text,
     end_date: text,

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { mayCall } from '../../accounts/model-access.ts'
 import { priceFields } from '../../accounts/price-keys.ts'
 import { pricesAt } from '../../accounts/price-variants.ts'
+import { mayReadAll } from '../../accounts/rights.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
@@ -154,17 +155,24 @@ const addresses = new Redactor([])
 function entriesOf(deployments: readonly Deployment[], services: Services, caller: Caller): object[] {
   const stored = storedModels(services)
   const nowMs = services.clock.epochMs()
-  return deployments.map(one => infoEntry(one, stored.get(one.id), { nowMs, showAddress: isAdministrator(caller) }))
+  const options = { nowMs, showAddress: isAdministrator(caller), showOrigin: mayReadAll(caller) }
+  return deployments.map(one => infoEntry(one, stored.get(one.id), options))
 }
 
 /** Prices in dollars for one unit by LiteLLM's names, at one moment (epoch milliseconds). */
 export const shownPrices = ({ prices, mode }: Deployment, nowMs: number): Record<string, number | null> =>
   priceFields(prices && pricesAt(prices, nowMs), mode === 'audio_speech')
 
+interface InfoOptions {
+  readonly nowMs: number
+  readonly showAddress: boolean
+  readonly showOrigin: boolean
+}
+
 function infoEntry(
   deployment: Deployment,
   stored: ConfiguredObject | undefined,
-  { nowMs, showAddress }: { readonly nowMs: number; readonly showAddress: boolean },
+  { nowMs, showAddress, showOrigin }: InfoOptions,
 ): object {
   const { target, mode } = deployment
   const credential = (stored?.body.proxy_params as Record<string, unknown> | undefined)?.credential_name
@@ -185,6 +193,8 @@ function infoEntry(
       mode,
       provider: target.provider.name,
       source: deployment.origin.kind,
+      // The file may have the name of a folder of the operator's.
+      ...(showOrigin && { source_where: deployment.origin.where }),
       ...shownPrices(deployment, nowMs),
       price_source: deployment.priceSource ?? null,
       ...(stored && {

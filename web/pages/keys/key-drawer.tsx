@@ -7,13 +7,16 @@ import { Confirm } from '../../components/dialog.tsx'
 import { Drawer } from '../../components/drawer.tsx'
 import { Id } from '../../components/id.tsx'
 import { BudgetMeter } from '../../components/limits.tsx'
+import { useSession } from '../../api/session.ts'
 import { LimitsExplained } from '../../components/limits-explained.tsx'
 import { reportError } from '../../components/report-error.ts'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/toast.tsx'
 import { Ago } from '../../components/values.tsx'
+import { administers, changesKey } from '../../frame/rights.ts'
 import { formatCount } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
+import { EditKey } from './edit-key.tsx'
 import { KeyStatus } from './key-status.tsx'
 import { RotateKey } from './rotate-key.tsx'
 
@@ -49,15 +52,30 @@ interface DetailsProps {
   readonly onGone: () => void
 }
 
-function Details({ info, budget, onGone }: DetailsProps) {
+function Details(props: DetailsProps) {
+  const { info, onGone } = props
+  const session = useSession().data
+  const [isEditing, setEditing] = useState(false)
+  if (isEditing) return <EditKey info={info} onDone={() => setEditing(false)} />
+  return (
+    <div className="flex flex-col gap-6">
+      {session && changesKey(session, info) && (
+        <Actions info={info} onEdit={administers(session) ? () => setEditing(true) : undefined} onGone={onGone} />
+      )}
+      <KeyFacts {...props} />
+      <LimitsExplained of={{ key: info.token_id }} />
+    </div>
+  )
+}
+
+function KeyFacts({ info, budget }: DetailsProps) {
   const limits = [
     [t('keys.rpm'), info.rpm_limit],
     [t('keys.tpm'), info.tpm_limit],
     [t('keys.parallel'), info.max_parallel_requests],
   ] as const
   return (
-    <div className="flex flex-col gap-6">
-      <Actions info={info} onGone={onGone} />
+    <>
       <BudgetMeter label={t('keys.spend')} budget={budget} spend={info.spend} />
       <dl className="grid grid-cols-(--columns-keys) gap-x-6 gap-y-2">
         <Fact name={t('keys.status')}>
@@ -82,8 +100,7 @@ function Details({ info, budget, onGone }: DetailsProps) {
           <Ago at={info.created_at} />
         </Fact>
       </dl>
-      <LimitsExplained of={{ key: info.token_id }} />
-    </div>
+    </>
   )
 }
 
@@ -96,7 +113,14 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   )
 }
 
-function Actions({ info, onGone }: { readonly info: Key; readonly onGone: () => void }) {
+interface ActionsProps {
+  readonly info: Key
+  /** Absent = its limits are for others to change. */
+  readonly onEdit: (() => void) | undefined
+  readonly onGone: () => void
+}
+
+function Actions({ info, onEdit, onGone }: ActionsProps) {
   const [open, setOpen] = useState<'rotate' | 'delete' | null>(null)
   const block = useBlockKey()
   const remove = useDeleteKeys()
@@ -110,6 +134,7 @@ function Actions({ info, onGone }: { readonly info: Key; readonly onGone: () => 
   const change = () => block.mutate({ id: info.token_id, blocked: !info.blocked }, { onError: reportError })
   return (
     <div className="flex flex-wrap gap-2">
+      {onEdit && <Button onClick={onEdit}>{t('edit.action')}</Button>}
       <Button onClick={() => setOpen('rotate')}>{t('keys.rotate')}</Button>
       <Button busy={block.isPending} onClick={change}>
         {info.blocked ? t('keys.unblock') : t('keys.block')}

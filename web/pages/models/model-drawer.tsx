@@ -13,6 +13,7 @@ import { Duration } from '../../components/values.tsx'
 import { administers } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 import type { StringKey } from '../../strings/index.ts'
+import { ChangeDeployment } from './change-deployment.tsx'
 import { pricesOf } from './prices.ts'
 
 /** One public name: each deployment behind it, with its prices and a test call. */
@@ -32,7 +33,8 @@ export function ModelDrawer({ name, onClose }: { readonly name: string; readonly
           <Deployment
             key={one.model_info.id}
             deployment={one}
-            mayTest={session !== undefined && administers(session)}
+            mayChange={session !== undefined && administers(session)}
+            onDeleted={() => found.data.data.length === 1 && onClose()}
           />
         ))}
       </div>
@@ -42,17 +44,22 @@ export function ModelDrawer({ name, onClose }: { readonly name: string; readonly
 
 interface DeploymentProps {
   readonly deployment: ModelInfo
-  readonly mayTest: boolean
+  readonly mayChange: boolean
+  readonly onDeleted: () => void
 }
 
-function Deployment({ deployment: { proxy_params: params, model_info: info }, mayTest }: DeploymentProps) {
+function Deployment({ deployment, mayChange, onDeleted }: DeploymentProps) {
+  const { proxy_params: params, model_info: info } = deployment
   const prices = pricesOf(info)
   return (
     <section className="flex flex-col gap-3" aria-label={params.model}>
       <div className="flex flex-wrap items-center gap-2">
         <h3 className="min-w-0 font-semibold break-words">{params.model}</h3>
-        <SourceTag source={info.source} />
+        <SourceTag source={info.source} where={info.source_where} />
       </div>
+      {mayChange && info.source !== 'api' && info.source_where && (
+        <p className="text-muted">{t('models.readOnly', { where: info.source_where })}</p>
+      )}
       <Facts
         facts={[
           { name: t('models.id'), value: <Id id={info.id} /> },
@@ -65,7 +72,8 @@ function Deployment({ deployment: { proxy_params: params, model_info: info }, ma
           ...prices.map(({ name, text }) => ({ name, value: <span className="numbers">{text}</span> })),
         ]}
       />
-      {mayTest && <TestCall id={info.id} />}
+      {mayChange && <TestCall id={info.id} />}
+      {mayChange && info.source === 'api' && <ChangeDeployment deployment={deployment} onDeleted={onDeleted} />}
     </section>
   )
 }
@@ -78,10 +86,12 @@ const sources: Readonly<Record<string, StringKey>> = {
   'built-in': 'models.builtIn',
 }
 
-/** Where a deployment comes from. */
-export function SourceTag({ source }: { readonly source: string }) {
+/** Where a deployment comes from: `file config.yaml:12`, where that may be known. */
+export function SourceTag({ source, where }: { readonly source: string; readonly where?: string | undefined }) {
   const word = sources[source]
-  return <Tag>{word ? t(word) : source}</Tag>
+  const name = word ? t(word) : source
+  // Of those made by API it is their own id.
+  return <Tag>{where && source !== 'api' ? `${name} ${where}` : name}</Tag>
 }
 
 /** A real call of one deployment, as the checks of its health make it. */

@@ -10,7 +10,7 @@ import { gatewayUrl } from '../../lib/places.ts'
 import { snippetsFor } from '../../lib/snippets.ts'
 import { t } from '../../strings/index.ts'
 import { CreateKey } from '../keys/create-key.tsx'
-import { AddModel } from './add-model.tsx'
+import { AddModel } from '../models/add-model.tsx'
 
 /** What a new installation needs, in order; each step does itself, and goes away when it is done. */
 export function SetupList({ setup }: { readonly setup: Setup }) {

@@ -1,0 +1,98 @@
+/** What the command palette finds at the gateway: keys, teams, users, models and calls by what is typed. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { ask } from '../api/client.ts'
+import { useModelNames } from '../api/models.ts'
+import { useSession } from '../api/session.ts'
+import type { StringKey } from '../strings/index.ts'
+import { readsAll } from './rights.ts'
+
+/** Typing pauses for so long before the gateway is asked. */
+const pauseMs = 200
+const lengthMin = 2
+const listed = 5
+
+/** A thing, and the place that shows it. */
+export interface Finding {
+  readonly id: string
+  readonly kind: StringKey
+  readonly name: string
+  readonly to: string
+  readonly search: Readonly<Record<string, string>>
+}
+
+/** Names by a part of them, keys by their whole name, calls by their id; nothing for a single letter. */
+export function useFindings(typed: string): readonly Finding[] {
+  const text = usePaused(typed.trim())
+  const session = useSession().data
+  const isAsked = text.length >= lengthMin
+  const models = useModelNames().data ?? []
+  const found = useQuery({
+    queryKey: ['palette', text],
+    enabled: isAsked && session !== undefined,
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => find(text, { signal, findsUsers: session !== undefined && readsAll(session) }),
+  })
+  if (!isAsked) return []
+  const part = text.toLowerCase()
+  return [
+    ...models
+      .filter(name => name.toLowerCase().includes(part))
+      .slice(0, listed)
+      .map(name => finding('nav.models', name, { id: name, to: '/models', search: { model: name } })),
+    ...(found.data ?? []),
+    ...(callId.test(text) ? [finding('palette.call', text, { id: text, to: '/logs', search: { call: text } })] : []),
+  ]
+}
+
+/** Ids of calls are UUIDs, and may be those that clients have sent: of some length, without spaces. */
+const callId = /^[\w.:/@=+~-]{12,128}$/
+
+const finding = (kind: StringKey, name: string, place: Pick<Finding, 'id' | 'to' | 'search'>): Finding => ({
+  ...place,
+  id: `${kind} ${place.id}`,
+  kind,
+  name,
+})
+
+interface FindingOptions {
+  readonly signal: AbortSignal
+  readonly findsUsers: boolean
+}
+
+async function find(text: string, { signal, findsUsers }: FindingOptions): Promise<Finding[]> {
+  const [keys, teams, users] = await Promise.all([
+    ask('GET /key/list', { query: { key_alias: text, size: listed, return_full_object: 'true' }, signal }),
+    ask('GET /v2/team/list', { query: { team_alias: text, page_size: listed }, signal }),
+    findsUsers ? ask('GET /user/list', { query: { user_email: text, page_size: listed }, signal }) : undefined,
+  ])
+  return [
+    ...keys.keys.flatMap(key =>
+      typeof key === 'object'
+        ? [
+            finding('nav.keys', key.key_alias ?? key.key_name, {
+              id: key.token_id,
+              to: '/keys',
+              search: { key: key.token_id },
+            }),
+          ]
+        : [],
+    ),
+    ...teams.teams.map(({ team_id: id, team_alias: alias }) =>
+      finding('nav.teams', alias ?? id, { id, to: '/teams', search: { team: id } }),
+    ),
+    ...(users?.users ?? []).map(({ user_id: id, user_email: email }) =>
+      finding('nav.users', email ?? id, { id, to: '/users', search: { user: id } }),
+    ),
+  ]
+}
+
+/** The text, once it has not changed for a moment. */
+function usePaused(text: string): string {
+  const [paused, setPaused] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setPaused(text), pauseMs)
+    return () => clearTimeout(timer)
+  }, [text])
+  return paused
+}
