@@ -35,6 +35,7 @@ const columns: readonly Column<ModelInfo>[] = [
     id: 'source',
     title: t('models.source'),
     isWideOnly: true,
+    width: 'minmax(150px, 1fr)',
     cell: one => <SourceTag source={one.model_info.source} where={one.model_info.source_where} />,
   },
   {

@@ -90,8 +90,13 @@ const sources: Readonly<Record<string, StringKey>> = {
 export function SourceTag({ source, where }: { readonly source: string; readonly where?: string | undefined }) {
   const word = sources[source]
   const name = word ? t(word) : source
-  // Of those made by API it is their own id.
-  return <Tag>{where && source !== 'api' ? `${name} ${where}` : name}</Tag>
+  // Of those made by API it is their own id. Of a file its name and line are enough; the whole path is on hover.
+  const place = source === 'config' ? where?.replace(/^.*\//, '') : source === 'api' ? undefined : where
+  return (
+    <span title={where} className="min-w-0 truncate">
+      <Tag>{place ? `${name} ${place}` : name}</Tag>
+    </span>
+  )
 }
 
 /** A real call of one deployment, as the checks of its health make it. */

@@ -45,7 +45,7 @@ function Tile({ title, value, children }: { title: string; value: string; childr
     <div className="flex min-w-0 flex-col gap-1 rounded-panel border border-line bg-panel p-4">
       <span className="text-muted">{title}</span>
       <span className="numbers truncate text-title font-semibold">{value}</span>
-      <span className="numbers truncate text-muted">{children}</span>
+      <span className="numbers text-muted">{children}</span>
     </div>
   )
 }

@@ -51,7 +51,7 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
             facts={[
               { name: t('all.id'), value: <Id id={user.user_id} /> },
               { name: t('users.email'), value: user.user_email ?? t('all.none') },
-              { name: t('users.role'), value: roleName(user.user_role) },
+              ...(isChanged ? [] : [{ name: t('users.role'), value: roleName(user.user_role) }]),
               { name: t('all.status'), value: <StatusBadge blocked={user.blocked} /> },
               {
                 name: t('nav.teams'),
