@@ -15,6 +15,7 @@ import { embeddingsTable } from '../formats/openai/embeddings.ts'
 import { responsesTable } from '../formats/openai/responses/fields.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import { cacheKey, fieldsBesideTheKey } from './cache-key.ts'
+import { askedInputs } from './embedding-inputs.ts'
 
 type Json = Record<string, any>
 
@@ -97,6 +98,17 @@ for (const [name, format, fields, base] of dialects)
     expect(unchanged.filter(field => !fieldsBesideTheKey.has(field))).toEqual([])
     expect(fields.length).toBeGreaterThan(5)
   })
+
+test('flipping any field of embeddings changes the key of each input, or the field is on the list', () => {
+  const keysOf = (body: Json) => askedInputs(callOf(formats.openaiEmbeddings, body), settings, sign)!.keys
+  const before = keysOf({ input: ['hello', 'there'] })
+  for (const name of [...names(embeddingsTable.fields).filter(one => one !== 'input'), 'a_new_field']) {
+    const after = keysOf({ input: ['hello', 'there'], [name]: name === 'encoding_format' ? 'base64' : 7 })
+    expect([name, after.some(key => before.includes(key))]).toEqual([name, fieldsBesideTheKey.has(name)])
+  }
+  expect(keysOf({ input: ['there', 'hello'] })).toEqual(before.toReversed())
+  expect(keysOf({ input: 'hello', encoding_format: 'float', dimensions: null })).toEqual(before.slice(0, 1))
+})
 
 test('what is not plain inside of a field changes the key', () => {
   const text = (more: Json) =>

@@ -181,8 +181,8 @@ async function measureGuardrails(bare: Subject): Promise<Record<string, number>>
     litellm_params: { guardrail: regex, mode: pre_call, default_on: true, patterns: [{ name: A, pattern: "TCK-[0-9]{6}" }] }
 `
   const [idle, one] = [
-    await startGateway({ root, folder, port: ports.other, name: 'idle', more: windowedRules }),
-    await startGateway({ root, folder, port: ports.guarded, name: 'guarded', more: pattern }),
+    await startGateway({ root, folder, port: ports.guarded, name: 'idle', more: windowedRules }),
+    await startGateway({ root, folder, port: ports.pattern, name: 'guarded', more: pattern }),
   ]
   const body = requestOf(2048)
   const subjects = [bare, idle, one]

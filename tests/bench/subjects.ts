@@ -15,6 +15,7 @@ export const ports = {
   other: 18307,
   guarded: 18308,
   paced: 18309,
+  pattern: 18310,
 }
 
 /** Before the idle memory of a gateway is read: garbage of its start is collected by then. */
