@@ -128,9 +128,12 @@ export interface PasswordStore {
   passwordOf(userId: string): Promise<string | undefined>
   /** Ends the user's sessions but one, and withdraws the links. */
   setPassword(userId: string, hash: string, actor: Actor, keepSessionId?: string): Promise<void>
-  /** In place of the user's links of before. `token` is not stored. */
+  /**
+   * In place of the user's links of before, unless it `keepsOthers`: a stranger who asks for one must not end those
+   * that an administrator has made. `token` is not stored.
+   */
   createLink(
-    link: { readonly userId: string; readonly lifetimeMs: number },
+    link: { readonly userId: string; readonly lifetimeMs: number; readonly keepsOthers?: boolean },
     actor: Actor,
   ): Promise<{ readonly link: PasswordLink; readonly token: string }>
   /** undefined = there is none that may still be used. */

@@ -64,6 +64,8 @@ import {
 } from './model-calls/responses.ts'
 import { rerank, rerankTwo } from './model-calls/rerank.ts'
 import { loginEndpoints } from './sign-in/login.ts'
+import { forgottenPasswordEndpoints } from './sign-in/forgotten-password.ts'
+import { onboardingEndpoints } from './sign-in/onboarding.ts'
 import { passwordEndpoints } from './sign-in/passwords.ts'
 import { sessionEndpoints } from './sign-in/sessions.ts'
 import { callBodyEndpoints } from './administration/call-bodies.ts'
@@ -176,6 +178,8 @@ const working: Endpoint[] = [
   ...loginEndpoints,
   ...sessionEndpoints,
   ...passwordEndpoints,
+  ...forgottenPasswordEndpoints,
+  ...onboardingEndpoints,
   liveliness,
   readiness,
   modelHealth,

@@ -43,10 +43,14 @@ const get = async (path: string, headers: Record<string, string> = {}): Promise<
   } as unknown as IncomingRequest)
 
 /** Signing in: each answer is made for one browser. Their cost is bounded by limits of their own (tests/e2e/sign-in). */
-const signingIn = ['/fallback/login', '/fallback/password', '/login', '/v2/login', '/sign-in/claim', '/sign-in/logout']
+const signInPages = ['/fallback/login', '/fallback/password', '/onboarding/get_token']
+const signInForms = [
+  ...['/login', '/v2/login', '/fallback/forgotten-password', '/onboarding/claim_token'],
+  ...['/sign-in/claim', '/sign-in/logout'],
+]
 const withoutKey = endpoints.filter(one => one.auth === 'none')
 /** What a browser is given on its way to a provider and back differs from one to the next. */
-const forOne = [...signingIn, '/sso/callback', '/sso/key/generate', '/sso/logout']
+const forOne = [...signInPages, ...signInForms, '/sso/callback', '/sso/key/generate', '/sso/logout']
 const open = withoutKey.filter(one => one.method === 'GET' && !one.paths.some(path => forOne.includes(path)))
 /** Routes of OAuth: forms of at most 16 KiB, limited for each network. */
 const forms = ['/oauth/device_authorization', '/oauth/token', '/oauth/revoke']
@@ -63,7 +67,7 @@ const words = ['/health/liveliness', '/health/liveness', '/health/readiness', '/
 test('every route without a key is known here, and answers GET alone unless it takes a form', () => {
   const others = withoutKey.filter(one => one.method !== 'GET')
   expect(others.flatMap(({ method, paths: at }) => at.map(path => `${method} ${path}`)).toSorted()).toEqual(
-    [...forms, ...signingIn.filter(path => !path.startsWith('/fallback/'))].map(path => `POST ${path}`).toSorted(),
+    [...forms, ...signInForms].map(path => `POST ${path}`).toSorted(),
   )
   expect(open.flatMap(one => one.paths)).toEqual(expect.arrayContaining(pages))
   const documents = ['/docs', ...assets.map(name => `/docs/${name}`), '/openapi.json', '/routes', '/public/model_hub']

@@ -3,7 +3,7 @@
  * simulated upstream of a vendor whose dialect it does not speak. Then the directory removes the user (SCIM) in the
  * middle of a session, while a tool of the agent runs. Agents as `npm run agents` installs them (MODELGATE_AGENTS_DIR).
  *
- *   node bin/bun.mjs tests/agents/signed-in.ts [claude-code] [codex] [opencode]
+ *   node bin/bun.mjs tests/agents/signed-in.ts [claude-code] [codex] [opencode] [gemini-cli]
  */
 import { join } from 'node:path'
 import { startGateway } from '../e2e/harness.ts'
@@ -14,7 +14,8 @@ import { browserOfAda, leaveDirectory, offeredTools, Place, says, turnMs } from 
 interface Agent {
   readonly name: string
   readonly model: string
-  words(prompt: string): string[]
+  /** `told` = what its setup has said. */
+  words(prompt: string, told: string): string[]
   /** How it runs a command of the shell: a tool among those that it offers. */
   shell(tools: readonly string[], command: string): { name: string; arguments: object } | undefined
 }
@@ -42,6 +43,16 @@ const agents: readonly Agent[] = [
     words: prompt => ['opencode', 'run', '--model', 'modelgate/claude-model', prompt],
     shell: (tools, command) =>
       tools.includes('bash') ? { name: 'bash', arguments: { command, description: 'waits' } } : undefined,
+  },
+  {
+    name: 'gemini-cli',
+    model: 'chat-model',
+    words: (prompt, told) => {
+      const command = /start it by: (.*)/.exec(told)![1]!
+      return ['sh', '-c', `${command} --skip-trust --approval-mode yolo -p '${prompt}'`]
+    },
+    shell: (tools, command) =>
+      tools.includes('run_shell_command') ? { name: 'run_shell_command', arguments: { command } } : undefined,
   },
 ]
 
@@ -71,7 +82,7 @@ async function check(agent: Agent): Promise<string[]> {
     const written = await place.run([...program, 'setup', agent.name, ...command])
     if (!written.startsWith('exit 0')) return [`setup: ${written}`]
     simulator.script(({ body }) => says(body, 'PLEASE-ANSWER'), { text: 'TEXT-TURN-DONE' })
-    const answered = await place.run(agent.words('PLEASE-ANSWER with two words'))
+    const answered = await place.run(agent.words('PLEASE-ANSWER with two words', written))
     if (!answered.includes('TEXT-TURN-DONE')) return [`text turn: ${answered.slice(-1500)}`]
     const tool = agent.shell(offeredTools(gateway), 'sleep 5; echo AFTER-THE-TOOL')
     if (!tool) return [`offers no shell: ${offeredTools(gateway).join(', ')}`]
@@ -85,7 +96,7 @@ async function check(agent: Agent): Promise<string[]> {
     )
     simulator.script(({ body }) => says(body, 'PLEASE-WAIT') && says(body, tool.name), { toolCalls: [tool], times: 1 })
     const calls = simulator.truth.entries.length
-    const running = place.run(agent.words('PLEASE-WAIT with the shell'))
+    const running = place.run(agent.words('PLEASE-WAIT with the shell', written))
     await until('the agent has its tool call', () => simulator.truth.entries.length > calls, turnMs)
     await leaveDirectory(gateway, 'ada@example.com')
     const ended = await running

@@ -12,7 +12,8 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     getWebPage getSignInMetadata askDeviceAuthorization getAccessToken revokeToken
     beginSingleSignOn endSingleSignOn signOutOfSingleSignOn
     listPublicModels
-    getLoginPage signIn signOut listSignInMethods getPasswordPage claimInvitation`,
+    getLoginPage signIn signOut listSignInMethods getPasswordPage claimInvitation
+    getForgottenPasswordPage askForPasswordLink getOnboardingToken claimOnboardingToken`,
   // Every key: calls of models, own objects, and what the caller may see.
   key: `
     createChatCompletion createCompletion createResponse countResponseInputTokens getResponse deleteResponse

@@ -21,6 +21,13 @@ export async function signInAndOut(ask: Ask, url: string): Promise<void> {
   await ask('GET', '/fallback/password', { ...open, query: `token=${token}` })
   await ask('POST', '/sign-in/claim', { ...open, body: { token, password: 'a long enough one' } })
   await ask('POST', '/sign-in/claim', { ...open, body: { token, password: 'a long enough one' }, status: 404 })
+  await ask('GET', '/fallback/forgotten-password', open)
+  await ask('POST', '/fallback/forgotten-password', { ...open, body: { email: 'iris@example.com' }, status: 409 })
+  const { url: second } = await ask('POST', '/sign-in/invitations', { body: { user_id: 'iris' } })
+  const link2 = new URL(String(second)).searchParams.get('token')
+  await ask('GET', '/onboarding/get_token', { ...open, query: `invite_link=${link2}` })
+  const claiming = { invitation_link: link2, user_id: 'iris', password: 'a third one, long' }
+  await ask('POST', '/onboarding/claim_token', { ...open, body: claiming })
   await ask('POST', '/sign-in/password', { body: { user_id: 'iris', new_password: 'another one, longer' } })
   await new Browser(url).signIn('iris', 'another one, longer')
   await ask('GET', '/sign-in/session')

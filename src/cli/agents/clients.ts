@@ -28,7 +28,14 @@ export interface AgentClient {
   /** It has no model of its own: one has to be named. */
   readonly needsModel?: true
   /** What the person does next. */
-  readonly next: string
+  next(wanted: Wanted): string
+}
+
+/** A program whose settings stand in no file that another may write: a person enters them. */
+export interface EnteredClient {
+  readonly name: string
+  /** What a person does, line by line. */
+  steps(wanted: Pick<Wanted, 'url' | 'model'>): readonly string[]
 }
 
 /** A token is asked for as often: it is printed from a file unless it is near its end. */
@@ -54,7 +61,7 @@ const claudeCode: AgentClient = {
           ]),
     ],
   }),
-  next: 'start claude',
+  next: () => 'start claude',
 }
 
 const codex: AgentClient = {
@@ -76,7 +83,7 @@ refresh_interval_ms = ${askMs}
 timeout_ms = 30000`,
     },
   }),
-  next: 'start codex',
+  next: () => 'start codex',
 }
 
 const opencodeDirectory = (environment: Environment): string =>
@@ -130,8 +137,40 @@ export const Modelgate = async () => ({
 `,
   }),
   needsModel: true,
-  next: 'start opencode',
+  next: () => 'start opencode',
 }
 
-/** The agents that `modelgate setup` knows. */
-export const agentClients: readonly AgentClient[] = [claudeCode, codex, opencode]
+/**
+ * It has no key command: the token goes into the variable of the key when it is started, and holds for as long as
+ * `agent_token_minutes` says. The way of signing in is a setting, without which it refuses (version 0.61).
+ */
+const geminiCli: AgentClient = {
+  name: 'gemini-cli',
+  // geminicli.com/docs/reference/configuration (2026-11-25).
+  file: environment => join(nonEmpty(environment.GEMINI_CLI_HOME) ?? home(environment), '.gemini', 'settings.json'),
+  change: ({ model }) => ({
+    settings: [
+      { place: ['security', 'auth', 'selectedType'], value: 'gemini-api-key' },
+      ...(model === undefined ? [] : [{ place: ['model', 'name'], value: model }]),
+    ],
+  }),
+  next: ({ url, tokenCommand }) =>
+    `start it by: GOOGLE_GEMINI_BASE_URL=${url} GEMINI_API_KEY="$(${tokenCommand.join(' ')})" gemini`,
+}
+
+/** Its calls come from its vendor's servers, not from the person's machine (docs.cursor.com, 2026-11-25). */
+const cursor: EnteredClient = {
+  name: 'cursor',
+  steps: ({ url, model }) => [
+    'Cursor keeps these in its own settings, and calls from its servers: the gateway has to be reachable from there,',
+    'and a token of an hour does not do. Make a key for it (POST /key/generate, or the page of keys), then:',
+    '1. Cursor Settings, Models, API Keys: switch on OpenAI API Key, and paste the key',
+    `2. switch on Override OpenAI Base URL: ${url}/v1`,
+    `3. add a custom model: ${model ?? 'a name of GET /v1/models'}`,
+  ],
+}
+
+/** The agents whose file `modelgate setup` writes. */
+export const agentClients: readonly AgentClient[] = [claudeCode, codex, opencode, geminiCli]
+/** The others that it knows. */
+export const enteredClients: readonly EnteredClient[] = [cursor]

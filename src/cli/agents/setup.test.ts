@@ -42,6 +42,33 @@ test('claude-code gets its address and the key command, and keeps its other sett
   expect(readFileSync(join(home, '.claude', backup), 'utf8')).toContain('https://old')
 })
 
+test('gemini-cli gets its way of signing in, and is started with a token that is printed then', async () => {
+  mkdirSync(join(home, '.gemini'))
+  const file = join(home, '.gemini/settings.json')
+  const before = { ui: { theme: 'dark' }, security: { auth: { selectedType: 'oauth-personal' } } }
+  writeFileSync(file, JSON.stringify(before))
+  const dry = await setUp('gemini-cli', '--dry-run', '--model', 'my-model')
+  expect(JSON.parse(dry.out)).toMatchObject({ model: { name: 'my-model' } })
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(before)
+  const { code, out } = await setUp('gemini-cli', '--model', 'my-model')
+  const command = `GOOGLE_GEMINI_BASE_URL=${url} GEMINI_API_KEY="$(/opt/modelgate token --url ${url})" gemini`
+  expect([code, out]).toEqual([0, expect.stringContaining(command)])
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+    ui: { theme: 'dark' },
+    security: { auth: { selectedType: 'gemini-api-key' } },
+    model: { name: 'my-model' },
+  })
+  expect((await run('gemini-cli', '--undo')).code).toBe(0)
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(before)
+})
+
+test('for cursor a person is told what to enter, and nothing is written', async () => {
+  const { code, out } = await setUp('cursor', '--model', 'my-model')
+  expect([code, out]).toEqual([0, expect.stringContaining(`Override OpenAI Base URL: ${url}/v1`)])
+  expect(out).toContain('add a custom model: my-model')
+  expect(readdirSync(home).toSorted()).toEqual(['.claude', '.codex'])
+})
+
 test('a second setup changes nothing, and undo brings back what stood there before the first', async () => {
   const before = { theme: 'dark', env: { ANTHROPIC_BASE_URL: 'https://old' } }
   writeFileSync(claudeFile(), JSON.stringify(before), { mode: 0o640 })

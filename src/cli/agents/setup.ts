@@ -9,8 +9,8 @@ import type { Command, FlagValues } from '../command.ts'
 import { print, printError, UsageError } from '../command.ts'
 import { text } from '../options.ts'
 import { meantGateway } from './access.ts'
-import { agentClients } from './clients.ts'
-import type { AgentClient, Wanted } from './clients.ts'
+import { agentClients, enteredClients } from './clients.ts'
+import type { AgentClient, EnteredClient, Wanted } from './clients.ts'
 import { withoutSettings, withSettings } from './json-edit.ts'
 import type { ReplacedSetting } from './json-edit.ts'
 import { personalDirectory, writePrivately } from './sign-in-file.ts'
@@ -23,7 +23,7 @@ interface Setup {
   readonly isNew: boolean
 }
 
-const names = agentClients.map(one => one.name)
+const names = [...agentClients, ...enteredClients].map(one => one.name)
 
 /** Changes the file of an agent: what else stands in it stays, the file of before is kept beside it. */
 export const setup: Command = {
@@ -39,6 +39,7 @@ export const setup: Command = {
   },
   run({ flags, positionals, environment }) {
     const client = clientOf(positionals[0])
+    if ('steps' in client) return tell(client, { flags, environment })
     // A link stays one: its target is written.
     const named = client.file(environment)
     const path = existsSync(named) ? realpathSync(named) : named
@@ -46,8 +47,8 @@ export const setup: Command = {
   },
 }
 
-function clientOf(given: string | undefined): AgentClient {
-  const found = agentClients.find(one => one.name === given)
+function clientOf(given: string | undefined): AgentClient | EnteredClient {
+  const found = [...agentClients, ...enteredClients].find(one => one.name === given)
   if (found) return found
   const near = given === undefined ? undefined : closestMatch(given, names)
   throw new UsageError(
@@ -59,6 +60,13 @@ function clientOf(given: string | undefined): AgentClient {
 interface Given {
   readonly flags: FlagValues
   readonly environment: Environment
+}
+
+/** Nothing is written, so that there is nothing to try or to undo. */
+function tell(client: EnteredClient, { flags, environment }: Given): number {
+  for (const line of client.steps({ url: meantGateway(text(flags.url), environment), model: text(flags.model) }))
+    print(line)
+  return 0
 }
 
 function write(client: AgentClient, path: string, { flags, environment }: Given): number {
@@ -75,7 +83,7 @@ function write(client: AgentClient, path: string, { flags, environment }: Given)
   }
   const isOwnThere = own === undefined || (existsSync(own.path) && readFileSync(own.path, 'utf8') === own.text)
   if (changed.text === before && isOwnThere) {
-    print(`${path} is set up already`)
+    print(`${path} is set up already; ${client.next(wanted)}`)
     return 0
   }
   if (own) writePrivately(own.path, own.text)
@@ -83,7 +91,7 @@ function write(client: AgentClient, path: string, { flags, environment }: Given)
   if (!isNew && changed.text !== before) keepBackup(path, before)
   if (changed.replaced) rememberSetup(client, { replaced: changed.replaced, isNew }, environment)
   writePrivately(path, changed.text, isNew ? undefined : statSync(path).mode & 0o777)
-  print(`${path} is written; ${client.next}`)
+  print(`${path} is written; ${client.next(wanted)}`)
   return 0
 }
 

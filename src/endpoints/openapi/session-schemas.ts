@@ -18,6 +18,7 @@ export const sessionSchemas: Readonly<Record<string, Schema>> = {
     password: boolean,
     login_url: text,
     fallback_url: text,
+    forgotten_password_url: described('null = this gateway sends no mail.', nullable(text)),
     providers: listOf(shape({ name: text, display_name: text, url: text })),
   }),
   Session: shape({
@@ -55,6 +56,8 @@ export const sessionSchemas: Readonly<Record<string, Schema>> = {
     email_sent: boolean,
     email_problem: described('Why no mail was sent though it was asked for.', nullable(text)),
   }),
+  PasswordLinkAsked: shape({ message: text }),
+  OnboardingToken: shape({ login_url: text, token: text, user_id: text, user_email: nullable(text) }),
   WithdrawnInvitation: shape({ withdrawn: constant(true) }),
   RevokedSessions: shape({ revoked: integer }),
 }

@@ -1,17 +1,17 @@
 /** Signing in with the master key or a password, by a page without script or by JSON, and signing out. */
 import { z } from 'zod'
-import { checkSameOrigin, isOwnOrigin } from '../../accounts/session-cookie.ts'
+import { checkSameOrigin } from '../../accounts/session-cookie.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
-import { GatewayError } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { ownPath } from '../../sign-in/own-path.ts'
 import { html } from '../../lib/html.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json, text } from '../openapi/schema.ts'
 import { readForm } from './common/oauth.ts'
-import { formToken, isForm, isOwnForm } from './pages/form.ts'
+import { forgottenPasswordPath, sendsResets } from './forgotten-password.ts'
+import { checkOwnOrigin, formToken, isForm, isOwnForm } from './pages/form.ts'
 import { panelPath, signedIn } from './pages/signed-in.ts'
 import { hiddenField, movedAnswer, pageAnswer, refusalPage } from './pages/page.ts'
 import { onUse } from '../../lib/on-use.ts'
@@ -50,6 +50,9 @@ function loginPageAnswer({ request, services, returnTo, message, status }: Shown
     const back = returnTo === undefined ? '' : `&return_to=${encodeURIComponent(returnTo)}`
     return html`<p><a href="${root}${url}${back}">Sign in with ${name}</a></p>`
   })
+  const forgotten = sendsResets(services)
+    ? html`<p><a href="${root}${forgottenPasswordPath.slice(1)}">Forgotten the password?</a></p>`
+    : ''
   const content = html`${links}<form method="post" action="${root}login">
 ${field}
 ${returnTo === undefined ? '' : hiddenField('return_to', returnTo)}
@@ -59,6 +62,7 @@ ${returnTo === undefined ? '' : hiddenField('return_to', returnTo)}
 <input name="password" type="password" autocomplete="current-password" required></label>
 <button>Sign in</button>
 </form>
+${forgotten}
 <p>The operator signs in as ${operator}, with the master key as password.</p>`
   return { ...pageAnswer({ title: 'Sign in', content, message }, status), cookies: [cookie] }
 }
@@ -108,22 +112,10 @@ const login: Endpoint = {
 }
 
 async function loginByJson(request: HttpRequest, services: Services): Promise<Answer> {
-  checkOrigin(request, services)
+  checkOwnOrigin(request, services)
   const { username, password, return_to: returnTo } = await readJsonAs(request, loginBody())
   const { session, cookies } = await services.login.login({ account: username, password, request })
   return { ...jsonAnswer(signedIn(session, services, ownPath(returnTo))), cookies }
-}
-
-/** A page elsewhere could sign its reader in as another. Programs send no origin. */
-function checkOrigin({ headers }: HttpRequest, { current }: Services): void {
-  const origin = headers.get('origin')
-  if (origin === null) return
-  const { baseUrl } = current.settings.signIn
-  if ([true, false].some(secure => isOwnOrigin(origin, headers, { baseUrl, secure }))) return
-  throw new GatewayError(
-    'forbidden',
-    'a page of another origin cannot sign in here; behind a proxy set PROXY_BASE_URL to the address that browsers see',
-  )
 }
 
 async function loginByForm(request: HttpRequest, services: Services): Promise<Answer> {
@@ -175,7 +167,12 @@ const methods: Endpoint = {
     success: json('SignInMethods'),
   },
   handle(_, services) {
-    const methods = { password: true, login_url: 'login', fallback_url: 'fallback/login' }
+    const methods = {
+      password: true,
+      login_url: 'login',
+      fallback_url: 'fallback/login',
+      forgotten_password_url: sendsResets(services) ? forgottenPasswordPath.slice(1) : null,
+    }
     return jsonAnswer({ ...methods, providers: providersOf(services) }, 200, { 'cache-control': 'no-store' })
   },
 }

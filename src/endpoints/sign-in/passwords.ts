@@ -16,6 +16,7 @@ import { html } from '../../lib/html.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json, text } from '../openapi/schema.ts'
 import { gatewayAddress } from '../../sign-in/gateway-address.ts'
+import { mailLink, notSent, passwordLinkAt } from './common/link-mail.ts'
 import { readForm } from './common/oauth.ts'
 import { formToken, isForm, isOwnForm } from './pages/form.ts'
 import { signedIn } from './pages/signed-in.ts'
@@ -102,8 +103,8 @@ const invite = withBody(invitationBody, {
       actorOf(caller),
     )
     const address = gatewayAddress(request.headers, services.current.settings.signIn.baseUrl)
-    const url = `${address}/fallback/password?token=${token}`
-    const mail = send ? await mailLink(services, user, url) : notSent
+    const url = passwordLinkAt(address, token)
+    const mail = send ? await mailLink(services, user, invitationMail(user, url)) : notSent
     return {
       id: link.id,
       user_id: link.userId,
@@ -117,32 +118,16 @@ const invite = withBody(invitationBody, {
   },
 })
 
-const notSent = { email_sent: false, email_problem: null }
-
-/** A mail that cannot be sent does not take the link back: the administrator sees it. */
-async function mailLink(
-  { mailer, current }: Services,
-  { id, email }: User,
-  url: string,
-): Promise<{ readonly email_sent: boolean; readonly email_problem: string | null }> {
-  if (!mailer || email === null) return notSent
-  // A `Host` that another chose must not stand in a mail.
-  if (current.settings.signIn.baseUrl === null)
-    return { email_sent: false, email_problem: 'set PROXY_BASE_URL: a mail needs the address that browsers see' }
-  const lines = [
+const invitationMail = ({ id }: User, url: string) => ({
+  subject: 'Set your password',
+  lines: [
     `You can set the password of ${id} by this link, once, within 72 hours:`,
     '',
     url,
     '',
     'If you did not expect this mail, nothing needs to be done.',
-  ]
-  try {
-    await mailer.send({ to: [email], subject: 'Set your password', text: lines.join('\n') })
-    return { email_sent: true, email_problem: null }
-  } catch (error) {
-    return { email_sent: false, email_problem: (error as Error).message }
-  }
-}
+  ],
+})
 
 const withdraw = withQuery(() => z.strictObject({}), {
   method: 'DELETE',

@@ -52,7 +52,7 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
       await change(tx => setPassword(tx, { userId, hash, actor, nowMs: clock.epochMs(), keepSessionId }))
       changed(userId)
     },
-    async createLink({ userId, lifetimeMs }, actor) {
+    async createLink({ userId, lifetimeMs, keepsOthers = false }, actor) {
       const token = `mgl_${randomBytes(tokenBytes).toString('base64url')}`
       const nowMs = clock.epochMs()
       const createdBy = actor.id
@@ -63,7 +63,10 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
         createdBy,
         endMs: nowMs + lifetimeMs,
       }
-      await change(tx => insertLink(tx, link, hashKey(token), actor))
+      await change(async tx => {
+        await deleteLinks(tx, keepsOthers ? null : userId, nowMs)
+        await insertLink(tx, link, hashKey(token), actor)
+      })
       return { link, token }
     },
     async findLink(token) {
@@ -123,9 +126,14 @@ async function setPassword(tx: SQL, { userId, hash, actor, nowMs, keepSessionId 
   await endSessionsOfUser(tx, userId, { actor, nowMs, keepId: keepSessionId })
 }
 
+/** Those that have ended, and all of the user. */
+async function deleteLinks(tx: SQL, userId: string | null, nowMs: number): Promise<void> {
+  await tx`delete from password_links where end_ms <= ${nowMs}`
+  if (userId !== null) await tx`delete from password_links where user_id = ${userId}`
+}
+
 async function insertLink(tx: SQL, link: PasswordLink, hash: string, actor: Actor): Promise<void> {
   const { id, userId, createdAtMs, createdBy, endMs } = link
-  await tx`delete from password_links where user_id = ${userId} or end_ms <= ${createdAtMs}`
   await tx`
     insert into password_links (id, hash, user_id, created_at_ms, created_by, end_ms)
     values (${id}, ${hash}, ${userId}, ${createdAtMs}, ${createdBy}, ${endMs})`

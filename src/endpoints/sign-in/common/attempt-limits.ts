@@ -18,6 +18,12 @@ interface Limits {
   readonly wrongCodes: AttemptLimit
   /** Failed returns from an identity provider to one network: each may ask the provider and write to the database. */
   readonly returns: AttemptLimit
+  /** Links for forgotten passwords that one network asks for. */
+  readonly resets: AttemptLimit
+  /** The same for one address, which would be flooded with mails. */
+  readonly resetsOfAddress: AttemptLimit
+  /** Links of invitations that were none, of one network. */
+  readonly links: AttemptLimit
 }
 
 const known = new WeakMap<Services, Limits>()
@@ -37,5 +43,8 @@ function newLimits({ clock }: Services): Limits {
     polls: of(1, pollIntervalMs - pollSlackMs, 20_000),
     wrongCodes: of(10, 60_000),
     returns: of(60, 1000),
+    resets: of(20, 60_000),
+    resetsOfAddress: of(3, 1_200_000),
+    links: of(30, 10_000),
   }
 }

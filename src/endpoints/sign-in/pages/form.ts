@@ -1,7 +1,8 @@
 /** Forms of pages without script: read, and bound to the browser that they were shown to. */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { setCookie, shownCookie } from '../../../accounts/session-cookie.ts'
+import { isOwnOrigin, setCookie, shownCookie } from '../../../accounts/session-cookie.ts'
 import type { Services } from '../../../core/endpoint.ts'
+import { GatewayError } from '../../../core/errors.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import type { Html } from '../../../lib/html.ts'
 import { hiddenField } from './page.ts'
@@ -44,4 +45,19 @@ export function isOwnForm(request: Asking, fields: URLSearchParams, services: Si
   const given = Buffer.from(fields.get(tokenName) ?? '', 'base64url')
   const expected = tokenOf(services, id)
   return given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+/**
+ * Throws `forbidden` for JSON that a page of another origin sends: it could sign its reader in as another. Programs
+ * send no origin.
+ */
+export function checkOwnOrigin({ headers }: Asking, { current }: Pick<Services, 'current'>): void {
+  const origin = headers.get('origin')
+  if (origin === null) return
+  const { baseUrl } = current.settings.signIn
+  if ([true, false].some(secure => isOwnOrigin(origin, headers, { baseUrl, secure }))) return
+  throw new GatewayError(
+    'forbidden',
+    'a page of another origin cannot sign in here; behind a proxy set PROXY_BASE_URL to the address that browsers see',
+  )
 }
