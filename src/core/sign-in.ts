@@ -145,12 +145,18 @@ export interface PasswordStore {
   recordRefusal(refused: RefusedSignIn): Promise<void>
 }
 
+/**
+ * Whose password is checked first, and keeps its place when too many wait: a browser that has signed in to the account
+ * before, then an address that has not failed lately, then the others.
+ */
+export type Turn = 'known-browser' | 'first-try' | 'other'
+
 /** Hashes passwords, a few at a time, so that a flood of them leaves the processor to calls. */
 export interface PasswordHashing {
   /** Throws `overloaded` when too many wait. */
   hash(password: string): Promise<string>
-  /** As long for a user without a password (undefined), who never has the right one. `prefer` = before others. */
-  verify(password: string, hash: string | undefined, prefer?: boolean): Promise<boolean>
+  /** As long for a user without a password (undefined), who never has the right one. */
+  verify(password: string, hash: string | undefined, turn?: Turn): Promise<boolean>
 }
 
 /** A name and a password, as a browser or a program sends them. */

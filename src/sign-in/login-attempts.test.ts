@@ -76,6 +76,20 @@ test('an IPv6 client is its network of 64 bits, an IPv4 client the same however 
   expect(from('192.0.2.9').admitted).toBe(false)
 })
 
+test('an address that has not failed lately comes before one that has, and a known browser before both', () => {
+  const turnOf = (...who: Parameters<typeof from>) => {
+    const admission = from(...who)
+    return admission.admitted ? admission.turn : 'refused'
+  }
+  expect([turnOf('192.0.2.1'), turnOf('192.0.2.1', 'bob')]).toEqual(['first-try', 'other'])
+  expect(turnOf('192.0.2.1', 'ann', 'device-1')).toBe('known-browser')
+  const right = from('192.0.2.2')
+  if (right.admitted) right.succeeded()
+  expect(turnOf('192.0.2.2')).toBe('first-try')
+  clock.nowMs += 20_000
+  expect(turnOf('192.0.2.1')).toBe('first-try')
+})
+
 test('the first refusal since a try is marked, and no other', () => {
   failures('192.0.2.1')
   expect(from('192.0.2.1')).toMatchObject({ isFirst: false })

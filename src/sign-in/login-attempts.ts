@@ -10,11 +10,13 @@
  * cookies: owasp.org, "Slow Down Online Guessing Attacks with Device Cookies").
  */
 import { AttemptLimit, clientNetwork } from '../lib/attempt-limit.ts'
+import type { Turn } from '../core/sign-in.ts'
 import type { Clock } from '../lib/clock.ts'
 
 /** Entries of each kind: a few MB at most, however many addresses and names are tried. */
 const namesMax = 20_000
 const pairMax = 5
+const addressMax = 30
 
 /** Who tries. */
 export interface Attempt {
@@ -28,7 +30,12 @@ export interface Attempt {
 
 /** `isFirst` = the first refusal since the limit was reached. */
 export type Admission =
-  | { readonly admitted: true; succeeded(): void }
+  | {
+      readonly admitted: true
+      /** Of those who wait for their password to be checked, who comes first. */
+      readonly turn: Turn
+      succeeded(): void
+    }
   | { readonly admitted: false; readonly retryAfterMs: number; readonly isFirst: boolean }
 
 /** `level` = so many tries have to be left. */
@@ -42,7 +49,7 @@ export class LoginAttempts {
   readonly #device: AttemptLimit
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
-    this.#address = new AttemptLimit({ max: 30, refillMs: 10_000, namesMax, clock })
+    this.#address = new AttemptLimit({ max: addressMax, refillMs: 10_000, namesMax, clock })
     this.#pair = new AttemptLimit({ max: pairMax, refillMs: 30_000, namesMax, clock })
     this.#account = new AttemptLimit({ max: 50, refillMs: 60_000, namesMax, clock })
     this.#device = new AttemptLimit({ max: 10, refillMs: 30_000, namesMax, clock })
@@ -50,16 +57,19 @@ export class LoginAttempts {
 
   /** Counts the try as a failure until it has succeeded, so that many at once are not more than one after another. */
   admit({ account, address, device }: Attempt): Admission {
-    if (device !== undefined) return taken([[this.#device, `${device} ${account}`, 1]])
+    if (device !== undefined) return taken([[this.#device, `${device} ${account}`, 1]], 'known-browser')
     const network = clientNetwork(address)
+    const turn = this.#address.waitMs(network, addressMax) === 0 ? 'first-try' : 'other'
     const ofAddress: Wanted = [this.#address, network, 1]
-    if (account === undefined) return taken([ofAddress])
+    if (account === undefined) return taken([ofAddress], turn)
     const isAttacked = this.#account.waitMs(account) > 0
-    const admission = taken([ofAddress, [this.#pair, `${network} ${account}`, isAttacked ? pairMax : 1]])
+    const wanted: Wanted = [this.#pair, `${network} ${account}`, isAttacked ? pairMax : 1]
+    const admission = taken([ofAddress, wanted], turn)
     if (!admission.admitted || isAttacked) return admission
     this.#account.take(account)
     return {
       admitted: true,
+      turn,
       succeeded: () => {
         this.#account.giveBack(account)
         admission.succeeded()
@@ -69,7 +79,7 @@ export class LoginAttempts {
 }
 
 /** Takes a try from each bucket, or none where one does not hold its level. */
-function taken(wanted: readonly Wanted[]): Admission {
+function taken(wanted: readonly Wanted[], turn: Turn): Admission {
   let retryAfterMs = 0
   let isFirst = false
   for (const [limit, name, level] of wanted) {
@@ -82,6 +92,7 @@ function taken(wanted: readonly Wanted[]): Admission {
   for (const [limit, name] of wanted) limit.take(name)
   return {
     admitted: true,
+    turn,
     succeeded() {
       for (const [limit, name] of wanted) limit.giveBack(name)
     },

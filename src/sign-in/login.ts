@@ -11,6 +11,7 @@ import type {
   RefusedSignIn,
   SignedIn,
   SignInService,
+  Turn,
 } from '../core/sign-in.ts'
 import type { SignInSettings } from '../core/sign-in-settings.ts'
 import type { SignInMethod } from '../core/session.ts'
@@ -18,7 +19,7 @@ import type { TenancyReader } from '../core/tenancy-store.ts'
 import type { User } from '../core/tenancy.ts'
 import type { Clock } from '../lib/clock.ts'
 import { LoginAttempts } from './login-attempts.ts'
-import type { Attempt } from './login-attempts.ts'
+import type { Admission, Attempt } from './login-attempts.ts'
 import { clientAddressOf } from './client-address.ts'
 import { deviceCookie, knownDevice } from './device-cookie.ts'
 
@@ -65,10 +66,10 @@ class Gate {
     this.#attempts = new LoginAttempts(parts.clock)
   }
 
-  /** Takes a try, which `succeeded` gives back. Throws `rate-limited` where there is none left. */
-  async enter(attempt: Attempt): Promise<() => void> {
+  /** Takes a try, which `succeeded` of the result gives back. Throws `rate-limited` where there is none left. */
+  async enter(attempt: Attempt): Promise<Extract<Admission, { admitted: true }>> {
     const admission = this.#attempts.admit(attempt)
-    if (admission.admitted) return () => admission.succeeded()
+    if (admission.admitted) return admission
     const { retryAfterMs, isFirst } = admission
     // One row when it begins: a flood must not fill the audit log.
     if (isFirst) await this.refuse({ userId: null, reason: 'too-many', clientAddress: attempt.address })
@@ -90,14 +91,14 @@ async function signInBy(login: Login, gate: Gate, parts: LoginParts): Promise<Si
   const account = login.account.trim().toLowerCase()
   const clientAddress = clientAddressOf(request, isTrustedProxy)
   const device = knownDevice(request, account, { sign: installation.sign, baseUrl })
-  const succeeded = await gate.enter({ account, address: clientAddress, device })
-  const proof = operatorProof(login, parts) ?? (await userProof(login, device !== undefined, parts))
+  const admission = await gate.enter({ account, address: clientAddress, device })
+  const proof = operatorProof(login, parts) ?? (await userProof(login, admission.turn, parts))
   const { user, method } = proof
   if (!proof.isRight || user?.blocked) {
     await gate.refuse({ userId: user?.id ?? null, reason: proof.isRight ? 'blocked' : 'wrong-password', clientAddress })
     throw new GatewayError('unauthenticated', 'the name or the password is wrong, or the user is blocked')
   }
-  succeeded()
+  admission.succeeded()
   const { session, setCookie } = await parts.signIn.signIn({ userId: user?.id ?? null, method, request })
   if (!user) parts.operatorSignedIn({ method, client: clientAddress, session: session.id })
   return { session, cookies: [setCookie, deviceCookie(request, account, installation.sign, baseUrl)] }
@@ -107,12 +108,12 @@ async function claimLink({ token, password, request }: Claim, gate: Gate, parts:
   const { passwords, hashing, tenancy, installation } = parts
   const { baseUrl, isTrustedProxy } = parts.settings()
   const address = clientAddressOf(request, isTrustedProxy)
-  const succeeded = await gate.enter({ account: undefined, address, device: undefined })
+  const admission = await gate.enter({ account: undefined, address, device: undefined })
   const link = await passwords.findLink(token)
   const user = link && (await tenancy.find('user', link.userId))
   if (!user || user.blocked) throw goneLink()
   // The link is right; a weak password is no guess.
-  succeeded()
+  admission.succeeded()
   checkPassword(password, user)
   // After the costly part: of several at once one wins.
   if (!(await passwords.claimLink(token, await hashing.hash(password)))) throw goneLink()
@@ -132,14 +133,14 @@ async function setPassword(change: PasswordChange, gate: Gate, parts: LoginParts
   if (current !== undefined) {
     const clientAddress = clientAddressOf(request, parts.settings().isTrustedProxy)
     // A stolen session must not be a way to guess the password.
-    const succeeded = await gate.enter({ account: userId.toLowerCase(), address: clientAddress, device: undefined })
-    if (!(await hashing.verify(current, await passwords.passwordOf(userId)))) {
+    const admission = await gate.enter({ account: userId.toLowerCase(), address: clientAddress, device: undefined })
+    if (!(await hashing.verify(current, await passwords.passwordOf(userId), admission.turn))) {
       await gate.refuse({ userId, reason: 'wrong-password', clientAddress })
       throw new GatewayError('forbidden', 'the present password is wrong, or there is none yet: ask for a link', {
         param: 'current_password',
       })
     }
-    succeeded()
+    admission.succeeded()
   }
   await passwords.setPassword(userId, await hashing.hash(password), actor, keepSessionId)
 }
@@ -176,12 +177,12 @@ function operatorProof({ account, password }: Login, { installation, settings }:
 /** Takes as long where there is no such user, or none with a password. */
 async function userProof(
   { account, password }: Login,
-  prefer: boolean,
+  turn: Turn,
   { tenancy, passwords, hashing }: LoginParts,
 ): Promise<Proof> {
   const user = await findUser(account.trim(), tenancy)
   const hash = user && (await passwords.passwordOf(user.id))
-  const isRight = await hashing.verify(password, hash, prefer)
+  const isRight = await hashing.verify(password, hash, turn)
   return { isRight, user: user ?? null, method: 'password' }
 }
 

@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os'
 import { password as argon2 } from 'bun'
 import { GatewayError } from '../core/errors.ts'
-import type { PasswordHashing } from '../core/sign-in.ts'
+import type { PasswordHashing, Turn } from '../core/sign-in.ts'
 
 /** OWASP's password storage cheat sheet, 2026-11: argon2id with 19 MiB and two passes. */
 const cost = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
@@ -16,12 +16,12 @@ export function createPasswordHashing(): PasswordHashing {
   const queue = new WorkQueue()
   // Verified in the place of a password that is not there: of the same cost.
   let decoy: Promise<string> | undefined
-  const hash = (password: string) => queue.run(() => argon2.hash(password, cost), true)
+  const hash = (password: string) => queue.run(() => argon2.hash(password, cost), 'known-browser')
   return {
     hash,
-    async verify(password, stored, prefer = false) {
+    async verify(password, stored, turn = 'other') {
       const compared = stored ?? (await (decoy ??= argon2.hash(crypto.randomUUID(), cost)))
-      const isRight = await queue.run(() => argon2.verify(password, compared), prefer)
+      const isRight = await queue.run(() => argon2.verify(password, compared), turn)
       return isRight && stored !== undefined
     },
   }
@@ -31,30 +31,30 @@ interface Waiting {
   start(): void
 }
 
-/** Runs a few at a time; those that are preferred first, otherwise in order. */
+/** Runs a few at a time, by their turn, otherwise in order; each kind of turn has a line of its own. */
 class WorkQueue {
   #running = 0
-  readonly #preferred: Waiting[] = []
-  readonly #others: Waiting[] = []
+  readonly #lines: Readonly<Record<Turn, Waiting[]>> = { 'known-browser': [], 'first-try': [], other: [] }
 
-  async run<T>(work: () => Promise<T>, prefer: boolean): Promise<T> {
-    if (this.#running >= runningMax) await this.#turn(prefer ? this.#preferred : this.#others)
+  async run<T>(work: () => Promise<T>, turn: Turn): Promise<T> {
+    if (this.#running >= runningMax) await this.#wait(this.#lines[turn])
     else this.#running++
     try {
       return await work()
     } finally {
-      const next = this.#preferred.shift() ?? this.#others.shift()
+      const { 'known-browser': known, 'first-try': first, other } = this.#lines
+      const next = known.shift() ?? first.shift() ?? other.shift()
       // The next one takes the place over.
       if (next) next.start()
       else this.#running--
     }
   }
 
-  #turn(waiting: Waiting[]): Promise<void> {
-    if (waiting.length >= waitingMax)
+  #wait(line: Waiting[]): Promise<void> {
+    if (line.length >= waitingMax)
       throw new GatewayError('overloaded', 'too many passwords are being checked; try again in a few seconds', {
         retryAfterMs,
       })
-    return new Promise(start => waiting.push({ start }))
+    return new Promise(start => line.push({ start }))
   }
 }
