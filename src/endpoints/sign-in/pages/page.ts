@@ -76,7 +76,7 @@ export function movedAnswer(location: string, cookies: readonly string[]): Answe
 export function refusalPage(thrown: unknown, again: (message: string, status: number) => Answer): Answer {
   const { kind, message, status, retryAfterMs } = toGatewayError(thrown)
   if (kind === 'internal') throw thrown
-  const said = `${message[0]!.toUpperCase()}${message.slice(1)}.`
+  const said = `${message[0]!.toUpperCase()}${message.slice(1)}${message.endsWith('?') ? '' : '.'}`
   if (retryAfterMs === undefined) return again(said, status)
   const seconds = Math.ceil(retryAfterMs / 1000)
   const answer = again(`${said} Try again in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`, status)
