@@ -166,6 +166,8 @@ export interface SignInEnd {
   readonly provider: string
   /** A path of the gateway where the browser goes on. */
   readonly returnTo: string
+  /** The value of `set-cookie` by which the browser keeps what the provider is shown at the end. */
+  readonly cookie: string
 }
 
 /** What is known of the browser. */
@@ -194,6 +196,8 @@ export interface SingleSignOn {
   finish(query: URLSearchParams, browser: SignInBrowser): Promise<SignInEnd>
   /** Where the provider of a user ends its own session; undefined = it has no such page. Never rejects. */
   signOutAt(userId: string, browser: SignInBrowser): Promise<string | undefined>
+  /** The value of `set-cookie` that removes what the browser kept for the end. */
+  forgetting(browser: SignInBrowser): string
   /** A page of the gateway, as browsers see it. */
   pageAt(path: string, browser: SignInBrowser): string
 }

@@ -129,7 +129,17 @@ test('a person signs in by the pages of the provider, and out again there', asyn
   expect(user).toMatchObject({ user_email: 'ada@example.com', user_role: 'internal_user', sso_user_id: 'ada' })
   // The provider gives its code once.
   expect((await browser.open(back)).status).toBe(403)
+  const kept = browser.cookies.get('modelgate_id_token')!
+  expect(kept).not.toContain('eyJ')
   const out = await browser.open(`${gateway}/sso/logout`)
+  const hint = new URL(out.headers.get('location')!).searchParams.get('id_token_hint')!
+  expect(JSON.parse(Buffer.from(hint.split('.')[1]!, 'base64url').toString())).toMatchObject({
+    iss: issuer,
+    sub: 'ada',
+  })
+  expect(browser.cookies.has('modelgate_id_token')).toBe(false)
+  // The provider takes it: it asks the person to sign out, and complains of nothing.
+  expect((await fetch(out.headers.get('location')!)).status).toBe(200)
   expect(out.headers.get('location')).toStartWith(`${issuer}/session/end?`)
   expect(new URL(out.headers.get('location')!).searchParams.get('post_logout_redirect_uri')).toBe(`${baseUrl}/`)
   expect((await browser.open(`${gateway}/user/info`)).status).toBe(401)

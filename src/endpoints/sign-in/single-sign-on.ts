@@ -49,7 +49,7 @@ const begin: Endpoint = {
         { provider, returnTo: request.query.get('return_to') },
         request,
       )
-      return redirect(location, setCookie)
+      return redirect(location, [setCookie])
     }),
 }
 
@@ -70,10 +70,10 @@ const callback: Endpoint = {
       const retryAfterMs = returns.take(network)
       if (retryAfterMs > 0)
         throw new GatewayError('rate-limited', 'too many sign-ins from this address have failed', { retryAfterMs })
-      const { userId, returnTo } = await singleSignOn.finish(request.query, request)
+      const { userId, returnTo, cookie } = await singleSignOn.finish(request.query, request)
       returns.giveBack(network)
       const { setCookie } = await signIn.signIn({ userId, method: 'sso', request })
-      return redirect(singleSignOn.pageAt(returnTo, request), setCookie)
+      return redirect(singleSignOn.pageAt(returnTo, request), [setCookie, cookie])
     }),
 }
 
@@ -92,20 +92,16 @@ const signOut: Endpoint = {
         throw new GatewayError('forbidden', 'the page of another site has asked to sign you out; do so here yourself')
       const { userId, setCookie } = await signIn.signOut(request)
       const away = userId === null ? undefined : await singleSignOn.signOutAt(userId, request)
-      return redirect(away ?? singleSignOn.pageAt('/', request), setCookie)
+      return redirect(away ?? singleSignOn.pageAt('/', request), [setCookie, singleSignOn.forgetting(request)])
     }),
 }
 
 /** Everything under `/sso`. */
 export const singleSignOnEndpoints: readonly Endpoint[] = [begin, callback, signOut]
 
-function redirect(location: string, setCookie?: string): Answer {
+function redirect(location: string, cookies: readonly string[] = []): Answer {
   const headers = { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
-  return {
-    status: 302,
-    headers: { ...headers, ...(setCookie !== undefined && { 'set-cookie': setCookie }) },
-    body: null,
-  }
+  return { status: 302, headers, body: null, cookies }
 }
 
 /** The work's answer, or for a browser a page that says in a sentence why it failed. */

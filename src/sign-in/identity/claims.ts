@@ -145,3 +145,14 @@ export function mappedIds({ teams, organizations }: ClaimMapping): {
   }
   return { mappedTeams: idsOf(teams), mappedOrganizations: idsOf(organizations) }
 }
+
+/** Not verified: it decides only who is asked about the token. undefined = it is no JWT, or names none. */
+export function claimedIssuer(token: string): unknown {
+  const [, payload = ''] = token.split('.', 2)
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
+    return typeof claims === 'object' && claims !== null ? (claims as Claims).iss : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -24,6 +24,13 @@ interface ClientParts {
   readonly clock: Clock
 }
 
+/** What a provider says of a person. */
+interface Told {
+  readonly issuer: string
+  readonly claims: Claims
+  readonly idToken: string | null
+}
+
 /** One provider, as long as its settings stay the same. */
 export class OidcClient {
   readonly provider: IdentityProvider
@@ -64,29 +71,35 @@ export class OidcClient {
     return url.href
   }
 
-  /** Who came back to `returned`, the whole address. Throws IdentityRefusal. */
-  async identify(pending: PendingSignIn, returned: URL): Promise<Identity> {
+  /** Who came back to `returned`, the whole address, and the ID token; null = there is none. Throws IdentityRefusal. */
+  async identify(
+    pending: PendingSignIn,
+    returned: URL,
+  ): Promise<{ readonly identity: Identity; readonly idToken: string | null }> {
     const { provider } = this
     try {
-      const { issuer, claims } =
+      const { issuer, claims, idToken } =
         provider.issuer === null
           ? await this.#userOfAccessToken(pending, returned)
           : await this.#userOfIdToken(pending, returned)
-      return readIdentity(claims, issuer, provider.claims, provider.trustsEmail)
+      return { identity: readIdentity(claims, issuer, provider.claims, provider.trustsEmail), idToken }
     } catch (thrown) {
       throw explainProblem(thrown)
     }
   }
 
   /** The provider's page that ends its session; undefined = it has none. */
-  async signOutAddress(returnTo: string): Promise<string | undefined> {
+  async signOutAddress(returnTo: string, idToken: string | undefined): Promise<string | undefined> {
     const configuration = await this.#configuration()
     if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined
     const { buildEndSessionUrl } = await library()
-    return buildEndSessionUrl(configuration, { post_logout_redirect_uri: returnTo }).href
+    return buildEndSessionUrl(configuration, {
+      post_logout_redirect_uri: returnTo,
+      ...(idToken !== undefined && { id_token_hint: idToken }),
+    }).href
   }
 
-  async #userOfIdToken(pending: PendingSignIn, returned: URL): Promise<{ issuer: string; claims: Claims }> {
+  async #userOfIdToken(pending: PendingSignIn, returned: URL): Promise<Told> {
     const { authorizationCodeGrant, fetchUserInfo } = await library()
     const configuration = await this.#configuration()
     const tokens = await authorizationCodeGrant(configuration, returned, {
@@ -100,10 +113,11 @@ export class OidcClient {
     await compactVerify(tokens.id_token!, this.#keys.find, { algorithms: signatureAlgorithms })
     this.#checkClock(claims.iat)
     const { userinfo_endpoint: userinfo } = configuration.serverMetadata()
-    if (userinfo === undefined || hasAllClaims(claims, this.provider.claims)) return { issuer: claims.iss, claims }
+    const told = { issuer: claims.iss, idToken: tokens.id_token! }
+    if (userinfo === undefined || hasAllClaims(claims, this.provider.claims)) return { ...told, claims }
     const more = await fetchUserInfo(configuration, tokens.access_token, claims.sub)
     // What is signed wins.
-    return { issuer: claims.iss, claims: { ...more, ...claims } }
+    return { ...told, claims: { ...more, ...claims } }
   }
 
   /** The library takes a token of any age for new: one from the future shows that a clock is wrong. */
@@ -116,7 +130,7 @@ export class OidcClient {
       )
   }
 
-  async #userOfAccessToken(pending: PendingSignIn, returned: URL): Promise<{ issuer: string; claims: Claims }> {
+  async #userOfAccessToken(pending: PendingSignIn, returned: URL): Promise<Told> {
     const { authorizationCodeGrant } = await library()
     const named = returned.searchParams.get('iss')
     if (named !== null)
@@ -135,7 +149,7 @@ export class OidcClient {
     const claims: unknown = answer.status === 200 ? await answer.json() : undefined
     if (typeof claims !== 'object' || claims === null || Array.isArray(claims))
       throw new IdentityRefusal(`the userinfo endpoint answered with status ${answer.status}, and no JSON object`)
-    return { issuer, claims: claims as Claims }
+    return { issuer, claims: claims as Claims, idToken: null }
   }
 
   /** Rejects with IdentityRefusal. What is known goes on while it is asked for again. */

@@ -17,7 +17,8 @@ import type { Clock } from '../../lib/clock.ts'
 import { clientAddressOf } from '../client-address.ts'
 import { ownPath } from '../own-path.ts'
 import { signInUser } from './accounts.ts'
-import { mappedIds } from './claims.ts'
+import { claimedIssuer, mappedIds } from './claims.ts'
+import { IdTokenCookie } from './id-token-cookie.ts'
 import { OidcClient } from './oidc-client.ts'
 import type { ProviderFetch } from './provider-fetch.ts'
 import { pendingCookie, pendingSeconds, readPendingCookie } from './sign-in-cookie.ts'
@@ -52,10 +53,12 @@ class SignOn implements SingleSignOn {
   readonly #parts: SingleSignOnParts
   /** By the settings of their providers, which a reload replaces. */
   readonly #clients = new WeakMap<IdentityProvider, OidcClient>()
+  readonly #idTokens: IdTokenCookie
   #finishing = 0
 
   constructor(parts: SingleSignOnParts) {
     this.#parts = parts
+    this.#idTokens = new IdTokenCookie(parts.sign)
   }
 
   providers(): readonly Pick<IdentityProvider, 'name' | 'displayName'>[] {
@@ -98,14 +101,22 @@ class SignOn implements SingleSignOn {
 
   async signOutAt(userId: string, { headers }: SignInBrowser): Promise<string | undefined> {
     try {
-      const links = await this.#parts.tenancy.identityLinksOf(userId)
-      const issuers = new Set(links.map(one => one.issuer))
+      const idToken = this.#idTokens.read(headers, this.#baseUrl)
+      const issuers = new Set<unknown>(
+        idToken === undefined
+          ? (await this.#parts.tenancy.identityLinksOf(userId)).map(one => one.issuer)
+          : [claimedIssuer(idToken)],
+      )
       const provider = this.#providers.find(one => one.issuer !== null && issuers.has(one.issuer))
-      return provider && (await this.#client(provider.name).signOutAddress(this.#at(signedOutPage, headers)))
+      return provider && (await this.#client(provider.name).signOutAddress(this.#at(signedOutPage, headers), idToken))
     } catch {
       // The session here is over all the same.
       return undefined
     }
+  }
+
+  forgetting({ headers }: SignInBrowser): string {
+    return this.#idTokens.write(null, headers, this.#baseUrl)
   }
 
   pageAt(path: string, { headers }: SignInBrowser): string {
@@ -155,14 +166,15 @@ class SignOn implements SingleSignOn {
       throw new IdentityRefusal(`this sign-in has come back before, and counts once; ${again}`)
     const client = this.#client(pending.provider)
     const { provider } = client
-    const identity = await client.identify(pending, new URL(`${this.#at(callbackPath, headers)}?${query}`))
+    const { identity, idToken } = await client.identify(pending, new URL(`${this.#at(callbackPath, headers)}?${query}`))
     const user = await signInUser(identity, {
       tenancy,
       newUsers: settings().newUsers,
       rules: { ...provider, ...mappedIds(provider.claims) },
       actor: { id: `sso:${provider.name}`, keyHash: 'sso' },
     })
-    return { userId: user.id, provider: provider.name, returnTo: pending.returnTo }
+    const cookie = this.#idTokens.write(idToken, headers, this.#baseUrl)
+    return { userId: user.id, provider: provider.name, returnTo: pending.returnTo, cookie }
   }
 
   /** A refusal stands also where its row cannot be written. */

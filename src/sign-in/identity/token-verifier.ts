@@ -10,7 +10,7 @@ import type { TenancyStore } from '../../core/tenancy-store.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DependentCache } from '../../lib/dependent-cache.ts'
 import { tokenUser } from './accounts.ts'
-import { checkRequired, hasClaims, mappedIds, readIdentity } from './claims.ts'
+import { checkRequired, claimedIssuer, hasClaims, mappedIds, readIdentity } from './claims.ts'
 import type { Claims } from './claims.ts'
 import { KeySet, signatureAlgorithms } from './key-set.ts'
 import { explainProblem } from './problems.ts'
@@ -208,15 +208,4 @@ async function teamOf(
   throw new IdentityRefusal(
     `its team ${names.join(', ')} ${byConfiguration ? 'does not exist' : 'is none of the teams of its user'}`,
   )
-}
-
-/** Not verified: it decides only who verifies the token. */
-function claimedIssuer(token: string): unknown {
-  const [, payload = ''] = token.split('.', 2)
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
-    return typeof claims === 'object' && claims !== null ? (claims as Claims).iss : undefined
-  } catch {
-    return undefined
-  }
 }
