@@ -99,23 +99,35 @@ export function decodeRecord(text: string): LedgerRecord | undefined {
   if (list?.[0] !== settlementMark) return undefined
   const later = list.at(-1)
   const hasLater = list.length === firstColumns.length + 2 && Array.isArray(later)
-  const values = hasLater ? placedValues(list, later) : valuesOf(list, columnsOf(list.length - 1))
+  // NUL and lone surrogates are escaped in JSON: without an escape the texts need not be searched for them.
+  const areTextsClean = !text.includes('\\u')
+  const values = hasLater
+    ? placedValues(list, later, areTextsClean)
+    : valuesOf(list, columnsOf(list.length - 1), areTextsClean)
   return values && { kind: 'settlement', id: String(list[1] ?? ''), values }
 }
 
-function valuesOf(list: readonly unknown[], columns: typeof columnList | undefined): ColumnValue[] | undefined {
-  return columns?.map((column, at) => storableValue(list[at + 1], column))
+function valuesOf(
+  list: readonly unknown[],
+  columns: typeof columnList | undefined,
+  areTextsClean: boolean,
+): ColumnValue[] | undefined {
+  return columns?.map((column, at) => storableValue(list[at + 1], column, areTextsClean))
 }
 
 /** Each value at the place of its column; undefined = a newer version has more columns, or the list is none of ours. */
-function placedValues(list: readonly unknown[], later: readonly unknown[]): ColumnValue[] | undefined {
-  const values = valuesOf(list, firstColumns)!.concat(missingLater)
+function placedValues(
+  list: readonly unknown[],
+  later: readonly unknown[],
+  areTextsClean: boolean,
+): ColumnValue[] | undefined {
+  const values = valuesOf(list, firstColumns, areTextsClean)!.concat(missingLater)
   for (let at = 0; at + 1 < later.length; at += 2) {
     const place: unknown = later[at]
     if (typeof place !== 'number' || !(place >= firstColumns.length)) return undefined
     const column = columnList[place]
     if (column === undefined) return undefined
-    values[place] = storableValue(later[at + 1], column)
+    values[place] = storableValue(later[at + 1], column, areTextsClean)
   }
   return values
 }
@@ -158,12 +170,14 @@ export function interruptedValues(intent: LedgerIntent): readonly ColumnValue[] 
   return columns.map(column => storableValue(row[column.name], column))
 }
 
-/** What a column takes in place of any value. */
-function storableValue(value: unknown, column: LedgerColumn): ColumnValue {
+/** What a column takes in place of any value. `isTextClean` = it holds neither NUL nor a lone surrogate. */
+function storableValue(value: unknown, column: LedgerColumn, isTextClean = false): ColumnValue {
   if (value === null || value === undefined) return column.nullable ? null : column.kind === 'text' ? '' : 0
   switch (column.kind) {
     case 'text':
-      return storableText(String(value))
+      return isTextClean && typeof value === 'string' && value.length <= textLengthMax
+        ? value
+        : storableText(String(value))
     case 'list':
       return storableList(value)
     case 'boolean':

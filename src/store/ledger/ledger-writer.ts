@@ -23,8 +23,11 @@ import { ThrottledReport } from './throttled-report.ts'
 type Row = readonly ColumnValue[]
 
 const batchRowsMax = 500
-/** While the thread runs in the background: a transaction that waits for the processor blocks the other writers. */
-const backgroundBatchRows = 100
+/**
+ * While the thread runs in the background: a transaction that waits for the processor blocks the other writers. A row
+ * takes 8.8 us in such a batch, 10.9 in one of 100, 8.0 in one of 500.
+ */
+const backgroundBatchRows = 250
 /**
  * Rows of earlier processes in a transaction: 40 ms, for which other writers wait. Between two of them the rows of new
  * calls are stored, and others get the lock.
