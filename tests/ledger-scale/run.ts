@@ -1,12 +1,13 @@
 /**
- * `npm run ledger-scale -- --rows 1000000 --keys 100000 --days 30`: a ledger of so many rows in a SQLite file, and how
- * long a gateway on it takes for lists, searches and reports. Ends with status 1 when a 95th percentile is above the
- * limit. With `--directory` the file is kept, and used again.
+ * `npm run ledger-scale -- --rows 1000000 --keys 100000 --days 30`: a ledger of so many rows, and so many keys with
+ * their users and teams, in a SQLite file; how long a gateway on it takes for lists, searches and reports. Ends with
+ * status 1 when a 95th percentile is above the limit. With `--directory` the file is kept, and used again.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { Database as Sqlite } from 'bun:sqlite'
 import { randomUUIDv7 } from 'bun'
 import { startServer } from '../../src/app/index.ts'
 import { Secret } from '../../src/lib/secret.ts'
@@ -56,6 +57,7 @@ async function fill(): Promise<void> {
   const database = await openDatabase(databaseUrl)
   await migrate(database)
   await database.close()
+  await fillKeys()
   const ledger = await openLedgerDatabase(databaseUrl)
   ledger.setBulk(true)
   const firstMs = Math.floor(Date.now() / dayMs - days + 1) * dayMs
@@ -67,6 +69,58 @@ async function fill(): Promise<void> {
   await ledger.close()
   const seconds = (performance.now() - startMs) / 1000
   console.log(`${rows} rows of ${keys} keys stored in ${seconds.toFixed(0)} s: ${Math.round(rows / seconds)} a second`)
+}
+
+/** One key, user and team are made by the API; the others are copies of their rows under other ids. */
+async function fillKeys(): Promise<void> {
+  const server = await start()
+  const post = async (path: string, body: object) => {
+    const answer = await fetch(`${server.url.replace(/\/$/, '')}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${masterKey}` },
+      body: JSON.stringify(body),
+    })
+    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+  }
+  await post('/team/new', { team_id: 'first', team_alias: 'first', max_budget: 100 })
+  await post('/user/new', { user_id: 'first', user_email: 'first@example.com', auto_create_key: false })
+  await post('/key/generate', { key_alias: 'first', user_id: 'first', team_id: 'first', max_budget: 10 })
+  await server.stop()
+  const database = new Sqlite(path, { readwrite: true, create: false })
+  database.run('pragma busy_timeout = 10000')
+  const users = Math.ceil(keys / keysPerUser)
+  const teams = Math.ceil(users / usersPerTeam)
+  copyRows(database, 'teams', teams, { id: `'team-' || n`, alias: `'Team ' || n` })
+  copyRows(database, 'users', users, { id: `'user-' || n`, email: `'user-' || n || '@example.com'`, user_name: 'null' })
+  copyRows(database, 'virtual_keys', keys, {
+    id: `'key-' || n`,
+    hash: `hex(randomblob(32))`,
+    alias: `'key ' || n`,
+    user_id: `'user-' || (n / ${keysPerUser})`,
+    team_id: `'team-' || (n / ${keysPerUser * usersPerTeam})`,
+  })
+  database.close()
+}
+
+function copyRows(database: Sqlite, table: string, count: number, changed: Readonly<Record<string, string>>): void {
+  const columns = (database.query(`pragma table_info(${table})`).all() as { name: string }[]).map(({ name }) => name)
+  const values = columns.map(name => changed[name] ?? (name === 'created_at_ms' ? 'created_at_ms - n' : `row.${name}`))
+  database.run(`with recursive numbers (n) as (select 0 union all select n + 1 from numbers where n < ${count - 1})
+    insert into ${table} (${columns.join(', ')}) select ${values.join(', ')}
+    from numbers, (select * from ${table} limit 1) as row`)
+}
+
+function start() {
+  return startServer({
+    configFile: undefined,
+    host: '127.0.0.1',
+    port: 0,
+    dataDirectory: directory,
+    masterKey: new Secret(masterKey),
+    databaseUrl,
+    redisUrl: undefined,
+    environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DRAIN_DELAY_MS: '0', MODELGATE_DISCOVER: '0' },
+  })
 }
 
 function rowAt(at: number, firstMs: number) {
@@ -94,19 +148,18 @@ function rowAt(at: number, firstMs: number) {
 
 /** true = something took too long. */
 async function measure(): Promise<boolean> {
-  const server = await startServer({
-    configFile: undefined,
-    host: '127.0.0.1',
-    port: 0,
-    dataDirectory: directory,
-    masterKey: new Secret(masterKey),
-    databaseUrl,
-    redisUrl: undefined,
-    environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DRAIN_DELAY_MS: '0', MODELGATE_DISCOVER: '0' },
-  })
+  const server = await start()
   const random = (most: number) => Math.floor(Math.random() * most)
   const userCount = Math.ceil(keys / keysPerUser)
   const questions: Readonly<Record<string, () => string>> = {
+    'keys, first page': () => '/key/list?size=50&return_full_object=true',
+    'keys, a page far back': () => `/key/list?size=50&return_full_object=true&page=${1 + random(keys / 50)}`,
+    'keys of a team': () => `/key/list?size=50&team_id=team-${random(Math.ceil(userCount / usersPerTeam))}`,
+    'users, first page': () => '/user/list?page_size=50',
+    'users, searched': () => `/user/list?page_size=50&user_email=user-${random(userCount)}@`,
+    'teams, first page': () => '/v2/team/list?page_size=50',
+    'budgets, nearest to their limits': () => '/budget/usage',
+    overview: () => '/overview',
     'list, first page': () => '/spend/logs?limit=50',
     'search, a key': () => `/spend/logs?limit=50&key_id=key-${random(keys)}`,
     'search, a user and a model': () => `/spend/logs?limit=50&user_id=user-${random(userCount)}&model=model-3`,

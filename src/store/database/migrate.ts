@@ -27,6 +27,7 @@ import { fortyThird } from './migrations/0043-batch-reservations.ts'
 import { fortySeventh } from './migrations/0047-call-bodies.ts'
 import { fiftySeventh } from './migrations/0057-raises-and-surveys.ts'
 import { fiftyFifth } from './migrations/0055-conversation-attachments.ts'
+import { sixtyFourth } from './migrations/0064-lists.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -62,6 +63,7 @@ const named: readonly Migration[] = [
   fortySeventh,
   fiftySeventh,
   fiftyFifth,
+  sixtyFourth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

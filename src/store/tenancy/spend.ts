@@ -7,9 +7,9 @@ import type { SpendKind, SpendReset } from '../../core/tenancy-store.ts'
 import { addBudgetText } from '../ledger/budget-spend.ts'
 import { Where } from './where.ts'
 
-/** The condition and the column of each kind in `ledger_daily`. */
+/** The condition and the column of each kind in `ledger_daily`, which has an index of the two. */
 const sources: Readonly<Record<SpendKind, readonly [scope: string, column: string]>> = {
-  key: ['key', 'key_id'],
+  key: ['key', 'entity'],
   user: ['key', 'user_id'],
   team: ['key', 'team_id'],
   customer: ['customer', 'entity'],

@@ -1,0 +1,49 @@
+/** Lists of keys, users, teams ... read an index: no page and no count goes through all rows of a table. */
+import { expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SQL } from 'bun'
+import { migrate } from '../database/migrate.ts'
+import { openDatabase } from '../database/open.ts'
+import { spentOf } from './spend.ts'
+import { Where } from './where.ts'
+
+test('pages of every list, their counts, and what was spent come from an index', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-lists-'))
+  const database = await openDatabase(`sqlite:${join(folder, 'lists.sqlite')}`)
+  await migrate(database)
+  const plans: string[] = []
+  const planOf = async (work: (sql: SQL) => Promise<unknown>) => {
+    plans.length = 0
+    await work(explaining).catch(() => {})
+    return plans[0]
+  }
+  const explaining = {
+    unsafe: async (text: string, values: unknown[]) => {
+      const plan = (await database.sql.unsafe(`explain query plan ${text}`, values)) as { detail: string }[]
+      plans.push(plan.map(one => one.detail).join('; '))
+      return [{ total: 0, name: '' }]
+    },
+  } as unknown as SQL
+  const after = { createdAtMs: 5, id: 'a' }
+  for (const table of ['virtual_keys', 'users', 'teams', 'organizations', 'customers'])
+    for (const page of [{ limit: 50 }, { limit: 50, after }]) {
+      const where = new Where()
+      if (table === 'virtual_keys') where.raw('deleted_at_ms is null')
+      await where.page(explaining, table, page)
+    }
+  expect(plans).toHaveLength(20)
+  for (const [at, plan] of plans.entries())
+    if (at % 2 === 0) expect(plan).toMatch(/USING COVERING INDEX/)
+    else {
+      expect(plan).toMatch(/USING INDEX \w+_(there|created)/)
+      expect(plan).not.toContain('TEMP B-TREE')
+    }
+  for (const kind of ['key', 'user', 'team', 'customer', 'tag'] as const)
+    expect(await planOf(sql => spentOf(sql, kind, ['a', 'b']))).toMatch(
+      /^SEARCH ledger_daily USING INDEX ledger_daily_\w+ \((entity|user_id|team_id|scope)=\? AND (scope|entity)=\?\)/,
+    )
+  await database.close()
+  rmSync(folder, { recursive: true })
+})
