@@ -79,9 +79,9 @@ function demandOf(call: Call): Demand {
   const { body } = call
   const demand = inputDemand(call)
   if (!body) return demand
-  const [serviceTier, speed, place] = (['serviceTier', 'speed', 'place'] as const).map(name =>
-    askedService(body, call.dropped, name),
-  )
+  const serviceTier = askedService(body, call.dropped, 'serviceTier')
+  const speed = askedService(body, call.dropped, 'speed')
+  const place = askedService(body, call.dropped, 'place')
   return {
     ...demand,
     ...(namesStoredInput(body) && { inputTokens: null }),
@@ -116,12 +116,13 @@ function inputDemand(call: Call): Demand {
 }
 
 function chatDemand(request: ChatRequest, bytes: number): Demand {
-  const series = [request.messages, ...(request.series ?? [])]
-  const parts = series.flatMap(messages => messages.flatMap(message => partsOf(message.parts)))
-  const pictures = parts.filter(part => part.type === 'image').length
-  const refers = parts.some(part => part.type === 'document' && !isInlineText(part.source))
+  const { series: others } = request
+  const found: Found = { pictures: 0, refers: false }
+  for (const message of request.messages) find(found, message.parts)
+  if (others) for (const messages of others) for (const message of messages) find(found, message.parts)
+  const { pictures, refers } = found
   const instructs = request.tools !== undefined || (request.responseFormat?.type ?? 'text') !== 'text'
-  const answers = (request.choices ?? 1) * series.length
+  const answers = (request.choices ?? 1) * (1 + (others?.length ?? 0))
   return {
     ...nothing,
     inputTokens: refers ? null : bytes + pictures * pictureTokensMax + (instructs ? instructionTokensMax : 0),
@@ -130,8 +131,19 @@ function chatDemand(request: ChatRequest, bytes: number): Demand {
   }
 }
 
-const partsOf = (parts: readonly Part[]): Part[] =>
-  parts.flatMap(part => (part.type === 'tool-result' ? partsOf(part.parts) : [part]))
+interface Found {
+  pictures: number
+  /** To a document that is not text in the body. */
+  refers: boolean
+}
+
+/** Counts, also inside the results of tools. Loops: every call with a budget passes here. */
+function find(found: Found, parts: readonly Part[]): void {
+  for (const part of parts)
+    if (part.type === 'image') found.pictures++
+    else if (part.type === 'tool-result') find(found, part.parts)
+    else if (part.type === 'document' && !isInlineText(part.source)) found.refers = true
+}
 
 /** What a page of another kind holds, its bytes do not tell: they are compressed. */
 const isInlineText = (source: Source): boolean => 'data' in source && source.mediaType.startsWith('text/')
@@ -171,11 +183,13 @@ function costBound({ prices }: Deployment, { input, output, demand, atMs }: Boun
   const variants = percent === null ? null : demand.isBatched ? batchPrices(now) : variantsFor(now, demand.asked)
   if (!variants) return null
   let dearest: bigint | null = null
-  for (const one of variants.flatMap(variant => reachable(variant, input))) {
-    const cost = costAt(one, { input, output, demand, atMs })
-    if (cost === null) return null
-    if (dearest === null || cost > dearest) dearest = cost
-  }
+  const bounds = { input, output, demand, atMs }
+  for (const variant of variants)
+    for (const one of reachable(variant, input)) {
+      const cost = costAt(one, bounds)
+      if (cost === null) return null
+      if (dearest === null || cost > dearest) dearest = cost
+    }
   return dearest === null ? null : (dearest * BigInt(percent ?? 100) + 99n) / 100n
 }
 
@@ -187,7 +201,8 @@ function batchPrices(prices: Prices): Prices[] | null {
 
 /** The prices, and those of the tiers that so much input may reach. */
 function reachable(prices: Prices, input: number | null): Prices[] {
-  const tiers = (prices.tiers ?? []).filter(tier => input === null || input >= tier.fromInputTokens)
+  if (!prices.tiers) return [prices]
+  const tiers = prices.tiers.filter(tier => input === null || input >= tier.fromInputTokens)
   return [prices, ...tiers.map(tier => tier.prices)]
 }
 
@@ -206,22 +221,37 @@ function costAt(prices: Prices, { input, output, demand }: Bounded): bigint | nu
 
 function tokenCost(prices: Prices, input: number | null, output: number | null): bigint | null {
   if (prices.input === undefined || (prices.output === undefined && output !== 0)) return null
-  const inputPrice = dearestOf([
-    prices.input,
-    prices.cacheRead,
-    prices.cacheReadAudio,
-    prices.cacheReadImage,
-    prices.cacheReadExplicit,
-    prices.cacheWrite,
-    prices.cacheWriteOneHour,
-    prices.inputAudio,
-    prices.inputImage,
-    prices.inputVideo,
-  ])
-  const { output: plain, reasoning, outputAudio, outputImage, outputVideo } = prices
-  const outputPrice = dearestOf([plain, reasoning, outputAudio, outputImage, outputVideo])
-  const [inputCost, outputCost] = [bounded(input, inputPrice), bounded(output, outputPrice)]
+  const dearest = dearestTokens(prices)
+  const inputCost = bounded(input, dearest.input)
+  const outputCost = bounded(output, dearest.output)
   return inputCost === null || outputCost === null ? null : inputCost + outputCost
+}
+
+/** Prices do not change: each object is looked through once. */
+const dearestKnown = new WeakMap<Prices, { readonly input: bigint; readonly output: bigint }>()
+
+function dearestTokens(prices: Prices): { readonly input: bigint; readonly output: bigint } {
+  let known = dearestKnown.get(prices)
+  if (known === undefined) {
+    const { output, reasoning, outputAudio, outputImage, outputVideo } = prices
+    known = {
+      input: dearestOf([
+        prices.input,
+        prices.cacheRead,
+        prices.cacheReadAudio,
+        prices.cacheReadImage,
+        prices.cacheReadExplicit,
+        prices.cacheWrite,
+        prices.cacheWriteOneHour,
+        prices.inputAudio,
+        prices.inputImage,
+        prices.inputVideo,
+      ]),
+      output: dearestOf([output, reasoning, outputAudio, outputImage, outputVideo]),
+    }
+    dearestKnown.set(prices, known)
+  }
+  return known
 }
 
 /** What is free costs nothing, however much it is. */

@@ -3,12 +3,13 @@
  * as a plain proxy, in one run, on one core each, in front of the same upstream. Ratios are what counts.
  *
  *   npm run bench -- [--rounds N] [--seconds N] [--peer URL --peer-key KEY]
- *     [--only calls,streams,translate,bodies,cache,guardrails]
+ *     [--only calls,streams,translate,bodies,cache,guardrails,budgets]
  */
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { measureBudgets } from './budgets.ts'
 import { largeBody, requestBody, requestOf } from './fixtures.ts'
 import { PacedTokens, windowedRules } from './guarded-stream.ts'
 import { measureCalls, measureStreams } from './loads.ts'
@@ -21,7 +22,7 @@ const usage = `npm run bench -- [flags]
 
   --rounds N           Rounds of each measurement (5)
   --seconds N          Seconds of each round (4)
-  --only PARTS         Some of calls,streams,translate,bodies (all these), cache, guardrails
+  --only PARTS         Some of calls,streams,translate,bodies (all these), cache, guardrails, budgets
   --peer URL           Another gateway, in a column of its own
   --peer-key KEY       Its key
   --help               Show this`
@@ -67,8 +68,8 @@ const memoryBarMb = 110
 const seconds = wholeNumber('seconds', values.seconds)
 const parts = values.only.split(',')
 for (const part of parts)
-  if (!['calls', 'streams', 'translate', 'bodies', 'cache', 'guardrails'].includes(part))
-    calledWrongly(`--only takes calls, streams, translate, bodies, cache, guardrails; got '${part}'`)
+  if (!['calls', 'streams', 'translate', 'bodies', 'cache', 'guardrails', 'budgets'].includes(part))
+    calledWrongly(`--only takes calls, streams, translate, bodies, cache, guardrails, budgets; got '${part}'`)
 if (values.peer !== undefined && !URL.canParse(values.peer)) calledWrongly(`--peer must be a URL; got '${values.peer}'`)
 const root = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-bench-'))
@@ -295,6 +296,17 @@ async function main(): Promise<void> {
     line('500 streams: CPU us/event', cpu, cpu[1]! / cpu[0]!, 1)
   }
   if (parts.includes('guardrails')) report.guardrails = await measureGuardrails(gateway)
+  if (parts.includes('budgets')) {
+    const figures = await measureBudgets(gateway, rounds, seconds)
+    const { bareUs, ownedUs, barePerS, ownedPerS } = figures
+    console.log(
+      row(['tenancy and budgets: us bare, with, added', ...[bareUs, ownedUs, ownedUs - bareUs].map(us => fixed(us))]),
+    )
+    console.log(
+      row(['  requests/s bare, with, ratio', fixed(barePerS, 0), fixed(ownedPerS, 0), fixed(ownedPerS / barePerS, 2)]),
+    )
+    report.budgets = figures
+  }
   if (parts.includes('cache')) report['kept answers'] = await measureHits(gateway)
   if (parts.includes('translate')) await measureTranslation(nginx, gateway, line)
   await measureMemory(subjects, gateway, line)

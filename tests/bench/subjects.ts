@@ -30,6 +30,8 @@ export interface Subject {
   readonly bodyPath: string
   readonly pids: number[]
   readonly idleMb: number
+  /** Of a gateway that the bench started: a request to its management API. Throws where it is refused. */
+  readonly administer?: (path: string, body: object) => Promise<Record<string, unknown>>
 }
 
 function nginxConfig(folder: string, name: string, body: string): string {
@@ -136,12 +138,14 @@ export async function startGateway(options: {
   void drain(child.stdout)
   const base = `http://127.0.0.1:${port}`
   await waitFor(`${base}/health/liveliness`)
-  const made = await fetch(`${base}/key/generate`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${masterKey}` },
-    body: JSON.stringify({ key_alias: 'bench', user_id: 'bench', rpm_limit: 1_000_000_000, tpm_limit: 1_000_000_000 }),
-  })
-  const { key } = (await made.json()) as { key: string }
+  const administer = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${masterKey}` }
+    const answer = await fetch(`${base}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+    return (await answer.json()) as Record<string, unknown>
+  }
+  const limits = { rpm_limit: 1_000_000_000, tpm_limit: 1_000_000_000 }
+  const { key } = await administer('/key/generate', { key_alias: 'bench', user_id: 'bench', ...limits })
   // The launcher is only a parent: what it costs is measured with the gateway, all the same.
   const pids = familyOf(child.pid)
   await Bun.sleep(quietMs)
@@ -149,7 +153,8 @@ export async function startGateway(options: {
   return {
     name,
     base,
-    key,
+    key: String(key),
+    administer,
     streamPath: '/engines/bench-stream/chat/completions',
     bodyPath: '/engines/bench-body/chat/completions',
     pids: gateway,
