@@ -13,6 +13,8 @@ export interface LedgerQuery {
   readonly model?: string
   readonly requestId?: string
   readonly outcome?: string
+  /** Only calls in which a guardrail found something or was not answered, or that the cache answered. */
+  readonly hits?: 'guardrail' | 'cache'
   /** Milliseconds since 1970, inclusive / exclusive. */
   readonly fromMs?: number
   readonly toMs?: number

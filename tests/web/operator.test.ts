@@ -1,4 +1,4 @@
-/** Pages of the operator on one gateway: the configuration and the sources of its values. */
+/** Pages of the operator on one gateway: the configuration with its sources, guardrails, the cache of answers. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
 import { startGateway, standardConfig } from '../e2e/harness.ts'
@@ -11,6 +11,9 @@ const config = `${standardConfig}
 litellm_settings:
   cache: true
   cache_params: { type: local, ttl: 1234 }
+guardrails:
+  - guardrail_name: pii
+    litellm_params: { guardrail: personal_data, mode: [pre_call, post_call], default_on: true, pii_entities_config: { EMAIL_ADDRESS: MASK } }
 general_settings:
   alert_to_webhook_url: { budget_alerts: "https://hooks.example.com/planted-webhook" }
 `
@@ -79,6 +82,107 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     await page.getByRole('heading', { name: 'Darstellung' }).waitFor()
     expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
     await context.close()
+  })
+
+  const ask = async (content: string) => {
+    const body = { model: 'chat-model', messages: [{ role: 'user', content }] }
+    const answer = await gateway.admin('/v1/chat/completions', body)
+    expect([answer.status, await answer.text()]).toEqual([200, expect.any(String)])
+    return answer.headers
+  }
+
+  test('the test bench marks what a guardrail finds, in questions and answers, and hits lead to their calls', async () => {
+    await ask('Write to ada@example.com')
+    const { page, context, faults } = await openAt('guardrails')
+    const bench = page.getByRole('region', { name: 'Verdict' })
+    await page.getByRole('textbox', { name: 'Text' }).fill('Mail ada@example.com or bob@example.com today')
+    await page.getByRole('button', { name: 'Judge' }).click()
+    await bench.getByText('Masked').waitFor()
+    expect(await bench.locator('mark').allInnerTexts()).toEqual(['ada@example.com', 'bob@example.com'])
+    await bench.getByText('Mail [EMAIL_ADDRESS_1] or [EMAIL_ADDRESS_2] today').waitFor()
+    await page.getByRole('combobox', { name: 'Judged as' }).click()
+    await page.getByRole('option', { name: 'an answer' }).click()
+    const judged = page.waitForRequest(request => request.url().endsWith('/guardrails/apply'))
+    await page.getByRole('button', { name: 'Judge' }).click()
+    expect((await judged).postDataJSON()).toMatchObject({ input_type: 'response' })
+    const hits = page.getByRole('table', { name: 'Recent hits' })
+    await hits.getByText('pii:mask(EMAIL_ADDRESS=1)').first().waitFor()
+    await hits.getByRole('link').first().click()
+    await page.waitForURL(/\/ui\/logs\?.*call=/)
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('a guardrail is made, changed and deleted; one of the file is read-only', async () => {
+    const { page, context } = await openAt('guardrails')
+    const create = page.getByRole('button', { name: 'Create guardrail' })
+    await create.click()
+    const dialog = page.getByRole('dialog', { name: 'Create guardrail' })
+    await dialog.getByLabel('Name').fill('pii')
+    await dialog.getByRole('button', { name: 'Create guardrail' }).click()
+    await dialog.getByText(/stands in the configuration file/).waitFor()
+    await dialog.getByLabel('Name').fill('tickets')
+    await dialog.getByRole('combobox', { name: 'Kind' }).click()
+    await page.getByRole('option', { name: 'regex' }).click()
+    await dialog.getByRole('button', { name: 'Create guardrail' }).click()
+    await page.getByRole('link', { name: 'tickets' }).click()
+    await page.getByRole('button', { name: 'Change' }).click()
+    await page.getByRole('switch', { name: 'Every call' }).click()
+    await page.getByRole('dialog', { name: 'Change' }).getByRole('button', { name: 'Change' }).click()
+    await page.getByRole('row').filter({ hasText: 'tickets' }).getByText('Every call').waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByLabel('Type tickets to confirm').fill('tickets')
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('link', { name: 'tickets' }).waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'pii', exact: true }).click()
+    await page.getByText('It stands in the configuration file').waitFor()
+    expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0)
+    await context.close()
+  })
+
+  test('the cache tells what it found and saved, and forgets single answers or all of them', async () => {
+    const question = 'Which answer is kept?'
+    await ask(question)
+    const key = (await ask(question)).get('x-proxy-cache-key')!
+    const { page, context, faults } = await openAt('caching')
+    const hits = page.getByRole('table', { name: 'Recent hits' })
+    await hits.getByText('exact').first().waitFor()
+    await page.getByText('memory of this process', { exact: true }).waitFor()
+    await page.getByText('similarity_threshold').waitFor()
+    await page.getByRole('textbox', { name: 'Keys' }).fill(key)
+    await page.getByRole('button', { name: 'Forget single answers' }).click()
+    await page.getByText('Answers forgotten').first().waitFor()
+    expect((await ask(question)).get('x-proxy-cache-hit')).not.toBe('true')
+    await page.getByRole('button', { name: 'Forget all answers' }).click()
+    await page.getByLabel('Type flush to confirm').fill('flush')
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Forget all answers' }).click()
+    await page.getByText('All answers are forgotten').first().waitFor()
+    const state = await gateway.admin('/cache/ping')
+    expect(await state.json()).toMatchObject({ answers: 0, hits: { exact: 1 } })
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('a viewer sees guardrails and cache, and no button that changes them', async () => {
+    const made = await gateway.admin('/user/new', { user_id: 'viewer', user_role: 'proxy_admin_viewer' })
+    const { key } = (await made.json()) as { key: string }
+    const { page, context } = await openAt('guardrails', { key })
+    await page.getByRole('link', { name: 'pii', exact: true }).waitFor()
+    expect(await page.getByRole('button', { name: 'Create guardrail' }).count()).toBe(0)
+    await page.goto(`${gateway.url}/ui/caching`)
+    await page.getByText('memory of this process', { exact: true }).waitFor()
+    expect(await page.getByRole('button', { name: /Forget/ }).count()).toBe(0)
+    await context.close()
+  })
+
+  test('axe has no objection to guardrails and cache', async () => {
+    for (const path of ['guardrails', 'guardrails?guardrail=pii', 'caching']) {
+      const { page, context, faults } = await openAt(path, { colorScheme: 'dark' })
+      await page.getByRole('heading', { name: 'Recent hits' }).waitFor()
+      expect([path, await violations(page)]).toEqual([path, []])
+      expect(faults).toEqual([])
+      await context.close()
+    }
   })
 
   test('axe has no objection to the configuration, in light and dark', async () => {

@@ -6,6 +6,7 @@ import {
   Boxes,
   Building2,
   ChartLine,
+  DatabaseZap,
   FlaskConical,
   HeartPulse,
   KeyRound,
@@ -17,6 +18,7 @@ import {
   Rows3,
   ScrollText,
   Settings2,
+  ShieldCheck,
   Store,
   UserRound,
   Users,
@@ -158,6 +160,18 @@ const signedInPages: readonly PageRoute[] = [
     for: readsAll,
   },
   // Extend
+  {
+    path: '/guardrails',
+    load: () => import('../pages/guardrails.tsx'),
+    nav: { title: 'nav.guardrails', icon: ShieldCheck, group: 'nav.extend', key: 'r' },
+    for: readsAll,
+  },
+  {
+    path: '/caching',
+    load: () => import('../pages/caching.tsx'),
+    nav: { title: 'nav.caching', icon: DatabaseZap, group: 'nav.extend' },
+    for: readsAll,
+  },
   // Settings
   {
     path: '/settings',

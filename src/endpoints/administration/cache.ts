@@ -29,6 +29,14 @@ async function reached<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
+const nanoUsd = 1e9
+
+/** Of this process, since its start. */
+function countsOf(cache: CacheAdministration) {
+  const { hits, misses, savedNanoUsd, answers, bytes } = cache.counts()
+  return { answers, bytes, hits: Object.fromEntries(hits), misses, saved: Number(savedNanoUsd) / nanoUsd }
+}
+
 const ping = withQuery(nothing, {
   paths: ['/cache/ping'],
   auth: 'viewer',
@@ -46,8 +54,7 @@ const ping = withQuery(nothing, {
       ping_response: true,
       set_cache_response: 'success',
       litellm_cache_params: cache.shown,
-      answers: cache.counts().answers,
-      bytes: cache.counts().bytes,
+      ...countsOf(cache),
     }
   },
 })

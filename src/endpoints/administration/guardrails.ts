@@ -99,10 +99,17 @@ function shown(services: Services, settings: GuardrailSettings): object {
     litellm_params: maskedFields(params, secretNames),
     guardrail_info: settings.info,
     guardrail_definition_location: settings.origin,
+    models: modelsWith(services, settings.name),
     version: object?.version ?? null,
     created_at: object ? dateOf(object.createdAtMs) : null,
     updated_at: object ? dateOf(object.updatedAtMs) : null,
   }
+}
+
+/** The public names of models that demand it by themselves. */
+function modelsWith({ current }: Services, guardrail: string): string[] {
+  const demanding = current.settings.deployments.filter(one => one.guardrails?.includes(guardrail))
+  return [...new Set(demanding.map(one => one.modelName))]
 }
 
 const list: Endpoint = {

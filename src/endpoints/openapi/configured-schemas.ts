@@ -37,6 +37,7 @@ const guardrail = shape({
   litellm_params: masked,
   guardrail_info: anyObject,
   guardrail_definition_location: described('`config` = the configuration file.', oneOf('config', 'db')),
+  models: described('Public names of models that demand it by themselves.', listOf(text)),
   version: nullable(integer),
   created_at: nullable(dateTime),
   updated_at: nullable(dateTime),

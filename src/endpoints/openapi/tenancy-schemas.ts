@@ -401,6 +401,9 @@ const otherSchemas: Readonly<Record<string, Schema>> = {
     litellm_cache_params: { type: 'object', additionalProperties: true },
     answers: described('In the memory of this process.', { type: 'integer' }),
     bytes: described('Of them.', { type: 'integer' }),
+    hits: described('In this process since its start, by how they were found.', mapOf(integer)),
+    misses: described('The same, of calls that were sent.', integer),
+    saved: described('In this process since its start: dollars that hits did not cost.', number),
   }),
   CacheStatus: shape({ status: { const: 'success' } }),
   CacheRedisInfo: shape({

@@ -28,6 +28,7 @@ import { fortySeventh } from './migrations/0047-call-bodies.ts'
 import { fiftySeventh } from './migrations/0057-raises-and-surveys.ts'
 import { fiftyFifth } from './migrations/0055-conversation-attachments.ts'
 import { sixtyFourth } from './migrations/0064-lists.ts'
+import { fiftyNinth } from './migrations/0059-hits-of-the-ledger.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -64,6 +65,7 @@ const named: readonly Migration[] = [
   fiftySeventh,
   fiftyFifth,
   sixtyFourth,
+  fiftyNinth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

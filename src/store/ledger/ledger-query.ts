@@ -4,6 +4,7 @@ import { columnList } from '../../core/ledger-columns.ts'
 import type { LedgerRow } from '../../core/ledger-columns.ts'
 import type { LedgerQuery } from '../../core/ledger.ts'
 import type { VisibleUsage } from '../../core/usage-report.ts'
+import { hitConditions } from './hit-conditions.ts'
 import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
 import { selectedNames } from './ledger-table.ts'
 
@@ -36,6 +37,7 @@ export function ledgerStatement(query: LedgerQuery): PageStatement {
   equal('model', query.model)
   equal('request_id', query.requestId)
   equal('outcome', query.outcome)
+  if (query.hits !== undefined) conditions.push(hitConditions[query.hits])
   if (query.fromMs !== undefined) conditions.push(`started_at_ms >= ${place(Math.ceil(query.fromMs))}`)
   if (query.toMs !== undefined) conditions.push(`started_at_ms < ${place(Math.ceil(query.toMs))}`)
   if (query.cursor !== undefined) {
