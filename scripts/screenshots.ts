@@ -34,6 +34,7 @@ const pages: Readonly<Record<string, string>> = {
   audit: 'audit',
   models: 'models',
   'models-one': 'models?model=gpt-4.1',
+  providers: 'providers',
   keys: 'keys',
   teams: 'teams',
   'teams-one': 'teams?team=support',

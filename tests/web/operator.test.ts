@@ -11,6 +11,8 @@ const config = `${standardConfig}
 litellm_settings:
   cache: true
   cache_params: { type: local, ttl: 1234 }
+credential_list:
+  - { credential_name: of-file, credential_values: { api_key: planted-key-of-file } }
 guardrails:
   - guardrail_name: pii
     litellm_params: { guardrail: personal_data, mode: [pre_call, post_call], default_on: true, pii_entities_config: { EMAIL_ADDRESS: MASK } }
@@ -175,10 +177,49 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     await context.close()
   })
 
-  test('axe has no objection to guardrails and cache', async () => {
-    for (const path of ['guardrails', 'guardrails?guardrail=pii', 'caching']) {
+  test('a credential is made, gets a new key and is deleted; its secret is never in the page', async () => {
+    const { page, context, faults } = await openAt('providers')
+    const table = page.getByRole('table', { name: 'Credentials' })
+    await table.getByRole('link', { name: 'of-file' }).waitFor()
+    await page.getByRole('button', { name: 'Create credential' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create credential' })
+    await dialog.getByLabel('Name').fill('of-file')
+    await dialog.getByLabel('API key').fill('planted-first-key')
+    await dialog.getByRole('button', { name: 'Create credential' }).click()
+    await dialog.getByText(/stands in .*config\.yaml:\d+/).waitFor()
+    await dialog.getByLabel('Name').fill('shared')
+    await dialog.getByRole('button', { name: 'Create credential' }).click()
+    await table.getByRole('link', { name: 'shared' }).click()
+    await page.getByRole('button', { name: 'New key' }).click()
+    await page.getByRole('dialog', { name: 'New key' }).getByLabel('API key').fill('planted-second-key')
+    await page.getByRole('dialog', { name: 'New key' }).getByRole('button', { name: 'New key' }).click()
+    await page.getByText('shared has a new key').first().waitFor()
+    expect(await page.content()).not.toContain('planted')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByLabel('Type shared to confirm').fill('shared')
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+    await table.getByRole('link', { name: 'shared' }).waitFor({ state: 'detached' })
+    await table.getByRole('link', { name: 'of-file' }).click()
+    await page.getByText(/It stands in .*config\.yaml:\d+, so it is changed there/).waitFor()
+    expect(await page.getByRole('button', { name: 'New key' }).count()).toBe(0)
+    await page
+      .getByRole('table', { name: 'What providers serve' })
+      .getByRole('link', { name: 'claude-model' })
+      .waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('axe has no objection to providers, guardrails and cache', async () => {
+    const places = [
+      ['providers?credential=of-file', 'What providers serve'],
+      ['guardrails', 'Recent hits'],
+      ['guardrails?guardrail=pii', 'Recent hits'],
+      ['caching', 'Recent hits'],
+    ] as const
+    for (const [path, heading] of places) {
       const { page, context, faults } = await openAt(path, { colorScheme: 'dark' })
-      await page.getByRole('heading', { name: 'Recent hits' }).waitFor()
+      await page.getByRole('heading', { name: heading }).waitFor()
       expect([path, await violations(page)]).toEqual([path, []])
       expect(faults).toEqual([])
       await context.close()

@@ -33,6 +33,7 @@ const pages: readonly PageOfRoles[] = [
   },
   { title: 'Budgets', path: 'budgets', ask: '/budget/usage', for: ['admin', 'viewer'] },
   { title: 'Customers', path: 'customers', ask: '/v2/customer/list', for: ['admin', 'viewer'] },
+  { title: 'Providers', path: 'providers', ask: '/credentials', for: ['admin', 'viewer'] },
   { title: 'Guardrails', path: 'guardrails', ask: '/v2/guardrails/list', for: ['admin', 'viewer'] },
   // No cache is configured here: its routes would answer 503 to those who may ask.
   { title: 'Caching', path: 'caching', for: ['admin', 'viewer'] },

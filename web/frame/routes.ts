@@ -6,6 +6,7 @@ import {
   Boxes,
   Building2,
   ChartLine,
+  Cloud,
   DatabaseZap,
   FlaskConical,
   HeartPulse,
@@ -122,6 +123,12 @@ const signedInPages: readonly PageRoute[] = [
     load: () => import('../pages/models.tsx'),
     nav: { title: 'nav.models', icon: Boxes, group: 'nav.manage', key: 'm' },
     for: everyone,
+  },
+  {
+    path: '/providers',
+    load: () => import('../pages/providers.tsx'),
+    nav: { title: 'nav.providers', icon: Cloud, group: 'nav.manage' },
+    for: readsAll,
   },
   {
     path: '/keys',

@@ -1,0 +1,122 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ask } from '../../api/client.ts'
+import type { Credential } from '../../api/schema.d.ts'
+import { Button } from '../../components/button.tsx'
+import { CreateDialog } from '../../components/create-dialog.tsx'
+import { Confirm } from '../../components/dialog.tsx'
+import { Drawer } from '../../components/drawer.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { TextField } from '../../components/field.tsx'
+import { ErrorState } from '../../components/states.tsx'
+import { toast } from '../../components/toast.tsx'
+import { t } from '../../strings/index.ts'
+
+interface CredentialDrawerProps {
+  readonly credential: Credential
+  /** Public names of the models that refer to it. */
+  readonly models: readonly string[]
+  readonly mayChange: boolean
+  readonly onClose: () => void
+}
+
+/** One credential: what it holds, who uses it, and, where it was made by API, a new key or its end. */
+export function CredentialDrawer({ credential, models, mayChange, onClose }: CredentialDrawerProps) {
+  const [opened, setOpened] = useState<'rotate' | 'delete' | null>(null)
+  const { credential_name: name, credential_values: values, source, problem } = credential
+  const isOfApi = source === 'api'
+  const actions = mayChange && isOfApi && (
+    <>
+      <Button onClick={() => setOpened('rotate')}>{t('providers.rotate')}</Button>
+      <Button kind="danger" onClick={() => setOpened('delete')}>
+        {t('providers.delete')}
+      </Button>
+    </>
+  )
+  return (
+    <Drawer open onClose={onClose} title={name} actions={actions}>
+      <div className="flex flex-col gap-4">
+        {problem && <p className="break-words border-l-2 border-bad pl-3">{problem}</p>}
+        {!isOfApi && <p className="text-muted">{t('providers.ofFile', { where: source })}</p>}
+        <Facts
+          facts={[
+            ...Object.entries(values).map(([key, value]) => ({ name: key, value: String(value) })),
+            { name: t('providers.used'), value: models.length > 0 ? models.join(', ') : t('all.none') },
+          ]}
+        />
+        <p className="text-muted">{t('providers.writeOnly')}</p>
+      </div>
+      {opened === 'rotate' && <RotateCredential credential={credential} onClose={() => setOpened(null)} />}
+      <DeleteCredential name={name} open={opened === 'delete'} onClose={() => setOpened(null)} onDeleted={onClose} />
+    </Drawer>
+  )
+}
+
+function RotateCredential({ credential, onClose }: { readonly credential: Credential; readonly onClose: () => void }) {
+  const client = useQueryClient()
+  const [apiKey, setApiKey] = useState('')
+  const { credential_name, version } = credential
+  const rotate = useMutation({
+    mutationFn: () =>
+      ask('PATCH /credentials/{credential_name}', {
+        path: { credential_name },
+        body: { credential_values: { api_key: apiKey }, version },
+      }),
+    onSuccess: () => {
+      toast(t('providers.rotated', { name: credential_name }))
+      onClose()
+      return client.invalidateQueries({ queryKey: ['credentials'] })
+    },
+  })
+  return (
+    <CreateDialog
+      open
+      onClose={onClose}
+      title={t('providers.rotate')}
+      isReady={apiKey !== ''}
+      create={rotate}
+      fields={[]}
+    >
+      <TextField
+        label={t('setup.apiKey')}
+        help={t('providers.rotateHelp')}
+        type="password"
+        value={apiKey}
+        onChange={setApiKey}
+        isCode
+      />
+    </CreateDialog>
+  )
+}
+
+interface DeleteProps {
+  readonly name: string
+  readonly open: boolean
+  readonly onClose: () => void
+  readonly onDeleted: () => void
+}
+
+function DeleteCredential({ name, open, onClose, onDeleted }: DeleteProps) {
+  const client = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () => ask('DELETE /credentials/{credential_name}', { path: { credential_name: name } }),
+    onSuccess: () => {
+      toast(t('providers.deleted', { name }))
+      onDeleted()
+      return client.invalidateQueries({ queryKey: ['credentials'] })
+    },
+  })
+  return (
+    <Confirm
+      open={open}
+      onClose={onClose}
+      title={t('providers.delete')}
+      description={t('providers.deleteHelp')}
+      action={t('providers.delete')}
+      typed={name}
+      busy={remove.isPending}
+      onConfirm={() => remove.mutate()}
+      problem={remove.error && <ErrorState error={remove.error} isInline />}
+    />
+  )
+}
