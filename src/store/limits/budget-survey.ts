@@ -22,7 +22,7 @@ import type { Row, Stored } from '../tenancy/columns.ts'
 import { Where } from '../tenancy/where.ts'
 
 /** Read at a time: between two parts calls get their turn. */
-const partSize = 250
+const partSize = 50
 /** Kept of a survey: those nearest to their limits. */
 const keptMax = 20_000
 /** A survey is good for this many times as long as it took: one of a few budgets is new at each question. */
@@ -107,6 +107,8 @@ async function surveyAll(of: Surveying): Promise<Found> {
   for (const { kind, where, order } of sources(of.settings))
     for (let after: readonly Stored[] | undefined, isLast = false; !isLast; ) {
       const rows = await part(of.sql, tables[kind], { where, order, after })
+      // What SQLite answers comes without a turn of the loop.
+      await Bun.sleep(0)
       isLast = rows.length < partSize
       after = order.map(column => rows.at(-1)?.[column] ?? null)
       budgets.push(...(await judged(of, await owners(of, kind, rows))))
