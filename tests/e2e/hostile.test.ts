@@ -209,6 +209,16 @@ const attacks: readonly Attack[] = [
     dialect: 'scim',
     admin: true,
   },
+  {
+    at: '/scim/v2/Bulk',
+    body: {
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:BulkRequest'],
+      failOnErrors: 1,
+      Operations: [{ method: 'POST', path: '/Users', bulkId: 'a', data: { userName: 'bulk@example.com' } }],
+    },
+    dialect: 'scim',
+    admin: true,
+  },
   ...endpoints
     .filter(
       ({ method, doc, paths }) =>
