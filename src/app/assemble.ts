@@ -64,6 +64,8 @@ import { identityParts, signInServices } from './sign-in.ts'
 import { createAskers } from './guardrail-askers.ts'
 import type { Store } from './store.ts'
 import { createTelemetryRelay } from './telemetry-relay.ts'
+import { exportUsage } from './usage-export.ts'
+import type { OutboxState } from '../core/usage-export.ts'
 
 /** What exists before the parts are created. */
 export interface Assembling {
@@ -81,11 +83,23 @@ export function assemble(assembling: Assembling) {
   const timers = new TimerWheel(clock)
   const models = modelsOf(source)
   const current = { models, settings: models.settings }
-  const metrics = assembleMetrics(assembling, { transport, cooling: () => calls.router.coolingDown() })
+  const metrics = assembleMetrics(assembling, {
+    transport,
+    cooling: () => calls.router.coolingDown(),
+    exported: () => usageExport.state(),
+  })
   const exposition = new SharedText(() => metrics.text(), clock)
   const tokenizer = new Tokenizer()
   const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer })
   const { mailer, watchKeys } = assembleAlerts(assembling, { transport, current })
+  const usageExport = exportUsage({
+    outbox: store.usageOutbox,
+    transport,
+    clock,
+    logger,
+    environment: assembling.options.environment,
+    settings: () => current.settings.usageExport,
+  })
   let draining = false
   const detached = new DetachedWork()
   const services: Services = {
@@ -130,6 +144,7 @@ export function assemble(assembling: Assembling) {
         report: (problem, error) => logger.warn(problem, { error: stackOf(error) }),
       }),
     watchKeys,
+    usageExport,
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
       if (report.applied) useSettings(source, current, metrics)
@@ -195,7 +210,11 @@ type Transport = ReturnType<typeof createHttp1Transport>
 
 function assembleMetrics(
   { store, logger, clients }: Assembling,
-  { transport, cooling }: { transport: Transport; cooling: () => readonly Deployment[] },
+  {
+    transport,
+    cooling,
+    exported,
+  }: { transport: Transport; cooling: () => readonly Deployment[]; exported: () => readonly OutboxState[] },
 ): ReturnType<typeof createMetrics> {
   return createMetrics({
     upstreamConnections: () => transport.connections(),
@@ -204,6 +223,7 @@ function assembleMetrics(
     epochMs: () => clock.epochMs(),
     droppedLogLines: () => logger.dropped(),
     deploymentsInCooldown: cooling,
+    exportedUsage: exported,
     databaseReachable: () => store.databaseReachable(),
     redis: store.redis,
     cacheCounts: () => store.answerCache.answers.counts(),

@@ -80,6 +80,7 @@ async function serveStore(serving: Serving): Promise<RunningServer> {
   await secrets.readNew()
   const parts = assemble({ options, source, store, logger, clients: () => server.clients() })
   parts.objectsChanged()
+  await parts.usageExport.begin()
   store.configured.onChange(() => parts.objectsChanged())
   const server = listen({
     hostname: options.host,
@@ -127,6 +128,7 @@ async function serveStore(serving: Serving): Promise<RunningServer> {
         () => readers.close(),
         () => batches.stop(),
         () => keys.stop(),
+        () => parts.usageExport.stop(),
         () => parts.detached.stop(),
         () => parts.tokenizer.stop(),
         () => parts.transport.close(),

@@ -36,6 +36,8 @@ import type { Subject } from '../store/tenancy/changes.ts'
 import { createSignInReturns } from '../store/tenancy/sign-in-returns.ts'
 import { createTenancyStore } from '../store/tenancy/store.ts'
 import { openLedger } from '../store/ledger/ledger.ts'
+import { createUsageOutbox } from '../store/ledger/usage-outbox.ts'
+import type { UsageOutbox } from '../core/usage-export.ts'
 import type { JournalledLedger } from '../store/ledger/ledger.ts'
 import type { RedisLimiter } from '../store/limits/limiter-redis.ts'
 import type { Settings } from '../core/settings.ts'
@@ -73,6 +75,7 @@ export interface Store {
   readonly limits: Limits
   readonly answerCache: OpenedCache
   readonly ledger: JournalledLedger
+  readonly usageOutbox: UsageOutbox
   readonly responses: RunningResponseStore
   readonly assistants: AssistantStore
   readonly files: FileStore
@@ -131,6 +134,7 @@ export async function openStore(
     limits,
     answerCache,
     ledger,
+    usageOutbox: createUsageOutbox(database),
     configured,
     bodies,
     ...objects,

@@ -17,6 +17,7 @@ import { agentSettingsOf } from './file/agent-settings.ts'
 import { readIdentitySettings } from './identity-providers.ts'
 import { bodySettingsOf } from './file/body-store-settings.ts'
 import { retentionMs } from './file/ledger-settings.ts'
+import { usageExportOf } from './usage-export.ts'
 import { publicModelsOf } from './file/model-hub-settings.ts'
 import { entryProblems } from './file/entry-checks.ts'
 import { accessGroups, missingPriceWarnings } from './models/deployment-lists.ts'
@@ -230,6 +231,7 @@ function settingsOf(
     storageQuota: storageQuota(general),
     priceListVersion: priceListVersion(),
     priceTerms: readPriceTerms(common),
+    usageExport: usageExportOf(general),
     ledgerRetention: {
       rowsMs: retentionMs(general.maximum_spend_logs_retention_period),
       sumsMs: retentionMs(general.maximum_daily_usage_retention_period),

@@ -4,6 +4,7 @@ import type { AgentSettings } from './agents.ts'
 import type { BodySettings } from './call-bodies.ts'
 import type { BudgetSettings } from './budgets.ts'
 import type { PriceTermSettings } from './price-terms.ts'
+import type { UsageExportSettings } from './usage-export.ts'
 import type { LedgerRetention } from './usage-report.ts'
 import type { Deployment } from './deployment.ts'
 import type { IdentitySettings } from './identity-providers.ts'
@@ -63,6 +64,8 @@ export interface Settings {
   readonly ledgerRetention: LedgerRetention
   /** What is said in calls, where it is stored. */
   readonly bodies: BodySettings
+  /** null = usage is not sent to other systems. */
+  readonly usageExport: UsageExportSettings | null
   /** How coding agents sign in, and what they are told. */
   readonly agents: AgentSettings
   /** Of the built-in price list: kept in each row whose cost was computed. */

@@ -2,6 +2,7 @@
  * Metrics of calls. Label values come from the configuration, never from clients: no key, no user, no model that does
  * not exist has a series of its own. Series are bounded in number all the same.
  */
+import type { OutboxState } from '../core/usage-export.ts'
 import type { CacheCounts } from '../core/answer-cache.ts'
 import type { BodyCounts } from '../core/call-bodies.ts'
 import type { Settlement } from '../core/call.ts'
@@ -69,6 +70,8 @@ interface Gauges {
   readonly redis?: RedisGauges | undefined
   deploymentsInCooldown(): readonly Deployment[]
   droppedLogLines(): number
+  /** Absent or empty = usage is not exported. */
+  exportedUsage?(): readonly OutboxState[]
   /** Absent = no answers are kept. */
   cacheCounts?(): CacheCounts
   /** Absent = no bodies are stored. */
@@ -345,6 +348,7 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
   if (gauges.redis) exposeRedis(out, gauges.redis)
   exposeClients(out, gauges.clientConnections())
   exposeLedger(out, gauges)
+  if (gauges.exportedUsage) exposeExport(out, gauges.exportedUsage())
   if (gauges.cacheCounts) exposeCache(out, gauges.cacheCounts())
   if (gauges.bodyCounts) exposeBodies(out, gauges.bodyCounts())
   out.value(
@@ -379,6 +383,13 @@ function exposeLedger(out: Exposition, { ledger, epochMs }: Gauges): void {
     {},
     ledger.missingSegments(),
   )
+}
+
+function exposeExport(out: Exposition, states: readonly OutboxState[]): void {
+  const waits = gauge('modelgate_usage_export_waiting_rows', 'Rows of the ledger that a destination has not got yet.')
+  const lost = counter('modelgate_usage_export_skipped_rows_total', 'Rows that are never sent, as too many waited.')
+  for (const { destination, waiting } of states) out.value(waits, { destination }, waiting)
+  for (const { destination, skipped } of states) out.value(lost, { destination }, skipped)
 }
 
 function exposeClients(

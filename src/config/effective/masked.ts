@@ -10,7 +10,8 @@ const secretKeys: ReadonlySet<string> = new Set(['general_settings.master_key', 
 const secretMaps: ReadonlySet<string> = new Set(['environment_variables', 'general_settings.agent_telemetry_headers'])
 
 /** Names of webhooks: who has the address may write there. */
-const isWebhook = (key: string): boolean => key.startsWith('general_settings.alert_to_webhook_url.')
+const isWebhook = (key: string): boolean =>
+  key.startsWith('general_settings.alert_to_webhook_url.') || key === 'general_settings.usage_export.webhook_url'
 
 /** Values in which names tell what is secret: what the schema leaves open, and identity providers. */
 const isOpen = (key: string): boolean => /\.(?:managed_settings\w*|sso|jwt_auth)\b/.test(key)

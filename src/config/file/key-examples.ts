@@ -178,6 +178,7 @@ export const generalExamples = {
   max_stored_bodies_mb: 10_240,
   max_waiting_bodies_mb: 64,
   stored_bodies_readers: 'owners',
+  usage_export: { webhook_url: 'https://billing.example.com/usage' },
   maximum_daily_usage_retention_period: '24mo',
   managed_settings: { permissions: { deny: ['WebFetch'] } },
   managed_settings_of_teams: { 'team-a': { env: { ANTHROPIC_MODEL: 'claude-sonnet-5' } } },

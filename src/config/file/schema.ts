@@ -9,6 +9,7 @@ import { cacheSettings } from './cache-settings.ts'
 import { identitySettings } from './identity-settings.ts'
 import { guardrailList } from './guardrail-settings.ts'
 import { bodyRefusalSettings, bodyStoreSettings } from './body-store-settings.ts'
+import { exportSettings } from './export-settings.ts'
 import { ledgerSettings } from './ledger-settings.ts'
 import { keyAgeSettings } from './key-age-settings.ts'
 import { limitSettings } from './limit-settings.ts'
@@ -411,6 +412,7 @@ const generalSettings = z.strictObject(
       ...signInSettings,
       ...ledgerSettings,
       ...bodyStoreSettings,
+      ...exportSettings,
       ...agentSettings,
       require_auth_for_metrics_endpoint: z.boolean().optional().describe('true: `/metrics` needs a key.'),
       header_prefix: z

@@ -25,6 +25,7 @@ import { thirtieth } from './migrations/0030-budgeted.ts'
 import { thirtyFirst } from './migrations/0031-conversations.ts'
 import { fortyThird } from './migrations/0043-batch-reservations.ts'
 import { fortySeventh } from './migrations/0047-call-bodies.ts'
+import { fortyFourth } from './migrations/0044-usage-outbox.ts'
 import { fiftySeventh } from './migrations/0057-raises-and-surveys.ts'
 import { fiftyFifth } from './migrations/0055-conversation-attachments.ts'
 import { sixtyFourth } from './migrations/0064-lists.ts'
@@ -62,6 +63,7 @@ const named: readonly Migration[] = [
   thirtyFirst,
   fortyThird,
   fortySeventh,
+  fortyFourth,
   fiftySeventh,
   fiftyFifth,
   sixtyFourth,

@@ -196,12 +196,32 @@ function insertionInto(database: Sqlite): (rows: readonly (readonly ColumnValue[
     addRollupText(`values (${rollupColumns.map((_, at) => `?${at + 1}`).join(', ')})`),
   )
   const spend = database.prepare<unknown, RollupValue[]>(addBudgetText('values (?1, ?2, ?3, ?4)'))
+  const exported = outboxInsertion(database)
   // IMMEDIATE: a transaction that begins with a read lock can fail when it takes the write lock.
   return database.transaction((rows: readonly (readonly ColumnValue[])[]) => {
     const stored = rows.filter(insert)
     for (const cell of rollupCells(stored)) sums.run(...cell)
     for (const amount of budgetAmounts(stored)) spend.run(...amount)
+    exported(stored)
   }).immediate
+}
+
+/** For destinations of usage (`usage-outbox.ts`), where there are any. */
+function outboxInsertion(database: Sqlite): (rows: readonly (readonly ColumnValue[])[]) => void {
+  const destinations = database.prepare<{ destination: string; is_full: number }, []>(
+    'select destination, is_full from usage_exports',
+  )
+  const put = database.prepare<unknown, [string, string]>(
+    'insert into usage_outbox (destination, request_id, attempts, due_at_ms) values (?1, ?2, 0, 0)',
+  )
+  const skip = database.prepare<unknown, [number, string]>(
+    'update usage_exports set skipped = skipped + ?1 where destination = ?2',
+  )
+  return rows => {
+    for (const { destination, is_full: isFull } of destinations.all())
+      if (isFull === 1) skip.run(rows.length, destination)
+      else for (const row of rows) put.run(destination, String(row[idAt]))
+  }
 }
 
 /** Of so many sets of later columns a statement is kept; rows of further sets bind all columns. */
@@ -260,6 +280,11 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
   const spend = addBudgetText(
     `select ${budgetColumns.join(', ')} from json_populate_recordset(null::budget_spend, $1::text::json)`,
   )
+  // One question whether or not there are destinations.
+  const outbox = `with ids as (select json_array_elements_text($1::text::json) as id),
+      skipping as (update usage_exports set skipped = skipped + (select count(*) from ids) where is_full = 1)
+    insert into usage_outbox (destination, request_id, attempts, due_at_ms)
+    select destination, id, 0, 0 from usage_exports, ids where is_full = 0`
   const store = (rows: readonly (readonly ColumnValue[])[]) =>
     transaction(database, async tx => {
       const fields = (row: readonly ColumnValue[]) => row.map((value, at) => [columnList[at]!.name, value])
@@ -271,6 +296,7 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
       if (cells.length > 0) await tx.unsafe(sums, [JSON.stringify(cells.map(cell => objectOf(rollupColumns, cell)))])
       const amounts = budgetAmounts(stored).map(amount => objectOf(budgetColumns, amount))
       if (amounts.length > 0) await tx.unsafe(spend, [JSON.stringify(amounts)])
+      if (stored.length > 0) await tx.unsafe(outbox, [JSON.stringify(stored.map(row => row[idAt]))])
     })
   return {
     kind: 'postgres',

@@ -1,0 +1,245 @@
+/** Sends rows of the ledger to a webhook and to Stripe, again until they have arrived; ids tell copies apart. */
+import { createHmac } from 'node:crypto'
+import type { LedgerRow } from '../core/ledger-columns.ts'
+import { toGatewayError } from '../core/errors.ts'
+import type { Transport } from '../core/transport.ts'
+import type {
+  ExportDestination,
+  OutboxState,
+  StripeMeter,
+  UsageExportSettings,
+  UsageOutbox,
+  WaitingRow,
+} from '../core/usage-export.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from '../telemetry/log.ts'
+
+const pollMs = 1000
+const timeouts = { connectMs: 5000, firstByteMs: 20_000, idleMs: 10_000, totalMs: 30_000 }
+/** Longer than a delivery takes, and more than clocks of replicas differ. */
+const leaseMs = 45_000
+const answerBytesMax = 64 * 1024
+/** Rows that are sent at the same time: in one request to the webhook; to Stripe in one request each. */
+const rowsAtOnce = { webhook: 200, stripe: 8 }
+const firstPauseMs = 1000
+const pauseMsMax = 600_000
+const reportEveryMs = 60_000
+
+/** What the export works with. */
+interface ExportParts {
+  readonly outbox: UsageOutbox
+  readonly transport: Transport
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** As configured now; null = nothing is exported. */
+  settings(): UsageExportSettings | null
+}
+
+/** Runs until `stop`, which resolves when no request is open. */
+export interface UsageExport {
+  /** From then on rows that are stored are sent. Never rejects: a database that is away is asked again. */
+  begin(): Promise<void>
+  /** As of the last look, a second ago. */
+  state(): readonly OutboxState[]
+  stop(): Promise<void>
+}
+
+/** Looks for rows once a second. Several replicas send different rows at the same time. */
+export function exportUsage(parts: ExportParts): UsageExport {
+  const worker = new ExportWorker(parts)
+  let running = Promise.resolve()
+  let isRunning = false
+  const timer = setInterval(() => {
+    if (isRunning) return
+    isRunning = true
+    running = worker.round().finally(() => (isRunning = false))
+  }, pollMs)
+  timer.unref()
+  return {
+    begin: () => worker.begin(),
+    state: () => worker.state,
+    stop() {
+      clearInterval(timer)
+      worker.stopped = true
+      return running
+    },
+  }
+}
+
+class ExportWorker {
+  state: readonly OutboxState[] = []
+  stopped = false
+  readonly #parts: ExportParts
+  readonly #owner = crypto.randomUUID()
+  readonly #reportedMs = new Map<string, number>()
+  #used: string | undefined
+
+  constructor(parts: ExportParts) {
+    this.#parts = parts
+  }
+
+  begin(): Promise<void> {
+    const settings = this.#parts.settings()
+    return this.#use(settings ? destinationsOf(settings) : []).catch(error => this.#tellAway(error))
+  }
+
+  async #use(wanted: readonly ExportDestination[]): Promise<void> {
+    if (this.#used === wanted.join()) return
+    await this.#parts.outbox.use(wanted)
+    this.#used = wanted.join()
+    this.state = []
+  }
+
+  #tellAway(error: unknown): void {
+    this.#tell('outbox', 'usage cannot be exported now', { reason: toGatewayError(error).message })
+  }
+
+  /** Never rejects. */
+  async round(): Promise<void> {
+    const settings = this.#parts.settings()
+    const wanted = settings ? destinationsOf(settings) : []
+    try {
+      await this.#use(wanted)
+      if (!settings || wanted.length === 0) return
+      this.state = await this.#parts.outbox.measure(settings.waitingMax)
+      for (const { destination, waiting, skipped } of this.state)
+        if (waiting >= settings.waitingMax)
+          this.#tell(destination, 'usage is not exported any more, too many rows wait', { waiting, skipped })
+      await Promise.all(wanted.map(destination => this.#drain(destination, settings)))
+    } catch (error) {
+      this.#tellAway(error)
+    }
+  }
+
+  /** Until nothing is due, or one delivery fails. */
+  async #drain(destination: ExportDestination, settings: UsageExportSettings): Promise<void> {
+    const { outbox, clock } = this.#parts
+    while (!this.stopped) {
+      const nowMs = clock.epochMs()
+      const rows = await outbox.lease({
+        destination,
+        owner: this.#owner,
+        nowMs,
+        leaseMs,
+        limit: rowsAtOnce[destination],
+      })
+      if (rows.length === 0) return
+      const arrived = await this.#deliver(destination, settings, rows)
+      await outbox.delivered(
+        destination,
+        rows.filter(one => arrived.has(one.id)).map(one => one.id),
+      )
+      const failed = rows.filter(one => !arrived.has(one.id))
+      for (const [attempts, some] of Map.groupBy(failed, one => one.attempts))
+        await outbox.failed(
+          destination,
+          some.map(one => one.id),
+          clock.epochMs() + Math.min(firstPauseMs * 2 ** Math.min(attempts, 20), pauseMsMax),
+        )
+      if (failed.length > 0) return
+    }
+  }
+
+  /** The ids of what has arrived, and of what is not to be sent. */
+  async #deliver(
+    destination: ExportDestination,
+    settings: UsageExportSettings,
+    waiting: readonly WaitingRow[],
+  ): Promise<ReadonlySet<string>> {
+    const rows = waiting.flatMap(one => one.row ?? [])
+    const arrived = new Set(waiting.filter(one => one.row === null).map(one => one.id))
+    const note = async (some: readonly LedgerRow[], send: () => Promise<void>) => {
+      try {
+        if (some.length > 0) await send()
+        for (const row of some) arrived.add(row.request_id)
+      } catch (error) {
+        this.#tell(destination, 'usage could not be delivered, and will be again', {
+          rows: some.length,
+          reason: toGatewayError(error).message,
+        })
+      }
+    }
+    if (destination === 'webhook') await note(rows, () => this.#toWebhook(settings.webhookUrl!, rows))
+    else await Promise.all(rows.map(row => note([row], () => this.#toStripe(settings.stripe!, row))))
+    return arrived
+  }
+
+  /** Signed as "Standard Webhooks" says (standardwebhooks.com): base64 of the HMAC of `ID.TIMESTAMP.BODY`. */
+  async #toWebhook(url: string, rows: readonly LedgerRow[]): Promise<void> {
+    const { clock, environment } = this.#parts
+    const id = `usage_${crypto.randomUUID()}`
+    const seconds = String(Math.floor(clock.epochMs() / 1000))
+    const body = Buffer.from(
+      JSON.stringify({ type: 'usage.rows', data: rows.map(row => ({ identifier: row.request_id, ...row })) }),
+    )
+    const secret = environment.USAGE_EXPORT_WEBHOOK_SECRET
+    const signed = secret && createHmac('sha256', secretBytes(secret)).update(`${id}.${seconds}.`).update(body)
+    const answer = await this.#post(url, body, {
+      'content-type': 'application/json',
+      'webhook-id': id,
+      'webhook-timestamp': seconds,
+      ...(signed && { 'webhook-signature': `v1,${signed.digest('base64')}` }),
+    })
+    if (answer.status < 200 || answer.status >= 300) throw new Error(`it answered with status ${answer.status}`)
+  }
+
+  /** docs.stripe.com/api/billing/meter-event/create, 2026-11-25. An `identifier` that Stripe has is 400: it arrived. */
+  async #toStripe(meter: StripeMeter, row: LedgerRow): Promise<void> {
+    const { environment } = this.#parts
+    const [customer, value] = [row[meter.customer], meteredOf(row, meter.value)]
+    // Of no customer, or nothing that is billed.
+    if (!customer || value === null || value === '0') return
+    const form = new URLSearchParams({
+      event_name: meter.eventName,
+      identifier: row.request_id,
+      timestamp: String(Math.floor(row.started_at_ms / 1000)),
+      'payload[stripe_customer_id]': customer,
+      'payload[value]': value,
+    })
+    const url = new URL('/v1/billing/meter_events', meter.baseUrl)
+    const { status, text } = await this.#post(url.href, Buffer.from(form.toString()), {
+      'content-type': 'application/x-www-form-urlencoded',
+      authorization: `Bearer ${environment.STRIPE_API_KEY ?? ''}`,
+      'idempotency-key': row.request_id,
+    })
+    if (status >= 200 && status < 300) return
+    if (status === 400 && isDuplicate(text)) return
+    throw new Error(`Stripe answered with status ${status}: ${text.slice(0, 200)}`)
+  }
+
+  async #post(url: string, body: Uint8Array, headers: Record<string, string>) {
+    const head = { url, headers }
+    const answer = await this.#parts.transport.send({ method: 'POST', head, body: [body], timeouts }).response
+    return { status: answer.status, text: Buffer.from(await answer.body.bytes(answerBytesMax)).toString('utf8') }
+  }
+
+  /** Once a minute of one thing. */
+  #tell(about: string, message: string, fields: Record<string, unknown>): void {
+    const nowMs = this.#parts.clock.monotonicMs()
+    if (nowMs - (this.#reportedMs.get(about + message) ?? -Infinity) < reportEveryMs) return
+    this.#reportedMs.set(about + message, nowMs)
+    this.#parts.logger.error(message, { destination: about, ...fields })
+  }
+}
+
+function destinationsOf({ webhookUrl, stripe }: UsageExportSettings): ExportDestination[] {
+  return [...(webhookUrl === null ? [] : ['webhook' as const]), ...(stripe === null ? [] : ['stripe' as const])]
+}
+
+/** `whsec_...` is base64, as the standard has it; other texts are taken as they are. */
+const secretBytes = (secret: string): Buffer =>
+  secret.startsWith('whsec_') ? Buffer.from(secret.slice('whsec_'.length), 'base64') : Buffer.from(secret)
+
+/** The error names the field, and says that there is an event with it. */
+function isDuplicate(text: string): boolean {
+  return /identifier/i.test(text) && /already|duplicate|exists/i.test(text)
+}
+
+/** A whole number as decimal text; null = it is not known. */
+function meteredOf(row: LedgerRow, value: StripeMeter['value']): string | null {
+  if (value === 'requests') return '1'
+  if (value === 'cost_nano_usd') return row.cost_nano_usd
+  if (value === 'total_tokens') return String((row.input_tokens ?? 0) + (row.output_tokens ?? 0))
+  return row[value] === null ? null : String(row[value])
+}

@@ -1,0 +1,24 @@
+/** The settings of exported usage, from a checked configuration. */
+import type { UsageExportSettings } from '../core/usage-export.ts'
+import type { Config } from './file/schema.ts'
+
+const waitingDefault = 1_000_000
+
+/** null = nothing is exported. */
+export function usageExportOf(general: NonNullable<Config['general_settings']>): UsageExportSettings | null {
+  const { usage_export: given } = general
+  if (!given) return null
+  const { webhook_url: webhookUrl, stripe, waiting_max: waitingMax } = given
+  return {
+    webhookUrl: webhookUrl ?? null,
+    stripe: stripe
+      ? {
+          eventName: stripe.event_name,
+          customer: stripe.customer,
+          value: stripe.value,
+          baseUrl: stripe.api_base ?? 'https://api.stripe.com',
+        }
+      : null,
+    waitingMax: waitingMax ?? waitingDefault,
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Tables `usage_exports` and `usage_outbox`: rows that destinations have not got yet. The ledger's worker puts a row in
+ * with the transaction that stores it, so that none is missed, also where rows are stored late and out of order.
+ */
+import type { ExportDestination, OutboxState, UsageOutbox, WaitingRow } from '../../core/usage-export.ts'
+import { answerInTime, toNumber, transaction } from '../database/open.ts'
+import type { Database } from '../database/open.ts'
+import { readRow } from './ledger-query.ts'
+import { selectedNames } from './ledger-table.ts'
+
+const waitingOf = '(select count(*) from usage_outbox o where o.destination = usage_exports.destination)'
+
+/** On both databases. */
+export function createUsageOutbox(database: Database): UsageOutbox {
+  const { sql, kind } = database
+  const run = async (text: string, values: readonly (string | number)[]) =>
+    [...(await answerInTime(Promise.resolve(sql.unsafe(text, [...values]))))] as Record<string, unknown>[]
+  return {
+    async use(destinations) {
+      const others = destinations.length === 0 ? '' : ` where destination not in (${places(1, destinations)})`
+      const change = transaction(database, async tx => {
+        for (const destination of destinations)
+          await tx`insert into usage_exports (destination, is_full, skipped) values (${destination}, 0, 0)
+            on conflict (destination) do nothing`
+        for (const table of ['usage_exports', 'usage_outbox'])
+          await tx.unsafe(`delete from ${table}${others}`, [...destinations])
+      })
+      await answerInTime(change)
+    },
+    async lease({ destination, owner, nowMs, leaseMs, limit }) {
+      const taken = await run(
+        `with due as materialized (
+          select request_id from usage_outbox where destination = $1 and due_at_ms <= $2
+          order by due_at_ms, request_id limit $3 ${kind === 'postgres' ? 'for update skip locked' : ''}
+        )
+        update usage_outbox set lease_owner = $4, due_at_ms = $5
+        where destination = $1 and request_id in (select request_id from due) returning request_id, attempts`,
+        [destination, nowMs, limit, owner, nowMs + leaseMs],
+      )
+      const ids = taken.map(one => String(one.request_id))
+      if (ids.length === 0) return []
+      const found = await run(`select ${selectedNames} from ledger where request_id in (${places(1, ids)})`, ids)
+      const rows = new Map(found.map(row => [String(row.request_id), readRow(row)]))
+      return taken.map(({ request_id: id, attempts }): WaitingRow => {
+        return { id: String(id), attempts: toNumber(attempts), row: rows.get(String(id)) ?? null }
+      })
+    },
+    async delivered(destination, ids) {
+      if (ids.length === 0) return
+      const text = `delete from usage_outbox where destination = $1 and request_id in (${places(2, ids)})`
+      await run(text, [destination, ...ids])
+    },
+    async failed(destination, ids, dueAtMs) {
+      if (ids.length === 0) return
+      await run(
+        `update usage_outbox set attempts = attempts + 1, lease_owner = null, due_at_ms = $2
+        where destination = $1 and request_id in (${places(3, ids)})`,
+        [destination, dueAtMs, ...ids],
+      )
+    },
+    async measure(waitingMax) {
+      const rows = await run(
+        `update usage_exports set is_full = case when ${waitingOf} >= $1 then 1 else 0 end
+        returning destination, skipped, ${waitingOf} as waiting`,
+        [waitingMax],
+      )
+      return rows.map((row): OutboxState => {
+        const destination = row.destination as ExportDestination
+        return { destination, waiting: toNumber(row.waiting), skipped: toNumber(row.skipped) }
+      })
+    },
+  }
+}
+
+const places = (first: number, ids: readonly string[]): string => ids.map((_, at) => `$${at + first}`).join(', ')
