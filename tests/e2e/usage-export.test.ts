@@ -25,7 +25,8 @@ function startReceiver() {
     async fetch(request) {
       const body = await request.text()
       const turn = requests++
-      if (turn % 4 === 0) return new Response('not now', { status: 503 })
+      const isBad = turn < 40
+      if (isBad && turn % 4 === 0) return new Response('not now', { status: 503 })
       if (request.url.endsWith('/v1/billing/meter_events')) {
         const form = new URLSearchParams(body)
         const id = form.get('identifier')!
@@ -35,15 +36,15 @@ function startReceiver() {
           return Response.json({ error: { type: 'invalid_request_error', message } }, { status: 400 })
         }
         metered.set(id, `${form.get('payload[stripe_customer_id]')} ${form.get('payload[value]')}`)
-        return turn % 3 === 0 ? new Response('lost', { status: 500 }) : Response.json({ object: 'billing.meter_event' })
+        return isBad && turn % 3 === 0 ? new Response('lost', { status: 500 }) : Response.json({ object: 'billing.meter_event' })
       }
       const [id, at] = [request.headers.get('webhook-id'), request.headers.get('webhook-timestamp')]
       const signed = createHmac('sha256', Buffer.from(secret.slice(6), 'base64')).update(`${id}.${at}.${body}`)
       if (request.headers.get('webhook-signature') !== `v1,${signed.digest('base64')}`) unsigned++
       for (const row of (JSON.parse(body) as { data: { identifier: string }[] }).data)
         copies.set(row.identifier, (copies.get(row.identifier) ?? 0) + 1)
-      if (turn % 3 === 0) await Bun.sleep(300)
-      return turn % 5 === 0 ? new Response('lost', { status: 500 }) : new Response('ok')
+      if (isBad && turn % 3 === 0) await Bun.sleep(300)
+      return isBad && turn % 5 === 0 ? new Response('lost', { status: 500 }) : new Response('ok')
     },
   })
   return {
