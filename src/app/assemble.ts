@@ -65,7 +65,6 @@ import { createAskers } from './guardrail-askers.ts'
 import type { Store } from './store.ts'
 import { createTelemetryRelay } from './telemetry-relay.ts'
 import { exportUsage } from './usage-export.ts'
-import type { OutboxState } from '../core/usage-export.ts'
 
 /** What exists before the parts are created. */
 export interface Assembling {
@@ -83,23 +82,11 @@ export function assemble(assembling: Assembling) {
   const timers = new TimerWheel(clock)
   const models = modelsOf(source)
   const current = { models, settings: models.settings }
-  const metrics = assembleMetrics(assembling, {
-    transport,
-    cooling: () => calls.router.coolingDown(),
-    exported: () => usageExport.state(),
-  })
+  const metrics = assembleMetrics(assembling, { transport, cooling: () => calls.router.coolingDown() })
   const exposition = new SharedText(() => metrics.text(), clock)
   const tokenizer = new Tokenizer()
   const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer })
-  const { mailer, watchKeys } = assembleAlerts(assembling, { transport, current })
-  const usageExport = exportUsage({
-    outbox: store.usageOutbox,
-    transport,
-    clock,
-    logger,
-    environment: assembling.options.environment,
-    settings: () => current.settings.usageExport,
-  })
+  const { mailer, ...alerts } = assembleAlerts(assembling, { transport, current })
   let draining = false
   const detached = new DetachedWork()
   const services: Services = {
@@ -143,8 +130,7 @@ export function assemble(assembling: Assembling) {
         pollMs: current.settings.batchPollMs,
         report: (problem, error) => logger.warn(problem, { error: stackOf(error) }),
       }),
-    watchKeys,
-    usageExport,
+    ...alerts,
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
       if (report.applied) useSettings(source, current, metrics)
@@ -161,7 +147,7 @@ export function assemble(assembling: Assembling) {
   }
 }
 
-/** Who is told of budgets and of keys. */
+/** Who is told of budgets, of keys, and of usage. */
 function assembleAlerts(
   { options, store, logger }: Assembling,
   { transport, current }: { transport: ReturnType<typeof openTransport>; current: CurrentConfiguration },
@@ -170,8 +156,17 @@ function assembleAlerts(
   const deliver = createAlertDelivery({ transport, mailer, logger })
   store.limits.onSoftBudget(createBudgetAlerts({ deliver, settings: () => current.settings.budgets }))
   const settings = () => current.settings.keyRotation
+  const usageExport = exportUsage({
+    outbox: store.usageOutbox,
+    transport,
+    clock,
+    logger,
+    environment: options.environment,
+    settings: () => current.settings.usageExport,
+  })
   return {
     mailer,
+    usageExport,
     watchKeys: () => watchKeys({ store: store.keyReminders, clock, logger, mailer, deliver, settings }),
   }
 }
@@ -210,11 +205,7 @@ type Transport = ReturnType<typeof createHttp1Transport>
 
 function assembleMetrics(
   { store, logger, clients }: Assembling,
-  {
-    transport,
-    cooling,
-    exported,
-  }: { transport: Transport; cooling: () => readonly Deployment[]; exported: () => readonly OutboxState[] },
+  { transport, cooling }: { transport: Transport; cooling: () => readonly Deployment[] },
 ): ReturnType<typeof createMetrics> {
   return createMetrics({
     upstreamConnections: () => transport.connections(),
@@ -223,7 +214,7 @@ function assembleMetrics(
     epochMs: () => clock.epochMs(),
     droppedLogLines: () => logger.dropped(),
     deploymentsInCooldown: cooling,
-    exportedUsage: exported,
+    exportedUsage: () => store.usageOutbox.state(),
     databaseReachable: () => store.databaseReachable(),
     redis: store.redis,
     cacheCounts: () => store.answerCache.answers.counts(),

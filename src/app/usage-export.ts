@@ -3,14 +3,8 @@ import { createHmac } from 'node:crypto'
 import type { LedgerRow } from '../core/ledger-columns.ts'
 import { toGatewayError } from '../core/errors.ts'
 import type { Transport } from '../core/transport.ts'
-import type {
-  ExportDestination,
-  OutboxState,
-  StripeMeter,
-  UsageExportSettings,
-  UsageOutbox,
-  WaitingRow,
-} from '../core/usage-export.ts'
+import type { ExportDestination, StripeMeter, UsageExportSettings } from '../core/usage-export.ts'
+import type { UsageOutbox, WaitingRow } from '../core/usage-outbox.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../telemetry/log.ts'
 
@@ -40,8 +34,6 @@ interface ExportParts {
 export interface UsageExport {
   /** From then on rows that are stored are sent. Never rejects: a database that is away is asked again. */
   begin(): Promise<void>
-  /** As of the last look, a second ago. */
-  state(): readonly OutboxState[]
   stop(): Promise<void>
 }
 
@@ -58,7 +50,6 @@ export function exportUsage(parts: ExportParts): UsageExport {
   timer.unref()
   return {
     begin: () => worker.begin(),
-    state: () => worker.state,
     stop() {
       clearInterval(timer)
       worker.stopped = true
@@ -68,7 +59,6 @@ export function exportUsage(parts: ExportParts): UsageExport {
 }
 
 class ExportWorker {
-  state: readonly OutboxState[] = []
   stopped = false
   readonly #parts: ExportParts
   readonly #owner = crypto.randomUUID()
@@ -88,7 +78,6 @@ class ExportWorker {
     if (this.#used === wanted.join()) return
     await this.#parts.outbox.use(wanted)
     this.#used = wanted.join()
-    this.state = []
   }
 
   #tellAway(error: unknown): void {
@@ -102,8 +91,8 @@ class ExportWorker {
     try {
       await this.#use(wanted)
       if (!settings || wanted.length === 0) return
-      this.state = await this.#parts.outbox.measure(settings.waitingMax)
-      for (const { destination, waiting, skipped } of this.state)
+      await this.#parts.outbox.measure(settings.waitingMax)
+      for (const { destination, waiting, skipped } of this.#parts.outbox.state())
         if (waiting >= settings.waitingMax)
           this.#tell(destination, 'usage is not exported any more, too many rows wait', { waiting, skipped })
       await Promise.all(wanted.map(destination => this.#drain(destination, settings)))

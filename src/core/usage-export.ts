@@ -1,5 +1,4 @@
-/** Rows of the ledger on their way to other systems: each of them exactly once by its id. Kept by `store`. */
-import type { LedgerRow } from './ledger-columns.ts'
+/** Where rows of the ledger are sent, and as what. */
 
 /** Where rows are sent. */
 export type ExportDestination = 'webhook' | 'stripe'
@@ -21,40 +20,4 @@ export interface StripeMeter {
   readonly customer: 'end_user' | 'key_id' | 'user_id' | 'team_id' | 'organization_id'
   readonly value: 'requests' | 'total_tokens' | 'input_tokens' | 'output_tokens' | 'cost_nano_usd'
   readonly baseUrl: string
-}
-
-/** A row that a destination has not got yet. */
-export interface WaitingRow {
-  readonly id: string
-  /** Failures before. */
-  readonly attempts: number
-  /** null = it was deleted from the ledger. */
-  readonly row: LedgerRow | null
-}
-
-/** How many rows wait, and how many will never be sent because too many did. */
-export interface OutboxState {
-  readonly destination: ExportDestination
-  readonly waiting: number
-  readonly skipped: number
-}
-
-/** The rows that wait. All times are milliseconds since 1970. Every method rejects while the database is away. */
-export interface UsageOutbox {
-  /** From now on rows are put in for these destinations, and for no others. */
-  use(destinations: readonly ExportDestination[]): Promise<void>
-  /** Takes rows that are due, oldest first, which no other worker takes while the lease lasts. */
-  lease(of: {
-    readonly destination: ExportDestination
-    readonly owner: string
-    readonly nowMs: number
-    readonly leaseMs: number
-    readonly limit: number
-  }): Promise<WaitingRow[]>
-  /** They have arrived. */
-  delivered(destination: ExportDestination, ids: readonly string[]): Promise<void>
-  /** They have not: they are tried again from then on. */
-  failed(destination: ExportDestination, ids: readonly string[], dueAtMs: number): Promise<void>
-  /** Counts what waits, and stops or begins to put rows in by it. */
-  measure(waitingMax: number): Promise<OutboxState[]>
 }

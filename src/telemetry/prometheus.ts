@@ -2,7 +2,7 @@
  * Metrics of calls. Label values come from the configuration, never from clients: no key, no user, no model that does
  * not exist has a series of its own. Series are bounded in number all the same.
  */
-import type { OutboxState } from '../core/usage-export.ts'
+import type { OutboxState } from '../core/usage-outbox.ts'
 import type { CacheCounts } from '../core/answer-cache.ts'
 import type { BodyCounts } from '../core/call-bodies.ts'
 import type { Settlement } from '../core/call.ts'

@@ -36,7 +36,9 @@ function startReceiver() {
           return Response.json({ error: { type: 'invalid_request_error', message } }, { status: 400 })
         }
         metered.set(id, `${form.get('payload[stripe_customer_id]')} ${form.get('payload[value]')}`)
-        return isBad && turn % 3 === 0 ? new Response('lost', { status: 500 }) : Response.json({ object: 'billing.meter_event' })
+        return isBad && turn % 3 === 0
+          ? new Response('lost', { status: 500 })
+          : Response.json({ object: 'billing.meter_event' })
       }
       const [id, at] = [request.headers.get('webhook-id'), request.headers.get('webhook-timestamp')]
       const signed = createHmac('sha256', Buffer.from(secret.slice(6), 'base64')).update(`${id}.${at}.${body}`)

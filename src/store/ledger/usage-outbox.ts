@@ -2,7 +2,8 @@
  * Tables `usage_exports` and `usage_outbox`: rows that destinations have not got yet. The ledger's worker puts a row in
  * with the transaction that stores it, so that none is missed, also where rows are stored late and out of order.
  */
-import type { ExportDestination, OutboxState, UsageOutbox, WaitingRow } from '../../core/usage-export.ts'
+import type { ExportDestination } from '../../core/usage-export.ts'
+import type { OutboxState, UsageOutbox, WaitingRow } from '../../core/usage-outbox.ts'
 import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { readRow } from './ledger-query.ts'
@@ -13,10 +14,13 @@ const waitingOf = '(select count(*) from usage_outbox o where o.destination = us
 /** On both databases. */
 export function createUsageOutbox(database: Database): UsageOutbox {
   const { sql, kind } = database
+  let state: readonly OutboxState[] = []
   const run = async (text: string, values: readonly (string | number)[]) =>
     [...(await answerInTime(Promise.resolve(sql.unsafe(text, [...values]))))] as Record<string, unknown>[]
   return {
+    state: () => state,
     async use(destinations) {
+      state = []
       const others = destinations.length === 0 ? '' : ` where destination not in (${places(1, destinations)})`
       const change = transaction(database, async tx => {
         for (const destination of destinations)
@@ -53,9 +57,10 @@ export function createUsageOutbox(database: Database): UsageOutbox {
     async failed(destination, ids, dueAtMs) {
       if (ids.length === 0) return
       await run(
-        `update usage_outbox set attempts = attempts + 1, lease_owner = null, due_at_ms = $2
-        where destination = $1 and request_id in (${places(3, ids)})`,
-        [destination, dueAtMs, ...ids],
+        // SQLite numbers the places as they appear.
+        `update usage_outbox set attempts = attempts + 1, lease_owner = null, due_at_ms = $1
+        where destination = $2 and request_id in (${places(3, ids)})`,
+        [dueAtMs, destination, ...ids],
       )
     },
     async measure(waitingMax) {
@@ -64,7 +69,7 @@ export function createUsageOutbox(database: Database): UsageOutbox {
         returning destination, skipped, ${waitingOf} as waiting`,
         [waitingMax],
       )
-      return rows.map((row): OutboxState => {
+      state = rows.map((row): OutboxState => {
         const destination = row.destination as ExportDestination
         return { destination, waiting: toNumber(row.waiting), skipped: toNumber(row.skipped) }
       })

@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts'
 
 /**
- * Which destinations the rows of the ledger are sent to, and those that each of them has not got yet. Rows are put in by
- * the transaction that stores them.
+ * Which destinations the rows of the ledger are sent to, and those that each of them has not got yet. The transaction
+ * that stores a row puts it in.
  */
 export const fortyFourth: Migration = {
   id: 44,
