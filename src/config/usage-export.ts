@@ -13,9 +13,9 @@ export function usageExportOf(general: NonNullable<Config['general_settings']>):
     webhookUrl: webhookUrl ?? null,
     stripe: stripe
       ? {
-          eventName: stripe.event_name,
-          customer: stripe.customer,
-          value: stripe.value,
+          eventName: stripe.event_name ?? 'modelgate_usage',
+          customer: stripe.customer ?? 'end_user',
+          value: stripe.value ?? 'total_tokens',
           baseUrl: stripe.api_base ?? 'https://api.stripe.com',
         }
       : null,

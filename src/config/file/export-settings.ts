@@ -11,20 +11,36 @@ export const exportSettings = {
         .describe(
           'Gets every row of the ledger by POST, in lists, signed with `USAGE_EXPORT_WEBHOOK_SECRET` as Standard ' +
             'Webhooks says.',
-        ),
+        )
+        .meta({ examples: ['https://billing.example.com/usage'] }),
       stripe: z
         .strictObject({
-          event_name: z.string().min(1).max(100).describe('Of the meter.'),
+          event_name: z
+            .string()
+            .min(1)
+            .max(100)
+            .optional()
+            .describe('The name of the meter; modelgate_usage when left out.')
+            .meta({ examples: ['tokens'] }),
           customer: z
             .enum(['end_user', 'key_id', 'user_id', 'team_id', 'organization_id'])
-            .describe("What is Stripe's id of the customer in a row; rows without it are not sent."),
+            .optional()
+            .describe(
+              "What is Stripe's id of the customer in a row, `end_user` when left out; rows without it are not sent.",
+            )
+            .meta({ examples: ['end_user'] }),
           value: z
             .enum(['requests', 'total_tokens', 'input_tokens', 'output_tokens', 'cost_nano_usd'])
-            .describe('What is metered; rows with 0, or of which it is not known, are not sent.'),
+            .optional()
+            .describe(
+              'What is metered, `total_tokens` when left out; rows with 0, or where it is not known, are not sent.',
+            )
+            .meta({ examples: ['total_tokens'] }),
           api_base: z
             .url({ protocol: /^https?$/ })
             .optional()
-            .describe("Instead of Stripe's own address."),
+            .describe("Instead of Stripe's own address.")
+            .meta({ examples: ['https://api.stripe.com'] }),
         })
         .optional()
         .describe('Sends a meter event for each row, with the key `STRIPE_API_KEY`.'),
@@ -37,7 +53,8 @@ export const exportSettings = {
         .describe(
           'So many rows wait for a destination that does not take them; 1,000,000 when left out. Later rows are not ' +
             'sent there, which the log and a metric say.',
-        ),
+        )
+        .meta({ examples: [1_000_000] }),
     })
     .optional()
     .describe('Sends rows of the ledger to other systems, each exactly once by its `request_id`.'),
