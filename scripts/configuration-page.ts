@@ -42,6 +42,8 @@ const sections: readonly (readonly [title: string, path: readonly string[]])[] =
   ['`cache_params` of `settings`', ['settings', 'cache_params']],
   ['`default_internal_user_params` of `settings`', ['settings', 'default_internal_user_params']],
   ['`alert_to_webhook_url` of `general_settings`', ['general_settings', 'alert_to_webhook_url']],
+  ['`usage_export` of `general_settings`', ['general_settings', 'usage_export']],
+  ['`stripe` of `usage_export`', ['general_settings', 'usage_export', 'stripe']],
   ['A provider of `sso` of `general_settings`', ['general_settings', 'sso']],
   ['An entry of `service_accounts` of `jwt_auth`', ['general_settings', 'jwt_auth', 'service_accounts']],
   ['`jwt_auth` of `general_settings`', ['general_settings', 'jwt_auth']],
