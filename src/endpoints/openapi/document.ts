@@ -52,6 +52,7 @@ const tags: Readonly<Record<string, string>> = {
   Tags: 'Labels of calls, with limits and budgets.',
   Directory: 'Users and teams of a directory, by SCIM 2.0.',
   Audit: 'Who changed what.',
+  Configuration: 'What the gateway is set to, and by what.',
   Cache: 'Kept answers.',
   Spend: 'The ledger of all calls.',
   Utilities: 'What a call would cost, carry or send.',
