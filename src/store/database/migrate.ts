@@ -24,12 +24,12 @@ import { twentyEighth } from './migrations/0028-file-owners.ts'
 import { thirtieth } from './migrations/0030-budgeted.ts'
 import { thirtyFirst } from './migrations/0031-conversations.ts'
 import { fortyThird } from './migrations/0043-batch-reservations.ts'
-import { fortySeventh } from './migrations/0047-call-bodies.ts'
 import { fortyFourth } from './migrations/0044-usage-outbox.ts'
-import { fiftySeventh } from './migrations/0057-raises-and-surveys.ts'
+import { fortySeventh } from './migrations/0047-call-bodies.ts'
 import { fiftyFifth } from './migrations/0055-conversation-attachments.ts'
-import { sixtyFourth } from './migrations/0064-lists.ts'
+import { fiftySeventh } from './migrations/0057-raises-and-surveys.ts'
 import { fiftyNinth } from './migrations/0059-hits-of-the-ledger.ts'
+import { sixtyFourth } from './migrations/0064-lists.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -62,12 +62,12 @@ const named: readonly Migration[] = [
   thirtieth,
   thirtyFirst,
   fortyThird,
-  fortySeventh,
   fortyFourth,
-  fiftySeventh,
+  fortySeventh,
   fiftyFifth,
-  sixtyFourth,
+  fiftySeventh,
   fiftyNinth,
+  sixtyFourth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */
