@@ -11,6 +11,7 @@ import { seventh } from './migrations/0007-stored-totals.ts'
 import { eighth } from './migrations/0008-tenancy.ts'
 import { eleventh } from './migrations/0011-budget-spend.ts'
 import { fourteenth } from './migrations/0014-ledger-daily.ts'
+import { sixtyFifth } from './migrations/0065-daily-spend.ts'
 import { fifteenth } from './migrations/0015-configured-objects.ts'
 import { sixteenth } from './migrations/0016-sessions.ts'
 import { nineteenth } from './migrations/0019-device-sign-ins.ts'
@@ -49,6 +50,7 @@ const named: readonly Migration[] = [
   eighth,
   eleventh,
   fourteenth,
+  sixtyFifth,
   fifteenth,
   sixteenth,
   nineteenth,

@@ -9,6 +9,7 @@ import { namesOf } from './ledger-table.ts'
 import { addBudgetText, budgetAmounts, budgetColumns } from './budget-spend.ts'
 import { rollupCells } from './rollup-cells.ts'
 import type { RollupValue } from './rollup-cells.ts'
+import { addSpendText, spendCells, spendColumns } from './rollup-spend.ts'
 import { addRollupText, rollupColumns } from './rollup-table.ts'
 import { openDatabase, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
@@ -195,13 +196,16 @@ function insertionInto(database: Sqlite): (rows: readonly (readonly ColumnValue[
   const sums = database.prepare<unknown, RollupValue[]>(
     addRollupText(`values (${rollupColumns.map((_, at) => `?${at + 1}`).join(', ')})`),
   )
-  const spend = database.prepare<unknown, RollupValue[]>(addBudgetText('values (?1, ?2, ?3, ?4)'))
+  const spend = database.prepare<unknown, RollupValue[]>(addSpendText('values (?1, ?2, ?3, ?4)'))
+  const budgets = database.prepare<unknown, RollupValue[]>(addBudgetText('values (?1, ?2, ?3, ?4)'))
   const exported = outboxInsertion(database)
   // IMMEDIATE: a transaction that begins with a read lock can fail when it takes the write lock.
   return database.transaction((rows: readonly (readonly ColumnValue[])[]) => {
     const stored = rows.filter(insert)
-    for (const cell of rollupCells(stored)) sums.run(...cell)
-    for (const amount of budgetAmounts(stored)) spend.run(...amount)
+    const cells = rollupCells(stored)
+    for (const cell of cells) sums.run(...cell)
+    for (const cell of spendCells(cells)) spend.run(...cell)
+    for (const amount of budgetAmounts(stored)) budgets.run(...amount)
     exported(stored)
   }).immediate
 }
@@ -277,7 +281,10 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
   const sums = addRollupText(
     `select ${rollupColumns.join(', ')} from json_populate_recordset(null::ledger_daily, $1::text::json)`,
   )
-  const spend = addBudgetText(
+  const spend = addSpendText(
+    `select ${spendColumns.join(', ')} from json_populate_recordset(null::ledger_daily_spend, $1::text::json)`,
+  )
+  const budgets = addBudgetText(
     `select ${budgetColumns.join(', ')} from json_populate_recordset(null::budget_spend, $1::text::json)`,
   )
   // One question whether or not there are destinations.
@@ -294,8 +301,10 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
       const stored = ids ? rows.filter(row => ids.delete(String(row[idAt]))) : rows
       const cells = rollupCells(stored)
       if (cells.length > 0) await tx.unsafe(sums, [JSON.stringify(cells.map(cell => objectOf(rollupColumns, cell)))])
+      const spent = spendCells(cells).map(cell => objectOf(spendColumns, cell))
+      if (spent.length > 0) await tx.unsafe(spend, [JSON.stringify(spent)])
       const amounts = budgetAmounts(stored).map(amount => objectOf(budgetColumns, amount))
-      if (amounts.length > 0) await tx.unsafe(spend, [JSON.stringify(amounts)])
+      if (amounts.length > 0) await tx.unsafe(budgets, [JSON.stringify(amounts)])
       if (stored.length > 0) await tx.unsafe(outbox, [JSON.stringify(stored.map(row => row[idAt]))])
     })
   return {

@@ -18,12 +18,16 @@ export async function deleteOldRows(database: LedgerDatabase, firstDay: number, 
   return deleteStep(database, { mark: marks.rows, firstDay, old, statement })
 }
 
-/** The same for sums by day. */
+/** The same for sums by day, and then for what users, teams and tags spent by day. */
 export async function deleteOldSums(database: LedgerDatabase, firstDay: number): Promise<boolean> {
   const place = database.kind === 'sqlite' ? 'rowid' : 'ctid'
   const old = `select ${place} from ledger_daily where day < $1 limit ${stepRows}`
   const statement = { text: `delete from ledger_daily where ${place} in (${old})`, values: [firstDay] }
-  return deleteStep(database, { mark: marks.sums, firstDay, old, statement })
+  if (await deleteStep(database, { mark: marks.sums, firstDay, old, statement })) return true
+  const key = 'scope, entity, day'
+  const oldSpend = `select ${key} from ledger_daily_spend where day < $1 limit ${stepRows}`
+  const spend = { text: `delete from ledger_daily_spend where (${key}) in (${oldSpend})`, values: [firstDay] }
+  return deleteStep(database, { mark: marks.sums, firstDay, old: oldSpend, statement: spend })
 }
 
 interface Step {

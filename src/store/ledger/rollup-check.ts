@@ -2,6 +2,8 @@
 import type { UsageScope } from '../../core/usage-report.ts'
 import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
 import { firstWholeDay } from './ledger-retention.ts'
+import { addSpendText, expectedSpendText, spendColumns, spendScopes, summedSpendText } from './rollup-spend.ts'
+import type { SpendScope } from './rollup-spend.ts'
 import { addRollupText, dayMs, expectedRollupText, rollupColumns, rollupScopes } from './rollup-table.ts'
 
 /** Days since 1970-01-01 in UTC, both included. */
@@ -13,7 +15,7 @@ export interface DaySpan {
 /** How the sums of a day and scope differ from the rows. */
 export interface RollupDifference {
   readonly day: number
-  readonly scope: UsageScope
+  readonly scope: UsageScope | `spend of ${SpendScope}`
   /** Sums that the rows do not have, or have otherwise. */
   readonly wrong: number
   /** Sums of the rows that are missing, or stand there otherwise. */
@@ -55,11 +57,23 @@ async function hasDay(database: LedgerDatabase, day: number): Promise<boolean> {
 
 /** Empty = the sums of the day are those of its rows. Rows that are stored meanwhile do no harm. */
 export async function rollupDifferences(database: LedgerDatabase, day: number): Promise<RollupDifference[]> {
+  const { kind } = database
+  const storedText = (columns: readonly string[], table: string, scope: string) =>
+    `select ${columns.join(', ')} from ${table} where scope = '${scope}' and day = $1`
+  const compared: { scope: RollupDifference['scope']; stored: string; expected: string }[] = [
+    ...rollupScopes.map(scope => ({
+      scope,
+      stored: storedText(rollupColumns, 'ledger_daily', scope),
+      expected: expectedRollupText(kind, scope),
+    })),
+    ...spendScopes.map(scope => ({
+      scope: `spend of ${scope}` as const,
+      stored: storedText(spendColumns, 'ledger_daily_spend', scope),
+      expected: expectedSpendText(kind, scope),
+    })),
+  ]
   const found: RollupDifference[] = []
-  for (const scope of rollupScopes) {
-    const expected = expectedRollupText(database.kind, scope)
-    const names = rollupColumns.join(', ')
-    const stored = `select ${names} from ledger_daily where scope = '${scope}' and day = $1`
+  for (const { scope, stored, expected } of compared) {
     // One statement: it sees rows and sums of one moment.
     const [counts] = await database.select({
       text: `select (select count(*) from (select * from (${stored}) as s except select * from (${expected}) as e) as w)
@@ -80,7 +94,9 @@ export async function rebuildRollup(database: LedgerDatabase, day: number): Prom
     // On SQLite the transaction has the only write lock.
     ...(database.kind === 'postgres' ? [{ text: 'lock table ledger in share row exclusive mode', values: [] }] : []),
     statement('delete from ledger_daily where day = $1'),
+    statement('delete from ledger_daily_spend where day = $1'),
     ...rollupScopes.map(scope => statement(addRollupText(expectedRollupText(database.kind, scope)))),
+    ...spendScopes.map(scope => statement(addSpendText(summedSpendText(scope, 'ledger_daily', 'and day = $1')))),
     statement('delete from ledger_daily_pending where day = $1'),
   ])
 }

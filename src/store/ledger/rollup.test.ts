@@ -1,6 +1,8 @@
 /** The daily sums equal the rows, in any split into batches, with rows stored twice or refused. */
 import { afterEach, describe, expect, test } from 'bun:test'
 import type { LedgerRow } from '../../core/ledger-columns.ts'
+import { migrate } from '../database/migrate.ts'
+import { openDatabase } from '../database/open.ts'
 import { openLedgerDatabase } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { exampleRow, makePlace } from './ledger-fixture.ts'
@@ -93,6 +95,29 @@ async function sumsByKeyAndDay(database: LedgerDatabase, scope: string): Promise
   return Object.fromEntries(rows.map(row => [`${row.key_id} ${row.day}`, `${row.requests} ${row.input} ${row.cost}`]))
 }
 
+/** Nano-dollars of users, teams and tags by day, counted from the rows. */
+function spentInRows(rows: readonly LedgerRow[]): Record<string, string> {
+  const spent: Record<string, bigint> = {}
+  for (const row of rows) {
+    const entities = [
+      ['user', row.user_id],
+      ['team', row.team_id],
+      ...(row.request_tags ?? []).map(tag => ['tag', tag]),
+    ]
+    for (const [scope, entity] of entities) {
+      const name = `${scope} ${entity} ${dayOf(row.started_at_ms)}`
+      if (entity != null) spent[name] = (spent[name] ?? 0n) + BigInt(row.cost_nano_usd ?? 0)
+    }
+  }
+  return Object.fromEntries(Object.entries(spent).map(([name, nanoUsd]) => [name, String(nanoUsd)]))
+}
+
+async function spentInTable(database: LedgerDatabase): Promise<Record<string, string>> {
+  const text = 'select scope, entity, day, cast(cost_nano_usd as text) as cost from ledger_daily_spend'
+  const rows = await database.select({ text, values: [] })
+  return Object.fromEntries(rows.map(row => [`${row.scope} ${row.entity} ${row.day}`, String(row.cost)]))
+}
+
 async function allDifferences(database: LedgerDatabase): Promise<object[]> {
   const found = []
   for (const day of await daysWithin(database, { firstDay: 0, lastDay: 100_000 }))
@@ -115,6 +140,7 @@ for (const { name, url } of servers)
         }
         expect(await allDifferences(database)).toEqual([])
         expect(await sumsByKeyAndDay(database, 'key')).toEqual(byKeyAndDay(rows))
+        expect(await spentInTable(database)).toEqual(spentInRows(rows))
       })
 
     test('a row twice in one batch counts once', async () => {
@@ -137,20 +163,45 @@ for (const { name, url } of servers)
     test('sums that were changed by hand are found, and made anew from the rows', async () => {
       const database = await open(url)
       const rows = Array.from({ length: 20 }, (_, at) =>
-        exampleRow({ started_at_ms: (firstDay + (at % 2)) * dayMs, request_tags: ['x'] }),
+        exampleRow({ started_at_ms: (firstDay + (at % 2)) * dayMs, request_tags: ['x'], team_id: 'team' }),
       )
       await database.insert(rows.map(stored))
       const change = (text: string) => database.change([{ text, values: [] }])
       expect(await change(`update ledger_daily set requests = requests + 1 where scope = 'tag'`)).toEqual([2])
       await change(`delete from ledger_daily where scope = 'key' and day = ${firstDay}`)
+      await change(`update ledger_daily_spend set cost_nano_usd = 7 where scope = 'team' and day = ${firstDay}`)
       expect(await allDifferences(database)).toEqual([
         { day: firstDay, scope: 'key', wrong: 0, missing: 1 },
         { day: firstDay, scope: 'tag', wrong: 1, missing: 1 },
+        { day: firstDay, scope: 'spend of team', wrong: 1, missing: 1 },
         { day: firstDay + 1, scope: 'tag', wrong: 1, missing: 1 },
       ])
       for (const day of [firstDay, firstDay + 1]) await rebuildRollup(database, day)
       expect(await allDifferences(database)).toEqual([])
       expect(await sumsByKeyAndDay(database, 'tag')).toEqual(byKeyAndDay(rows))
+      expect(await spentInTable(database)).toEqual(spentInRows(rows))
+    })
+
+    test('what was spent before there were sums of it is taken from the daily sums, also of rows that are gone', async () => {
+      const place = await makePlace(url)
+      cleanups.push(() => place.remove())
+      const random = randomOf(4)
+      const rows = Array.from({ length: 60 }, () => randomRow(random))
+      const before = await openLedgerDatabase(place.databaseUrl)
+      await before.insert(rows.map(stored))
+      await before.change(
+        ['drop table ledger_daily_spend', 'delete from migrations where id = 65', 'delete from ledger'].map(text => ({
+          text,
+          values: [],
+        })),
+      )
+      await before.close()
+      const migrated = await openDatabase(place.databaseUrl)
+      await migrate(migrated)
+      await migrated.close()
+      const database = await openLedgerDatabase(place.databaseUrl)
+      cleanups.push(() => database.close())
+      expect(await spentInTable(database)).toEqual(spentInRows(rows))
     })
 
     test('days of rows from before there were sums are pending until they are summed', async () => {
@@ -158,6 +209,7 @@ for (const { name, url } of servers)
       await database.insert([stored(exampleRow({ started_at_ms: firstDay * dayMs }))])
       await database.change([
         { text: 'delete from ledger_daily', values: [] },
+        { text: 'delete from ledger_daily_spend', values: [] },
         { text: 'insert into ledger_daily_pending (day) values ($1)', values: [firstDay] },
       ])
       expect(await pendingDay(database)).toBe(firstDay)

@@ -7,23 +7,22 @@ import type { SpendKind, SpendReset } from '../../core/tenancy-store.ts'
 import { addBudgetText } from '../ledger/budget-spend.ts'
 import { Where } from './where.ts'
 
-/** The condition and the column of each kind in `ledger_daily`, which has an index of the two. */
-const sources: Readonly<Record<SpendKind, readonly [scope: string, column: string]>> = {
-  key: ['key', 'entity'],
-  user: ['key', 'user_id'],
-  team: ['key', 'team_id'],
-  customer: ['customer', 'entity'],
-  tag: ['tag', 'entity'],
+/** The table with the sums by day of each kind, in the scope of its name: both have an index of scope and entity. */
+const tables: Readonly<Record<SpendKind, string>> = {
+  key: 'ledger_daily',
+  user: 'ledger_daily_spend',
+  team: 'ledger_daily_spend',
+  customer: 'ledger_daily',
+  tag: 'ledger_daily_spend',
 }
 
 /** Nano-dollars by id, of all calls in the sums, less what was reset; ids without any are missing. */
 export async function spentOf(sql: SQL, kind: SpendKind, ids: readonly string[]): Promise<Map<string, bigint>> {
   if (ids.length === 0) return new Map()
-  const [scope, column] = sources[kind]
   const where = new Where()
-  where.equal('scope', scope)
-  where.among(column, [...new Set(ids)])
-  const rows = await where.sums(sql, 'ledger_daily', column, 'cost_nano_usd')
+  where.equal('scope', kind)
+  where.among('entity', [...new Set(ids)])
+  const rows = await where.sums(sql, tables[kind], 'entity', 'cost_nano_usd')
   const offsets = await offsetsOf(sql, kind, ids)
   return new Map(
     rows.map(({ name, total }) => {
