@@ -11,7 +11,6 @@ import { seventh } from './migrations/0007-stored-totals.ts'
 import { eighth } from './migrations/0008-tenancy.ts'
 import { eleventh } from './migrations/0011-budget-spend.ts'
 import { fourteenth } from './migrations/0014-ledger-daily.ts'
-import { sixtyFifth } from './migrations/0065-daily-spend.ts'
 import { fifteenth } from './migrations/0015-configured-objects.ts'
 import { sixteenth } from './migrations/0016-sessions.ts'
 import { nineteenth } from './migrations/0019-device-sign-ins.ts'
@@ -31,6 +30,8 @@ import { fiftyFifth } from './migrations/0055-conversation-attachments.ts'
 import { fiftySeventh } from './migrations/0057-raises-and-surveys.ts'
 import { fiftyNinth } from './migrations/0059-hits-of-the-ledger.ts'
 import { sixtyFourth } from './migrations/0064-lists.ts'
+import { sixtyFifth } from './migrations/0065-daily-spend.ts'
+import { sixtySixth } from './migrations/0066-searches.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -50,7 +51,6 @@ const named: readonly Migration[] = [
   eighth,
   eleventh,
   fourteenth,
-  sixtyFifth,
   fifteenth,
   sixteenth,
   nineteenth,
@@ -70,6 +70,8 @@ const named: readonly Migration[] = [
   fiftySeventh,
   fiftyNinth,
   sixtyFourth,
+  sixtyFifth,
+  sixtySixth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

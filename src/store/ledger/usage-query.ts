@@ -1,8 +1,8 @@
 /** Reads the daily sums of the ledger, grouped as asked. */
 import type { UsageField, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { LedgerStatement } from './ledger-database.ts'
-import { storableParameter, visibleCondition } from './ledger-query.ts'
-import { sumNames } from './rollup-table.ts'
+import { storableParameter, visibleAlternatives } from './ledger-query.ts'
+import { rollupColumns, sumNames } from './rollup-table.ts'
 import type { RollupSum } from './rollup-table.ts'
 
 const groupsMax = 100_000
@@ -25,15 +25,25 @@ export function usageStatement(query: UsageQuery): LedgerStatement {
     const places = wanted.map(value => place(storableParameter(value)))
     conditions.push(places.length === 0 ? '1 = 0' : `${columnOf(field)} in (${places.join(', ')})`)
   }
-  if (query.visible !== undefined) conditions.push(visibleCondition(query.visible, place, columnOf))
+  const visible = query.visible && visibleAlternatives(query.visible, place, columnOf)
+  if (visible?.length === 0) conditions.push('1 = 0')
   const sums = sumNames.map(name => `cast(coalesce(sum(${name}), 0) as text) as ${name}`)
   const groups = query.groups.join(', ')
   const order = query.order === 'day' ? 'day desc, sum(cost_nano_usd) desc' : 'sum(cost_nano_usd) desc'
   // The groups last, for one order of equal sums.
-  const text = `select ${[...query.groups, ...sums].join(', ')} from ledger_daily where ${conditions.join(' and ')}
+  const text = `select ${[...query.groups, ...sums].join(', ')} from ${rowsText(conditions, visible)}
     ${groups === '' ? '' : `group by ${groups} order by ${order}, ${groups}`}
     limit ${place(Math.max(1, Math.min(groupsMax, Math.trunc(query.limit))))}`
   return { text, values }
+}
+
+/** Each alternative has an index of its own: beside an `or`, SQLite reads all rows of the span. */
+function rowsText(conditions: readonly string[], alternatives: readonly string[] = []): string {
+  const where = (...more: readonly string[]) => `ledger_daily where ${[...conditions, ...more].join(' and ')}`
+  if (alternatives.length < 2) return where(...alternatives)
+  // A row counts in the first of the parts that it belongs to.
+  const parts = alternatives.map((one, at) => where(one, ...alternatives.slice(0, at).map(other => `not ${other}`)))
+  return `(${parts.map(part => `select ${rollupColumns.join(', ')} from ${part}`).join(' union all ')}) as visible`
 }
 
 const fieldNames: readonly UsageField[] = [

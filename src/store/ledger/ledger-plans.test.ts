@@ -1,0 +1,123 @@
+/** Searches of the ledger and reports of usage read what they show by an index, and not the whole table. */
+import { afterAll, describe, expect, test } from 'bun:test'
+import type { LedgerQuery } from '../../core/ledger.ts'
+import type { UsageQuery } from '../../core/usage-report.ts'
+import { openLedgerDatabase } from './ledger-database.ts'
+import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
+import { exampleRow, makePlace } from './ledger-fixture.ts'
+import { ledgerStatement } from './ledger-query.ts'
+import { decodeRecord, encodeSettlement } from './ledger-record.ts'
+import { dayOf } from './rollup-check.ts'
+import { usageStatement } from './usage-query.ts'
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterAll(async () => {
+  for (const cleanup of cleanups.toReversed()) await cleanup()
+})
+
+const rowCount = 4000
+const nowMs = Date.now()
+const today = dayOf(nowMs)
+
+/** Searches, and the columns of which an index has to find the rows. */
+const searches: Readonly<Record<string, readonly [query: Partial<LedgerQuery>, ...columns: string[]]>> = {
+  'the newest calls': [{}, 'started_at_ms'],
+  'one call': [{ requestId: 'x' }, 'request_id'],
+  'a key': [{ keyId: 'key-3' }, 'key_id'],
+  'a user': [{ userId: 'user-3' }, 'user_id'],
+  'a user and a model': [{ userId: 'user-3', model: 'model-1' }, 'user_id'],
+  'a team': [{ teamId: 'team-3' }, 'team_id'],
+  'a customer': [{ endUser: 'customer-3' }, 'end_user'],
+  'a model': [{ model: 'none' }, 'model'],
+  'what failed': [{ outcome: 'error' }, 'outcome'],
+  'what failed of a model': [{ outcome: 'error', model: 'none' }, 'outcome'],
+  'what a member may see': [{ visible: { key_id: ['key-3'], user_id: ['user-3'] } }, 'key_id', 'user_id'],
+  'what admins of an organization may see': [
+    { visible: { user_id: ['user-3'], organization_id: ['organization-3'] }, model: 'model-1' },
+    'user_id',
+    'organization_id',
+  ],
+}
+
+const reports: Readonly<
+  Record<string, readonly [query: Pick<UsageQuery, 'scope' | 'where' | 'visible'>, ...string[]]>
+> = {
+  'a key': [{ scope: 'key', where: { key_id: ['key-3'] } }, 'entity'],
+  'a user': [{ scope: 'key', where: { user_id: ['user-3'] } }, 'user_id'],
+  'a team': [{ scope: 'key', where: { team_id: ['team-3'] } }, 'team_id'],
+  'an organization': [{ scope: 'key', where: { organization_id: ['organization-3'] } }, 'organization_id'],
+  'a tag': [{ scope: 'tag', where: { entity: ['tag-3'] } }, 'entity'],
+  'a customer': [{ scope: 'customer', where: { entity: ['customer-3'] } }, 'entity'],
+  'what a member may see': [
+    { scope: 'key', visible: { key_id: ['key-3'], user_id: ['user-3'], team_id: ['team-3'] } },
+    'entity',
+    'user_id',
+    'team_id',
+  ],
+}
+
+async function filled(url: string | undefined): Promise<LedgerDatabase> {
+  const place = await makePlace(url)
+  cleanups.push(() => place.remove())
+  const database = await openLedgerDatabase(place.databaseUrl)
+  cleanups.push(() => database.close())
+  const rows = Array.from({ length: rowCount }, (_, at) => {
+    const owner = at % 400
+    const record = decodeRecord(
+      encodeSettlement(
+        exampleRow({
+          started_at_ms: nowMs - at * 60_000,
+          outcome: at % 500 === 0 ? 'error' : 'success',
+          key_id: `key-${owner}`,
+          user_id: `user-${owner}`,
+          team_id: `team-${owner}`,
+          organization_id: `organization-${owner}`,
+          end_user: `customer-${owner}`,
+          request_tags: [`tag-${owner}`],
+          model: `model-${at % 400}`,
+        }),
+      ),
+    )
+    if (record?.kind !== 'settlement') throw new Error('a row is no settlement')
+    return record.values
+  })
+  for (let at = 0; at < rows.length; at += 500) await database.insert(rows.slice(at, at + 500))
+  // SQLite is not analyzed in use: what it plans without is what counts.
+  if (url !== undefined) await database.change([{ text: 'analyze', values: [] }])
+  return database
+}
+
+/** The conditions by which rows are found in indexes, as the database tells them. */
+async function planOf(database: LedgerDatabase, { text, values }: LedgerStatement): Promise<string> {
+  const explain = database.kind === 'sqlite' ? 'explain query plan' : 'explain'
+  const rows = await database.select({ text: `${explain} ${text}`, values })
+  return rows.map(row => String(row.detail ?? row['QUERY PLAN'])).join('\n')
+}
+
+function expectIndexOf(plan: string, columns: readonly string[]): void {
+  const used =
+    plan.match(/USING (?:COVERING )?INDEX .*$|Index Cond: .*$|Index Scan (?:Backward )?using .*$/gm)?.join('\n') ?? ''
+  for (const column of columns)
+    expect(used).toMatch(column === 'started_at_ms' ? /ledger_time|started_at_ms/ : new RegExp(`\\b${column}\\b`))
+  expect(plan).not.toMatch(/SCAN ledger(_daily)?$|Seq Scan/m)
+}
+
+const servers = [
+  { name: 'SQLite', url: undefined },
+  ...(process.env.TEST_DATABASE_URL ? [{ name: 'Postgres', url: process.env.TEST_DATABASE_URL }] : []),
+]
+for (const { name, url } of servers)
+  describe(name, () => {
+    const opened = filled(url)
+    for (const [title, [query, ...columns]] of Object.entries(searches))
+      test(`an index finds the calls: ${title}`, async () => {
+        expectIndexOf(await planOf(await opened, ledgerStatement({ limit: 50, ...query })), columns)
+      })
+
+    for (const [title, [query, ...columns]] of Object.entries(reports))
+      test(`an index finds the usage: ${title}`, async () => {
+        const span = { firstDay: today - 29, lastDay: today, order: 'day', limit: 1000 } as const
+        const asked = usageStatement({ ...query, ...span, groups: ['day', 'model'] })
+        expectIndexOf(await planOf(await opened, asked), columns)
+      })
+  })
