@@ -22,7 +22,7 @@ export async function signInAndOut(ask: Ask, url: string): Promise<void> {
   await ask('POST', '/sign-in/claim', { ...open, body: { token, password: 'a long enough one' } })
   await ask('POST', '/sign-in/claim', { ...open, body: { token, password: 'a long enough one' }, status: 404 })
   await ask('GET', '/fallback/forgotten-password', open)
-  await ask('POST', '/fallback/forgotten-password', { ...open, body: { email: 'iris@example.com' }, status: 409 })
+  await ask('POST', '/fallback/forgotten-password', { ...open, body: { email: 'iris@example.com' } })
   const { url: second } = await ask('POST', '/sign-in/invitations', { body: { user_id: 'iris' } })
   const link2 = new URL(String(second)).searchParams.get('token')
   await ask('GET', '/onboarding/get_token', { ...open, query: `invite_link=${link2}` })
