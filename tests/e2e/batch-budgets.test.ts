@@ -101,6 +101,7 @@ for (const backend of backends())
         config: config(upstream.url),
       })
       sql = new SQL(store.databaseUrl ?? `sqlite://${join(gateway.dataDirectory, 'modelgate.sqlite')}`)
+      if (!store.databaseUrl) await sql`pragma busy_timeout = 10000`
     })
     afterAll(async () => {
       await sql.close()
@@ -241,6 +242,7 @@ for (const backend of backends())
       await lost
       upstream.taking = 'answers'
       const own = new SQL(environment.DATABASE_URL.replace('sqlite:', 'sqlite://'))
+      if (environment.DATABASE_URL.startsWith('sqlite:')) await own`pragma busy_timeout = 10000`
       const next = await start()
       try {
         const after = clientOf(next.url, key)

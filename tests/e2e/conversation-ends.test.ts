@@ -64,6 +64,7 @@ for (const backend of backends()) {
     const gateway = await started(shared)
     const sql = new SQL(databaseUrl ?? `sqlite:${join(gateway.dataDirectory, 'modelgate.sqlite')}`)
     cleanups.push(() => sql.close())
+    if (!databaseUrl) await sql`pragma busy_timeout = 10000`
     const call = caller(gateway.url, await gateway.key())
     const { id, answer } = await askSlowly(call, 150)
     const row = async () => (await sql`select * from conversation_messages where id = ${answer}`)[0] as Json

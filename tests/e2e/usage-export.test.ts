@@ -119,6 +119,7 @@ for (const backend of backends())
           await gateway.stop()
           gateway = await start()
           const sql = new SQL(database.replace('sqlite:', 'sqlite://'))
+          if (database.startsWith('sqlite:')) await sql`pragma busy_timeout = 10000`
           // The leases of the killed process would last for 45 s.
           await sql`update usage_outbox set due_at_ms = 0 where lease_owner is not null`
           await sql.close()
