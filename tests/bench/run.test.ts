@@ -27,7 +27,10 @@ test.each([
   [['--rounds'], "Option '--rounds <value>' argument missing"],
   [['--rounds', '0'], "--rounds must be a whole number from 1; got '0'"],
   [['--seconds', '1.5'], '--seconds must be a whole number from 1'],
-  [['--only', 'calls,stream'], "--only takes calls, streams, translate, bodies, cache, guardrails, budgets; got 'stream'"],
+  [
+    ['--only', 'calls,stream'],
+    "--only takes calls, streams, translate, bodies, cache, guardrails, budgets; got 'stream'",
+  ],
   [['--peer', 'localhost'], '--peer must be a URL'],
 ])('%p is a mistake in the call', async (words, message) => {
   const { code, out, error } = await run(...words)
