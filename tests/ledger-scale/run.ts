@@ -1,7 +1,8 @@
 /**
  * `npm run ledger-scale -- --rows 1000000 --keys 100000 --days 30`: a ledger of so many rows, and so many keys with
  * their users and teams, in a SQLite file; how long a gateway on it takes for lists, searches and reports. Ends with
- * status 1 when a 95th percentile is above the limit. With `--directory` the file is kept, and used again.
+ * status 1 when a 95th percentile is above the limit. With `--directory` the file is kept, and used again. With
+ * `--beside SECONDS` it measures calls beside clean-up and live pages in place of that (`beside.ts`).
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,6 +18,7 @@ import { openLedgerDatabase } from '../../src/store/ledger/ledger-database.ts'
 import { exampleRow } from '../../src/store/ledger/ledger-fixture.ts'
 import { decodeRecord, encodeSettlement } from '../../src/store/ledger/ledger-record.ts'
 import { masterKey } from '../e2e/harness.ts'
+import { measureBeside } from './beside.ts'
 
 const { values } = parseArgs({
   options: {
@@ -25,6 +27,7 @@ const { values } = parseArgs({
     days: { type: 'string', default: '30' },
     repeats: { type: 'string', default: '40' },
     directory: { type: 'string' },
+    beside: { type: 'string' },
   },
 })
 const [rows, keys, days, repeats] = [values.rows, values.keys, values.days, values.repeats].map(Number) as [
@@ -48,7 +51,8 @@ const path = join(directory, 'modelgate.sqlite')
 const databaseUrl = `sqlite:${path}`
 
 if (!existsSync(path)) await fill()
-const failed = await measure()
+const seconds = Number(values.beside)
+const failed = values.beside === undefined ? await measure() : await measureBeside({ path, days, seconds })
 if (!values.directory) rmSync(directory, { recursive: true, force: true })
 process.exit(failed ? 1 : 0)
 

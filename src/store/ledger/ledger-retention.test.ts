@@ -76,4 +76,21 @@ for (const { name, url } of servers) {
     const group = { scope: 'total', ...everyDay, groups: ['day'], order: 'day', limit: 10 } as const
     await until(async () => (await ledger.usage(group)).length === 3)
   })
+
+  test(`${name}: old rows are deleted beside calls that never stop`, async () => {
+    const { place, count } = await ledgerOf([1, 1, 600])
+    const ledger = await openLedger({
+      databaseUrl: place.databaseUrl,
+      journalDirectory: place.journal,
+      clock: systemClock,
+      retention: () => ({ rowsMs: dayMs, sumsMs: null }),
+    })
+    const calls = setInterval(() => record(ledger, exampleRow()), 5)
+    rig.cleanups.push(async () => {
+      clearInterval(calls)
+      await ledger.close()
+    })
+    const old = `ledger where started_at_ms < ${(today - 1) * dayMs}`
+    await until(async () => (await count(old)) === 0)
+  })
 }

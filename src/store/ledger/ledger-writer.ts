@@ -256,8 +256,10 @@ export class LedgerWriter {
       if (isBehind) continue
       if (last) return rows !== undefined && (await this.#leave(tail)) && this.#replay === undefined
       if (rows === undefined) this.#answerFlushes(false)
-      if (rows?.length === 0 && this.#failure === null && (await this.#upkeep.step())) {
-        await this.#pause(replayPauseMs)
+      // Also between the rows of calls that never stop, then at their pace.
+      if (rows !== undefined && this.#failure === null && (await this.#upkeep.step())) {
+        await this.#pause(rows.length === 0 ? replayPauseMs : pollMs)
+        idleRounds = 0
         continue
       }
       idleRounds = rows?.length === 0 ? idleRounds + 1 : 0
