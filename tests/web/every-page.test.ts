@@ -1,0 +1,248 @@
+/**
+ * Every page of `web/frame/routes.ts` as admin of the gateway, admin of a team, member and stranger, in a house whose
+ * names, answers and errors are full of markup: shown or refused as its rule says, nothing of the markup runs, no error
+ * of a script, no request to another host, few requests, nothing for axe in light and dark, no wider than 360 pixels.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Browser, Page } from 'playwright-core'
+import { backends, standardConfig, startGateway } from '../e2e/harness.ts'
+import type { Backend, Gateway } from '../e2e/harness.ts'
+import { builtPages, hasChromium, openBrowser, openPage, openSignedIn, pageMs, violations } from './browser.ts'
+
+setDefaultTimeout(4 * pageMs)
+
+/** What a page may ask the API for before it shows what it is for. */
+const maxRequests = 3
+
+interface PageRow {
+  /** Its `h1`. */
+  readonly heading: string
+  /** With something open that shows texts of others; `{call}` = the id of the call that failed. */
+  readonly open?: string
+}
+
+/** One for each route: a page without a row fails. */
+const rows: Readonly<Record<string, PageRow>> = {
+  '/': { heading: 'Overview' },
+  '/playground': { heading: 'Playground' },
+  '/chat': { heading: 'Chat' },
+  '/model_hub': { heading: 'Model hub', open: '?model={model}' },
+  '/model_hub_table': { heading: 'Model hub' },
+  '/connect': { heading: 'Connect' },
+  '/usage': { heading: 'Usage', open: '?by=team' },
+  '/logs': { heading: 'Logs', open: '?call={call}' },
+  '/health': { heading: 'Health' },
+  '/audit': { heading: 'Audit log' },
+  '/models': { heading: 'Models', open: '?model={model}' },
+  '/keys': { heading: 'Keys' },
+  '/teams': { heading: 'Teams', open: '?team=team' },
+  '/users': { heading: 'Users', open: '?user=member' },
+  '/budgets': { heading: 'Budgets', open: '?of=team&id=team' },
+  '/organizations': { heading: 'Organizations', open: '?organization=organization' },
+  '/customers': { heading: 'Customers', open: '?customer=customer' },
+  '/settings': { heading: 'Configuration' },
+  '/sessions': { heading: 'Sessions' },
+  '/login': { heading: 'Sign in to Modelgate' },
+}
+
+/** The part of a route that the walk needs. `web` and `tests` are checked by the types of different worlds. */
+interface Route {
+  readonly path: string
+  readonly for: ((session: object) => boolean) | null
+  readonly isOpen?: boolean
+}
+const { routes } = (await import(`${import.meta.dir}/../../web/frame/routes.ts`)) as { routes: readonly Route[] }
+
+/** Whatever of it became an element would set `ran`, or be refused by the content security policy. */
+const hostile = (place: string) =>
+  `${place} <img src=x onerror="ran='${place}'"><script>ran='${place}'</script><svg onload="ran='${place}'">`
+const hostileModel = hostile('model')
+
+const config = standardConfig.replace(
+  'model_list:',
+  `model_list:
+  - model_name: ${JSON.stringify(hostileModel)}
+    proxy_params: { model: custom_openai/sim-hostile, api_base: "{simulator}/v1", api_key: k, input_cost_per_token: 0.001, output_cost_per_token: 0.001 }
+    model_info: { description: ${JSON.stringify(hostile('description'))} }`,
+)
+
+test('every route has a row here', () => {
+  expect(routes.map(({ path }) => path).toSorted()).toEqual(Object.keys(rows).toSorted())
+})
+
+type Role = 'admin' | 'teamAdmin' | 'member'
+
+describe.skipIf(!hasChromium).each(backends())('every page on $name', backend => {
+  let house: House
+  let browser: Browser
+  beforeAll(async () => {
+    house = await openHouse(backend)
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await house?.gateway.stop()
+  })
+
+  // The pages are the same on every store: one walk shows that they get what they ask for.
+  const roles: readonly Role[] = backend.name === 'SQLite' ? ['admin', 'teamAdmin', 'member'] : ['admin']
+  test.each(roles)('as %s', async role => {
+    const { gateway, keys } = house
+    const key = keys[role]
+    const headers = { authorization: `Bearer ${key}` }
+    const session = (await (await fetch(`${gateway.url}/sign-in/session`, { headers })).json()) as object
+    const { page, context, faults } = await openSignedIn(browser, gateway, { key })
+    const walk = watched(page, gateway.url)
+    const found: string[] = []
+    const isWhole = role === 'admin' && backend.name === 'SQLite'
+    for (const route of routes) {
+      const isShown = route.for === null || route.for(session)
+      await walk.open(route.path)
+      await settled(page, isShown ? rows[route.path]!.heading : null)
+      found.push(...walk.problems(), ...(await problemsOf(page, route.path, { isWhole, isShown })))
+      const { open } = rows[route.path]!
+      if (!isShown || open === undefined) continue
+      await walk.open(
+        route.path + open.replace('{call}', house.failedCall).replace('{model}', encodeURIComponent(hostileModel)),
+      )
+      await settled(page, rows[route.path]!.heading)
+      found.push(...(await problemsOf(page, `${route.path} opened`, { isWhole, isShown })))
+    }
+    expect([...found, ...faults]).toEqual([])
+    await context.close()
+  })
+
+  test.skipIf(backend.name !== 'SQLite')('as a stranger', async () => {
+    const { gateway } = house
+    const { page, context, faults } = await openPage(browser, gateway.url)
+    const walk = watched(page, gateway.url)
+    const found: string[] = []
+    for (const route of routes) {
+      await walk.open(route.path)
+      const isShown = route.for === null || route.isOpen === true
+      await settled(page, isShown ? rows[route.path]!.heading : rows['/login']!.heading)
+      expect([route.path, new URL(page.url()).pathname]).toEqual([route.path, `/ui${isShown ? route.path : '/login'}`])
+      // That there is no session is an answer of 401, of which Chromium tells.
+      found.push(...walk.problems().filter(text => !text.endsWith('/sign-in/session')))
+      if (isShown) found.push(...(await problemsOf(page, `${route.path} of strangers`, { isWhole: true, isShown })))
+    }
+    expect([...found, ...faults]).toEqual([])
+    await context.close()
+  })
+})
+
+/** What the console and the API see of the page that was opened last. */
+function watched(page: Page, origin: string) {
+  let opened = ''
+  const errors: string[] = []
+  const asked: string[] = []
+  page.on('console', message => {
+    if (message.type() === 'error') errors.push(`${message.text()} ${message.location().url}`)
+  })
+  page.on('request', request => {
+    if (request.resourceType() === 'fetch') asked.push(`${request.method()} ${new URL(request.url()).pathname}`)
+  })
+  return {
+    async open(path: string) {
+      opened = path
+      errors.length = 0
+      asked.length = 0
+      await page.goto(`${origin}/ui${path}`)
+    },
+    problems: () => [
+      ...errors.map(text => `${opened}: ${text}`),
+      ...(asked.length > maxRequests ? [`${opened} asks too often: ${asked.join(', ')}`] : []),
+    ],
+  }
+}
+
+/** Everything of its first view is there. `heading` null = it says that the role does not allow it. */
+async function settled(page: Page, heading: string | null): Promise<void> {
+  const sign =
+    heading === null
+      ? page.getByText('Your role does not allow this')
+      : page.getByRole('heading', { level: 1, name: heading, exact: true })
+  await sign.first().waitFor({ state: 'attached' })
+  await page.waitForFunction(() => !document.querySelector('.animate-pulse, main [aria-busy=true]'))
+}
+
+/** `isWhole` = with axe, in both themes. */
+async function problemsOf(page: Page, what: string, { isWhole, isShown }: { isWhole: boolean; isShown: boolean }) {
+  const found = await page.evaluate(() => {
+    const { ran } = window as { ran?: string }
+    const elements = document.querySelectorAll('[onerror], [onload], main script, img[src=x]')
+    return [...(ran ? [`ran: ${ran}`] : []), ...[...elements].map(one => `an element of markup: ${one.outerHTML}`)]
+  })
+  if (isShown) found.push(...(await page.getByRole('alert').allInnerTexts()))
+  if (isWhole)
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      found.push(...(await violations(page)).map(one => `${colorScheme}: ${one}`))
+    }
+  const size = page.viewportSize()!
+  await page.setViewportSize({ width: 360, height: 740 })
+  const width = await page.evaluate(() => document.documentElement.scrollWidth)
+  if (width > 360) found.push(`${width} pixels wide on a screen of 360`)
+  await page.setViewportSize(size)
+  return found.map(one => `${what}: ${one}`)
+}
+
+interface House {
+  readonly gateway: Gateway
+  readonly keys: Readonly<Record<Role, string>>
+  /** The id of a call whose upstream answered with an error full of markup. */
+  readonly failedCall: string
+}
+
+/** One of everything that pages show, and markup wherever a person or an upstream may write. */
+async function openHouse(backend: Backend): Promise<House> {
+  const gateway = await startGateway({
+    backend,
+    config: `${config}general_settings: { max_stored_body_kb: 4 }\n`,
+    environment: { MODELGATE_WEB_DIRECTORY: await builtPages() },
+  })
+  const made = async (path: string, body: object) => {
+    const answer = await gateway.admin(path, body)
+    if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
+    return (await answer.json()) as { key: string }
+  }
+  const user = async (user_id: string, user_role: string) =>
+    (await made('/user/new', { user_id, user_role, user_alias: hostile('user') })).key
+  const keys = {
+    admin: await user('admin', 'proxy_admin'),
+    teamAdmin: await user('teamAdmin', 'internal_user'),
+    member: await user('member', 'internal_user'),
+  }
+  const members_with_roles = [
+    { user_id: 'teamAdmin', role: 'admin' },
+    { user_id: 'member', role: 'user' },
+  ]
+  const budget = { max_budget: 5, budget_duration: '30d' }
+  await made('/organization/new', { organization_id: 'organization', organization_alias: hostile('organization') })
+  await made('/team/new', { team_id: 'team', team_alias: hostile('team'), members_with_roles, ...budget })
+  await made('/customer/new', { user_id: 'customer', alias: hostile('customer') })
+  await made('/budget/new', { budget_id: hostile('budget'), max_budget: 3 })
+  await made('/model_group/make_public', { model_groups: [hostileModel] })
+  const fields = { team_id: 'team', user_id: 'member', store_prompts_in_spend_logs: true }
+  const key = await gateway.key({ ...fields, key_alias: hostile('key') })
+  const error = { message: hostile('error'), type: hostile('type'), code: hostile('code') }
+  gateway.simulator.script(
+    { model: 'sim-hostile' },
+    { times: 1, raw: { status: 400, body: JSON.stringify({ error }) } },
+  )
+  const call = async (content: string) => {
+    const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'user-agent': hostile('client') },
+      body: JSON.stringify({ model: hostileModel, user: 'customer', messages: [{ role: 'user', content }] }),
+    })
+    const text = await answer.text()
+    return { id: answer.headers.get('x-proxy-call-id')!, status: answer.status, text }
+  }
+  const failed = await call(hostile('prompt'))
+  const answered = await call(`say: ${hostile('answer')}`)
+  expect([failed.status, answered.status, answered.text]).toEqual([400, 200, expect.stringContaining('<img')])
+  // Rows are stored behind the answers.
+  while ((await gateway.rows()).length < 2) await Bun.sleep(20)
+  return { gateway, keys, failedCall: failed.id }
+}
