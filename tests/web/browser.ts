@@ -69,10 +69,14 @@ export function openSignedIn(
 
 /**
  * What axe finds, one line each: rule, element, why. `popup` = a menu or list is open: it stands beside the landmarks.
- * The guards that keep the focus in a popup are meant to be reached by it, and lead it on.
+ * The guards that keep the focus in a popup are meant to be reached by it, and lead it on. `rules` = these alone.
  */
-export async function violations(page: Page, { popup = false } = {}): Promise<string[]> {
+export async function violations(
+  page: Page,
+  { popup = false, rules }: { popup?: boolean; rules?: string[] } = {},
+): Promise<string[]> {
   const axe = new AxeBuilder({ page }).exclude('[data-base-ui-focus-guard]')
+  if (rules) axe.withRules(rules)
   const { violations: found } = await axe.disableRules(popup ? ['region'] : []).analyze()
   return found.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id} ${target} ${failureSummary}`),

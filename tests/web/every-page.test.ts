@@ -4,14 +4,14 @@
  * of a script, no request to another host, few requests, nothing for axe in light and dark, no wider than 360 pixels.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { backends, standardConfig, startGateway } from '../e2e/harness.ts'
 import type { Backend, Gateway } from '../e2e/harness.ts'
 import { builtPages, hasChromium, openBrowser, openPage, openSignedIn, pageMs, violations } from './browser.ts'
 
 setDefaultTimeout(4 * pageMs)
 
-/** What a page may ask the API for before it shows what it is for. */
+/** What a page may ask the API for before it shows what it is for, beside who is signed in. */
 const maxRequests = 3
 
 interface PageRow {
@@ -25,7 +25,7 @@ interface PageRow {
 const rows: Readonly<Record<string, PageRow>> = {
   '/': { heading: 'Overview' },
   '/playground': { heading: 'Playground' },
-  '/chat': { heading: 'Chat' },
+  '/chat': { heading: 'New chat' },
   '/model_hub': { heading: 'Model hub', open: '?model={model}' },
   '/model_hub_table': { heading: 'Model hub' },
   '/connect': { heading: 'Connect' },
@@ -34,12 +34,15 @@ const rows: Readonly<Record<string, PageRow>> = {
   '/health': { heading: 'Health' },
   '/audit': { heading: 'Audit log' },
   '/models': { heading: 'Models', open: '?model={model}' },
+  '/providers': { heading: 'Providers' },
   '/keys': { heading: 'Keys' },
   '/teams': { heading: 'Teams', open: '?team=team' },
   '/users': { heading: 'Users', open: '?user=member' },
   '/budgets': { heading: 'Budgets', open: '?of=team&id=team' },
   '/organizations': { heading: 'Organizations', open: '?organization=organization' },
   '/customers': { heading: 'Customers', open: '?customer=customer' },
+  '/guardrails': { heading: 'Guardrails' },
+  '/caching': { heading: 'Caching' },
   '/settings': { heading: 'Configuration' },
   '/sessions': { heading: 'Sessions' },
   '/login': { heading: 'Sign in to Modelgate' },
@@ -58,13 +61,21 @@ const hostile = (place: string) =>
   `${place} <img src=x onerror="ran='${place}'"><script>ran='${place}'</script><svg onload="ran='${place}'">`
 const hostileModel = hostile('model')
 
-const config = standardConfig.replace(
+const config = `${standardConfig.replace(
   'model_list:',
   `model_list:
   - model_name: ${JSON.stringify(hostileModel)}
     proxy_params: { model: custom_openai/sim-hostile, api_base: "{simulator}/v1", api_key: k, input_cost_per_token: 0.001, output_cost_per_token: 0.001 }
     model_info: { description: ${JSON.stringify(hostile('description'))} }`,
-)
+)}
+general_settings: { max_stored_body_kb: 4 }
+credential_list:
+  - { credential_name: ${JSON.stringify(hostile('credential'))}, credential_values: { api_key: k } }
+guardrails:
+  - guardrail_name: addresses
+    proxy_params: { guardrail: personal_data, mode: [pre_call], default_on: true, pii_entities_config: { EMAIL_ADDRESS: MASK } }
+litellm_settings: { cache: true, cache_params: { type: local } }
+`
 
 test('every route has a row here', () => {
   expect(routes.map(({ path }) => path).toSorted()).toEqual(Object.keys(rows).toSorted())
@@ -87,11 +98,9 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
   // The pages are the same on every store: one walk shows that they get what they ask for.
   const roles: readonly Role[] = backend.name === 'SQLite' ? ['admin', 'teamAdmin', 'member'] : ['admin']
   test.each(roles)('as %s', async role => {
-    const { gateway, keys } = house
-    const key = keys[role]
-    const headers = { authorization: `Bearer ${key}` }
-    const session = (await (await fetch(`${gateway.url}/sign-in/session`, { headers })).json()) as object
-    const { page, context, faults } = await openSignedIn(browser, gateway, { key })
+    const { gateway } = house
+    const { page, context, faults } = await openPage(browser, gateway.url)
+    const session = await signIn(context, gateway, role)
     const walk = watched(page, gateway.url)
     const found: string[] = []
     const isWhole = role === 'admin' && backend.name === 'SQLite'
@@ -99,18 +108,49 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
       const isShown = route.for === null || route.for(session)
       await walk.open(route.path)
       await settled(page, isShown ? rows[route.path]!.heading : null)
-      found.push(...walk.problems(), ...(await problemsOf(page, route.path, { isWhole, isShown })))
+      found.push(...walk.problems(isShown), ...(await problemsOf(page, route.path, { isWhole, isShown })))
       const { open } = rows[route.path]!
       if (!isShown || open === undefined) continue
       await walk.open(
         route.path + open.replace('{call}', house.failedCall).replace('{model}', encodeURIComponent(hostileModel)),
       )
       await settled(page, rows[route.path]!.heading)
-      found.push(...(await problemsOf(page, `${route.path} opened`, { isWhole, isShown })))
+      found.push(...(await problemsOf(page, `${route.path} opened`, { isWhole: false, isShown })))
     }
     expect([...found, ...faults]).toEqual([])
     await context.close()
   })
+
+  test.skipIf(backend.name !== 'SQLite')(
+    'an answer full of markup runs nothing and loads nothing, live and read again',
+    async () => {
+      const { gateway } = house
+      const { page, context, faults } = await openSignedIn(browser, gateway, { key: await gateway.key() })
+      await page.goto(`${gateway.url}/ui/chat?model=${encodeURIComponent(hostileModel)}`)
+      const lines = [
+        '**said** ![pixel](https://tracker.example/pixel.png) [link](javascript:ran=1)',
+        hostile('answer'),
+        '<a href="javascript:ran=2">a</a><iframe srcdoc="<script>parent.ran=3</script>"></iframe><style>*{display:none}</style>',
+        '<form action="https://tracker.example"><button>send</button></form><base href="https://tracker.example/">',
+      ]
+      await page.getByLabel('Message', { exact: true }).fill(`say: ${lines.join('\n\n')}`)
+      await page.keyboard.press('Enter')
+      for (const when of ['live', 'read again']) {
+        await page.locator('article[aria-busy=false]').locator('strong', { hasText: 'said' }).waitFor()
+        const left = await page.evaluate(() => ({
+          ran: (window as { ran?: unknown }).ran,
+          made: document.querySelectorAll('iframe, main style, main form[action], base + base, [href^="javascript:"]')
+            .length,
+        }))
+        expect([when, left]).toEqual([when, { ran: undefined, made: 0 }])
+        expect(await problemsOf(page, when, { isWhole: false, isShown: true })).toEqual([])
+        await page.waitForURL(/\?c=conv_/)
+        await page.reload()
+      }
+      expect(faults).toEqual([])
+      await context.close()
+    },
+  )
 
   test.skipIf(backend.name !== 'SQLite')('as a stranger', async () => {
     const { gateway } = house
@@ -123,13 +163,24 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
       await settled(page, isShown ? rows[route.path]!.heading : rows['/login']!.heading)
       expect([route.path, new URL(page.url()).pathname]).toEqual([route.path, `/ui${isShown ? route.path : '/login'}`])
       // That there is no session is an answer of 401, of which Chromium tells.
-      found.push(...walk.problems().filter(text => !text.endsWith('/sign-in/session')))
+      found.push(...walk.problems(isShown).filter(text => !text.endsWith('/sign-in/session')))
       if (isShown) found.push(...(await problemsOf(page, `${route.path} of strangers`, { isWhole: true, isShown })))
     }
     expect([...found, ...faults]).toEqual([])
     await context.close()
   })
 })
+
+/** As a person does who sets a password by a link of an administrator: who is signed in then. */
+async function signIn(context: BrowserContext, gateway: Gateway, user_id: Role): Promise<object> {
+  const { url } = (await (await gateway.admin('/sign-in/invitations', { user_id })).json()) as { url: string }
+  const answer = await context.request.post(`${gateway.url}/sign-in/claim`, {
+    headers: { origin: gateway.url },
+    data: { token: new URL(url).searchParams.get('token'), password: 'correct horse battery' },
+  })
+  expect([answer.status(), await answer.text()]).toEqual([200, expect.anything()])
+  return (await (await context.request.get(`${gateway.url}/sign-in/session`)).json()) as object
+}
 
 /** What the console and the API see of the page that was opened last. */
 function watched(page: Page, origin: string) {
@@ -140,7 +191,9 @@ function watched(page: Page, origin: string) {
     if (message.type() === 'error') errors.push(`${message.text()} ${message.location().url}`)
   })
   page.on('request', request => {
-    if (request.resourceType() === 'fetch') asked.push(`${request.method()} ${new URL(request.url()).pathname}`)
+    const { pathname } = new URL(request.url())
+    if (request.resourceType() === 'fetch' && pathname !== '/sign-in/session')
+      asked.push(`${request.method()} ${pathname}`)
   })
   return {
     async open(path: string) {
@@ -149,8 +202,9 @@ function watched(page: Page, origin: string) {
       asked.length = 0
       await page.goto(`${origin}/ui${path}`)
     },
-    problems: () => [
-      ...errors.map(text => `${opened}: ${text}`),
+    // The router tells the console which page it did not show.
+    problems: (isShown: boolean) => [
+      ...errors.filter(text => isShown || !text.startsWith('ApiError')).map(text => `${opened}: ${text}`),
       ...(asked.length > maxRequests ? [`${opened} asks too often: ${asked.join(', ')}`] : []),
     ],
   }
@@ -166,7 +220,7 @@ async function settled(page: Page, heading: string | null): Promise<void> {
   await page.waitForFunction(() => !document.querySelector('.animate-pulse, main [aria-busy=true]'))
 }
 
-/** `isWhole` = with axe, in both themes. */
+/** `isWhole` = with axe, in both themes; they differ in colours alone. */
 async function problemsOf(page: Page, what: string, { isWhole, isShown }: { isWhole: boolean; isShown: boolean }) {
   const found = await page.evaluate(() => {
     const { ran } = window as { ran?: string }
@@ -177,7 +231,11 @@ async function problemsOf(page: Page, what: string, { isWhole, isShown }: { isWh
   if (isWhole)
     for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme })
-      found.push(...(await violations(page)).map(one => `${colorScheme}: ${one}`))
+      found.push(
+        ...(await violations(page, { rules: colorScheme === 'dark' ? ['color-contrast'] : undefined })).map(
+          one => `${colorScheme}: ${one}`,
+        ),
+      )
     }
   const size = page.viewportSize()!
   await page.setViewportSize({ width: 360, height: 740 })
@@ -189,7 +247,6 @@ async function problemsOf(page: Page, what: string, { isWhole, isShown }: { isWh
 
 interface House {
   readonly gateway: Gateway
-  readonly keys: Readonly<Record<Role, string>>
   /** The id of a call whose upstream answered with an error full of markup. */
   readonly failedCall: string
 }
@@ -198,21 +255,22 @@ interface House {
 async function openHouse(backend: Backend): Promise<House> {
   const gateway = await startGateway({
     backend,
-    config: `${config}general_settings: { max_stored_body_kb: 4 }\n`,
+    config,
+    // What is kept is encrypted: on a database that others share by a secret that they share, too.
+    keyPepper: 'the-pepper-of-all-replicas-0123456789abcdef',
     environment: { MODELGATE_WEB_DIRECTORY: await builtPages() },
   })
   const made = async (path: string, body: object) => {
     const answer = await gateway.admin(path, body)
     if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
-    return (await answer.json()) as { key: string }
   }
-  const user = async (user_id: string, user_role: string) =>
-    (await made('/user/new', { user_id, user_role, user_alias: hostile('user') })).key
-  const keys = {
-    admin: await user('admin', 'proxy_admin'),
-    teamAdmin: await user('teamAdmin', 'internal_user'),
-    member: await user('member', 'internal_user'),
+  const people: Readonly<Record<Role, string>> = {
+    admin: 'proxy_admin',
+    teamAdmin: 'internal_user',
+    member: 'internal_user',
   }
+  for (const [user_id, user_role] of Object.entries(people))
+    await made('/user/new', { user_id, user_role, user_alias: hostile('user') })
   const members_with_roles = [
     { user_id: 'teamAdmin', role: 'admin' },
     { user_id: 'member', role: 'user' },
@@ -244,5 +302,5 @@ async function openHouse(backend: Backend): Promise<House> {
   expect([failed.status, answered.status, answered.text]).toEqual([400, 200, expect.stringContaining('<img')])
   // Rows are stored behind the answers.
   while ((await gateway.rows()).length < 2) await Bun.sleep(20)
-  return { gateway, keys, failedCall: failed.id }
+  return { gateway, failedCall: failed.id }
 }

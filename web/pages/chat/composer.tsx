@@ -175,7 +175,7 @@ function Models({ models, chosen, onChosen }: ComposerProps) {
       value={name}
       onPick={onPick}
       trigger={
-        <Button kind="quiet" className="min-w-0 shrink" aria-label={`${label}: ${name}`}>
+        <Button kind="quiet" className="min-w-0 shrink!" aria-label={`${label}: ${name}`}>
           <span className="truncate">{name}</span>
           <ChevronsUpDown size={14} className="shrink-0" aria-hidden />
         </Button>
