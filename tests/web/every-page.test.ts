@@ -256,9 +256,11 @@ async function openHouse(backend: Backend): Promise<House> {
   const gateway = await startGateway({
     backend,
     config,
-    // What is kept is encrypted: on a database that others share by a secret that they share, too.
-    keyPepper: 'the-pepper-of-all-replicas-0123456789abcdef',
-    environment: { MODELGATE_WEB_DIRECTORY: await builtPages() },
+    environment: {
+      MODELGATE_WEB_DIRECTORY: await builtPages(),
+      // Without it nothing of a chat is kept on Postgres.
+      MODELGATE_ENCRYPTION_KEY: 'an encryption key of more than 32 characters',
+    },
   })
   const made = async (path: string, body: object) => {
     const answer = await gateway.admin(path, body)
