@@ -83,6 +83,25 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await context.close()
   })
 
+  test('calls are found, opened and closed by keyboard alone', async () => {
+    const { page, context } = await openLogs()
+    await page.getByRole('row').nth(1).waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('outcome:error')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(url => url.searchParams.get('q') === 'outcome:error')
+    await page.getByRole('table').getByText('chat-model').waitFor({ state: 'detached' })
+    await page.keyboard.press('Escape')
+    // From the filter to the list: along what can have the focus, until it is a call.
+    const isCall = () => page.evaluate(() => document.activeElement?.closest('[role=row]') !== null)
+    for (let step = 0; step < 30 && !(await isCall()); step++) await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'nobody' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await context.close()
+  })
+
   test('a new call appears by itself while the list is live', async () => {
     const { page, context } = await openLogs('?live=on&q=model:fault/unknown')
     await page.getByText('Nothing matches').waitFor()
