@@ -1,6 +1,6 @@
 /**
- * `npm test`: types, then every test file in its own process, two at a time, so that no file can lean on
- * another's leftovers. Prints what was skipped and why; the last line is `N passed, N failed`.
+ * `npm test`: types, then every test file in its own process, so that no file can lean on another's
+ * leftovers; one more at a time than there are cores. Prints what was skipped and why; the last line is `N passed, N failed`.
  *
  * Upper bounds of wall-clock time stand only in `*.timing.test.ts`, written as `toBeLessThan` or `toBeWithin`. These
  * files run alone, after everything else. A bound that is missed while other processes keep the machine busy counts
@@ -19,6 +19,8 @@ const testTimeoutMs = 60_000
 const leftoversMs = 10_000
 /** Share of all cores' time that other processes took while a file ran, from which on the machine counts as loaded. */
 const loadedShare = 0.2
+/** More than there are cores: half of a file's time is spent on waiting. */
+const filesAtOnce = Math.max(3, Math.min(availableParallelism() + 1, 5))
 const only = process.argv.slice(2)
 
 const files = [...new Glob('{src,rules,simulator,tests}/**/*.test.ts').scanSync(root)].filter(
@@ -50,7 +52,7 @@ const results: FileResult[] = []
 const skipped = new Set<string>()
 
 if (only.length === 0) results.push(await checkTypes())
-await Promise.all([inTurn(together, Math.max(2, Math.min(availableParallelism(), 4))), inTurn(waiting, 1)])
+await Promise.all([inTurn(together, filesAtOnce), inTurn(waiting, 1)])
 await inTurn(last, 1)
 
 for (const line of skipped) console.log(line)
