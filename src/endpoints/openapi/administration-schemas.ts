@@ -89,7 +89,7 @@ const modelInfo = shape({
 })
 
 /** What a public name can do: true where one of its deployments can. */
-const groupFlags = [
+export const groupFlags = [
   'supports_vision',
   'supports_function_calling',
   'supports_parallel_function_calling',
@@ -100,7 +100,7 @@ const groupFlags = [
   'supports_audio_output',
   'supports_pdf_input',
   'supports_prompt_caching',
-]
+] as const
 
 const groupPrices: Properties = {
   input_cost_per_token: dollars,

@@ -17,6 +17,7 @@ import type { Settings } from '../../core/settings.ts'
 import { onUse } from '../../lib/on-use.ts'
 import { prepareChange } from '../administration/configured/storing.ts'
 import { readJsonAs, readQuery } from '../checked-input.ts'
+import { groupFlags } from '../openapi/administration-schemas.ts'
 import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
 import type { FixedContent } from '../openapi/fixed-content.ts'
 import { json } from '../openapi/schema.ts'
@@ -76,19 +77,6 @@ function about(services: Services, maySee: (alias: string) => boolean): Surround
     aliases: new Map([...byModel].map(([model, pairs]) => [model, pairs.map(([alias]) => alias)])),
   }
 }
-
-const groupFlags = [
-  'supports_vision',
-  'supports_function_calling',
-  'supports_parallel_function_calling',
-  'supports_response_schema',
-  'supports_web_search',
-  'supports_reasoning',
-  'supports_audio_input',
-  'supports_audio_output',
-  'supports_pdf_input',
-  'supports_prompt_caching',
-] as const
 
 /** The largest that is known; null = nothing is. */
 function most(values: readonly unknown[]): number | null {

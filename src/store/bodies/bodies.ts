@@ -196,7 +196,9 @@ class StoredBodies implements RunningBodyStore {
     worker.addEventListener('close', () => this.#ended(worker))
     // The DOM's type of Worker does not have Bun's `unref`.
     ;(worker as Worker & { unref(): void }).unref()
-    worker.postMessage({ kind: 'open', settings: this.#parts.writer } satisfies BodyRequest)
+    const { writer, database } = this.#parts
+    const settings = { ...writer, openedFile: database.openedFile?.() }
+    worker.postMessage({ kind: 'open', settings } satisfies BodyRequest)
     return worker
   }
 

@@ -1,9 +1,12 @@
 /** The messages between the main thread and the thread that stores bodies. */
 import type { BodyLoss, CallBodies } from '../../core/call-bodies.ts'
+import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 
 /** Where bodies go, and the keys for them as the environment gives them. */
 export interface BodyWriterSettings {
   readonly databaseUrl: string
+  /** The SQLite file that the main thread has open. */
+  readonly openedFile?: OpenedFile | undefined
   readonly dataDirectory: string
   /** The variables that give keys (`store/keys/encryption-keys.ts`). */
   readonly environment: Readonly<Record<string, string>>

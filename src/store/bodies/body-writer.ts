@@ -159,7 +159,8 @@ export class BodyWriter {
 
   #connect(): Promise<Database> {
     if (this.#database === undefined) {
-      const database = openDatabase(this.#settings.databaseUrl, 1)
+      const { databaseUrl, openedFile } = this.#settings
+      const database = openDatabase(databaseUrl, 1, openedFile)
       this.#database = database
       database.catch(() => {
         if (this.#database === database) this.#database = undefined

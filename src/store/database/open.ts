@@ -26,13 +26,14 @@ const answerTimeoutMs = 5000
 /**
  * `sqlite:PATH` or `postgres://...`. Throws with the reason when the database cannot be reached. Later statements throw
  * `DatabaseMoved` while the SQLite file is not at its path, and `overloaded` when it is locked for some seconds.
+ * `opened` = the SQLite file that another thread of this process has open.
  */
-export async function openDatabase(url: string, connectionsMax = 4): Promise<Database> {
-  return url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length)) : openPostgres(url, connectionsMax)
+export async function openDatabase(url: string, connectionsMax = 4, opened?: OpenedFile): Promise<Database> {
+  return url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length), opened) : openPostgres(url, connectionsMax)
 }
 
-async function openSqlite(path: string): Promise<Database> {
-  return { kind: 'sqlite', ...(await openSqliteConnection(path)) }
+async function openSqlite(path: string, opened: OpenedFile | undefined): Promise<Database> {
+  return { kind: 'sqlite', ...(await openSqliteConnection(path, opened)) }
 }
 
 async function openPostgres(url: string, connectionsMax: number): Promise<Database> {

@@ -185,6 +185,23 @@ test.concurrent('replaced by a backup: it does not get the WAL of the old file, 
   expect(readdirSync(here.folder).filter(name => name.includes('-wal.replaced-'))).toHaveLength(1)
 })
 
+test.concurrent('replaced before another thread connected: its connection does not take the WAL of the old file', async () => {
+  const here = await rig()
+  backUp(here.path, here.backup)
+  await here.put('in the old WAL')
+  renameSync(here.path, join(here.folder, 'away'))
+  renameSync(here.backup, here.path)
+  const connect = () => openDatabase(`sqlite:${here.path}`, 1, here.database.openedFile!())
+  const fromMs = performance.now()
+  let second: Database | undefined
+  for (; !second && performance.now() - fromMs < 10_000; await Bun.sleep(50))
+    second = await connect().catch(() => undefined)
+  expect(performance.now() - fromMs).toBeGreaterThan(900)
+  expect(await namesOf(second!)).toEqual([])
+  await second!.close()
+  expect(namesIn(here.path)).toEqual([])
+})
+
 test.concurrent('replaced again and again', async () => {
   const here = await rig()
   for (const round of ['1', '2']) {

@@ -26,9 +26,10 @@ const retryAfterMs = 1000
 /** Opens the file; creates it and its directory when they are not there. */
 export async function openSqliteConnection(
   path: string,
+  opened?: OpenedFile,
 ): Promise<{ sql: SQL; openedFile(): OpenedFile | undefined; close(): Promise<void> }> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const connection = new SqliteConnection(path)
+  const connection = new SqliteConnection(path, opened)
   await connection.open()
   return { sql: facade(connection), openedFile: () => connection.openedFile, close: () => connection.close() }
 }
@@ -50,6 +51,17 @@ function facade(connection: SqliteConnection): SQL {
   }) as unknown as SQL
 }
 
+/**
+ * By path, of a thread that was told what another one has open: several attempts see how long a file is unchanged.
+ */
+const toldFiles = new Map<string, SqliteFile>()
+
+function toldFile(path: string, opened: OpenedFile): SqliteFile {
+  const known = toldFiles.get(path) ?? new SqliteFile(path, opened)
+  toldFiles.set(path, known)
+  return known
+}
+
 class SqliteConnection {
   readonly #path: string
   readonly #file: SqliteFile
@@ -57,9 +69,9 @@ class SqliteConnection {
   #turn: Promise<unknown> = Promise.resolve()
   #closed = false
 
-  constructor(path: string) {
+  constructor(path: string, opened: OpenedFile | undefined) {
     this.#path = path
-    this.#file = new SqliteFile(path)
+    this.#file = opened ? toldFile(path, opened) : new SqliteFile(path)
   }
 
   get current(): SQL {
@@ -151,6 +163,8 @@ class SqliteConnection {
     const again = this.#file.wasOpened
     const prepared = this.#file.prepare()
     if (!again || prepared.isReplacement) makePrivate(this.#path)
+    // Those of the file that another thread has open, where this is the first connection.
+    if (prepared.isReplacement) this.#file.setLogsAside()
     // A file that is gone is not replaced by an empty one, which would look like a gateway without any key.
     const sql = new SQL({ adapter: 'sqlite', filename: this.#path, create: !again, readwrite: true })
     try {
