@@ -1,4 +1,4 @@
-/** A user who has forgotten the password gets a link by mail, and nobody else learns whether there is such a user. */
+/** A user who has forgotten the password gets a link by mail; others do not learn whether there is such a user. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startSmtpSink } from '../smtp-sink.ts'
 import { until } from '../redis-replicas.ts'
