@@ -59,7 +59,7 @@ import { clientDialects } from './answer-cache.ts'
 import { createAlertDelivery } from './alert-delivery.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
 import { watchKeys } from './key-reminders.ts'
-import { createMailer } from './mail.ts'
+import { createMailer, withLog } from './mail.ts'
 import { identityParts, signInServices } from './sign-in.ts'
 import { createAskers } from './guardrail-askers.ts'
 import type { Store } from './store.ts'
@@ -165,7 +165,7 @@ function assembleAlerts(
     settings: () => current.settings.usageExport,
   })
   return {
-    mailer,
+    mailer: mailer && withLog(mailer, logger),
     usageExport,
     watchKeys: () => watchKeys({ store: store.keyReminders, clock, logger, mailer, deliver, settings }),
   }

@@ -7,7 +7,7 @@ import { budgetOf } from '../store/limits/budget-fixture.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { createAlertDelivery } from './alert-delivery.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
-import { createMailer } from './mail.ts'
+import { createMailer, withLog } from './mail.ts'
 
 test('an alert is sent again until it is taken, and says whose money it is', async () => {
   const heard: Record<string, unknown>[] = []
@@ -100,5 +100,9 @@ test('a mail server without a port or a sender is refused with the remedy, and a
   const sending = mailer.send({ to: ['ops@example.com'], subject: 's', text: 't' })
   await expect(sending).rejects.toThrow(/127\.0\.0\.1:\d+ did not take a mail: ((?!canary).)*$/)
   expect(sink.received).toEqual([])
+  const warnings: unknown[] = []
+  const logged = withLog(mailer, { warn: (message, fields) => void warnings.push({ message, ...fields }) })
+  await expect(logged.send({ to: ['ops@example.com'], subject: 's', text: 't' })).rejects.toThrow('did not take a mail')
+  expect(warnings).toEqual([{ message: 'a mail could not be sent', reason: expect.stringContaining('did not take') }])
   sink.stop()
 })

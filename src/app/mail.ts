@@ -1,5 +1,6 @@
 /** Mail over SMTP, by the environment that LiteLLM's users have (docs.litellm.ai/docs/proxy/email, 2026-11-23). */
 import type { Mailer } from '../core/mail.ts'
+import type { Logger } from '../telemetry/log.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -44,6 +45,20 @@ export function createMailer(environment: Environment): Mailer | undefined {
         // A server may repeat the credentials in its answer.
         const reason = responseCode === undefined ? (code ?? message) : `it answered with ${responseCode}`
         throw new Error(`the mail server ${host}:${port} did not take a mail: ${reason}`, { cause: error })
+      }
+    },
+  }
+}
+
+/** Also for mails whose failure no client is told: it is in the log, and thrown. */
+export function withLog(mailer: Mailer, logger: Pick<Logger, 'warn'>): Mailer {
+  return {
+    async send(mail) {
+      try {
+        await mailer.send(mail)
+      } catch (error) {
+        logger.warn('a mail could not be sent', { reason: (error as Error).message })
+        throw error
       }
     },
   }

@@ -51,7 +51,7 @@ function ask(email: string, request: HttpRequest, services: Services): void {
   // Of an address that is asked about too often nothing more is told, or a stranger would learn that it is known.
   const address = email.trim().toLowerCase()
   if (limits.resetsOfAddress.take(address) > 0) return
-  // Behind the answer: how long it takes must not tell, either. A mail that fails leaves the person where they were.
+  // Behind the answer: how long it takes must not tell, either. A mail that fails is in the log (`app/mail.ts`).
   void send(address, services).catch(() => {})
 }
 
