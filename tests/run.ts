@@ -1,6 +1,7 @@
 /**
  * `npm test`: types, then every test file in its own process, so that no file can lean on another's
- * leftovers; one more at a time than there are cores. Prints what was skipped and why; the last line is `N passed, N failed`.
+ * leftovers; one more at a time than there are cores. Prints what was skipped and why; at the end, where a log that is
+ * cut still has it, each failed file with the errors of its tests; the last line is `N passed, N failed`.
  *
  * Upper bounds of wall-clock time stand only in `*.timing.test.ts`, written as `toBeLessThan` or `toBeWithin`. These
  * files run alone, after everything else. A bound that is missed while other processes keep the machine busy counts
@@ -9,6 +10,7 @@
  */
 import { Glob } from 'bun'
 import { availableParallelism, cpus } from 'node:os'
+import { failuresIn, shortened } from './failures.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const compiler = 'node_modules/typescript-native/bin/tsc'
@@ -21,6 +23,8 @@ const leftoversMs = 10_000
 const loadedShare = 0.2
 /** More than there are cores: half of a file's time is spent on waiting. */
 const filesAtOnce = Math.max(3, Math.min(availableParallelism() + 1, 5))
+/** Of all failed files together, at the end of the output. */
+const linesOfFailures = 28
 const only = process.argv.slice(2)
 
 const files = [...new Glob('{src,rules,simulator,tests}/**/*.test.ts').scanSync(root)].filter(
@@ -43,6 +47,8 @@ interface FileResult {
   readonly file: string
   readonly passed: number
   readonly failed: number
+  /** One line each. */
+  readonly failures: readonly string[]
   /** Wall-clock bounds that were missed on a loaded machine. */
   readonly missed: number
   readonly seconds: number
@@ -59,7 +65,11 @@ for (const line of skipped) console.log(line)
 const slow = results.filter(result => result.seconds > 20)
 for (const { file, seconds } of slow) console.log(`slow: ${file} took ${seconds.toFixed(0)} s`)
 const failed = results.filter(result => result.failed > 0)
-for (const { file, failed: count } of failed) console.log(`FAILED: ${file} (${count})`)
+for (const { file, failed: count, failures } of failed) {
+  console.log(`FAILED: ${file} (${count})`)
+  for (const line of shortened(failures, Math.max(1, Math.floor(linesOfFailures / failed.length) - 1)))
+    console.log(line)
+}
 const total = (pick: (result: FileResult) => number) => results.reduce((sum, result) => sum + pick(result), 0)
 const missed = results.filter(result => result.missed > 0)
 for (const { file, missed: count } of missed) console.log(`missed: ${file} (${count})`)
@@ -69,17 +79,17 @@ process.exit(failed.length > 0 ? 1 : 0)
 
 async function checkTypes(): Promise<FileResult> {
   const from = performance.now()
-  let good = true
+  const failures: string[] = []
   // The pages are checked against the API of the gateway as it is now.
   for (const words of [['scripts/api-types.ts'], [compiler, '-p', '.'], [compiler, '-p', 'web']]) {
     const child = Bun.spawn([process.execPath, ...words], { cwd: root, stdout: 'pipe', stderr: 'inherit' })
     const output = await new Response(child.stdout).text()
     if ((await child.exited) === 0) continue
-    good = false
+    failures.push(`${words.at(-1)}: ${output.slice(0, 200).split('\n', 1)[0]}`)
     console.log(output)
   }
   const seconds = (performance.now() - from) / 1000
-  return { file: 'types', passed: good ? 1 : 0, failed: good ? 0 : 1, missed: 0, seconds }
+  return { file: 'types', passed: failures.length > 0 ? 0 : 1, failed: failures.length, failures, missed: 0, seconds }
 }
 
 async function inTurn(queue: string[], workers: number): Promise<void> {
@@ -124,9 +134,16 @@ async function runFile(file: string): Promise<FileResult> {
   const isTimingOnly = code === 1 && !left && failed > 0 && errorsOf(text).every(isMissedBound)
   if (file.endsWith('.timing.test.ts') && isTimingOnly && share > loadedShare) {
     console.log(`other processes took ${(share * 100).toFixed(0)} % of the machine during ${file}`)
-    return { file, passed, failed: 0, missed: failed, seconds }
+    return { file, passed, failed: 0, failures: [], missed: failed, seconds }
   }
-  return { file, passed, failed: broken ? Math.max(failed, 1) : failed, missed: 0, seconds }
+  const failures = failuresIn(errors.text)
+  if (child.signalCode) failures.push(`ended by ${child.signalCode} after ${seconds.toFixed(0)} s, ${lastTest(text)}`)
+  return { file, passed, failed: broken ? Math.max(failed, 1) : failed, failures, missed: 0, seconds }
+}
+
+function lastTest(text: string): string {
+  const names = [...text.matchAll(/^\(\w+\) (.*)$/gm)].map(([, name]) => name)
+  return names.length > 0 ? `after ${names.at(-1)}` : 'in its first test'
 }
 
 /** Time that all cores together have spent on anything, since the machine started. */
