@@ -11,7 +11,7 @@ const difference = /^(?:[-+] (?!(?:Expected|Received) {2})|Expected|Received)/
 /** In the order of the output; each a line: `name: error (place)`. */
 export function failuresIn(output: string): string[] {
   const failures: string[] = []
-  const lines = output.split('\n')
+  const lines = Bun.stripANSI(output).split('\n')
   let last = 'the first test'
   let error = ''
   for (const [at, line] of lines.entries()) {

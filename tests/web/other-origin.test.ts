@@ -61,6 +61,8 @@ describe.skipIf(!hasChromium)('a signed-in browser on a page of another origin',
     expect(refused).toEqual(['refused', 'refused', 'opaque'])
     const [answer] = await Promise.all([
       page.waitForResponse(response => response.url() === `${gateway.url}/key/generate`),
+      // A page that is closed while its next document is on its way may stay open, and `close` wait for ever.
+      page.waitForURL(`${gateway.url}/key/generate`),
       page.evaluate(url => {
         const form = document.createElement('form')
         form.method = 'post'
