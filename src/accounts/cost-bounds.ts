@@ -6,6 +6,7 @@ import type { ChatRequest, Part, Source } from '../core/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { askedService } from '../core/asked-service.ts'
 import type { Prices } from '../core/prices.ts'
+import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Served } from '../core/usage.ts'
 import { isFree } from './cost.ts'
 import { placePercentMax, pricesAt, variantsFor } from './price-variants.ts'
@@ -28,13 +29,12 @@ const unitsPerPrice = 1_000_000n
  * does. `maxOutputTokens`: as if a chat asked for so many at most.
  */
 export function costBounds(call: Call, maxOutputTokens?: number): CallBounds {
-  const others = [...call.fallbacksInOrder, ...call.largerModels, ...call.lenientModels].flatMap(one => one.deployments)
-  const deployments = new Set([...call.candidates, ...others])
+  const deployments = deploymentsOf(call)
   const asked = demandOf(call)
   const demand = maxOutputTokens === undefined ? asked : { ...asked, outputTokens: maxOutputTokens * asked.answers }
   let inputTokensMax = 0
   let outputTokensMax: number | null = 0
-  let costNanoUsdMax: bigint | null = deployments.size === 0 ? null : 0n
+  let costNanoUsdMax: bigint | null = deployments.length === 0 ? null : 0n
   for (const deployment of deployments) {
     const input = inputBound(demand, deployment)
     const output = outputBound(demand, deployment)
@@ -44,6 +44,13 @@ export function costBounds(call: Call, maxOutputTokens?: number): CallBounds {
     costNanoUsdMax = cost === null || costNanoUsdMax === null ? null : cost > costNanoUsdMax ? cost : costNanoUsdMax
   }
   return { inputTokensMax, outputTokensMax, costNanoUsdMax }
+}
+
+/** Each once. */
+function deploymentsOf({ candidates, fallbacksInOrder, largerModels, lenientModels }: Call): readonly Deployment[] {
+  if (fallbacksInOrder.length + largerModels.length + lenientModels.length === 0) return candidates
+  const others = [...fallbacksInOrder, ...largerModels, ...lenientModels].flatMap(one => one.deployments)
+  return [...new Set([...candidates, ...others])]
 }
 
 /** What a call asks for, as far as its price depends on it. */
@@ -63,6 +70,8 @@ interface Demand {
   readonly isBatched: boolean
 }
 
+const nothingAsked: Served = {}
+
 const nothing: Demand = {
   inputTokens: 0,
   outputTokens: 0,
@@ -70,7 +79,7 @@ const nothing: Demand = {
   images: 0,
   characters: 0,
   unknownUnits: false,
-  asked: {},
+  asked: nothingAsked,
   isBatched: false,
 }
 
@@ -79,16 +88,21 @@ function demandOf(call: Call): Demand {
   const { body } = call
   const demand = inputDemand(call)
   if (!body) return demand
-  const serviceTier = askedService(body, call.dropped, 'serviceTier')
-  const speed = askedService(body, call.dropped, 'speed')
-  const place = askedService(body, call.dropped, 'place')
-  return {
-    ...demand,
-    ...(namesStoredInput(body) && { inputTokens: null }),
-    ...(letsVendorAct(body) && { unknownUnits: true }),
-    isBatched: call.isBatchLine,
-    asked: { ...(serviceTier && { serviceTier }), ...(speed && { speed }), ...(place && { place }) },
-  }
+  const asked = askedOf(body, call.dropped)
+  const isStored = namesStoredInput(body)
+  const unknownUnits = demand.unknownUnits || letsVendorAct(body)
+  const isBatched = call.isBatchLine
+  // Mostly nothing of it.
+  if (asked === nothingAsked && !isStored && !isBatched && unknownUnits === demand.unknownUnits) return demand
+  return { ...demand, ...(isStored && { inputTokens: null }), unknownUnits, isBatched, asked }
+}
+
+function askedOf(body: JsonBody, dropped: readonly string[]): Served {
+  const serviceTier = askedService(body, dropped, 'serviceTier')
+  const speed = askedService(body, dropped, 'speed')
+  const place = askedService(body, dropped, 'place')
+  if (serviceTier === undefined && speed === undefined && place === undefined) return nothingAsked
+  return { ...(serviceTier && { serviceTier }), ...(speed && { speed }), ...(place && { place }) }
 }
 
 function inputDemand(call: Call): Demand {
@@ -190,7 +204,8 @@ function costBound({ prices }: Deployment, { input, output, demand, atMs }: Boun
       if (cost === null) return null
       if (dearest === null || cost > dearest) dearest = cost
     }
-  return dearest === null ? null : (dearest * BigInt(percent ?? 100) + 99n) / 100n
+  if (dearest === null || percent === null || percent === 100) return dearest
+  return (dearest * BigInt(percent) + 99n) / 100n
 }
 
 /** null = the vendor's price of batches is not known, which that of single calls does not tell. */
@@ -212,11 +227,12 @@ function costAt(prices: Prices, { input, output, demand }: Bounded): bigint | nu
   // Of these the request does not tell how many there will be.
   if (unknownUnits) return null
   if (prices.searchUnit !== undefined || (characters > 0 && prices.audioSecond !== undefined)) return null
-  const units = BigInt(images) * (prices.image ?? 0n) + BigInt(characters) * (prices.character ?? 0n)
   const hasUnits = (images > 0 && prices.image !== undefined) || (characters > 0 && prices.character !== undefined)
   const hasTokens = prices.input !== undefined || prices.output !== undefined
   const tokens = hasUnits && !hasTokens ? 0n : tokenCost(prices, input, output)
-  return tokens === null ? null : scaled(units + tokens + (prices.request ?? 0n))
+  if (tokens === null) return null
+  const units = hasUnits ? BigInt(images) * (prices.image ?? 0n) + BigInt(characters) * (prices.character ?? 0n) : 0n
+  return scaled(units + tokens + (prices.request ?? 0n))
 }
 
 function tokenCost(prices: Prices, input: number | null, output: number | null): bigint | null {

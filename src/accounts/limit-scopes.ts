@@ -50,6 +50,8 @@ export class CallerLimits {
   readonly #settings: Compiling
   readonly #writer: string
   readonly #models = new Map<string, Compiled>()
+  /** What was found last with `others`: mostly it is asked for again. */
+  #last: Compiled | undefined
 
   constructor(caller: Caller, settings: Compiling, writer: string) {
     const owners = ownersOf(caller, settings.userLimits)
@@ -86,22 +88,20 @@ export class CallerLimits {
    * what the call names and its key does not: a customer, tags.
    */
   ofModel(model: string, index: ModelDirectory, others = noOwners): ModelLimits {
-    if (others.length === 0) return this.#models.get(model)?.limits ?? this.#remember(model, { model, index }, others)
-    return this.#withOthers({ model, index }, others)
-  }
-
-  #withOthers(model: Named, others: readonly LimitOwner[]): ModelLimits {
-    const name = [model.model, ...others.map(({ id }) => id)].join('\0')
+    const last = this.#last
+    if (last?.model === model && areSame(last.others, others)) return last.limits
+    const name = others.length === 0 ? model : [model, ...others.map(({ id }) => id)].join('\0')
     const known = this.#models.get(name)
-    if (known && others.every(({ fields }, at) => fields === known.others[at]?.fields)) return known.limits
-    return this.#remember(name, model, others)
+    const found = known && areSame(known.others, others) ? known : this.#remember(name, { model, index }, others)
+    this.#last = found
+    return found.limits
   }
 
-  #remember(name: string, model: Named, others: readonly LimitOwner[]): ModelLimits {
-    const limits = this.#compile(model, others)
+  #remember(name: string, model: Named, others: readonly LimitOwner[]): Compiled {
+    const compiled = { model: model.model, others, limits: this.#compile(model, others) }
     if (this.#models.size >= modelsMax) this.#models.clear()
-    this.#models.set(name, { others, limits })
-    return limits
+    this.#models.set(name, compiled)
+    return compiled
   }
 
   /**
@@ -156,8 +156,17 @@ export interface Named {
 }
 
 interface Compiled {
+  readonly model: string
   readonly others: readonly LimitOwner[]
   readonly limits: ModelLimits
+}
+
+/** Also that nothing was changed in them meanwhile. */
+function areSame(some: readonly LimitOwner[], others: readonly LimitOwner[]): boolean {
+  if (some.length !== others.length) return false
+  for (let at = 0; at < some.length; at++)
+    if (some[at]!.fields !== others[at]!.fields || some[at]!.id !== others[at]!.id) return false
+  return true
 }
 
 /** What one owner sets, for all models or for one. */

@@ -35,6 +35,8 @@ export const hasBudget = (scope: LimitScope): scope is BudgetScope => scope.budg
 export class BudgetCounter {
   readonly scope: string
   readonly startMs: number
+  /** Names the scope and the period. */
+  readonly period: string
   /** As it was asked for last. */
   latest: BudgetScope
   /** Settled by other processes, and what came back of reservations, below 0; as last read or told. */
@@ -59,6 +61,7 @@ export class BudgetCounter {
   constructor(scope: BudgetScope, nowMs: number) {
     this.scope = scope.id
     this.startMs = scope.budget.startMs
+    this.period = `${scope.id}@${scope.budget.startMs}`
     this.latest = scope
     this.usedMs = nowMs
   }
@@ -106,24 +109,28 @@ export class BudgetCounters {
 
   /** Of the present period; calls of an earlier one keep theirs. */
   find(scope: BudgetScope): BudgetCounter {
-    const nowMs = this.#options.clock.monotonicMs()
     let counter = this.#counters.get(scope.id)
     if (counter?.startMs !== scope.budget.startMs) {
+      const nowMs = this.#options.clock.monotonicMs()
       counter = new BudgetCounter(scope, nowMs)
       if (!this.#options.spend) counter.loadedMs = nowMs
       this.#counters.set(scope.id, counter)
     }
     counter.latest = scope
-    counter.usedMs = nowMs
     return counter
   }
 
-  /** undefined = everything is known; else resolves when it is. Rejects with `overloaded`. */
+  /**
+   * undefined = everything is known; else resolves when it is. Rejects with `overloaded`. What is asked for is in use:
+   * it is kept, and read again now and then.
+   */
   missing(scopes: readonly LimitScope[]): Promise<void> | undefined {
     let waits: Promise<void>[] | undefined
+    let nowMs: number | undefined
     for (const scope of scopes) {
       if (!hasBudget(scope)) continue
       const counter = this.find(scope)
+      counter.usedMs = nowMs ??= this.#options.clock.monotonicMs()
       if (!counter.isLoaded) (waits ??= []).push(this.#load(counter))
       else if (this.#options.spend && (counter.isDoubtful || counter.usedMs - counter.loadedMs > refreshMs))
         this.#refresh(counter)

@@ -1,14 +1,11 @@
 /** The counters of one replica: those that calls used lately, or that hold something. */
 import type { LimitScope, LimitUse } from '../../core/limits.ts'
 import { hasBudget } from './budget-counters.ts'
-import type { BudgetCounters, BudgetScope } from './budget-counters.ts'
+import type { BudgetCounter, BudgetCounters, BudgetScope } from './budget-counters.ts'
 import { Counter } from './grant-counter.ts'
 import type { CounterKind } from './grant-script.ts'
 
 type Kinds = { [kind in CounterKind]?: Counter }
-
-/** Each period of a budget has a counter of its own: calls of the one before are settled in theirs. */
-const periodOf = ({ id, budget }: BudgetScope): string => `${id}@${budget.startMs}`
 
 /** By scope and kind, and by key in Redis. */
 export class CounterTable {
@@ -38,8 +35,8 @@ export class CounterTable {
   }
 
   /** undefined = the budget was not used lately. */
-  budget(scope: BudgetScope): Counter | undefined {
-    return this.#scopes.get(periodOf(scope))?.budget
+  budget({ period }: BudgetCounter): Counter | undefined {
+    return this.#scopes.get(period)?.budget
   }
 
   /** null = not used here lately. Money is told by others. */
@@ -90,8 +87,9 @@ export class CounterTable {
   }
 
   #ofBudget(scope: BudgetScope, nowMs: number): Counter {
-    const counter = this.#counter('budget', periodOf(scope), scope.budget.maxNanoUsd, nowMs)
+    // Each period has a counter of its own: calls of the one before are settled in theirs.
     const budget = this.#budgets.find(scope)
+    const counter = this.#counter('budget', budget.period, scope.budget.maxNanoUsd, nowMs)
     if (counter.money?.budget !== budget || counter.money.scope !== scope)
       counter.money = { budget, scope, writer: this.#budgets.writer }
     return counter

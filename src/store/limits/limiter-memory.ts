@@ -1,6 +1,6 @@
 /** Limits of one process: exact, and synchronous but for budgets that are not read yet or have no room for a moment. */
 import { hasBudget } from './budget-counters.ts'
-import type { BudgetCounter, BudgetCounters } from './budget-counters.ts'
+import type { BudgetCounter, BudgetCounters, BudgetScope } from './budget-counters.ts'
 import { BudgetQueue } from './budget-queue.ts'
 import type { BudgetWaiter } from './budget-queue.ts'
 import { budgetRefusal } from './grant-verdict.ts'
@@ -112,13 +112,14 @@ export class MemoryLimiter implements Limiter {
     const nowMs = this.#clock.monotonicMs()
     if (nowMs - this.#sweptMs > sweepMs) this.#sweep(nowMs)
     const need = { tokens, nanoUsd, nowMs }
-    const held: Scope[] = []
-    const money: BudgetCounter[] = []
+    const rates: Rate[] = []
+    const money: Money[] = []
     for (const limits of scopes) {
-      const scope = this.#scope(limits, nowMs)
-      const refusal = refuse(scope, limits, need)
+      if (!isRate(limits)) continue
+      const counted = this.#scope(limits, nowMs)
+      const refusal = refuse(counted, limits, need)
       if (refusal) return refusal
-      held.push(scope)
+      rates.push({ limits, counted })
     }
     for (const scope of scopes) {
       if (!hasBudget(scope)) continue
@@ -129,22 +130,20 @@ export class MemoryLimiter implements Limiter {
         const refusal = budgetRefusal(scope, maxNanoUsd - counter.spent, { isReserved, nowMs: this.#clock.epochMs() })
         return isReserved ? { full: counter, refusal } : refusal
       }
-      money.push(counter)
+      money.push({ scope, counter })
     }
-    return this.#taken({ limits: scopes, held, money, need })
+    return this.#taken({ rates, money, need })
   }
 
   #taken(taking: Taking): LimitVerdict {
-    const { limits, held, money, need } = taking
-    for (let at = 0; at < limits.length; at++) {
-      const { requestsPerMinute, tokensPerMinute, parallelRequests } = limits[at]!
-      const scope = held[at]!
-      if (requestsPerMinute !== null) scope.requests?.add(1)
-      if (tokensPerMinute !== null) scope.tokens?.add(need.tokens)
-      if (parallelRequests !== null) scope.parallel++
-      scope.holders++
+    const { rates, money, need } = taking
+    for (const { limits, counted } of rates) {
+      if (limits.requestsPerMinute !== null) counted.requests?.add(1)
+      if (limits.tokensPerMinute !== null) counted.tokens?.add(need.tokens)
+      if (limits.parallelRequests !== null) counted.parallel++
+      counted.holders++
     }
-    for (const counter of money) {
+    for (const { counter } of money) {
       counter.reserved += need.nanoUsd
       counter.holders++
     }
@@ -152,29 +151,24 @@ export class MemoryLimiter implements Limiter {
   }
 
   /** Called once by each verdict. `nanoUsd` undefined = all that was taken stays counted. */
-  release({ limits, held, money, need }: Taking, { tokens, nanoUsd, own }: Used): void {
-    const nowMs = this.#clock.monotonicMs()
-    for (let at = 0; at < limits.length; at++) {
-      const scope = held[at]!
-      scope.holders--
-      if (limits[at]!.parallelRequests !== null) scope.parallel--
-      if (limits[at]!.tokensPerMinute === null || !scope.tokens) continue
-      scope.tokens.advance(nowMs)
-      const tokensUsed = own?.get(limits[at]!.id)?.tokens ?? tokens
-      if (tokensUsed > need.tokens) scope.tokens.add(tokensUsed - need.tokens)
-      else scope.tokens.giveBack(need.tokens - tokensUsed, need.nowMs)
+  release({ rates, money, need }: Taking, { tokens, nanoUsd, own }: Used): void {
+    const nowMs = rates.length === 0 ? need.nowMs : this.#clock.monotonicMs()
+    for (const { limits, counted } of rates) {
+      counted.holders--
+      if (limits.parallelRequests !== null) counted.parallel--
+      if (limits.tokensPerMinute === null || !counted.tokens) continue
+      counted.tokens.advance(nowMs)
+      const tokensUsed = own?.get(limits.id)?.tokens ?? tokens
+      if (tokensUsed > need.tokens) counted.tokens.add(tokensUsed - need.tokens)
+      else counted.tokens.giveBack(need.tokens - tokensUsed, need.nowMs)
     }
-    if (money.length === 0) return
-    let at = 0
-    for (const scope of limits) {
-      if (!hasBudget(scope)) continue
-      const counter = money[at++]!
+    for (const { scope, counter } of money) {
       counter.holders--
       counter.reserved -= need.nanoUsd
       if (nanoUsd === undefined) this.#budgets.keep(counter, need.nanoUsd)
       else this.#budgets.settle(counter, scope, own?.get(scope.id)?.nanoUsd ?? nanoUsd)
     }
-    for (const counter of money) this.#queue.wake(counter)
+    for (const { counter } of money) this.#queue.wake(counter)
   }
 
   #scope({ id, requestsPerMinute, tokensPerMinute }: LimitScope, nowMs: number): Scope {
@@ -227,11 +221,24 @@ function refusal(
   }
 }
 
+/** A scope of the call that limits requests, tokens or parallel calls. */
+interface Rate {
+  readonly limits: LimitScope
+  readonly counted: Scope
+}
+
+const isRate = ({ requestsPerMinute, tokensPerMinute, parallelRequests }: LimitScope): boolean =>
+  requestsPerMinute !== null || tokensPerMinute !== null || parallelRequests !== null
+
+/** One that has a budget. */
+interface Money {
+  readonly scope: BudgetScope
+  readonly counter: BudgetCounter
+}
+
 interface Taking {
-  readonly limits: readonly LimitScope[]
-  readonly held: readonly Scope[]
-  /** Of the scopes with a budget, in their order. */
-  readonly money: readonly BudgetCounter[]
+  readonly rates: readonly Rate[]
+  readonly money: readonly Money[]
   readonly need: Need
 }
 
@@ -252,9 +259,9 @@ class Taken implements LimitTaken {
   constructor(limiter: MemoryLimiter, taking: Taking) {
     this.#limiter = limiter
     this.#taking = taking
-    for (let at = 0; at < taking.limits.length; at++) {
-      const { requests, tokens } = taking.held[at]!
-      const { requestsPerMinute, tokensPerMinute } = taking.limits[at]!
+    for (const { limits, counted } of taking.rates) {
+      const { requests, tokens } = counted
+      const { requestsPerMinute, tokensPerMinute } = limits
       if (requests && requestsPerMinute !== null) this.requests = tighter(this.requests, requestsPerMinute, requests)
       if (tokens && tokensPerMinute !== null) this.tokens = tighter(this.tokens, tokensPerMinute, tokens)
     }

@@ -151,18 +151,20 @@ export class RedisLimiter implements Limiter, TickTask {
   /** As far as it was learned from Redis; before the first call, as far as the database knows. */
   budgetLeft(scope: LimitScope): number {
     if (!hasBudget(scope)) return Infinity
-    const left = scope.budget.maxNanoUsd - this.#options.budgets.find(scope).spent
-    const counter = this.#counters.budget(scope)
+    const budget = this.#options.budgets.find(scope)
+    const left = scope.budget.maxNanoUsd - budget.spent
+    const counter = this.#counters.budget(budget)
     return counter ? Math.min(counter.remaining, left) : left
   }
 
   use(scope: LimitScope): LimitUse {
     const counted = this.#counters.useOf(scope)
     if (!hasBudget(scope)) return counted
-    const { spent } = this.#options.budgets.find(scope)
+    const budget = this.#options.budgets.find(scope)
     // Grants of other replicas are no reservations: `budgetLeft`, which counts them, would show money as reserved
     // while no call is under way.
-    return { ...counted, spentNanoUsd: spent, reservedNanoUsd: this.#counters.budget(scope)?.running ?? 0 }
+    const reservedNanoUsd = this.#counters.budget(budget)?.running ?? 0
+    return { ...counted, spentNanoUsd: budget.spent, reservedNanoUsd }
   }
 
   charge(amounts: readonly BudgetAmount[]): void {
