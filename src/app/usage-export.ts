@@ -136,7 +136,8 @@ class ExportWorker {
     settings: UsageExportSettings,
     waiting: readonly WaitingRow[],
   ): Promise<ReadonlySet<string>> {
-    const rows = waiting.flatMap(one => one.row ?? [])
+    const sent = waiting.flatMap(({ row, attempts }) => (row ? [{ row, attempts }] : []))
+    const rows = sent.map(one => one.row)
     const arrived = new Set(waiting.filter(one => one.row === null).map(one => one.id))
     const note = async (some: readonly LedgerRow[], send: () => Promise<void>) => {
       try {
@@ -150,7 +151,7 @@ class ExportWorker {
       }
     }
     if (destination === 'webhook') await note(rows, () => this.#toWebhook(settings.webhookUrl!, rows))
-    else await Promise.all(rows.map(row => note([row], () => this.#toStripe(settings.stripe!, row))))
+    else await Promise.all(sent.map(one => note([one.row], () => this.#toStripe(settings.stripe!, one))))
     return arrived
   }
 
@@ -173,8 +174,12 @@ class ExportWorker {
     if (answer.status < 200 || answer.status >= 300) throw new Error(`it answered with status ${answer.status}`)
   }
 
-  /** docs.stripe.com/api/billing/meter-event/create, 2026-11-25. An `identifier` that Stripe has is 400: it arrived. */
-  async #toStripe(meter: StripeMeter, row: LedgerRow): Promise<void> {
+  /**
+   * docs.stripe.com/api/billing/meter-event/create and /api/idempotent_requests, 2026-11-25. Where an answer was lost,
+   * the same idempotency key gets it again. A failure is repeated under that key too: then another key asks anew, and
+   * the `identifier` alone tells whether the event had arrived.
+   */
+  async #toStripe(meter: StripeMeter, { row, attempts }: { row: LedgerRow; attempts: number }): Promise<void> {
     const { environment } = this.#parts
     const [customer, value] = [row[meter.customer], meteredOf(row, meter.value)]
     // Of no customer, or nothing that is billed.
@@ -187,20 +192,28 @@ class ExportWorker {
       'payload[value]': value,
     })
     const url = new URL('/v1/billing/meter_events', meter.baseUrl)
-    const { status, text } = await this.#post(url.href, Buffer.from(form.toString()), {
-      'content-type': 'application/x-www-form-urlencoded',
-      authorization: `Bearer ${environment.STRIPE_API_KEY ?? ''}`,
-      'idempotency-key': row.request_id,
-    })
+    const post = (idempotencyKey: string) =>
+      this.#post(url.href, Buffer.from(form.toString()), {
+        'content-type': 'application/x-www-form-urlencoded',
+        authorization: `Bearer ${environment.STRIPE_API_KEY ?? ''}`,
+        'idempotency-key': idempotencyKey,
+      })
+    const first = await post(row.request_id)
+    const { status, text } =
+      first.status >= 500 && first.isReplayed ? await post(`${row.request_id}:${attempts}`) : first
     if (status >= 200 && status < 300) return
-    if (status === 400 && isDuplicate(text)) return
+    if (status === 400 && isDuplicate(text, row.request_id)) return
     throw new Error(`Stripe answered with status ${status}: ${text.slice(0, 200)}`)
   }
 
   async #post(url: string, body: Uint8Array, headers: Record<string, string>) {
     const head = { url, headers }
     const answer = await this.#parts.transport.send({ method: 'POST', head, body: [body], timeouts }).response
-    return { status: answer.status, text: Buffer.from(await answer.body.bytes(answerBytesMax)).toString('utf8') }
+    return {
+      status: answer.status,
+      text: Buffer.from(await answer.body.bytes(answerBytesMax)).toString('utf8'),
+      isReplayed: answer.header('idempotent-replayed') === 'true',
+    }
   }
 
   /** Once a minute of one thing. */
@@ -220,9 +233,20 @@ function destinationsOf({ webhookUrl, stripe }: UsageExportSettings): ExportDest
 const secretBytes = (secret: string): Buffer =>
   secret.startsWith('whsec_') ? Buffer.from(secret.slice('whsec_'.length), 'base64') : Buffer.from(secret)
 
-/** The error names the field, and says that there is an event with it. */
-function isDuplicate(text: string): boolean {
-  return /identifier/i.test(text) && /already|duplicate|exists/i.test(text)
+/**
+ * Whether Stripe says that it has an event with this identifier: by the code of its API v2 (schema
+ * `v2.error.duplicate_meter_event` of github.com/stripe/openapi, 2026-11-25), or, as v1 has no code for it, in a
+ * sentence that names the identifier (langfuse/langfuse pull request 16292, 2026-08-19).
+ */
+function isDuplicate(text: string, identifier: string): boolean {
+  let error: { readonly code?: unknown; readonly message?: unknown } | undefined
+  try {
+    error = (JSON.parse(text) as { error?: typeof error }).error
+  } catch {
+    return false
+  }
+  if (error?.code) return error.code === 'duplicate_meter_event'
+  return String(error?.message).includes(`already exists with identifier ${identifier}`)
 }
 
 /** A whole number as decimal text; null = it is not known. */

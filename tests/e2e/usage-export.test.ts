@@ -18,7 +18,19 @@ const secret = 'whsec_c2VjcmV0LW9mLXRoZS10ZXN0'
 function startReceiver() {
   const copies = new Map<string, number>()
   const metered = new Map<string, string>()
-  let [requests, unsigned, refused] = [0, 0, 0]
+  /** Stripe's first answer to each idempotency key. */
+  const saved = new Map<string, { status: number; body: string }>()
+  let [requests, unsigned, refused, replayed] = [0, 0, 0, 0]
+  const meter = (form: URLSearchParams, isLost: boolean) => {
+    const id = form.get('identifier')!
+    if (metered.has(id)) {
+      refused++
+      const message = `An event already exists with identifier ${id}.`
+      return { status: 400, body: JSON.stringify({ error: { type: 'invalid_request_error', message } }) }
+    }
+    metered.set(id, `${form.get('payload[stripe_customer_id]')} ${form.get('payload[value]')}`)
+    return isLost ? { status: 500, body: 'lost' } : { status: 200, body: '{"object":"billing.meter_event"}' }
+  }
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -28,17 +40,13 @@ function startReceiver() {
       const isBad = turn < 40
       if (isBad && turn % 4 === 0) return new Response('not now', { status: 503 })
       if (request.url.endsWith('/v1/billing/meter_events')) {
-        const form = new URLSearchParams(body)
-        const id = form.get('identifier')!
-        if (metered.has(id)) {
-          refused++
-          const message = `An event already exists with identifier ${id}.`
-          return Response.json({ error: { type: 'invalid_request_error', message } }, { status: 400 })
-        }
-        metered.set(id, `${form.get('payload[stripe_customer_id]')} ${form.get('payload[value]')}`)
-        return isBad && turn % 3 === 0
-          ? new Response('lost', { status: 500 })
-          : Response.json({ object: 'billing.meter_event' })
+        const key = request.headers.get('idempotency-key')!
+        const known = saved.get(key)
+        if (known) replayed++
+        const { status, body: text } = known ?? meter(new URLSearchParams(body), isBad && turn % 3 === 0)
+        // What fails validation is not saved.
+        if (status !== 400) saved.set(key, { status, body: text })
+        return new Response(text, { status, headers: known && { 'idempotent-replayed': 'true' } })
       }
       const [id, at] = [request.headers.get('webhook-id'), request.headers.get('webhook-timestamp')]
       const signed = createHmac('sha256', Buffer.from(secret.slice(6), 'base64')).update(`${id}.${at}.${body}`)
@@ -53,7 +61,7 @@ function startReceiver() {
     copies,
     metered,
     url: `http://127.0.0.1:${server.port}`,
-    counts: () => ({ unsigned, refused }),
+    counts: () => ({ unsigned, refused, replayed }),
     stop: () => server.stop(true),
   }
 }
@@ -138,7 +146,9 @@ for (const backend of backends())
         expect(new Set(receiver.metered.keys())).toEqual(new Set(customers))
         expect([...receiver.metered.values()].every(one => /^cus_\d+ [1-9]\d*$/.test(one))).toBe(true)
         expect(receiver.counts().unsigned).toBe(0)
+        // A saved failure is not taken for the answer to the next attempt.
         expect(receiver.counts().refused).toBeGreaterThan(0)
+        expect(receiver.counts().replayed).toBeGreaterThan(0)
       } finally {
         await gateway.stop()
         await simulator.stop()
