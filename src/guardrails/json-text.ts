@@ -12,6 +12,12 @@ export interface JsonUnits {
   readonly bare: readonly boolean[]
 }
 
+/** The first half of a sign of two units at the end of a text, whose second one may follow; empty = there is none. */
+export const openHalf = (text: string): string => /[\ud800-\udbff]$/.exec(text)?.[0] ?? ''
+
+/** What may become an escape. */
+const halfEscape = /^(?:\\(?:u[\da-f]{0,3})?)?$/i
+
 type Place = 'between' | 'string' | 'bare'
 
 /** Reads fragments one after the other. Text that is no JSON is taken as it is, character by character. */
@@ -43,7 +49,15 @@ export class JsonReader {
         if (raw === '"') {
           this.#place = 'between'
           add('\0', raw)
-        } else add(length === 1 ? raw : unescaped(raw), raw)
+        } else {
+          const unit = length === 1 ? raw : unescaped(raw)
+          // The two halves of a sign outside of the basic plane are given together.
+          if (!isLast && length > 1 && openHalf(unit) !== '' && halfEscape.test(json.slice(at + length))) {
+            this.#unread = json.slice(at)
+            return units
+          }
+          add(unit, raw)
+        }
         at += raw.length
       } else if (/[-+.\w]/.test(letter)) {
         const word = /^[-+.\w]+/.exec(json.slice(at))![0]

@@ -42,7 +42,7 @@ export class Placeholders {
   /** Finds them in answers. At least one must be there. */
   scanner(): Scanner {
     const pattern = literalPattern([...this.#values.keys()], { ignoreCase: false, wholeWords: false })
-    return new Scanner([{ name: 'PLACEHOLDER', guardrail: '', pattern, action: 'mask' }])
+    return new Scanner([{ name: 'PLACEHOLDER', guardrail: '', pattern, action: 'mask' }], { readsDisguises: false })
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Texts as readers see them: signs that show nothing are left out, other ways to write letters and digits become the
- * plain ones, letters of other scripts that look like Latin ones inside of a Latin word become these, and what stands
- * there in base64 is decoded. Rules look at a text as it is and so, because a model reads it so, too.
+ * plain ones, and letters of other scripts that look like Latin ones inside of a Latin word become these. Rules look at
+ * a text as it is and so, because a model reads it so, too.
  */
 import type { JsonUnits } from './json-text.ts'
 
@@ -38,6 +38,8 @@ const lookalikes: ReadonlyMap<string, string> = new Map(
   ].flatMap(([from, to]) => [...from!].map((letter, at): [string, string] => [letter, to![at]!])),
 )
 const lookalike = new RegExp(`[${[...lookalikes.keys()].join('')}]`)
+/** No longer word is waited for. */
+const openWordMost = 64
 const mixedWord = /[\p{L}\p{N}]+/gu
 
 /** Texts without are plain. */
@@ -84,16 +86,18 @@ export function invisibleLength(text: string): number {
 export function plainJson({ text, raws, bare }: JsonUnits): JsonUnits {
   if (!beyondAscii.test(text) || !odd.test(text)) return { text, raws, bare }
   const out = { text: '', raws: [] as string[], bare: [] as boolean[] }
-  for (let at = 0; at < text.length; at++) {
-    const sign = text[at]!
-    if (sign >= '\u0080' && invisible.test(sign) && out.raws.length > 0) {
-      out.raws[out.raws.length - 1] += raws[at]!
-      continue
+  let at = 0
+  for (const sign of text) {
+    const raw = sign.length === 1 ? raws[at]! : raws[at]! + raws[at + 1]!
+    if (sign >= '\u0080' && invisible.test(sign) && out.raws.length > 0) out.raws[out.raws.length - 1] += raw
+    else {
+      const shown = sign < '\u0080' ? sign : shownAs(sign)
+      const isOne = shown.length === 1
+      out.text += isOne ? shown : sign
+      out.raws.push(...(isOne ? [raw] : raws.slice(at, at + sign.length)))
+      out.bare.push(...(isOne ? [bare[at]!] : bare.slice(at, at + sign.length)))
     }
-    const shown = sign < '\u0080' ? sign : shownAs(sign)
-    out.text += shown.length === 1 ? shown : sign
-    out.raws.push(raws[at]!)
-    out.bare.push(bare[at]!)
+    at += sign.length
   }
   return out
 }
@@ -115,34 +119,16 @@ function digitOf(sign: string): string {
   return String((code - zero) % 10)
 }
 
-/** Looks like Latin inside of words that have Latin letters or digits; of the same length. */
-export function withoutLookalikes(text: string): string {
+/**
+ * Looks like Latin inside of words that have Latin letters or digits; of the same length. With `isOpen` more of the
+ * text may follow: its last word is taken as one that has some.
+ */
+export function withoutLookalikes(text: string, { isOpen } = { isOpen: false }): string {
   if (!lookalike.test(text)) return text
-  return text.replace(mixedWord, word => {
-    if (!lookalike.test(word) || !/[A-Za-z0-9]/.test(word)) return word
+  return text.replace(mixedWord, (word, at: number) => {
+    if (!lookalike.test(word)) return word
+    const isUndecided = isOpen && at + word.length === text.length && word.length <= openWordMost
+    if (!isUndecided && !/[A-Za-z0-9]/.test(word)) return word
     return [...word].map(letter => lookalikes.get(letter) ?? letter).join('')
   })
-}
-
-/** Where something is written in base64, and what it says. */
-export interface DecodedRun {
-  readonly start: number
-  readonly end: number
-  readonly text: string
-}
-
-const runLeast = 24
-const runMost = 512 * 1024
-const hasRun = new RegExp(`[A-Za-z0-9+/_-]{${runLeast}}`)
-const base64Run = new RegExp(`[A-Za-z0-9+/_-]{${runLeast},}={0,2}`, 'g')
-
-/** Runs of base64 that are texts in UTF-8. */
-export function* decodedRuns(text: string): Generator<DecodedRun> {
-  if (!hasRun.test(text)) return
-  for (const { index, 0: run } of text.matchAll(base64Run)) {
-    if (run.length > runMost) continue
-    const decoded = Buffer.from(run, 'base64').toString('utf8')
-    const strange = decoded.match(/[\ufffd\0-\x08\x0e-\x1f]/g)?.length ?? 0
-    if (strange * 20 <= decoded.length) yield { start: index, end: index + run.length, text: decoded }
-  }
 }

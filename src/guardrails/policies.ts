@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { noCacheControls } from '../core/answer-cache.ts'
 import type { CallRecorder } from '../core/call-bodies.ts'
 import type { Call } from '../core/call.ts'
-import type { ChatRequest } from '../core/chat.ts'
+import type { ChatRequest, Part } from '../core/chat.ts'
 import { masterCaller } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -333,19 +333,27 @@ function searchInput(call: Call, guarded: GuardedCall, scanner: Scanner): void {
   )
 }
 
-/** Upstreams join the texts of a message: what stands over the border of two parts is found, and cannot be masked. */
+/**
+ * Upstreams join the texts of a message, and those of a tool's result: what stands over the border of two parts is
+ * found, and cannot be masked.
+ */
 function refuseSplit({ messages, series = [] }: ChatRequest, guarded: GuardedCall, scanner: Scanner): void {
   for (const { parts } of [messages, ...series].flat()) {
-    const texts = parts.flatMap(part => (part.type === 'text' ? [part.text] : []))
-    if (texts.length < 2) continue
-    let border = 0
-    const borders = texts.slice(0, -1).map(text => (border += text.length))
-    for (const finding of scanner.findAll(texts.join(''))) {
-      if (!borders.some(at => finding.start < at && finding.end > at)) continue
-      const { guardrail, name, action } = finding.rule
-      if (action !== 'flag') throw refusal(guardrail, 'input', `it holds ${name}, split over parts of a message`)
-      guarded.replaceInput(finding, '')
-    }
+    refuseSplitParts(parts, guarded, scanner)
+    for (const part of parts) if (part.type === 'tool-result') refuseSplitParts(part.parts, guarded, scanner)
+  }
+}
+
+function refuseSplitParts(parts: readonly Part[], guarded: GuardedCall, scanner: Scanner): void {
+  const texts = parts.flatMap(part => (part.type === 'text' ? [part.text] : []))
+  if (texts.length < 2) return
+  let border = 0
+  const borders = texts.slice(0, -1).map(text => (border += text.length))
+  for (const finding of scanner.findAll(texts.join(''))) {
+    if (!borders.some(at => finding.start < at && finding.end > at)) continue
+    const { guardrail, name, action } = finding.rule
+    if (action !== 'flag') throw refusal(guardrail, 'input', `it holds ${name}, split over parts of a message`)
+    guarded.replaceInput(finding, '')
   }
 }
 

@@ -1,7 +1,8 @@
 /** Finds what several rules look for in a text, whole or as it comes. */
 import { anyOf } from '../lib/linear-regex/index.ts'
 import type { LinearPattern, Span } from '../lib/linear-regex/index.ts'
-import { beyondAscii, decodedRuns, plainUnits, withoutLookalikes } from './plain-text.ts'
+import { encodedTexts } from './encoded-text.ts'
+import { beyondAscii, plainUnits, withoutLookalikes } from './plain-text.ts'
 
 /** What is done with what a rule finds. */
 export type Action = 'mask' | 'block' | 'flag'
@@ -33,7 +34,13 @@ export interface Scan {
 /** Units before a text that rules may look at. */
 export const contextLength = 64
 
-const nothing: readonly Finding[] = []
+/** Where a text is searched: what stands before `from` is context; `isComplete` = nothing follows. */
+interface Where {
+  readonly from: number
+  readonly isComplete: boolean
+}
+
+const whole: Where = { from: 0, isComplete: true }
 
 /** Rules that are looked for together: a text without any of them is read once. */
 export class Scanner {
@@ -42,48 +49,73 @@ export class Scanner {
   readonly lengthMax: number
   readonly #any: LinearPattern
 
-  /** At least one rule. */
-  constructor(rules: readonly Rule[]) {
+  readonly #readsDisguises: boolean
+
+  /** At least one rule. Without `readsDisguises` a text is only read as it is. */
+  constructor(rules: readonly Rule[], { readsDisguises } = { readsDisguises: true }) {
     this.rules = rules
     this.lengthMax = Math.max(...rules.map(({ pattern }) => pattern.lengthMax))
     this.#any = rules.length === 1 ? rules[0]!.pattern : anyOf(rules.map(({ pattern }) => pattern))
+    this.#readsDisguises = readsDisguises
   }
 
-  /** What is in a whole text, as it is and as readers see it (`plain-text.ts`). */
+  /** What is in a whole text, as it is and as readers see it. */
   findAll(text: string): readonly Finding[] {
-    const findings = this.#scanWhole(text)
-    const hidden = this.findHidden(text)
-    return hidden.length === 0 ? findings : settled([...findings, ...hidden], text.length).findings
+    return together([this.scan(text, whole), this.#scanSeen(text, whole)]).findings
   }
 
-  /** Only what is not there in plain letters. */
-  findHidden(text: string): readonly Finding[] {
-    const found: Finding[] = []
-    if (beyondAscii.test(text)) found.push(...this.#findDisguised(text))
-    for (const { start, end, text: decoded } of decodedRuns(text))
-      for (const { rule } of this.findAll(decoded)) found.push({ start, end, rule })
-    return found.length > 1 ? settled(found, text.length).findings : found
+  /** Looks from `from` on, at signs as they are written, at letters that look like Latin ones, and at base64. */
+  scan(text: string, where: Where): Scan {
+    const plain = this.#scanPlain(text, where)
+    if (!this.#readsDisguises) return plain
+    const others = [...this.#scanLookalikes(text, where), ...this.#scanEncoded(text, where)]
+    return others.length === 0 ? plain : together([plain, ...others])
   }
 
-  #findDisguised(text: string): readonly Finding[] {
-    const units = plainUnits(text)
-    const plain = withoutLookalikes(units?.text ?? text)
-    if (!units && plain === text) return nothing
-    const offsets = units && offsetsOf(units.raws)
-    return this.#scanWhole(plain).map(({ start, end, rule }) => ({
-      start: offsets?.[start] ?? start,
-      end: offsets?.[end] ?? end,
-      rule,
-    }))
+  /** Without signs that show nothing, and with plain ones for others (`plain-text.ts`); undefined = it has neither. */
+  #scanSeen(text: string, where: Where): Scan | undefined {
+    const units = this.#readsDisguises && beyondAscii.test(text) ? plainUnits(text) : undefined
+    if (!units) return undefined
+    const offsets = offsetsOf(units.raws)
+    const { findings, open } = this.scan(units.text, where)
+    return {
+      findings: findings.map(({ start, end, rule }) => ({ start: offsets[start]!, end: offsets[end]!, rule })),
+      open: offsets[open]!,
+    }
   }
 
-  #scanWhole(text: string): readonly Finding[] {
-    return this.scan(text, { from: 0, isComplete: true }).findings
+  #scanLookalikes(text: string, where: Where): readonly Scan[] {
+    if (!beyondAscii.test(text)) return []
+    const latin = withoutLookalikes(text)
+    const scans = latin === text ? [] : [this.#scanPlain(latin, where)]
+    const possible = where.isComplete ? latin : withoutLookalikes(text, { isOpen: true })
+    if (possible === latin) return scans
+    // The last word may turn out to be a Latin one: what would be found then waits for its end.
+    const { findings, open } = this.#scanPlain(possible, where)
+    const undecided = findings.filter(({ start, end }) => possible.slice(start, end) !== latin.slice(start, end))
+    return [...scans, { findings: [], open: Math.min(open, ...undecided.map(({ start }) => start)) }]
   }
 
-  /** Looks from `from` on; what stands before is context. */
-  scan(text: string, where: { readonly from: number; readonly isComplete: boolean }): Scan {
-    if (!this.#any.touches(text, where)) return { findings: nothing, open: text.length }
+  #scanEncoded(text: string, { from, isComplete }: Where): readonly Scan[] {
+    const scans: Scan[] = []
+    for (const one of encodedTexts(text, isComplete)) {
+      const inside = { from: 0, isComplete: !one.isOpen }
+      const { findings, open } = together([this.scan(one.text, inside), this.#scanSeen(one.text, inside)])
+      const found = findings.map(({ start, end, rule }) => ({ ...one.place(start, end), rule }))
+      const places = found.filter(({ end }) => end > from).map(each => ({ ...each, start: Math.max(each.start, from) }))
+      // The last digit may be the beginning of a letter.
+      const opens = one.isOpen || open < one.text.length ? Math.max(one.place(open, open).start, from) : text.length
+      scans.push(
+        one.isCertain
+          ? { findings: places, open: opens }
+          : { findings: [], open: Math.min(opens, ...places.map(({ start }) => start)) },
+      )
+    }
+    return scans
+  }
+
+  #scanPlain(text: string, where: Where): Scan {
+    if (!this.#any.touches(text, where)) return { findings: [], open: text.length }
     const all: Finding[] = []
     let open = text.length
     for (const rule of this.rules) {
@@ -93,6 +125,14 @@ export class Scanner {
     }
     return settled(all, open)
   }
+}
+
+function together(scans: readonly (Scan | undefined)[]): Scan {
+  const all = scans.filter(one => one !== undefined)
+  return settled(
+    all.flatMap(({ findings }) => findings),
+    Math.min(...all.map(({ open }) => open)),
+  )
 }
 
 /** Where each unit begins in the text that it stands for, and where the last one ends. */

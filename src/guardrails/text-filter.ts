@@ -4,7 +4,7 @@
  */
 import type { ChatEvent } from '../core/chat.ts'
 import type { AnswerFilter } from '../core/policy.ts'
-import { escapedJson, JsonReader } from './json-text.ts'
+import { escapedJson, JsonReader, openHalf } from './json-text.ts'
 import type { JsonUnits } from './json-text.ts'
 import { beyondAscii, invisibleLength, plainJson, plainUnits } from './plain-text.ts'
 import { contextLength } from './scanner.ts'
@@ -15,6 +15,9 @@ type Piece = Extract<ChatEvent, { type: 'text' | 'reasoning' | 'refusal' | 'tool
 /** What stands in the place of a find; undefined = it stays. Throws to refuse the answer. */
 export type Replace = (finding: Finding, found: string) => string | undefined
 
+/** Units before what is not decided: enough for `contextLength` units that stand there in base64. */
+const keptLength = 2 * contextLength
+
 /** Units of other texts that wait behind an undecided one before it is decided without what follows it. */
 const queuedMax = 256
 
@@ -23,6 +26,8 @@ class TextStream {
   readonly json: JsonReader | undefined
   /** The last units that were decided. */
   context = ''
+  /** The beginning of a sign whose other half is not there yet. */
+  half = ''
   isOver = false
 
   constructor(isJson: boolean) {
@@ -40,8 +45,10 @@ interface Entry {
   bare: boolean[]
 }
 
-/** Covers content, reasoning, refusals, transcripts, citations and tool arguments, which stay JSON. Log-probabilities
- * are left out: they repeat the text token by token. */
+/**
+ * Covers content, reasoning, refusals, transcripts, citations, names of tools and tool arguments, which stay JSON.
+ * Log-probabilities are left out: they repeat the text token by token.
+ */
 export class TextFilter implements AnswerFilter {
   readonly #scanner: Scanner
   readonly #replace: Replace
@@ -72,6 +79,8 @@ export class TextFilter implements AnswerFilter {
         return this.#audio(event)
       case 'citation':
         return this.#between(event.choice, { ...event, citation: this.#changedFields(event.citation) })
+      case 'tool-call-start':
+        return this.#between(event.choice, { ...event, name: replaced(event.name, this.#scanner, this.#replace) })
       case 'tool-call-end':
         this.#close(event.choice, `tool-call-arguments ${event.index}`)
         return this.#between(event.choice, event)
@@ -114,7 +123,9 @@ export class TextFilter implements AnswerFilter {
       stream = new TextStream(event.type === 'tool-call-arguments')
       this.#streams.set(key, stream)
     }
-    this.#add(choice, event, stream, text)
+    const all = stream.half + text
+    stream.half = openHalf(all)
+    this.#add(choice, event, stream, all.slice(0, all.length - stream.half.length))
     return this.#advance(choice)
   }
 
@@ -153,7 +164,7 @@ export class TextFilter implements AnswerFilter {
   #close(choice: number, name: string): void {
     const stream = this.#streams.get(`${choice} ${name}`)
     if (!stream || stream.isOver) return
-    if (stream.json) this.#add(choice, likeOf(choice, name), stream, '', true)
+    if (stream.json || stream.half !== '') this.#add(choice, likeOf(choice, name), stream, stream.half, true)
     stream.isOver = true
   }
 
@@ -200,7 +211,7 @@ export class TextFilter implements AnswerFilter {
       at = range.end
     }
     const taken = Math.max(end, at)
-    stream.context = text.slice(0, context.length + taken).slice(-contextLength)
+    stream.context = text.slice(0, context.length + taken).slice(-keptLength)
     if (at < end) out += rawOf(head, at, end)
     take(parts, taken)
     return out
@@ -215,13 +226,9 @@ export class TextFilter implements AnswerFilter {
 
 /** A whole text with its finds replaced. */
 export function replaced(text: string, scanner: Scanner, replace: Replace): string {
-  return withReplaced(text, scanner.findAll(text), replace)
-}
-
-function withReplaced(text: string, findings: readonly Finding[], replace: Replace): string {
   let out = ''
   let at = 0
-  for (const finding of findings) {
+  for (const finding of scanner.findAll(text)) {
     const replacement = replace(finding, text.slice(finding.start, finding.end))
     if (replacement === undefined) continue
     out += text.slice(at, finding.start) + replacement
@@ -257,11 +264,7 @@ export function replacedJson(json: string, scanner: Scanner, replace: Replace): 
     ...filter.event({ type: 'tool-call-arguments', choice: 0, index: 0, fragment: json }),
     ...filter.event({ type: 'tool-call-end', choice: 0, index: 0 }),
   ]
-  const out = events.map(one => (one.type === 'tool-call-arguments' ? one.fragment : '')).join('')
-  return withReplaced(out, scanner.findHidden(out), (finding, found) => {
-    const replacement = replace(finding, found)
-    return replacement === undefined ? undefined : escapedJson(replacement)
-  })
+  return events.map(one => (one.type === 'tool-call-arguments' ? one.fragment : '')).join('')
 }
 
 const unitsBehind = (queue: readonly Entry[]): number => queue.slice(1).reduce((sum, one) => sum + one.units.length, 0)
@@ -305,7 +308,9 @@ const keyOf = (event: Piece): string =>
 
 /** An event for what of a text comes with its end. */
 function likeOf(choice: number, name: string): Piece {
-  return { type: 'tool-call-arguments', choice, index: Number(name.split(' ')[1]), fragment: '' }
+  const [type, index] = name.split(' ') as [Piece['type'], string?]
+  if (type === 'tool-call-arguments') return { type, choice, index: Number(index), fragment: '' }
+  return type === 'audio' ? { type, choice } : { type, choice, text: '' }
 }
 
 function textOf(event: Piece): string {

@@ -42,6 +42,8 @@ const halves = (text: string, at: number): string[] => [text.slice(0, at), text.
 const user = (content: unknown): Json[] => [{ role: 'user', content }]
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
+/** The base64 of "we all go to zanzibar soon", with the word masked. */
+const masked64 = (mask: string): string => `d2UgYWxsIGdvIHRvI${mask}IHNvb24=`
 const disguised: Record<string, [text: string, sent: string]> = {
   'zero-width signs': ['to zan\u200bzi\u2060bar!', 'to [WORD_1]!'],
   'a soft hyphen': ['to zanzi\u00adbar!', 'to [WORD_1]!'],
@@ -49,11 +51,17 @@ const disguised: Record<string, [text: string, sent: string]> = {
   'mathematical letters': ['to 𝕫𝕒𝕟𝕫𝕚𝕓𝕒𝕣!', 'to [WORD_1]!'],
   'Cyrillic letters': ['to zаnzibаr!', 'to [WORD_1]!'],
   'tags of planes beyond the basic one': ['to zan\u{e0041}zibar!', 'to [WORD_1]!'],
-  base64: [`read ${base64('we all go to zanzibar soon')} now`, 'read [WORD_1] now'],
-  'base64 in base64': [`read ${base64(`see ${base64('we all go to zanzibar soon')}`)} now`, 'read [WORD_1] now'],
+  'base64, of which the rest stays': [
+    `read ${base64('we all go to zanzibar soon')} now`,
+    `read ${masked64('[WORD_1]')} now`,
+  ],
+  'base64 behind other digits of base64': [
+    `get /path/to/${base64('we all go to zanzibar soon')}`,
+    `get /path/to/${masked64('[WORD_1]')}`,
+  ],
   'base64 of an address': [
     `x data:text/plain;base64,${base64('we all go to zanzibar soon')}`,
-    'x data:text/plain;base64,[WORD_1]',
+    `x data:text/plain;base64,${masked64('[WORD_1]')}`,
   ],
 }
 
@@ -102,6 +110,14 @@ describe('a card number is refused', () => {
     expect([asked.status, asked.text]).toEqual([400, expect.stringContaining('split over parts')])
     const mail = await ask('cards', user([part('write to ann@exa'), part('mple.com please')]))
     expect([mail.status, mail.text]).toEqual([400, expect.stringContaining('EMAIL_ADDRESS')])
+    const call = { id: 'call_1', type: 'function', function: { name: 'go', arguments: '{}' } }
+    const result = {
+      role: 'tool',
+      tool_call_id: 'call_1',
+      content: [part('write to ann@exa'), part('mple.com please')],
+    }
+    const told = await ask('cards', [...user('hi'), { role: 'assistant', tool_calls: [call] }, result])
+    expect([told.status, told.text]).toEqual([400, expect.stringContaining('EMAIL_ADDRESS')])
     expect((await ask('cards', user([part('pay 4111'), part(' or 1111 of it')]))).status).toBe(200)
   })
 })
@@ -119,13 +135,17 @@ test('texts of many scripts, emoji and hashes pass as they are', async () => {
 
 describe('in a stream, cut at every place,', () => {
   const made = upstreamAnswers.openai!
-  for (const [what, word] of Object.entries({
-    'zero-width signs': 'zan\u200bzi\u200d\u200bbar',
-    'wide letters': 'ｚａｎｚｉｂａｒ',
-    'a word of the operator in another script': '東京タワー',
-    'a word of the operator in wide letters': 'Ｗｉｄｅ',
-    'that word in plain letters': 'Wide',
-  }))
+  const words: [what: string, word: string, left?: string][] = [
+    ['zero-width signs', 'zan\u200bzi\u200d\u200bbar'],
+    ['wide letters', 'ｚａｎｚｉｂａｒ'],
+    ['mathematical letters', '𝕫𝕒𝕟𝕫𝕚𝕓𝕒𝕣'],
+    ['Cyrillic letters', 'zаnzibаr'],
+    ['base64', base64('we all go to zanzibar soon'), masked64('[WORD]')],
+    ['a word of the operator in another script', '東京タワー'],
+    ['a word of the operator in wide letters', 'Ｗｉｄｅ'],
+    ['that word in plain letters', 'Wide'],
+  ]
+  for (const [what, word, masked = '[WORD]'] of words)
     test(`${what}: the word is masked, the rest stays as it was`, async () => {
       const text = `to ${word} – and ｂａｃｋ\u200b, ok`
       for (let cut = 0; cut <= word.length; cut++) {
@@ -142,7 +162,7 @@ describe('in a stream, cut at every place,', () => {
           body: JSON.stringify(clientDialects.chat!.body('openai', true, 'Where to?')),
         })
         const read = await readAnswer(clientDialects.chat!, response)
-        const left = 'to [WORD] – and ｂａｃｋ\u200b, ok'
+        const left = `to ${masked} – and ｂａｃｋ\u200b, ok`
         expect([cut, read.text.trim(), read.args.map(one => JSON.parse(one))]).toEqual([cut, left, [{ to: left }]])
       }
     })

@@ -1,0 +1,85 @@
+/** Texts in base64 inside of others, from any of its digits on: a run of them may begin with other things. */
+
+/** A text in base64, and where it is written. */
+export interface EncodedText {
+  readonly text: string
+  /** It ends with the text around it, and may go on. */
+  readonly isOpen: boolean
+  /** It is long enough as it is. */
+  readonly isCertain: boolean
+  /** The part of the text around it in which units of `text` are written. */
+  place(start: number, end: number): { readonly start: number; readonly end: number }
+}
+
+/** Shorter runs of digits hide nothing that is worth it. */
+const runLeast = 24
+/** Shorter texts are chance in digits that encode something else. */
+const textLeast = 12
+/** Of a text that is still open and does not begin its run. */
+const openLeast = 3
+const hasRun = new RegExp(`[A-Za-z0-9+/_-]{${runLeast}}`)
+const digitsAtEnd = /[A-Za-z0-9+/_-]$/
+const run = /[A-Za-z0-9+/_-]+/g
+
+/** All of them; `isComplete` = nothing follows the text around them. */
+export function* encodedTexts(text: string, isComplete: boolean): Generator<EncodedText> {
+  const mayGoOn = !isComplete && digitsAtEnd.test(text)
+  if (!mayGoOn && !hasRun.test(text)) return
+  for (const { index, 0: digits } of text.matchAll(run)) {
+    const isOpen = mayGoOn && index + digits.length === text.length
+    if (!isOpen && digits.length < runLeast) continue
+    for (let skipped = 0; skipped < 4; skipped++)
+      yield* textsIn(digits.slice(skipped), index + skipped, isOpen, skipped)
+  }
+}
+
+function* textsIn(digits: string, offset: number, isRunOpen: boolean, skipped: number): Generator<EncodedText> {
+  const bytes = Buffer.from(digits, 'base64')
+  for (const { begin, end, isOpen } of lettersIn(bytes, isRunOpen)) {
+    if (isOpen ? end - begin < openLeast && begin + skipped > 0 : end - begin < textLeast) continue
+    const text = bytes.toString('utf8', begin, end)
+    const byteOf = (unit: number): number => begin + Buffer.byteLength(text.slice(0, unit))
+    yield {
+      text,
+      isOpen,
+      isCertain: end - begin >= textLeast && digits.length + skipped >= runLeast,
+      place: (from, to) => ({
+        start: offset + Math.floor((byteOf(from) * 4) / 3),
+        end: offset + Math.min(Math.ceil((byteOf(to) * 4) / 3), digits.length),
+      }),
+    }
+  }
+}
+
+interface Letters {
+  readonly begin: number
+  readonly end: number
+  readonly isOpen: boolean
+}
+
+/** Where the bytes are letters, digits, signs and white space in UTF-8, for a while or up to an open end. */
+function lettersIn(bytes: Uint8Array, isRunOpen: boolean): Letters[] {
+  const all: Letters[] = []
+  for (let at = 0; at <= bytes.length; at++) {
+    const begin = at
+    let length = 0
+    while ((length = letterLength(bytes, at)) > 0) at += length
+    const isOpen = isRunOpen && length < 0
+    if (isOpen || at - begin >= textLeast) all.push({ begin, end: at, isOpen })
+  }
+  return all
+}
+
+/** How many bytes the letter, digit, sign or white space has in UTF-8; 0 = it is none, -1 = it is not all there. */
+function letterLength(bytes: Uint8Array, at: number): number {
+  const first = bytes[at]
+  if (first === undefined) return -1
+  if (first < 0x80) return (first >= 0x20 && first < 0x7f) || first === 9 || first === 10 || first === 13 ? 1 : 0
+  const length = first < 0xc2 || first > 0xf4 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
+  for (let next = 1; next < length; next++) {
+    const byte = bytes[at + next]
+    if (byte === undefined) return -1
+    if (byte >> 6 !== 2) return 0
+  }
+  return length
+}
