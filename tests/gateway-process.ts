@@ -10,12 +10,17 @@ const newMasterKey = (): string => `sk-${Buffer.from(crypto.getRandomValues(new 
 export interface GatewayProcess {
   readonly url: string
   readonly port: number
+  /** Of the present process. */
   readonly pid: number
   readonly masterKey: string
   /** A request with the master key. */
   admin(path: string, body?: unknown): Promise<Response>
   /** A new virtual key; fields as of POST /key/generate. */
   key(fields?: object): Promise<string>
+  /** kill -9. Its data stay. */
+  kill(): Promise<void>
+  /** Once it is killed: another process with its port and its data. */
+  revive(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -36,14 +41,9 @@ export async function startGatewayProcess(
   writeFileSync(configFile, config)
   const masterKey = environment.MODELGATE_MASTER_KEY ?? newMasterKey()
   const port = freePort()
-  const child = Bun.spawn(
-    [...under, ...program, 'serve', '--host', '127.0.0.1', '--port', String(port)].concat(
-      '--config',
-      configFile,
-      '--data-dir',
-      join(folder, 'data'),
-    ),
-    {
+  const serve = ['serve', '--host', '127.0.0.1', '--port', String(port), '--config', configFile]
+  const launch = () =>
+    Bun.spawn([...under, ...program, ...serve, '--data-dir', join(folder, 'data')], {
       stdin: 'ignore',
       stdout: 'ignore',
       stderr: 'inherit',
@@ -58,12 +58,15 @@ export async function startGatewayProcess(
         MODELGATE_DRAIN_DELAY_MS: '0',
         ...environment,
       },
-    },
-  )
+    })
+  let child = launch()
   const url = `http://127.0.0.1:${port}`
-  const stop = async (): Promise<void> => {
+  const kill = async (): Promise<void> => {
     child.kill('SIGKILL')
     await child.exited
+  }
+  const stop = async (): Promise<void> => {
+    await kill()
     rmSync(folder, { recursive: true, force: true })
   }
   try {
@@ -81,13 +84,20 @@ export async function startGatewayProcess(
   return {
     url,
     port,
-    pid: child.pid,
+    get pid() {
+      return child.pid
+    },
     masterKey,
     admin,
     async key(fields = {}) {
       const made = await admin('/key/generate', fields)
       if (made.status !== 200) throw new Error(await made.text())
       return ((await made.json()) as { key: string }).key
+    },
+    kill,
+    revive() {
+      child = launch()
+      return serving(url, () => child.exitCode)
     },
     stop,
   }

@@ -263,4 +263,57 @@ for (const backend of backends())
         rmSync(folder, { recursive: true, force: true })
       }
     })
+
+    test('batches whose replica is killed while it settles them are settled once, by another, also when it comes back', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'modelgate-batch-kill-'))
+      const store = await backend.open()
+      const environment = {
+        DATABASE_URL: store.databaseUrl ?? `sqlite:${join(folder, 'x.sqlite')}`,
+        REDIS_URL: store.redisUrl ?? '',
+        MODELGATE_MASTER_KEY: masterKey,
+      }
+      const start = () => startGatewayProcess(config(upstream.url), environment)
+      const killed = await start()
+      const own = new SQL(environment.DATABASE_URL.replace('sqlite:', 'sqlite://'), { max: 1 })
+      if (!store.databaseUrl) await own`pragma busy_timeout = 10000`
+      const numberOf = async (text: string) => Number(((await own.unsafe(text)) as { found: unknown }[])[0]!.found)
+      const open = () => numberOf(`select count(*) as found from upstream_files where kind = 'batch' and recorded = 0`)
+      const waitsOfKilled = async () => {
+        const text = await (await killed.admin('/metrics')).text()
+        return Number(/^modelgate_ledger_waiting_bytes (\d+)/m.exec(text)?.[1])
+      }
+      const client = clientOf(killed.url, await killed.key({ max_budget: 1 }))
+      const batches: string[] = []
+      for (let at = 0; at < 4; at++) batches.push((await client.start(await client.file(['one', 'one']))).body.id)
+      // Where rows cannot be stored, the ends of batches stay in the journal of the replica that is killed.
+      if (store.databaseUrl) await own.unsafe('begin; lock table ledger in share mode')
+      for (const id of [...upstream.batches.keys()].slice(-4)) upstream.end({ usage: usage(40) }, undefined, id)
+      if (store.databaseUrl) await until('an end is journalled', async () => (await waitsOfKilled()) > 0)
+      else await until('a batch is settled', async () => (await open()) < 4)
+      await killed.kill()
+      if (store.databaseUrl) await own.unsafe('rollback')
+      const next = await start()
+      try {
+        await own`update upstream_files set due_at_ms = 0, lease_owner = null where kind = 'batch'`
+        await until('all are settled', async () => (await open()) === 0)
+        await killed.revive()
+        await until('what it left is stored', async () => (await waitsOfKilled()) === 0)
+        for (const gateway of [killed, next]) {
+          const { data } = (await (await gateway.admin('/spend/logs?limit=100')).json()) as { data: LedgerRow[] }
+          const ids = data.map(row => `batch_${row.request_id.replaceAll('-', '')}`)
+          expect(ids.filter(id => batches.includes(id)).toSorted()).toEqual(batches.toSorted())
+        }
+        const sums = [
+          'select sum(cost_nano_usd) as found from ledger',
+          'select sum(spent_nano_usd) as found from budget_spend',
+          `select sum(cost_nano_usd) as found from ledger_daily where scope = 'key'`,
+        ]
+        expect(await Promise.all(sums.map(numberOf))).toEqual([160_000_000, 160_000_000, 160_000_000])
+      } finally {
+        await own.close()
+        await Promise.all([killed.stop(), next.stop()])
+        await store.close()
+        rmSync(folder, { recursive: true, force: true })
+      }
+    })
   })
