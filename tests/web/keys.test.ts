@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Browser, Page } from 'playwright-core'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
+import { until } from '../redis-replicas.ts'
 import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
@@ -164,6 +165,31 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await page.getByRole('button', { name: 'Save changes' }).click()
     await page.getByText('The next call is refused by').waitFor()
     while ((await callWith(key)) !== 429) await Bun.sleep(20)
+    await context.close()
+  })
+
+  test('an administrator has requests and answers of a key, or of a team, stored, and is told for how long', async () => {
+    const key = await gateway.key({ key_alias: 'recorded' })
+    await gateway.admin('/team/new', { team_id: 'quiet', team_alias: 'Quiet' })
+    const { page, context } = await openKeys()
+    const choose = async (from: string, to: string) => {
+      const bodies = page.getByRole('region', { name: 'Requests and answers' })
+      await bodies.getByText('They are deleted after 30d').waitFor()
+      await bodies.getByRole('combobox').filter({ hasText: from }).click()
+      await page.getByRole('option', { name: to, exact: true }).click()
+      await bodies.getByRole('combobox').filter({ hasText: to }).waitFor()
+    }
+    await page.getByRole('link', { name: 'recorded' }).click()
+    await choose('As others say', 'Stored')
+    const info = async (path: string) => (await gateway.admin(path)).json()
+    await until('the key has it', async () =>
+      JSON.stringify(await info(`/key/info?key=${key}`)).includes('"store_prompts_in_spend_logs":true'),
+    )
+    await page.goto(`${gateway.url}/ui/teams?team=quiet`)
+    await choose('As others say', 'Not stored')
+    await until('the team has it', async () =>
+      JSON.stringify(await info('/team/info?team_id=quiet')).includes('"store_prompts_in_spend_logs":false'),
+    )
     await context.close()
   })
 

@@ -27,6 +27,7 @@ export const defaultValues: Readonly<Record<string, unknown>> = {
   'general_settings.max_stored_objects_per_key': 100_000,
   'general_settings.max_stored_mb_per_key': 1024,
   'general_settings.response_retention_days': 30,
+  'general_settings.maximum_stored_bodies_retention_period': '30d',
   'general_settings.store_model_in_db': true,
   'general_settings.secret_refresh_seconds': 300,
   'general_settings.session_idle_minutes': 720,

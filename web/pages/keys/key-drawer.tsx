@@ -1,5 +1,7 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
+import { ask } from '../../api/client.ts'
 import { useBlockKey, useDeleteKeys, useKey } from '../../api/keys.ts'
 import type { Key, KeyInfo } from '../../api/schema.d.ts'
 import { Button } from '../../components/button.tsx'
@@ -11,6 +13,7 @@ import { useSession } from '../../api/session.ts'
 import { LimitsExplained } from '../../components/limits-explained.tsx'
 import { reportError } from '../../components/report-error.ts'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
+import { StoredBodies } from '../../components/stored-bodies.tsx'
 import { toast } from '../../components/toast.tsx'
 import { Ago } from '../../components/values.tsx'
 import { administers, changesKey } from '../../frame/rights.ts'
@@ -54,6 +57,7 @@ interface DetailsProps {
 
 function Details(props: DetailsProps) {
   const { info, onGone } = props
+  const client = useQueryClient()
   const session = useSession().data
   const [isEditing, setEditing] = useState(false)
   if (isEditing) return <EditKey info={info} onDone={() => setEditing(false)} />
@@ -64,6 +68,13 @@ function Details(props: DetailsProps) {
       )}
       <KeyFacts {...props} />
       <LimitsExplained of={{ key: info.token_id }} />
+      <StoredBodies
+        isStored={info.store_prompts_in_spend_logs}
+        save={store_prompts_in_spend_logs =>
+          ask('POST /key/update', { body: { key: info.token_id, version: info.version, store_prompts_in_spend_logs } })
+        }
+        onChanged={() => client.invalidateQueries({ queryKey: ['keys'] })}
+      />
     </div>
   )
 }

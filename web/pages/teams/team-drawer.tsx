@@ -16,6 +16,7 @@ import { AllowedModels, Changed, Limits } from '../../components/limits.tsx'
 import { LimitsExplained } from '../../components/limits-explained.tsx'
 import { Members } from '../../components/members.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
+import { StoredBodies } from '../../components/stored-bodies.tsx'
 import { toast } from '../../components/toast.tsx'
 import { administers, leadsOrganization, leadsTeam } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
@@ -61,6 +62,13 @@ export function TeamDrawer({ id, onClose }: { readonly id: string; readonly onCl
             onChanged={() => void client.invalidateQueries({ queryKey: ['teams'] })}
           />
           <MemberRights team={team} mayChange={mayChange} />
+          <StoredBodies
+            isStored={team.store_prompts_in_spend_logs}
+            save={store_prompts_in_spend_logs =>
+              ask('POST /team/update', { body: { team_id: id, version: team.version, store_prompts_in_spend_logs } })
+            }
+            onChanged={() => client.invalidateQueries({ queryKey: ['teams'] })}
+          />
         </div>
       )}
     </Drawer>
