@@ -7,6 +7,7 @@ import { ownerOf } from '../core/caller.ts'
 import type { Dialect } from '../core/provider.ts'
 import type { BodyPiece } from '../core/transport.ts'
 import { isObject } from '../lib/json/json-values.ts'
+import type { Form } from './embedding-forms.ts'
 
 /**
  * Top-level fields of bodies that do not shape the answer, and why. All others are part of the key, also those that
@@ -160,8 +161,8 @@ function ownQuestion({ format, body }: Call): string {
 }
 
 /** Of a call for embeddings, all but its inputs. */
-export function besideInputs(body: NonNullable<Call['body']>): string {
-  const names = [...body.names()].filter(name => name !== 'input' && !fieldsBesideTheKey.has(name)).sort()
+export function besideInputs(body: NonNullable<Call['body']>, { isInput }: Pick<Form, 'isInput'>): string {
+  const names = [...body.names()].filter(name => !isInput(name) && !fieldsBesideTheKey.has(name)).sort()
   const lines = names.map(name => `${JSON.stringify(name)}:${body.rawText(name)}`)
   return lines.filter(line => !line.endsWith(':null') && line !== '"encoding_format":"float"').join('\n')
 }

@@ -124,6 +124,7 @@ export class EmbeddingAnswers {
     if (isPart) {
       askOnlyFor(
         call,
+        inputs,
         asked.map(([, input]) => input),
       )
       call.savedNanoUsd = costOf(known.values())
@@ -133,7 +134,7 @@ export class EmbeddingAnswers {
     return this.#host.lead(taking, flight, {
       ...making,
       reshape: reply => {
-        const read = vectorsOf(reply, asked)
+        const read = vectorsOf(reply, inputs, asked)
         if (read) made = read.vectors
         if (!isPart) return reply
         if (read) return mergedReply(reply, read.about, inputs, new Map([...vectorsIn(known), ...made]))

@@ -7,13 +7,13 @@ import { isObject } from '../lib/json/json-values.ts'
 import { TextCounter } from '../lib/tokens/count-tokens.ts'
 import { besideInputs, partitionOf } from './cache-key.ts'
 import type { Sign } from './cache-key.ts'
+import { formOf } from './embedding-forms.ts'
+import type { Form, Input } from './embedding-forms.ts'
 import type { KeptAnswer } from './entry.ts'
-
-/** A text, or a text that is split into token ids. */
-type Input = string | readonly number[]
 
 /** What a call asks for. */
 export interface AskedInputs {
+  readonly form: Form
   /** Of the whole list: equal calls under way share by it. That of the input where there is only one. */
   readonly key: string
   /** For each place of the list the key of its input. */
@@ -32,12 +32,11 @@ export interface KeptVector {
 
 /** undefined = it is kept as a whole, if at all: another dialect, or nothing to embed. */
 export function askedInputs(call: Call, settings: CacheSettings, sign: Sign): AskedInputs | undefined {
-  const { body, format } = call
-  if (!body || format?.dialect !== 'openai-embeddings') return undefined
-  const given = body.get('input')
-  const list = (typeof given === 'string' || typeof (given as unknown[])[0] === 'number' ? [given] : given) as Input[]
-  if (!Array.isArray(list) || list.length === 0) return undefined
-  const beside = sign(`inputs\n${partitionOf(call, settings)}\n${besideInputs(body)}`).toString('hex')
+  const { body } = call
+  const form = formOf(call)
+  const list = body && form?.inputsOf(body)
+  if (!body || !form || !list || list.length === 0) return undefined
+  const beside = sign(`inputs\n${partitionOf(call, settings)}\n${besideInputs(body, form)}`).toString('hex')
   const inputs = new Map<string, Input>()
   const keys = list.map(input => {
     const key = sign(`input\n${beside}\n${JSON.stringify(input)}`).toString('hex')
@@ -45,40 +44,36 @@ export function askedInputs(call: Call, settings: CacheSettings, sign: Sign): As
     return key
   })
   const key = keys.length === 1 ? keys[0]! : sign(`list\n${keys.join('\n')}`).toString('hex')
-  return { key, keys, inputs }
+  return { form, key, keys, inputs }
 }
 
 /** The call asks for these inputs alone from now on: limits and budgets count them alone. */
-export function askOnlyFor(call: Call, inputs: readonly Input[]): void {
-  const pieces = call.body!.edited([{ set: 'input', json: JSON.stringify(inputs) }])
+export function askOnlyFor(call: Call, { form }: AskedInputs, inputs: readonly Input[]): void {
+  const pieces = call.body!.edited([{ set: form.listField, json: JSON.stringify(inputs) }])
   call.replaceBody(JsonBody.read(Buffer.concat(pieces)))
 }
 
 /** An answer made of kept embeddings alone. */
-export function keptReply(call: Call, { keys }: AskedInputs, known: ReadonlyMap<string, KeptVector>): Reply {
-  const about = { object: 'list', data: undefined, model: call.model, usage: undefined }
-  return { status: 200, contentType: 'application/json', body: written(about, keys, known) }
+export function keptReply(call: Call, inputs: AskedInputs, known: ReadonlyMap<string, KeptVector>): Reply {
+  return { status: 200, contentType: 'application/json', body: written(inputs.form.about(call.model), inputs, known) }
 }
 
 /** The upstream's embeddings, by key, and the other fields of its answer; undefined = it is not what was asked for. */
 export function vectorsOf(
   reply: Reply,
+  { form }: AskedInputs,
   asked: readonly (readonly [string, Input])[],
 ): { readonly about: Record<string, unknown>; readonly vectors: Map<string, KeptVector> } | undefined {
   const about = parsed(reply.body)
-  const data = about?.data
-  if (!about || !Array.isArray(data) || data.length !== asked.length) return undefined
+  const data = about && form.vectorsOf(about)
+  if (!about || !data || data.length !== asked.length) return undefined
   const tokens = shares(
-    tokensOfAnswer(about.usage),
+    tokensOf(form.tokensOf(about)),
     asked.map(([, input]) => weightOf(input)),
   )
   const vectors = new Map<string, KeptVector>()
-  for (const [at, one] of data.entries()) {
-    const place = isObject(one) && Number.isInteger(one.index) ? (one.index as number) : at
-    const key = asked[place]?.[0]
-    if (key === undefined || !isObject(one) || one.embedding === undefined) return undefined
-    vectors.set(key, { json: JSON.stringify(one.embedding), tokens: Number(tokens[place]) })
-  }
+  for (const [at, vector] of data.entries())
+    if (vector !== undefined) vectors.set(asked[at]![0], { json: JSON.stringify(vector), tokens: Number(tokens[at]) })
   return asked.every(([key]) => vectors.has(key)) ? { about, vectors } : undefined
 }
 
@@ -86,10 +81,10 @@ export function vectorsOf(
 export function mergedReply(
   reply: Reply,
   about: Record<string, unknown>,
-  { keys }: AskedInputs,
+  inputs: AskedInputs,
   vectors: ReadonlyMap<string, KeptVector>,
 ): Reply {
-  return { ...reply, body: written(about, keys, vectors) }
+  return { ...reply, body: written(about, inputs, vectors) }
 }
 
 /** A total in parts as large as the weights say; their sum is the total. */
@@ -107,9 +102,9 @@ export function shares(total: bigint, weights: readonly number[]): bigint[] {
 
 /** How much of a list's tokens an input is, about. */
 export function weightOf(input: Input): number {
-  if (typeof input !== 'string') return input.length
+  if (Array.isArray(input)) return input.length
   const counter = new TextCounter()
-  counter.add(input)
+  counter.add(typeof input === 'string' ? input : JSON.stringify(input))
   return Math.max(Math.round(counter.tokens), 1)
 }
 
@@ -120,19 +115,16 @@ export function vectorOf(answer: KeptAnswer | undefined): KeptVector | undefined
 
 function written(
   about: Record<string, unknown>,
-  keys: readonly string[],
+  { form, keys }: AskedInputs,
   vectors: ReadonlyMap<string, KeptVector>,
 ): string {
   const tokens = keys.reduce((sum, key) => sum + vectors.get(key)!.tokens, 0)
-  const usage = { ...(isObject(about.usage) && about.usage), prompt_tokens: tokens, total_tokens: tokens }
-  const items = keys.map(
-    (key, index) => `{"object":"embedding","index":${index},"embedding":${vectors.get(key)!.json}}`,
+  const texts = form.written(
+    about,
+    keys.map(key => vectors.get(key)!.json),
+    tokens,
   )
-  const fields = Object.entries(about).map(([name, value]) => {
-    const json = name === 'data' ? `[${items.join(',')}]` : JSON.stringify(name === 'usage' ? usage : value)
-    return `${JSON.stringify(name)}:${json}`
-  })
-  return `{${fields.join(',')}}`
+  return `{${[...texts].map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 }
 
 function parsed(body: Reply['body']): Record<string, unknown> | undefined {
@@ -145,7 +137,6 @@ function parsed(body: Reply['body']): Record<string, unknown> | undefined {
   }
 }
 
-function tokensOfAnswer(usage: unknown): bigint {
-  const tokens = isObject(usage) ? usage.prompt_tokens : 0
-  return typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens > 0 ? BigInt(tokens) : 0n
+function tokensOf(count: unknown): bigint {
+  return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? BigInt(count) : 0n
 }

@@ -167,6 +167,61 @@ litellm_settings:
       expect((await embed([a])).isHit).toBe(false)
     })
 
+    describe("in Gemini's dialect", () => {
+      const request = (text: string, more: Json = {}): Json => ({ content: { parts: [{ text }] }, ...more })
+      const gemini = async (action: string, body: Json) => {
+        const response = await fetch(`${gateway.url}/v1beta/models/vectors:${action}`, {
+          method: 'POST',
+          headers: { 'x-goog-api-key': key },
+          body: JSON.stringify(body),
+        })
+        const answer = (await response.json()) as Json
+        expect([response.status, answer]).toEqual([200, expect.anything()])
+        const isHit = response.headers.get('x-proxy-cache-hit') === 'true'
+        const cost = response.headers.get('x-proxy-response-cost')
+        return { answer, isHit, cost, known: response.headers.get('x-proxy-cached-inputs') }
+      }
+      const batch = (texts: readonly string[], more: Json = {}) =>
+        gemini('batchEmbedContents', { requests: texts.map(text => request(text, more)) })
+
+      test('of a list with known requests the others alone are asked for, and the order stays', async () => {
+        const [a, b, c] = fresh(3) as [string, string, string]
+        const first = await batch([a, b], { model: 'models/vectors' })
+        const second = await batch([c, b, a])
+        const third = await batch([a, c, a])
+        expect(asked()).toEqual([[a, b], [c]])
+        const [ofA, ofB] = first.answer.embeddings
+        const [ofC] = second.answer.embeddings
+        expect(second.answer).toEqual({ embeddings: [ofC, ofB, ofA], usageMetadata: tokens(9) })
+        expect(third.answer).toEqual({ embeddings: [ofA, ofC, ofA], usageMetadata: tokens(9) })
+        expect(new Set([ofA, ofB, ofC].map(one => JSON.stringify(one))).size).toBe(3)
+        expect([first, second, third].map(({ isHit, known, cost }) => [isHit, known, cost])).toEqual([
+          [false, null, '0.006'],
+          [false, '2', '0.003'],
+          [true, null, '0'],
+        ])
+      })
+
+      test('one content and a list of them share what is known', async () => {
+        const [a, b] = fresh(2) as [string, string]
+        const single = await gemini('embedContent', request(a))
+        const list = await batch([a, b])
+        expect(list.answer.embeddings[0]).toEqual(single.answer.embedding)
+        const again = await gemini('embedContent', request(b))
+        expect([again.isHit, again.answer]).toEqual([
+          true,
+          { embedding: list.answer.embeddings[1], usageMetadata: tokens(3) },
+        ])
+        expect(asked()).toEqual([[a], [b]])
+      })
+
+      test('settings of a request are another question', async () => {
+        const [a] = fresh(1) as [string]
+        for (const more of [{}, { outputDimensionality: 8 }, { taskType: 'RETRIEVAL_QUERY' }, { title: 'T' }])
+          expect([more, (await batch([a], more)).isHit, (await batch([a], more)).isHit]).toEqual([more, false, true])
+      })
+    })
+
     test('50 equal lists at once are asked for once', async () => {
       const input = fresh(3)
       upstream.hold()
@@ -187,6 +242,8 @@ litellm_settings:
       expect((await embed([b])).isHit).toBe(false)
     })
   })
+
+const tokens = (count: number): Json => ({ promptTokenCount: count, totalTokenCount: count })
 
 /** Letters alone: the upstream's vectors know no digits. */
 const wordOf = (number: number): string => [...String(number)].map(one => 'abcdefghij'[Number(one)]).join('')
