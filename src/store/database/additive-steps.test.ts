@@ -35,8 +35,9 @@ async function statementsOf(database: Database): Promise<{ id: number; text: str
         return database.sql(texts, ...values)
       },
       {
-        unsafe: (text: string, values?: unknown[]) => {
-          note(text)
+        unsafe: async (text: string, values?: unknown[]) => {
+          const dropped = /^drop index (\w+)$/.exec(text)?.[1]
+          note(dropped === undefined ? text : `drop ${await definitionOf(database, dropped)}`)
           return database.sql.unsafe(text, values as [])
         },
       },
@@ -44,6 +45,15 @@ async function statementsOf(database: Database): Promise<{ id: number; text: str
     await step.up(spy as unknown as SQL, database.kind)
   }
   return noted
+}
+
+/** The statement that made an index. */
+async function definitionOf({ kind, sql }: Database, index: string): Promise<string> {
+  const rows =
+    kind === 'sqlite'
+      ? await sql`select sql as text from sqlite_master where name = ${index}`
+      : await sql`select indexdef as text from pg_indexes where indexname = ${index}`
+  return String((rows as { text: unknown }[])[0]?.text)
 }
 
 /** What the steps brought: names of tables, and `TABLE.COLUMN`. */
@@ -66,6 +76,8 @@ function harm(text: string, brought: Brought): string | undefined {
     const isFree = !unique || brought.has(table) || parts.match(/\w+/g)!.some(word => brought.has(`${table}.${word}`))
     return isFree ? undefined : 'what was allowed twice is refused'
   }
+  // Without an index it searches longer; one that is unique may be what an `on conflict` of it needs.
+  if (/^drop create index\b/i.test(text)) return undefined
   const into = /^insert into "?(\w+)/i.exec(text) ?? /^create trigger .*? on "?(\w+)/i.exec(text)
   if (into) return brought.has(into[1]!) ? undefined : 'it changes a table that others use'
   return /^(select|create function)\b/i.test(text) ? undefined : 'it is none of those that only add'

@@ -32,6 +32,7 @@ import { fiftyNinth } from './migrations/0059-hits-of-the-ledger.ts'
 import { sixtyFourth } from './migrations/0064-lists.ts'
 import { sixtyFifth } from './migrations/0065-daily-spend.ts'
 import { sixtySixth } from './migrations/0066-searches.ts'
+import { sixtySeventh } from './migrations/0067-narrow-indexes.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -72,6 +73,7 @@ const named: readonly Migration[] = [
   sixtyFourth,
   sixtyFifth,
   sixtySixth,
+  sixtySeventh,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

@@ -238,7 +238,8 @@ const insertionsMax = 40
 function rowInsertion(database: Sqlite): (row: readonly ColumnValue[]) => boolean {
   const insertionOf = (columns: typeof columnList) => {
     const places = columns.map((_, at) => `?${at + 1}`).join(', ')
-    return database.prepare<unknown, ColumnValue[]>(
+    // Takes one list: spread over parameters the values would be copied once more.
+    return database.prepare<unknown, [values: ColumnValue[]]>(
       `insert into ledger (${namesOf(columns)}) values (${places}) on conflict (request_id) do nothing`,
     )
   }
@@ -259,7 +260,7 @@ function rowInsertion(database: Sqlite): (row: readonly ColumnValue[]) => boolea
       values.push(row[at]!)
     }
     const insertion = insertions.get(name) ?? (insertions.size < insertionsMax ? keep(name) : undefined)
-    const { changes } = insertion ? insertion.run(...values) : (whole ??= insertionOf(columnList)).run(...row)
+    const { changes } = insertion ? insertion.run(values) : (whole ??= insertionOf(columnList)).run([...row])
     return changes > 0
   }
 }

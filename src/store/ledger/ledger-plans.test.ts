@@ -98,7 +98,9 @@ function expectIndexOf(plan: string, columns: readonly string[]): void {
   const used =
     plan.match(/USING (?:COVERING )?INDEX .*$|Index Cond: .*$|Index Scan (?:Backward )?using .*$/gm)?.join('\n') ?? ''
   for (const column of columns)
-    expect(used).toMatch(column === 'started_at_ms' ? /ledger_time|started_at_ms/ : new RegExp(`\\b${column}\\b`))
+    expect(used).toMatch(
+      column === 'started_at_ms' ? /ledger_time|ledger_moment|started_at_ms/ : new RegExp(`\\b${column}\\b`),
+    )
   expect(plan).not.toMatch(/SCAN ledger(_daily)?$|Seq Scan/m)
 }
 

@@ -75,8 +75,10 @@ const unowned: ReadonlySet<UsageScope> = new Set<UsageScope>(['total', 'client']
 export function rollupCells(rows: readonly (readonly ColumnValue[])[]): readonly (readonly RollupValue[])[] {
   const cells = new Map<string, Cell>()
   const groups = new Map<string, Group>()
+  let before: RowGroup | undefined
   for (const row of rows) {
-    const group = groupOf(groups, row)
+    if (before === undefined || !isAlike(before, row)) before = { row, group: groupOf(groups, row) }
+    const { group } = before
     const amounts = { counts: amountList.map(amount => amount(row)), nanoUsd: nanoUsdOf(row) }
     const count = (scope: UsageScope, entity: string) => add(cellOf(cells, group, scope, entity), amounts)
     count('total', '')
@@ -88,8 +90,22 @@ export function rollupCells(rows: readonly (readonly ColumnValue[])[]): readonly
   return [...cells.values()].sort((a, b) => (a.key < b.key ? -1 : 1)).map(cell => cell.values)
 }
 
+/** A row, and its group: most rows are like the one before, for which no name of a group has to be made. */
+interface RowGroup {
+  readonly row: readonly ColumnValue[]
+  readonly group: Group
+}
+
+function isAlike({ row, group }: RowGroup, next: readonly ColumnValue[]): boolean {
+  for (const at of owners) if ((row[at] ?? '') !== (next[at] ?? '')) return false
+  for (const at of called) if ((row[at] ?? '') !== (next[at] ?? '')) return false
+  return group.day === dayOf(next)
+}
+
+const dayOf = (row: readonly ColumnValue[]): number => Math.floor(Number(row[startedAt]) / dayMs)
+
 function groupOf(groups: Map<string, Group>, row: readonly ColumnValue[]): Group {
-  const day = Math.floor(Number(row[startedAt]) / dayMs)
+  const day = dayOf(row)
   let name = String(day)
   for (const at of owners) name += separator + (row[at] ?? '')
   for (const at of called) name += separator + (row[at] ?? '')
