@@ -1,5 +1,6 @@
 /** Resolves a model name to its deployments: exact names, aliases, deployment ids, wildcards. */
 import { LRUCache } from 'lru-cache'
+import { entryLimit } from '../lib/entry-limit.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { ModelDirectory } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
@@ -24,7 +25,7 @@ export class ModelIndex implements ModelDirectory {
   readonly #byName = new Map<string, Deployment[]>()
   readonly #byId = new Map<string, Deployment[]>()
   readonly #wildcards: Deployment[] = []
-  readonly #expanded = new LRUCache<string, Deployment[]>({ max: wildcardCacheMax })
+  readonly #expanded = new LRUCache<string, Deployment[]>(entryLimit(wildcardCacheMax))
   readonly #expandPattern: ExpandPattern
   /** Computed once, because every request for an unknown model reads them. */
   readonly #names: readonly string[]

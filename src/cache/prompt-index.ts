@@ -1,5 +1,6 @@
 /** The prompts of kept answers by their embeddings, by tenant and model; the nearest is found by looking at all. */
 import { LRUCache } from 'lru-cache'
+import { entryLimit } from '../lib/entry-limit.ts'
 
 /** A prompt with the key of its answer. */
 export interface IndexedPrompt {
@@ -35,7 +36,7 @@ const nowhere = ''
 
 /** Bounded by `promptsMax` prompts for each of at most 1,000 partitions. */
 export class PromptIndex {
-  readonly #partitions = new LRUCache<string, Partition>({ max: partitionsMax })
+  readonly #partitions = new LRUCache<string, Partition>(entryLimit(partitionsMax))
 
   /** undefined = none is as near as `similarityMin` and has the same facts. `vector` is of unit length. */
   nearest(partition: string, vector: Float32Array, facts: string, similarityMin: number): NearPrompt | undefined {

@@ -1,5 +1,6 @@
 /** Prompts that other replicas have answered: each takes from the shared list what was added since its last look. */
 import { LRUCache } from 'lru-cache'
+import { entryLimit } from '../lib/entry-limit.ts'
 import type { SharedAnswers } from '../core/answer-cache.ts'
 import type { Sign } from './cache-key.ts'
 import type { IndexedPrompt, PromptIndex } from './prompt-index.ts'
@@ -21,7 +22,7 @@ interface ListLimits {
 export class SharedPrompts {
   readonly #index: PromptIndex
   readonly #sign: Sign
-  readonly #followed = new LRUCache<string, Followed>({ max: 1000 })
+  readonly #followed = new LRUCache<string, Followed>(entryLimit(1000))
 
   constructor(index: PromptIndex, sign: Sign) {
     this.#index = index

@@ -1,5 +1,6 @@
 /** Counts attempts by name, in bounded memory: buckets that fill again with time. */
 import { LRUCache } from 'lru-cache'
+import { entryLimit } from './entry-limit.ts'
 import type { Clock } from './clock.ts'
 
 /** `max` attempts of one name at once; after that one more every `refillMs`. */
@@ -28,7 +29,7 @@ export class AttemptLimit {
 
   constructor(options: AttemptLimitOptions) {
     this.#options = options
-    this.#buckets = new LRUCache({ max: options.namesMax })
+    this.#buckets = new LRUCache(entryLimit(options.namesMax))
   }
 
   /** Counts one attempt. 0 = it is within the limit; else the milliseconds until there is room again. */

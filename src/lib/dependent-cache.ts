@@ -1,5 +1,6 @@
 /** A cache whose values are dropped when something that they were made from changes. */
 import { LRUCache } from 'lru-cache'
+import { entryLimit } from './entry-limit.ts'
 
 /** The name of something that values are made from. */
 type Subject = string
@@ -14,7 +15,10 @@ export class DependentCache<Value extends object> {
   /** `subjectsOf` has to answer the same for a value as long as it is here. */
   constructor(max: number, subjectsOf: (name: string, value: Value) => readonly Subject[]) {
     this.#subjectsOf = subjectsOf
-    this.#values = new LRUCache<string, Value>({ max, dispose: (value, name) => this.#unlink(name, value) })
+    this.#values = new LRUCache<string, Value>({
+      ...entryLimit(max),
+      dispose: (value, name) => this.#unlink(name, value),
+    })
   }
 
   get(name: string): Value | undefined {

@@ -3,6 +3,7 @@
  * (docs/decisions/0016).
  */
 import { LRUCache } from 'lru-cache'
+import { entryLimit } from '../lib/entry-limit.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { FaultKind, GatewayError } from '../core/errors.ts'
 import type { RouterSettings } from '../core/settings.ts'
@@ -63,7 +64,7 @@ export class Cooldowns {
   readonly #clock: Clock
   readonly #report: (cooldown: Cooldown) => void
   /** By deployment and upstream model: a wildcard stands for many models. Only those that failed are stored. */
-  readonly #health = new LRUCache<string, Health>({ max: 10_000 })
+  readonly #health = new LRUCache<string, Health>(entryLimit(10_000))
 
   constructor(clock: Clock, report: (cooldown: Cooldown) => void = () => {}) {
     this.#clock = clock

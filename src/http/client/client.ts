@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { LRUCache } from 'lru-cache'
+import { entryLimit } from '../../lib/entry-limit.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { CallHead, ProxyRules, Transport, UpstreamExchange, UpstreamRequest } from '../../core/transport.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -76,7 +77,7 @@ class Http1Transport implements Transport {
   readonly #pools = new Map<string, Pool>()
   #routes = new WeakMap<CallHead, Route>()
   /** By URL, the route prepared last. */
-  readonly #lastRoutes = new LRUCache<string, Route>({ max: lastRoutesMax })
+  readonly #lastRoutes = new LRUCache<string, Route>(entryLimit(lastRoutesMax))
   #closed = false
 
   constructor(options: Http1Options) {

@@ -1,6 +1,7 @@
 /** Tokens of an identity provider (JWT) in the place of keys: verified once each, then known until they end. */
 import { CryptoHasher } from 'bun'
 import { LRUCache } from 'lru-cache'
+import { entryLimit } from '../../lib/entry-limit.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { IdentityRefusal } from '../../core/identity-providers.ts'
 import type { Identity, TokenSettings } from '../../core/identity-providers.ts'
@@ -114,7 +115,7 @@ function knownUnder(settings: TokenSettings, { fetch, clock, subjectOf }: TokenV
     settings,
     keys,
     tokens: new DependentCache(knownMax, (_, one) => (one.serviceAccount === undefined ? [subjectOf(one.userId)] : [])),
-    refused: new LRUCache({ max: refusedMax, ttl: refusedMs }),
+    refused: new LRUCache({ ...entryLimit(refusedMax), ttl: refusedMs }),
     checking: new Map(),
   }
 }

@@ -1,6 +1,7 @@
 /** Finds the callers of derived keys beside those of stored ones. */
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { entryLimit } from '../../lib/entry-limit.ts'
 import { derivedCaller, derivedPrefix, readDerivedKey } from '../../accounts/derived-key.ts'
 import type { DerivedClaims, Sign } from '../../accounts/derived-key.ts'
 import type { Caller } from '../../core/caller.ts'
@@ -18,7 +19,7 @@ interface Directory extends KeyDirectory {
  * of its derived keys along. Its signature is checked once, not for each call.
  */
 export function withDerivedKeys(stored: Directory, sign: Sign): KeyDirectory {
-  const claimsOf = new LRUCache<string, DerivedClaims>({ max: claimsMax })
+  const claimsOf = new LRUCache<string, DerivedClaims>(entryLimit(claimsMax))
   /** Dropped with the parent's caller, which is replaced when the key or what it belongs to changes. */
   const callers = new WeakMap<Caller, WeakMap<DerivedClaims, Caller>>()
   const callerOf = (parent: Caller | undefined, claims: DerivedClaims): Caller | undefined => {

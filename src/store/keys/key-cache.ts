@@ -4,6 +4,7 @@
  * something changed is not cached: it could bring a revoked key back.
  */
 import { LRUCache } from 'lru-cache'
+import { entryLimit } from '../../lib/entry-limit.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { KeyDirectory } from '../../core/ports.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -63,7 +64,7 @@ export class KeyCache implements KeyDirectory {
   constructor(options: KeyDirectoryOptions) {
     this.#options = options
     this.#known = new DependentCache(knownMax, options.subjectsOf)
-    this.#unknown = new LRUCache<string, true>({ max: unknownMax, ttl: unknownMs })
+    this.#unknown = new LRUCache<string, true>({ ...entryLimit(unknownMax), ttl: unknownMs })
     this.#polledMs = options.clock.monotonicMs()
     if (options.restored) this.#restore(options.restored)
   }

@@ -228,6 +228,11 @@ function outboxInsertion(database: Sqlite): (rows: readonly (readonly ColumnValu
   }
 }
 
+/** A statement that is given its values as one list, which the types of Bun leave out: spread they are copied again. */
+interface RowInsertion {
+  run(values: readonly ColumnValue[]): { readonly changes: number }
+}
+
 /** Of so many sets of later columns a statement is kept; rows of further sets bind all columns. */
 const insertionsMax = 40
 
@@ -238,13 +243,11 @@ const insertionsMax = 40
 function rowInsertion(database: Sqlite): (row: readonly ColumnValue[]) => boolean {
   const insertionOf = (columns: typeof columnList) => {
     const places = columns.map((_, at) => `?${at + 1}`).join(', ')
-    // Takes one list: spread over parameters the values would be copied once more.
-    return database.prepare<unknown, [values: ColumnValue[]]>(
-      `insert into ledger (${namesOf(columns)}) values (${places}) on conflict (request_id) do nothing`,
-    )
+    const text = `insert into ledger (${namesOf(columns)}) values (${places}) on conflict (request_id) do nothing`
+    return database.prepare(text) as unknown as RowInsertion
   }
-  const insertions = new Map<string, ReturnType<typeof insertionOf>>()
-  let whole: ReturnType<typeof insertionOf> | undefined
+  const insertions = new Map<string, RowInsertion>()
+  let whole: RowInsertion | undefined
   /** Each character of the name is the place of a column. */
   const keep = (name: string) => {
     const insertion = insertionOf([...firstColumns, ...Array.from(name, char => columnList[char.charCodeAt(0)]!)])
@@ -260,7 +263,7 @@ function rowInsertion(database: Sqlite): (row: readonly ColumnValue[]) => boolea
       values.push(row[at]!)
     }
     const insertion = insertions.get(name) ?? (insertions.size < insertionsMax ? keep(name) : undefined)
-    const { changes } = insertion ? insertion.run(values) : (whole ??= insertionOf(columnList)).run([...row])
+    const { changes } = insertion ? insertion.run(values) : (whole ??= insertionOf(columnList)).run(row)
     return changes > 0
   }
 }

@@ -1,6 +1,7 @@
 /** Verifies the access tokens that programs got by the device flow. */
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { entryLimit } from '../../lib/entry-limit.ts'
 import { isAccessToken, readAccessToken } from '../../accounts/access-token.ts'
 import type { AccessClaims } from '../../accounts/access-token.ts'
 import type { Sign } from '../../accounts/derived-key.ts'
@@ -25,7 +26,7 @@ const remedy = 'programs refresh it by themselves; else sign in again, as with `
 /** A signature is checked once, not for each call; that the sign-in has not ended is known without the database. */
 export function createAccessTokenVerifier(options: AccessTokenOptions): TokenVerifier {
   const { sign, signIns, clock } = options
-  const claimsOf = new LRUCache<string, AccessClaims>({ max: claimsMax })
+  const claimsOf = new LRUCache<string, AccessClaims>(entryLimit(claimsMax))
   return {
     verify(token) {
       let claims = claimsOf.get(token)

@@ -1,6 +1,7 @@
 /** Programs that sign in by a code, in tables that all replicas share. */
 import type { SQL } from 'bun'
 import { LRUCache } from 'lru-cache'
+import { entryLimit } from '../../lib/entry-limit.ts'
 import type {
   DeviceGrant,
   DeviceOwner,
@@ -73,7 +74,7 @@ export class DeviceSignIns implements DeviceSignInStore {
   constructor(options: DeviceSignInOptions) {
     this.#options = options
     this.#live = new DependentCache(liveMax, (_, { userId }) => [tenantSubject('user', userId)])
-    this.#ended = new LRUCache<string, true>({ max: endedMax, ttl: endedMs })
+    this.#ended = new LRUCache<string, true>({ ...entryLimit(endedMax), ttl: endedMs })
   }
 
   /** undefined = everything may have changed. */
