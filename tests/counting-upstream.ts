@@ -70,6 +70,7 @@ export class CountingUpstream {
     await this.#gate
     if (body.prompt === 'fail') return Response.json({ error: { message: 'told to fail', type: 'x' } }, { status: 500 })
     if (path === '/audio/speech') return new Response(`audio ${number}`, { headers: { 'content-type': 'audio/mpeg' } })
+    if (path === '/audio/transcriptions' && body.stream === 'true') return transcriptStream(`heard ${number}`)
     const answer = otherAnswer(path, body, number) as Json
     if (this.fewer) answer.data?.pop()
     return Response.json(answer)
@@ -124,6 +125,15 @@ export class CountingUpstream {
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 
 const lastText = ({ messages }: Json): string => JSON.stringify(messages?.at(-1)?.content ?? '')
+
+function transcriptStream(text: string): Response {
+  const events = [
+    { type: 'transcript.text.delta', delta: text },
+    { type: 'transcript.text.done', text },
+  ]
+  const body = events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('')
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+}
 
 function otherAnswer(path: string, body: Json, number: number): object {
   switch (path) {

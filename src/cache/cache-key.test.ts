@@ -165,6 +165,25 @@ test('a request that a policy has changed is not one that was sent so', () => {
   expect(changed).not.toBe(keyOf(formats.openaiChat, body))
 })
 
+test('a policy that changes equal questions in several ways makes several questions of them', () => {
+  const [chat, embeddings] = [{ messages: [{ role: 'user', content: 'who am I' }] }, { input: ['who am I', 'hello'] }]
+  const edits = [() => {}]
+  const messages = (text: string) => [{ role: 'user', parts: [{ type: 'text', text }] }]
+  const asked = (text: string) =>
+    keyOf(formats.openaiChat, chat, {
+      edits,
+      input: () => ({ kind: 'chat', request: { messages: messages(text) } }) as never,
+    })
+  expect(asked('who am I, Ann?')).toBe(asked('who am I, Ann?'))
+  expect(asked('who am I, Ann?')).not.toBe(asked('who am I, Bob?'))
+  const keysOf = (text: string) => {
+    const input = () => ({ kind: 'embeddings', request: { inputs: [text, 'hello'] } }) as never
+    return askedInputs(callOf(formats.openaiEmbeddings, embeddings, { edits, input }), settings, sign)!.keys
+  }
+  expect(keysOf('who am I, Ann?')[0]).not.toBe(keysOf('who am I, Bob?')[0])
+  expect(keysOf('who am I, Ann?')[1]).toBe(keysOf('who am I, Bob?')[1]!)
+})
+
 test('a beta that the client asks of the upstream is part of the key, the version of the dialect is not', () => {
   const body = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] }
   const key = (forwardedHeaders: Record<string, string>) => keyOf(formats.anthropicMessages, body, { forwardedHeaders })

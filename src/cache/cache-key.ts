@@ -70,8 +70,19 @@ export type Sign = (text: string) => Buffer
  */
 export function cacheKey(call: Call, settings: CacheSettings, sign: Sign): string | Promise<string> {
   const question = call.upload ? formQuestion(call) : bodyQuestion(call)
-  const keyOf = (text: string) => sign(`answer\n${partitionOf(call, settings)}\n${text}`).toString('hex')
+  const beside = `${partitionOf(call, settings)}\n${givenAs(call)}\n${changedInput(call)}`
+  const keyOf = (text: string) => sign(`answer\n${beside}\n${text}`).toString('hex')
   return typeof question === 'string' ? keyOf(question) : question.then(keyOf)
+}
+
+/** Answers that are no chats are kept as bytes, which are those of a stream, or not. */
+const givenAs = ({ format, stream }: Call): string => (format && 'writer' in format ? '' : `stream: ${stream}`)
+
+/** What policies have made of the question, perhaps another one for each caller; empty = nothing. */
+function changedInput(call: Call): string {
+  if (call.edits.length === 0) return ''
+  const input = call.input()
+  return JSON.stringify('request' in input ? input.request : input.fields)
 }
 
 /** Everything beside the body: whose answer it is, the deployments that may give it, what guards it. */

@@ -36,15 +36,24 @@ export function askedInputs(call: Call, settings: CacheSettings, sign: Sign): As
   const form = formOf(call)
   const list = body && form?.inputsOf(body)
   if (!body || !form || !list || list.length === 0) return undefined
+  const changed = changedInputs(call)
   const beside = sign(`inputs\n${partitionOf(call, settings)}\n${besideInputs(body, form)}`).toString('hex')
   const inputs = new Map<string, Input>()
-  const keys = list.map(input => {
-    const key = sign(`input\n${beside}\n${JSON.stringify(input)}`).toString('hex')
+  const keys = list.map((input, at) => {
+    const key = sign(`input\n${beside}\n${JSON.stringify([input, ...changed(at)])}`).toString('hex')
     inputs.set(key, input)
     return key
   })
   const key = keys.length === 1 ? keys[0]! : sign(`list\n${keys.join('\n')}`).toString('hex')
   return { form, key, keys, inputs }
+}
+
+/** What policies have made of an input and of the settings; empty = nothing. */
+function changedInputs(call: Call): (at: number) => readonly unknown[] {
+  const input = call.edits.length > 0 ? call.input() : undefined
+  if (input?.kind !== 'embeddings') return () => []
+  const { inputs, ...settings } = input.request
+  return at => [inputs[at], settings]
 }
 
 /** The call asks for these inputs alone from now on: limits and budgets count them alone. */

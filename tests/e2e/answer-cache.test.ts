@@ -183,6 +183,28 @@ describe('every operation', () => {
     })
 })
 
+test('a transcript that was streamed is not given to those who ask for a whole one', async () => {
+  const form = (stream: string) => {
+    const made = new FormData()
+    made.set('model', 'ear')
+    made.set('stream', stream)
+    made.set('file', new File(['a sound'], 'streamed.wav'))
+    return made
+  }
+  for (const [stream, hit] of [
+    ['true', false],
+    ['false', false],
+    ['true', true],
+    ['false', true],
+  ] as const) {
+    const response = await post('/v1/audio/transcriptions', form(stream))
+    await textOf(response)
+    const type = response.headers.get('content-type')!.split(';')[0]
+    const expected = stream === 'true' ? 'text/event-stream' : 'application/json'
+    expect([stream, isHit(response), type]).toEqual([stream, hit, expected])
+  }
+})
+
 describe('what a hit costs and says', () => {
   test('nothing; the row says what it saved, and the answer how old it is', async () => {
     const text = question()

@@ -27,6 +27,16 @@ const guard = Bun.serve({
   },
 })
 
+/** Tells the model for which key a text is. */
+const writer = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  fetch: async request => {
+    const { texts, request_data: about } = (await request.json()) as { texts: string[]; request_data: object }
+    return Response.json({ action: 'GUARDRAIL_INTERVENED', texts: texts.map(one => `${one} ${JSON.stringify(about)}`) })
+  },
+})
+
 const up = `api_base: "${upstream.url}", api_key: k`
 let gateway: Gateway
 let team: string
@@ -50,6 +60,8 @@ guardrails:
       mode: post_call
       api_base: "http://127.0.0.1:${judge.port}/check"
       unreachable_fallback: fail_open
+  - guardrail_name: changing-webhook
+    litellm_params: { guardrail: webhook, mode: pre_call, api_base: "http://127.0.0.1:${writer.port}" }
 router_settings: { num_retries: 0 }
 litellm_settings: { cache: true, cache_params: { semantic_model: vectors, similarity_threshold: 0.8 } }
 `,
@@ -59,7 +71,7 @@ litellm_settings: { cache: true, cache_params: { semantic_model: vectors, simila
 })
 afterAll(async () => {
   await gateway?.stop()
-  await Promise.all([upstream.stop(), judge.stop(true), guard.stop(true)])
+  await Promise.all([upstream.stop(), judge.stop(true), guard.stop(true), writer.stop(true)])
 })
 beforeEach(() => {
   upstream.clear()
@@ -125,6 +137,13 @@ test('another setting of a guardrail of the same name is another question', asyn
   })
   expect(changed.status).toBe(200)
   expect((await ask(text, key)).status).toBe(400)
+})
+
+test('a question that a webhook changes for each caller is another question for each', async () => {
+  const [one, other] = [await member(['changing-webhook']), await member(['changing-webhook'])]
+  expect((await ask('what may I see', one)).isHit).toBe(false)
+  expect((await ask('what may I see', other)).isHit).toBe(false)
+  expect((await ask('what may I see', one)).isHit).toBe(true)
 })
 
 test('an answer that a guardrail could not judge is not kept', async () => {
