@@ -20,6 +20,8 @@ export interface BudgetSpend {
 
 /** What other processes spent is read again this often, while the budget is in use. */
 const refreshMs = 15_000
+/** Between readings that calls overtook. */
+const recountPauseMs = 1000
 /** Unused for so long, a counter is forgotten: what it counted has long been stored. */
 const idleMs = 15 * 60_000
 const sweepMs = 60_000
@@ -53,6 +55,10 @@ export class BudgetCounter {
   loading: Promise<void> | undefined
   /** What this process has settled is to be read again: it may have stored more than it knows. */
   isDoubtful = false
+  /** Before then it is not: calls ended while it was read last. */
+  recountAfterMs = -Infinity
+  /** When what this process has settled was read again. */
+  recountedMs = -Infinity
   /** The soft limit of this period was passed, and reported. */
   isAlerted = false
   /** Counts charges: a reading that one of them overtook is repeated. */
@@ -75,6 +81,12 @@ export class BudgetCounter {
     return this.othersSum + this.own
   }
 
+  /** What this process has settled. */
+  count(nanoUsd: number): void {
+    this.own += nanoUsd
+    this.settlements++
+  }
+
   /** What is stored: of each amount the larger one is newer. */
   learn(amounts: Iterable<readonly [writer: string, nanoUsd: number]>): void {
     const others = new Map(this.others)
@@ -92,6 +104,10 @@ interface BudgetCountersOptions {
   /** A budget has reached its soft limit: called once a period and process. */
   softReached?(scope: BudgetScope, spentNanoUsd: number): void
 }
+
+/** What it was read from may say more by now. */
+const isOld = ({ isDoubtful, recountAfterMs, usedMs, loadedMs }: BudgetCounter): boolean =>
+  (isDoubtful && usedMs >= recountAfterMs) || usedMs - loadedMs > refreshMs
 
 /** The counters of all budgets in use, each read from the database once before it is used. */
 export class BudgetCounters {
@@ -132,22 +148,21 @@ export class BudgetCounters {
       const counter = this.find(scope)
       counter.usedMs = nowMs ??= this.#options.clock.monotonicMs()
       if (!counter.isLoaded) (waits ??= []).push(this.#load(counter))
-      else if (this.#options.spend && (counter.isDoubtful || counter.usedMs - counter.loadedMs > refreshMs))
-        this.#refresh(counter)
+      else if (this.#options.spend && isOld(counter)) this.#refresh(counter)
     }
     return waits && Promise.all(waits).then(() => {})
   }
 
   /** Counts what a call cost. */
   settle(counter: BudgetCounter, scope: BudgetScope, nanoUsd: number): void {
-    this.keep(counter, nanoUsd)
+    counter.count(nanoUsd)
     this.#tellSoft(counter, scope)
   }
 
-  /** Counts what a batch may cost, which is stored already. */
-  keep(counter: BudgetCounter, nanoUsd: number): void {
-    counter.own += nanoUsd
-    counter.settlements++
+  /** Counts what a batch may cost, which is stored already: what was read since `takenMs` may have it too. */
+  keep(counter: BudgetCounter, nanoUsd: number, takenMs: number): void {
+    counter.count(nanoUsd)
+    if (counter.recountedMs >= takenMs) counter.isDoubtful = true
   }
 
   /**
@@ -156,7 +171,7 @@ export class BudgetCounters {
    */
   charge(amounts: readonly BudgetAmount[]): BudgetScope[] {
     const counters = this.#inUse(amounts)
-    for (const [counter, { nanoUsd }] of counters) this.keep(counter, nanoUsd)
+    for (const [counter, { nanoUsd }] of counters) counter.count(nanoUsd)
     return counters.map(([counter]) => counter.latest)
   }
 
@@ -225,7 +240,8 @@ export class BudgetCounters {
       if (isWhole && !isOvertaken) {
         counter.own = amounts.get(spend.writer) ?? 0
         counter.isDoubtful = false
-      }
+        if (isLoaded) counter.recountedMs = clock.monotonicMs()
+      } else if (isWhole) counter.recountAfterMs = clock.monotonicMs() + recountPauseMs
       amounts.delete(spend.writer)
       counter.learn(amounts)
       counter.loadedMs = clock.monotonicMs()

@@ -147,6 +147,20 @@ test('where it is not known whether an amount was stored, it counts until it is 
   expect(limiter.budgetLeft(scope)).toBe(600)
 })
 
+test('a batch that is stored while its budget is read again is not counted twice for long', async () => {
+  const { take, limiter, ledger } = open(new TestLedger(), new TestClock(), 'me')
+  const scope = budgetOf(1000)
+  const batch = takenOf(await take([scope], 200))
+  ledger.settle({ writer: 'me', scopes: [scope], nanoUsd: 200 })
+  // The doubt of another batch has the table read, which has this one already.
+  limiter.recount([scope])
+  await take([scope], 0)
+  await until('it is read', () => limiter.budgetLeft(scope) === 600)
+  batch.keep()
+  await take([scope], 0)
+  await until('it is read again', () => limiter.budgetLeft(scope) === 800)
+})
+
 test('a database that cannot be read refuses budgets that are not known yet, and no others', async () => {
   const clock = new TestClock()
   let away = true

@@ -165,7 +165,7 @@ export class MemoryLimiter implements Limiter {
     for (const { scope, counter } of money) {
       counter.holders--
       counter.reserved -= need.nanoUsd
-      if (nanoUsd === undefined) this.#budgets.keep(counter, need.nanoUsd)
+      if (nanoUsd === undefined) this.#budgets.keep(counter, need.nanoUsd, need.nowMs)
       else this.#budgets.settle(counter, scope, own?.get(scope.id)?.nanoUsd ?? nanoUsd)
     }
     for (const { counter } of money) this.#queue.wake(counter)

@@ -218,7 +218,7 @@ export class RedisLimiter implements Limiter, TickTask {
       else if (counter.money) {
         const { budget, scope } = counter.money
         const used = own?.get(scope.id)?.nanoUsd ?? nanoUsd
-        if (isKept) this.#options.budgets.keep(budget, used)
+        if (isKept) this.#options.budgets.keep(budget, used, takenMs)
         else this.#options.budgets.settle(budget, scope, used)
         // What is stored as spent must not count as running for as long as a replica that died does.
         if (!counter.settle(need.nanoUsd, used, isKept) || isKept) this.#report(counter)
