@@ -113,11 +113,20 @@ export interface StoredResponse {
   readonly expiresAtMs: number
 }
 
+/** A stored response to be shown: without its input, and not parsed. */
+export interface StoredAnswer extends Pick<StoredResponse, 'status' | 'background' | 'updatedAtMs'> {
+  /** The Response object as JSON. */
+  readonly json: string
+}
+
 /** One item of a stored response's output. */
 export interface StoredItem {
   readonly item: Record<string, unknown>
   readonly deploymentId: string | null
 }
+
+/** Lists of stored objects have pages of at most so many bytes, or of one object: reading one holds up little else. */
+export const pageBytesMax = 4 * 1024 * 1024
 
 /** Takes memory for bytes that are about to be used. Throws `overloaded` when there is none. */
 export type HoldBytes = (bytes: number) => void
@@ -139,6 +148,10 @@ export interface ResponseStore {
   save(record: StoredResponse): Promise<'saved' | 'failed' | 'no-room'>
   /** `hold` as in `conversation`. */
   find(keyId: string, id: string, hold?: HoldBytes): Promise<StoredResponse | undefined>
+  /** The same to be shown: however large it is, reading it holds up little else. */
+  answer(keyId: string, id: string, hold?: HoldBytes): Promise<StoredAnswer | undefined>
+  /** Its input alone, likewise. */
+  input(keyId: string, id: string, hold?: HoldBytes): Promise<StoredResponse['input'] | undefined>
   /**
    * A response and those it continues, oldest first; undefined = the conversation is not here as a whole.
    * Throws `too-large` when it has more than `bytesMax` bytes or a thousand turns. `hold` is told their bytes before
@@ -326,6 +339,14 @@ export interface FileQuery {
   readonly after?: string | undefined
 }
 
+/** A page of at most `pageBytesMax`, or of one object. */
+export interface FilePage {
+  readonly records: readonly FileRecord[]
+  readonly hasMore: boolean
+  /** What was read of the database. */
+  readonly bytes: number
+}
+
 /** A batch that its upstream knows. */
 export interface BegunBatch {
   readonly record: FileRecord
@@ -388,7 +409,7 @@ export interface FileStore {
    */
   releaseBatch(id: string, release: { readonly owner: string; readonly dueAtMs: number }): Promise<boolean>
   /** Undefined = `after` is not one of these. */
-  list(query: FileQuery): Promise<{ records: FileRecord[]; hasMore: boolean } | undefined>
+  list(query: FileQuery): Promise<FilePage | undefined>
   /** true = it existed. */
   delete(id: string): Promise<boolean>
 }

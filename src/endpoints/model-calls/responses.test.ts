@@ -141,13 +141,14 @@ describe('a run in the background', () => {
     found: StoredResponse,
     finish: (record: StoredResponse) => Promise<boolean>,
   ): Promise<Json> => {
-    const services = servicesWith(() => Response.json({}), { find: async () => found, finish })
-    const answer = await responsesRetrieve.handle(
+    const answer = async () => ({ ...found, json: JSON.stringify(found.response) })
+    const services = servicesWith(() => Response.json({}), { answer, find: async () => found, finish })
+    const retrieved = await responsesRetrieve.handle(
       requestOf('/v1/responses/resp_1', undefined, { params: { id: 'resp_1' } }),
       services,
       caller,
     )
-    return (await toResponse(answer).json()) as Json
+    return (await toResponse(retrieved).json()) as Json
   }
 
   test('whose process died has failed, and stays so', async () => {

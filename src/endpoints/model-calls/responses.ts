@@ -8,7 +8,7 @@ import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { bodySchema } from '../../core/fields.ts'
 import { abandonedAfterMs } from '../../core/ports.ts'
-import type { StoredResponse } from '../../core/ports.ts'
+import type { StoredAnswer, StoredResponse } from '../../core/ports.ts'
 import { readJsonBody } from '../../core/request.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { responsesTable } from '../../formats/openai/responses/fields.ts'
@@ -117,13 +117,27 @@ export const responsesInputTokens: Endpoint = {
     }),
 }
 
-/** Throws 404 also for a response of another key. */
+/** To be shown. Throws 404 also for a response of another key. */
+async function findAnswer(request: HttpRequest, services: Services, caller: Caller): Promise<StoredAnswer> {
+  const id = request.params.id!
+  const found = await services.responses.answer(caller.key.id, id, bytes => request.body.hold(bytes))
+  if (!found) throw notFound(id)
+  if (!isAbandoned(found, services)) return found
+  const ended = await find(request, services, caller)
+  return { ...ended, json: JSON.stringify(ended.response) }
+}
+
+function isAbandoned({ status, updatedAtMs }: Pick<StoredResponse, 'status' | 'updatedAtMs'>, services: Services) {
+  const runs = status === 'queued' || status === 'in_progress'
+  return runs && services.clock.epochMs() - updatedAtMs >= abandonedAfterMs
+}
+
+/** The whole record. Throws 404 also for a response of another key. */
 async function find(request: HttpRequest, services: Services, caller: Caller): Promise<StoredResponse> {
   const id = request.params.id!
   const record = await services.responses.find(caller.key.id, id, bytes => request.body.hold(bytes))
   if (!record) throw notFound(id)
-  const runs = record.status === 'queued' || record.status === 'in_progress'
-  if (!runs || services.clock.epochMs() - record.updatedAtMs < abandonedAfterMs) return record
+  if (!isAbandoned(record, services)) return record
   const response = failed(record, 'the gateway process that worked on this response has ended')
   const ended = { ...record, status: 'failed', response, updatedAtMs: services.clock.epochMs() }
   return (await services.responses.finish(ended))
@@ -169,8 +183,9 @@ export const responsesRetrieve: Endpoint = {
   }),
   async handle(request, services, caller) {
     const { stream, starting_after: after } = readQuery(request, retrieveQuery())
-    const { response, background } = await find(request, services, caller!)
-    if (stream !== 'true') return jsonAnswer(response)
+    const { json: text, background } = await findAnswer(request, services, caller!)
+    if (stream !== 'true') return { status: 200, headers: { 'content-type': 'application/json' }, body: text }
+    const response = JSON.parse(text) as Record<string, unknown>
     if (!canReplay(response)) {
       const status = String(response.status)
       throw refused(
@@ -203,10 +218,12 @@ export const responsesDelete: Endpoint = {
     success: json('DeletedResponse'),
   }),
   async handle(request, services, caller) {
-    const record = await find(request, services, caller!)
-    if (!(await services.responses.delete(record.keyId, record.id))) throw notFound(record.id)
-    abortBackground(record, services)
-    return jsonAnswer({ id: record.id, object: 'response', deleted: true })
+    const id = request.params.id!
+    const keyId = caller!.key.id
+    await findAnswer(request, services, caller!)
+    if (!(await services.responses.delete(keyId, id))) throw notFound(id)
+    abortBackground({ keyId, id }, services)
+    return jsonAnswer({ id, object: 'response', deleted: true })
   },
 }
 
@@ -266,7 +283,9 @@ export const responsesInputItems: Endpoint = {
   }),
   async handle(request, services, caller) {
     const { limit, order, after } = readQuery(request, itemsQuery())
-    const { input } = await find(request, services, caller!)
+    const id = request.params.id!
+    const input = await services.responses.input(caller!.key.id, id, bytes => request.body.hold(bytes))
+    if (!input) throw notFound(id)
     const items = order === 'asc' ? [...input] : input.toReversed()
     const start = after === undefined ? 0 : items.findIndex(item => item.id === after) + 1
     if (after !== undefined && start === 0)

@@ -191,6 +191,7 @@ const list: Endpoint = {
         const found = await services.files.list({ kind: 'batch', keyId: ownerOf(caller!), order: 'desc', ...query })
         if (!found)
           throw unprocessable([{ loc: ['query', 'after'], msg: 'no batch of this key has this id', type: 'invalid' }])
+        request.body.hold(found.bytes)
         const data: Json[] = []
         for (let at = 0; at < found.records.length; at += askedAtOnceMax)
           data.push(

@@ -112,6 +112,7 @@ const list: Endpoint = {
     const found = await services.files.list({ kind: 'file', keyId: ownerOf(caller!), ...query })
     if (!found)
       throw unprocessable([{ loc: ['query', 'after'], msg: 'no file of this key has this id', type: 'invalid' }])
+    request.body.hold(found.bytes)
     const data = found.records.map(record => record.body)
     return jsonAnswer({
       object: 'list',

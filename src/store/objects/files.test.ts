@@ -59,6 +59,7 @@ for (const server of testServers('files'))
       expect(await store.list({ kind: 'file', keyId: null, limit: 5, order: 'asc', purpose: '\u0000' })).toEqual({
         records: [],
         hasMore: false,
+        bytes: 0,
       })
     })
 
@@ -91,6 +92,22 @@ for (const server of testServers('files'))
       expect(await store.delete('batch_1')).toBe(false)
       expect(await store.batchSettled('batch_1', {})).toBeUndefined()
       expect(await store.find('batch', 'batch_1', null)).toBeUndefined()
+    })
+
+    test('a page ends before its bytes are more than a page has, but has one file at least', async () => {
+      const sizes = { 'file-0': 3, 'file-1': 1, 'file-2': 5, 'file-3': 1, 'file-4': 1 }
+      for (const [at, [id, mib]] of Object.entries(sizes).entries())
+        await store.put(
+          record({ id, createdAtMs: 1000 + at, body: { id, note: 'x'.repeat(mib * 1024 * 1024 - 1000) } }),
+        )
+      const pages: string[][] = []
+      for (let after: string | undefined; ; after = pages.at(-1)!.at(-1)) {
+        const page = await store.list({ kind: 'file', keyId: 'key', limit: 100, order: 'asc', after })
+        pages.push(page!.records.map(one => one.id))
+        expect(page!.bytes).toBeGreaterThan(1024 * 1024)
+        if (!page!.hasMore) break
+      }
+      expect(pages).toEqual([['file-0', 'file-1'], ['file-2'], ['file-3', 'file-4']])
     })
 
     test('pages follow one another without a gap, in both orders, also where times are equal', async () => {

@@ -2,8 +2,9 @@
 import type { SQL } from 'bun'
 import type { SpendWriter } from '../../core/budget-charge.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { BatchLease, FileKind, FileQuery, FileRecord, FileStore } from '../../core/ports.ts'
-import { answerInTime, transaction } from '../database/open.ts'
+import { pageBytesMax } from '../../core/ports.ts'
+import type { BatchLease, FileKind, FilePage, FileQuery, FileRecord, FileStore } from '../../core/ports.ts'
+import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { batchRecords } from './batch-records.ts'
 import { findUpstream, toRecord, toRow } from './file-rows.ts'
@@ -85,14 +86,14 @@ async function update(sql: SQL, id: string, { body, bytes }: Parameters<FileStor
   return changed.length > 0
 }
 
-async function list(sql: SQL, query: FileQuery): Promise<{ records: FileRecord[]; hasMore: boolean } | undefined> {
+async function list(sql: SQL, query: FileQuery): Promise<FilePage | undefined> {
   const { kind, keyId, purpose, limit, order, after } = query
   const values: (string | number)[] = []
   const value = (one: string | number) => `$${values.push(one)}`
   const conditions = [`kind = ${value(kind)}`]
   if (keyId !== null) conditions.push(`key_id = ${value(keyId)}`)
   // No purpose has such characters, and a database refuses some of them.
-  if (purpose !== undefined && !/^[\x20-\x7e]*$/.test(purpose)) return { records: [], hasMore: false }
+  if (purpose !== undefined && !/^[\x20-\x7e]*$/.test(purpose)) return { records: [], hasMore: false, bytes: 0 }
   if (purpose !== undefined) conditions.push(`purpose = ${value(purpose)}`)
   if (after !== undefined) {
     const place = await findOne(sql, { kind, id: after, keyId })
@@ -101,13 +102,29 @@ async function list(sql: SQL, query: FileQuery): Promise<{ records: FileRecord[]
       `(created_at_ms, id) ${order === 'asc' ? '>' : '<'} (${value(place.createdAtMs)}, ${value(place.id)})`,
     )
   }
-  // One row more than the page says whether there is another.
+  const inOrder = `order by created_at_ms ${order}, id ${order}`
+  // The page is chosen by sizes alone. One row more than it says whether there is another.
   const rows = (await sql.unsafe(
-    `select * from upstream_files where ${conditions.join(' and ')}
-      order by created_at_ms ${order}, id ${order} limit ${value(limit + 1)}`,
+    `with page as materialized (
+      select id, created_at_ms, octet_length(body) + octet_length(models) + octet_length(filename) as row_bytes
+      from upstream_files where ${conditions.join(' and ')} ${inOrder} limit ${value(limit + 1)}
+    ), counted as (
+      select id, row_bytes, sum(row_bytes) over (${inOrder} rows unbounded preceding) as total,
+        count(*) over () as found
+      from page
+    )
+    select one.*, counted.row_bytes, counted.found
+    from counted join upstream_files one on one.id = counted.id
+    where total <= ${value(pageBytesMax)} or total = row_bytes
+    order by one.created_at_ms ${order}, one.id ${order}`,
     values,
-  )) as FileRow[]
-  return { records: rows.slice(0, limit).map(toRecord), hasMore: rows.length > limit }
+  )) as (FileRow & { row_bytes: unknown; found: unknown })[]
+  const page = rows.slice(0, limit)
+  return {
+    records: page.map(toRecord),
+    hasMore: toNumber(rows[0]?.found ?? 0) > page.length,
+    bytes: page.reduce((sum, { row_bytes: bytes }) => sum + toNumber(bytes), 0),
+  }
 }
 
 async function remove(sql: SQL, id: string): Promise<boolean> {

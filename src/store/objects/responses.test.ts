@@ -93,6 +93,19 @@ for (const [name, open] of [
       expect(await store.find('key', 'r')).toBeUndefined()
     })
 
+    test('to be shown it is read as it is written, by its own key only, and its input by itself', async () => {
+      await store.save(record({ id: 'r', response: { id: 'r', output: [] } }))
+      const held: number[] = []
+      const shown = await store.answer('key', 'r', bytes => held.push(bytes))
+      expect(shown).toMatchObject({ status: 'completed', json: '{"id":"r","output":[],"status":"completed"}' })
+      expect(held).toEqual([shown!.json.length])
+      expect(await store.input('key', 'r')).toEqual([{ type: 'message', id: 'in_r' }])
+      expect([await store.answer('other', 'r'), await store.input('other', 'r')]).toEqual([undefined, undefined])
+      await store.save(record({ id: 'running', status: 'queued', response: { id: 'running', status: 'queued' } }))
+      await store.renew('key', 'running', nowMs)
+      expect((await store.answer('key', 'running'))!.json).toBe('{"id":"running","status":"in_progress"}')
+    })
+
     test('two keys may have the same id of an upstream; the same key replaces its own', async () => {
       await store.save(record({ id: 'r' }))
       await store.save(record({ id: 'r', keyId: 'other', deploymentId: 'e' }))

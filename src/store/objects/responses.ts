@@ -1,8 +1,9 @@
 /** Answers of the Responses dialect in the database, each under the key that asked for it. */
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
-import type { HoldBytes, ResponseStore, StoredItem, StoredResponse } from '../../core/ports.ts'
+import type { HoldBytes, ResponseStore, StoredAnswer, StoredItem, StoredResponse } from '../../core/ports.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { parseListInTurns } from '../../lib/json/list-in-turns.ts'
 import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import type { StorageGuard } from './storage-guard.ts'
@@ -58,6 +59,8 @@ export function createResponseStore({ database, clock, guard, report }: Response
       }
     },
     find: (keyId, id, hold) => available(findOne(sql, clock, { keyId, id, hold })),
+    answer: (keyId, id, hold) => available(findAnswer(sql, clock, { keyId, id, hold })),
+    input: (keyId, id, hold) => available(findInput(sql, clock, { keyId, id, hold })),
     conversation: (keyId, id, bytesMax, hold) => available(readConversation(sql, clock, { keyId, id, bytesMax, hold })),
     items: (keyId, ids) => available(readItems(sql, keyId, ids)),
     delete: (keyId, id) =>
@@ -100,6 +103,43 @@ async function findOne(
   hold?.(toNumber(row.bytes))
   return toRecord(row)
 }
+
+async function findAnswer(
+  sql: SQL,
+  clock: Clock,
+  { keyId, id, hold }: Pick<Asked, 'keyId' | 'id' | 'hold'>,
+): Promise<StoredAnswer | undefined> {
+  const [row] = (await sql`
+    select status, background, updated_at_ms, response from responses
+    where key_id = ${keyId} and id = ${id} and expires_at_ms > ${clock.epochMs()}`) as Row[]
+  if (!row) return undefined
+  hold?.(row.response.length)
+  const { status, response } = row
+  // The column is the newer one while a response runs, which is small.
+  const isStale = status === 'queued' || status === 'in_progress'
+  return {
+    status,
+    background: toNumber(row.background) === 1,
+    updatedAtMs: toNumber(row.updated_at_ms),
+    json: isStale ? JSON.stringify({ ...(JSON.parse(response) as Record<string, unknown>), status }) : response,
+  }
+}
+
+async function findInput(
+  sql: SQL,
+  clock: Clock,
+  { keyId, id, hold }: Pick<Asked, 'keyId' | 'id' | 'hold'>,
+): Promise<StoredResponse['input'] | undefined> {
+  const [row] = (await sql`
+    select input from responses
+    where key_id = ${keyId} and id = ${id} and expires_at_ms > ${clock.epochMs()}`) as Row[]
+  if (!row) return undefined
+  hold?.(row.input.length)
+  return inputOf(row)
+}
+
+const inputOf = ({ input }: Pick<Row, 'input'>): Promise<Record<string, unknown>[]> =>
+  parseListInTurns(input) as Promise<Record<string, unknown>[]>
 
 async function finish(tx: SQL, record: StoredResponse): Promise<boolean> {
   const open = await changed(tx`
@@ -171,7 +211,9 @@ async function readConversation(sql: SQL, clock: Clock, asked: Asked): Promise<S
   const records = turns.map(turn => byId.get(turn.id))
   // Deleted between the two statements.
   if (records.includes(undefined)) return undefined
-  return records.map(row => toRecord(row!))
+  const read: StoredResponse[] = []
+  for (const row of records) read.push(await toRecord(row!))
+  return read
 }
 
 async function readItems(sql: SQL, keyId: string, ids: readonly string[]): Promise<Map<string, StoredItem>> {
@@ -224,7 +266,7 @@ interface Row {
 
 function toRow(record: StoredResponse): Row & { bytes: number } {
   const input = JSON.stringify(record.input)
-  const response = JSON.stringify(record.response)
+  const response = JSON.stringify({ ...record.response, status: record.status })
   return {
     key_id: record.keyId,
     id: record.id,
@@ -241,7 +283,7 @@ function toRow(record: StoredResponse): Row & { bytes: number } {
   }
 }
 
-function toRecord(row: Row): StoredResponse {
+async function toRecord(row: Row): Promise<StoredResponse> {
   return {
     id: row.id,
     keyId: row.key_id,
@@ -249,7 +291,7 @@ function toRecord(row: Row): StoredResponse {
     deploymentId: row.deployment_id,
     status: row.status,
     background: toNumber(row.background) === 1,
-    input: JSON.parse(row.input) as Record<string, unknown>[],
+    input: await inputOf(row),
     // The column is the newer one while a response runs.
     response: { ...(JSON.parse(row.response) as Record<string, unknown>), status: row.status },
     createdAtMs: toNumber(row.created_at_ms),

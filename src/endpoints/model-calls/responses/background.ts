@@ -49,12 +49,12 @@ export async function startBackground(background: BackgroundCall): Promise<Answe
 }
 
 /** Response ids are unique per key only. */
-function runId({ keyId, id }: StoredResponse): string {
+function runId({ keyId, id }: Pick<StoredResponse, 'keyId' | 'id'>): string {
   return `${keyId} ${id}`
 }
 
 /** Ends the run if it is in this process; another process ends it at the next renewal. */
-export function abortBackground(record: StoredResponse, services: Services): void {
+export function abortBackground(record: Pick<StoredResponse, 'keyId' | 'id'>, services: Services): void {
   services.detached.cancel(runId(record))
 }
 

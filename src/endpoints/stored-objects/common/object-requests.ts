@@ -5,6 +5,7 @@ import { jsonAnswer } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import type { EndpointDoc, Services } from '../../../core/endpoint.ts'
 import { unprocessable } from '../../../core/errors.ts'
+import { pageBytesMax } from '../../../core/ports.ts'
 import type { AssistantObject, AssistantQuery } from '../../../core/ports.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
@@ -57,7 +58,7 @@ export const pageParameters: NonNullable<EndpointDoc['query']> = {
 type Listed = Pick<AssistantQuery, 'kind' | 'keyId' | 'parentId'>
 
 /**
- * Answers with the page that the query asks for, or with as much of it as a body may have. `refresh` brings each object
+ * Answers with the page that the query asks for, or with as much of it as a page may have. `refresh` brings each object
  * up to date first.
  */
 export async function listObjects(
@@ -71,7 +72,7 @@ export async function listObjects(
     request,
     isMessages ? messagesQuery() : pageQuery(),
   )
-  const { bodyBytesMax: bytesMax } = services.current.settings
+  const bytesMax = Math.min(services.current.settings.bodyBytesMax, pageBytesMax)
   const found = await services.assistants.list({ ...listed, ...page, bytesMax, ...(runId !== undefined && { runId }) })
   if (!found) {
     const loc = ['query', page.after === undefined ? 'before' : 'after']
