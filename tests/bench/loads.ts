@@ -6,6 +6,7 @@ import type { Subject } from './subjects.ts'
 
 /** What calls cost at 64 connections. CPU time is of the subject, all threads. */
 export interface CallFigures {
+  requests: number
   requestsPerS: number
   cpuUs: number
   p50Ms: number
@@ -39,6 +40,7 @@ export async function measureCalls(
   const requests = Number(/(\d+) requests in/.exec(text)?.[1])
   if (/Non-2xx|Socket errors/.test(text)) throw new Error(`${subject.name} failed under load:\n${text}`)
   return {
+    requests,
     requestsPerS: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1]),
     cpuUs: cpu / requests,
     p50Ms: wrkMs(/50%\s+([\d.]+)(us|ms|s)/.exec(text)),

@@ -70,6 +70,21 @@ export function cpuUs(pids: readonly number[]): number {
   return ns / 1000
 }
 
+/** Threads of a gateway by what they do; `other` = compilers, collector and allocator of the runtime. */
+export type ThreadKind = 'serving' | 'ledger' | 'other'
+
+/** As `cpuUs`, by thread. Workers beside that of the ledger, which has the same name, have nothing to do in the bench. */
+export function threadCpuUs(pids: readonly number[]): Record<ThreadKind, number> {
+  const sums = { serving: 0, ledger: 0, other: 0 }
+  for (const pid of pids)
+    for (const task of readdirSync(`/proc/${pid}/task`)) {
+      const name = readFileSync(`/proc/${pid}/task/${task}/comm`, 'utf8').trim()
+      const kind = task === String(pid) ? 'serving' : name === 'Worker' ? 'ledger' : 'other'
+      sums[kind] += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]) / 1000
+    }
+  return sums
+}
+
 /** `private` = without the pages of programs and files, which the system can take back at any time. */
 const memoryNames = { now: 'VmRSS', peak: 'VmHWM', private: 'RssAnon' }
 

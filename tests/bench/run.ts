@@ -15,7 +15,7 @@ import { PacedTokens, windowedRules } from './guarded-stream.ts'
 import { measureCalls, measureStreams } from './loads.ts'
 import type { CallFigures, StreamFigures } from './loads.ts'
 import { median, memoryMb, percentile, resetPeak, runIn } from './machine.ts'
-import { ports, quietMs, startGateway, startNginx, startUpstreams } from './subjects.ts'
+import { ports, quietMs, settled, startGateway, startNginx, startUpstreams } from './subjects.ts'
 import type { Subject } from './subjects.ts'
 
 const usage = `npm run bench -- [flags]
@@ -73,20 +73,6 @@ for (const part of parts)
 if (values.peer !== undefined && !URL.canParse(values.peer)) calledWrongly(`--peer must be a URL; got '${values.peer}'`)
 const root = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-bench-'))
-
-/** Until the rows of the load are in the database: that work is the load's too. Returns how long it took. */
-async function settled(gateway: Subject): Promise<number> {
-  const from = performance.now()
-  for (;;) {
-    const text = await (
-      await fetch(`${gateway.base}/metrics`, { headers: { authorization: `Bearer ${gateway.key}` } })
-    ).text()
-    const waiting = Number(/^modelgate_ledger_waiting_bytes (\d+)/m.exec(text)?.[1])
-    if (waiting === 0) return performance.now() - from
-    if (!(waiting > 0)) throw new Error(`the metrics do not say how much of the ledger waits:\n${text.slice(0, 300)}`)
-    await Bun.sleep(250)
-  }
-}
 
 interface BodyFigures {
   memoryPerBody: number

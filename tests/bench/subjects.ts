@@ -162,6 +162,20 @@ export async function startGateway(options: {
   }
 }
 
+/** Until the rows of the load are in the database: that work is the load's too. Returns how long it took. */
+export async function settled(gateway: Subject): Promise<number> {
+  const from = performance.now()
+  for (;;) {
+    const text = await (
+      await fetch(`${gateway.base}/metrics`, { headers: { authorization: `Bearer ${gateway.key}` } })
+    ).text()
+    const waiting = Number(/^modelgate_ledger_waiting_bytes (\d+)/m.exec(text)?.[1])
+    if (waiting === 0) return performance.now() - from
+    if (!(waiting > 0)) throw new Error(`the metrics do not say how much of the ledger waits:\n${text.slice(0, 300)}`)
+    await Bun.sleep(250)
+  }
+}
+
 async function drain(stream: ReadableStream<Uint8Array>): Promise<void> {
   for await (const piece of stream as unknown as AsyncIterable<Uint8Array>) void piece
 }
