@@ -31,6 +31,8 @@ describe.skipIf(!hasChromium)('signing in', () => {
     await page.goto(`${gateway.url}/ui/keys?key=none`)
     await page.getByRole('heading', { name: 'Sign in to Modelgate' }).waitFor()
     expect(await violations(page)).toEqual([])
+    // This gateway sends no mail.
+    expect(await page.getByRole('link', { name: 'Forgotten the password?' }).count()).toBe(0)
     await giveMasterKey(page, 'sk-not-the-master-key-of-this-gateway')
     await page.locator('[data-invalid]').first().waitFor()
     await giveMasterKey(page)
@@ -42,6 +44,26 @@ describe.skipIf(!hasChromium)('signing in', () => {
     )
     expect(faults).toEqual([])
     await context.close()
+  })
+
+  test('where the gateway sends mail, the page leads to the one that asks for a link', async () => {
+    const mailing = await startGateway({
+      environment: {
+        MODELGATE_WEB_DIRECTORY: await builtPages(),
+        SMTP_HOST: '127.0.0.1',
+        SMTP_SENDER_EMAIL: 'gateway@example.com',
+        PROXY_BASE_URL: 'http://gateway.example.com',
+      },
+    })
+    const { page, context, faults } = await openPage(browser, mailing.url)
+    await page.goto(`${mailing.url}/ui/login`)
+    await page.getByRole('link', { name: 'Forgotten the password?' }).waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('link', { name: 'Forgotten the password?' }).click()
+    await page.getByRole('button', { name: 'Send a link' }).waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+    await mailing.stop()
   })
 
   test('an address of another site is not led to', async () => {

@@ -11,6 +11,8 @@ export type Session = SignInSession
 export interface SignInMethods {
   /** Users' passwords, and the master key as that of the operator. */
   readonly password: boolean
+  /** Where a link is asked for by mail, below the gateway; null = it sends no mail. */
+  readonly forgotten_password_url: string | null
   readonly providers: readonly { readonly name: string; readonly display_name: string; readonly url: string }[]
 }
 

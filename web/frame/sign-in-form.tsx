@@ -25,12 +25,23 @@ export function SignInForm({ onSignedIn, from }: SignInFormProps) {
   const methods = useQuery(methodsQuery)
   if (methods.isPending) return <Skeleton className="h-40" />
   if (methods.isError) return <ErrorState error={methods.error} onRetry={() => void methods.refetch()} />
-  const { password, providers } = methods.data
+  const { password, providers, forgotten_password_url: forgottenPasswordUrl } = methods.data
   const tabs = [
     {
       value: 'user',
       label: t('signIn.asUser'),
-      content: <WordsForm key="user" kind="user" onSignedIn={onSignedIn} />,
+      content: (
+        <>
+          <WordsForm key="user" kind="user" onSignedIn={onSignedIn} />
+          {forgottenPasswordUrl !== null && (
+            <p className="mt-4">
+              <a href={apiUrl(forgottenPasswordUrl).href} className="underline">
+                {t('signIn.forgotten')}
+              </a>
+            </p>
+          )}
+        </>
+      ),
     },
     {
       value: 'operator',
