@@ -133,11 +133,8 @@ export function joinAll(bun, draft) {
 }
 
 function joinModules(bun, draft, external = ['--external=gpt-tokenizer']) {
-  const entries = [
-    source,
-    join(root, 'src/store/ledger/ledger-worker.ts'),
-    join(root, 'src/lib/tokens/tokenizer-worker.ts'),
-  ]
+  const threads = readdirSync(join(root, 'src'), { recursive: true }).filter(name => name.endsWith('-worker.ts'))
+  const entries = [source, ...threads.sort().map(name => join(root, 'src', name))]
   const options = [
     '--target=bun',
     '--splitting',

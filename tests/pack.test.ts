@@ -40,6 +40,7 @@ const entries = [
   'src/store/ledger/ledger-worker.ts',
   'src/store/bodies/bodies-worker.ts',
   'src/lib/tokens/tokenizer-worker.ts',
+  'src/sign-in/password-worker.ts',
   'src/core/text-window.ts',
 ]
 const settings = ['bin/bunfig.toml', 'bin/bun-tsconfig.json', 'package.json']

@@ -27,7 +27,7 @@ const mayImport: Record<string, string[]> = {
   assistants: ['core', 'formats', 'accounts'],
   conversations: ['core', 'formats', 'accounts', 'assistants'],
   files: ['core', 'formats', 'accounts'],
-  'sign-in': ['core', 'accounts'],
+  'sign-in': ['core', 'accounts', 'platform'],
   endpoints: ['core', 'formats', 'accounts', 'assistants', 'conversations', 'files', 'sign-in'],
   http: ['core'],
   guardrails: ['core'],

@@ -87,6 +87,7 @@ export function assemble(assembling: Assembling) {
   const tokenizer = new Tokenizer()
   const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer })
   const { mailer, ...alerts } = assembleAlerts(assembling, { transport, current })
+  const signIn = signInServices({ store, current, transport, timers, logger, countRefusal: metrics.authFailure })
   let draining = false
   const detached = new DetachedWork()
   const services: Services = {
@@ -95,7 +96,7 @@ export function assemble(assembling: Assembling) {
     tokenizer,
     ...storedParts(store),
     mailer,
-    ...signInServices({ store, current, transport, timers, logger, countRefusal: metrics.authFailure }),
+    ...signIn.services,
     checks: source.merged,
     notServed: () => source.merged.notServed,
     coolingDown: () => calls.router.coolingDown(),
@@ -122,6 +123,7 @@ export function assemble(assembling: Assembling) {
     transport,
     detached,
     tokenizer,
+    signIn,
     timers,
     door,
     bodyMemoryBytesMax: () => current.settings.bodyMemoryBytesMax,

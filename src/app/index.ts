@@ -131,6 +131,7 @@ async function serveStore(serving: Serving): Promise<RunningServer> {
         () => parts.usageExport.stop(),
         () => parts.detached.stop(),
         () => parts.tokenizer.stop(),
+        () => parts.signIn.flush(),
         () => parts.transport.close(),
         () => store.close(),
         () => lock.release(),

@@ -15,6 +15,7 @@ import { createSingleSignOn } from '../sign-in/identity/single-sign-on.ts'
 import { IdentityTokenVerifier } from '../sign-in/identity/token-verifier.ts'
 import { createLoginService } from '../sign-in/login.ts'
 import { createPasswordHashing } from '../sign-in/password-hashing.ts'
+import { RefusalRecord } from '../sign-in/refusal-record.ts'
 import { createSessionGuard } from '../sign-in/session-guard.ts'
 import { createSignInService } from '../sign-in/sign-in-service.ts'
 import { createAccessTokenVerifier } from '../store/sign-in/access-tokens.ts'
@@ -67,10 +68,15 @@ interface SignInParts {
   countRefusal(reason: AuthFailure['reason']): void
 }
 
-/** What endpoints sign persons in with. */
-export function signInServices(parts: SignInParts): Pick<Services, 'signIn' | 'login' | 'singleSignOn'> {
-  const { store, current, transport } = parts
-  return { ...createSignIn(parts), singleSignOn: openSingleSignOn(store, current, transport) }
+/** What endpoints sign persons in with; `flush` writes what is kept for the audit log. */
+export function signInServices(parts: SignInParts): {
+  readonly services: Pick<Services, 'signIn' | 'login' | 'singleSignOn'>
+  flush(): Promise<void>
+} {
+  const { store, current, transport, timers } = parts
+  const refusals = new RefusalRecord(timers, store.passwords)
+  const singleSignOn = openSingleSignOn(store, current, transport)
+  return { services: { ...createSignIn(parts, refusals), singleSignOn }, flush: () => refusals.flush() }
 }
 
 function openSingleSignOn(store: Store, current: CurrentConfiguration, transport: Transport): SingleSignOn {
@@ -88,13 +94,13 @@ function fetchOf(current: CurrentConfiguration, transport: Transport): ProviderF
   return providerFetch(transport, () => current.settings.identity.proxies)
 }
 
-function createSignIn(parts: SignInParts): Pick<Services, 'signIn' | 'login'> {
+function createSignIn(parts: SignInParts, refusals: RefusalRecord): Pick<Services, 'signIn' | 'login'> {
   const { store, current, timers, logger, countRefusal } = parts
   const settings = () => current.settings.signIn
   const { installation, tenancy, sessions, passwords, directory } = store
   const credentialOf = operatorCredential(store, current)
   const signIn = createSignInService({ sessions, keys: directory, settings, credentialOf })
-  const refusals = new AuthFailureLog(timers, logger, signInWords)
+  const lines = new AuthFailureLog(timers, logger, signInWords)
   const login = createLoginService({
     clock,
     installation,
@@ -103,9 +109,10 @@ function createSignIn(parts: SignInParts): Pick<Services, 'signIn' | 'login'> {
     hashing: createPasswordHashing(),
     signIn,
     settings,
+    refusals,
     refused({ reason, clientAddress, userId }) {
       countRefusal(reason)
-      refusals.add({ reason, clientAddress, keyId: userId === null ? undefined : `user:${userId}` })
+      lines.add({ reason, clientAddress, keyId: userId === null ? undefined : `user:${userId}` })
     },
     operatorSignedIn: how =>
       logger.warn('the operator signed in without a user of their own; use that for emergencies', { ...how }),

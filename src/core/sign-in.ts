@@ -117,6 +117,8 @@ export interface RefusedSignIn {
   readonly userId: string | null
   readonly reason: Extract<AuthFailureReason, 'wrong-password' | 'blocked' | 'too-many'>
   readonly clientAddress: string
+  /** It stands for so many of the last minute; some of their addresses. */
+  readonly further?: { readonly count: number; readonly addresses: readonly string[] }
 }
 
 /**
@@ -146,17 +148,29 @@ export interface PasswordStore {
 }
 
 /**
- * Whose password is checked first, and keeps its place when too many wait: a browser that has signed in to the account
- * before, then an address that has not failed lately, then the others.
+ * Whose password is checked first: that of a browser or an address that has signed in to the account before, then of an
+ * address that was told to come again and does, then of one that has not failed lately, then of the others.
  */
-export type Turn = 'known-browser' | 'first-try' | 'other'
+export type Turn = 'known' | 'returning' | 'first-try' | 'other'
+
+/** Who waits for a password to be checked. */
+export interface WaitingForPassword {
+  readonly turn: Turn
+  /** Of the client, as limits name it. */
+  readonly network: string
+  /** true = the answer reaches no one any more. */
+  isLeft?(): boolean
+}
 
 /** Hashes passwords, a few at a time, so that a flood of them leaves the processor to calls. */
 export interface PasswordHashing {
-  /** Throws `overloaded` when too many wait. */
+  /** Throws `rate-limited` when too many wait. */
   hash(password: string): Promise<string>
-  /** As long for a user without a password (undefined), who never has the right one. */
-  verify(password: string, hash: string | undefined, turn?: Turn): Promise<boolean>
+  /**
+   * `stored` is asked for the hash when it is its turn. As long for a user without a password (undefined), who never
+   * has the right one. Throws `rate-limited` when too many wait.
+   */
+  verify(password: string, waiting: WaitingForPassword, stored: () => Promise<string | undefined>): Promise<boolean>
 }
 
 /** A name and a password, as a browser or a program sends them. */
@@ -196,7 +210,7 @@ export interface PasswordChange {
 export interface LoginService {
   /**
    * Begins a session. Throws `unauthenticated`, alike for unknown users and wrong
-   * passwords; `rate-limited` after too many failures; `overloaded`, and `forbidden` as `SignInService.signIn`.
+   * passwords; `rate-limited` after too many failures and while too many wait; `overloaded`, and `forbidden` as `SignInService.signIn`.
    */
   login(login: Login): Promise<SignedIn>
   /**

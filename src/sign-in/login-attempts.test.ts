@@ -76,18 +76,43 @@ test('an IPv6 client is its network of 64 bits, an IPv4 client the same however 
   expect(from('192.0.2.9').admitted).toBe(false)
 })
 
-test('an address that has not failed lately comes before one that has, and a known browser before both', () => {
-  const turnOf = (...who: Parameters<typeof from>) => {
-    const admission = from(...who)
-    return admission.admitted ? admission.turn : 'refused'
-  }
+/** In which turn a try waits that was let in. */
+const turnOf = (...who: Parameters<typeof from>) => {
+  const admission = from(...who)
+  return admission.admitted ? admission.turn : 'refused'
+}
+
+test('an address that has not failed lately comes before one that has, and one that signed in before both', () => {
   expect([turnOf('192.0.2.1'), turnOf('192.0.2.1', 'bob')]).toEqual(['first-try', 'other'])
-  expect(turnOf('192.0.2.1', 'ann', 'device-1')).toBe('known-browser')
+  expect(turnOf('192.0.2.1', 'ann', 'device-1')).toBe('known')
   const right = from('192.0.2.2')
   if (right.admitted) right.succeeded()
-  expect(turnOf('192.0.2.2')).toBe('first-try')
+  expect([turnOf('192.0.2.2'), turnOf('192.0.2.2', 'bob')]).toEqual(['known', 'other'])
   clock.nowMs += 20_000
   expect(turnOf('192.0.2.1')).toBe('first-try')
+})
+
+test('a flood at the account does not bind an address that has signed in to it before', () => {
+  const right = from('192.0.2.2')
+  if (right.admitted) right.succeeded()
+  from('192.0.2.2')
+  for (let at = 0; at < 100; at++) from(`10.0.0.${at}`)
+  expect(turnOf('192.0.2.2')).toBe('known')
+})
+
+test('a try that could not be checked is no failure, and who comes again when told to goes before others', () => {
+  const notChecked = (address: string) => {
+    const admission = from(address)
+    if (!admission.admitted) throw new Error('refused')
+    admission.notChecked()
+    return admission.turn
+  }
+  for (let at = 0; at < 100; at++) expect([at, notChecked('192.0.2.1')]).toEqual([at, 'first-try'])
+  clock.nowMs += 4000
+  expect([notChecked('192.0.2.1'), notChecked('192.0.2.2')]).toEqual(['returning', 'first-try'])
+  // Once for each time that it was told.
+  clock.nowMs += 4000
+  expect([turnOf('192.0.2.1'), turnOf('192.0.2.1')]).toEqual(['returning', 'other'])
 })
 
 test('the first refusal since a try is marked, and no other', () => {

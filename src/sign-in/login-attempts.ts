@@ -7,8 +7,10 @@
  *   address that has not failed lately still has one try.
  *
  * A browser that has signed in to the account before has a bucket of its own, apart from others at its address (device
- * cookies: owasp.org, "Slow Down Online Guessing Attacks with Device Cookies").
+ * cookies: owasp.org, "Slow Down Online Guessing Attacks with Device Cookies"). An address that has, as far as this
+ * process remembers, is not bound to the third bucket.
  */
+import { LRUCache } from 'lru-cache'
 import { AttemptLimit, clientNetwork } from '../lib/attempt-limit.ts'
 import type { Turn } from '../core/sign-in.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -17,6 +19,8 @@ import type { Clock } from '../lib/clock.ts'
 const namesMax = 20_000
 const pairMax = 5
 const addressMax = 30
+/** A little less than clients are told to wait (`password-line.ts`): their clocks differ. */
+const comeAgainMs = 4000
 
 /** Who tries. */
 export interface Attempt {
@@ -28,14 +32,21 @@ export interface Attempt {
   readonly device: string | undefined
 }
 
+/** A try that was taken. */
+export interface AdmittedAttempt {
+  readonly admitted: true
+  /** Of those who wait for their password to be checked, who comes first. */
+  readonly turn: Turn
+  readonly network: string
+  /** It was right: gives the try back, and notes who it was. */
+  succeeded(): void
+  /** It could not be told whether it was right: gives the try back, and lets the network go before others next time. */
+  notChecked(): void
+}
+
 /** `isFirst` = the first refusal since the limit was reached. */
 export type Admission =
-  | {
-      readonly admitted: true
-      /** Of those who wait for their password to be checked, who comes first. */
-      readonly turn: Turn
-      succeeded(): void
-    }
+  | AdmittedAttempt
   | { readonly admitted: false; readonly retryAfterMs: number; readonly isFirst: boolean }
 
 /** `level` = so many tries have to be left. */
@@ -47,8 +58,14 @@ export class LoginAttempts {
   readonly #pair: AttemptLimit
   readonly #account: AttemptLimit
   readonly #device: AttemptLimit
+  /** Network and account of sign-ins. */
+  readonly #known = new LRUCache<string, true>({ max: namesMax })
+  /** Networks whose password was not checked, for want of time, and since when they may come again. */
+  readonly #toldToComeAgain = new LRUCache<string, number>({ max: namesMax })
+  readonly #clock: Pick<Clock, 'monotonicMs'>
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock
     this.#address = new AttemptLimit({ max: addressMax, refillMs: 10_000, namesMax, clock })
     this.#pair = new AttemptLimit({ max: pairMax, refillMs: 30_000, namesMax, clock })
     this.#account = new AttemptLimit({ max: 50, refillMs: 60_000, namesMax, clock })
@@ -57,29 +74,51 @@ export class LoginAttempts {
 
   /** Counts the try as a failure until it has succeeded, so that many at once are not more than one after another. */
   admit({ account, address, device }: Attempt): Admission {
-    if (device !== undefined) return taken([[this.#device, `${device} ${account}`, 1]], 'known-browser')
     const network = clientNetwork(address)
-    const turn = this.#address.waitMs(network, addressMax) === 0 ? 'first-try' : 'other'
-    const ofAddress: Wanted = [this.#address, network, 1]
-    if (account === undefined) return taken([ofAddress], turn)
-    const isAttacked = this.#account.waitMs(account) > 0
-    const wanted: Wanted = [this.#pair, `${network} ${account}`, isAttacked ? pairMax : 1]
-    const admission = taken([ofAddress, wanted], turn)
-    if (!admission.admitted || isAttacked) return admission
-    this.#account.take(account)
+    const pair = `${network} ${account}`
+    const isKnown = device !== undefined || (account !== undefined && this.#known.has(pair))
+    const wanted = this.#wanted({ account, network, pair, device, isKnown })
+    const turn = isKnown ? 'known' : this.#turnOf(network)
+    const refusal = refusalOf(wanted)
+    if (refusal) return refusal
+    for (const [limit, name] of wanted) limit.take(name)
+    const giveBack = () => {
+      for (const [limit, name] of wanted) limit.giveBack(name)
+    }
+    this.#toldToComeAgain.delete(network)
     return {
       admitted: true,
       turn,
+      network,
       succeeded: () => {
-        this.#account.giveBack(account)
-        admission.succeeded()
+        giveBack()
+        if (account !== undefined) this.#known.set(pair, true)
+      },
+      notChecked: () => {
+        giveBack()
+        this.#toldToComeAgain.set(network, this.#clock.monotonicMs() + comeAgainMs)
       },
     }
   }
+
+  #wanted(of: Omit<Attempt, 'address'> & { network: string; pair: string; isKnown: boolean }): readonly Wanted[] {
+    const { account, network, pair, device, isKnown } = of
+    if (device !== undefined) return [[this.#device, `${device} ${account}`, 1]]
+    const ofAddress: Wanted = [this.#address, network, 1]
+    if (account === undefined) return [ofAddress]
+    if (isKnown) return [ofAddress, [this.#pair, pair, 1]]
+    if (this.#account.waitMs(account) > 0) return [ofAddress, [this.#pair, pair, pairMax]]
+    return [ofAddress, [this.#pair, pair, 1], [this.#account, account, 1]]
+  }
+
+  #turnOf(network: string): Turn {
+    if ((this.#toldToComeAgain.get(network) ?? Infinity) <= this.#clock.monotonicMs()) return 'returning'
+    return this.#address.waitMs(network, addressMax) === 0 ? 'first-try' : 'other'
+  }
 }
 
-/** Takes a try from each bucket, or none where one does not hold its level. */
-function taken(wanted: readonly Wanted[], turn: Turn): Admission {
+/** undefined = each bucket holds its level. */
+function refusalOf(wanted: readonly Wanted[]): Extract<Admission, { admitted: false }> | undefined {
   let retryAfterMs = 0
   let isFirst = false
   for (const [limit, name, level] of wanted) {
@@ -88,13 +127,5 @@ function taken(wanted: readonly Wanted[], turn: Turn): Admission {
     retryAfterMs = Math.max(retryAfterMs, waitMs)
     if (limit.tellsFirst(name)) isFirst = true
   }
-  if (retryAfterMs > 0) return { admitted: false, retryAfterMs, isFirst }
-  for (const [limit, name] of wanted) limit.take(name)
-  return {
-    admitted: true,
-    turn,
-    succeeded() {
-      for (const [limit, name] of wanted) limit.giveBack(name)
-    },
-  }
+  return retryAfterMs > 0 ? { admitted: false, retryAfterMs, isFirst } : undefined
 }

@@ -11,7 +11,6 @@ import type {
   RefusedSignIn,
   SignedIn,
   SignInService,
-  Turn,
 } from '../core/sign-in.ts'
 import type { SignInSettings } from '../core/sign-in-settings.ts'
 import type { SignInMethod } from '../core/session.ts'
@@ -19,9 +18,10 @@ import type { TenancyReader } from '../core/tenancy-store.ts'
 import type { User } from '../core/tenancy.ts'
 import type { Clock } from '../lib/clock.ts'
 import { LoginAttempts } from './login-attempts.ts'
-import type { Admission, Attempt } from './login-attempts.ts'
+import type { AdmittedAttempt, Attempt } from './login-attempts.ts'
 import { clientAddressOf } from './client-address.ts'
 import { deviceCookie, knownDevice } from './device-cookie.ts'
+import type { RefusalRecord } from './refusal-record.ts'
 
 /** What a sign-in by password works with. */
 export interface LoginParts {
@@ -32,6 +32,7 @@ export interface LoginParts {
   readonly hashing: PasswordHashing
   readonly signIn: SignInService
   settings(): SignInSettings
+  readonly refusals: Pick<RefusalRecord, 'add'>
   /** For the log and the metrics: a sign-in was refused. */
   refused(refusal: RefusedSignIn): void
   /** For the log: the operator has signed in, which people should rarely have to. */
@@ -66,21 +67,32 @@ class Gate {
     this.#attempts = new LoginAttempts(parts.clock)
   }
 
-  /** Takes a try, which `succeeded` of the result gives back. Throws `rate-limited` where there is none left. */
-  async enter(attempt: Attempt): Promise<Extract<Admission, { admitted: true }>> {
+  /** Takes a try. Throws `rate-limited` where there is none left. */
+  async enter(attempt: Attempt): Promise<AdmittedAttempt> {
     const admission = this.#attempts.admit(attempt)
     if (admission.admitted) return admission
     const { retryAfterMs, isFirst } = admission
     // One row when it begins: a flood must not fill the audit log.
-    if (isFirst) await this.refuse({ userId: null, reason: 'too-many', clientAddress: attempt.address })
+    if (isFirst)
+      await this.refuse(attempt.account ?? '', { userId: null, reason: 'too-many', clientAddress: attempt.address })
     throw new GatewayError('rate-limited', 'too many failed sign-ins; wait, or use the browser of your last sign-in', {
       retryAfterMs,
     })
   }
 
-  async refuse(refusal: RefusedSignIn): Promise<void> {
+  /** What was tried is no failure where it could not be checked. */
+  async checked<T>(admission: AdmittedAttempt, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (thrown) {
+      admission.notChecked()
+      throw thrown
+    }
+  }
+
+  async refuse(account: string, refusal: RefusedSignIn): Promise<void> {
     this.#parts.refused(refusal)
-    await this.#parts.passwords.recordRefusal(refusal)
+    await this.#parts.refusals.add(account, refusal)
   }
 }
 
@@ -92,10 +104,11 @@ async function signInBy(login: Login, gate: Gate, parts: LoginParts): Promise<Si
   const clientAddress = clientAddressOf(request, isTrustedProxy)
   const device = knownDevice(request, account, { sign: installation.sign, baseUrl })
   const admission = await gate.enter({ account, address: clientAddress, device })
-  const proof = operatorProof(login, parts) ?? (await userProof(login, admission.turn, parts))
+  const proof = operatorProof(login, parts) ?? (await gate.checked(admission, () => userProof(login, admission, parts)))
   const { user, method } = proof
   if (!proof.isRight || user?.blocked) {
-    await gate.refuse({ userId: user?.id ?? null, reason: proof.isRight ? 'blocked' : 'wrong-password', clientAddress })
+    const reason = proof.isRight ? 'blocked' : 'wrong-password'
+    await gate.refuse(account, { userId: user?.id ?? null, reason, clientAddress })
     throw new GatewayError('unauthenticated', 'the name or the password is wrong, or the user is blocked')
   }
   admission.succeeded()
@@ -134,8 +147,9 @@ async function setPassword(change: PasswordChange, gate: Gate, parts: LoginParts
     const clientAddress = clientAddressOf(request, parts.settings().isTrustedProxy)
     // A stolen session must not be a way to guess the password.
     const admission = await gate.enter({ account: userId.toLowerCase(), address: clientAddress, device: undefined })
-    if (!(await hashing.verify(current, await passwords.passwordOf(userId), admission.turn))) {
-      await gate.refuse({ userId, reason: 'wrong-password', clientAddress })
+    const stored = () => passwords.passwordOf(userId)
+    if (!(await gate.checked(admission, () => hashing.verify(current, admission, stored)))) {
+      await gate.refuse(userId.toLowerCase(), { userId, reason: 'wrong-password', clientAddress })
       throw new GatewayError('forbidden', 'the present password is wrong, or there is none yet: ask for a link', {
         param: 'current_password',
       })
@@ -174,15 +188,18 @@ function operatorProof({ account, password }: Login, { installation, settings }:
   return isRight ? { isRight, user: null, method: 'password' } : undefined
 }
 
-/** Takes as long where there is no such user, or none with a password. */
+/** Asks and takes as much where there is no such user, or none with a password. */
 async function userProof(
-  { account, password }: Login,
-  turn: Turn,
+  { account, password, request }: Login,
+  { turn, network }: AdmittedAttempt,
   { tenancy, passwords, hashing }: LoginParts,
 ): Promise<Proof> {
-  const user = await findUser(account.trim(), tenancy)
-  const hash = user && (await passwords.passwordOf(user.id))
-  const isRight = await hashing.verify(password, hash, turn)
+  let user: User | undefined
+  const isRight = await hashing.verify(password, { turn, network, isLeft: () => request.left }, async () => {
+    user = await findUser(account.trim(), tenancy)
+    const hash = await passwords.passwordOf(user?.id ?? account)
+    return user && hash
+  })
   return { isRight, user: user ?? null, method: 'password' }
 }
 

@@ -1,23 +1,105 @@
-/** Whose password is checked first when many wait. */
+/** Whose password is checked first when many wait, and at what cost. */
 import { expect, test } from 'bun:test'
+import { readFileSync, readdirSync } from 'node:fs'
+import type { WaitingForPassword } from '../core/sign-in.ts'
 import { createPasswordHashing } from './password-hashing.ts'
+import { PasswordLine } from './password-line.ts'
+import { PasswordThread } from './password-thread.ts'
 
-test('who has not failed lately goes before those who have, and keeps a place where theirs are taken', async () => {
+const password = 'correct horse battery'
+
+test('passwords are right, wrong, or of nobody, in the same way for known browsers and strangers', async () => {
   const hashing = createPasswordHashing()
-  const hash = await hashing.hash('correct horse battery')
-  let checked = 0
-  let refused = 0
-  for (let at = 0; at < 200; at++)
-    void hashing.verify('wrong', hash).then(
-      () => checked++,
-      () => refused++,
-    )
+  const hash = await hashing.hash(password)
+  for (const turn of ['known', 'first-try'] as const) {
+    const waiting: WaitingForPassword = { turn, network: '192.0.2.1' }
+    const verify = (tried: string, stored: string | undefined) => hashing.verify(tried, waiting, async () => stored)
+    expect([turn, await verify(password, hash)]).toEqual([turn, true])
+    expect([turn, await verify(`${password}.`, hash)]).toEqual([turn, false])
+    expect([turn, await verify(password, undefined)]).toEqual([turn, false])
+    expect(await verify(password, 'no hash').catch(() => 'no hash')).toBe('no hash')
+    // What failed keeps nobody waiting.
+    expect([turn, await verify(password, hash)]).toEqual([turn, true])
+  }
+})
+
+/** A line whose only place is taken, until the function that is returned with it is called. */
+function busyLine() {
+  const line = new PasswordLine(1, ['returning', 'first-try', 'other'])
+  let free: () => void = () => {}
+  const taken = line.run({ turn: 'other', network: '' }, () => new Promise<void>(done => (free = done)))
   const order: string[] = []
-  const arrives = (turn: 'known-browser' | 'first-try') =>
-    hashing.verify('correct horse battery', hash, turn).then(isRight => void (isRight && order.push(turn)))
-  await Promise.all([arrives('first-try'), arrives('known-browser')])
-  expect(order).toEqual(['known-browser', 'first-try'])
-  expect(checked).toBeLessThan(50)
-  // A hundred wait, and those who are being checked.
-  expect(refused).toBeWithin(90, 101)
+  const refused: string[] = []
+  const arrive = (name: string, waiting: WaitingForPassword) =>
+    line.run(waiting, async () => void order.push(name)).catch(() => void refused.push(name))
+  return { order, refused, arrive, free: () => (free(), taken) }
+}
+
+test('those who come again go first, then those who have not failed, and each part of the net in turn', async () => {
+  const { order, arrive, free } = busyLine()
+  const all = [
+    arrive('failed before', { turn: 'other', network: '192.0.2.1' }),
+    ...[1, 2, 3].map(at => arrive(`flood ${at}`, { turn: 'first-try', network: `198.51.0.${at}` })),
+    arrive('elsewhere', { turn: 'first-try', network: '203.0.113.1' }),
+    arrive('IPv6', { turn: 'first-try', network: '2001:db8:1:2::/64' }),
+    arrive('again', { turn: 'returning', network: '198.51.0.9' }),
+  ]
+  await free()
+  await Promise.all(all)
+  expect(order).toEqual(['again', 'flood 1', 'elsewhere', 'IPv6', 'flood 2', 'flood 3', 'failed before'])
+})
+
+test('a flood from one part of the net leaves places to others, and what is too much is refused at once', async () => {
+  const { order, refused, arrive, free } = busyLine()
+  const flood = Array.from({ length: 500 }, (_, at) =>
+    arrive('flood', { turn: 'first-try', network: `198.51.${at >> 8}.${at & 255}` }),
+  )
+  await Promise.resolve()
+  await Promise.resolve()
+  const refusedAtOnce = refused.length
+  const person = arrive('person', { turn: 'first-try', network: '192.0.2.1' })
+  await free()
+  await Promise.all([...flood, person])
+  expect(refusedAtOnce).toBe(500 - 32)
+  expect(order.indexOf('person')).toBe(1)
+  expect(order).toHaveLength(33)
+})
+
+test('for clients that have left nothing is checked', async () => {
+  const { order, refused, arrive, free } = busyLine()
+  const left = arrive('left', { turn: 'first-try', network: '192.0.2.1', isLeft: () => true })
+  const stays = arrive('stays', { turn: 'first-try', network: '192.0.2.1', isLeft: () => false })
+  await free()
+  await Promise.all([left, stays])
+  expect([order, refused]).toEqual([['stays'], ['left']])
+})
+
+/** Numbers of this process' threads with their priorities. */
+const priorities = (): number[] =>
+  readdirSync('/proc/self/task').map(id => {
+    const stat = readFileSync(`/proc/self/task/${id}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
+  })
+
+test.skipIf(process.platform !== 'linux')(
+  'strangers are checked in a thread of the lowest priority',
+  async () => {
+    const hash = await createPasswordHashing().hash(password)
+    const thread = new PasswordThread({ idleMs: 1, patienceMs: 600_000 })
+    const started = priorities().filter(one => one === 19).length + 1
+    const isRight = thread.verify({ password, hash })
+    while (priorities().filter(one => one === 19).length < started) await Bun.sleep(5)
+    expect(await isRight).toBe(true)
+    // It ends when it has nothing to do, and another one starts.
+    while (priorities().filter(one => one === 19).length >= started) await Bun.sleep(5)
+    expect(await thread.verify({ password: 'wrong', hash })).toBe(false)
+  },
+  600_000,
+)
+
+test('where nothing is left to that thread, a password is checked without it', async () => {
+  const hash = await createPasswordHashing().hash(password)
+  const thread = new PasswordThread({ idleMs: 1, patienceMs: 0 })
+  for (const tried of [password, 'wrong', password])
+    expect(await thread.verify({ password: tried, hash })).toBe(tried === password)
 })

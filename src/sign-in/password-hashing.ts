@@ -1,60 +1,44 @@
-/** Hashes and verifies passwords by argon2id, in a short queue. */
+/**
+ * Hashes and verifies passwords by argon2id, behind two lines. Those of known browsers, and new ones, are hashed at once,
+ * on as many processors as they leave to calls. Those of strangers, who may be a flood, wait for one thread that works
+ * when nothing else wants the processor.
+ */
 import { availableParallelism } from 'node:os'
 import { password as argon2 } from 'bun'
-import { GatewayError } from '../core/errors.ts'
 import type { PasswordHashing, Turn } from '../core/sign-in.ts'
+import { PasswordLine } from './password-line.ts'
+import { PasswordThread } from './password-thread.ts'
 
 /** OWASP's password storage cheat sheet, 2026-11: argon2id with 19 MiB and two passes. */
 const cost = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
 /** Each takes one core for some 50 ms; the others are left to calls. */
 const runningMax = Math.max(1, Math.min(2, Math.floor(availableParallelism() / 2)))
-const waitingMax = 100
-const retryAfterMs = 5000
+/** In the place of a password that is not there: of the same cost, and of no password that is known. */
+const decoy = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=1$${base64(16)}$${base64(32)}`
+
+/** Of its kind in that line; before that it waits behind nobody. */
+const own = { turn: 'known', network: '' } as const
 
 /** One for the process. */
 export function createPasswordHashing(): PasswordHashing {
-  const queue = new WorkQueue()
-  // Verified in the place of a password that is not there: of the same cost.
-  let decoy: Promise<string> | undefined
-  const hash = (password: string) => queue.run(() => argon2.hash(password, cost), 'known-browser')
+  const known = new PasswordLine(runningMax, ['known'])
+  const strangers = new PasswordLine(1, ['returning', 'first-try', 'other'])
+  const thread = new PasswordThread()
+  const isKnown = (turn: Turn): boolean => turn === 'known'
   return {
-    hash,
-    async verify(password, stored, turn = 'other') {
-      const compared = stored ?? (await (decoy ??= argon2.hash(crypto.randomUUID(), cost)))
-      const isRight = await queue.run(() => argon2.verify(password, compared), turn)
-      return isRight && stored !== undefined
-    },
+    hash: password => known.run(own, () => argon2.hash(password, cost)),
+    verify: (password, waiting, stored) =>
+      (isKnown(waiting.turn) ? known : strangers).run(waiting, async () => {
+        const hash = await stored()
+        const compared = hash ?? decoy
+        const isRight = await (isKnown(waiting.turn)
+          ? argon2.verify(password, compared)
+          : thread.verify({ password, hash: compared }))
+        return isRight && hash !== undefined
+      }),
   }
 }
 
-interface Waiting {
-  start(): void
-}
-
-/** Runs a few at a time, by their turn, otherwise in order; each kind of turn has a line of its own. */
-class WorkQueue {
-  #running = 0
-  readonly #lines: Readonly<Record<Turn, Waiting[]>> = { 'known-browser': [], 'first-try': [], other: [] }
-
-  async run<T>(work: () => Promise<T>, turn: Turn): Promise<T> {
-    if (this.#running >= runningMax) await this.#wait(this.#lines[turn])
-    else this.#running++
-    try {
-      return await work()
-    } finally {
-      const { 'known-browser': known, 'first-try': first, other } = this.#lines
-      const next = known.shift() ?? first.shift() ?? other.shift()
-      // The next one takes the place over.
-      if (next) next.start()
-      else this.#running--
-    }
-  }
-
-  #wait(line: Waiting[]): Promise<void> {
-    if (line.length >= waitingMax)
-      throw new GatewayError('overloaded', 'too many passwords are being checked; try again in a few seconds', {
-        retryAfterMs,
-      })
-    return new Promise(start => line.push({ start }))
-  }
+function base64(zeros: number): string {
+  return Buffer.alloc(zeros).toString('base64').replaceAll('=', '')
 }

@@ -1,5 +1,6 @@
 /** `bin/program.mjs`: what `npm start` runs is one file, made anew whenever its sources changed, and complete. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { Glob } from 'bun'
 import type { Subprocess } from 'bun'
 import {
   appendFileSync,
@@ -17,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 
 const root = join(import.meta.dir, '../..')
@@ -91,6 +92,8 @@ test('the first command makes the bundle, the next one finds it, a change of the
   const version = await outputOf('version')
   const [first] = bundles()
   expect([version.startsWith('modelgate '), bundles().length]).toEqual([true, 1])
+  const threads = [...new Glob('src/**/*-worker.ts').scanSync(project)].map(path => basename(path, '.ts'))
+  expect(readdirSync(join(dist(), first!))).toEqual(expect.arrayContaining(threads.map(name => `${name}.js`)))
   const madeAt = 1_700_000_000
   utimesSync(join(dist(), first!, 'main.js'), madeAt, madeAt)
   await outputOf('version')

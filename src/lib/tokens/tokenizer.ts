@@ -2,7 +2,7 @@
  * Counts and decodes with OpenAI's own vocabularies, on a thread of its own: reading one takes 0.4 s and 0.1 GB, and
  * some texts take seconds. The thread starts with the first request and ends after a while without one.
  */
-import { FairShare } from '../fair-share.ts'
+import { FairLine } from '../fair-line.ts'
 import { siblingModule } from '../sibling-module.ts'
 
 /** A vocabulary, by tiktoken's name. */
@@ -86,9 +86,7 @@ const defaults: Required<TokenizerOptions> = {
  */
 export class Tokenizer {
   readonly #limits: Required<TokenizerOptions>
-  /** By owner, in the order of their turns. */
-  readonly #waiting = new Map<string, Waiting[]>()
-  readonly #places: FairShare
+  readonly #waiting: FairLine<Waiting>
   #worker: Worker | undefined
   #current: Waiting | undefined
   /** Ends the thread: it idles, or works for too long. */
@@ -97,7 +95,7 @@ export class Tokenizer {
 
   constructor(options: TokenizerOptions = {}) {
     this.#limits = { ...defaults, ...options }
-    this.#places = new FairShare(this.#limits.waitingMax)
+    this.#waiting = new FairLine(this.#limits.waitingMax)
   }
 
   /** Holds memory at the moment. */
@@ -131,12 +129,9 @@ export class Tokenizer {
   }
 
   #ask(request: TokenizerRequest, owner: string): Promise<Done | undefined> {
-    if (this.#stopped || !this.#places.take(owner)) return Promise.resolve(undefined)
+    if (this.#stopped) return Promise.resolve(undefined)
     return new Promise(answer => {
-      const asked = { request, answer }
-      const own = this.#waiting.get(owner)
-      if (own) own.push(asked)
-      else this.#waiting.set(owner, [asked])
+      if (!this.#waiting.add(owner, { request, answer })) return answer(undefined)
       if (!this.#current) this.#next()
     })
   }
@@ -144,25 +139,12 @@ export class Tokenizer {
   /** Nothing is counted or decoded any more. */
   stop(): void {
     this.#stopped = true
+    for (let one = this.#waiting.take(); one; one = this.#waiting.take()) one.answer(undefined)
     this.#end()
-    const waiting = [...this.#waiting.values()].flat()
-    this.#waiting.clear()
-    for (const one of waiting) one.answer(undefined)
-  }
-
-  /** The next of the owner whose turn it is, which then goes behind the others. */
-  #take(): Waiting | undefined {
-    for (const [owner, [first, ...more]] of this.#waiting) {
-      this.#waiting.delete(owner)
-      if (more.length > 0) this.#waiting.set(owner, more)
-      this.#places.release(owner)
-      return first
-    }
-    return undefined
   }
 
   #next(): void {
-    this.#current = this.#take()
+    this.#current = this.#waiting.take()
     if (!this.#current) return this.#endAfter(this.#limits.idleMs)
     this.#worker ??= this.#start()
     this.#endAfter(this.#limits.loadMs)

@@ -84,7 +84,7 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
       return claimed
     },
     withdrawLink: (id, actor) => change(tx => withdrawLink(tx, id, actor, clock.epochMs())),
-    recordRefusal: ({ userId, reason, clientAddress }) =>
+    recordRefusal: ({ userId, reason, clientAddress, further }) =>
       available(
         writeAudit(sql, {
           atMs: clock.epochMs(),
@@ -93,7 +93,9 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
           kind: 'user',
           objectId: userId ?? 'unknown',
           before: null,
-          after: { reason, client_address: clientAddress },
+          after: further
+            ? { reason, count: further.count, client_addresses: further.addresses }
+            : { reason, client_address: clientAddress },
         }),
       ),
   }

@@ -1,0 +1,67 @@
+/** Those who wait for their password to be checked. */
+import { GatewayError } from '../core/errors.ts'
+import type { Turn, WaitingForPassword } from '../core/sign-in.ts'
+import { FairLine } from '../lib/fair-line.ts'
+
+/** Of one kind of turn. */
+const waitingMax = 64
+/** Whom it took longer has most likely gone, or tries again. */
+const patienceMs = 15_000
+const retryAfterMs = 5000
+
+interface Waiting {
+  readonly isLeft: (() => boolean) | undefined
+  readonly sinceMs: number
+  start(): void
+  refuse(refusal: GatewayError): void
+}
+
+const refusal = (): GatewayError =>
+  new GatewayError('rate-limited', 'too many passwords are being checked; try again in a few seconds', { retryAfterMs })
+
+/** Some at a time, by their turn; of one turn each part of the net by turns. */
+export class PasswordLine {
+  readonly #runningMax: number
+  /** In their order. */
+  readonly #lines: ReadonlyMap<Turn, FairLine<Waiting>>
+  #running = 0
+
+  constructor(runningMax: number, turns: readonly Turn[]) {
+    this.#runningMax = runningMax
+    this.#lines = new Map(turns.map(turn => [turn, new FairLine<Waiting>(waitingMax)]))
+  }
+
+  /** Throws `rate-limited` where too many wait, or after a long wait. */
+  async run<T>(waiting: WaitingForPassword, work: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#runningMax) this.#running++
+    else await this.#wait(waiting)
+    try {
+      return await work()
+    } finally {
+      this.#next()
+    }
+  }
+
+  #wait({ turn, network, isLeft }: WaitingForPassword): Promise<void> {
+    return new Promise((start, refuse) => {
+      const waiting = { isLeft, sinceMs: performance.now(), start, refuse }
+      if (!this.#lines.get(turn)!.add(partOfNet(network), waiting)) refuse(refusal())
+    })
+  }
+
+  /** The next one takes the place over. */
+  #next(): void {
+    for (const line of this.#lines.values())
+      for (let one = line.take(); one; one = line.take()) {
+        if (one.isLeft?.() !== true && performance.now() - one.sinceMs < patienceMs) return one.start()
+        one.refuse(refusal())
+      }
+    this.#running--
+  }
+}
+
+/** The first 16 bits of an IPv4 address, 32 of an IPv6 network: what one provider rents out has few of them. */
+function partOfNet(network: string): string {
+  const separator = network.includes(':') ? ':' : '.'
+  return network.split(separator, 2).join(separator)
+}
