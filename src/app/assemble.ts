@@ -75,6 +75,15 @@ export interface Assembling {
   readonly clients: () => ClientCounts
 }
 
+/** What watches runs and answers that go on behind their requests. */
+function watchesOf(store: Store): Pick<Services, 'runWatch' | 'answerWatch' | 'liveAnswers'> {
+  return {
+    runWatch: watchRuns({ store: store.assistants, clock, isAlone: isAlone(store) }),
+    answerWatch: watchRuns({ store: store.conversations, clock, isAlone: isAlone(store) }),
+    liveAnswers: new Map(),
+  }
+}
+
 /** Creates the parts of a running gateway. A reload replaces the contents of `current`, which each call reads once. */
 export function assemble(assembling: Assembling) {
   const { source, store, logger } = assembling
@@ -103,9 +112,7 @@ export function assemble(assembling: Assembling) {
     effectiveValues: () => effectiveOf(assembling),
     replicas: () => store.limits.redis?.replicas,
     detached,
-    runWatch: watchRuns({ store: store.assistants, clock, isAlone: isAlone(store) }),
-    answerWatch: watchRuns({ store: store.conversations, clock, isAlone: isAlone(store) }),
-    liveAnswers: new Map(),
+    ...watchesOf(store),
     metrics: () => exposition.bytes(),
     readiness: () => readiness(store, draining),
     ...fixedParts(assembling.options),

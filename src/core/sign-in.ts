@@ -209,8 +209,8 @@ export interface PasswordChange {
 /** Signs in with the master key or a password, and sets passwords. */
 export interface LoginService {
   /**
-   * Begins a session. Throws `unauthenticated`, alike for unknown users and wrong
-   * passwords; `rate-limited` after too many failures and while too many wait; `overloaded`, and `forbidden` as `SignInService.signIn`.
+   * Begins a session. Throws `unauthenticated`, alike for unknown users and wrong passwords; `rate-limited` after too
+   * many failures and while too many wait; `overloaded`, and `forbidden` as `SignInService.signIn`.
    */
   login(login: Login): Promise<SignedIn>
   /**

@@ -1,7 +1,7 @@
 /**
- * Hashes and verifies passwords by argon2id, behind two lines. Those of known browsers, and new ones, are hashed at once,
- * on as many processors as they leave to calls. Those of strangers, who may be a flood, wait for one thread that works
- * when nothing else wants the processor.
+ * Hashes and verifies passwords by argon2id, behind two lines. Those of known browsers, and new ones, are hashed at
+ * once, on as many processors as they leave to calls. Those of strangers, who may be a flood, wait for one thread that
+ * works when nothing else wants the processor.
  */
 import { availableParallelism } from 'node:os'
 import { password as argon2 } from 'bun'
@@ -16,7 +16,7 @@ const runningMax = Math.max(1, Math.min(2, Math.floor(availableParallelism() / 2
 /** In the place of a password that is not there: of the same cost, and of no password that is known. */
 const decoy = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=1$${base64(16)}$${base64(32)}`
 
-/** Of its kind in that line; before that it waits behind nobody. */
+/** Waits only behind known browsers and other new passwords. */
 const own = { turn: 'known', network: '' } as const
 
 /** One for the process. */

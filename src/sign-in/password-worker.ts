@@ -1,4 +1,4 @@
-/** The thread of `PasswordThread`: verifies one password after another, behind everything else that wants the processor. */
+/** The thread of `PasswordThread`: verifies a password when nothing else wants the processor. */
 import { password as argon2 } from 'bun'
 import { lowestPriority } from '../platform/thread-priority.ts'
 import type { PasswordQuestion, PasswordReply } from './password-thread.ts'

@@ -36,8 +36,8 @@ export class RefusalRecord extends TimerEntry {
   }
 
   /**
-   * `account` = as it was typed, which is not written: it may be a password. Whether there is such a user changes nothing
-   * of the work. Throws `overloaded` when the database is unreachable.
+   * `account` = as it was typed, which is not written: it may be a password. Whether there is such a user changes
+   * nothing of the work. Throws `overloaded` when the database is unreachable.
    */
   async add(account: string, refusal: RefusedSignIn): Promise<void> {
     if (!this.#isOpen) this.#begin()
