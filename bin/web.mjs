@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import {
+  appendFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -30,6 +31,9 @@ const makingMsMax = 180_000
 /** Browsers may still load parts of the pages that were served before. */
 const olderKept = 2
 const compressible = /\.(js|css|svg|md)$/
+const licensesFile = 'licenses.md'
+/** Packages of workers: Vite's list of licences has those of the page alone. */
+const workerPackages = ['highlight.js']
 
 /** Where the pages are, or will be once they are made; undefined = this installation has none. */
 export function webDirectory() {
@@ -73,6 +77,10 @@ export async function makeWeb(target, { development = false } = {}) {
   } finally {
     if (before === undefined) delete process.env.NODE_ENV
     else process.env.NODE_ENV = before
+  }
+  for (const name of workerPackages) {
+    const license = readFileSync(join(root, 'node_modules', name, 'LICENSE'), 'utf8')
+    appendFileSync(join(target, licensesFile), `\n## ${name}\n\n${license}`)
   }
   for (const file of filesBelow(target)) if (compressible.test(file)) compress(join(target, file))
   const sizes = filesBelow(target).map(file => [file, statSync(join(target, file)).size])

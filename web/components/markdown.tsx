@@ -1,10 +1,11 @@
 import DOMPurify from 'dompurify'
 import { Marked, Renderer } from 'marked'
-import type { Token, TokensList } from 'marked'
-import { memo, useMemo } from 'react'
+import type { Token, Tokens } from 'marked'
+import { memo, useMemo, useSyncExternalStore } from 'react'
 import type { MouseEvent } from 'react'
 import { writeClipboard } from '../lib/copy.ts'
 import { t } from '../strings/index.ts'
+import { highlighted, highlightedCount, onHighlighted } from './highlight.ts'
 
 /** What Markdown makes, and nothing that loads, runs, frames or styles. */
 const allowed = {
@@ -40,7 +41,7 @@ const allowed = {
     'tr',
     'ul',
   ],
-  ALLOWED_ATTR: ['href', 'title', 'start', 'align', 'type', 'tabindex'],
+  ALLOWED_ATTR: ['href', 'title', 'start', 'align', 'type', 'tabindex', 'class'],
   ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
   // These hold no addresses.
   ADD_URI_SAFE_ATTR: ['start', 'align', 'type', 'tabindex'],
@@ -54,8 +55,16 @@ purify.addHook('afterSanitizeAttributes', node => {
   node.setAttribute('rel', 'noopener noreferrer nofollow')
 })
 
+// The classes of colours alone: any other would give a text the looks of a part of the page.
+purify.addHook('uponSanitizeAttribute', (_node, attribute) => {
+  if (attribute.attrName === 'class' && !/^hljs-[a-z_ -]+$/.test(attribute.attrValue)) attribute.keepAttr = false
+})
+
 /** How long "copied" is shown. */
 const copiedMs = 2000
+
+/** A fence that names its language. */
+const namedCode = /(?:```|~~~) *[a-z]/i
 
 /** A text of a model or a person: HTML in it is shown, never used. Pictures are links, code has a button to copy it. */
 export function Markdown({ text }: { readonly text: string }) {
@@ -67,7 +76,7 @@ export function Markdown({ text }: { readonly text: string }) {
     <div className="markdown min-w-0 break-words" onClick={copyCode}>
       {tokens.map((token, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: while a text grows, blocks are only added at its end
-        <Block key={at} token={token} links={links} all={tokens} />
+        <Block key={at} token={token} links={links} />
       ))}
     </div>
   )
@@ -77,12 +86,14 @@ interface BlockProps {
   readonly token: Token
   /** The addresses that are named elsewhere in the text. */
   readonly links: string
-  readonly all: TokensList
 }
+
+const onNothing = () => () => {}
 
 /** One paragraph, list, table: of a text that grows only the last one is made anew. */
 const Block = memo(
   function Block({ token }: BlockProps) {
+    useSyncExternalStore(namedCode.test(token.raw) ? onHighlighted : onNothing, highlightedCount)
     if (token.type === 'space' || token.type === 'def') return null
     const html = purify.sanitize(markdown.parser([token]), allowed)
     // biome-ignore lint/security/noDangerouslySetInnerHtml: sanitised in the line above
@@ -105,16 +116,23 @@ function copyCode({ target }: MouseEvent): void {
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 const escaped = (text: string): string => text.replace(/[&<>"]/g, one => escapes[one]!)
 
+/** Code that still grows has one colour until its fence is closed. */
+function codeHtml({ raw, text, lang }: Tokens.Code): string {
+  const language = lang?.split(' ')[0] ?? ''
+  const isClosed = /(?:```|~~~)$/.test(raw.trimEnd())
+  return (isClosed && language && highlighted(text, language)) || escaped(text)
+}
+
 const markdown = new Marked({
   gfm: true,
   breaks: true,
   renderer: {
     html: ({ text }) => escaped(text),
     image: ({ href, text }) => `<a href="${escaped(href)}">${escaped(text || href)}</a>`,
-    code: ({ text, lang }) =>
-      `<figure><figcaption><span>${escaped(lang?.split(' ')[0] || t('all.code'))}</span>` +
+    code: token =>
+      `<figure><figcaption><span>${escaped(token.lang?.split(' ')[0] || t('all.code'))}</span>` +
       `<button type="button">${escaped(t('all.copy'))}</button></figcaption>` +
-      `<pre tabindex="0"><code>${escaped(text)}</code></pre></figure>`,
+      `<pre tabindex="0"><code>${codeHtml(token)}</code></pre></figure>`,
     // What scrolls has to be reached by the keyboard.
     table(token) {
       return `<div tabindex="0">${Renderer.prototype.table.call(this, token)}</div>`

@@ -285,7 +285,13 @@ const text = `A **model's** answer with \`code\`, a [link](https://example.com) 
 | 1 | 2 |
 
 \`\`\`ts
-const answer = 42
+// Comment, keyword, number, text, name: every colour that code has.
+const answer: number = ask("What is it?", 42)
+\`\`\`
+
+\`\`\`diff
+- removed
++ added
 \`\`\``
 
 function Texts() {
