@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import AxeBuilder from '@axe-core/playwright'
+import axe from 'axe-core'
 import { chromium } from 'playwright-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { ensureWeb, makeWeb, webDirectory } from '../../bin/web.mjs'
@@ -42,6 +42,11 @@ export async function openPage(
 ): Promise<{ page: Page; context: BrowserContext; faults: string[] }> {
   const context = await browser.newContext({ locale: 'en-US', reducedMotion: 'reduce', ...options })
   context.setDefaultTimeout(pageMs)
+  return { context, ...(await openTab(context, origin)) }
+}
+
+/** One more page of the same person. */
+export async function openTab(context: BrowserContext, origin: string): Promise<{ page: Page; faults: string[] }> {
   const page = await context.newPage()
   const faults: string[] = []
   page.on('pageerror', error => faults.push(`error: ${error.message}`))
@@ -52,7 +57,7 @@ export async function openPage(
     const { origin: asked, protocol } = new URL(request.url())
     if (protocol.startsWith('http') && asked !== origin) faults.push(`request to ${asked}`)
   })
-  return { page, context, faults }
+  return { page, faults }
 }
 
 /**
@@ -68,6 +73,29 @@ export function openSignedIn(
 }
 
 /**
+ * As a person does who sets a password by a link of an administrator: `context` has a session from then on. Returns who
+ * is signed in, as the pages know it.
+ */
+export async function signInByInvitation(context: BrowserContext, gateway: Gateway, user_id: string): Promise<object> {
+  const { url } = (await (await gateway.admin('/sign-in/invitations', { user_id })).json()) as { url: string }
+  const answer = await context.request.post(`${gateway.url}/sign-in/claim`, {
+    headers: { origin: gateway.url },
+    data: { token: new URL(url).searchParams.get('token'), password: 'correct horse battery' },
+  })
+  if (!answer.ok()) throw new Error(`${user_id} was not signed in: ${await answer.text()}`)
+  return (await (await context.request.get(`${gateway.url}/sign-in/session`)).json()) as object
+}
+
+/** The part of axe that is used in the page. */
+interface Axe {
+  run(context: object, options: object): Promise<{ violations: Violation[] }>
+}
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly target: unknown; readonly failureSummary?: string }[]
+}
+
+/**
  * What axe finds, one line each: rule, element, why. `popup` = a menu or list is open: it stands beside the landmarks.
  * The guards that keep the focus in a popup are meant to be reached by it, and lead it on. `rules` = these alone.
  */
@@ -75,10 +103,17 @@ export async function violations(
   page: Page,
   { popup = false, rules }: { popup?: boolean; rules?: string[] } = {},
 ): Promise<string[]> {
-  // The pages have no frames: what axe does for those of other origins opens a window for each question.
-  const axe = new AxeBuilder({ page }).setLegacyMode().exclude('[data-base-ui-focus-guard]')
-  if (rules) axe.withRules(rules)
-  const { violations: found } = await axe.disableRules(popup ? ['region'] : []).analyze()
+  // Its half megabyte goes into each document once.
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
+  const options = {
+    resultTypes: ['violations'],
+    ...(popup && { rules: { region: { enabled: false } } }),
+    ...(rules && { runOnly: { type: 'rule', values: rules } }),
+  }
+  const found = await page.evaluate(async given => {
+    const { axe } = window as unknown as { axe: Axe }
+    return (await axe.run({ exclude: ['[data-base-ui-focus-guard]'] }, given)).violations
+  }, options)
   return found.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id} ${target} ${failureSummary}`),
   )

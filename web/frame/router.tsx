@@ -5,6 +5,7 @@ import { isNoSession, sessionQuery } from '../api/session.ts'
 import { ErrorState } from '../components/states.tsx'
 import { parseSearch, writeSearch } from '../lib/address.ts'
 import { pagesPath } from '../lib/places.ts'
+import { t } from '../strings/index.ts'
 import { NotFound } from './not-found.tsx'
 import { routes } from './routes.ts'
 import type { PageRoute } from './routes.ts'
@@ -39,6 +40,12 @@ export function makeRouter(client: QueryClient) {
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
     scrollToTopSelectors: ['main'],
-    defaultErrorComponent: ({ error, reset }) => <ErrorState error={error} onRetry={reset} />,
+    // Screen readers find a heading here as on every page.
+    defaultErrorComponent: ({ error, reset }) => (
+      <>
+        <h1 className="sr-only">{t('error.pageHeading')}</h1>
+        <ErrorState error={error} onRetry={reset} />
+      </>
+    ),
   })
 }
