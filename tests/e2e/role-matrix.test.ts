@@ -4,6 +4,7 @@ import type { Endpoint } from '../../src/core/endpoint.ts'
 import { endpoints } from '../../src/endpoints/index.ts'
 import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { rolePasses } from './role-passes.ts'
 
 /** Operations by who may ask for them. A route that is added has to be put into one of the lists by hand. */
 const listed: Readonly<Record<Endpoint['auth'], string>> = {
@@ -64,20 +65,11 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     listScimGroups createScimGroup getScimGroup replaceScimGroup patchScimGroup deleteScimGroup`,
 }
 
-/** The classes that each role passes. */
-const passes: Readonly<Record<string, readonly Endpoint['auth'][]>> = {
-  proxy_admin: ['none', 'key', 'manager', 'viewer', 'admin'],
-  proxy_admin_viewer: ['none', 'key', 'viewer'],
-  internal_user: ['none', 'key', 'manager'],
-  internal_user_viewer: ['none', 'key'],
-  key: ['none', 'key'],
-}
-
 let gateway: Gateway
 const keys = new Map<string, string>()
 beforeAll(async () => {
   gateway = await startGateway()
-  for (const role of Object.keys(passes)) {
+  for (const role of Object.keys(rolePasses)) {
     const made = role === 'key' ? { key: await gateway.key() } : await newUser(role)
     keys.set(role, made.key)
   }
@@ -109,7 +101,7 @@ test('each role is refused with 403 where the table refuses it, and nowhere else
       const answer = await fetch(`${gateway.url}${path}`, { method, body, headers: { authorization: `Bearer ${key}` } })
       const text = await answer.text()
       const isRefused = answer.status === 403 && text.includes('this operation needs')
-      const mayPass = (passes[role] ?? passes.proxy_admin)!.includes(auth)
+      const mayPass = (rolePasses[role] ?? rolePasses.proxy_admin)!.includes(auth)
       if (isRefused === mayPass) wrong.push(`${role} ${doc.operationId}: ${answer.status}`)
     }
   expect(wrong).toEqual([])

@@ -1,14 +1,25 @@
 /** Roles x pages: what is shown, and what the gateway refuses when the request behind a hidden page is made by hand. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
+import { endpoints } from '../../src/endpoints/index.ts'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openPage, openSignedIn, pageMs } from './browser.ts'
+import { rolePasses } from '../e2e/role-passes.ts'
+import { builtPages, hasChromium, openBrowser, openPage, openSignedIn, pageMs, signInByInvitation } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
 const roles = ['admin', 'viewer', 'orgAdmin', 'teamAdmin', 'member', 'memberViewer'] as const
 type Role = (typeof roles)[number]
+/** What they are in the whole gateway; the rest are memberships. */
+const userRoles: Readonly<Record<Role, string>> = {
+  admin: 'proxy_admin',
+  viewer: 'proxy_admin_viewer',
+  orgAdmin: 'internal_user',
+  teamAdmin: 'internal_user',
+  member: 'internal_user',
+  memberViewer: 'internal_user_viewer',
+}
 
 /** A page that not every person gets to see, and the request behind it. */
 interface PageOfRoles {
@@ -49,14 +60,10 @@ describe.skipIf(!hasChromium)('roles and pages', () => {
   beforeAll(async () => {
     gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
     browser = await openBrowser()
-    const user = async (name: Role, user_role: string) => {
+    for (const [name, user_role] of Object.entries(userRoles)) {
       const made = await gateway.admin('/user/new', { user_id: name, user_role })
-      keys.set(name, ((await made.json()) as { key: string }).key)
+      keys.set(name as Role, ((await made.json()) as { key: string }).key)
     }
-    await user('admin', 'proxy_admin')
-    await user('viewer', 'proxy_admin_viewer')
-    for (const name of ['orgAdmin', 'teamAdmin', 'member'] as const) await user(name, 'internal_user')
-    await user('memberViewer', 'internal_user_viewer')
     const organization_id = 'org'
     const steps: [path: string, body: object][] = [
       ['/organization/new', { organization_id, organization_alias: 'Org' }],
@@ -89,6 +96,83 @@ describe.skipIf(!hasChromium)('roles and pages', () => {
       const status = await page.evaluate(async url => (await fetch(url)).status, ask)
       expect([ask, status]).toEqual([ask, may || isAnswered ? 200 : 403])
     }
+    await context.close()
+  })
+
+  // The same operations and classes as in tests/e2e/role-matrix.test.ts, sent by the page with the session of the person.
+  test.each(roles)(
+    '%s who writes requests by hand is refused every operation that the role does not pass',
+    async role => {
+      const { page, context } = await openPage(browser, gateway.url)
+      await signInByInvitation(context, gateway, role)
+      await page.goto(`${gateway.url}/ui/sessions`)
+      const operations = endpoints
+        .filter(({ auth }) => auth !== 'none' && auth !== 'key')
+        .map(({ method, paths, auth, doc }) => ({
+          id: doc.operationId,
+          method,
+          path: paths[0]!.replaceAll(/\{\w+\+?\}/g, 'none'),
+          mayPass: rolePasses[userRoles[role]]!.includes(auth),
+        }))
+      const wrong = await page.evaluate(async all => {
+        const answers = all.map(async ({ id, method, path, mayPass }) => {
+          // No JSON, so that nothing is changed where it is let through.
+          const change = { method, headers: { 'content-type': 'application/json' }, body: '{' }
+          const answer = await fetch(path, method === 'GET' ? {} : change)
+          const isRefused = answer.status === 403 && (await answer.text()).includes('this operation needs')
+          return isRefused === mayPass ? [`${id}: ${answer.status}`] : []
+        })
+        return (await Promise.all(answers)).flat()
+      }, operations)
+      expect(wrong).toEqual([])
+      await context.close()
+    },
+  )
+
+  test('a member who puts the ids of others into requests gets and changes nothing', async () => {
+    const { page, context } = await openPage(browser, gateway.url)
+    await signInByInvitation(context, gateway, 'member')
+    await page.goto(`${gateway.url}/ui/sessions`)
+    const made = await gateway.admin('/key/generate', { user_id: 'admin', key_alias: 'private' })
+    const { token: hash } = (await made.json()) as { token: string }
+    const requests: [path: string, body?: object][] = [
+      [`/key/info?key=${hash}`],
+      [`/key/limits?key=${hash}`],
+      ['/user/info?user_id=admin'],
+      ['/team/info?team_id=team'],
+      ['/organization/info?organization_id=org'],
+      ['/key/list?user_id=admin'],
+      ['/spend/logs?user_id=admin'],
+      ['/key/update', { key: hash, max_budget: 1000 }],
+      ['/key/delete', { keys: [hash] }],
+      [`/key/${hash}/regenerate`, {}],
+      ['/key/generate', { user_id: 'admin' }],
+      ['/key/generate', { team_id: 'team' }],
+      ['/user/update', { user_id: 'member', user_role: 'proxy_admin' }],
+      ['/user/update', { user_id: 'admin', user_alias: 'taken over' }],
+      ['/team/update', { team_id: 'team', max_budget: 1000 }],
+      ['/team/member_add', { team_id: 'team', member: { user_id: 'member', role: 'admin' } }],
+      ['/organization/member_add', { organization_id: 'org', member: { user_id: 'member', role: 'org_admin' } }],
+    ]
+    const answers = await page.evaluate(async all => {
+      const seen: [path: string, status: number, text: string][] = []
+      for (const [path, body] of all) {
+        const json = body && {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        }
+        const answer = await fetch(path, json)
+        seen.push([path, answer.status, await answer.text()])
+      }
+      return seen
+    }, requests)
+    const leaked = answers.filter(
+      ([, status, text]) => ![403, 404].includes(status) && !(status === 200 && !/admin|private|"team"/.test(text)),
+    )
+    expect(leaked).toEqual([])
+    const { info } = (await (await gateway.admin(`/key/info?key=${hash}`)).json()) as { info: Record<string, unknown> }
+    expect([info.key_alias, info.max_budget]).toEqual(['private', null])
     await context.close()
   })
 
