@@ -15,8 +15,26 @@ const config = `model_list:
   - { model_name: gemini-2.5-pro, proxy_params: { model: gemini/gemini-2.5-pro, api_base: "{simulator}", api_key: canary } }
   - { model_name: text-embedding-3-small, proxy_params: { model: openai/text-embedding-3-small, api_base: "${at}", api_key: canary } }
   - { model_name: secret-model, proxy_params: { model: openai/gpt-4.1-mini, api_base: "${at}", api_key: canary } }
+${['rerank', 'voice:audio_speech', 'ears:audio_transcription', 'painter:image_generation', 'judge:moderation']
+  .map(one => one.split(':'))
+  .map(
+    ([name, mode = name]) =>
+      `  - { model_name: ${name}, proxy_params: { model: custom_openai/${name}, api_base: "${at}", api_key: canary }, model_info: { mode: ${mode} } }`,
+  )
+  .join('\n')}
 general_settings: { disable_local_models: true }
 `
+
+/** Parts of the command that is shown for a model of each mode. */
+const firstCalls: Readonly<Record<string, readonly string[]>> = {
+  'gpt-4.1': ['/v1/chat/completions', '"messages"'],
+  'text-embedding-3-small': ['/v1/embeddings', '"input"'],
+  rerank: ['/v1/rerank', '"query"', '"documents"'],
+  voice: ['/v1/audio/speech', '"voice"', '-o speech'],
+  ears: ['/v1/audio/transcriptions', 'file=@speech.mp3', 'model=ears'],
+  painter: ['/v1/images/generations', '"prompt"'],
+  judge: ['/v1/moderations', '"input"'],
+}
 
 describe.skipIf(!hasChromium)('the model hub of strangers', () => {
   let gateway: Gateway
@@ -60,6 +78,21 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
     await drawer.getByRole('link', { name: 'Sign in to try it' }).click()
     await page.waitForURL(/\/ui\/login\?from=/)
     expect(new URL(page.url()).searchParams.get('from')).toBe('/model_hub?model=gemini-2.5-pro')
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('a model is called by what it is for', async () => {
+    await makePublic('gpt-4.1', 'text-embedding-3-small', 'rerank', 'voice', 'ears', 'painter', 'judge')
+    const { page, context, faults } = await openPage(browser, gateway.url)
+    for (const [model, said] of Object.entries(firstCalls)) {
+      await page.goto(`${gateway.url}/ui/model_hub?${new URLSearchParams({ model })}`)
+      const code = await page
+        .getByRole('dialog', { name: model })
+        .getByRole('region', { name: 'Use it: curl' })
+        .innerText()
+      for (const part of said) expect([model, code]).toEqual([model, expect.stringContaining(part)])
+    }
     expect(faults).toEqual([])
     await context.close()
   })

@@ -31,6 +31,7 @@ describe.skipIf(!hasChromium)('the parts', () => {
     await page.goto(`${gateway.url}/ui/_parts`)
     await page.getByRole('heading', { name: 'EmptyState, ErrorState, Skeleton' }).waitFor()
     await page.locator('.uplot').waitFor()
+    await page.locator('.hljs-keyword').first().waitFor()
     expect(await violations(page)).toEqual([])
     for (const name of colorScheme === 'light' ? popups : popups.slice(0, 1)) {
       await page.getByRole('button', { name, exact: true }).click()
@@ -62,6 +63,23 @@ describe.skipIf(!hasChromium)('the parts', () => {
     await field.click()
     await page.mouse.wheel(0, 120)
     expect(await field.inputValue()).toBe('20')
+    await context.close()
+  })
+
+  test('Escape leaves what was chosen in a list of several', async () => {
+    const { page, context } = await openPage(browser, gateway.url)
+    await page.goto(`${gateway.url}/ui/_parts`)
+    const chips = page.getByRole('button', { name: /^Remove / })
+    await chips.first().waitFor()
+    const before = await chips.count()
+    const field = page.getByRole('combobox', { name: 'Models' }).first()
+    await field.click()
+    await page.getByRole('listbox').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('listbox').waitFor({ state: 'detached' })
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    expect(await chips.count()).toBe(before)
     await context.close()
   })
 

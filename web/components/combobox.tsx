@@ -62,7 +62,10 @@ export function MultiCombobox({ label, choices, help, error, placeholder, value,
         multiple
         items={choices}
         value={chosen}
-        onValueChange={list => onChange(list.map(one => one.value))}
+        onValueChange={(list, { reason }) => {
+          // Escape closes the list, or the dialog around; it would also take all that was chosen.
+          if (reason !== 'escape-key') onChange(list.map(one => one.value))
+        }}
         isItemEqualToValue={(one, other) => one.value === other.value}
       >
         <Base.Chips className={clsx(inputClass, 'flex h-auto min-h-8 flex-wrap items-center gap-1 px-1 py-1')}>

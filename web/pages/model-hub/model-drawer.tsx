@@ -15,11 +15,9 @@ import { Switch } from '../../components/switch.tsx'
 import { toast } from '../../components/toast.tsx'
 import { Tokens } from '../../components/values.tsx'
 import { administers } from '../../frame/rights.ts'
-import { gatewayUrl } from '../../lib/places.ts'
-import { snippetsFor } from '../../lib/snippets.ts'
 import { t } from '../../strings/index.ts'
-import { operationNames, operationOf } from '../playground/operations.ts'
 import { abilities, abilityWords } from './abilities.ts'
+import { firstCallOf, operationOfMode } from './first-call.ts'
 import { HealthBadge } from './health-badge.tsx'
 import { PriceTable } from './price-table.tsx'
 
@@ -34,6 +32,7 @@ export function ModelDrawer({ model, isStranger, onClose }: ModelDrawerProps) {
   const session = useSession().data
   const name = model.model_group
   const can = abilities(model)
+  const firstCall = firstCallOf(model)
   return (
     <Drawer open onClose={onClose} title={name} actions={<TryIt model={model} isStranger={isStranger} />}>
       <div className="flex flex-col gap-6">
@@ -59,13 +58,10 @@ export function ModelDrawer({ model, isStranger, onClose }: ModelDrawerProps) {
         {model.supported_openai_params.length > 0 && (
           <Words title={t('hub.parameters')} words={model.supported_openai_params} />
         )}
-        {model.mode === 'chat' && (
+        {firstCall.length > 0 && (
           <Section title={t('hub.use')}>
-            <p className="text-muted">{t('hub.useHelp')}</p>
-            <CodeBlock
-              label={t('hub.use')}
-              snippets={snippetsFor({ gateway: gatewayUrl, key: 'YOUR_KEY', model: name })}
-            />
+            <p className="text-muted">{t(model.mode === 'chat' ? 'hub.useHelp' : 'hub.useKeyHelp')}</p>
+            <CodeBlock label={t('hub.use')} snippets={firstCall} />
           </Section>
         )}
       </div>
@@ -105,7 +101,7 @@ function TryIt({ model, isStranger }: { readonly model: HubModel; readonly isStr
       </Link>
     )
   }
-  const op = operationNames.find(one => mode === null || operationOf(one).modes.includes(mode))
+  const op = mode === null ? 'chat' : operationOfMode(mode)
   return (
     <>
       {mode === 'chat' && (
