@@ -127,6 +127,14 @@ export interface IdentityLink {
   readonly createdAtMs: number
 }
 
+/** That the user of a person was deleted, by an administrator or a directory. */
+export interface IdentityRemoval {
+  /** Of the user who was deleted. */
+  readonly userId: string
+  /** Milliseconds since 1970. */
+  readonly removedAtMs: number
+}
+
 /** Keeps the sign-ins that have come back from a provider, so that none comes back twice at any replica. */
 export interface SignInReturns {
   /** true = it is the first time that this one comes back. Throws `overloaded` when the database is unreachable. */

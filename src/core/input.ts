@@ -1,7 +1,7 @@
 /**
  * The input of a call in hub types, for any dialect, form or file line: what policies read and change.
  */
-import type { ChatRequest, Message, Part, Source } from './chat.ts'
+import type { ChatRequest, Message, Part, Source, Tool } from './chat.ts'
 import type { EmbeddingsRequest } from './embeddings.ts'
 import type { ImagesRequest } from './images.ts'
 import type { ModerationsRequest } from './moderations.ts'
@@ -108,6 +108,7 @@ export function changeTexts(input: CallInput, change: ChangeInputText): void {
     case 'form':
       changeFields(input.fields, next)
       for (const file of input.files) {
+        next(file.filename, 'name')
         for (const piece of file.text()) change(piece, 'file')
         readAll(file.readings(budgetOf(next)), next)
       }
@@ -131,6 +132,7 @@ function changeChat(request: ChatRequest, next: NextText): void {
     next(tool.name, 'name')
     if (tool.description !== undefined) tool.description = next(tool.description)
     if (tool.parameters) tool.parameters = changedTexts(tool.parameters, next) as Record<string, unknown>
+    if (tool.freeText) tool.freeText = changedTexts(tool.freeText, next) as Tool['freeText'] & object
   }
 }
 
@@ -161,6 +163,9 @@ function changeParts(parts: readonly Part[], next: NextText): void {
         // What is no picture is text in disguise.
         if ('data' in part.source && !isMedia(Buffer.from(part.source.data.slice(0, 100), 'base64')))
           changedFile(part.source, next)
+        break
+      case 'audio':
+        next(part.format, 'name')
         break
       case 'document':
         if (part.name !== undefined) part.name = next(part.name)

@@ -1,6 +1,6 @@
 /** Interface of the store of tenancy, implemented by `store/tenancy`. */
 import type { Caller, VirtualKey } from './caller.ts'
-import type { IdentityLink } from './identity-providers.ts'
+import type { IdentityLink, IdentityRemoval } from './identity-providers.ts'
 import type { KeyChanges, KeyRecord } from './ports.ts'
 import type { Actor, AuditEntry, Membership, TenantFields, TenantKind, Tenants } from './tenancy.ts'
 
@@ -123,6 +123,8 @@ export interface TenancyReader {
   identityLink(of: Pick<IdentityLink, 'issuer' | 'subject'>): Promise<IdentityLink | undefined>
   /** Newest first, at most 100. */
   identityLinksOf(userId: string): Promise<IdentityLink[]>
+  /** undefined = the person's user was not deleted, or there is another one since. */
+  identityRemoval(of: Pick<IdentityLink, 'issuer' | 'subject'>): Promise<IdentityRemoval | undefined>
   /** Oldest first, at most `limit`; also those that their directory has deleted. */
   search<Kind extends 'user' | 'team'>(kind: Kind, condition: TenantCondition, limit: number): Promise<Tenants[Kind][]>
   /** At most `membershipsMax` of one user; of others all, oldest first. */

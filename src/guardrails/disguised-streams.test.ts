@@ -88,6 +88,12 @@ test('the name of a tool that the model calls is searched', () => {
   expect(called).toMatchObject([{ type: 'tool-call-start', id: 'call_1', name: 'to_zanzibar [WORD]' }])
 })
 
+test('the address of a picture is searched', () => {
+  const image = (url: string) => ({ type: 'image', choice: 0, source: { url } }) as const
+  const filter = new TextFilter(scanner, mask)
+  expect(filter.event(image('https://x.com/?to=zanzibar'))).toEqual([image('https://x.com/?to=[WORD]')])
+})
+
 test('half a sign at the end of a text is passed on', () => {
   expect(streamed(['to \ud835', '', '!', '\ud835'], false).join('')).toBe('to \ud835!\ud835')
 })

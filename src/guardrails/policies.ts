@@ -22,6 +22,7 @@ import { placeholderForm } from './placeholders.ts'
 import type { Scanner } from './scanner.ts'
 import { questionOf, textsOf } from './subject.ts'
 import { replaced, replacedJson, TextFilter } from './text-filter.ts'
+import { unreadFields, unreadTexts } from './unread-fields.ts'
 import { WindowFilter } from './window-filter.ts'
 
 /** Calls that guardrails make themselves: no guardrail holds for them, or they would never end. */
@@ -314,7 +315,10 @@ function searchInput(call: Call, guarded: GuardedCall, scanner: Scanner): void {
     }
     return guarded.replaceInput(finding, text)
   }
+  const unread = 'request' in input ? unreadFields(call) : []
+  const known = new Set<string>()
   changeTexts(input, (text, kind) => {
+    if (unread.length > 0) known.add(text)
     if (skipsFiles && kind !== 'text') return undefined
     if (kind === 'unreadable') guarded.noteUnreadable(text)
     else if (kind === 'json') replacedJson(text, scanner, replace(kind))
@@ -322,6 +326,7 @@ function searchInput(call: Call, guarded: GuardedCall, scanner: Scanner): void {
     return undefined
   })
   if (input.kind === 'chat') refuseSplit(input.request, guarded, scanner)
+  if (unread.length > 0) replaced(unreadTexts(call.body!, unread, known), scanner, replace('name'))
   if (!masks) return
   call.change(one =>
     changeTexts(one, (text, kind) => {

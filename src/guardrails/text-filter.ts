@@ -2,7 +2,7 @@
  * Searches the texts of an answer as they come: what a rule looks for is replaced, or refused, before any of it goes
  * out, wherever the upstream splits it. Only what may still become a find waits, never longer than the longest find.
  */
-import type { ChatEvent } from '../core/chat.ts'
+import type { ChatEvent, Source } from '../core/chat.ts'
 import type { AnswerFilter } from '../core/policy.ts'
 import { escapedJson, JsonReader, openHalf } from './json-text.ts'
 import type { JsonUnits } from './json-text.ts'
@@ -46,7 +46,8 @@ interface Entry {
 }
 
 /**
- * Covers content, reasoning, refusals, transcripts, citations, names of tools and tool arguments, which stay JSON.
+ * Covers content, reasoning, refusals, transcripts, citations, addresses of pictures, names of tools and tool
+ * arguments, which stay JSON.
  * Log-probabilities are left out: they repeat the text token by token.
  */
 export class TextFilter implements AnswerFilter {
@@ -79,6 +80,8 @@ export class TextFilter implements AnswerFilter {
         return this.#audio(event)
       case 'citation':
         return this.#between(event.choice, { ...event, citation: this.#changedFields(event.citation) })
+      case 'image':
+        return this.#between(event.choice, { ...event, source: this.#addressed(event.source) })
       case 'tool-call-start':
         return this.#between(event.choice, { ...event, name: replaced(event.name, this.#scanner, this.#replace) })
       case 'tool-call-end':
@@ -86,8 +89,6 @@ export class TextFilter implements AnswerFilter {
         return this.#between(event.choice, event)
       case 'finish':
         this.#closeAll(event.choice)
-        return this.#between(event.choice, event)
-      default:
         return this.#between(event.choice, event)
     }
   }
@@ -215,6 +216,11 @@ export class TextFilter implements AnswerFilter {
     if (at < end) out += rawOf(head, at, end)
     take(parts, taken)
     return out
+  }
+
+  /** What an inline picture shows is not read. */
+  #addressed(source: Source): Source {
+    return 'url' in source ? { ...source, url: replaced(source.url, this.#scanner, this.#replace) } : source
   }
 
   #changedFields(fields: Record<string, unknown>): Record<string, unknown> {

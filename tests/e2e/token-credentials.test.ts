@@ -240,6 +240,25 @@ test('user_id_upsert makes a user once, with the defaults of new users', async (
   ])
 })
 
+test('a user who was deleted is not made anew by the next token, until an administrator makes one for the person', async () => {
+  const gateway = await start('user_id_upsert: true')
+  const users = async () => ((await (await gateway.admin('/user/list')).json()) as { users: Json[] }).users
+  expect(await statusOf(gateway, await tokenFor('person-9'))).toBe(200)
+  const [{ user_id: id }] = (await users()) as [Json]
+  await made(gateway, '/user/delete', { user_ids: [id] })
+  for (const jti of ['1', '2'])
+    expect(await refusal(gateway, await tokenFor('person-9', { jti }))).toContain(`user '${String(id)}'`)
+  expect(await users()).toEqual([])
+  // Others come as before.
+  expect(await statusOf(gateway, await tokenFor('person-10'))).toBe(200)
+  // Also one who was made for a person who never came.
+  await newUser(gateway, 'early', { sso_user_id: 'person-11' })
+  await made(gateway, '/user/delete', { user_ids: ['early'] })
+  expect(await refusal(gateway, await tokenFor('person-11'))).toContain('was removed')
+  await newUser(gateway, 'again', { sso_user_id: 'person-9' })
+  expect(await statusOf(gateway, await tokenFor('person-9', { jti: '3' }))).toBe(200)
+})
+
 test('the id of a user counts where the operator chose the claim, and nowhere else', async () => {
   const chosen = await start('user_id_jwt_field: uid')
   await newUser(chosen, 'ann')

@@ -19,7 +19,16 @@ model_list:
   - model_name: vectors
     proxy_params: { model: custom_openai/up, api_base: "{simulator}/v1", api_key: k }
     model_info: { mode: embedding }
+  - model_name: five
+    proxy_params: { model: openai/gpt-5.4, api_base: "{simulator}/v1", api_key: k }
+  - model_name: ranker
+    proxy_params: { model: custom_openai/up, api_base: "{simulator}/v1", api_key: k }
+    model_info: { mode: rerank }
+  - model_name: ear
+    proxy_params: { model: custom_openai/up, api_base: "{simulator}/v1", api_key: k }
+    model_info: { mode: audio_transcription }
 guardrails:
+  - { guardrail_name: masked, litellm_params: { guardrail: words, mode: pre_call, words: [zanzibar], action: mask } }
   - { guardrail_name: places, litellm_params: { guardrail: words, mode: pre_call, words: [zanzibar] } }
 `,
   })
@@ -50,6 +59,9 @@ const chats: Record<string, Json> = {
   },
   'a property of a tool': tool({ type: 'object', properties: { [word]: { type: 'string' } } }),
   'the address of a picture': user({ type: 'image_url', image_url: { url: `https://example.com/?q=${word}` } }),
+  'the name of a bias': { logit_bias: { [word]: 1 } },
+  'a setting of the vendor': { service_tier: word },
+  'the format of a sound': user({ type: 'input_audio', input_audio: { data: 'YQ==', format: word } }),
   'an inline PDF': user({
     type: 'file',
     file: { filename: 'a.pdf', file_data: inline('application/pdf', `%PDF-1.4 a walk in ${word} today`) },
@@ -69,6 +81,19 @@ const others: Record<string, [string, Json]> = {
       max_tokens: 9,
       ...user({ type: 'document', source: { type: 'url', url: `https://example.com/${word}.pdf` } }),
     },
+  ],
+  'a tool that the vendor runs': [
+    '/v1/messages',
+    {
+      model: 'claude',
+      max_tokens: 9,
+      messages,
+      tools: [{ type: 'web_search_20250305', name: 'web_search', allowed_domains: [`${word}.com`] }],
+    },
+  ],
+  'a further field of a document': [
+    '/v1/rerank',
+    { model: 'ranker', query: 'Where to?', documents: [{ text: 'there', place: word }] },
   ],
   'the end user of embeddings': ['/v1/embeddings', { model: 'vectors', input: 'Hi', user: word }],
 }
@@ -98,3 +123,31 @@ for (const [place, path, body] of places)
     expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("guardrail 'places'")])
     expect(gateway.simulator.truth.totals().requests).toBe(before)
   })
+
+test('the name of a file in a form is searched', async () => {
+  const send = (name: string) => {
+    const form = new FormData()
+    form.set('model', 'ear')
+    form.set('file', new File(['a sound'], name))
+    const headers = { authorization: `Bearer ${key}` }
+    return fetch(`${gateway.url}/v1/audio/transcriptions`, { method: 'POST', headers, body: form })
+  }
+  expect((await send('pemba.wav')).status).toBe(200)
+  expect((await send('zanzibar.wav')).status).toBe(400)
+})
+
+test('the description and the grammar of a tool for plain text are masked', async () => {
+  const masking = await gateway.key({ guardrails: ['masked'] })
+  const before = gateway.simulator.truth.entries.length
+  const grammar = { syntax: 'lark', definition: 'start: "zanzibar"' }
+  const custom = { name: 'say', description: 'says zanzibar', format: { type: 'grammar', grammar } }
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${masking}` },
+    body: JSON.stringify({ model: 'five', messages, tools: [{ type: 'custom', custom }] }),
+  })
+  expect(response.status).toBe(200)
+  const sent = JSON.stringify(gateway.simulator.truth.entries.slice(before).map(({ body }) => body))
+  expect(sent).toContain('says [WORD_1]')
+  expect(sent).not.toContain('zanzibar')
+})

@@ -112,6 +112,12 @@ async function createdUser(
       `there is no user for '${email ?? subject}', and this provider makes none: make one with this address ` +
         '(POST /user/new), or set `allowed_email_domains` or `create_users`',
     )
+  const removal = await tx.identityRemoval(identity)
+  if (removal)
+    throw new IdentityRefusal(
+      `the user '${removal.userId}' of this person was removed; an administrator lets the person in again by making ` +
+        `a user with the \`sso_user_id\` '${subject}' (POST /user/new)`,
+    )
   const fields = { ...newUsers, alias: name, email: emailVerified ? email : null, ssoUserId: subject }
   const user = await tx.insert('user', { ...newUser(randomUUIDv7(), {}, fields), role: identity.role ?? newUsers.role })
   await tx.linkIdentity({ issuer, subject, userId: user.id })

@@ -33,6 +33,7 @@ import { sixtyFourth } from './migrations/0064-lists.ts'
 import { sixtyFifth } from './migrations/0065-daily-spend.ts'
 import { sixtySixth } from './migrations/0066-searches.ts'
 import { sixtySeventh } from './migrations/0067-narrow-indexes.ts'
+import { seventyEighth } from './migrations/0078-identity-removals.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -74,6 +75,7 @@ const named: readonly Migration[] = [
   sixtyFifth,
   sixtySixth,
   sixtySeventh,
+  seventyEighth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

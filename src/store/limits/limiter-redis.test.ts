@@ -232,6 +232,26 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(verdicts).toMatchObject([{ allowed: true }, { allowed: false }])
   })
 
+  test('a parallel limit that changes while calls run holds at once on every replica, lower and higher', async () => {
+    const [one, two] = [await open(), await open(50)]
+    const [scope] = newKey({ parallelRequests: 6 })
+    const limit = (parallelRequests: number) => [{ ...scope!, parallelRequests }]
+    const held = [...(await burst([one], limit(6), { calls: 4 })), ...(await burst([two], limit(6), { calls: 2 }))]
+    expect(allowedOf(held).length).toBe(6)
+    // Six run: none begins until only one is left.
+    for (const next of held.slice(0, 4)) {
+      for (const replica of [two, one])
+        expect(await replica.take(limit(2))).toMatchObject({ allowed: false, kind: 'parallel_requests' })
+      release(next)
+    }
+    expect(allowedOf(await burst([two, one], limit(2), { calls: 4 })).length).toBe(0)
+    release(held[4]!)
+    const begun = allowedOf(await burst([two, one], limit(2), { calls: 4 }))
+    expect(begun.length).toBe(1)
+    // Two run: a higher limit lets the difference through, wherever it is asked first.
+    expect(allowedOf(await burst([one, two], limit(5), { calls: 12 })).length).toBe(3)
+  })
+
   test('a replica that ends gives back what it holds at once, and what it spent goes on counting', async () => {
     const [ending, staying] = [await open(50), await open()]
     const limits = newKey({ requestsPerMinute: 100, parallelRequests: 3 })

@@ -128,6 +128,18 @@ test('parallel slots come back once, however often they are released', () => {
   release(b)
 })
 
+test('a parallel limit that changes while calls run holds at once, lower and higher', () => {
+  const limiter = limiterOf(new TestClock())
+  const take = (parallelRequests: number) => limiter.take([scope('key:a', { parallelRequests })], 0)
+  const held = [take(3), take(3), take(3)]
+  for (const next of held) {
+    expect(take(1).allowed).toBe(false)
+    release(next)
+  }
+  expect([take(1).allowed, take(1).allowed, take(3).allowed, take(3).allowed]).toEqual([true, false, true, true])
+  expect(take(3).allowed).toBe(false)
+})
+
 test('who does not call any more is forgotten', () => {
   const clock = new TestClock()
   const limiter = limiterOf(clock)

@@ -16,6 +16,7 @@ import { conditionText } from './conditions.ts'
 import { membershipColumns, tenantColumns, tenantTables, toRecord } from './columns.ts'
 import type { Row } from './columns.ts'
 import { findLink, linksOf } from './identity-links.ts'
+import { findRemoval } from './identity-removals.ts'
 import { Where } from './where.ts'
 
 /** `sql` = the database, or a transaction. */
@@ -33,6 +34,7 @@ export function createReader(sql: SQL): TenancyReader {
     usersBySsoId: id => usersBy(sql, ['sso_user_id', 'external_id'], id),
     identityLink: of => findLink(sql, of),
     identityLinksOf: userId => linksOf(sql, userId),
+    identityRemoval: of => findRemoval(sql, of),
     search: (kind, condition, limit) => search(sql, kind, condition, limit),
     memberships: of => memberships(sql, of),
     membersRevisions: teamIds => membersRevisions(sql, teamIds),

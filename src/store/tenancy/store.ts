@@ -55,6 +55,7 @@ function whenAvailable(reader: TenancyReader): TenancyReader {
     usersBySsoId: id => available(reader.usersBySsoId(id)),
     identityLink: of => available(reader.identityLink(of)),
     identityLinksOf: userId => available(reader.identityLinksOf(userId)),
+    identityRemoval: of => available(reader.identityRemoval(of)),
     search: (kind, condition, limit) => available(reader.search(kind, condition, limit)),
     memberships: of => available(reader.memberships(of)),
     membersRevisions: teamIds => available(reader.membersRevisions(teamIds)),

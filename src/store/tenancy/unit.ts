@@ -2,7 +2,7 @@
 import type { SQL } from 'bun'
 import { rotateBy } from '../../accounts/key-rotation.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { IdentityLink } from '../../core/identity-providers.ts'
+import type { IdentityLink, IdentityRemoval } from '../../core/identity-providers.ts'
 import type { KeyChanges, KeyRecord } from '../../core/ports.ts'
 import { membershipsMax } from '../../core/tenancy.ts'
 import type { Actor, AuditEntry, Membership, TenantKind, Tenants } from '../../core/tenancy.ts'
@@ -26,6 +26,7 @@ import { writeAudit } from './audit.ts'
 import { keySubject, membershipSubject, nextRevision, noteChange, tenantSubject } from './changes.ts'
 import type { Subject } from './changes.ts'
 import { deleteLinksOf, insertLink } from './identity-links.ts'
+import { endRemoval, endRemovalsOf, keepRemoval } from './identity-removals.ts'
 import { keyColumns, membershipColumns, tenantColumns, tenantTables, toRecord, toRow } from './columns.ts'
 import type { Columns, Row } from './columns.ts'
 import { createReader } from './reader.ts'
@@ -86,6 +87,10 @@ export class Unit implements TenancyTransaction {
     return this.#reader.identityLinksOf(userId)
   }
 
+  identityRemoval(of: Pick<IdentityLink, 'issuer' | 'subject'>): Promise<IdentityRemoval | undefined> {
+    return this.#reader.identityRemoval(of)
+  }
+
   memberships(of: MembershipQuery): Promise<Membership[]> {
     return this.#reader.memberships(of)
   }
@@ -132,9 +137,12 @@ export class Unit implements TenancyTransaction {
       await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
     // The directory may give the name, and with it the account, to another person.
     if (isRemoved(kind, after) && !isRemoved(kind, before)) {
+      await keepRemoval(this.#tx, before as Tenants['user'], this.nowMs)
       await deletePasswordOfUser(this.#tx, id)
       await deleteConversationsOf(this.#tx, { userId: id })
     }
+    if (isRemoved(kind, before) && !isRemoved(kind, after) && !isOfAnother(kind, before, after))
+      await endRemovalsOf(this.#tx, id)
     if (isOfAnother(kind, before, after)) {
       await deleteLinksOf(this.#tx, id)
       await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
@@ -163,6 +171,7 @@ export class Unit implements TenancyTransaction {
     if (kind === 'user') {
       await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
       await deletePasswordOfUser(this.#tx, id)
+      await keepRemoval(this.#tx, before as Tenants['user'], this.nowMs)
       await deleteLinksOf(this.#tx, id)
       await deleteConversationsOf(this.#tx, { userId: id })
     }
@@ -204,6 +213,7 @@ export class Unit implements TenancyTransaction {
   async linkIdentity(link: Omit<IdentityLink, 'createdAtMs'>): Promise<IdentityLink> {
     const made = { ...link, createdAtMs: this.nowMs }
     await insertLink(this.#tx, made)
+    await endRemoval(this.#tx, made)
     const { issuer, subject, userId } = made
     await this.#audit('created', { kind: 'identity_link', objectId: userId, before: null, after: { issuer, subject } })
     return made
