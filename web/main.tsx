@@ -5,9 +5,11 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiError } from './api/client.ts'
+import { sessionQuery } from './api/session.ts'
 import { ToastProvider } from './components/toast.tsx'
 import { TooltipProvider } from './components/tooltip.tsx'
 import { makeRouter } from './frame/router.tsx'
+import { pageAt } from './frame/routes.ts'
 import { loadStrings } from './strings/index.ts'
 
 const client = new QueryClient({
@@ -20,6 +22,12 @@ const client = new QueryClient({
     },
   },
 })
+
+// Both are on their way while React and the router begin: they would ask for one after the other.
+const page = pageAt(location.pathname)
+if (page?.for) void client.prefetchQuery(sessionQuery)
+// Its error is shown where the router loads it again.
+page?.load().catch(() => undefined)
 
 const router = makeRouter(client)
 

@@ -24,6 +24,8 @@ export default defineConfig(({ command }) => ({
     modulePreload: { polyfill: false },
     license: { fileName: 'licenses.md' },
     reportCompressedSize: false,
+    // All that the first view waits for in one file: each further one costs a request and a turn of the main thread.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } } },
   },
   server: {
     proxy: {

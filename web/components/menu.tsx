@@ -4,10 +4,16 @@ import { Check } from 'lucide-react'
 import type { ReactElement, ReactNode } from 'react'
 import { itemClass, popupClass } from './select.tsx'
 
-/** `trigger` is a Button. */
-export function Menu({ trigger, children }: { readonly trigger: ReactElement; readonly children: ReactNode }) {
+interface MenuProps {
+  /** A Button. */
+  readonly trigger: ReactElement
+  readonly children: ReactNode
+  readonly isOpenAtFirst?: boolean
+}
+
+export function Menu({ trigger, children, isOpenAtFirst }: MenuProps) {
   return (
-    <Base.Root modal={false}>
+    <Base.Root modal={false} defaultOpen={isOpenAtFirst}>
       <Base.Trigger render={trigger} />
       <Base.Portal>
         <Base.Positioner sideOffset={4} align="end" className="z-50">

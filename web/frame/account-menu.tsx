@@ -1,16 +1,16 @@
-import { BookOpen, ChevronDown, Keyboard, LogOut } from 'lucide-react'
+import { BookOpen, Keyboard, LogOut } from 'lucide-react'
 import type { Session } from '../api/session.ts'
-import { Button } from '../components/button.tsx'
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../components/menu.tsx'
 import { apiUrl } from '../lib/places.ts'
 import { setTheme, useTheme } from '../lib/theme.ts'
 import type { Theme } from '../lib/theme.ts'
 import { language, languages, setLanguage, t } from '../strings/index.ts'
+import { AccountButton } from './account-button.tsx'
 import { useSignOut } from './sign-out.ts'
 
 const themes = ['system', 'light', 'dark'] as const
 
-/** Who is signed in; theme, language, sessions, signing out. */
+/** Who is signed in; theme, language, sessions, signing out. Open at first: it is loaded when it is asked for. */
 export default function AccountMenu({
   session,
   onShortcuts,
@@ -20,16 +20,8 @@ export default function AccountMenu({
 }) {
   const theme = useTheme()
   const signOut = useSignOut()
-  const name = session.alias ?? session.email ?? session.user_id ?? t('frame.operator')
   return (
-    <Menu
-      trigger={
-        <Button kind="quiet" aria-label={`${t('frame.account')}: ${name}`}>
-          <span className="max-w-48 truncate">{name}</span>
-          <ChevronDown size={14} aria-hidden />
-        </Button>
-      }
-    >
+    <Menu trigger={<AccountButton session={session} />} isOpenAtFirst>
       <MenuChoice
         label={t('frame.theme')}
         choices={themes.map(value => ({ value, label: t(`frame.theme.${value}`) }))}

@@ -5,15 +5,18 @@ import { Menu as MenuIcon } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { onSignedOut } from '../api/client.ts'
 import { useIsStranger, useSession } from '../api/session.ts'
+import type { Session } from '../api/session.ts'
 import { Button, buttonClass } from '../components/button.tsx'
 import { Skeleton } from '../components/states.tsx'
 import { t } from '../strings/index.ts'
+import { AccountButton } from './account-button.tsx'
 import { routes } from './routes.ts'
 import { Brand, Sidebar } from './sidebar.tsx'
 import { useShortcuts } from './shortcuts.ts'
 
-/** Loaded beside the page, and when they are first opened: none of them is needed for the first paint. */
-const AccountMenu = lazy(() => import('./account-menu.tsx'))
+/** Loaded when they are first opened: none of them is needed for the first view. */
+const loadAccountMenu = () => import('./account-menu.tsx')
+const AccountMenu = lazy(loadAccountMenu)
 const Palette = lazy(() => import('./palette.tsx'))
 const ShortcutList = lazy(() => import('./shortcut-list.tsx'))
 const SidebarSheet = lazy(() => import('./sidebar-sheet.tsx'))
@@ -79,13 +82,11 @@ function FullFrame({ path }: { readonly path: string }) {
             aria-label={t('all.showMenu')}
             onClick={() => setOpen('menu')}
           />
-          <Suspense fallback={<Skeleton className="h-8 w-24" />}>
-            {session.data ? (
-              <AccountMenu session={session.data} onShortcuts={() => setOpen('shortcuts')} />
-            ) : (
-              <Skeleton className="h-8 w-24" />
-            )}
-          </Suspense>
+          {session.data ? (
+            <Account session={session.data} onShortcuts={() => setOpen('shortcuts')} />
+          ) : (
+            <Skeleton className="h-8 w-24" />
+          )}
         </header>
         <main
           id="content"
@@ -102,6 +103,26 @@ function FullFrame({ path }: { readonly path: string }) {
       </Suspense>
       <SignedOutWatch />
     </div>
+  )
+}
+
+/** The button of the account; its menu is loaded when a person goes for it. */
+function Account(props: { readonly session: Session; readonly onShortcuts: () => void }) {
+  const [isWanted, setWanted] = useState(false)
+  const button = (
+    <AccountButton
+      session={props.session}
+      aria-haspopup="menu"
+      onPointerEnter={() => void loadAccountMenu()}
+      onFocus={() => void loadAccountMenu()}
+      onClick={() => setWanted(true)}
+    />
+  )
+  if (!isWanted) return button
+  return (
+    <Suspense fallback={button}>
+      <AccountMenu {...props} />
+    </Suspense>
   )
 }
 

@@ -28,6 +28,7 @@ import {
 import type { LucideIcon } from 'lucide-react'
 import type { ComponentType } from 'react'
 import type { Session } from '../api/session.ts'
+import { pagesPath } from '../lib/places.ts'
 import { everyone, readsAll, seesOrganizations } from './rights.ts'
 import type { StringKey } from '../strings/index.ts'
 
@@ -205,3 +206,9 @@ const developmentPages: readonly PageRoute[] =
     : []
 
 export const routes: readonly PageRoute[] = [...signedInPages, ...openPages, ...developmentPages]
+
+/** The page of an address as the browser has it, below any prefix. */
+export function pageAt(pathname: string): PageRoute | undefined {
+  const path = `/${pathname.slice(pagesPath.length).replace(/^\/|\/$/g, '')}`
+  return routes.find(one => one.path === path)
+}

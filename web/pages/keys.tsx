@@ -3,6 +3,7 @@ import { useKeys } from '../api/keys.ts'
 import type { ListedKey } from '../api/keys.ts'
 import { useSession } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
+import { later, useHasBeen } from '../components/later.tsx'
 import { Page } from '../components/page.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
@@ -12,10 +13,11 @@ import { makesKeys, readsAll } from '../frame/rights.ts'
 import { useChangeSearch, useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { formatMoney } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
-import { CreateKey } from './keys/create-key.tsx'
-import { KeyDrawer } from './keys/key-drawer.tsx'
 import { KeyStatus } from './keys/key-status.tsx'
 import { OwnLimits } from './keys/own-limits.tsx'
+
+const CreateKey = later(async () => (await import('./keys/create-key.tsx')).CreateKey)
+const KeyDrawer = later(async () => (await import('./keys/key-drawer.tsx')).KeyDrawer)
 
 const columns: readonly Column<ListedKey>[] = [
   { id: 'name', title: t('keys.name'), width: 'minmax(120px, 2fr)', cell: key => key.key_alias ?? key.key_name },
@@ -43,6 +45,7 @@ export default function KeysPage() {
   const keys = useKeys()
   const [isCreating, setCreating] = useSearchFlag('new')
   const [open] = useSearchValue('key')
+  const hasOpened = useHasBeen(open !== '')
   const change = useChangeSearch()
   const mayCreate = session !== undefined && makesKeys(session)
   const shown = session && readsAll(session) ? columns : columns.filter(column => column.id !== 'user')
@@ -82,7 +85,7 @@ export default function KeysPage() {
         />
       )}
       {isCreating && <CreateKey onClose={() => setCreating(false)} />}
-      <KeyDrawer id={open} onClose={() => change({ key: undefined })} />
+      {hasOpened && <KeyDrawer id={open} onClose={() => change({ key: undefined })} />}
     </Page>
   )
 }

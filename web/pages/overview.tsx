@@ -5,6 +5,7 @@ import { useModelNames } from '../api/models.ts'
 import type { Overview, SpendLog } from '../api/schema.d.ts'
 import { isDone, useOverview } from '../api/setup.ts'
 import { Badge } from '../components/badge.tsx'
+import { later } from '../components/later.tsx'
 import { Meter } from '../components/meter.tsx'
 import { Page, Panel } from '../components/page.tsx'
 import { StackedBars } from '../components/stacked-bars.tsx'
@@ -15,7 +16,8 @@ import { t } from '../strings/index.ts'
 import { kindName, limitOf, placeOf } from './budgets/kinds.ts'
 import { OutcomeBadge } from './logs/outcome.tsx'
 import { Figures } from './overview/figures.tsx'
-import { SetupList } from './overview/setup-list.tsx'
+
+const SetupList = later(async () => (await import('./overview/setup-list.tsx')).SetupList)
 
 /** The setup of a new installation, until it is done; then how it goes, for everybody with what is theirs. */
 export default function OverviewPage() {

@@ -5,12 +5,14 @@ import { useModelNames } from '../../api/models.ts'
 import type { Setup } from '../../api/setup.ts'
 import { Button } from '../../components/button.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
+import { later } from '../../components/later.tsx'
 import { Panel } from '../../components/page.tsx'
 import { gatewayUrl } from '../../lib/places.ts'
 import { snippetsFor } from '../../lib/snippets.ts'
 import { t } from '../../strings/index.ts'
-import { CreateKey } from '../keys/create-key.tsx'
-import { AddModel } from '../models/add-model.tsx'
+
+const AddModel = later(async () => (await import('../models/add-model.tsx')).AddModel)
+const CreateKey = later(async () => (await import('../keys/create-key.tsx')).CreateKey)
 
 /** What a new installation needs, in order; each step does itself, and goes away when it is done. */
 export function SetupList({ setup }: { readonly setup: Setup }) {
