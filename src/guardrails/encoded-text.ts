@@ -57,10 +57,25 @@ interface Letters {
   readonly isOpen: boolean
 }
 
+/** Kinds of bytes: of no letter, a letter of ASCII, the rest of a longer one, its beginning. */
+const kinds = Uint8Array.from({ length: 256 }, (_, byte) => {
+  if (byte < 0x80) return (byte >= 0x20 && byte < 0x7f) || byte === 9 || byte === 10 || byte === 13 ? 1 : 0
+  return byte < 0xc0 ? 2 : byte >= 0xc2 && byte <= 0xf4 ? 3 : 0
+})
+/** By the kind of a byte, times four, and that of the next one: whether they may stand beside each other. */
+const mayFollow = [0, 0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 0, 0, 1, 0]
+
 /** Where the bytes are letters, digits, signs and white space in UTF-8, for a while or up to an open end. */
 function lettersIn(bytes: Uint8Array, isRunOpen: boolean): Letters[] {
   const all: Letters[] = []
   for (let at = 0; at <= bytes.length; at++) {
+    // Most of what is no text is passed over in steps, from the last byte of a step that ends a letter too early.
+    for (let last = at + textLeast - 1, pair = last; last < bytes.length && pair > at; ) {
+      pair = last
+      while (pair > at && mayFollow[kinds[bytes[pair - 1]!]! * 4 + kinds[bytes[pair]!]!] === 1) pair--
+      if (pair > at) at = pair
+      last = at + textLeast - 1
+    }
     const begin = at
     let length = 0
     while ((length = letterLength(bytes, at)) > 0) at += length

@@ -73,3 +73,17 @@ test('a call of 2 KB under one pattern is admitted in at most 15 microseconds, i
   console.log(`a pattern on a call of 2 KB: ${fastestUs.toFixed(1)} us`)
   expect(fastestUs).toBeLessThan(15)
 })
+
+test('a megabyte of base64 that is no text is searched in at most 60 milliseconds', () => {
+  const pattern = linearPattern('\\bTCK-[0-9]{6}\\b')
+  const scanner = new Scanner([{ name: 'TICKET', guardrail: 'g', pattern, action: 'block' }])
+  const bytes = Buffer.from(Array.from({ length: 786_432 }, (_, at) => Bun.hash.crc32(String(at)) & 255))
+  const text = bytes.toString('base64')
+  const rounds = Array.from({ length: 10 }, () => {
+    const from = performance.now()
+    expect(scanner.findAll(text)).toEqual([])
+    return performance.now() - from
+  })
+  console.log(`a megabyte of base64: ${Math.min(...rounds).toFixed(1)} ms`)
+  expect(Math.min(...rounds)).toBeLessThan(60)
+})
