@@ -102,8 +102,8 @@ for (const backend of backends())
       expect((await gateway.admin('/key/delete', { keys: [key] })).status).toBe(404)
     })
 
-    test('a key expires', async () => {
-      const key = await gateway.key({ duration: '1s' })
+    test('a key expires, whatever the period of its budget is', async () => {
+      const key = await gateway.key({ duration: '1s', max_budget: 1000, budget_duration: '30d' })
       expect((await chat(key)).status).toBe(200)
       await Bun.sleep(1100)
       expect((await chat(key)).status).toBe(401)

@@ -88,6 +88,10 @@ for (const backend of backends())
       const scope = id('model')
       await spendAll([key], scope)
       expect(await call(key, scope, { model: 'slow' })).toBe(200)
+      // Another text for the key begins no other period (litellm#31079).
+      const next = await made('/key/regenerate', { key })
+      expect([await call(key, scope), await call(String(next.key), scope)]).toEqual([401, 429])
+      expect(await call(String(next.key), scope, { model: 'slow' })).toBe(200)
     })
 
     test('of a customer, whichever key its calls come by', async () => {
