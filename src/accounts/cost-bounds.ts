@@ -107,6 +107,9 @@ function askedOf(body: JsonBody, dropped: readonly string[]): Served {
 
 function inputDemand(call: Call): Demand {
   const bytes = call.body?.size ?? 0
+  const { body, format } = call
+  const plain = body && call.edits.length === 0 && format && 'plain' in format ? format.plain?.(body) : undefined
+  if (plain) return demandOfChat(bytes, plain.maxOutputTokens, plain.choices)
   const input = call.input()
   switch (input.kind) {
     case 'chat':
@@ -137,12 +140,14 @@ function chatDemand(request: ChatRequest, bytes: number): Demand {
   const { pictures, refers } = found
   const instructs = request.tools !== undefined || (request.responseFormat?.type ?? 'text') !== 'text'
   const answers = (request.choices ?? 1) * (1 + (others?.length ?? 0))
-  return {
-    ...nothing,
-    inputTokens: refers ? null : bytes + pictures * pictureTokensMax + (instructs ? instructionTokensMax : 0),
-    outputTokens: request.maxOutputTokens === undefined ? null : request.maxOutputTokens * answers,
-    answers,
-  }
+  const tokens = bytes + pictures * pictureTokensMax + (instructs ? instructionTokensMax : 0)
+  return demandOfChat(refers ? null : tokens, request.maxOutputTokens, answers)
+}
+
+/** `maxOutputTokens`: of each answer; undefined = as the model is able to. */
+function demandOfChat(inputTokens: number | null, maxOutputTokens: number | undefined, answers: number): Demand {
+  const outputTokens = maxOutputTokens === undefined ? null : maxOutputTokens * answers
+  return { ...nothing, inputTokens, outputTokens, answers }
 }
 
 interface Found {

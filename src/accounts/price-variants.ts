@@ -105,5 +105,5 @@ export function variantsFor(prices: Prices, { serviceTier, speed }: Served): Pri
 /** The most percent of the listed prices of tokens, where the call asks for this place or for none. */
 export function placePercentMax(prices: Prices, place: string | undefined, atMs: number): number | null {
   if (place !== undefined) return placePercent(prices, { place }, atMs)
-  return Math.max(100, ...Object.values(prices.placePercent ?? {}))
+  return prices.placePercent ? Math.max(100, ...Object.values(prices.placePercent)) : 100
 }

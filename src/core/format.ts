@@ -127,6 +127,12 @@ export interface StrictSchema {
   texts(answer: unknown): string[]
 }
 
+/** A chat without parts other than text, tools or a form of its answer. */
+export interface PlainChat {
+  readonly maxOutputTokens: number | undefined
+  readonly choices: number
+}
+
 /** A dialect of chats or text completions. */
 export interface ChatFormat extends FormatBase {
   readonly operation: 'chat' | 'completions'
@@ -134,6 +140,11 @@ export interface ChatFormat extends FormatBase {
   readonly strictSchema?: StrictSchema
   /** Only for bodies without problems. Throws GatewayError for problems that only decoding finds. */
   decode(body: JsonBody): ChatRequest
+  /**
+   * What a chat asks for whose messages are texts and nothing else, read without decoding it; undefined = it has to be
+   * decoded. Absent = always. Only for bodies without problems.
+   */
+  plain?(body: JsonBody): PlainChat | undefined
   /** A whole answer. `model` is the public name. */
   encode(events: readonly ChatEvent[], model: string, request: ChatRequest): object
   writer(model: string, request: ChatRequest): EventWriter

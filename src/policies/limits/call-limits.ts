@@ -57,22 +57,24 @@ type Named = LimitOwner | undefined
 /** Tags of the key are the caller's own. */
 function othersOf(call: LimitedCall, tenants: TenantDirectory): LimitOwner[] | Promise<LimitOwner[]> {
   const { endUser, tags = [], caller } = call
-  const found: (Named | Promise<Named>)[] = []
+  const found: LimitOwner[] = []
+  let waits: Promise<unknown>[] | undefined
+  const add = (owner: Named) => owner && found.push(owner)
   if (endUser !== '') {
     const customer = tenants.lookup('customer', endUser)
-    const owner = (one: Customer | undefined) => customerOf(call, one)
-    found.push(customer instanceof Promise ? customer.then(owner) : owner(customer))
+    if (customer instanceof Promise) (waits ??= []).push(customer.then(one => add(customerOf(call, one))))
+    else add(customerOf(call, customer))
   }
   for (const name of tags) {
     if (caller.tags?.some(({ id }) => id === name)) continue
     const tag = tenants.lookup('tag', name)
-    const owner = (one: Tag | undefined) => one && { id: `tag:${one.id}`, fields: one }
-    found.push(tag instanceof Promise ? tag.then(owner) : owner(tag))
+    if (tag instanceof Promise) (waits ??= []).push(tag.then(one => add(tagOf(one))))
+    else add(tagOf(tag))
   }
-  const isThere = (one: Named): one is LimitOwner => one !== undefined
-  if (found.some(one => one instanceof Promise)) return Promise.all(found).then(all => all.filter(isThere))
-  return (found as Named[]).filter(isThere)
+  return waits ? Promise.all(waits).then(() => found) : found
 }
+
+const tagOf = (tag: Tag | undefined): Named => tag && { id: `tag:${tag.id}`, fields: tag }
 
 /** A customer without a budget of its own has that of the configuration. */
 function customerOf({ endUser, models }: LimitedCall, customer: Customer | undefined): Named {

@@ -4,6 +4,7 @@ import { decodeChat } from './decode.ts'
 import { encodeChat } from './encode.ts'
 import { chatTable } from './fields.ts'
 import { inspectChat } from './inspect.ts'
+import { plainChat } from './plain.ts'
 import { strictChatSchema } from './structured-output.ts'
 import { readOverrides } from '../../common/overrides.ts'
 import { ChatWriter } from './writer.ts'
@@ -19,6 +20,7 @@ export const openaiChat: ChatFormat = {
   overrides: readOverrides,
   strictSchema: strictChatSchema,
   decode: decodeChat,
+  plain: plainChat,
   encode: encodeChat,
   writer: (model, request) => new ChatWriter(model, request),
   errorBody: openaiErrorBody,
