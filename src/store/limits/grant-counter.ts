@@ -285,7 +285,9 @@ export class Counter {
       // A budget that Redis was never asked about: the database knows what was spent when it was read.
       const free = this.#freeAtAnswer ?? this.#limit - (spent - own)
       const usedSince = own + this.running - this.#usedAtAnswer
-      return usedSince + amount <= this.#heldAtAnswer + Math.floor(Math.max(free, 0) * share)
+      // What is held here may have been granted after others were answered, who count it as free: it is no addition.
+      const held = this.#heldAtAnswer
+      return usedSince + amount <= Math.max(held, Math.floor((Math.max(free, 0) + held) * share))
     }
     this.#window?.advance(nowMs)
     return this.running + (this.#window?.total ?? 0) + amount <= Math.floor(this.#limit * share)
