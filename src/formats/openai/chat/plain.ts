@@ -1,4 +1,4 @@
-/** What a chat of texts asks for, without making its hub request: of most calls with a budget nothing else is needed. */
+/** What a chat of texts asks for, without making its hub request: most calls with a budget need nothing else. */
 import type { PlainChat } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import type { Fields } from '../../common/field-checks.ts'
