@@ -4,11 +4,11 @@
  * turns; caller, gateway, upstream and pages are processes of their own. Deletes the oldest days of the ledger.
  */
 import { join } from 'node:path'
-import { Database as Sqlite } from 'bun:sqlite'
 import { model, requestBody } from '../bench/fixtures.ts'
 import { percentile } from '../bench/machine.ts'
 import { freePort, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess } from '../gateway-process.ts'
+import { withDatabase } from './fill.ts'
 
 const rounds = 4
 const panels = 20
@@ -18,8 +18,7 @@ const callPauseMs = 2
 const settleMs = 1500
 
 interface Place {
-  /** Of the SQLite file. */
-  readonly path: string
+  readonly databaseUrl: string
   /** That it has rows of. */
   readonly days: number
   readonly seconds: number
@@ -49,11 +48,11 @@ async function besideDeletion(place: Place, port: number): Promise<boolean> {
     const keeping = await start(place, port)
     calm.push(...(await latencies(keeping, place.seconds)))
     await keeping.stop()
-    const before = rowCount(place.path)
+    const before = await rowCount(place.databaseUrl)
     const deletes = await start(place, port, place.days - 3 - 2 * round)
     beside.push(...(await latencies(deletes, place.seconds)))
     await deletes.stop()
-    deleted += before - rowCount(place.path)
+    deleted += before - (await rowCount(place.databaseUrl))
   }
   if (deleted <= 0) throw new Error('nothing was deleted: the ledger has fewer days than --days says')
   return judged(`while ${deleted} rows were deleted`, calm, beside)
@@ -75,7 +74,7 @@ async function besidePanels(place: Place, port: number): Promise<boolean> {
   return judged(`with ${panels} pages of the log followed live`, calm, beside)
 }
 
-function start({ path }: Place, port: number, keptDays?: number): Promise<GatewayProcess> {
+function start({ databaseUrl }: Place, port: number, keptDays?: number): Promise<GatewayProcess> {
   const kept = keptDays === undefined ? '' : `maximum_spend_logs_retention_period: ${keptDays}d`
   const config = `
 model_list:
@@ -88,7 +87,7 @@ model_list:
       output_cost_per_token: 0.000015
 general_settings: { ${kept} }
 `
-  return startGatewayProcess(config, { DATABASE_URL: `sqlite:${path}`, MODELGATE_DISCOVER: '0' })
+  return startGatewayProcess(config, { DATABASE_URL: databaseUrl, MODELGATE_DISCOVER: '0' })
 }
 
 /** Of one small call after another, in milliseconds. */
@@ -109,11 +108,11 @@ async function latencies(gateway: GatewayProcess, seconds: number): Promise<numb
   }
 }
 
-function rowCount(path: string): number {
-  const database = new Sqlite(path, { readonly: true })
-  const { rows } = database.query('select count(*) as rows from ledger').get() as { rows: number }
-  database.close()
-  return rows
+function rowCount(databaseUrl: string): Promise<number> {
+  return withDatabase(databaseUrl, async sql => {
+    const [found] = (await sql`select count(*) as rows from ledger`) as { rows: unknown }[]
+    return Number(found!.rows)
+  })
 }
 
 function judged(title: string, calm: number[], beside: number[]): boolean {

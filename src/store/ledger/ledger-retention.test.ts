@@ -38,7 +38,7 @@ for (const { name, url } of servers) {
     const { database, count } = await ledgerOf([3, 2, 1200])
     const sums = await count('ledger_daily')
     let steps = 0
-    while (await deleteOldRows(database, today - 1)) steps++
+    while (await deleteOldRows(database, { firstDay: today - 1, rows: 500 })) steps++
     expect(steps).toBe(2)
     expect(await count('ledger')).toBe(5)
     expect(await count('ledger_daily')).toBe(sums)
@@ -51,12 +51,12 @@ for (const { name, url } of servers) {
   test(`${name}: sums are deleted by their own age`, async () => {
     const { database, count } = await ledgerOf([1, 1, 600])
     let steps = 1
-    while (await deleteOldSums(database, today - 1)) steps++
+    while (await deleteOldSums(database, { firstDay: today - 1, rows: 500 })) steps++
     expect(steps).toBe(2)
     expect(await count('ledger')).toBe(602)
     expect(await count('ledger_daily_spend')).toBe(2 * 2)
     expect(await daysWithin(database, everyDay)).toEqual([today - 1, today])
-    expect(await deleteOldSums(database, today - 1)).toBe(false)
+    expect(await deleteOldSums(database, { firstDay: today - 1, rows: 500 })).toBe(false)
   })
 
   test(`${name}: a running ledger deletes by the setting, also when it changes`, async () => {

@@ -1,43 +1,54 @@
-/** Deletes what the ledger keeps no longer, in steps so small that other writers hardly wait. */
+/** Deletes what the ledger keeps no longer, in steps of so many rows as the caller says. */
 import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
 import { dayMs } from './rollup-table.ts'
-
-/** Of a step: some milliseconds of the write lock on SQLite, and few dead rows at once on Postgres. */
-const stepRows = 500
 
 /** Rows of `installation`: days from which on rows, and sums, are complete. */
 const marks = { rows: 'ledger_rows_from_day', sums: 'ledger_sums_from_day' } as const
 
+/** What a step deletes. */
+export interface DeletedStep {
+  /** Since 1970, UTC: everything before this day goes. */
+  readonly firstDay: number
+  /** Rows of a step. */
+  readonly rows: number
+  /** Of the ledger's rows; a partition of it on Postgres. */
+  readonly table?: string
+}
+
 /**
- * Deletes some rows of calls that began before a day (since 1970, UTC). true = there may be more. The day is noted in
- * the same transaction: sums of earlier days cannot be checked or made from rows any more. `table` = a partition of it.
+ * Deletes some rows of calls that began before a day. true = there may be more. The day is noted in the same
+ * transaction: sums of earlier days cannot be checked or made from rows any more.
  */
-export async function deleteOldRows(database: LedgerDatabase, firstDay: number, table = 'ledger'): Promise<boolean> {
-  const old = `select request_id from ${table} where started_at_ms < $1 order by started_at_ms limit ${stepRows}`
+export async function deleteOldRows(
+  database: LedgerDatabase,
+  { firstDay, rows, table = 'ledger' }: DeletedStep,
+): Promise<boolean> {
+  const old = `select request_id from ${table} where started_at_ms < $1 order by started_at_ms limit ${rows}`
   const statement = { text: `delete from ${table} where request_id in (${old})`, values: [firstDay * dayMs] }
-  return deleteStep(database, { mark: marks.rows, firstDay, old, statement })
+  return deleteStep(database, { mark: marks.rows, firstDay, rows, old, statement })
 }
 
 /** The same for sums by day, and then for what users, teams and tags spent by day. */
-export async function deleteOldSums(database: LedgerDatabase, firstDay: number): Promise<boolean> {
+export async function deleteOldSums(database: LedgerDatabase, { firstDay, rows }: DeletedStep): Promise<boolean> {
   const place = database.kind === 'sqlite' ? 'rowid' : 'ctid'
-  const old = `select ${place} from ledger_daily where day < $1 limit ${stepRows}`
+  const old = `select ${place} from ledger_daily where day < $1 limit ${rows}`
   const statement = { text: `delete from ledger_daily where ${place} in (${old})`, values: [firstDay] }
-  if (await deleteStep(database, { mark: marks.sums, firstDay, old, statement })) return true
+  if (await deleteStep(database, { mark: marks.sums, firstDay, rows, old, statement })) return true
   const key = 'scope, entity, day'
-  const oldSpend = `select ${key} from ledger_daily_spend where day < $1 limit ${stepRows}`
+  const oldSpend = `select ${key} from ledger_daily_spend where day < $1 limit ${rows}`
   const spend = { text: `delete from ledger_daily_spend where (${key}) in (${oldSpend})`, values: [firstDay] }
-  return deleteStep(database, { mark: marks.sums, firstDay, old: oldSpend, statement: spend })
+  return deleteStep(database, { mark: marks.sums, firstDay, rows, old: oldSpend, statement: spend })
 }
 
 interface Step {
   readonly mark: string
   readonly firstDay: number
+  readonly rows: number
   readonly old: string
   readonly statement: LedgerStatement
 }
 
-async function deleteStep(database: LedgerDatabase, { mark, firstDay, old, statement }: Step): Promise<boolean> {
+async function deleteStep(database: LedgerDatabase, { mark, firstDay, rows, old, statement }: Step): Promise<boolean> {
   // Nothing is locked where there is nothing to do.
   const found = await database.select({
     text: `select 1 as found from (${old}) as old limit 1`,
@@ -45,7 +56,7 @@ async function deleteStep(database: LedgerDatabase, { mark, firstDay, old, state
   })
   if (found.length === 0) return false
   const [deleted] = await database.change([statement, noteDay(mark, firstDay)])
-  return deleted === stepRows
+  return deleted === rows
 }
 
 const noteDay = (mark: string, day: number): LedgerStatement => ({

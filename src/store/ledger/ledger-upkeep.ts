@@ -1,13 +1,25 @@
 /** Work on the ledger beside storing rows, in small steps while no rows wait: pending sums, and what is too old. */
 import type { LedgerRetention } from '../../core/usage-report.ts'
+import { StepPace } from '../../lib/step-pace.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { keepPartitions, sweptTables } from './ledger-partitions.ts'
 import { deleteOldRows, deleteOldSums } from './ledger-retention.ts'
+import type { DeletedStep } from './ledger-retention.ts'
 import { dayOf, pendingDay, rebuildRollup } from './rollup-check.ts'
 import type { ThrottledReport } from './throttled-report.ts'
 
 /** How long the thread rests after everything is done, and after a failure. */
 export const upkeepEveryMs = 600_000
+
+/**
+ * Of deletions. The only write lock of SQLite is taken for some milliseconds in each tenth of a second, however slow
+ * the disk is, and calls have the processor and the disk in between: a thousand rows a second and more. Postgres locks
+ * rows alone, and a server far away answers late: there steps are larger.
+ */
+const paces = {
+  sqlite: { targetMs: 5, itemsMin: 20, itemsMax: 500, restTimes: 15 },
+  postgres: { targetMs: 50, itemsMin: 200, itemsMax: 1000, restTimes: 2 },
+} as const
 
 /** One per ledger's worker. Steps of several replicas do each other no harm. */
 export class LedgerUpkeep {
@@ -15,7 +27,10 @@ export class LedgerUpkeep {
   readonly #nowMs: () => number
   readonly #failures: ThrottledReport
   readonly #epochMs: () => number
+  #pace: StepPace | undefined
   #dueMs = 0
+  /** The next step is due after a rest, and not after `upkeepEveryMs`. */
+  #isMore = false
   #retention: LedgerRetention = { rowsMs: null, sumsMs: null }
 
   constructor(parts: {
@@ -36,36 +51,45 @@ export class LedgerUpkeep {
     this.#dueMs = 0
   }
 
-  /** Does a step if one is due. true = another is due at once. */
-  async step(): Promise<boolean> {
-    if (this.#nowMs() < this.#dueMs) return false
-    let more = false
+  /**
+   * Does a step if one is due. Returns in how many milliseconds the next one is; undefined = everything is done for a
+   * while.
+   */
+  async step(): Promise<number | undefined> {
+    const fromMs = this.#nowMs()
+    if (fromMs < this.#dueMs) return this.#isMore ? this.#dueMs - fromMs : undefined
+    let restMs: number | undefined
     try {
-      more = await this.#next(await this.#connect())
+      restMs = await this.#next(await this.#connect())
       this.#failures.succeeded()
     } catch (error) {
       this.#failures.failed(error)
     }
-    if (!more) this.#dueMs = this.#nowMs() + upkeepEveryMs
-    return more
+    this.#isMore = restMs !== undefined
+    this.#dueMs = this.#nowMs() + (restMs ?? upkeepEveryMs)
+    return restMs
   }
 
-  async #next(database: LedgerDatabase): Promise<boolean> {
+  async #next(database: LedgerDatabase): Promise<number | undefined> {
     const day = await pendingDay(database)
     if (day !== undefined) {
       await rebuildRollup(database, day)
-      return true
+      return 0
     }
     const { rowsMs, sumsMs } = this.#retention
-    if (rowsMs !== null && (await this.#keepRows(database, this.#firstDay(rowsMs)))) return true
-    return sumsMs !== null && (await deleteOldSums(database, this.#firstDay(sumsMs)))
+    const pace = (this.#pace ??= new StepPace(paces[database.kind]))
+    const fromMs = this.#nowMs()
+    const isMore =
+      (rowsMs !== null && (await this.#keepRows(database, { firstDay: this.#firstDay(rowsMs), rows: pace.items }))) ||
+      (sumsMs !== null && (await deleteOldSums(database, { firstDay: this.#firstDay(sumsMs), rows: pace.items })))
+    return isMore ? pace.took(this.#nowMs() - fromMs) : undefined
   }
 
   /** On Postgres most rows go with their partitions. */
-  async #keepRows(database: LedgerDatabase, firstDay: number): Promise<boolean> {
+  async #keepRows(database: LedgerDatabase, step: DeletedStep): Promise<boolean> {
     const { sql } = database
-    if (sql && (await keepPartitions(sql, { today: dayOf(this.#epochMs()), firstDay }))) return true
-    for (const table of await sweptTables(sql)) if (await deleteOldRows(database, firstDay, table)) return true
+    if (sql && (await keepPartitions(sql, { today: dayOf(this.#epochMs()), firstDay: step.firstDay }))) return true
+    for (const table of await sweptTables(sql)) if (await deleteOldRows(database, { ...step, table })) return true
     return false
   }
 

@@ -257,8 +257,10 @@ export class LedgerWriter {
       if (last) return rows !== undefined && (await this.#leave(tail)) && this.#replay === undefined
       if (rows === undefined) this.#answerFlushes(false)
       // Also between the rows of calls that never stop, then at their pace.
-      if (rows !== undefined && this.#failure === null && (await this.#upkeep.step())) {
-        await this.#pause(rows.length === 0 ? replayPauseMs : pollMs)
+      const dueInMs = rows !== undefined && this.#failure === null ? await this.#upkeep.step() : undefined
+      if (dueInMs !== undefined) {
+        // New rows are looked for meanwhile.
+        await this.#pause(rows!.length > 0 ? pollMs : Math.min(pollMs, Math.max(replayPauseMs, dueInMs)))
         idleRounds = 0
         continue
       }
