@@ -114,8 +114,23 @@ function presentDay(timeZone: string, nowMs: number): number {
 
 const localDay = (timeZone: string, atMs: number): number => Math.floor(localMs(timeZone, atMs) / dayMs)
 
-/** The first moment of a day: days begin up to 14 hours before UTC's and up to 12 hours after. */
+/** Days of which the first moment is remembered; more than budgets of a few durations have. */
+const daysRemembered = 1000
+const startsOfDays = new Map<string, number>()
+
+/** The first moment of a day: to search for it takes a millisecond, and most budgets share their periods. */
 function startOfDay(timeZone: string, day: number): number {
+  const name = `${day} ${timeZone}`
+  let start = startsOfDays.get(name)
+  if (start === undefined) {
+    if (startsOfDays.size >= daysRemembered) startsOfDays.clear()
+    startsOfDays.set(name, (start = searchStartOfDay(timeZone, day)))
+  }
+  return start
+}
+
+/** Days begin up to 14 hours before UTC's and up to 12 hours after. */
+function searchStartOfDay(timeZone: string, day: number): number {
   let before = day * dayMs - 16 * 3_600_000
   let after = day * dayMs + 16 * 3_600_000
   while (after - before > 1000) {

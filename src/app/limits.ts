@@ -57,7 +57,7 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
     limiter: redis ?? new MemoryLimiter(clock, budgets),
     redis,
     spendWriter,
-    survey: createBudgetSurvey({ sql: database.sql, clock }),
+    survey: createBudgetSurvey({ database, clock }),
     onSoftBudget: heard => void (listener = heard),
   }
 }

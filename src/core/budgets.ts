@@ -90,8 +90,8 @@ export interface SurveyedBudget {
 /** Reads all budgets. Rejects with `overloaded` while the database cannot be read. */
 export interface BudgetSurvey {
   /**
-   * The nearest to its limit first; not `isComplete` = of very many only the nearest. The more there are, the longer
-   * an answer is kept: a twentieth of the time is spent with it at most.
+   * The nearest to its limit first; not `isComplete` = of very many only the nearest, or those that were found until
+   * now. The more there are, the longer an answer is kept: a twentieth of the time is spent with it at most.
    */
   all(settings: BudgetSettings): Promise<{ readonly budgets: readonly SurveyedBudget[]; readonly isComplete: boolean }>
   /** Those of one thing; empty = it has none, or does not exist. */

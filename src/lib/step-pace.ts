@@ -1,4 +1,4 @@
-/** How large the next step of background work is, and how long it rests before: small enough that others hardly wait. */
+/** How large the next step of background work is, and how long it rests: so that others hardly wait. */
 
 /** Milliseconds and items. */
 export interface StepPaceOptions {

@@ -64,9 +64,15 @@ async function fillKeys(): Promise<void> {
     })
     if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
   }
-  await post('/team/new', { team_id: 'first', team_alias: 'first', max_budget: 100 })
+  await post('/team/new', { team_id: 'first', team_alias: 'first', max_budget: 100, budget_duration: '1mo' })
   await post('/user/new', { user_id: 'first', user_email: 'first@example.com', auto_create_key: false })
-  await post('/key/generate', { key_alias: 'first', user_id: 'first', team_id: 'first', max_budget: 10 })
+  await post('/key/generate', {
+    key_alias: 'first',
+    user_id: 'first',
+    team_id: 'first',
+    max_budget: 10,
+    budget_duration: '30d',
+  })
   await server.stop()
   await copyKeys(databaseUrl, keys)
 }

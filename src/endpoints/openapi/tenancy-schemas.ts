@@ -347,7 +347,10 @@ const otherSchemas: Readonly<Record<string, Schema>> = {
   BudgetState: budgetUsage,
   BudgetUsage: shape({
     budgets: listOf(reference('BudgetState')),
-    is_complete: described('false = there are very many, and only the nearest to their limits are listed.', boolean),
+    is_complete: described(
+      'false = there are very many: only the nearest to their limits, or those found until now, are listed.',
+      boolean,
+    ),
     next_cursor: nullable(text),
   }),
   KeyLimits: shape({

@@ -17,19 +17,27 @@ import type {
 import type { KeyRecord } from '../../core/ports.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { whileAvailable } from '../database/open.ts'
+import type { Database } from '../database/open.ts'
 import { keyColumns, membershipColumns, tenantColumns, tenantTables, toRecord } from '../tenancy/columns.ts'
 import type { Row, Stored } from '../tenancy/columns.ts'
 import { Where } from '../tenancy/where.ts'
 
-/** Read at a time: between two parts calls get their turn. */
-const partSize = 50
+/**
+ * Read at a time: between two parts calls get their turn. What SQLite reads, it reads in the thread of the calls; what
+ * Postgres reads takes a journey.
+ */
+const partSizes = { sqlite: 50, postgres: 500 } as const
 /** Kept of a survey: those nearest to their limits. */
 const keptMax = 20_000
 /** A survey is good for this many times as long as it took: one of a few budgets is new at each question. */
 const goodForTimes = 20
+/** After so many budgets a question is answered from the survey before, or by what was found until then. */
+const awaitedMax = 2000
+/** As `goodForTimes`, of a survey of more than `awaitedMax` after a change: some budget always changes among many. */
+const goodAfterChangeTimes = 4
 
 interface SurveyOptions {
-  readonly sql: SQL
+  readonly database: Pick<Database, 'sql' | 'kind'>
   readonly clock: Clock
 }
 
@@ -63,35 +71,102 @@ export interface RunningBudgetSurvey extends BudgetSurvey {
   changed(): void
 }
 
-/** Reads all budgets in parts; who asks while it does so gets the same survey, unless something changed since. */
-export function createBudgetSurvey({ sql, clock }: SurveyOptions): RunningBudgetSurvey {
-  let last: { readonly settings: BudgetSettings; readonly untilMs: number; readonly found: Found } | undefined
-  let running: { readonly settings: BudgetSettings; readonly found: Promise<Found> } | undefined
+/** A survey, from its beginning on. */
+interface Survey {
+  readonly settings: BudgetSettings
+  /** How many changes there were when it began: later ones may be missing. */
+  readonly changes: number
+  readonly nearest: NearestBudgets
+  /** It has ended, or found `awaitedMax`. Rejects when it fails before. */
+  readonly awaited: Promise<void>
+  isDone: boolean
+}
+
+/** One that has ended. */
+interface LastSurvey {
+  readonly survey: Survey
+  readonly isLarge: boolean
+  readonly untilMs: number
+  readonly untilAfterChangeMs: number
+}
+
+/**
+ * Reads all budgets in parts; who asks while it does so shares that survey. One of few budgets is awaited, and knows
+ * every change before the question. One of very many goes on behind the answers, which come from the one before, or
+ * have what was found until then.
+ */
+export function createBudgetSurvey({ database, clock }: SurveyOptions): RunningBudgetSurvey {
+  let last: LastSurvey | undefined
+  let running: Survey | undefined
   let changes = 0
-  const survey = async (settings: BudgetSettings): Promise<Found> => {
-    const before = changes
+  const { sql } = database
+  const isFresh = ({ survey, untilMs, untilAfterChangeMs }: LastSurvey) =>
+    clock.monotonicMs() < (survey.changes === changes ? untilMs : untilAfterChangeMs)
+  const begin = (settings: BudgetSettings): Survey => {
     const fromMs = clock.monotonicMs()
-    const found = await surveyAll({ sql, settings, nowMs: clock.epochMs() })
-    const nowMs = clock.monotonicMs()
-    if (changes === before) last = { settings, found, untilMs: nowMs + (nowMs - fromMs) * goodForTimes }
-    return found
+    const nearest = new NearestBudgets()
+    const { promise: awaited, resolve, reject } = Promise.withResolvers<void>()
+    const survey: Survey = { settings, changes, nearest, awaited, isDone: false }
+    nearest.onFound = () => nearest.count >= awaitedMax && resolve()
+    // Who asks hears of it, if it is not too late for that.
+    awaited.catch(() => {})
+    surveyAll({ sql, settings, nowMs: clock.epochMs() }, nearest, partSizes[database.kind])
+      .then(() => {
+        const nowMs = clock.monotonicMs()
+        const isLarge = nearest.count > awaitedMax
+        const good = (times: number) => nowMs + (nowMs - fromMs) * times
+        const untilAfterChangeMs = isLarge ? good(goodAfterChangeTimes) : 0
+        survey.isDone = true
+        last = { survey, isLarge, untilMs: good(goodForTimes), untilAfterChangeMs }
+        resolve()
+      }, reject)
+      .finally(() => {
+        if (running === survey) running = undefined
+      })
+    return (running = survey)
   }
   return {
-    all(settings) {
-      if (last?.settings === settings && clock.monotonicMs() < last.untilMs) return Promise.resolve(last.found)
-      if (running?.settings === settings) return running.found
-      const begun = { settings, found: survey(settings) }
-      running = begun
-      return begun.found.finally(() => {
-        if (running === begun) running = undefined
-      })
+    async all(settings) {
+      const asked = changes
+      for (;;) {
+        const before = last?.survey.settings === settings ? last : undefined
+        if (before && isFresh(before)) return before.survey.nearest.found()
+        const survey = running?.settings === settings ? running : begin(settings)
+        if (before?.isLarge) return before.survey.nearest.found()
+        await survey.awaited
+        if (!survey.isDone) return { ...survey.nearest.found(), isComplete: false }
+        if (survey.changes >= asked) return survey.nearest.found()
+      }
     },
     changed() {
       changes++
-      last = undefined
-      running = undefined
     },
     one: (kind, id, settings) => surveyOne({ sql, settings, nowMs: clock.epochMs() }, kind, id),
+  }
+}
+
+/** Collects the nearest to their limits. */
+class NearestBudgets {
+  #kept: SurveyedBudget[] = []
+  #isSorted = true
+  /** None behind it is kept. */
+  #farthest: SurveyedBudget | undefined
+  /** Of all that were found. */
+  count = 0
+  onFound = (): void => {}
+
+  add(budgets: readonly SurveyedBudget[]): void {
+    for (const one of budgets) if (!this.#farthest || byNearness(one, this.#farthest) < 0) this.#kept.push(one)
+    this.#isSorted = false
+    this.count += budgets.length
+    if (this.#kept.length >= 2 * keptMax) this.#farthest = this.found().budgets.at(-1)
+    this.onFound()
+  }
+
+  found(): Found {
+    if (!this.#isSorted) this.#kept = this.#kept.toSorted(byNearness).slice(0, keptMax)
+    this.#isSorted = true
+    return { budgets: this.#kept, isComplete: this.count <= keptMax }
   }
 }
 
@@ -101,22 +176,17 @@ interface Surveying {
   readonly nowMs: number
 }
 
-async function surveyAll(of: Surveying): Promise<Found> {
-  let budgets = await judged(of, ofConfiguration(of.settings))
-  let isComplete = true
+async function surveyAll(of: Surveying, nearest: NearestBudgets, partSize: number): Promise<void> {
+  nearest.add(await judged(of, ofConfiguration(of.settings)))
   for (const { kind, where, order } of sources(of.settings))
     for (let after: readonly Stored[] | undefined, isLast = false; !isLast; ) {
-      const rows = await part(of.sql, tables[kind], { where, order, after })
+      const rows = await part(of.sql, tables[kind], { where, order, after, limit: partSize })
       // What SQLite answers comes without a turn of the loop.
       await Bun.sleep(0)
       isLast = rows.length < partSize
       after = order.map(column => rows.at(-1)?.[column] ?? null)
-      budgets.push(...(await judged(of, await owners(of, kind, rows))))
-      if (budgets.length < 2 * keptMax) continue
-      isComplete = false
-      budgets = nearest(budgets)
+      nearest.add(await judged(of, await owners(of, kind, rows)))
     }
-  return { budgets: nearest(budgets), isComplete: isComplete && budgets.length <= keptMax }
 }
 
 async function surveyOne(of: Surveying, kind: SurveyedKind, id: string): Promise<SurveyedBudget[]> {
@@ -132,11 +202,9 @@ async function surveyOne(of: Surveying, kind: SurveyedKind, id: string): Promise
     conditions.equal('kind', kind === 'member' ? 'team' : 'organization')
     conditions.raw(`group_id || '/' || user_id = ${conditions.bind(id)}`)
   }
-  const rows = await part(of.sql, tables[kind], { where, order: [], after: undefined })
+  const rows = await part(of.sql, tables[kind], { where, order: [], after: undefined, limit: partSizes.sqlite })
   return judged(of, await owners(of, kind, rows))
 }
-
-const nearest = (budgets: readonly SurveyedBudget[]): SurveyedBudget[] => budgets.toSorted(byNearness).slice(0, keptMax)
 
 /** The nearest to its limit first. */
 function byNearness(one: Nearness, other: Nearness): number {
@@ -158,18 +226,19 @@ function sources({ endUser }: BudgetSettings): Source[] {
   const budgeted = (conditions: Where) => conditions.budgeted()
   const ofKind = (kind: StoredKind, where = budgeted): Source => ({ kind, where, order: byAge })
   return [
+    // The many last: of a survey under way the others are known.
+    ofKind('organization'),
+    ofKind('team'),
+    ofKind('tag'),
+    ofKind('user'),
+    { kind: 'member', where: budgeted, order: byMembership },
+    { kind: 'member', where: hasShareOfTeam, order: byMembership },
+    // With a budget of the configuration all of them have one.
+    ofKind('customer', endUser === null ? budgeted : () => {}),
     ofKind('key', conditions => {
       conditions.raw('deleted_at_ms is null')
       budgeted(conditions)
     }),
-    ofKind('user'),
-    ofKind('team'),
-    ofKind('organization'),
-    // With a budget of the configuration all of them have one.
-    ofKind('customer', endUser === null ? budgeted : () => {}),
-    ofKind('tag'),
-    { kind: 'member', where: budgeted, order: byMembership },
-    { kind: 'member', where: hasShareOfTeam, order: byMembership },
   ]
 }
 
@@ -185,14 +254,15 @@ interface Part {
   readonly order: readonly string[]
   /** The values of `order` in the last row of the part before. */
   readonly after: readonly Stored[] | undefined
+  readonly limit: number
 }
 
-function part(sql: SQL, table: string, { where, order, after }: Part): Promise<Row[]> {
+function part(sql: SQL, table: string, { where, order, after, limit }: Part): Promise<Row[]> {
   const conditions = new Where()
   where(conditions)
   if (after) conditions.raw(`(${order.join(', ')}) < (${after.map(value => conditions.bind(value)).join(', ')})`)
   const sorted = order.length === 0 ? '' : `order by ${order.map(column => `${column} desc`).join(', ')}`
-  return whileAvailable('budgets', conditions.select<Row>(sql, table, `${sorted} limit ${partSize}`))
+  return whileAvailable('budgets', conditions.select<Row>(sql, table, `${sorted} limit ${limit}`))
 }
 
 /** What the rows say, with what named budgets, teams and the configuration set. */
