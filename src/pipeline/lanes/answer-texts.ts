@@ -28,8 +28,16 @@ export function withChangedTexts<Attempt extends AnswerReader>(
   call: Call,
   { answerTexts }: CallPolicies,
 ): Attempt {
-  const changes = answerTexts.flatMap(policy => policy.answerTexts(call) ?? [])
-  if (changes.length === 0) return attempt
+  let changes: ChangeAnswerTexts[] | undefined
+  for (const policy of answerTexts) {
+    const change = policy.answerTexts(call)
+    if (change) (changes ??= []).push(change)
+  }
+  return changes ? changedBy(changes, attempt) : attempt
+}
+
+/** A separate function, so that calls whose texts no policy reads allocate no closures. */
+function changedBy<Attempt extends AnswerReader>(changes: readonly ChangeAnswerTexts[], attempt: Attempt): Attempt {
   let text: () => string = () => ''
   return {
     ...attempt,

@@ -131,7 +131,7 @@ const thinking = (value: unknown): ChatEvent[] =>
 const signature = (value: unknown): ChatEvent[] =>
   textOf(value) ? [{ type: 'reasoning', choice: 0, signature: textOf(value) }] : []
 const citations = (value: unknown): ChatEvent[] =>
-  (Array.isArray(value) ? value : []).filter(isObject).map(citation => ({ type: 'citation', choice: 0, citation }))
+  Array.isArray(value) ? value.filter(isObject).map(citation => ({ type: 'citation', choice: 0, citation })) : []
 
 /** `calls` = calls of the client's tools. With none, `tool_use` was the forced answer, and the reason is `stop`. */
 function finish({ stop_reason: reason, stop_sequence: sequence }: Json, calls: number): ChatEvent {
