@@ -48,6 +48,8 @@ test('a full house: people, keys, models, sums equal to rows, a budget nearly sp
 
     const { data: chats } = await ask('/chat/conversations')
     expect((chats as Json[]).length).toBe(4)
+    const { credentials } = await ask('/credentials')
+    expect((credentials as Json[]).map(one => one.credential_name)).toEqual(['openai', 'anthropic'])
 
     const { team_info: team } = await ask('/team/info?team_id=support')
     const spent = Number(periods.get([...periods.keys()].toSorted().at(-1)!)) / 1e9 / team.max_budget

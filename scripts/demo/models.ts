@@ -175,17 +175,30 @@ export const demoModels: readonly DemoModel[] = [
   },
 ]
 
+/** Providers whose key several deployments share. */
+const credentials = ['openai', 'anthropic']
+
+const accessTo = (model: string) => {
+  const [provider = ''] = model.split('/')
+  return credentials.includes(provider) ? { credential_name: provider } : { api_key: 'simulated' }
+}
+
 /** The configuration of the demo's gateway. YAML is a superset of JSON. */
 export function demoConfiguration(simulatorUrl: string): string {
   const model_list = demoModels.flatMap(({ name, mode, description, deployments }) =>
     deployments.map(({ id, model, path, params, weight }) => ({
       model_name: name,
-      proxy_params: { model, api_base: `${simulatorUrl}${path}`, api_key: 'simulated', weight, ...params },
+      proxy_params: { model, api_base: `${simulatorUrl}${path}`, ...accessTo(model), weight, ...params },
       model_info: { id, mode, description },
     })),
   )
   const configuration = {
     model_list,
+    credential_list: credentials.map(name => ({
+      credential_name: name,
+      credential_values: { api_key: 'simulated' },
+      credential_info: { description: `The account of the organisation at ${name}` },
+    })),
     router_settings: {
       num_retries: 2,
       model_group_alias: { fast: 'llama-3.3-70b' },
