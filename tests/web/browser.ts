@@ -1,4 +1,5 @@
 /** Real Chromium on a real gateway with the built pages. */
+import { afterAll, beforeAll } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +7,7 @@ import axe from 'axe-core'
 import { chromium } from 'playwright-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { ensureWeb, makeWeb, webDirectory } from '../../bin/web.mjs'
-import { masterKey } from '../e2e/harness.ts'
+import { masterKey, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 
 /** Debian's package `chromium` puts it there. */
@@ -32,6 +33,24 @@ export async function developmentPages(): Promise<string> {
 export function openBrowser(): Promise<Browser> {
   // The sandbox needs rights that containers do not have; the pages are our own.
   return chromium.launch({ executablePath: executable, args: ['--no-sandbox'], timeout: pageMs })
+}
+
+/** One gateway with the pages, and one browser, for the tests of a file; `onOpen` takes them before the first one. */
+export function withPages(
+  options: Parameters<typeof startGateway>[0],
+  onOpen: (opened: { gateway: Gateway; browser: Browser }) => void,
+): void {
+  let gateway: Gateway | undefined
+  let browser: Browser | undefined
+  beforeAll(async () => {
+    gateway = await startGateway({ ...options, environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    browser = await openBrowser()
+    onOpen({ gateway, browser })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await gateway?.stop()
+  })
 }
 
 /** A page of its own, and what went wrong on it: errors of scripts, refusals by the CSP, requests to other hosts. */

@@ -1,9 +1,9 @@
 /** Files in the chat: picked, pasted and dropped, shown before and after they are sent, refused with the reason. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
-import { startGateway, standardConfig } from '../e2e/harness.ts'
+import { standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+import { hasChromium, openSignedIn, pageMs, violations, withPages } from './browser.ts'
 
 type Json = Record<string, any>
 
@@ -24,14 +24,7 @@ const png = Buffer.from(
 describe.skipIf(!hasChromium)('files in the chat', () => {
   let gateway: Gateway
   let browser: Browser
-  beforeAll(async () => {
-    gateway = await startGateway({ config, environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-  })
+  withPages({ config }, opened => ({ gateway, browser } = opened))
 
   const openChat = async (search: string) => {
     const opened = await openSignedIn(browser, gateway, { key: await gateway.key() })

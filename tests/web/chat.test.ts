@@ -1,9 +1,9 @@
 /** The model hub and the chat: conversations kept by the gateway, with real calls of the simulator. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
-import { startGateway, standardConfig } from '../e2e/harness.ts'
+import { standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+import { hasChromium, openSignedIn, pageMs, violations, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -17,14 +17,7 @@ router_settings`,
 describe.skipIf(!hasChromium)('the model hub and the chat', () => {
   let gateway: Gateway
   let browser: Browser
-  beforeAll(async () => {
-    gateway = await startGateway({ config, environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-  })
+  withPages({ config }, opened => ({ gateway, browser } = opened))
 
   /** The chat of a key of its own, whose conversations are its own too. */
   const openChat = async (search = '?model=chat-model', options: Parameters<typeof openSignedIn>[2] = {}) => {

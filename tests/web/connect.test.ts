@@ -1,10 +1,10 @@
 /** Connecting programs: the texts are complete, and the test of the connection makes the call that the program would. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
 import { clientSetups, testCall } from '../../web/lib/client-setups.ts'
-import { masterKey, startGateway } from '../e2e/harness.ts'
+import { masterKey } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openPage, openSignedIn, pageMs, violations } from './browser.ts'
+import { hasChromium, openPage, openSignedIn, pageMs, violations, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -27,14 +27,7 @@ test.each(clientSetups.map(one => [one.id, one] as const))('%s: address, key and
 describe.skipIf(!hasChromium)('the page of connections', () => {
   let gateway: Gateway
   let browser: Browser
-  beforeAll(async () => {
-    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-  })
+  withPages({}, opened => ({ gateway, browser } = opened))
 
   /** By a session, as the header of `openSignedIn` would stand in the place of the pasted key. */
   const openBySession = async (search: string) => {

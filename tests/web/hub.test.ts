@@ -1,9 +1,8 @@
 /** The model hub for those who are not signed in: what the operator shows them, and nothing else. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
-import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openPage, openSignedIn, pageMs, violations } from './browser.ts'
+import { hasChromium, openPage, openSignedIn, pageMs, violations, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -39,14 +38,7 @@ const firstCalls: Readonly<Record<string, readonly string[]>> = {
 describe.skipIf(!hasChromium)('the model hub of strangers', () => {
   let gateway: Gateway
   let browser: Browser
-  beforeAll(async () => {
-    gateway = await startGateway({ config, environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-  })
+  withPages({ config }, opened => ({ gateway, browser } = opened))
 
   const makePublic = async (...model_groups: string[]) => {
     const answer = await gateway.admin('/model_group/make_public', { model_groups })

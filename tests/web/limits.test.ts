@@ -1,9 +1,8 @@
 /** Meters of budgets show what was spent in the present period, not what was ever spent. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
-import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+import { hasChromium, openSignedIn, pageMs, violations, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -15,14 +14,7 @@ interface Info {
 describe.skipIf(!hasChromium)('meters of budgets', () => {
   let gateway: Gateway
   let browser: Browser
-  beforeAll(async () => {
-    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-  })
+  withPages({}, opened => ({ gateway, browser } = opened))
 
   const keyInfo = async (key: string): Promise<Info> =>
     (await (await gateway.admin(`/key/info?key=${key}`)).json()) as Info

@@ -1,23 +1,15 @@
 /** The page of models: deployments, their prices, and a test call for those who may change them. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
-import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+import { hasChromium, openSignedIn, pageMs, violations, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
 describe.skipIf(!hasChromium)('the page of models', () => {
   let gateway: Gateway
   let browser: Browser
-  beforeAll(async () => {
-    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-  })
+  withPages({}, opened => ({ gateway, browser } = opened))
 
   const openModels = async (search = '', options = {}) => {
     const opened = await openSignedIn(browser, gateway, options)

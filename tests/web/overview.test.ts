@@ -1,23 +1,15 @@
 /** The overview of a new installation: each step of the setup does itself, from the first model to the first call. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
-import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+import { hasChromium, openSignedIn, pageMs, violations, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
 describe.skipIf(!hasChromium)('the overview', () => {
   let gateway: Gateway
   let browser: Browser
-  beforeAll(async () => {
-    gateway = await startGateway({ config: '{}\n', environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-  })
+  withPages({ config: '{}\n' }, opened => ({ gateway, browser } = opened))
 
   test('a new installation is led from its first model to its first call in ten clicks', async () => {
     const { page, context, faults } = await openSignedIn(browser, gateway)

@@ -1,9 +1,9 @@
 /** The playground: real calls of the simulator, side by side, and what a hostile answer cannot do. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
-import { standardConfig, startGateway } from '../e2e/harness.ts'
+import { standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+import { hasChromium, openSignedIn, pageMs, violations, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -24,14 +24,7 @@ const hostile = `<script>document.title = 'run'</script> <img src=x onerror="doc
 describe.skipIf(!hasChromium)('the playground', () => {
   let gateway: Gateway
   let browser: Browser
-  beforeAll(async () => {
-    gateway = await startGateway({ config, environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-  })
+  withPages({ config }, opened => ({ gateway, browser } = opened))
 
   const open = async (search = '', options = {}) => {
     const opened = await openSignedIn(browser, gateway, options)

@@ -1,23 +1,16 @@
 /** Signing in at `/ui/login`, sessions in several browsers, and a session that ends while a page is open. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
 import { masterKey, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openPage, pageMs, violations } from './browser.ts'
+import { builtPages, hasChromium, openPage, pageMs, violations, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
 describe.skipIf(!hasChromium)('signing in', () => {
   let gateway: Gateway
   let browser: Browser
-  beforeAll(async () => {
-    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-  })
+  withPages({}, opened => ({ gateway, browser } = opened))
 
   /** In the form that is on the page, or above it. */
   const giveMasterKey = async (page: Page, key = masterKey) => {

@@ -1,23 +1,16 @@
 /** The pages of organizations, customers, teams and users: made, changed, shared, blocked, deleted in the browser. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
-import { masterKey, startGateway } from '../e2e/harness.ts'
+import { masterKey } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+import { hasChromium, openSignedIn, pageMs, violations, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
 describe.skipIf(!hasChromium)('the pages of those who call', () => {
   let gateway: Gateway
   let browser: Browser
-  beforeAll(async () => {
-    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-  })
+  withPages({}, opened => ({ gateway, browser } = opened))
 
   const asked = async <Answer>(path: string, body?: object, method = body ? 'POST' : 'GET'): Promise<Answer> => {
     const headers = { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' }
