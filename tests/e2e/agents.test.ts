@@ -113,6 +113,68 @@ test('without any policy the answer is 404 in the words of Anthropic, and 401 wi
   expect([stranger.status, await stranger.json()]).toMatchObject([401, { error: { type: 'authentication_error' } }])
 })
 
+test('`safeguards` of Claude Code reach Anthropic as they are, with its verdicts back; others get a call without them', async () => {
+  const safeguards = [{ type: 'dangerous_tool_use', tool_use_ids: ['toolu_1'] }]
+  const verdicts = { toolu_1: { status: 'evaluated', result: 'not_flagged' } }
+  const seen: unknown[] = []
+  const events = [
+    {
+      type: 'message_start',
+      message: {
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'sim-claude',
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: { input_tokens: 3, output_tokens: 1 },
+      },
+    },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hello' } },
+    { type: 'content_block_stop', index: 0 },
+    {
+      type: 'message_delta',
+      delta: { stop_reason: 'end_turn', stop_sequence: null, safeguard_results: verdicts },
+      usage: { output_tokens: 2 },
+    },
+    { type: 'message_stop' },
+  ]
+  const body = events.map(one => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`).join('')
+  const isOurs = (sent: unknown): sent is { safeguards?: unknown } => JSON.stringify(sent).includes('judge-this')
+  gateway.simulator.script(
+    ({ path, body: sent }) => {
+      if (isOurs(sent)) seen.push(sent.safeguards)
+      return isOurs(sent) && path.endsWith('/messages')
+    },
+    { raw: { headers: { 'content-type': 'text/event-stream' }, body } },
+  )
+  const ask = async (model: string) => {
+    const answer = await fetch(`${gateway.url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'anthropic-beta': 'dangerous-tool-use-2026-09-03' },
+      body: JSON.stringify({
+        model,
+        stream: true,
+        max_tokens: 100,
+        messages: [{ role: 'user', content: 'judge-this' }],
+        safeguards,
+      }),
+    })
+    return { status: answer.status, dropped: answer.headers.get('x-proxy-dropped-params'), text: await answer.text() }
+  }
+  const own = await ask('claude-model')
+  expect([own.status, own.dropped, own.text]).toEqual([200, null, expect.stringContaining(JSON.stringify(verdicts))])
+  const foreign = await ask('chat-model')
+  expect([foreign.status, foreign.dropped, foreign.text]).toEqual([
+    200,
+    'safeguards',
+    expect.stringContaining('message_stop'),
+  ])
+  expect(seen).toEqual([safeguards, undefined])
+})
+
 const send = (at: Gateway, signal: string, body: Buffer<ArrayBuffer> | string, type: string, token: string) =>
   fetch(`${at.url}/v1/${signal}`, {
     method: 'POST',

@@ -38,7 +38,12 @@ for (const backend of backends())
           ],
           general_settings: {
             enable_jwt_auth: true,
-            litellm_jwtauth: { audience: 'gateway', issuer: provider.issuer, team_id_jwt_field: 'team' },
+            litellm_jwtauth: {
+              audience: 'gateway',
+              issuer: provider.issuer,
+              team_id_jwt_field: 'team',
+              service_accounts: [{ name: 'nightly', claims: { azp: 'ci' }, team_id: blue }],
+            },
           },
         }),
       })
@@ -110,6 +115,45 @@ for (const backend of backends())
         const answer = await (await gateway.admin(`/team/info?team_id=${blue}`)).json()
         return (answer as { team_info: { spend: number } }).team_info.spend === Number(spent) / 1e9
       })
+    })
+
+    const tokenOf = (claims: object) => {
+      const seconds = Math.floor(Date.now() / 1000)
+      return provider.sign({ iss: provider.issuer, aud: 'gateway', iat: seconds, exp: seconds + 300, ...claims })
+    }
+    const statusOf = (asked: Promise<{ status: string }>) =>
+      asked.then(
+        one => one.status,
+        (error: { status?: number }) => error.status,
+      )
+
+    test('a batch of a machine runs as its service account, whose next token reads it, and no other', async () => {
+      const machine = async (jti: string) => clientOf(await tokenOf({ sub: 'x@clients', azp: 'ci', jti }))
+      const { id } = await start(await machine('first'))
+      const ann = clientOf(await tokenOf({ sub: 'ann', team: blue }))
+      expect(await statusOf(ann.batches.retrieve(id))).toBe(404)
+      expect(await statusOf((await machine('second')).batches.retrieve(id))).toBe('completed')
+      const row = await settled(id)
+      expect(row).toMatchObject({ team_id: blue, organization_id: umbrella, user_id: null, key_alias: 'nightly' })
+      expect(scopesOf(row)).toEqual(expect.arrayContaining([`team:${blue}`, `organization:${umbrella}`]))
+    })
+
+    test('a batch goes on when its user is blocked or deleted: it is charged as begun, and the user reads it no more', async () => {
+      for (const [end, path] of [
+        ['blocked', '/user/update'],
+        ['deleted', '/user/delete'],
+      ] as const) {
+        const userId = `${end}-${run}`
+        await made('/user/new', { user_id: userId, auto_create_key: false, sso_user_id: userId })
+        await made('/team/member_add', { team_id: blue, member: { user_id: userId, role: 'user' } })
+        const client = clientOf(await tokenOf({ sub: userId, team: blue }))
+        const { id } = await start(client)
+        await made(path, end === 'blocked' ? { user_id: userId, blocked: true } : { user_ids: [userId] })
+        expect([end, await statusOf(client.batches.retrieve(id))]).toEqual([end, 401])
+        const row = await settled(id)
+        expect(row).toMatchObject({ user_id: userId, team_id: blue, organization_id: umbrella })
+        expect([row.cost_nano_usd !== null, scopesOf(row)]).toEqual([true, expect.arrayContaining([`team:${blue}`])])
+      }
     })
 
     test('a key that has changed its team, or is gone, leaves its batch to the team that it was started in', async () => {

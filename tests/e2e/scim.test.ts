@@ -70,6 +70,35 @@ for (const backend of backends())
       expect(claimed.status).toBe(404)
     })
 
+    test('what stands in a filter is text, and nothing of it is SQL or a pattern', async () => {
+      const own = await newUser("o'hara%_@contoso.example")
+      expect(await scim.find('/Users', `userName eq "o'hara%_@contoso.example"`)).toEqual([own.id])
+      const hostile = [
+        "' or '1'='1",
+        "x' union select hash from user_passwords --",
+        '") or ("" eq "',
+        '\\',
+        '$1',
+        '; drop table users',
+      ]
+      for (const text of hostile)
+        for (const operator of ['eq', 'co', 'sw', 'ew'])
+          expect([text, await scim.find('/Users', `userName ${operator} ${JSON.stringify(text)}`)]).toEqual([text, []])
+      for (const pattern of ["o'hara__@contoso.example", "o'hara%@contoso.example", 'o%'])
+        for (const operator of ['eq', 'co', 'sw'])
+          expect([pattern, await scim.find('/Users', `userName ${operator} "${pattern}"`)]).toEqual([pattern, []])
+      expect(await scim.find('/Users', 'userName sw "o\'hara%_"')).toEqual([own.id])
+      for (const filter of [
+        'userName eq "x" or 1 eq 1',
+        'userName eq "x"; select 1',
+        "userName eq 'x'",
+        'password eq "x"',
+      ]) {
+        const { status } = await scim.ask('GET', `/Users?filter=${encodeURIComponent(filter)}`)
+        expect([filter, status]).toEqual([filter, 400])
+      }
+    })
+
     test('Entra ID makes a user, finds it, changes it by paths and deactivates it with "False"', async () => {
       expect(await scim.find('/Users', 'userName eq "ada@contoso.example"')).toEqual([])
       const made = await scim.ask('POST', '/Users', {

@@ -2,9 +2,14 @@
 import { afterEach, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { startServer } from '../../src/app/index.ts'
 import { Secret } from '../../src/lib/secret.ts'
+import { browserWith } from '../browser-session.ts'
+import { askDevice, redeem, refresh } from '../device-client.ts'
+import type { Tokens } from '../device-client.ts'
+import { Browser as PersonsBrowser, clientId, clientSecret, returnedTo, startProvider } from '../identity-provider.ts'
+import type { TestProvider } from '../identity-provider.ts'
 import { Browser } from './browser.ts'
 import { backends, masterKey } from './harness.ts'
 
@@ -154,12 +159,57 @@ test('a first start is claimed by no guess: without the master key that it shows
   ).toBe(401)
 })
 
-test('no password, link or cookie stands in the log or in a file', async () => {
-  const secrets = ['planted-password-9Qx2mT7kV4', 'planted-wrong-3Rk8bN5wY1']
+/** Signs a person in through the provider and a program by the device flow; what was secret on the way. */
+async function otherSecrets(url: string, provider: TestProvider): Promise<string[]> {
+  const person = new PersonsBrowser()
+  const away = await person.open(`${url}/sso/key/generate`)
+  const location = new URL(away.headers.get('location')!)
+  const callback = returnedTo(url, provider.answer(location.href))
+  const pending = [...person.cookies.values()]
+  expect((await person.open(callback)).status).toBe(302)
+  // Not known any more: refused, which is logged.
+  expect((await person.open(callback)).status).not.toBe(302)
+  const session = [...person.cookies].find(([name]) => name.endsWith('modelgate_session'))!
+  const browser = browserWith(url, session.join('='))
+  const asked = await askDevice(url)
+  await browser.post('/device', { user_code: asked.user_code, decision: 'approve' })
+  const first = (await (await redeem(url, asked.device_code)).json()) as Tokens
+  const second = (await (await refresh(url, first.refresh_token)).json()) as Tokens
+  const third = (await (await refresh(url, second.refresh_token)).json()) as Tokens
+  expect((await refresh(url, first.refresh_token)).status).toBe(400)
+  const seconds = Math.floor(Date.now() / 1000)
+  const claims = { iss: provider.issuer, aud: 'gateway', sub: 'person-2', iat: seconds, exp: seconds + 300 }
+  const [good, bad] = [await provider.sign(claims), await provider.sign({ ...claims, aud: 'other' })]
+  for (const bearer of [good, bad]) {
+    const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${bearer}` } })
+    expect(answer.status).toBe(bearer === good ? 200 : 401)
+  }
+  const tokens = [first, second, third].flatMap(one => [one.access_token, one.refresh_token])
+  const code = new URL(callback).searchParams.get('code')!
+  return [code, ...pending, ...person.cookies.values(), asked.device_code, ...tokens, good, bad]
+}
+
+test('no password, link, code, token or cookie of a sign-in stands in the log, in a file or in an answer', async () => {
+  const secrets = ['planted-password-9Qx2mT7kV4', 'planted-wrong-3Rk8bN5wY1', clientSecret]
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-planted-'))
   cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
+  const provider = await startProvider()
+  cleanups.push(() => provider.stop())
+  const configFile = join(folder, '..', `${basename(folder)}.yaml`)
+  cleanups.push(() => rmSync(configFile))
+  writeFileSync(
+    configFile,
+    `
+model_list: []
+general_settings:
+  sso: [{ name: own, issuer: "${provider.issuer}", client_id: ${clientId}, client_secret: ${clientSecret} }]
+  enable_jwt_auth: true
+  litellm_jwtauth: { audience: gateway, issuer: "${provider.issuer}", user_id_upsert: true }
+`,
+  )
   const main = join(import.meta.dir, '../../src/main.ts')
-  const child = Bun.spawn([process.execPath, main, 'serve', '--port', '0', '--data-dir', folder], {
+  const words = ['serve', '--port', '0', '--data-dir', folder, '--config', configFile]
+  const child = Bun.spawn([process.execPath, main, ...words], {
     env: {
       PATH: process.env.PATH,
       HOME: folder,
@@ -193,7 +243,11 @@ test('no password, link or cookie stands in the log or in a file', async () => {
   await browser.fillIn({ username: secrets[1], password: secrets[1] })
   await browser.signIn('ann', secrets[0])
   await browser.signIn('admin', masterKey)
-  secrets.push(token, masterKey, ...browser.cookies.values())
+  secrets.push(token, masterKey, ...browser.cookies.values(), ...(await otherSecrets(url, provider)))
+  for (const path of ['/audit?page_size=1000', '/user/list', '/key/list', '/sign-in/sessions?all=true']) {
+    const answer = await (await fetch(`${url}${path}`, { headers })).text()
+    for (const secret of secrets) expect([path, answer.includes(secret)]).toEqual([path, false])
+  }
   child.kill('SIGTERM')
   await ended
   expect(output).toContain('the operator signed in')
