@@ -40,7 +40,12 @@ export async function startServer(
   const readers = createSecretReaders(environment)
   const secrets = new SecretSources(readers)
   await secrets.read(secretsOfFile(options.configFile))
-  const source = openSettings({ configFile: options.configFile, environment, providers, secrets })
+  const source = openSettings({
+    configFile: options.configFile,
+    environment: { ...environment, SERVER_ROOT_PATH: options.rootPath ?? '' },
+    providers,
+    secrets,
+  })
   const prices = await source.fetchPrices()
   for (const problem of prices?.problems ?? []) logger.warn(problem)
   if (keepPrivate(options.dataDirectory))

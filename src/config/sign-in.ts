@@ -17,7 +17,11 @@ export function readSignInSettings(
   environment: Environment,
 ): { readonly settings: SignInSettings; readonly mistakes: readonly string[] } {
   const mistakes: string[] = []
-  const baseUrl = environment.PROXY_BASE_URL?.trim().replace(/\/+$/, '') || null
+  const given = environment.PROXY_BASE_URL?.trim().replace(/\/+$/, '') || null
+  const { SERVER_ROOT_PATH: rootPath = '' } = environment
+  // As LiteLLM's users have them: the prefix stands in one of both, or in both.
+  const hasPrefix = given !== null && URL.canParse(given) && new URL(given).pathname.endsWith(rootPath)
+  const baseUrl = given === null || hasPrefix ? given : given + rootPath
   if (baseUrl !== null && !(/^https?:\/\/[^\s?#]+$/.test(baseUrl) && URL.canParse(baseUrl)))
     mistakes.push('PROXY_BASE_URL must be the address that browsers see, such as https://gateway.example.com')
   const { UI_USERNAME: name = '', UI_PASSWORD: password = '' } = environment
@@ -29,6 +33,7 @@ export function readSignInSettings(
     )
   const settings: SignInSettings = {
     baseUrl,
+    rootPath,
     sessionIdleMs: (general.session_idle_minutes ?? idleMinutesDefault) * 60_000,
     sessionLifetimeMs: (general.session_lifetime_hours ?? lifetimeHoursDefault) * 3_600_000,
     isTrustedProxy: trustedProxies(general.trusted_proxies ?? []),

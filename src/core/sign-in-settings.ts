@@ -4,6 +4,8 @@ import type { Secret } from '../lib/secret.ts'
 export interface SignInSettings {
   /** The gateway's own address for browsers, without a slash at the end (`PROXY_BASE_URL`); null = not given. */
   readonly baseUrl: string | null
+  /** The path prefix of all addresses (`--root-path`), which `baseUrl` ends with; empty = there is none. */
+  readonly rootPath: string
   /** A session ends when it is not used for as long. */
   readonly sessionIdleMs: number
   /** A session ends after this in any case. */

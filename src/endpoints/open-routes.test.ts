@@ -18,7 +18,7 @@ const door = createFrontDoor({
         identity: { providers: [] },
         headerPrefix: 'x-proxy',
         metricsRequireKey: false,
-        signIn: { baseUrl: null },
+        signIn: { baseUrl: null, rootPath: '' },
         publicModels: { names: [], showPrices: true, where: null },
         aliases: {},
       },

@@ -40,6 +40,10 @@ test('the environment names the operator, and what cannot be used is said', () =
     expect.stringContaining('PROXY_BASE_URL must be the address'),
     expect.stringContaining('UI_PASSWORD has fewer than 8 characters'),
   ])
+  const prefixed = (PROXY_BASE_URL: string) =>
+    readSignInSettings({}, { PROXY_BASE_URL, SERVER_ROOT_PATH: '/gw' }).settings.baseUrl
+  for (const given of ['https://gw', 'https://gw/', 'https://gw/gw', 'https://gw/gw/'])
+    expect([given, prefixed(given)]).toEqual([given, 'https://gw/gw'])
   const named = readSignInSettings({}, { UI_USERNAME: 'root', UI_PASSWORD: 'long enough' }).settings
   expect([named.operatorName, named.operator?.name, String(named.operator?.password)]).toEqual([
     'root',

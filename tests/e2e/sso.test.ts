@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { Browser, clientId, clientSecret, signInWith, startProvider } from '../identity-provider.ts'
 import type { TestProvider } from '../identity-provider.ts'
-import { backends, startGateway } from './harness.ts'
+import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 import { scimClient, userSchema } from './scim-client.ts'
 
@@ -162,6 +162,41 @@ describe('accounts', () => {
     const renamed = person('1', { email: 'ada.before@example.com' })
     expect(await refusal(gateway, renamed)).toContain('of this person was removed')
     expect((await signedIn(gateway, person('2', { email: 'ada@example.com' }))).user_id).toBe(id)
+  })
+
+  test('below a path prefix every address of a sign-in has it, and the cookie is for the whole host', async () => {
+    const gateway = await startGateway({
+      config: `model_list: []\n${oneProvider().replaceAll('{issuer}', provider.issuer)}`,
+      rootPath: '/gw',
+    })
+    gateways.push(gateway)
+    const below = `${gateway.url}/gw`
+    provider.person = person('prefixed')
+    const browser = new Browser()
+    const away = new URL((await browser.open(`${below}/sso/key/generate`)).headers.get('location')!)
+    expect(away.searchParams.get('redirect_uri')).toBe(`${below}/sso/callback`)
+    const back = await browser.open(provider.answer(away.href))
+    expect([back.status, back.headers.get('location')]).toEqual([302, `${below}/ui/`])
+    const cookie = back.headers.getSetCookie().find(one => one.includes('_session='))!
+    expect(cookie).toMatch(/^modelgate_session=mgs_[\w-]+; Path=\/; HttpOnly; SameSite=Lax$/)
+    expect((await browser.open(`${below}/user/info`)).status).toBe(200)
+    const changed = await browser.open(`${below}/sign-in/sessions/revoke-all`, {
+      method: 'POST',
+      headers: { origin: gateway.url, 'content-type': 'application/json' },
+      body: '{}',
+    })
+    expect(changed.status).toBe(200)
+    const login = { method: 'POST', headers: { 'content-type': 'application/json' } }
+    const body = JSON.stringify({ username: 'admin', password: masterKey })
+    const operator = await browser.open(`${below}/login`, { ...login, body })
+    expect(((await operator.json()) as Json).redirect_url).toBe('/gw/ui/')
+    const device = await browser.open(`${below}/oauth/device_authorization`, { method: 'POST' })
+    expect(((await device.json()) as Json).verification_uri).toBe(`${below}/device`)
+    await made(gateway, '/user/new', { user_id: 'invited' })
+    const { url } = await made(gateway, '/sign-in/invitations', { user_id: 'invited' })
+    expect(url).toStartWith(`${below}/fallback/password?token=`)
+    const out = await browser.open(`${below}/sso/logout`)
+    expect(new URL(out.headers.get('location')!).pathname).toBe('/gw/')
   })
 
   test('only verified addresses in the allowed domains get in', async () => {

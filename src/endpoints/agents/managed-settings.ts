@@ -29,7 +29,7 @@ export const managedSettings: Endpoint = {
     headers: ['etag'],
   },
   handle(request, { current: { settings } }, caller) {
-    const policy = policyOf(caller!, settings.agents, gatewayAddress(request.headers, settings.signIn.baseUrl))
+    const policy = policyOf(caller!, settings.agents, gatewayAddress(request.headers, settings.signIn))
     if (!policy)
       throw new GatewayError(
         'not-found',

@@ -39,7 +39,7 @@ export function discovery(): Endpoint {
       headers: ['etag'],
     },
     handle(request, services) {
-      const address = gatewayAddress(request.headers, services.current.settings.signIn.baseUrl)
+      const address = gatewayAddress(request.headers, services.current.settings.signIn)
       if (made?.address !== address) made = { address, content: metadataOf(address) }
       return answerFixed(request, made.content)
     },
@@ -95,7 +95,7 @@ export const deviceAuthorization: Endpoint = {
       createdAtMs: nowMs,
       endMs: nowMs + codeLifetimeMs,
     })
-    const page = `${gatewayAddress(request.headers, services.current.settings.signIn.baseUrl)}/device`
+    const page = `${gatewayAddress(request.headers, services.current.settings.signIn)}/device`
     const answer = {
       device_code: deviceCode,
       user_code: userCode,
@@ -230,7 +230,7 @@ function tokens(services: Services, request: HttpRequest, { signInId, count, own
     expiresAtMs: nowMs + settings.agents.accessTokenMs,
   }
   const answer = {
-    access_token: writeAccessToken(claims, gatewayAddress(request.headers, settings.signIn.baseUrl), services.sign),
+    access_token: writeAccessToken(claims, gatewayAddress(request.headers, settings.signIn), services.sign),
     token_type: 'Bearer',
     expires_in: settings.agents.accessTokenMs / 1000,
     refresh_token: writeRefreshToken({ signInId, count }, services.sign),

@@ -51,7 +51,7 @@ const look: Endpoint = {
   async handle(request, services) {
     const token = request.query.get('invite_link') ?? ''
     const user = await userOf(token, request, services)
-    const address = gatewayAddress(request.headers, services.current.settings.signIn.baseUrl)
+    const address = gatewayAddress(request.headers, services.current.settings.signIn)
     const answer = { login_url: passwordLinkAt(address, token), token, user_id: user.id, user_email: user.email }
     return jsonAnswer(answer, 200, { 'cache-control': 'no-store' })
   },

@@ -102,7 +102,7 @@ const invite = withBody(invitationBody, {
       { userId: user.id, lifetimeMs: linkLifetimeMs },
       actorOf(caller),
     )
-    const address = gatewayAddress(request.headers, services.current.settings.signIn.baseUrl)
+    const address = gatewayAddress(request.headers, services.current.settings.signIn)
     const url = passwordLinkAt(address, token)
     const mail = send ? await mailLink(services, user, invitationMail(user, url)) : notSent
     return {

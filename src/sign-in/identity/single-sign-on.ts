@@ -132,7 +132,7 @@ class SignOn implements SingleSignOn {
   }
 
   #at(path: string, headers: SignInBrowser['headers']): string {
-    return `${gatewayAddress(headers, this.#baseUrl)}${path}`
+    return `${gatewayAddress(headers, this.#parts.settings().signIn)}${path}`
   }
 
   #client(name: string | null): OidcClient {

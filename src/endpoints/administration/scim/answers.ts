@@ -209,8 +209,8 @@ export async function listAnswer<Item extends Stamped>(listing: Listing<Item>): 
 
 /** The address of a resource, whole where the gateway knows its own. */
 export function locationOf({ services }: Pick<Asked, 'services'>, type: ResourceType, id: string): string {
-  const { baseUrl } = services.current.settings.signIn
-  return `${baseUrl ?? ''}${scimBase}${type.endpoint}/${encodeURIComponent(id)}`
+  const { baseUrl, rootPath } = services.current.settings.signIn
+  return `${baseUrl ?? rootPath}${scimBase}${type.endpoint}/${encodeURIComponent(id)}`
 }
 
 interface Dressing {

@@ -15,7 +15,7 @@ const types: readonly ResourceType[] = [userType, groupType]
 
 const metaOf = ({ current }: Services, resourceType: string, path: string) => ({
   resourceType,
-  location: `${current.settings.signIn.baseUrl ?? ''}${scimBase}${path}`,
+  location: `${current.settings.signIn.baseUrl ?? current.settings.signIn.rootPath}${scimBase}${path}`,
 })
 
 const abilities = scim({

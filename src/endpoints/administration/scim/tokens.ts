@@ -36,6 +36,7 @@ export const scimTokenNew: Endpoint = withBody(tokenBody, {
     const restriction = restrictionOf(caller.key)
     if (restriction)
       throw forbidden(`this key has a restriction of its own (${restriction}), so that it makes no tokens`)
+    const { signIn } = services.current.settings
     const keyText = mintKey()
     const lifetime = duration == null ? undefined : readDuration(duration)
     const key = await services.tenancy.change(actorOf(caller), async tx => {
@@ -65,7 +66,7 @@ export const scimTokenNew: Endpoint = withBody(tokenBody, {
       token: keyText,
       key: key.hash,
       token_id: key.id,
-      scim_url: `${services.current.settings.signIn.baseUrl ?? ''}/scim/v2`,
+      scim_url: `${signIn.baseUrl ?? signIn.rootPath}/scim/v2`,
       user_id: directoryUserId,
       expires: iso(key.expiresAtMs),
     }

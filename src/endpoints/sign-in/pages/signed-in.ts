@@ -6,9 +6,9 @@ export const panelPath = '/ui/'
 
 /** What programs and the panel are told after a sign-in; `path` = where the browser goes on. */
 export function signedIn(session: Session, { current }: Services, path = panelPath) {
-  const { baseUrl } = current.settings.signIn
+  const { baseUrl, rootPath } = current.settings.signIn
   return {
-    redirect_url: (baseUrl ?? '') + path,
+    redirect_url: (baseUrl ?? rootPath) + path,
     user_id: session.userId,
     session_id: session.id,
     expires_at: new Date(session.endMs).toISOString(),
