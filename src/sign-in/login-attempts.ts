@@ -12,6 +12,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { AttemptLimit, clientNetwork } from '../lib/attempt-limit.ts'
+import { entryLimit } from '../lib/entry-limit.ts'
 import type { Turn } from '../core/sign-in.ts'
 import type { Clock } from '../lib/clock.ts'
 
@@ -59,9 +60,9 @@ export class LoginAttempts {
   readonly #account: AttemptLimit
   readonly #device: AttemptLimit
   /** Network and account of sign-ins. */
-  readonly #known = new LRUCache<string, true>({ max: namesMax })
+  readonly #known = new LRUCache<string, true>(entryLimit(namesMax))
   /** Networks whose password was not checked, for want of time, and since when they may come again. */
-  readonly #toldToComeAgain = new LRUCache<string, number>({ max: namesMax })
+  readonly #toldToComeAgain = new LRUCache<string, number>(entryLimit(namesMax))
   readonly #clock: Pick<Clock, 'monotonicMs'>
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
