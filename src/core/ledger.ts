@@ -1,6 +1,6 @@
 /** The ledger as the rest of the program uses it: one row a call. Implemented by `store`. */
 import type { LedgerIntent, LedgerRow } from './ledger-columns.ts'
-import type { UsageGroup, UsageQuery, VisibleUsage } from './usage-report.ts'
+import type { DearestQuery, UsageGroup, UsageQuery, VisibleUsage } from './usage-report.ts'
 
 /** Which rows of the ledger are shown, and their page. */
 export interface LedgerQuery {
@@ -32,6 +32,11 @@ export interface Ledger {
   query(query: LedgerQuery): Promise<{ rows: LedgerRow[]; nextCursor: string | null }>
   /** Sums by day; sees every call that was settled before it was asked. */
   usage(query: UsageQuery): Promise<UsageGroup[]>
+  /**
+   * Whose sums a report of everybody shows, where there are very many: a choice that may be some minutes old. null =
+   * there are few, all of them can be read.
+   */
+  dearest(query: DearestQuery): Promise<string[] | null>
   /** true = everything journalled is in the database; false = it is down, or does not take all of it in time. */
   flush(): Promise<boolean>
   /** false = the journal cannot be written (disk full): readiness reports it. */

@@ -43,6 +43,14 @@ export interface UsageQuery {
   readonly limit: number
 }
 
+/** Asks who spent most, where there are too many to read all of them. Days as in `UsageQuery`. */
+export interface DearestQuery {
+  readonly scope: UsageScope
+  readonly field: UsageField
+  readonly firstDay: number
+  readonly lastDay: number
+}
+
 /** What calls have used. Tokens that were not counted and costs that are not known are 0 here. */
 export interface UsageSums {
   readonly requests: number

@@ -34,6 +34,7 @@ import { sixtyFifth } from './migrations/0065-daily-spend.ts'
 import { sixtySixth } from './migrations/0066-searches.ts'
 import { sixtySeventh } from './migrations/0067-narrow-indexes.ts'
 import { seventyEighth } from './migrations/0078-identity-removals.ts'
+import { seventieth } from './migrations/0070-daily-top.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -76,6 +77,7 @@ const named: readonly Migration[] = [
   sixtySixth,
   sixtySeventh,
   seventyEighth,
+  seventieth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

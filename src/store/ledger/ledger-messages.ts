@@ -1,7 +1,7 @@
 /** The messages between the main thread and the ledger's worker. */
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import type { LedgerQuery } from '../../core/ledger.ts'
-import type { LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
+import type { DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { Backlog } from './journal-backlog.ts'
 import type { JournalPosition } from './journal.ts'
 import type { LedgerPage } from './ledger-query.ts'
@@ -23,6 +23,7 @@ export type LedgerRequest =
   | { readonly kind: 'flush'; readonly id: number; readonly position: JournalPosition }
   | { readonly kind: 'query'; readonly id: number; readonly query: LedgerQuery }
   | { readonly kind: 'usage'; readonly id: number; readonly query: UsageQuery }
+  | { readonly kind: 'dearest'; readonly id: number; readonly query: DearestQuery }
   /** Records as they would stand in the journal. */
   | { readonly kind: 'rows'; readonly id: number; readonly texts: readonly string[] }
   /** Sent at the start and when the settings change. */
@@ -55,6 +56,7 @@ export type LedgerReply =
   | { readonly kind: 'idle'; readonly position: JournalPosition }
   | { readonly kind: 'page'; readonly id: number; readonly page: LedgerPage | null; readonly error: string }
   | { readonly kind: 'usage'; readonly id: number; readonly groups: UsageGroup[] | null; readonly error: string }
+  | { readonly kind: 'dearest'; readonly id: number; readonly values: string[] | null; readonly error: string }
   | { readonly kind: 'problem'; readonly text: string }
   /** Why the database does not take rows; null = it does. Sent when it changes. */
   | { readonly kind: 'database'; readonly failure: string | null }

@@ -1,10 +1,11 @@
 /** Answers the questions that the main thread asks the ledger's worker. */
 import type { LedgerQuery } from '../../core/ledger.ts'
-import type { UsageQuery } from '../../core/usage-report.ts'
+import type { DearestQuery, UsageQuery } from '../../core/usage-report.ts'
 import { isOfStatement } from '../database/open.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import type { LedgerReply } from './ledger-messages.ts'
 import { ledgerStatement, readLedger } from './ledger-query.ts'
+import { dearestOf } from './rollup-top.ts'
 import { readUsage, usageStatement } from './usage-query.ts'
 
 interface ReadParts {
@@ -38,6 +39,15 @@ export class LedgerReads {
       send({ kind: 'usage', id, groups, error: '' })
     } catch (error) {
       send({ kind: 'usage', id, groups: null, error: String(error) })
+    }
+  }
+
+  async dearest(id: number, query: DearestQuery): Promise<void> {
+    const { send } = this.#parts
+    try {
+      send({ kind: 'dearest', id, values: await this.#read(database => dearestOf(database, query)), error: '' })
+    } catch (error) {
+      send({ kind: 'dearest', id, values: null, error: String(error) })
     }
   }
 

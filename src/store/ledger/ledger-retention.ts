@@ -37,7 +37,11 @@ export async function deleteOldSums(database: LedgerDatabase, { firstDay, rows }
   const key = 'scope, entity, day'
   const oldSpend = `select ${key} from ledger_daily_spend where day < $1 limit ${rows}`
   const spend = { text: `delete from ledger_daily_spend where (${key}) in (${oldSpend})`, values: [firstDay] }
-  return deleteStep(database, { mark: marks.sums, firstDay, rows, old: oldSpend, statement: spend })
+  if (await deleteStep(database, { mark: marks.sums, firstDay, rows, old: oldSpend, statement: spend })) return true
+  const topKey = 'scope, field, day, entity'
+  const oldTop = `select ${topKey} from ledger_daily_top where day < $1 limit ${rows}`
+  const top = { text: `delete from ledger_daily_top where (${topKey}) in (${oldTop})`, values: [firstDay] }
+  return deleteStep(database, { mark: marks.sums, firstDay, rows, old: oldTop, statement: top })
 }
 
 interface Step {

@@ -5,6 +5,7 @@ import type { LedgerDatabase } from './ledger-database.ts'
 import { keepPartitions, sweptTables } from './ledger-partitions.ts'
 import { deleteOldRows, deleteOldSums } from './ledger-retention.ts'
 import type { DeletedStep } from './ledger-retention.ts'
+import { rankDay } from './rollup-top.ts'
 import { dayOf, pendingDay, rebuildRollup } from './rollup-check.ts'
 import type { ThrottledReport } from './throttled-report.ts'
 
@@ -28,6 +29,8 @@ export class LedgerUpkeep {
   readonly #failures: ThrottledReport
   readonly #epochMs: () => number
   #pace: StepPace | undefined
+  /** Days without many sums, see `rankDay`. */
+  readonly #smallDays = new Set<number>()
   #dueMs = 0
   /** The next step is due after a rest, and not after `upkeepEveryMs`. */
   #isMore = false
@@ -82,7 +85,9 @@ export class LedgerUpkeep {
     const isMore =
       (rowsMs !== null && (await this.#keepRows(database, { firstDay: this.#firstDay(rowsMs), rows: pace.items }))) ||
       (sumsMs !== null && (await deleteOldSums(database, { firstDay: this.#firstDay(sumsMs), rows: pace.items })))
-    return isMore ? pace.took(this.#nowMs() - fromMs) : undefined
+    if (isMore) return pace.took(this.#nowMs() - fromMs)
+    const isRanked = await rankDay(database, this.#epochMs(), this.#smallDays)
+    return isRanked ? this.#nowMs() - fromMs : undefined
   }
 
   /** On Postgres most rows go with their partitions. */

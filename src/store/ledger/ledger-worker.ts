@@ -24,6 +24,8 @@ self.onmessage = ({ data }: MessageEvent<LedgerRequest>) => {
       return void writer?.reads.query(data.id, data.query)
     case 'usage':
       return void writer?.reads.usage(data.id, data.query)
+    case 'dearest':
+      return void writer?.reads.dearest(data.id, data.query)
     case 'retention':
       return writer?.keep(data.retention)
     case 'wake':

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { GatewayError } from '../../core/errors.ts'
 import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
 import type { Ledger, LedgerQuery } from '../../core/ledger.ts'
-import type { LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
+import type { DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import { siblingModule } from '../../lib/sibling-module.ts'
@@ -220,6 +220,12 @@ class WorkerLedger implements JournalledLedger {
     throw unreadable(reply)
   }
 
+  async dearest(query: DearestQuery): Promise<string[] | null> {
+    const reply = await this.#ask(id => ({ kind: 'dearest', id, query }), queryTimeoutMs)
+    if (reply?.kind === 'dearest' && reply.error === '') return reply.values
+    throw unreadable(reply)
+  }
+
   close(): Promise<void> {
     return (this.#closing ??= this.#close())
   }
@@ -331,6 +337,7 @@ class WorkerLedger implements JournalledLedger {
       case 'stored':
       case 'page':
       case 'usage':
+      case 'dearest':
         return this.#answers.get(reply.id)?.(reply)
       case 'committed':
         this.#committed = reply.position

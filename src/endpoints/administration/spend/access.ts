@@ -3,7 +3,7 @@ import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { KeyRecord } from '../../../core/ports.ts'
-import type { UsageGroup, UsageQuery, UsageSums, VisibleUsage } from '../../../core/usage-report.ts'
+import type { DearestQuery, UsageGroup, UsageQuery, UsageSums, VisibleUsage } from '../../../core/usage-report.ts'
 
 /**
  * Administrators and their viewers see everything (undefined); a user what all of its keys do, and its teams and
@@ -40,6 +40,15 @@ export function usageFor(services: Services, caller: Caller, query: UsageQuery):
   if (visible === undefined) return services.ledger.usage(query)
   for (const keyId of query.where?.key_id ?? []) checkKeyAsked(caller, keyId)
   return services.ledger.usage({ ...query, visible, scope: query.scope === 'total' ? 'key' : query.scope })
+}
+
+/** Whose sums a report of everybody shows, for callers who see everything; null = all of them. */
+export async function dearestFor(
+  { ledger }: Services,
+  caller: Caller,
+  { scope, field, firstDay, lastDay }: DearestQuery,
+): Promise<string[] | null> {
+  return visibleUsage(caller) === undefined ? ledger.dearest({ scope, field, firstDay, lastDay }) : null
 }
 
 /** Dollars, exact up to nine million of them. */

@@ -8,7 +8,7 @@ import { addUsage, noUsage } from '../../../core/usage-report.ts'
 import type { UsageField, UsageGroup, UsageQuery, UsageScope, UsageSums } from '../../../core/usage-report.ts'
 import { readQuery } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
-import { keyIdOf, keysById, shownMetrics, teamAliases, usageFor } from './access.ts'
+import { dearestFor, keyIdOf, keysById, shownMetrics, teamAliases, usageFor } from './access.ts'
 import { daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
 import type { DaySpan } from './span.ts'
 import { onUse } from '../../../lib/on-use.ts'
@@ -44,7 +44,7 @@ const kinds: readonly EntityKind[] = [
 
 const pageDaysMax = 366
 /** Groups behind the parts by key and entity: what is beyond is missing there, and `breakdown_complete` is false. */
-const detailsMax = 1000
+const detailsMax = 2000
 /** Groups without keys. A day has as many as models, deployments and paths were combined on it. */
 const groupsMax = 50_000
 const listedMax = 100
@@ -131,14 +131,17 @@ async function activityPage(services: Services, caller: Caller, kind: EntityKind
     return { results: [], metadata: pageMetadata(totals, { page, pages, complete: true }) }
   const span = { ...base, firstDay: first, lastDay: last }
   const groups = isSummed ? called : await callsOf(span)
+  const isOfAll = !(kind.field in where) && !('key_id' in where)
+  const dearest = isOfAll ? await dearestFor(services, caller, { ...span, ...kind }) : null
   const details = await usageFor(services, caller, {
     ...span,
+    where: dearest === null ? where : { ...where, [kind.field]: dearest },
     scope: kind.scope,
     groups: [...new Set([...callGroups, 'key_id' as const, kind.field])],
     order: 'cost',
     limit: detailsMax + 1,
   })
-  const complete = details.length <= detailsMax
+  const complete = details.length <= detailsMax && dearest === null
   const keys = await keysById(
     services,
     details.map(one => one.fields.key_id),
