@@ -10,6 +10,8 @@
  */
 import { Glob } from 'bun'
 import { availableParallelism, cpus } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { failuresIn, shortened } from './failures.ts'
 
 const root = new URL('..', import.meta.url).pathname
@@ -25,7 +27,12 @@ const loadedShare = 0.2
 const filesAtOnce = Math.max(3, Math.min(availableParallelism() + 1, 5))
 /** Of all failed files together, at the end of the output. */
 const linesOfFailures = 28
-const only = process.argv.slice(2)
+/** `--profile` prints at the end what each file took of processors and of time, most first. */
+const { values: options, positionals: only } = parseArgs({
+  args: process.argv.slice(2),
+  options: { profile: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
 
 const files = [...new Glob('{src,rules,simulator,tests}/**/*.test.ts').scanSync(root)].filter(
   file => only.length === 0 || only.some(part => file.includes(part)),
@@ -39,7 +46,13 @@ const alone = (file: string) => /\.(bench|load|timing)\.test\.ts$/.test(file)
 /** What mostly waits for time to pass takes turns of its own beside the others. */
 const waits = (file: string) =>
   /(outage|start-without-database|limiter-redis|shared-state|budgets-redis)\.test\.ts$/.test(file)
-const together = files.filter(file => !alone(file) && !waits(file)).sort()
+/** Rooms whose files take longest, first, and in each the largest files: what is left for the end is short. */
+const rooms = [/^tests\/web\//, /^tests\/(e2e|sdk|fuzz)\//, /^tests\//]
+const roomOf = (file: string) => (rooms.findIndex(room => room.test(file)) + rooms.length + 1) % (rooms.length + 1)
+const bytesOf = (file: string) => Bun.file(join(root, file)).size
+const together = files
+  .filter(file => !alone(file) && !waits(file))
+  .sort((one, other) => roomOf(one) - roomOf(other) || bytesOf(other) - bytesOf(one))
 const waiting = files.filter(waits).sort()
 const last = files.filter(alone).sort()
 
@@ -52,6 +65,8 @@ interface FileResult {
   /** Wall-clock bounds that were missed on a loaded machine. */
   readonly missed: number
   readonly seconds: number
+  /** Of processors, with the processes that it started and waited for. */
+  readonly processorSeconds: number
 }
 
 const results: FileResult[] = []
@@ -61,6 +76,7 @@ if (only.length === 0) results.push(await checkTypes())
 await Promise.all([inTurn(together, filesAtOnce), inTurn(waiting, 1)])
 await inTurn(last, 1)
 
+if (options.profile) printProfile()
 for (const line of skipped) console.log(line)
 const slow = results.filter(result => result.seconds > 20)
 for (const { file, seconds } of slow) console.log(`slow: ${file} took ${seconds.toFixed(0)} s`)
@@ -89,7 +105,23 @@ async function checkTypes(): Promise<FileResult> {
     console.log(output)
   }
   const seconds = (performance.now() - from) / 1000
-  return { file: 'types', passed: failures.length > 0 ? 0 : 1, failed: failures.length, failures, missed: 0, seconds }
+  return {
+    file: 'types',
+    passed: failures.length > 0 ? 0 : 1,
+    failed: failures.length,
+    failures,
+    missed: 0,
+    seconds,
+    processorSeconds: 0,
+  }
+}
+
+function printProfile(): void {
+  const byCost = [...results].sort((one, other) => other.processorSeconds - one.processorSeconds)
+  for (const { file, seconds, processorSeconds } of byCost)
+    console.log(
+      `${processorSeconds.toFixed(1).padStart(7)} s of processors ${seconds.toFixed(1).padStart(7)} s ${file}`,
+    )
 }
 
 async function inTurn(queue: string[], workers: number): Promise<void> {
@@ -116,7 +148,8 @@ async function runFile(file: string): Promise<FileResult> {
   const code = await child.exited
   clearTimeout(timer)
   const tookMs = performance.now() - from
-  const othersMs = busyMs() - busyFromMs - Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1000
+  const processorMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1000
+  const othersMs = busyMs() - busyFromMs - processorMs
   // A process that the file started and left behind keeps its output open.
   const left = !(await Promise.race([read, Bun.sleep(leftoversMs).then(() => false)]))
   if (left) errors.text += '\nerror: a process that this file started is still running\n'
@@ -134,11 +167,19 @@ async function runFile(file: string): Promise<FileResult> {
   const isTimingOnly = code === 1 && !left && failed > 0 && errorsOf(text).every(isMissedBound)
   if (file.endsWith('.timing.test.ts') && isTimingOnly && share > loadedShare) {
     console.log(`other processes took ${(share * 100).toFixed(0)} % of the machine during ${file}`)
-    return { file, passed, failed: 0, failures: [], missed: failed, seconds }
+    return { file, passed, failed: 0, failures: [], missed: failed, seconds, processorSeconds: processorMs / 1000 }
   }
   const failures = failuresIn(errors.text)
   if (child.signalCode) failures.push(`ended by ${child.signalCode} after ${seconds.toFixed(0)} s, ${lastTest(text)}`)
-  return { file, passed, failed: broken ? Math.max(failed, 1) : failed, failures, missed: 0, seconds }
+  return {
+    file,
+    passed,
+    failed: broken ? Math.max(failed, 1) : failed,
+    failures,
+    missed: 0,
+    seconds,
+    processorSeconds: processorMs / 1000,
+  }
 }
 
 function lastTest(text: string): string {

@@ -107,6 +107,10 @@ function converse(asked: readonly Asked[], options: SoakOptions, random: () => n
     const pieces: Buffer[] = []
     let checked = 0
     let heard = ''
+    /** What came last, for the report of what did not come. */
+    let before = 'no answer'
+    /** The last answer has said that the connection ends behind it (RFC 9112, 9.6): what is left is asked anew. */
+    let isAnnounced = false
     const deadline = setTimeout(() => over(false), answersWithinMs)
     const over = (isLeaving: boolean): void => {
       clearTimeout(deadline)
@@ -116,7 +120,7 @@ function converse(asked: readonly Asked[], options: SoakOptions, random: () => n
         note(tally, one.order, heard)
         heard = ''
         if (isLeaving) tally.left++
-        else wrong(tally, one, 'no answer, or the connection ended without one')
+        else wrong(tally, one, `no answer: the connection ended before it, after ${before}`)
       }
       socket.destroy()
       resolve()
@@ -125,7 +129,11 @@ function converse(asked: readonly Asked[], options: SoakOptions, random: () => n
       heard += Buffer.concat(pieces.splice(0)).toString('latin1')
       try {
         const read = readAnswers(heard, ended)
-        for (const answer of read.answers) check(tally, asked[checked++], answer)
+        for (const answer of read.answers) {
+          check(tally, asked[checked++], answer)
+          isAnnounced = answer.headers.connection === 'close'
+          before = `${checked} of ${asked.length} answers, the last one ${answer.status} ${JSON.stringify(answer.headers)}`
+        }
         heard = read.rest
       } catch (thrown) {
         wrong(tally, asked[Math.min(checked, asked.length - 1)]!, String(thrown))
@@ -138,11 +146,15 @@ function converse(asked: readonly Asked[], options: SoakOptions, random: () => n
       if (isSlow) rest(socket, random() * 20)
       look(false)
     })
-    socket.on('error', () => {})
+    socket.on('error', error => (before += `, ${error.message}`))
     socket.on('close', () => {
       if (checked < asked.length) look(true)
-      if (checked < asked.length) over(leavesAfterMs >= 0)
+      if (checked >= asked.length) return
+      if (!isAnnounced || heard !== '' || leavesAfterMs >= 0) return over(leavesAfterMs >= 0)
+      clearTimeout(deadline)
+      resolve(converse(asked.slice(checked), options, random, tally))
     })
+    before += ` (${texts.map(text => text.length)} bytes asked)`
     socket.write(texts.join(''), 'latin1')
     if (leavesAfterMs >= 0) setTimeout(() => (checked < asked.length ? over(true) : undefined), leavesAfterMs)
   })
