@@ -52,15 +52,20 @@ async function refused(answer: Response, browser: Browser): Promise<string> {
   return /<p role="alert">([^<]*)<\/p>/.exec(text)![1]!.replaceAll('&#39;', "'")
 }
 
-async function refusalOf(lies: Lies): Promise<string> {
-  provider.lies = lies
-  const browser = new Browser()
-  const sentence = await refused(await signInWith(browser, gateway.url, provider), browser)
+/** The last refusal of the audit log has this sentence. */
+async function expectAudited(sentence: string): Promise<void> {
   const log = (await (await gateway.admin('/audit?action=sign-in-refused&page_size=1')).json()) as {
     audit_logs: Json[]
   }
   const [row] = log.audit_logs
   expect(JSON.stringify(row)).toContain(sentence.slice(1, 30))
+}
+
+async function refusalOf(lies: Lies): Promise<string> {
+  provider.lies = lies
+  const browser = new Browser()
+  const sentence = await refused(await signInWith(browser, gateway.url, provider), browser)
+  await expectAudited(sentence)
   return sentence
 }
 
@@ -157,7 +162,9 @@ test('an answer that another browser began, or none, or this one for another sig
   const back = returnedTo(gateway.url, provider.answer(away.headers.get('location')!))
   expect(await refused(await victim.open(back, inPage), victim)).toContain('has not begun this sign-in')
   await victim.open(`${gateway.url}/sso/key/generate`)
-  expect(await refused(await victim.open(back, inPage), victim)).toContain('belongs to another sign-in')
+  const foreign = await refused(await victim.open(back, inPage), victim)
+  expect(foreign).toContain('belongs to another sign-in')
+  await expectAudited(foreign)
   const changed = new Browser()
   const [text = '', signature = ''] = attacker.cookies.get('modelgate_sign_in')!.split('.')
   const pending = { ...(JSON.parse(Buffer.from(text, 'base64url').toString()) as Json), returnTo: '//evil.example' }

@@ -85,11 +85,12 @@ class SignOn implements SingleSignOn {
   }
 
   async finish(query: URLSearchParams, browser: SignInBrowser): Promise<SignInEnd> {
-    const pending = this.#pending(query, browser)
+    const pending = this.#begun(browser)
     if (this.#finishing >= finishingMax)
       throw new GatewayError('overloaded', 'too many persons sign in at this moment; try again', { retryAfterMs: 1000 })
     this.#finishing++
     try {
+      this.#checkReturn(pending, query)
       return await this.#finish(pending, query, browser)
     } catch (thrown) {
       if (thrown instanceof IdentityRefusal) await this.#refused(pending, thrown, browser)
@@ -144,20 +145,22 @@ class SignOn implements SingleSignOn {
     return client
   }
 
-  /** What this browser went away with. Throws IdentityRefusal. */
-  #pending(query: URLSearchParams, { headers }: SignInBrowser): PendingSignIn {
-    const { clock, sign } = this.#parts
-    const pending = readPendingCookie(headers, this.#baseUrl, sign)
-    if (!pending)
-      throw new IdentityRefusal(
-        `this browser has not begun this sign-in, or does not keep cookies; ${again}. Administrators: is ` +
-          'PROXY_BASE_URL the address that browsers use?',
-      )
-    if (pending.endMs <= clock.epochMs())
+  /** What this browser went away with. Throws IdentityRefusal, which has no audit row: no sign-in was begun. */
+  #begun({ headers }: SignInBrowser): PendingSignIn {
+    const pending = readPendingCookie(headers, this.#baseUrl, this.#parts.sign)
+    if (pending) return pending
+    throw new IdentityRefusal(
+      `this browser has not begun this sign-in, or does not keep cookies; ${again}. Administrators: is ` +
+        'PROXY_BASE_URL the address that browsers use?',
+    )
+  }
+
+  /** Throws IdentityRefusal for an answer that comes too late, or to another sign-in. */
+  #checkReturn(pending: PendingSignIn, query: URLSearchParams): void {
+    if (pending.endMs <= this.#parts.clock.epochMs())
       throw new IdentityRefusal(`the sign-in took longer than ${pendingSeconds / 60} minutes; ${again}`)
     if (query.get('state') !== pending.state)
       throw new IdentityRefusal(`this answer belongs to another sign-in than the last one of this browser; ${again}`)
-    return pending
   }
 
   async #finish(pending: PendingSignIn, query: URLSearchParams, { headers }: SignInBrowser): Promise<SignInEnd> {
