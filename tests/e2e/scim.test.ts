@@ -70,6 +70,26 @@ for (const backend of backends())
       expect(claimed.status).toBe(404)
     })
 
+    test('the token of a directory reaches SCIM alone, and makes no other token', async () => {
+      const routes: [string, string, object?][] = [
+        ['POST', '/key/generate', {}],
+        ['POST', '/user/new', { user_id: 'by-directory' }],
+        ['POST', '/scim/tokens', { key_alias: 'another' }],
+        ['POST', '/sign-in/invitations', { user_id: 'x' }],
+        ['POST', '/v1/chat/completions', { model: 'chat-model', messages: [{ role: 'user', content: 'hi' }] }],
+        ['GET', '/user/list'],
+        ['GET', '/audit'],
+        ['GET', '/scim/v2/../../user/list'],
+        ['GET', '/scim/v2/%2e%2e/%2e%2e/user/list'],
+      ]
+      for (const [method, path, body] of routes) {
+        const headers = { authorization: `Bearer ${scim.token}`, 'content-type': 'application/json' }
+        const answer = await fetch(gateway.url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+        await answer.text()
+        expect([path, [401, 403, 404].includes(answer.status)]).toEqual([path, true])
+      }
+    })
+
     test('what stands in a filter is text, and nothing of it is SQL or a pattern', async () => {
       const own = await newUser("o'hara%_@contoso.example")
       expect(await scim.find('/Users', `userName eq "o'hara%_@contoso.example"`)).toEqual([own.id])

@@ -1,7 +1,7 @@
 /** Tokens of an identity provider in the place of keys: whose calls they are, and which are refused. */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
-import { generateKeyPair, SignJWT } from 'jose'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { startProvider, tokenOf } from '../identity-provider.ts'
 import type { TestProvider } from '../identity-provider.ts'
 import { backends, standardConfig, startGateway } from './harness.ts'
@@ -147,6 +147,27 @@ const bad: Readonly<Record<string, readonly [RegExp, () => string | Promise<stri
       return new SignJWT(claims('person-1')).setProtectedHeader({ alg: 'RS256', kid: 'x' }).sign(privateKey)
     },
   ],
+  'a key in its own header': [
+    /does not publish/,
+    async () => {
+      const { privateKey, publicKey } = await generateKeyPair('RS256')
+      const jwk = await exportJWK(publicKey)
+      const jku = 'http://127.0.0.1:1/jwks'
+      const header = { alg: 'RS256', kid: 'own', jwk, jku, x5u: jku }
+      return new SignJWT(claims('person-1', { scope: 'models' })).setProtectedHeader(header).sign(privateKey)
+    },
+  ],
+  'a key id that is a path or SQL': [
+    /does not publish/,
+    async () => {
+      const { privateKey } = await generateKeyPair('RS256')
+      const kid = "../../../../dev/null' or '1'='1"
+      return new SignJWT(claims('person-1', { scope: 'models' }))
+        .setProtectedHeader({ alg: 'RS256', kid })
+        .sign(privateKey)
+    },
+  ],
+  'none in other letters': [/algorithm/, () => tokenOf({ alg: 'NoNe' }, claims('person-1', { scope: 'models' }))],
   'a person without a user': [/there is no user for 'person-3'/, () => tokenFor('person-3', { scope: 'models' })],
   'another issuer': [/not known/, () => tokenFor('person-1', { iss: 'https://other.example.com' })],
 }
