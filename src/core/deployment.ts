@@ -127,5 +127,7 @@ export interface Deployment {
   readonly validatesSchemas?: boolean
   /** Names of guardrails that hold for calls that it may serve. */
   readonly guardrails?: readonly string[] | undefined
+  /** The credential that its entry names, in the file or by API. */
+  readonly credentialName?: string | undefined
   readonly origin: Origin
 }

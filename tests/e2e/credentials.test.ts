@@ -11,7 +11,10 @@ const environment = {
   MODELGATE_ENCRYPTION_KEY: 'a key for tests of more than 32 characters',
   OF_FILE: 'sk-of-the-file-1',
 }
-const config = (upstream: string) => `${standardConfig}
+const inFile = `  - model_name: in-file
+    proxy_params: { model: custom_openai/sim-chat, credential_name: of-file }
+router_settings:`
+const config = (upstream: string) => `${standardConfig.replace('router_settings:', inFile)}
 credential_list:
   - credential_name: of-file
     credential_info: { owner: us }
@@ -89,6 +92,9 @@ for (const backend of backends())
       expect(list).toMatchObject([
         { credential_name: 'of-file', credential_values: { api_key: '********' }, credential_info: { owner: 'us' } },
       ])
+      const { data } = (await send('GET', '/v1/model/info')).body as { data: Json[] }
+      const users = data.filter(one => (one.litellm_params as Json).litellm_credential_name === 'of-file')
+      expect(users.map(one => one.model_name).sort()).toEqual(['in-file', 'uses-file'])
       for (const answer of [
         await send('PATCH', '/credentials/of-file', { credential_info: {} }),
         await send('DELETE', '/credentials/of-file'),

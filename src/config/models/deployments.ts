@@ -100,6 +100,7 @@ export function buildDeployment(
     proxies: context.proxies?.rulesFor(params.proxy),
     ...fieldRules(params, context),
     ...(params.guardrails && { guardrails: params.guardrails }),
+    ...(params.credential_name !== undefined && { credentialName: params.credential_name }),
     origin: context.origin,
   }
 }

@@ -174,13 +174,12 @@ function infoEntry(
   stored: ConfiguredObject | undefined,
   { nowMs, showAddress, showOrigin }: InfoOptions,
 ): object {
-  const { target, mode } = deployment
-  const credential = (stored?.body.proxy_params as Record<string, unknown> | undefined)?.credential_name
+  const { target, mode, credentialName } = deployment
   const params = {
     model: `${target.provider.name}/${target.model}`,
     // The address may contain a password.
     ...(showAddress && { api_base: addresses.url(target.baseUrl) }),
-    ...(typeof credential === 'string' && { litellm_credential_name: credential }),
+    ...(credentialName !== undefined && { litellm_credential_name: credentialName }),
   }
   return {
     model_name: deployment.modelName,
