@@ -90,6 +90,13 @@ describe.each([
     expect(await dearestOf(database, { ...asked, firstDay: today - 5, lastDay: today - 5 })).toBeNull()
   })
 
+  test('one that alone has more sums than are read is not shown in part', async () => {
+    await database.change([{ text: "update ledger_daily set team_id = 'all' where scope = 'key'", values: [] }])
+    const top = "insert into ledger_daily_top values ('key', 'team_id', $1, 'all', 1)"
+    await database.change([{ text: top, values: [today - 1] }])
+    expect(await dearestOf(database, { ...asked, field: 'team_id' })).toEqual([])
+  })
+
   test('a day that can still change is ranked again after ten minutes, an older one is not', async () => {
     const small = new Set<number>()
     expect(await rankDay(database, noon + 599_000, small)).toBe(false)

@@ -116,7 +116,7 @@ export async function dearestOf(database: LedgerDatabase, query: DearestQuery): 
     const entity = String(row.entity)
     const [found] = await database.select({
       text: `select count(*) as sums from (select 1 from ledger_daily
-        where scope = $1 and ${column} = $2 and day >= $3 and day <= $4 limit ${shownSumsMax}) as counted`,
+        where scope = $1 and ${column} = $2 and day >= $3 and day <= $4 limit ${shownSumsMax + 1}) as counted`,
       values: [scope, entity, firstDay, lastDay],
     })
     left -= Number(found!.sums)
