@@ -25,7 +25,7 @@ test('passwords are right, wrong, or of nobody, in the same way for known browse
 
 /** A line whose only place is taken, until the function that is returned with it is called. */
 function busyLine() {
-  const line = new PasswordLine(1, ['returning', 'first-try', 'other'])
+  const line = new PasswordLine({ runningMax: 1, turns: ['returning', 'first-try', 'other'], rest: 0 })
   let free: () => void = () => {}
   const taken = line.run({ turn: 'other', network: '' }, () => new Promise<void>(done => (free = done)))
   const order: string[] = []
@@ -72,6 +72,18 @@ test('for clients that have left nothing is checked', async () => {
   await free()
   await Promise.all([left, stays])
   expect([order, refused]).toEqual([['stays'], ['left']])
+})
+
+test('after a check of a stranger its place rests as long as the check took', async () => {
+  const line = new PasswordLine({ runningMax: 1, turns: ['first-try'], rest: 1 })
+  const waiting: WaitingForPassword = { turn: 'first-try', network: '192.0.2.1' }
+  const work = async () => {
+    const startedMs = performance.now()
+    await Bun.sleep(50)
+    return { startedMs, endedMs: performance.now() }
+  }
+  const [first, second] = await Promise.all([line.run(waiting, work), line.run(waiting, work)])
+  expect(second!.startedMs - first!.endedMs).toBeGreaterThanOrEqual(49)
 })
 
 /** Numbers of this process' threads with their priorities. */

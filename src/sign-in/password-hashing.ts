@@ -21,8 +21,8 @@ const own = { turn: 'known', network: '' } as const
 
 /** One for the process. */
 export function createPasswordHashing(): PasswordHashing {
-  const known = new PasswordLine(runningMax, ['known'])
-  const strangers = new PasswordLine(1, ['returning', 'first-try', 'other'])
+  const known = new PasswordLine({ runningMax, turns: ['known'], rest: 0 })
+  const strangers = new PasswordLine({ runningMax: 1, turns: ['returning', 'first-try', 'other'], rest: 1 })
   const thread = new PasswordThread()
   const isKnown = (turn: Turn): boolean => turn === 'known'
   return {

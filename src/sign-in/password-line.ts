@@ -8,6 +8,8 @@ const waitingMax = 64
 /** Whom it took longer has most likely gone, or tries again. */
 const patienceMs = 15_000
 const retryAfterMs = 5000
+/** A check that took longer had to wait for the processor itself. */
+const restMsMax = 250
 
 interface Waiting {
   readonly isLeft: (() => boolean) | undefined
@@ -19,26 +21,40 @@ interface Waiting {
 const refusal = (): GatewayError =>
   new GatewayError('rate-limited', 'too many passwords are being checked; try again in a few seconds', { retryAfterMs })
 
+interface LineOptions {
+  /** Checked at once. */
+  readonly runningMax: number
+  /** In their order. */
+  readonly turns: readonly Turn[]
+  /**
+   * After a check its place stays empty for so many times as long. A priority counts within a container alone: what
+   * its threads take from others there, and from its quota of the processor, is bounded by this.
+   */
+  readonly rest: number
+}
+
 /** Some at a time, by their turn; of one turn each part of the net by turns. */
 export class PasswordLine {
-  readonly #runningMax: number
-  /** In their order. */
+  readonly #options: LineOptions
   readonly #lines: ReadonlyMap<Turn, FairLine<Waiting>>
   #running = 0
 
-  constructor(runningMax: number, turns: readonly Turn[]) {
-    this.#runningMax = runningMax
-    this.#lines = new Map(turns.map(turn => [turn, new FairLine<Waiting>(waitingMax)]))
+  constructor(options: LineOptions) {
+    this.#options = options
+    this.#lines = new Map(options.turns.map(turn => [turn, new FairLine<Waiting>(waitingMax)]))
   }
 
   /** Throws `rate-limited` where too many wait, or after a long wait. */
   async run<T>(waiting: WaitingForPassword, work: () => Promise<T>): Promise<T> {
-    if (this.#running < this.#runningMax) this.#running++
+    if (this.#running < this.#options.runningMax) this.#running++
     else await this.#wait(waiting)
+    const startedMs = performance.now()
     try {
       return await work()
     } finally {
-      this.#next()
+      const restMs = Math.min(restMsMax, (performance.now() - startedMs) * this.#options.rest)
+      if (restMs < 1) this.#next()
+      else setTimeout(() => this.#next(), restMs).unref()
     }
   }
 
