@@ -58,7 +58,7 @@ export async function ensureWeb(directory = webDirectory()) {
   return directory
 }
 
-/** Builds into `target`, which is replaced. `development` = with the page of all parts, and not minified. */
+/** Builds into `target`, which is replaced. `development` = with the page of all parts, neither minified nor compressed. */
 export async function makeWeb(target, { development = false } = {}) {
   const { build } = await import('vite')
   rmSync(target, { recursive: true, force: true })
@@ -82,7 +82,8 @@ export async function makeWeb(target, { development = false } = {}) {
     const license = readFileSync(join(root, 'node_modules', name, 'LICENSE'), 'utf8')
     appendFileSync(join(target, licensesFile), `\n## ${name}\n\n${license}`)
   }
-  for (const file of filesBelow(target)) if (compressible.test(file)) compress(join(target, file))
+  if (!development)
+    for (const file of filesBelow(target).filter(name => compressible.test(name))) compress(join(target, file))
   const sizes = filesBelow(target).map(file => [file, statSync(join(target, file)).size])
   writeFileSync(join(target, listFile), JSON.stringify(Object.fromEntries(sizes)))
 }
