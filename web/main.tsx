@@ -10,6 +10,7 @@ import { ToastProvider } from './components/toast.tsx'
 import { TooltipProvider } from './components/tooltip.tsx'
 import { makeRouter } from './frame/router.tsx'
 import { pageAt } from './frame/routes.ts'
+import { pagesPath } from './lib/places.ts'
 import { loadStrings } from './strings/index.ts'
 
 const client = new QueryClient({
@@ -24,7 +25,7 @@ const client = new QueryClient({
 })
 
 // Both are on their way while React and the router begin: they would ask for one after the other.
-const page = pageAt(location.pathname)
+const page = pageAt(location.pathname.slice(pagesPath.length))
 if (page?.for) void client.prefetchQuery(sessionQuery)
 // Its error is shown where the router loads it again.
 page?.load().catch(() => undefined)

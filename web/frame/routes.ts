@@ -28,7 +28,6 @@ import {
 import type { LucideIcon } from 'lucide-react'
 import type { ComponentType } from 'react'
 import type { Session } from '../api/session.ts'
-import { pagesPath } from '../lib/places.ts'
 import { everyone, readsAll, seesOrganizations } from './rights.ts'
 import type { StringKey } from '../strings/index.ts'
 
@@ -207,8 +206,8 @@ const developmentPages: readonly PageRoute[] =
 
 export const routes: readonly PageRoute[] = [...signedInPages, ...openPages, ...developmentPages]
 
-/** The page of an address as the browser has it, below any prefix. */
-export function pageAt(pathname: string): PageRoute | undefined {
-  const path = `/${pathname.slice(pagesPath.length).replace(/^\/|\/$/g, '')}`
+/** The page of a path below that of the pages, with or without slashes at its ends. */
+export function pageAt(pathBelow: string): PageRoute | undefined {
+  const path = `/${pathBelow.replace(/^\/|\/$/g, '')}`
   return routes.find(one => one.path === path)
 }
