@@ -58,7 +58,7 @@ export async function ensureWeb(directory = webDirectory()) {
   return directory
 }
 
-/** Builds into `target`, which is replaced. `development` = with the page of all parts, neither minified nor compressed. */
+/** Builds into `target`, which is replaced. `development` = with the page of all parts, not minified or compressed. */
 export async function makeWeb(target, { development = false } = {}) {
   const { build } = await import('vite')
   rmSync(target, { recursive: true, force: true })
