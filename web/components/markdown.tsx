@@ -57,7 +57,7 @@ purify.addHook('afterSanitizeAttributes', node => {
 
 // The classes of colours alone: any other would give a text the looks of a part of the page.
 purify.addHook('uponSanitizeAttribute', (_node, attribute) => {
-  if (attribute.attrName === 'class' && !/^hljs-[a-z_ -]+$/.test(attribute.attrValue)) attribute.keepAttr = false
+  if (attribute.attrName === 'class' && !/^hljs-\w[a-z_ -]*$/.test(attribute.attrValue)) attribute.keepAttr = false
 })
 
 /** How long "copied" is shown. */
