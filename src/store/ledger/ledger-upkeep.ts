@@ -13,14 +13,17 @@ import type { ThrottledReport } from './throttled-report.ts'
 export const upkeepEveryMs = 600_000
 
 /**
- * Of deletions. The only write lock of SQLite is taken for some milliseconds in each tenth of a second, however slow
- * the disk is, and calls have the processor and the disk in between: a thousand rows a second and more. Postgres locks
- * rows alone, and a server far away answers late: there steps are larger.
+ * Of deletions. The only write lock of SQLite is taken for some milliseconds in each tenth of a second, and calls have
+ * the processor and the disk in between: a thousand rows a second and more. A commit alone takes some milliseconds, so
+ * that fewer rows than the least would hardly be quicker. Postgres locks rows alone, and a server far away is slow to
+ * answer: there steps are larger.
  */
 const paces = {
-  sqlite: { targetMs: 5, itemsMin: 20, itemsMax: 500, restTimes: 15 },
+  sqlite: { targetMs: 10, itemsMin: 50, itemsMax: 500, restTimes: 8 },
   postgres: { targetMs: 50, itemsMin: 200, itemsMax: 1000, restTimes: 2 },
 } as const
+/** However slow the disk is, old rows go: a hundred a second at least. */
+const restMsMax = 500
 
 /** One per ledger's worker. Steps of several replicas do each other no harm. */
 export class LedgerUpkeep {
@@ -85,7 +88,7 @@ export class LedgerUpkeep {
     const isMore =
       (rowsMs !== null && (await this.#keepRows(database, { firstDay: this.#firstDay(rowsMs), rows: pace.items }))) ||
       (sumsMs !== null && (await deleteOldSums(database, { firstDay: this.#firstDay(sumsMs), rows: pace.items })))
-    if (isMore) return pace.took(this.#nowMs() - fromMs)
+    if (isMore) return Math.min(restMsMax, pace.took(this.#nowMs() - fromMs))
     const isRanked = await rankDay(database, this.#epochMs(), this.#smallDays)
     return isRanked ? this.#nowMs() - fromMs : undefined
   }
