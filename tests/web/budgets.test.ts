@@ -45,6 +45,8 @@ describe.skipIf(!hasChromium)('the page of budgets', () => {
     expect((await call()).status).toBe(200)
     await made('/team/update', { team_id: 'spent', temp_budget_increase: null, temp_budget_expiry: null })
     while ((await call()).status !== 429) await Bun.sleep(20)
+    // The list is ordered by what is stored, which comes behind what calls are decided by.
+    while ((await gateway.rows('&outcome=success')).length === 0) await Bun.sleep(20)
     const { page, context, faults } = await open('budgets')
     const rows = page.getByRole('row')
     await page.getByText('limit reached').waitFor()
