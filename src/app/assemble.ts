@@ -60,7 +60,7 @@ import { createAlertDelivery } from './alert-delivery.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
 import { watchKeys } from './key-reminders.ts'
 import { createMailer, withLog } from './mail.ts'
-import { identityParts, signInServices } from './sign-in.ts'
+import { admissionAgain, identityParts, signInServices } from './sign-in.ts'
 import { createAskers } from './guardrail-askers.ts'
 import type { Store } from './store.ts'
 import { createTelemetryRelay } from './telemetry-relay.ts'
@@ -276,8 +276,9 @@ function assembleCalls(
   const decodeInputs = createDecodeInputs(tokenizer)
   const authFailures = new AuthFailureLog(timers, logger)
   const guardrails = guardrailsOver(transport, () => callModel)
+  const identity = identityParts(store, current, transport)
   const admission = createAdmission({
-    ...identityParts(store, current, transport),
+    ...identity,
     clock,
     limiter: store.limits.limiter,
     limits: createCallLimits(store.tenants, store.limits.spendWriter),
@@ -325,6 +326,7 @@ function assembleCalls(
     router,
     requestPolicies: admission.filter(policy => policy.stage === 'request'),
     services: {
+      admitAgain: admissionAgain(identity),
       relayTelemetry: createTelemetryRelay(transport),
       fileCalls,
       callModel,
@@ -346,7 +348,7 @@ function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadRe
 }
 
 function storedParts(store: Store) {
-  const { keys, tenancy, tenants, sessions, passwords, deviceSignIns, ledger } = store
+  const { keys, tenancy, tenants, sessions, passwords, deviceSignIns, ledger, ledgerTail } = store
   const { responses, assistants, files, once, conversations, bodies, configured } = store
   const { hashKey, sign } = store.installation
   const access = { hashKey, sign, keys, tenancy, tenants, sessions, passwords, deviceSignIns }
@@ -355,6 +357,7 @@ function storedParts(store: Store) {
   return {
     ...access,
     ledger,
+    ledgerTail,
     limiter,
     budgetSurvey,
     responses,

@@ -3,12 +3,15 @@ import { CryptoHasher } from 'bun'
 import type { AuthFailure } from '../core/auth-failure.ts'
 import type { Services } from '../core/endpoint.ts'
 import type { SingleSignOn } from '../core/identity-providers.ts'
+import type { RequestHead } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/ports.ts'
 import type { SignInMethod } from '../core/session.ts'
 import type { Transport } from '../core/transport.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
+import { identify } from '../policies/identify.ts'
 import type { AdmissionParts } from '../policies/index.ts'
+import { requireRole } from '../policies/require-role.ts'
 import { providerFetch } from '../sign-in/identity/provider-fetch.ts'
 import type { ProviderFetch } from '../sign-in/identity/provider-fetch.ts'
 import { createSingleSignOn } from '../sign-in/identity/single-sign-on.ts'
@@ -55,6 +58,28 @@ export function identityParts(
     ],
     baseUrl: () => current.settings.signIn.baseUrl,
     keyRotation: () => current.settings.keyRotation,
+  }
+}
+
+/** Asks the policies of a request's head once more; nothing is counted. */
+export function admissionAgain(parts: ReturnType<typeof identityParts>): Services['admitAgain'] {
+  const policies = [identify({ ...parts, clock, refused: () => {} }), requireRole()]
+  return async ({ headers, query, clientAddress }, { auth, paths }) => {
+    const head: RequestHead = {
+      method: 'GET',
+      headers,
+      query,
+      clientAddress,
+      auth: auth === 'none' ? 'key' : auth,
+      routes: paths,
+      routeGroup: 'info_routes',
+      takesRequest: false,
+      keyInQuery: false,
+      caller: undefined,
+      answerHeaders: undefined,
+    }
+    for (const policy of policies) await policy.admit(head)
+    return head.caller!
   }
 }
 

@@ -9,8 +9,12 @@ import type { SignInReturns } from '../core/identity-providers.ts'
 import type { PasswordStore, SessionStore } from '../core/sign-in.ts'
 import type { TenancyStore, TenantDirectory } from '../core/tenancy-store.ts'
 import type { LedgerRetention } from '../core/usage-report.ts'
+import type { LedgerRow } from '../core/ledger-columns.ts'
+import type { LedgerTail } from '../core/ledger-tail.ts'
 import { systemClock as clock } from '../lib/clock.ts'
+import { KeyRing } from '../lib/encryption.ts'
 import { endAll } from '../lib/end-all.ts'
+import { Secret } from '../lib/secret.ts'
 import { ConfiguredObjects } from '../store/objects/configured-objects.ts'
 import { EncryptionKeys } from '../store/keys/encryption-keys.ts'
 import { openBodyStore } from '../store/bodies/bodies.ts'
@@ -36,6 +40,8 @@ import type { Subject } from '../store/tenancy/changes.ts'
 import { createSignInReturns } from '../store/tenancy/sign-in-returns.ts'
 import { createTenancyStore } from '../store/tenancy/store.ts'
 import { openLedger } from '../store/ledger/ledger.ts'
+import { MemoryTail } from '../store/ledger/tail/tail.ts'
+import { RedisTail } from '../store/ledger/tail/redis-tail.ts'
 import { createUsageOutbox } from '../store/ledger/usage-outbox.ts'
 import type { UsageOutbox } from '../core/usage-outbox.ts'
 import type { JournalledLedger } from '../store/ledger/ledger.ts'
@@ -75,6 +81,7 @@ export interface Store {
   readonly limits: Limits
   readonly answerCache: OpenedCache
   readonly ledger: JournalledLedger
+  readonly ledgerTail: LedgerTail
   readonly usageOutbox: UsageOutbox
   readonly responses: RunningResponseStore
   readonly assistants: AssistantStore
@@ -117,7 +124,11 @@ export async function openStore(
   const { installation, configured, keys, secrets } = await openKeys(options, logger, { database, kept })
   let stopped = false
   if (kept) void catchUp({ database, installation, logger }, () => stopped)
-  const ledger = await openLedgerOf(options, logger, database, () => settings().ledgerRetention)
+  const { tail, exchange } = openTail(options, installation)
+  const ledger = await openLedgerOf(options, logger, database, {
+    retention: () => settings().ledgerRetention,
+    settled: row => tail.settled(row),
+  })
   const withoutRedis = () => settings().limitsWithoutRedis
   const limits = await openLimits({ redisUrl: options.redisUrl, database, ledger, logger, withoutRedis })
   keys.followTenancy(() => limits.survey.changed())
@@ -134,6 +145,7 @@ export async function openStore(
     limits,
     answerCache,
     ledger,
+    ledgerTail: tail,
     usageOutbox: createUsageOutbox(database),
     configured,
     bodies,
@@ -149,6 +161,8 @@ export async function openStore(
         () => objects.conversations.stop(),
         () => keys.directory.stop(),
         () => bodies.close(),
+        () => tail.close(),
+        () => exchange?.stop(),
         () => ledger.close(),
         () => limits.redis?.close(),
         () => answerCache.close(),
@@ -263,18 +277,25 @@ function objectStores(
   }
 }
 
+/** Calls as they end; over Redis those of the other replicas, too. */
+function openTail({ redisUrl }: ServeOptions, { sign }: Installation) {
+  const keys = new KeyRing([new Secret(sign('encryption of the live ledger').toString('hex'))])
+  const exchange = redisUrl === undefined ? undefined : new RedisTail({ url: redisUrl, keys })
+  return { tail: new MemoryTail(exchange), exchange }
+}
+
 function openLedgerOf(
   { databaseUrl, dataDirectory }: ServeOptions,
   logger: Logger,
   { openedFile }: Database,
-  retention: () => LedgerRetention,
+  told: { retention(): LedgerRetention; settled(row: LedgerRow): void },
 ): Promise<JournalledLedger> {
   return openLedger({
     databaseUrl,
     openedFile,
     journalDirectory: join(dataDirectory, 'journal'),
     clock,
-    retention,
+    ...told,
     report: problem => logger.error('the ledger reports a problem', { problem }),
     note: (text, { bytes, records, sinceMs }) =>
       logger.info(text, bytes > 0 ? { bytes, records, oldest: new Date(sinceMs).toISOString() } : {}),

@@ -6,13 +6,13 @@ import type { TickTask } from '../lib/end-of-tick.ts'
 import { openaiErrorBody } from '../formats/openai/error.ts'
 
 /** Unread bytes beyond which the stream is cut; the run itself continues. */
-const unreadBytesMax = 8 * 1024 * 1024
+const unreadBytesMaxDefault = 8 * 1024 * 1024
 /** In characters; longer pieces are sent before the end of the tick. */
 const pieceLengthMax = 64 * 1024
 const heartbeatMs = 15_000
 
-/** Sends one event of a run; does nothing when no client listens. */
-export type Emit = (event: string, data: object) => void
+/** Sends one event of a run; does nothing when no client listens. `id` = what the client comes back with. */
+export type Emit = (event: string, data: object, id?: string) => void
 
 /**
  * The stream for one client. Its keep-alive timer runs from the start, so `end` must be called. After the client has
@@ -27,7 +27,8 @@ export class EventStream implements TickTask {
   /** An SSE comment, which clients ignore: proxies close connections on which nothing is sent. */
   readonly #heartbeat = setInterval(() => this.#send(': keep-alive\n\n'), heartbeatMs)
 
-  constructor() {
+  /** A client that leaves more unread is cut. */
+  constructor(unreadBytesMax = unreadBytesMaxDefault) {
     this.#stream = new ReadableStream<Uint8Array>(
       {
         start: controller => {
@@ -39,7 +40,13 @@ export class EventStream implements TickTask {
     )
   }
 
-  readonly emit: Emit = (event, data) => this.#send(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  /** false = it has ended, the client has left, or it was cut. */
+  get isOpen(): boolean {
+    return this.#open
+  }
+
+  readonly emit: Emit = (event, data, id) =>
+    this.#send(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
 
   /** For a run that failed before its end could be stored. */
   fail(error: GatewayError): void {
@@ -69,7 +76,7 @@ export class EventStream implements TickTask {
     this.#pending = ''
     if ((this.#controller.desiredSize ?? 0) > 0) return
     this.#stop()
-    this.#controller.error(new Error('the client does not read the events of its run'))
+    this.#controller.error(new Error('the client does not read its events'))
   }
 
   #send(text: string): void {

@@ -19,6 +19,7 @@ import type { SingleSignOn } from './identity-providers.ts'
 import type { FileCalls } from './files.ts'
 import type { GuardrailBench } from './guardrails.ts'
 import type { Ledger } from './ledger.ts'
+import type { LedgerTail } from './ledger-tail.ts'
 import type { BudgetSurvey } from './budgets.ts'
 import type { Limiter } from './limits.ts'
 import type { Settings } from './settings.ts'
@@ -165,6 +166,12 @@ export interface Services {
   /** undefined = no mail server is named. */
   readonly mailer: Mailer | undefined
   readonly ledger: Ledger
+  readonly ledgerTail: LedgerTail
+  /**
+   * The caller of a request whose answer lasts, as it is now. Rejects as the request would now: the key or session has
+   * ended, or may not ask for it any more.
+   */
+  admitAgain(request: HttpRequest, endpoint: Pick<Endpoint, 'auth' | 'paths'>): Promise<Caller>
   /** What counts against limits and budgets now. */
   readonly limiter: Pick<Limiter, 'prepare' | 'use' | 'stored'>
   readonly budgetSurvey: BudgetSurvey

@@ -69,6 +69,7 @@ import { onboardingEndpoints } from './sign-in/onboarding.ts'
 import { passwordEndpoints } from './sign-in/passwords.ts'
 import { sessionEndpoints } from './sign-in/sessions.ts'
 import { callBodyEndpoints } from './administration/call-bodies.ts'
+import { spendEvents } from './administration/spend-events.ts'
 import { spendLogs } from './administration/spend.ts'
 import { activityEndpoints } from './administration/spend/activity.ts'
 import { estimateEndpoints } from './administration/spend/estimate.ts'
@@ -166,6 +167,7 @@ const working: Endpoint[] = [
   effectiveConfiguration,
   ...scimEndpoints,
   spendLogs,
+  spendEvents,
   ...callBodyEndpoints,
   ...totalsEndpoints,
   ...reportEndpoints,

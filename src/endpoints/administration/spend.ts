@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
-import type { Endpoint } from '../../core/endpoint.ts'
+import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import { columnList, ledgerColumns } from '../../core/ledger-columns.ts'
 import type { LedgerColumn, LedgerRow } from '../../core/ledger-columns.ts'
-import type { LedgerQuery } from '../../core/ledger.ts'
+import type { FollowedRows } from '../../core/ledger-tail.ts'
 import type { KeyRecord } from '../../core/ports.ts'
 import { readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
@@ -15,7 +15,8 @@ import { onUse } from '../../lib/on-use.ts'
 
 const outcomes = ledgerColumns.outcome.values!
 const word = onUse(() => z.string().min(1).max(255))
-const spendQuery = onUse(() =>
+/** Which rows are asked for. */
+export const rowFilter = onUse(() =>
   z.strictObject({
     key_id: word().optional(),
     user_id: word().optional(),
@@ -27,10 +28,31 @@ const spendQuery = onUse(() =>
     end_user: word().optional(),
     api_key: word().optional(),
     ...spanFields(),
+  }),
+)
+const spendQuery = onUse(() =>
+  rowFilter().extend({
     limit: z.coerce.number().int().min(1).max(1000).default(50),
     cursor: z.string().max(1000).optional(),
   }),
 )
+
+/** What `rowFilter` takes. */
+export const rowFilterDoc: NonNullable<EndpointDoc['query']> = {
+  key_id: { schema: { type: 'string' }, description: 'Only calls of this key (`token_id`).' },
+  user_id: { schema: { type: 'string' }, description: 'Only calls of this user.' },
+  team_id: { schema: { type: 'string' }, description: 'Only calls of this team.' },
+  model: { schema: { type: 'string' }, description: 'Only calls of this model.' },
+  request_id: { schema: { type: 'string' }, description: 'One call (`x-proxy-call-id`).' },
+  outcome: { schema: { type: 'string' }, description: `${outcomes.join(', ')}.` },
+  hits: {
+    schema: { enum: ['guardrail', 'cache'] },
+    description: 'Only calls in which a guardrail found something or was not answered, or that the cache answered.',
+  },
+  end_user: { schema: { type: 'string' }, description: 'Only calls for this customer.' },
+  api_key: { schema: { type: 'string' }, description: 'Only calls of this key: its `token_id` or hash.' },
+  ...spanDoc,
+}
 
 /** Money is dollars in decimal text. 403 for another key's calls, 422 for wrong filters, 400 for a foreign cursor. */
 export const spendLogs: Endpoint = {
@@ -42,19 +64,7 @@ export const spendLogs: Endpoint = {
     summary: "The ledger: every call with usage and cost; a key sees its own, the master key everyone's",
     tag: 'Spend',
     query: {
-      key_id: { schema: { type: 'string' }, description: 'Only calls of this key (`token_id`).' },
-      user_id: { schema: { type: 'string' }, description: 'Only calls of this user.' },
-      team_id: { schema: { type: 'string' }, description: 'Only calls of this team.' },
-      model: { schema: { type: 'string' }, description: 'Only calls of this model.' },
-      request_id: { schema: { type: 'string' }, description: 'One call (`x-proxy-call-id`).' },
-      outcome: { schema: { type: 'string' }, description: `${outcomes.join(', ')}.` },
-      hits: {
-        schema: { enum: ['guardrail', 'cache'] },
-        description: 'Only calls in which a guardrail found something or was not answered, or that the cache answered.',
-      },
-      end_user: { schema: { type: 'string' }, description: 'Only calls for this customer.' },
-      api_key: { schema: { type: 'string' }, description: 'Only calls of this key: its `token_id` or hash.' },
-      ...spanDoc,
+      ...rowFilterDoc,
       limit: { schema: { type: 'integer', default: 50, maximum: 1000 }, description: 'Rows a page.' },
       cursor: { schema: { type: 'string' }, description: '`next_cursor` of the page before.' },
     },
@@ -63,8 +73,13 @@ export const spendLogs: Endpoint = {
   },
   async handle(request, services, caller) {
     const query = readQuery(request, spendQuery())
-    const key_id = query.api_key === undefined ? query.key_id : await keyIdOf(services, query.api_key)
-    const { rows, nextCursor } = await services.ledger.query(ledgerQuery({ ...query, key_id }, caller!))
+    const { limit, cursor } = query
+    const asked = followedRows(await withKeyId(services, query), caller!)
+    const { rows, nextCursor } = await services.ledger.query({
+      ...asked,
+      limit,
+      ...(cursor !== undefined && { cursor }),
+    })
     const keys = await keysById(
       services,
       rows.map(row => row.key_id),
@@ -73,11 +88,18 @@ export const spendLogs: Endpoint = {
   },
 }
 
-function ledgerQuery(query: z.infer<ReturnType<typeof spendQuery>>, caller: Caller): LedgerQuery {
+type RowFilter = z.infer<ReturnType<typeof rowFilter>>
+
+/** The filter with the id of the key that it names. */
+export async function withKeyId<Filter extends RowFilter>(services: Services, filter: Filter): Promise<Filter> {
+  return filter.api_key === undefined ? filter : { ...filter, key_id: await keyIdOf(services, filter.api_key) }
+}
+
+/** The rows of the filter that the caller may see. Throws 403 where it asks for another key's. */
+export function followedRows(query: RowFilter, caller: Caller): FollowedRows {
   checkKeyAsked(caller, query.key_id)
   const { fromMs, toMs } = rangeOf(query)
   return {
-    limit: query.limit,
     visible: visibleUsage(caller),
     ...(query.key_id !== undefined && { keyId: query.key_id }),
     ...(query.user_id !== undefined && { userId: query.user_id }),
@@ -89,7 +111,6 @@ function ledgerQuery(query: z.infer<ReturnType<typeof spendQuery>>, caller: Call
     ...(query.hits !== undefined && { hits: query.hits }),
     ...(fromMs !== undefined && { fromMs }),
     ...(toMs !== undefined && { toMs }),
-    ...(query.cursor !== undefined && { cursor: query.cursor }),
   }
 }
 
@@ -174,7 +195,8 @@ const shownFields: Readonly<Record<string, ShownField>> = {
 }
 const shown = Object.entries(shownFields)
 
-function shownRow(row: LedgerRow, keys: ReadonlyMap<string, KeyRecord>): object {
+/** A row as the API shows it. `keys` by their ids. */
+export function shownRow(row: LedgerRow, keys: ReadonlyMap<string, KeyRecord>): object {
   const keyHash = keys.get(row.key_id)?.hash ?? row.key_id
   return { ...row, ...Object.fromEntries(shown.map(([name, field]) => [name, field.valueOf(row, keyHash)])) }
 }

@@ -83,6 +83,10 @@ const activity: Properties = {
 export const spendSchemas: Readonly<Record<string, Schema>> = {
   SpendLog: spendLogSchema,
   SpendLogs: shape({ data: listOf({ $ref: '#/components/schemas/SpendLog' }), next_cursor: nullable(text) }),
+  SpendLogEvent: described(
+    '`rows`: new calls, newest first. `reload`: nothing; calls may be missing before, read `/spend/logs`.',
+    shape({}, { data: listOf({ $ref: '#/components/schemas/SpendLog' }) }),
+  ),
   DeploymentHistory: shape({
     start_date: text,
     end_date: text,

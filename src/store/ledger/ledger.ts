@@ -34,6 +34,8 @@ interface LedgerOptions {
   readonly report?: (problem: string) => void
   /** For the log: what earlier processes left, at the start and when it is stored. */
   readonly note?: (text: string, backlog: Backlog) => void
+  /** Told of each row once it is in the journal. */
+  readonly settled?: (row: LedgerRow) => void
   /** 2 MiB unless a test sets it. */
   readonly segmentBytes?: number
 }
@@ -109,6 +111,7 @@ class WorkerLedger implements JournalledLedger {
   readonly #retention: LedgerOptions['retention']
   #sentRetention: LedgerRetention | undefined
   readonly #note: NonNullable<LedgerOptions['note']>
+  readonly #settled: NonNullable<LedgerOptions['settled']>
   #missingSegments = 0
   /** In the journals, see `lostRecords`. */
   #lostInJournals = 0
@@ -122,6 +125,7 @@ class WorkerLedger implements JournalledLedger {
     this.#retention = options.retention
     this.#report = options.report ?? (() => {})
     this.#note = options.note ?? (() => {})
+    this.#settled = options.settled ?? (() => {})
     this.#epochMs = () => options.clock.epochMs()
     this.#waitingSinceMs = this.#epochMs()
     this.#earlier = earlierBacklog(options.journalDirectory, start)
@@ -174,6 +178,7 @@ class WorkerLedger implements JournalledLedger {
 
   settle(row: LedgerRow): void {
     this.#append(encodeSettlement(row))
+    this.#settled(row)
   }
 
   #append(text: string): void {

@@ -1,0 +1,77 @@
+/** Follows the ledger: calls as they end, as server-sent events. */
+import { EventStream } from '../../assistants/event-stream.ts'
+import type { Answer } from '../../core/answer.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import { toGatewayError } from '../../core/errors.ts'
+import type { LedgerRow } from '../../core/ledger-columns.ts'
+import type { TailPiece } from '../../core/ledger-tail.ts'
+import { readQuery } from '../checked-input.ts'
+import { reference } from '../openapi/schema.ts'
+import { followedRows, rowFilter, rowFilterDoc, shownRow, withKeyId } from './spend.ts'
+import { keysById } from './spend/access.ts'
+
+/** Whether the key or session still counts, and what it may see, is asked so often. */
+const admitMs = 1000
+/** Unread by a client, beyond which it is cut and comes back with the last id that it read. */
+const unreadBytesMax = 1024 * 1024
+
+/** Each row is written once, however many follow. */
+const shownRows = new WeakMap<LedgerRow, object>()
+
+async function shown(services: Services, rows: readonly LedgerRow[]): Promise<object[]> {
+  const fresh = rows.filter(row => !shownRows.has(row))
+  const keys = await keysById(
+    services,
+    fresh.map(row => row.key_id),
+  )
+  for (const row of fresh) shownRows.set(row, shownRow(row, keys))
+  return rows.map(row => shownRows.get(row)!).toReversed()
+}
+
+/** `rows` = new rows, newest first; `reload` = rows may be missing before: read `/spend/logs`. */
+export const spendEvents: Endpoint = {
+  method: 'GET',
+  paths: ['/spend/logs/events'],
+  auth: 'key',
+  doc: {
+    operationId: 'followSpendLogs',
+    summary: 'Calls of all replicas as they end; `Last-Event-ID` goes on where a stream broke off',
+    tag: 'Spend',
+    query: rowFilterDoc,
+    success: { 'text/event-stream': reference('SpendLogEvent') },
+    failures: [403, 429, 503],
+    headers: ['x-request-id'],
+  },
+  async handle(request, services, caller): Promise<Answer> {
+    const query = await withKeyId(services, readQuery(request, rowFilter()))
+    let rows = followedRows(query, caller!)
+    const events = new EventStream(unreadBytesMax)
+    // One piece after the other: names of keys are looked up in between.
+    let sent = Promise.resolve()
+    const send = async ({ rows: fresh, position, hasGap }: TailPiece) => {
+      if (hasGap) events.emit('reload', {}, position)
+      if (fresh.length > 0) events.emit('rows', { data: await shown(services, fresh) }, position)
+    }
+    const end = (error?: unknown) => {
+      clearInterval(timer)
+      leave()
+      if (error !== undefined) events.fail(toGatewayError(error))
+      events.end()
+    }
+    const leave = services.ledgerTail.follow(
+      {
+        owner: caller!.session?.id ?? caller!.key.id,
+        rows: () => rows,
+        piece: piece => void (sent = sent.then(() => send(piece)).catch(end)),
+      },
+      request.headers.get('last-event-id') ?? undefined,
+    )
+    const look = async () => {
+      if (request.left || !events.isOpen) return end()
+      rows = followedRows(query, await services.admitAgain(request, spendEvents))
+    }
+    const timer = setInterval(() => void look().catch(end), admitMs)
+    request.onLeft(end)
+    return events.answer(request.id)
+  },
+}

@@ -1,0 +1,146 @@
+/**
+ * Rows of the ledger between replicas, over Redis' channels. A replica learns by the number of receivers whether
+ * another one follows: it asks once a second while calls end, and sends nothing while there is none.
+ */
+import { RedisClient, randomUUIDv7 } from 'bun'
+import type { LedgerRow } from '../../../core/ledger-columns.ts'
+import type { KeyRing } from '../../../lib/encryption.ts'
+import type { TailExchange } from './tail.ts'
+
+const channel = 'modelgate:ledger-tail'
+/** What binds the texts to the channel. */
+const place = 'ledger-tail'
+/** Whether another replica follows is asked so often while calls end. */
+const askMs = 1000
+const reconnectMs = 1000
+const connectMs = 2000
+/** Rows of one message, some 200 kB. */
+const rowsAtOnce = 100
+
+interface Message {
+  /** Of the replica: it receives what it sends. */
+  readonly from: string
+  readonly rows: readonly LedgerRow[]
+}
+
+interface RedisTailOptions {
+  readonly url: string
+  /** Names of customers and users are not for those who read Redis. */
+  readonly keys: KeyRing
+}
+
+/** While Redis is away a replica has its own rows alone. */
+export class RedisTail implements TailExchange {
+  readonly #options: RedisTailOptions
+  #publisher: RedisClient | undefined
+  #subscriber: RedisClient | undefined
+  #received: ((rows: readonly LedgerRow[] | null) => void) | undefined
+  #connecting: Promise<unknown> | undefined
+  #isAsked = false
+  #hasCalls = false
+  readonly #id = randomUUIDv7()
+  readonly #timer: ReturnType<typeof setInterval>
+
+  constructor(options: RedisTailOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => this.#ask(), askMs)
+    this.#timer.unref()
+  }
+
+  get isAsked(): boolean {
+    return this.#isAsked
+  }
+
+  noticed(): void {
+    this.#hasCalls = true
+  }
+
+  async open(received: (rows: readonly LedgerRow[] | null) => void): Promise<void> {
+    this.#received = received
+    await this.#subscribe()
+    // By then each of the others has asked.
+    await Bun.sleep(askMs)
+  }
+
+  close(): void {
+    this.#received = undefined
+    this.#subscriber?.close()
+    this.#subscriber = undefined
+  }
+
+  /** Of the whole process. */
+  stop(): void {
+    clearInterval(this.#timer)
+    this.close()
+    this.#publisher?.close()
+  }
+
+  send(rows: readonly LedgerRow[]): void {
+    for (let at = 0; at < rows.length; at += rowsAtOnce) {
+      const message: Message = { from: this.#id, rows: rows.slice(at, at + rowsAtOnce) }
+      void this.#publish(this.#options.keys.seal(JSON.stringify(message), place))
+    }
+  }
+
+  #ask(): void {
+    if (this.#hasCalls) void this.#publish('')
+    else this.#isAsked = false
+    this.#hasCalls = false
+  }
+
+  /** An empty text only asks. Never rejects. */
+  async #publish(text: string): Promise<void> {
+    try {
+      this.#publisher ??= this.#newClient()
+      if (!this.#publisher.connected) await (this.#connecting ??= this.#publisher.connect())
+      const receivers = await this.#publisher.publish(channel, text)
+      this.#isAsked = receivers > (this.#subscriber?.connected ? 1 : 0)
+    } catch {
+      this.#isAsked = false
+    } finally {
+      this.#connecting = undefined
+    }
+  }
+
+  /** Resolves when it receives; tries again while Redis is away, until it is closed. */
+  async #subscribe(): Promise<void> {
+    while (this.#received) {
+      const client = this.#newClient()
+      this.#subscriber = client
+      try {
+        await client.connect()
+        await client.subscribe(channel, text => this.#receive(text))
+        // What is sent until then is missed.
+        client.onclose = () => void (this.#subscriber === client && this.#subscribeAgain())
+        return
+      } catch {
+        client.close()
+        await Bun.sleep(reconnectMs)
+      }
+      if (this.#subscriber !== client) return
+    }
+  }
+
+  async #subscribeAgain(): Promise<void> {
+    await this.#subscribe()
+    this.#received?.(null)
+  }
+
+  #receive(text: string): void {
+    if (text === '') return
+    try {
+      const { from, rows } = JSON.parse(this.#options.keys.open(text, place).toString()) as Message
+      if (from !== this.#id) this.#received?.(rows)
+    } catch {
+      // Of another installation in the same Redis.
+    }
+  }
+
+  #newClient(): RedisClient {
+    return new RedisClient(this.#options.url, {
+      enableOfflineQueue: false,
+      autoReconnect: false,
+      connectionTimeout: connectMs,
+    })
+  }
+}
