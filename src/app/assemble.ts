@@ -140,7 +140,10 @@ export function assemble(assembling: Assembling) {
         report: (problem, error) => logger.warn(problem, { error: stackOf(error) }),
       }),
     ...alerts,
-    draining: () => void (draining = true),
+    draining() {
+      draining = true
+      store.ledgerTail.close()
+    },
     reloaded(report: ReloadReport) {
       if (report.applied) useSettings(source, current, metrics)
       tellReload(logger, report, current.settings)

@@ -27,8 +27,11 @@ export class EventStream implements TickTask {
   /** An SSE comment, which clients ignore: proxies close connections on which nothing is sent. */
   readonly #heartbeat = setInterval(() => this.#send(': keep-alive\n\n'), heartbeatMs)
 
-  /** A client that leaves more unread is cut. */
-  constructor(unreadBytesMax = unreadBytesMaxDefault) {
+  readonly #onStop: () => void
+
+  /** `onStop` is called once: it has ended, the client has left, or was cut with more than `unreadBytesMax` unread. */
+  constructor({ unreadBytesMax = unreadBytesMaxDefault, onStop = () => {} } = {}) {
+    this.#onStop = onStop
     this.#stream = new ReadableStream<Uint8Array>(
       {
         start: controller => {
@@ -38,11 +41,6 @@ export class EventStream implements TickTask {
       },
       new ByteLengthQueuingStrategy({ highWaterMark: unreadBytesMax }),
     )
-  }
-
-  /** false = it has ended, the client has left, or it was cut. */
-  get isOpen(): boolean {
-    return this.#open
   }
 
   readonly emit: Emit = (event, data, id) =>
@@ -87,7 +85,9 @@ export class EventStream implements TickTask {
   }
 
   #stop(): void {
+    if (!this.#open) return
     this.#open = false
     clearInterval(this.#heartbeat)
+    this.#onStop()
   }
 }

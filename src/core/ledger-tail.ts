@@ -23,6 +23,8 @@ export interface TailFollower {
   rows(): FollowedRows
   /** Called a few times a second while there is something new; must not throw. */
   piece(piece: TailPiece): void
+  /** The gateway stops: nothing comes any more. Must not throw. */
+  ended(): void
 }
 
 /** Costs the path of a call one comparison while nothing follows. */
@@ -30,7 +32,9 @@ export interface LedgerTail {
   /**
    * Follows from now on, or from `position` on while that is still known. The first piece has a gap where it is not,
    * or none was given; it comes when the other replicas tell what they do. Returns the function that ends it. Throws
-   * `rate-limited` where the owner has too many, `overloaded` where this process has.
+   * `rate-limited` where the owner has too many, `overloaded` where this process has, or stops.
    */
   follow(follower: TailFollower, position?: string): () => void
+  /** Ends all followers; no further ones are taken. */
+  close(): void
 }

@@ -1,7 +1,9 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import type { InfiniteData } from '@tanstack/react-query'
+import { useEffect, useMemo, useState } from 'react'
 import { ask } from '../api/client.ts'
-import type { SpendLog } from '../api/schema.d.ts'
+import type { SpendLog, SpendLogs } from '../api/schema.d.ts'
+import { Button } from '../components/button.tsx'
 import { FilterBar } from '../components/filter-bar.tsx'
 import { Histogram } from '../components/histogram.tsx'
 import { Page } from '../components/page.tsx'
@@ -18,11 +20,13 @@ import type { Span } from '../lib/time-range.ts'
 import { t } from '../strings/index.ts'
 import { barsOf } from './logs/bars.ts'
 import { CallDrawer } from './logs/call-drawer.tsx'
+import { followCalls } from './logs/follow.ts'
 import { OutcomeBadge } from './logs/outcome.tsx'
 import { logFields, readLogFilter } from './logs/query.ts'
 
 const pageSize = 200
-const liveMs = 3000
+/** New calls that are put into the list before it is read again, so that it does not grow without end. */
+const addedMax = 1000
 
 const columns: readonly Column<SpendLog>[] = [
   {
@@ -85,28 +89,72 @@ const filterFields = Object.entries(logFields).map(([name, field]) => ({
 }))
 
 /** The calls of a filter and span, newest first. A span that ends now is open at its end, so that new calls appear. */
-function useCalls(filter: string, range: string, isLive: boolean) {
+function useCalls(filter: string, range: string) {
   const span = useMemo(() => spanOf(range, Date.now()), [range])
   const { query, unread } = useMemo(() => readLogFilter(filter), [filter])
+  const asked = useMemo(
+    () => ({
+      ...query,
+      start_date: new Date(span.fromMs).toISOString(),
+      ...(range.includes('..') && { end_date: new Date(span.toMs).toISOString() }),
+    }),
+    [query, span, range],
+  )
+  const queryKey = useMemo(() => ['logs', asked], [asked])
   const calls = useInfiniteQuery({
-    queryKey: ['logs', query, span.fromMs, span.toMs],
+    queryKey,
     queryFn: ({ pageParam, signal }) =>
       ask('GET /spend/logs', {
-        query: {
-          ...query,
-          limit: pageSize,
-          cursor: pageParam,
-          start_date: new Date(span.fromMs).toISOString(),
-          ...(range.includes('..') && { end_date: new Date(span.toMs).toISOString() }),
-        },
+        query: { ...asked, limit: pageSize, cursor: pageParam },
         signal,
       }),
     initialPageParam: '',
     getNextPageParam: page => page.next_cursor,
-    refetchInterval: isLive ? liveMs : false,
     enabled: unread.length === 0,
   })
-  return { calls, rows: calls.data?.pages.flatMap(page => page.data), unread, span }
+  return { calls, rows: calls.data?.pages.flatMap(page => page.data), unread, span, asked, queryKey }
+}
+
+type LoadedCalls = InfiniteData<SpendLogs, string>
+
+/** New calls go in front of those that are loaded; one that is there already is not put in twice. */
+function withCalls(loaded: LoadedCalls, fresh: readonly SpendLog[]): LoadedCalls {
+  const [first, ...others] = loaded.pages
+  const known = new Set(loaded.pages.flatMap(page => page.data.map(call => call.request_id)))
+  const added = fresh.filter(call => !known.has(call.request_id))
+  if (!first || added.length === 0) return loaded
+  const data = [...added, ...first.data].toSorted((a, b) => b.started_at_ms - a.started_at_ms)
+  return { ...loaded, pages: [{ ...first, data }, ...others] }
+}
+
+/** Keeps the list of `useCalls` live. Returns why it is not live although it should be, or null. */
+function useLiveCalls({ asked, queryKey }: Pick<ReturnType<typeof useCalls>, 'asked' | 'queryKey'>, isLive: boolean) {
+  const queries = useQueryClient()
+  const [problem, setProblem] = useState<unknown>(null)
+  useEffect(() => {
+    if (!isLive) return
+    const left = new AbortController()
+    const reload = () => void queries.invalidateQueries({ queryKey })
+    void followCalls({
+      query: asked,
+      signal: left.signal,
+      onCalls(fresh) {
+        const loaded = queries.getQueryData<LoadedCalls>(queryKey)
+        if (loaded) queries.setQueryData(queryKey, withCalls(loaded, fresh))
+        // What is being read now may have been asked before these were stored, and replaces the list.
+        return (
+          loaded !== undefined && queries.isFetching({ queryKey }) === 0 && loaded.pages[0]!.data.length <= addedMax
+        )
+      },
+      onGap: reload,
+      onState: setProblem,
+    })
+    return () => {
+      left.abort()
+      setProblem(null)
+    }
+  }, [queries, asked, queryKey, isLive])
+  return problem
 }
 
 /** Every call that this person may see: filtered, by time, with one call open beside the list. */
@@ -115,7 +163,8 @@ export default function LogsPage() {
   const [range, setRange] = useSearchValue('range', '24h')
   const [live, setLive] = useSearchValue('live')
   const [openId, open] = useSearchValue('call')
-  const { calls, rows, unread, span } = useCalls(filter, range, live === 'on')
+  const { calls, rows, unread, span, asked, queryKey } = useCalls(filter, range)
+  const problem = useLiveCalls({ asked, queryKey }, live === 'on' && unread.length === 0)
   const step = (by: 1 | -1) => {
     const at = rows?.findIndex(call => call.request_id === openId) ?? -1
     const next = at < 0 ? undefined : rows?.[at + by]
@@ -145,6 +194,7 @@ export default function LogsPage() {
         <ErrorState error={calls.error} onRetry={() => void calls.refetch()} />
       ) : (
         <>
+          {problem !== null && <NotLive problem={problem} onRefresh={() => void calls.refetch()} />}
           <LoadedHistogram rows={rows} span={span} isPartial={calls.hasNextPage} onSelect={s => setRange(rangeOf(s))} />
           <Table
             label={t('nav.logs')}
@@ -172,6 +222,16 @@ export default function LogsPage() {
         />
       )}
     </Page>
+  )
+}
+
+/** Why the list stands still, and how it is read by hand. */
+function NotLive({ problem, onRefresh }: { readonly problem: unknown; readonly onRefresh: () => void }) {
+  return (
+    <div role="status" className="flex flex-wrap items-center gap-2">
+      {t('logs.notLive', { reason: problem instanceof Error ? problem.message : String(problem) })}
+      <Button onClick={onRefresh}>{t('logs.refresh')}</Button>
+    </div>
   )
 }
 

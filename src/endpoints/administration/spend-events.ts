@@ -45,7 +45,6 @@ export const spendEvents: Endpoint = {
   async handle(request, services, caller): Promise<Answer> {
     const query = await withKeyId(services, readQuery(request, rowFilter()))
     let rows = followedRows(query, caller!)
-    const events = new EventStream(unreadBytesMax)
     // One piece after the other: names of keys are looked up in between.
     let sent = Promise.resolve()
     const send = async ({ rows: fresh, position, hasGap }: TailPiece) => {
@@ -53,8 +52,6 @@ export const spendEvents: Endpoint = {
       if (fresh.length > 0) events.emit('rows', { data: await shown(services, fresh) }, position)
     }
     const end = (error?: unknown) => {
-      clearInterval(timer)
-      leave()
       if (error !== undefined) events.fail(toGatewayError(error))
       events.end()
     }
@@ -63,15 +60,19 @@ export const spendEvents: Endpoint = {
         owner: caller!.session?.id ?? caller!.key.id,
         rows: () => rows,
         piece: piece => void (sent = sent.then(() => send(piece)).catch(end)),
+        ended: end,
       },
       request.headers.get('last-event-id') ?? undefined,
     )
     const look = async () => {
-      if (request.left || !events.isOpen) return end()
       rows = followedRows(query, await services.admitAgain(request, spendEvents))
     }
     const timer = setInterval(() => void look().catch(end), admitMs)
-    request.onLeft(end)
+    const onStop = () => {
+      clearInterval(timer)
+      leave()
+    }
+    const events = new EventStream({ unreadBytesMax, onStop })
     return events.answer(request.id)
   },
 }

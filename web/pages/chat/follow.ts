@@ -1,6 +1,7 @@
 /** An answer that the gateway makes in the background, followed as it comes: also after a reload, or a lost network. */
 import { ApiError, send } from '../../api/client.ts'
 import { serverSentEvents } from '../../lib/server-sent-events.ts'
+import { waitFor } from '../../lib/wait.ts'
 import { isRunning } from './tree.ts'
 import type { Message } from './tree.ts'
 
@@ -65,15 +66,4 @@ function withPiece(message: Message, { text = '', thinking = '', ...others }: Pi
   const { content } = message
   const more = { ...others, text: content.text + text, thinking: (content.thinking ?? '') + thinking }
   return { ...message, content: { ...content, ...more } }
-}
-
-/** Ends early where it is aborted. */
-function waitFor(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 }

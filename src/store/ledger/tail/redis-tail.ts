@@ -57,7 +57,8 @@ export class RedisTail implements TailExchange {
 
   async open(received: (rows: readonly LedgerRow[] | null) => void): Promise<void> {
     this.#received = received
-    await this.#subscribe()
+    // While Redis is away there are the rows of this replica.
+    await Promise.race([this.#subscribe(), Bun.sleep(connectMs)])
     // By then each of the others has asked.
     await Bun.sleep(askMs)
   }
@@ -103,27 +104,24 @@ export class RedisTail implements TailExchange {
   }
 
   /** Resolves when it receives; tries again while Redis is away, until it is closed. */
-  async #subscribe(): Promise<void> {
+  async #subscribe(isLate = false): Promise<void> {
     while (this.#received) {
       const client = this.#newClient()
       this.#subscriber = client
       try {
         await client.connect()
         await client.subscribe(channel, text => this.#receive(text))
-        // What is sent until then is missed.
-        client.onclose = () => void (this.#subscriber === client && this.#subscribeAgain())
+        client.onclose = () => void (this.#subscriber === client && this.#subscribe(true))
+        // What was sent until now is missed.
+        if (isLate) this.#received?.(null)
         return
       } catch {
+        isLate = true
         client.close()
         await Bun.sleep(reconnectMs)
       }
       if (this.#subscriber !== client) return
     }
-  }
-
-  async #subscribeAgain(): Promise<void> {
-    await this.#subscribe()
-    this.#received?.(null)
   }
 
   #receive(text: string): void {

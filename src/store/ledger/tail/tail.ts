@@ -61,6 +61,7 @@ export class MemoryTail implements LedgerTail {
   #isOpen = false
   #isComplete = false
   #waits = false
+  #isClosed = false
   #closeTimer: ReturnType<typeof setTimeout> | undefined
 
   constructor(exchange?: TailExchange) {
@@ -76,11 +77,17 @@ export class MemoryTail implements LedgerTail {
   }
 
   follow(follower: TailFollower, position = ''): () => void {
+    if (this.#isClosed)
+      throw new GatewayError('overloaded', 'the gateway is stopping; try again', { retryAfterMs: 1000 })
     const own = [...this.#followers].filter(one => one.follower.owner === follower.owner)
     if (own.length >= ownFollowersMax)
-      throw new GatewayError('rate-limited', `this key or session follows ${ownFollowersMax} times already; end one`, {
-        retryAfterMs: 5000,
-      })
+      throw new GatewayError(
+        'rate-limited',
+        `this key or session follows the ledger ${ownFollowersMax} times already, the limit; end one`,
+        {
+          retryAfterMs: 5000,
+        },
+      )
     if (this.#followers.size >= followersMax)
       throw new GatewayError('overloaded', `${followersMax} pages follow the ledger of this gateway, the limit`, {
         retryAfterMs: 5000,
@@ -95,10 +102,17 @@ export class MemoryTail implements LedgerTail {
   }
 
   close(): void {
-    clearTimeout(this.#closeTimer)
+    this.#isClosed = true
+    for (const { follower } of this.#followers) follower.ended()
     this.#followers.clear()
-    this.#exchange?.close()
+    this.#forget()
+  }
+
+  #forget(): void {
+    clearTimeout(this.#closeTimer)
     this.#isOpen = false
+    this.#exchange?.close()
+    this.#kept = []
   }
 
   #open(): void {
@@ -120,12 +134,7 @@ export class MemoryTail implements LedgerTail {
 
   #leave(following: Following): void {
     if (!this.#followers.delete(following) || this.#followers.size > 0) return
-    this.#closeTimer = setTimeout(() => {
-      this.#isOpen = false
-      this.#exchange?.close()
-      this.#kept = []
-      this.#own = []
-    }, keptMs)
+    this.#closeTimer = setTimeout(() => this.#forget(), keptMs)
     this.#closeTimer.unref()
   }
 
