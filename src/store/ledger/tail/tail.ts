@@ -31,8 +31,6 @@ export interface TailExchange {
   close(): void
   /** Another replica follows. */
   readonly isAsked: boolean
-  /** A call has ended here. */
-  noticed(): void
   send(rows: readonly LedgerRow[]): void
 }
 
@@ -69,7 +67,6 @@ export class MemoryTail implements LedgerTail {
   }
 
   settled(row: LedgerRow): void {
-    this.#exchange?.noticed()
     if (!this.#isOpen && !this.#exchange?.isAsked) return
     this.#own.push(row)
     if (this.#own.length > waitingMax) this.#leaveOut()
