@@ -48,7 +48,6 @@ import { createCallLimits } from '../policies/limits/call-limits.ts'
 import { createAdmission } from '../policies/index.ts'
 import { chatBodyOf } from '../providers/index.ts'
 import { recordBodies } from '../recording/policy.ts'
-import { AuthFailureLog } from '../telemetry/auth-failures.ts'
 import { stackOf } from '../telemetry/log.ts'
 import type { Backlog } from '../store/ledger/journal-backlog.ts'
 import type { LogFields, Logger } from '../telemetry/log.ts'
@@ -60,7 +59,7 @@ import { createAlertDelivery } from './alert-delivery.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
 import { watchKeys } from './key-reminders.ts'
 import { createMailer, withLog } from './mail.ts'
-import { admissionAgain, identityParts, signInServices } from './sign-in.ts'
+import { admissionAgain, identityParts, signInServices, tellRefusals } from './sign-in.ts'
 import { createAskers } from './guardrail-askers.ts'
 import type { Store } from './store.ts'
 import { createTelemetryRelay } from './telemetry-relay.ts'
@@ -140,10 +139,7 @@ export function assemble(assembling: Assembling) {
         report: (problem, error) => logger.warn(problem, { error: stackOf(error) }),
       }),
     ...alerts,
-    draining() {
-      draining = true
-      store.ledgerTail.close()
-    },
+    draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
       if (report.applied) useSettings(source, current, metrics)
       tellReload(logger, report, current.settings)
@@ -277,7 +273,6 @@ function assembleCalls(
   const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
   const placeFiles = placeFilesOf(store, fileCalls)
   const decodeInputs = createDecodeInputs(tokenizer)
-  const authFailures = new AuthFailureLog(timers, logger)
   const guardrails = guardrailsOver(transport, () => callModel)
   const identity = identityParts(store, current, transport)
   const admission = createAdmission({
@@ -293,10 +288,7 @@ function assembleCalls(
     guardrails: guardrails.policies(),
     ...recordedAndOwn(store, options),
     cache: store.answerCache.answers,
-    refused(failure) {
-      metrics.authFailure(failure.reason)
-      authFailures.add(failure)
-    },
+    refused: tellRefusals(timers, logger, metrics.authFailure),
     log: logger.call,
     count: metrics.call,
   })

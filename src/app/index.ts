@@ -123,6 +123,7 @@ async function serveStore(serving: Serving): Promise<RunningServer> {
     async stop() {
       source.close()
       parts.draining()
+      store.ledgerTail.close()
       const cutRequests = await stopServing(server, {
         environment,
         logger,

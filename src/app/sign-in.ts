@@ -61,6 +61,19 @@ export function identityParts(
   }
 }
 
+/** Counts refused requests, and writes them into the log. */
+export function tellRefusals(
+  timers: TimerWheel,
+  logger: Logger,
+  count: SignInParts['countRefusal'],
+): (failure: AuthFailure) => void {
+  const lines = new AuthFailureLog(timers, logger)
+  return failure => {
+    count(failure.reason)
+    lines.add(failure)
+  }
+}
+
 /** Asks the policies of a request's head once more; nothing is counted. */
 export function admissionAgain(parts: ReturnType<typeof identityParts>): Services['admitAgain'] {
   const policies = [identify({ ...parts, clock, refused: () => {} }), requireRole()]

@@ -166,7 +166,16 @@ async function ask(
     headers: { authorization: `Bearer ${key}` },
     ...(doc.request && { body: JSON.stringify(body) }),
   })
-  return { status: answer.status, text: await answer.text() }
+  return { status: answer.status, text: await textOf(answer) }
+}
+
+/** Of a stream that does not end by itself, the first event. */
+async function textOf(answer: Response): Promise<string> {
+  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer.text()
+  const reader = answer.body!.getReader()
+  const { value } = await reader.read()
+  await reader.cancel()
+  return new TextDecoder().decode(value).replace(/^id: .*$/m, '')
 }
 
 /** The same for both, without their ids. */

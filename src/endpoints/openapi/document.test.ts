@@ -142,6 +142,7 @@ test('calls that can stream say so', () => {
     'createTranscription',
     'editImage',
     'followConversationAnswer',
+    'followSpendLogs',
     'getResponse',
     'streamGenerateContent',
     'submitToolOutputs',
