@@ -78,8 +78,7 @@ interface Serving {
 
 async function serveStore(serving: Serving): Promise<RunningServer> {
   const { options, logger, source, lock, store, readers, announce } = serving
-  const { environment } = options
-  const connectionsMax = connectionLimit(environment[connectionsVariable], descriptorLimit())
+  const connectionsMax = connectionLimit(options.environment[connectionsVariable], descriptorLimit())
   source.merged.useObjects(store.configured.objects())
   const secrets = refreshSecrets(source, logger)
   await secrets.readNew()
@@ -125,7 +124,7 @@ async function serveStore(serving: Serving): Promise<RunningServer> {
       parts.draining()
       store.ledgerTail.close()
       const cutRequests = await stopServing(server, {
-        environment,
+        environment: options.environment,
         logger,
         upstreamCalls: parts.transport.connections().busy,
       })
