@@ -111,6 +111,22 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await context.close()
   })
 
+  test('a list that cannot be live says so, is read again by hand, and becomes live by itself', async () => {
+    const { page, context } = await openLogs('?q=model:fault/status-400')
+    await page.getByText('Nothing matches').waitFor()
+    const stream = '**/spend/logs/events*'
+    await page.route(stream, route => route.abort())
+    await page.getByRole('switch', { name: 'Live' }).click()
+    await page.getByText('The list is not live').waitFor()
+    const id = await call(await gateway.key(), 'fault/status-400')
+    while ((await gateway.rows(`&request_id=${id}`)).length === 0) await Bun.sleep(20)
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByText('Calls: 1').waitFor()
+    await page.unroute(stream)
+    await page.getByText('The list is not live').waitFor({ state: 'detached' })
+    await context.close()
+  })
+
   test('messages and tool calls of a stored call are shown, markup in them is text, and it is copied and replayed', async () => {
     const key = await gateway.key({ store_prompts_in_spend_logs: true })
     const messages = [
