@@ -86,7 +86,7 @@ test(
         expect(await (await fetch(`${gateway.url}/docs/${part}`)).text()).toContain('swagger-ui')
       const page = await (await fetch(`${gateway.url}/ui/`)).text()
       expect(page).toContain('<base href="./">')
-      const [, script] = /src="\.\/(assets\/[^"]+\.js)"/.exec(page)!
+      const [, script] = /src="\.\/(assets\/first-[^"]+\.js)"/.exec(page)!
       const forms = ['identity', 'gzip', 'br'].map(async encoding => {
         const answer = await fetch(`${gateway.url}/ui/${script}`, { headers: { 'accept-encoding': encoding } })
         return [answer.status, (await answer.text()).length > 10_000]
