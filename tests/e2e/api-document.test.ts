@@ -520,8 +520,16 @@ describe('the API document and the gateway that serves it', () => {
     await post('/v1/chat/completions', tagged)
     const paths = Object.keys(check.document.paths).filter(path => /^\/(spend|global)\/|\/daily\/activity$/.test(path))
     expect(paths.length).toBeGreaterThan(15)
-    const listed = paths.filter(path => check.document.paths[path]!.get && !path.includes('{'))
+    const live = { method: 'GET', path: '/spend/logs/events' }
+    const listed = paths.filter(path => check.document.paths[path]!.get && !path.includes('{') && path !== live.path)
     for (const path of listed) await ask('GET', path)
+    const stream = await send(live)
+    await post('/v1/chat/completions', tagged)
+    const reader = stream.body!.getReader()
+    let events = ''
+    while (!/^event: rows\n.*\n\n/m.test(events)) events += new TextDecoder().decode((await reader.read()).value)
+    await reader.cancel()
+    await check.check(live, new Response(events, stream))
     await post('/cost/estimate', { model: 'chat-model', input_tokens: 10, output_tokens: 5 })
     await post('/spend/calculate', { model: 'chat-model', ...message('x') })
     for (const group of ['team', 'customer', 'api_key'])

@@ -3,7 +3,9 @@ import { spendLogSchema } from '../administration/spend.ts'
 import {
   anyObject,
   boolean,
+  constant,
   described,
+  either,
   integer,
   listOf,
   mapOf,
@@ -84,8 +86,12 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
   SpendLog: spendLogSchema,
   SpendLogs: shape({ data: listOf({ $ref: '#/components/schemas/SpendLog' }), next_cursor: nullable(text) }),
   SpendLogEvent: described(
-    '`rows`: new calls, newest first. `reload`: nothing; calls may be missing before, read `/spend/logs`.',
-    shape({}, { data: listOf({ $ref: '#/components/schemas/SpendLog' }) }),
+    '`rows`: new calls, newest first. `reload`: nothing; calls may be missing before, read `/spend/logs`. `error`, `done`.',
+    either(
+      shape({}, { data: listOf({ $ref: '#/components/schemas/SpendLog' }) }),
+      reference('Error'),
+      constant('[DONE]'),
+    ),
   ),
   DeploymentHistory: shape({
     start_date: text,

@@ -56,11 +56,11 @@ export class JournalReplay {
     const share = read / journal!.segments.reduce((sum, segment) => sum + segment.bytes, 0)
     const readRecords =
       records === undefined ? share * (journal!.toRecord - journal!.fromRecord) : records - journal!.fromRecord
-    return {
-      ...waiting,
-      bytes: Math.max(waiting.bytes - read, 0),
-      records: Math.max(Math.round(waiting.records - readRecords), 0),
-    }
+    const bytes = Math.max(waiting.bytes - read, 0)
+    const left = Math.max(Math.round(waiting.records - readRecords), 0)
+    // All is stored, and the journal only has to be deleted.
+    if (bytes === 0 && left === 0) return noBacklog
+    return { ...waiting, bytes, records: left }
   }
 
   /**
