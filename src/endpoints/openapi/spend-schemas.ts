@@ -86,7 +86,7 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
   SpendLog: spendLogSchema,
   SpendLogs: shape({ data: listOf({ $ref: '#/components/schemas/SpendLog' }), next_cursor: nullable(text) }),
   SpendLogEvent: described(
-    '`rows`: new calls, newest first. `reload`: nothing; calls may be missing before, read `/spend/logs`. `error`, `done`.',
+    '`rows`: new calls, newest first. `reload`: calls may be missing before, read `/spend/logs`. `error`, `done`.',
     either(
       shape({}, { data: listOf({ $ref: '#/components/schemas/SpendLog' }) }),
       reference('Error'),
