@@ -345,6 +345,8 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await page.getByRole('dialog', { name: 'Create customer', exact: true }).waitFor()
     expect(page.url()).toContain('/customers?new=1')
     await page.keyboard.press('Escape')
+    // What is open has its own keys, until it is gone.
+    await page.getByRole('dialog', { name: 'Create customer', exact: true }).waitFor({ state: 'detached' })
     // The keyboard map, and where it leads.
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keyboard', exact: true }).getByText('Go to Budgets').waitFor()
