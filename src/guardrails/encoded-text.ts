@@ -17,20 +17,51 @@ const runLeast = 24
 const textLeast = 12
 /** Of a text that is still open and does not begin its run. */
 const openLeast = 3
-const hasRun = new RegExp(`[A-Za-z0-9+/_-]{${runLeast}}`)
-const digitsAtEnd = /[A-Za-z0-9+/_-]$/
-const run = /[A-Za-z0-9+/_-]+/g
+const digitCodes = new Set([...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-'].map(codeOf))
+/** By unit of UTF-16; those above are none. */
+const digitUnits = Uint8Array.from({ length: 128 }, (_, unit) => Number(digitCodes.has(unit)))
 
 /** All of them; `isComplete` = nothing follows the text around them. */
 export function* encodedTexts(text: string, isComplete: boolean): Generator<EncodedText> {
-  const mayGoOn = !isComplete && digitsAtEnd.test(text)
-  if (!mayGoOn && !hasRun.test(text)) return
-  for (const { index, 0: digits } of text.matchAll(run)) {
-    const isOpen = mayGoOn && index + digits.length === text.length
-    if (!isOpen && digits.length < runLeast) continue
-    for (let skipped = 0; skipped < 4; skipped++)
-      yield* textsIn(digits.slice(skipped), index + skipped, isOpen, skipped)
+  const openFrom = isComplete ? text.length : runBefore(text, text.length)
+  for (const { start, end } of longRuns(text, openFrom)) yield* textsOf(text, start, end, false)
+  if (openFrom < text.length) yield* textsOf(text, openFrom, text.length, true)
+}
+
+function codeOf(sign: string): number {
+  return sign.charCodeAt(0)
+}
+
+/** Where the digits begin that end there. */
+function runBefore(text: string, end: number): number {
+  let start = end
+  while (start > 0 && digitUnits[text.charCodeAt(start - 1)] === 1) start--
+  return start
+}
+
+/**
+ * Runs of at least `runLeast` digits before `before`. Each step looks from the last unit that such a run would have
+ * backwards, so that in other texts most units are not looked at.
+ */
+function* longRuns(text: string, before: number): Generator<{ readonly start: number; readonly end: number }> {
+  for (let start = 0; start + runLeast <= before; ) {
+    let at = start + runLeast - 1
+    while (at >= start && digitUnits[text.charCodeAt(at)] === 1) at--
+    if (at >= start) {
+      start = at + 1
+      continue
+    }
+    let end = start + runLeast
+    while (end < before && digitUnits[text.charCodeAt(end)] === 1) end++
+    yield { start, end }
+    start = end + 1
   }
+}
+
+/** Of a run of digits. */
+function* textsOf(text: string, start: number, end: number, isOpen: boolean): Generator<EncodedText> {
+  const run = text.slice(start, end)
+  for (let skipped = 0; skipped < 4; skipped++) yield* textsIn(run.slice(skipped), start + skipped, isOpen, skipped)
 }
 
 function* textsIn(digits: string, offset: number, isRunOpen: boolean, skipped: number): Generator<EncodedText> {
@@ -89,12 +120,13 @@ function lettersIn(bytes: Uint8Array, isRunOpen: boolean): Letters[] {
 function letterLength(bytes: Uint8Array, at: number): number {
   const first = bytes[at]
   if (first === undefined) return -1
-  if (first < 0x80) return (first >= 0x20 && first < 0x7f) || first === 9 || first === 10 || first === 13 ? 1 : 0
-  const length = first < 0xc2 || first > 0xf4 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
+  const kind = kinds[first]!
+  if (kind !== 3) return kind === 1 ? 1 : 0
+  const length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
   for (let next = 1; next < length; next++) {
     const byte = bytes[at + next]
     if (byte === undefined) return -1
-    if (byte >> 6 !== 2) return 0
+    if (kinds[byte] !== 2) return 0
   }
   return length
 }
