@@ -1,5 +1,5 @@
 /** Follows the ledger: calls as they end, as server-sent events. */
-import { EventStream } from '../../assistants/event-stream.ts'
+import { EventStream } from '../../formats/openai/event-stream.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { toGatewayError } from '../../core/errors.ts'

@@ -1,6 +1,6 @@
 /** Questions of a conversation and their answers, which go on without a waiting client; and the files sent along. */
 import { z } from 'zod'
-import { EventStream } from '../../assistants/event-stream.ts'
+import { EventStream } from '../../formats/openai/event-stream.ts'
 import { originOf } from '../../assistants/model-call.ts'
 import { checkModel } from '../../assistants/objects.ts'
 import { reserveAnswer } from '../../conversations/answer.ts'

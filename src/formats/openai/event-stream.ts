@@ -1,17 +1,20 @@
-/** The stream of a run's events (OpenAI API reference, "Assistants", "Streaming"). */
-import type { Answer } from '../core/answer.ts'
-import type { GatewayError } from '../core/errors.ts'
-import { atEndOfTick } from '../lib/end-of-tick.ts'
-import type { TickTask } from '../lib/end-of-tick.ts'
-import { openaiErrorBody } from '../formats/openai/error.ts'
+/**
+ * Named server-sent events that end with `done`, as runs send them (OpenAI API reference, "Assistants", "Streaming");
+ * also those of conversations and of the ledger.
+ */
+import type { Answer } from '../../core/answer.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import { atEndOfTick } from '../../lib/end-of-tick.ts'
+import type { TickTask } from '../../lib/end-of-tick.ts'
+import { openaiErrorBody } from './error.ts'
 
-/** Unread bytes beyond which the stream is cut; the run itself continues. */
+/** Unread bytes beyond which the stream is cut; what it tells of continues. */
 const unreadBytesMaxDefault = 8 * 1024 * 1024
 /** In characters; longer pieces are sent before the end of the tick. */
 const pieceLengthMax = 64 * 1024
 const heartbeatMs = 15_000
 
-/** Sends one event of a run; does nothing when no client listens. `id` = what the client comes back with. */
+/** Sends one event; does nothing when no client listens. `id` = what the client comes back with. */
 export type Emit = (event: string, data: object, id?: string) => void
 
 /**
@@ -46,7 +49,7 @@ export class EventStream implements TickTask {
   readonly emit: Emit = (event, data, id) =>
     this.#send(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
 
-  /** For a run that failed before its end could be stored. */
+  /** For what failed before its end could be told. */
   fail(error: GatewayError): void {
     this.emit('error', openaiErrorBody(error))
   }
