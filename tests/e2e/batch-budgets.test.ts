@@ -8,6 +8,7 @@ import type { LedgerRow } from '../../src/core/ledger-columns.ts'
 import { readBudgetScopes } from '../../src/core/budget-charge.ts'
 import { startBatchUpstream } from '../batch-upstream.ts'
 import { startGatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess } from '../gateway-process.ts'
 import { until } from '../redis-replicas.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
@@ -222,16 +223,32 @@ for (const backend of backends())
       await until('there is room again', async () => (await client.start(file)).status === 200)
     })
 
-    test('after kill -9 between the acceptance and the record, another process holds what is reserved and settles it', async () => {
+    /** Gateways in processes of their own over one database, and a connection to it. */
+    const processes = async () => {
       const folder = mkdtempSync(join(tmpdir(), 'modelgate-batch-kill-'))
       const store = await backend.open()
+      const isPostgres = store.databaseUrl !== undefined
+      const databaseUrl = store.databaseUrl ?? `sqlite:${join(folder, 'x.sqlite')}`
       const environment = {
-        DATABASE_URL: store.databaseUrl ?? `sqlite:${join(folder, 'x.sqlite')}`,
+        DATABASE_URL: databaseUrl,
         REDIS_URL: store.redisUrl ?? '',
         MODELGATE_MASTER_KEY: masterKey,
       }
       const start = () => startGatewayProcess(config(upstream.url), environment)
-      const killed = await start()
+      const first = await start()
+      const own = new SQL(databaseUrl.replace('sqlite:', 'sqlite://'), { max: 1 })
+      if (!isPostgres) await own`pragma busy_timeout = 10000`
+      const close = async (...gateways: GatewayProcess[]) => {
+        await own.close()
+        await Promise.all(gateways.map(gateway => gateway.stop()))
+        await store.close()
+        rmSync(folder, { recursive: true, force: true })
+      }
+      return { start, killed: first, own, isPostgres, close }
+    }
+
+    test('after kill -9 between the acceptance and the record, another process holds what is reserved and settles it', async () => {
+      const { start, killed, own, close } = await processes()
       const key = await killed.key({ max_budget: 0.25 })
       const client = clientOf(killed.url, key)
       const file = await client.file(['one', 'one'])
@@ -241,8 +258,6 @@ for (const backend of backends())
       await killed.stop()
       await lost
       upstream.taking = 'answers'
-      const own = new SQL(environment.DATABASE_URL.replace('sqlite:', 'sqlite://'))
-      if (environment.DATABASE_URL.startsWith('sqlite:')) await own`pragma busy_timeout = 10000`
       const next = await start()
       try {
         const after = clientOf(next.url, key)
@@ -257,25 +272,12 @@ for (const backend of backends())
         expect(await spent()).toBeCloseTo(0.04, 9)
         await until('there is room again', async () => (await after.start(file)).status === 200)
       } finally {
-        await own.close()
-        await next.stop()
-        await store.close()
-        rmSync(folder, { recursive: true, force: true })
+        await close(next)
       }
     })
 
     test('batches whose replica is killed while it settles them are settled once, by another, also when it comes back', async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'modelgate-batch-kill-'))
-      const store = await backend.open()
-      const environment = {
-        DATABASE_URL: store.databaseUrl ?? `sqlite:${join(folder, 'x.sqlite')}`,
-        REDIS_URL: store.redisUrl ?? '',
-        MODELGATE_MASTER_KEY: masterKey,
-      }
-      const start = () => startGatewayProcess(config(upstream.url), environment)
-      const killed = await start()
-      const own = new SQL(environment.DATABASE_URL.replace('sqlite:', 'sqlite://'), { max: 1 })
-      if (!store.databaseUrl) await own`pragma busy_timeout = 10000`
+      const { start, killed, own, isPostgres, close } = await processes()
       const numberOf = async (text: string) => Number(((await own.unsafe(text)) as { found: unknown }[])[0]!.found)
       const open = () => numberOf(`select count(*) as found from upstream_files where kind = 'batch' and recorded = 0`)
       const waitsOfKilled = async () => {
@@ -286,12 +288,12 @@ for (const backend of backends())
       const batches: string[] = []
       for (let at = 0; at < 4; at++) batches.push((await client.start(await client.file(['one', 'one']))).body.id)
       // Where rows cannot be stored, the ends of batches stay in the journal of the replica that is killed.
-      if (store.databaseUrl) await own.unsafe('begin; lock table ledger in share mode')
+      if (isPostgres) await own.unsafe('begin; lock table ledger in share mode')
       for (const id of [...upstream.batches.keys()].slice(-4)) upstream.end({ usage: usage(40) }, undefined, id)
-      if (store.databaseUrl) await until('an end is journalled', async () => (await waitsOfKilled()) > 0)
+      if (isPostgres) await until('an end is journalled', async () => (await waitsOfKilled()) > 0)
       else await until('a batch is settled', async () => (await open()) < 4)
       await killed.kill()
-      if (store.databaseUrl) await own.unsafe('rollback')
+      if (isPostgres) await own.unsafe('rollback')
       const next = await start()
       try {
         await own`update upstream_files set due_at_ms = 0, lease_owner = null where kind = 'batch'`
@@ -310,10 +312,7 @@ for (const backend of backends())
         ]
         expect(await Promise.all(sums.map(numberOf))).toEqual([160_000_000, 160_000_000, 160_000_000])
       } finally {
-        await own.close()
-        await Promise.all([killed.stop(), next.stop()])
-        await store.close()
-        rmSync(folder, { recursive: true, force: true })
+        await close(killed, next)
       }
     })
   })

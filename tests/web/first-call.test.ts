@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { Browser, Locator } from 'playwright-core'
 import { startSimulator } from '../../simulator/index.ts'
 import { builtPages, hasChromium, openBrowser, openPage, pageMs } from './browser.ts'
+import { firstCall, followSetup } from './setup-steps.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -69,40 +70,14 @@ describe.skipIf(!hasChromium)('a fresh machine', () => {
       clicks++
       await what.click()
     }
-    const press = (name: string) => click(page.getByRole('button', { name, exact: true }).last())
-
     await page.goto(`${url}/ui/`)
     await click(page.getByRole('tab', { name: 'Operator' }))
     await page.getByLabel('Master key').fill(masterKey)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Set up this gateway' }).waitFor()
 
-    await press('Add model')
-    const dialog = page.getByRole('dialog', { name: 'Add model' })
-    await click(dialog.getByRole('combobox', { name: 'Provider' }))
-    await click(page.getByRole('option', { name: /^Own server/ }))
-    await dialog.getByLabel('Base URL').fill(`${simulator.url.replace(/\/$/, '')}/v1`)
-    await dialog.getByLabel('API key').fill('upstream-key')
-    await dialog.getByLabel('Model', { exact: true }).fill('sim-chat')
-    await press('Add model')
-    await page.getByText('Add a model of a provider · done').waitFor()
-
-    await press('Create key')
-    await page.getByRole('dialog').getByLabel('Name').fill('first')
-    await press('Create key')
-    const secret = page.getByRole('dialog').locator('output')
-    await secret.waitFor()
-    const key = await secret.innerText()
-    await press('Copy key')
-    await press('I have copied it')
-
-    // What the page shows, with the key in its place, as a person pastes it into a shell.
-    const shown = await page.getByRole('region', { name: 'First call: curl' }).innerText()
-    const call = await fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: /-d '(.*)'/.exec(shown)![1]!,
-    })
+    const setup = await followSetup(page, { upstreamUrl: simulator.url, upstreamKey: 'upstream-key', click })
+    const call = await firstCall(url, setup)
     expect([call.status, await call.json()]).toEqual([200, expect.objectContaining({ object: 'chat.completion' })])
     const seconds = (performance.now() - startMs) / 1000
     console.log(`npm start to the first call: ${clicks} clicks, ${seconds.toFixed(1)} s by a person who needs no time`)

@@ -3,6 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
 import type { Gateway } from '../e2e/harness.ts'
 import { hasChromium, openSignedIn, pageMs, violations, withPages } from './browser.ts'
+import { firstCall, followSetup } from './setup-steps.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -11,47 +12,16 @@ describe.skipIf(!hasChromium)('the overview', () => {
   let browser: Browser
   withPages({ config: '{}\n' }, opened => ({ gateway, browser } = opened))
 
-  test('a new installation is led from its first model to its first call in ten clicks', async () => {
+  test('a new installation is led from its first model to its first call', async () => {
     const { page, context, faults } = await openSignedIn(browser, gateway)
-    let clicks = 0
-    const press = async (name: string) => {
-      clicks++
-      await page.getByRole('button', { name, exact: true }).last().click()
-    }
     await page.goto(`${gateway.url}/ui/`)
     await page.getByRole('heading', { name: 'Set up this gateway' }).waitFor()
     expect(await violations(page)).toEqual([])
 
-    await press('Add model')
-    const dialog = page.getByRole('dialog', { name: 'Add model' })
-    clicks += 2
-    await dialog.getByRole('combobox', { name: 'Provider' }).click()
-    await page.getByRole('option', { name: /^Own server/ }).click()
-    await dialog.getByLabel('Base URL').fill(`${gateway.simulator.url.replace(/\/$/, '')}/v1`)
-    await dialog.getByLabel('API key').fill('upstream-key-of-the-setup')
-    await dialog.getByLabel('Model', { exact: true }).fill('sim-chat')
-    await press('Add model')
-    await page.getByText('Add a model of a provider · done').waitFor()
-
-    await press('Create key')
-    await page.getByRole('dialog').getByLabel('Name').fill('first')
-    await press('Create key')
-    const secret = page.getByRole('dialog').locator('output')
-    await secret.waitFor()
-    const key = await secret.innerText()
-    await press('Copy key')
-    await press('I have copied it')
-    await page.getByText('Create a key · done').waitFor()
-    expect(clicks).toBeLessThanOrEqual(10)
-
-    // As the page shows it, in a shell, with the key that was made.
-    const shown = await page.getByRole('region', { name: 'First call: curl' }).innerText()
-    expect(shown).toContain('"model":"sim-chat"')
-    const call = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: /-d '(.*)'/.exec(shown)![1]!,
-    })
+    const upstream = { upstreamUrl: gateway.simulator.url, upstreamKey: 'upstream-key-of-the-setup' }
+    const setup = await followSetup(page, { ...upstream, click: what => what.click() })
+    expect(setup.body).toContain('"model":"sim-chat"')
+    const call = await firstCall(gateway.url, setup)
     expect(call.status).toBe(200)
     await call.text()
     // The page sees the call by itself, and the setup is over.
