@@ -8,7 +8,7 @@ import { PasswordThread } from './password-thread.ts'
 
 const password = 'correct horse battery'
 
-test('passwords are right, wrong, or of nobody, in the same way for known browsers and strangers', async () => {
+test('passwords are right, wrong, or of no user, in the same way for known browsers and strangers', async () => {
   const hashing = createPasswordHashing()
   const hash = await hashing.hash(password)
   for (const turn of ['known', 'first-try'] as const) {
@@ -18,7 +18,7 @@ test('passwords are right, wrong, or of nobody, in the same way for known browse
     expect([turn, await verify(`${password}.`, hash)]).toEqual([turn, false])
     expect([turn, await verify(password, undefined)]).toEqual([turn, false])
     expect(await verify(password, 'no hash').catch(() => 'no hash')).toBe('no hash')
-    // What failed keeps nobody waiting.
+    // What failed keeps no other waiting.
     expect([turn, await verify(password, hash)]).toEqual([turn, true])
   }
 })

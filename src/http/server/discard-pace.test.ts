@@ -61,7 +61,9 @@ test('a small rest is read at once, a large one a read a step, and then the conn
 })
 
 test('a turn that comes when the next body waits for its reader does not let it run ahead', async () => {
-  const line = new FakeConnection(() => (line.requests.length === 1 ? text('no', 429) : new Promise(() => {})))
+  const line: FakeConnection = new FakeConnection(() =>
+    line.requests.length === 1 ? text('no', 429) : new Promise(() => {}),
+  )
   line.receive(post(unpacedBytesMax + 10))
   await settle()
   line.receive(Buffer.alloc(unpacedBytesMax + 5))
