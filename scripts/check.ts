@@ -30,7 +30,7 @@ if (!(await run('types of the API', [process.execPath, join(import.meta.dir, 'ap
 const runs = Object.entries(checks).map(([name, [program, ...words]]) =>
   run(name, ['node', join(modules, program!), ...words]),
 )
-runs.push(run('rules of the house', [process.execPath, 'test', 'tests/tidy.test.ts']))
+runs.push(run('rules of the house', [process.execPath, 'test', '--timeout', '60000', 'tests/tidy.test.ts']))
 const results = await Promise.all(runs)
 process.exit(results.every(Boolean) ? 0 : 1)
 

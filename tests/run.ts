@@ -1,6 +1,6 @@
 /**
  * `npm test`: types, then every test file in its own process, so that no file can lean on another's
- * leftovers; one more at a time than there are cores. Prints what was skipped and why; at the end, where a log that is
+ * leftovers; several at a time. Prints what was skipped and why; at the end, where a log that is
  * cut still has it, each failed file with the errors of its tests; the last line is `N passed, N failed`.
  *
  * Upper bounds of wall-clock time stand only in `*.timing.test.ts`, written as `toBeLessThan` or `toBeWithin`. These
@@ -16,15 +16,16 @@ import { failuresIn, shortened } from './failures.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const compiler = 'node_modules/typescript-native/bin/tsc'
-const fileTimeoutMs = 240_000
+const fileTimeoutMs = 400_000
 /** Of one test, where it sets none: only what hangs takes so long, also on a loaded machine. */
 const testTimeoutMs = 60_000
 /** For the output to end when a test file has. */
 const leftoversMs = 10_000
 /** Share of all cores' time that other processes took while a file ran, from which on the machine counts as loaded. */
 const loadedShare = 0.2
-/** More than there are cores: half of a file's time is spent on waiting. */
-const filesAtOnce = Math.max(3, Math.min(availableParallelism() + 1, 5))
+/** Files that drive a browser keep most of a core busy each; the others wait three quarters of their time. */
+const browsersAtOnce = Math.max(2, Math.min(availableParallelism(), 4))
+const filesAtOnce = browsersAtOnce + 1
 /** Of all failed files together, at the end of the output. */
 const linesOfFailures = 28
 /** `--profile` prints at the end what each file took of processors and of time, most first. */
@@ -46,13 +47,16 @@ const alone = (file: string) => /\.(bench|load|timing)\.test\.ts$/.test(file)
 /** What mostly waits for time to pass takes turns of its own beside the others. */
 const waits = (file: string) =>
   /(outage|start-without-database|limiter-redis|shared-state|budgets-redis)\.test\.ts$/.test(file)
+const drivesBrowser = (file: string) => file.startsWith('tests/web/')
 /** Rooms whose files take longest, first, and in each the largest files: what is left for the end is short. */
-const rooms = [/^tests\/web\//, /^tests\/(e2e|sdk|fuzz)\//, /^tests\//]
+const rooms = [/^tests\/(sdk|fuzz)\//, /^tests\/(?!e2e)/, /^tests\//]
 const roomOf = (file: string) => (rooms.findIndex(room => room.test(file)) + rooms.length + 1) % (rooms.length + 1)
 const bytesOf = (file: string) => Bun.file(join(root, file)).size
 const together = files
   .filter(file => !alone(file) && !waits(file))
   .sort((one, other) => roomOf(one) - roomOf(other) || bytesOf(other) - bytesOf(one))
+const browsers = together.filter(drivesBrowser)
+const others = together.filter(file => !drivesBrowser(file))
 const waiting = files.filter(waits).sort()
 const last = files.filter(alone).sort()
 
@@ -73,8 +77,8 @@ const results: FileResult[] = []
 const skipped = new Set<string>()
 
 if (only.length === 0) results.push(await checkTypes())
-await Promise.all([inTurn(together, filesAtOnce), inTurn(waiting, 1)])
-await inTurn(last, 1)
+await Promise.all([inTurn(browsersAtOnce, browsers, others), inTurn(filesAtOnce, others), inTurn(1, waiting)])
+await inTurn(1, last)
 
 if (options.profile) printProfile()
 for (const line of skipped) console.log(line)
@@ -124,10 +128,11 @@ function printProfile(): void {
     )
 }
 
-async function inTurn(queue: string[], workers: number): Promise<void> {
-  const waiting = [...queue]
+/** Runs and removes the files of `queues`, those of the first before those of the next. */
+async function inTurn(workers: number, ...queues: string[][]): Promise<void> {
+  const next = () => queues.find(queue => queue.length > 0)?.shift()
   const work = async () => {
-    for (let file = waiting.shift(); file; file = waiting.shift()) results.push(await runFile(file))
+    for (let file = next(); file; file = next()) results.push(await runFile(file))
   }
   await Promise.all(Array.from({ length: workers }, work))
 }

@@ -1,11 +1,10 @@
 /** The rules of the house, as tests: who may import whom, what has to be registered, what is banned. */
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
 import { readFileSync } from 'node:fs'
 import ts from 'typescript'
 
 // Parsing all sources takes a second, and many times that on a loaded machine.
-setDefaultTimeout(60_000)
 
 const root = `${import.meta.dir}/..`
 

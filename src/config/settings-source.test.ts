@@ -301,4 +301,4 @@ test('a file behind a symbolic link and in a replaced directory is followed', as
   writeFileSync(linked, listOf('c'))
   expect(await next()).toMatchObject({ applied: true })
   expect(names(source)).toEqual(['c'])
-}, 15_000)
+})

@@ -1,5 +1,5 @@
 /** What a gateway answers is what its API document says: every operation, whole and streamed, refused and served. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ApiDocumentCheck } from '../api-document.ts'
 import type { ApiDocument, Step } from '../api-document.ts'
 import { askModelsByApi } from './api-document-models.ts'
@@ -10,8 +10,6 @@ import { manageDirectory, manageTenancy } from './tenancy-steps.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, unknown>
-
-setDefaultTimeout(60_000)
 
 /** Answers are kept for those who ask for it: nothing here does. */
 const switchedOn = `litellm_settings: { cache: true, cache_params: { mode: default_off } }

@@ -2,7 +2,7 @@
  * Audio that really is audio, through a real gateway: espeak-ng speaks, pocketsphinx listens, and what the gateway
  * hands on is compared with what they sent. `modalities.test.ts` has the rules of forms; here is the sound.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,6 @@ import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 // Child processes take their time on a busy machine.
-setDefaultTimeout(20_000)
 
 const missing = missingPrograms()
 if (missing.length > 0) console.log(`skipped: real speech and transcription (apt-get install ${missing.join(' ')})`)

@@ -1,5 +1,5 @@
 /** What batches reserve in budgets: held over restarts and replicas, settled once, given back where nothing was done. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,8 +12,6 @@ import type { GatewayProcess } from '../gateway-process.ts'
 import { until } from '../redis-replicas.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-
-setDefaultTimeout(60_000)
 
 /** In a batch an output token costs 0.001 dollars and input nothing: a line of 100 costs at most 0.1. */
 const config = (upstream: string) =>

@@ -1,5 +1,5 @@
 /** Who is charged for a batch: everything that its caller belonged to when it was started, as of a call. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import OpenAI, { toFile } from 'openai'
 import type { LedgerRow } from '../../src/core/ledger-columns.ts'
 import { startProvider } from '../identity-provider.ts'
@@ -7,8 +7,6 @@ import type { TestProvider } from '../identity-provider.ts'
 import { until } from '../redis-replicas.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-
-setDefaultTimeout(60_000)
 
 const url = '/v1/chat/completions'
 const line = JSON.stringify({

@@ -104,7 +104,7 @@ test('the first command makes the bundle, the next one finds it, a change of the
   }
   // A gateway may still run from one of the last.
   expect([bundles().length, bundles().includes(first!)]).toEqual([3, false])
-}, 30_000)
+})
 
 test('a bundle that lost a part is made anew', async () => {
   changeSource()
@@ -126,7 +126,7 @@ test('a bundle that lost a part is made anew', async () => {
     expect(await outputOf('version')).toStartWith('modelgate ')
     expect([readFileSync(main).equals(whole), readdirSync(bundle).includes(prices)]).toEqual([true, true])
   }
-}, 30_000)
+})
 
 test('what else lies in dist stays; drafts of makers that were killed go', async () => {
   const mine = ['mine', 'mine too', 'photos', 'README'].map(name => join(dist(), name))
@@ -141,7 +141,7 @@ test('what else lies in dist stays; drafts of makers that were killed go', async
   // Of a fresh one the maker may be at work.
   expect([...mine, draft, fresh].filter(path => existsSync(path))).toEqual([...mine, fresh])
   for (const path of [...mine, fresh]) rmSync(path, { recursive: true })
-}, 30_000)
+})
 
 test('a bundle that is used counts as younger than one that is not', async () => {
   const file = join(project, 'src/main.ts')
@@ -159,7 +159,7 @@ test('a bundle that is used counts as younger than one that is not', async () =>
     await outputOf('version')
   }
   expect(existsSync(mark)).toBe(true)
-}, 30_000)
+})
 
 test('other packages make another bundle, also where the lock file stays as it is', async () => {
   const packages = join(project, 'node_modules')
@@ -182,7 +182,7 @@ test('other packages make another bundle, also where the lock file stays as it i
     rmSync(packages, { recursive: true })
     symlinkSync(join(root, 'node_modules'), packages)
   }
-}, 30_000)
+})
 
 test('the environment is read by the program, not by who joins it', async () => {
   const file = join(project, 'src/main.ts')
@@ -208,7 +208,7 @@ test('the environment is read by the program, not by who joins it', async () => 
   child.kill()
   await child.exited
   expect(new TextDecoder().decode(first?.value)).toContain('modelgate ')
-}, 30_000)
+})
 
 test('many that start at once share one bundle, and nobody sees half of it', async () => {
   changeSource()
@@ -216,7 +216,7 @@ test('many that start at once share one bundle, and nobody sees half of it', asy
   const versions = await Promise.all(Array.from({ length: 6 }, () => outputOf('version')))
   expect(new Set(versions).size).toBe(1)
   expect(bundles().filter(name => !before.includes(name))).toHaveLength(1)
-}, 30_000)
+})
 
 test('a project that cannot be written runs from its sources', async () => {
   rmSync(dist(), { recursive: true })
@@ -234,7 +234,7 @@ test('a project that cannot be written runs from its sources', async () => {
   ])
   writeFileSync(join(project, 'src/cli/version.ts'), help)
   expect([bundles(), await outputOf('version')]).toEqual([[], expect.stringContaining('modelgate ')])
-}, 30_000)
+})
 
 test('a source that changes while the bundle is made leaves no bundle of it', async () => {
   const file = join(project, 'src/cli/version.ts')
@@ -249,7 +249,7 @@ test('a source that changes while the bundle is made leaves no bundle of it', as
     writeFileSync(file, original)
     expect(await outputOf('version')).not.toContain('changed')
   }
-}, 30_000)
+})
 
 test('a dist that is a link to a folder elsewhere is left alone', async () => {
   rmSync(dist(), { recursive: true })
@@ -259,7 +259,7 @@ test('a dist that is a link to a folder elsewhere is left alone', async () => {
   expect([await outputOf('version'), readdirSync(elsewhere)]).toEqual([expect.stringContaining('modelgate '), []])
   rmSync(dist())
   rmSync(elsewhere, { recursive: true })
-}, 30_000)
+})
 
 const canUnshare = Bun.spawnSync(['unshare', '-p', '-f', '--mount-proc', 'true'], { stderr: 'ignore' }).exitCode === 0
 if (!canUnshare) console.log('skipped: no right to make a process 1 (unshare -p)')
@@ -357,4 +357,4 @@ test('what is loaded late is there as well: both threads, prices, documents', as
   }
   child.kill('SIGTERM')
   expect(await child.exited).toBe(0)
-}, 30_000)
+})

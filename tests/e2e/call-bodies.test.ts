@@ -1,5 +1,5 @@
 /** Requests and answers of calls that are stored: where that is switched on, encrypted, for those whose calls they are. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SQL } from 'bun'
@@ -7,8 +7,6 @@ import { backends, masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, any>
-
-setDefaultTimeout(60_000)
 
 const guardrails = `
 guardrails:

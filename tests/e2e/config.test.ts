@@ -96,7 +96,7 @@ test('a file that is emptied and written again drops no model meanwhile; what on
   })
   expect(gateway.output()).not.toContain(otherKey)
   expect([await names(masterKey), await names(otherKey)]).toEqual([['one', 'two'], 401])
-}, 30_000)
+})
 
 describe('moderation without a model', () => {
   const entry = (name: string, more = '') =>

@@ -1,13 +1,11 @@
 /** Files that are sent with the questions of a conversation: what the model gets, what is kept, what is refused. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { backends, startGateway, standardConfig } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, any>
-
-setDefaultTimeout(60_000)
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

@@ -1,14 +1,12 @@
 /** Answers that lose their process, or whose end the database does not take: nothing that was paid is forgotten. */
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { startGatewayProcess } from '../gateway-process.ts'
 import { backends, masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Backend, Gateway } from './harness.ts'
 
 type Json = Record<string, any>
-
-setDefaultTimeout(60_000)
 
 const environment = { MODELGATE_ENCRYPTION_KEY: 'an encryption key of more than 32 characters' }
 const cleanups: (() => unknown)[] = []

@@ -1,11 +1,9 @@
 /** An answer that one replica makes, followed at another. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, any>
-
-setDefaultTimeout(60_000)
 
 const shared = backends().find(one => one.name !== 'SQLite')
 const cleanups: (() => unknown)[] = []

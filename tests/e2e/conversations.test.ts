@@ -1,14 +1,12 @@
 /** Conversations that the gateway keeps: asked, followed, stopped, searched and deleted, by their owner alone. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Browser } from './browser.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, any>
-
-setDefaultTimeout(60_000)
 
 for (const backend of backends())
   describe(backend.name, () => {

@@ -1,5 +1,5 @@
 /** Three replicas over Postgres and Redis: a program signs in at one, calls at another, and is ended at the third. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { signedInBrowser } from '../browser-session.ts'
 import { askDevice, post, redeem, refresh } from '../device-client.ts'
 import type { Tokens } from '../device-client.ts'
@@ -7,7 +7,6 @@ import { until } from '../redis-replicas.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
-setDefaultTimeout(60_000)
 const shared = backends().find(one => one.name !== 'SQLite')
 
 describe.skipIf(!shared)('three replicas', () => {

@@ -120,7 +120,7 @@ describe('an upstream that is done, but keeps its connection open', () => {
       expect([text.includes('all'), text.includes('error')]).toEqual([true, false])
       expect(await rowOf(response)).toMatchObject({ outcome: 'success', usage_source: 'upstream' })
     }
-  }, 20_000)
+  })
 })
 
 describe('a stream that cannot be read', () => {

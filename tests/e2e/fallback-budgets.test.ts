@@ -1,10 +1,8 @@
 /** Limits and budgets of single models, where calls are passed on to fallbacks: each counts what its model was sent. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readBudgetScopes } from '../../src/core/budget-charge.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-
-setDefaultTimeout(60_000)
 
 /** An output token costs 0.001 dollars, at `two` 0.002, and input nothing but at `broken`. */
 const config = (upstream: string) =>

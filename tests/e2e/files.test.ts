@@ -1017,4 +1017,4 @@ test('eight files of twenty megabytes at once go through the disk, not through m
     await upstream.stop(true)
     rmSync(folder, { recursive: true, force: true })
   }
-}, 20_000)
+})

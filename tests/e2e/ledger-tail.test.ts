@@ -1,12 +1,10 @@
 /** Calls as they end: what `/spend/logs` shows a caller comes to it by `/spend/logs/events`, from every replica. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Caller } from '../../src/core/caller.ts'
 import { followedRows, rowFilter } from '../../src/endpoints/administration/spend.ts'
 import { isFollowed } from '../../src/store/ledger/tail/tail-match.ts'
 import { backends, masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-
-setDefaultTimeout(60_000)
 
 type Json = Record<string, any>
 

@@ -2,7 +2,7 @@
  * How soon a right ends at the other replicas: three of them over Postgres, with Redis and while it is away. A right is
  * given at the first, used at the second and taken at the third.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { signedInBrowser } from '../browser-session.ts'
 import { signInDevice } from '../device-client.ts'
 import { startProvider } from '../identity-provider.ts'
@@ -14,7 +14,6 @@ import { backends, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 import { scimClient } from './scim-client.ts'
 
-setDefaultTimeout(60_000)
 const shared = backends().find(one => one.name !== 'SQLite')
 const password = 'correct horse battery'
 const attempts = 3

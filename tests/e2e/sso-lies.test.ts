@@ -1,5 +1,5 @@
 /** Sign-in with an identity provider that lies, and with ways back that were tampered with: each is refused. */
-import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import { generateKeyPair, SignJWT } from 'jose'
 import {
@@ -14,8 +14,6 @@ import {
 import type { Lies, TestProvider } from '../identity-provider.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-
-setDefaultTimeout(60_000)
 
 type Json = Record<string, unknown>
 

@@ -1,5 +1,5 @@
 /** Sign-in with `oidc-provider`, a certified identity provider, as a browser does it: its pages, forms and cookies. */
-import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,8 +10,6 @@ import { startServer } from '../../src/app/index.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { Browser, clientId, clientSecret, returnedTo } from '../identity-provider.ts'
 import { backends, masterKey } from './harness.ts'
-
-setDefaultTimeout(60_000)
 
 type Json = Record<string, unknown>
 

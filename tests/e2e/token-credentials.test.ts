@@ -1,13 +1,11 @@
 /** Tokens of an identity provider in the place of keys: whose calls they are, and which are refused. */
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { startProvider, tokenOf } from '../identity-provider.ts'
 import type { TestProvider } from '../identity-provider.ts'
 import { backends, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-
-setDefaultTimeout(60_000)
 
 type Json = Record<string, unknown>
 

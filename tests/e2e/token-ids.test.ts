@@ -32,7 +32,7 @@ beforeAll(async () => {
   apiKey = await gateway.key()
   // The first call of each waits until its vocabulary is read.
   await Promise.all(['texts', 'gpt-4o-embedder'].map(model => post('/v1/embeddings', { model, input: [1] })))
-}, 30_000)
+})
 afterAll(() => gateway?.stop())
 
 const post = (path: string, body: object, by = apiKey): Promise<Response> =>

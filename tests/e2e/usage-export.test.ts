@@ -1,5 +1,5 @@
 /** Rows of the ledger at a webhook and at Stripe: every one, once by its identifier, in spite of kill -9 and of receivers. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,8 +9,6 @@ import { startSimulator } from '../../simulator/index.ts'
 import { startGatewayProcess } from '../gateway-process.ts'
 import { until } from '../redis-replicas.ts'
 import { backends, masterKey } from './harness.ts'
-
-setDefaultTimeout(60_000)
 
 const secret = 'whsec_c2VjcmV0LW9mLXRoZS10ZXN0'
 

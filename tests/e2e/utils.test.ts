@@ -345,7 +345,7 @@ describe('token_counter', () => {
     const hard = count({ model: 'gpt', prompt: 'x'.repeat(400_000) })
     expect((await get('/utils/supported_openai_params?model=gpt')).status).toBe(200)
     expect(await hard).toMatchObject({ status: 200, tokenizer_type: 'estimate' })
-  }, 30_000)
+  })
 })
 
 describe('counts without a counter', () => {

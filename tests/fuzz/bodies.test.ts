@@ -230,7 +230,7 @@ describe.each(dialects.map(one => [one.format.dialect, one] as const))('%s', (_n
           failures.set(result.failed, `${path.join('.')} = ${poison.slice(0, 60)}`)
       }
     expect([...failures]).toEqual([])
-  }, 30_000)
+  })
 })
 
 /** More than is looked at before a body is decoded. */

@@ -125,7 +125,7 @@ test('6,000 mutated conversations: no crash, no hang, no second answer; splits c
     if (atOnce.said.includes('refused')) refusals++
   }
   expect(refusals).toBeWithin(1500, 5500)
-}, 30_000)
+})
 
 test('2,000 pieces of garbage never become a request', async () => {
   const random = randomFrom(99)

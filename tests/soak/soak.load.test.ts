@@ -39,4 +39,4 @@ test('a server that gives one client the answer of another is found out', async 
   expect(tally.foreignBytes).toBeGreaterThan(100)
   expect(tally.wrong).toBeGreaterThan(10)
   expect(tally.examples[0]).toMatch(/soak \d+/)
-}, 30_000)
+})

@@ -1,5 +1,5 @@
 /** `prices` of the configuration: read with the file, and again when the list changes. */
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,6 @@ import type { SettingsSource } from '../settings-source.ts'
 import { operatorListInForce, useOperatorList } from './catalogue.ts'
 
 // The file is looked at every two seconds.
-setDefaultTimeout(30_000)
 
 let folder: string
 const open: SettingsSource[] = []

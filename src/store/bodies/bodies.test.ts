@@ -1,5 +1,5 @@
 /** Stored bodies in both databases: encrypted anew, deleted by age and by size, refused without a key, never in the way. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,8 +17,6 @@ import type { RunningBodyStore } from './bodies.ts'
 import { rotateBodies } from './body-rotation.ts'
 import { dayOfId } from './body-rows.ts'
 import { dropOldestDay } from './day-partitions.ts'
-
-setDefaultTimeout(60_000)
 
 const dayMs = 86_400_000
 const usual: BodySettings = {

@@ -55,7 +55,7 @@ describe.skipIf(!postgres)('Postgres', () => {
     await Bun.sleep(100)
     expect(await other(url)).toBeUndefined()
     expect([claim.held, told]).toEqual([true, []])
-  }, 20_000)
+  })
 
   test('when another was faster it is told; when that one ends, the claim comes back', async () => {
     const { url, claim, told, sessions, end } = await open()
@@ -72,7 +72,7 @@ describe.skipIf(!postgres)('Postgres', () => {
     await until('it is ours again', () => claim.held)
     expect(told).toEqual([false, true])
     expect(await other(url)).toBeUndefined()
-  }, 20_000)
+  })
 
   test('a session of our own that the server believes alive does not keep us out', async () => {
     const { url, claim, told, sessions, end } = await open()
@@ -88,5 +88,5 @@ describe.skipIf(!postgres)('Postgres', () => {
     await Bun.sleep(2500)
     expect([claim.held, told]).toEqual([true, []])
     expect(await other(url)).toBeUndefined()
-  }, 20_000)
+  })
 })

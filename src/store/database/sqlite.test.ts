@@ -133,7 +133,7 @@ test('many processes may open a new file at once', async () => {
     Array.from({ length: 10 }, () => inOtherProcess(url, 'await migrate(database); process.stdout.write("opened")')),
   )
   expect(ends).toEqual(ends.map(() => 'opened'))
-}, 20_000)
+})
 
 test.concurrent('deleted: nothing counts, no empty file is made, a backup in its place is used', async () => {
   const here = await rig()
@@ -213,7 +213,7 @@ test.concurrent('replaced again and again', async () => {
   }
   expect(await here.names()).toEqual(['kept 1', 'kept 2'])
   expect(namesIn(here.path)).toEqual(['kept 1', 'kept 2'])
-}, 15_000)
+})
 
 test.concurrent('replaced between a write and its commit: the write is not reported as made', async () => {
   const here = await rig()
@@ -240,7 +240,7 @@ test.concurrent('a copy is not opened before it is complete', async () => {
   }
   await here.comeBack()
   expect(namesIn(here.path)).toEqual(['a'])
-}, 10_000)
+})
 
 const strangers: [string, string, (file: string, path: string) => void][] = [
   ['an empty file', 'has not the tables', file => writeFileSync(file, '')],

@@ -284,7 +284,7 @@ describe('a new column', () => {
         test_text: { type: ['string', 'null'], description: 'A text.' },
       })
       expect([...problems, ...found.problems]).toEqual([])
-    }, 20_000)
+    })
 
   test('with the version of a step that is there already is refused before the database is touched', async () => {
     const taken = 7
@@ -292,5 +292,5 @@ describe('a new column', () => {
     const { errors } = await run(copy, `sqlite:${join(copy, 'x.sqlite')}`, join(copy, 'journal'))
     expect(existsSync(join(copy, 'x.sqlite'))).toBe(false)
     expect(errors).toContain(`two steps of the database have the number ${taken}`)
-  }, 20_000)
+  })
 })

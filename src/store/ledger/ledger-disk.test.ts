@@ -53,7 +53,7 @@ test('a full disk makes the journal unhealthy, rows reach the database past it, 
   record(ledger, exampleRow())
   expect(await allRows(ledger)).toHaveLength(1031)
   expect(problems.at(-1)).toContain('again')
-}, 15_000)
+})
 
 test('closed on a full disk: every row is in the database, open calls too, without a false report', async () => {
   const [at, disk] = [await place(), smallDisk()]
@@ -73,7 +73,7 @@ test('closed on a full disk: every row is in the database, open calls too, witho
   for (const call of [openCall, openInMemory]) expect(stored.get(call.request_id)).toBe('interrupted')
   expect([stored.size, ledger.lostRecords(), ledger.backlog().bytes > 70_000]).toEqual([6002, 0, false])
   expect(problems.filter(problem => /closed|lost|down/.test(problem))).toEqual([])
-}, 15_000)
+})
 
 test('closed on a full disk with the database down: the number of lost records is told and counted', async () => {
   const [at, disk] = [await place(), smallDisk()]
@@ -99,7 +99,7 @@ test('closed on a full disk with the database down: the number of lost records i
   const found = new Set((await allRows(successor)).map(row => row.request_id))
   expect(rows.filter(row => !found.has(row.request_id)).length).toBeLessThanOrEqual(lost)
   expect(found.size).toBeGreaterThan(50)
-}, 20_000)
+})
 
 test('the directory is removed again and again under load: no row is missing, before and after a restart', async () => {
   const at = await place()
@@ -122,7 +122,7 @@ test('the directory is removed again and again under load: no row is missing, be
   expect(stored.size).toBe(2400)
   expect(problems.filter(problem => problem.includes('were removed while they were written')).length).toBeGreaterThan(0)
   expect(problems.filter(problem => /closed|lost/.test(problem))).toEqual([])
-}, 20_000)
+})
 
 test('the directory is removed and cannot be created: unhealthy, but rows are stored, also at the close', async () => {
   const at = await place()
@@ -147,7 +147,7 @@ test('the directory is removed and cannot be created: unhealthy, but rows are st
   expect(ledger.lostRecords()).toBe(0)
   // Twenty times a second it cannot be read, synced and extended: each is told once.
   expect(problems.length).toBeLessThan(10)
-}, 20_000)
+})
 
 test('a row that the database refuses on a full disk holds nothing up, and is kept when there is room', async () => {
   const [at, disk] = [await place(), smallDisk()]
@@ -171,4 +171,4 @@ test('a row that the database refuses on a full disk holds nothing up, and is ke
   for (const line of readFileSync(kept, 'utf8').trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('reason')
   await ledger.close()
   expect(problems.filter(problem => problem.includes('refused a row')).length).toBe(1)
-}, 15_000)
+})

@@ -56,7 +56,7 @@ test('the row of a call that ends while the worker becomes idle is stored by its
       expect(ledger.backlog().bytes).toBe(0)
     }),
   )
-}, 30_000)
+})
 
 test.skipIf(process.platform !== 'linux')(
   'an idle ledger uses no processor',

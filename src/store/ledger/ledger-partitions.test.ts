@@ -1,5 +1,5 @@
 /** The ledger in partitions on Postgres: taken over under writers of before, looked into by id, dropped by days. */
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { randomUUIDv7 } from 'bun'
 import { exampleRow } from './ledger-fixture.ts'
 import { columnList } from '../../core/ledger-columns.ts'
@@ -16,8 +16,6 @@ import { deleteOldRows, firstWholeDay } from './ledger-retention.ts'
 import { ledgerStatement, readLedger } from './ledger-query.ts'
 import { dayOf, rollupDifferences } from './rollup-check.ts'
 import { dayMs } from './rollup-table.ts'
-
-setDefaultTimeout(60_000)
 
 const today = dayOf(Date.now())
 /** A call so many days ago; `id` of another time or kind than its own. */

@@ -241,7 +241,7 @@ test('a database that is locked, then moved away, loses nothing; failure() gives
     if (existsSync(`${path}-away${suffix}`)) renameSync(`${path}-away${suffix}`, path + suffix)
   await until(async () => (await allRows(successor).catch(() => [])).length === 1200)
   expect(successor.failure()).toBeNull()
-}, 20_000)
+})
 
 test('rows that the database was down for are replayed by the next process', async () => {
   const at = await place()
@@ -255,7 +255,7 @@ test('rows that the database was down for are replayed by the next process', asy
   blocker.run('commit')
   blocker.close()
   expect(await allRows(await open(at))).toHaveLength(20)
-}, 20_000)
+})
 
 test('a damaged segment is moved aside and reported, its readable rows are stored', async () => {
   const at = await place()
@@ -304,4 +304,4 @@ test('a worker that dies is replaced, and what was appended meanwhile is stored'
   await died
   await ledger.close()
   expect([workers.length, storedRows(at).size]).toEqual([3, 52])
-}, 20_000)
+})

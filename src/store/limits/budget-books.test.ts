@@ -3,7 +3,7 @@
  * crashes, over a real database. The rows of the ledger, what is spent, the daily sums and what a limiter lets through
  * say the same in every scope.
  */
-import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, describe, expect, test } from 'bun:test'
 import { chargeList } from '../../core/budget-charge.ts'
 import type { LedgerRow } from '../../core/ledger-columns.ts'
 import type { BudgetAmount, LimitTaken } from '../../core/limits.ts'
@@ -24,7 +24,6 @@ const servers = [
   { name: 'SQLite', url: undefined },
   ...(process.env.TEST_DATABASE_URL ? [{ name: 'Postgres', url: process.env.TEST_DATABASE_URL }] : []),
 ]
-setDefaultTimeout(60_000)
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {

@@ -1,5 +1,5 @@
 /** Budgets across replicas: never exceeded in all together, usable to the end, and rebuilt where Redis lost them. */
-import { afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
 import { openReplica, openReplicas, redisDatabase, until } from '../../../tests/redis-replicas.ts'
 import type { Replica } from '../../../tests/redis-replicas.ts'
@@ -8,8 +8,6 @@ import type { WithoutRedis } from '../../core/settings.ts'
 import type { BudgetScope } from './budget-counters.ts'
 import { budgetOf, takenOf, TestLedger } from './budget-fixture.ts'
 import { replicasKey } from './grant-script.ts'
-
-setDefaultTimeout(60_000)
 
 const url = redisDatabase('budgets')
 if (url === undefined) console.log('skipped: budgets across replicas (set TEST_REDIS_URL)')

@@ -1,13 +1,11 @@
 /** Limits across replicas: exact over any distance to Redis and through its failures, with few round trips. */
-import { afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
 import type { LimitScope, LimitVerdict } from '../../core/limits.ts'
 import { counterKey, exchangeScript, mailKey, parametersOf, readAnswer, replicasKey } from './grant-script.ts'
 import type { CounterKind, Exchange } from './grant-script.ts'
 import { openReplica, openReplicas, redisDatabase, until } from '../../../tests/redis-replicas.ts'
 import type { Replica } from '../../../tests/redis-replicas.ts'
-
-setDefaultTimeout(30_000)
 
 const url = redisDatabase('limiter')
 if (url === undefined) console.log('skipped: limits across replicas (set TEST_REDIS_URL)')
