@@ -25,6 +25,7 @@ export class ModelIndex implements ModelDirectory {
   readonly #byName = new Map<string, Deployment[]>()
   readonly #byId = new Map<string, Deployment[]>()
   readonly #wildcards: Deployment[] = []
+  readonly #blocked: ReadonlySet<string>
   readonly #expanded = new LRUCache<string, Deployment[]>(entryLimit(wildcardCacheMax))
   readonly #expandPattern: ExpandPattern
   /** Computed once, because every request for an unknown model reads them. */
@@ -44,6 +45,8 @@ export class ModelIndex implements ModelDirectory {
       else pushTo(this.#byName, deployment.modelName, deployment)
       pushTo(this.#byId, deployment.id, deployment)
     }
+    for (const [name, group] of this.#byName) this.#byName.set(name, openOf(group))
+    this.#blocked = new Set(settings.deployments.flatMap(one => (one.blocked ? [one.id] : [])))
     // The longest fixed prefix is the most specific pattern.
     this.#wildcards.sort((a, b) => b.modelName.indexOf('*') - a.modelName.indexOf('*'))
     this.#names = [...this.#byName.keys(), ...Object.keys(settings.aliases)]
@@ -57,6 +60,10 @@ export class ModelIndex implements ModelDirectory {
 
   wildcardNames(): readonly string[] {
     return this.#wildcardNames
+  }
+
+  isBlocked(deploymentId: string): boolean {
+    return this.#blocked.size > 0 && this.#blocked.has(deploymentId)
   }
 
   /** Empty = no such model. */
@@ -82,9 +89,8 @@ export class ModelIndex implements ModelDirectory {
     if (known) return known
     const pattern = this.#wildcards.find(deployment => wildcardRest(deployment.modelName, name) !== undefined)
     if (!pattern) return none
-    const found = this.#wildcards
-      .filter(deployment => deployment.modelName === pattern.modelName)
-      .map(deployment => this.#expand(deployment, name))
+    const group = this.#wildcards.filter(deployment => deployment.modelName === pattern.modelName)
+    const found = openOf(group).map(deployment => this.#expand(deployment, name))
     if (found.some(one => dotSegment.test(one.target.model))) return none
     this.#expanded.set(name, found)
     return found
@@ -117,6 +123,12 @@ export function wildcardRest(pattern: string, name: string): string | undefined 
   const tail = pattern.slice(star + 1)
   if (name.length <= head.length + tail.length) return undefined
   return name.startsWith(head) && name.endsWith(tail) ? name.slice(head.length, name.length - tail.length) : undefined
+}
+
+/** Without those that are blocked; where all are, all of them: the model is known, and says why it does not answer. */
+function openOf(group: Deployment[]): Deployment[] {
+  const open = group.filter(one => one.blocked === undefined)
+  return open.length > 0 ? open : group
 }
 
 function pushTo<K>(map: Map<K, Deployment[]>, key: K, value: Deployment): void {

@@ -299,6 +299,7 @@ function assembleCalls(
     clock,
     random: Math.random,
     policies,
+    isBlocked: id => current.models.isBlocked(id),
     countAttempt: metrics.attempt,
     countFallback: metrics.fallback,
     reportCooldown: cooldown =>

@@ -6,6 +6,7 @@ import type {
   ConfiguredObject,
   FileCredential,
   GuardrailEntry,
+  ModelBlockBody,
 } from '../core/configured-objects.ts'
 import type { Settings } from '../core/settings.ts'
 import { checkCredential, connectionOf, SentModels, splitSecrets } from './models/sent-models.ts'
@@ -31,7 +32,7 @@ export class MergedConfiguration implements ConfigurationChecks {
     this.#file = file
     this.#surroundings = surroundings
     this.#sent = new SentModels(surroundings)
-    this.#merged = this.#sent.merge(file, [])
+    this.#merged = this.#merge()
   }
 
   get settings(): Settings {
@@ -39,7 +40,7 @@ export class MergedConfiguration implements ConfigurationChecks {
   }
 
   #merge(): MergedSettings {
-    const merged = this.#sent.merge(this.#file, this.#objects)
+    const merged = withBlocks(this.#sent.merge(this.#file, this.#objects), this.#objects)
     const { guardrails: ofFile = [], storesModels } = this.#file
     const guardrails = storesModels ? mergedGuardrails(ofFile, this.#objects) : ofFile
     const publicModels = mergedPublicModels(this.#file, this.#objects)
@@ -115,6 +116,22 @@ export class MergedConfiguration implements ConfigurationChecks {
       return { name, info, values: visible, secretNames: secretNamesOf(secrets), where }
     })
   }
+}
+
+/**
+ * Deployments that an administrator switched off, those of the file too, also where models cannot be made by API. All
+ * others stay the same objects.
+ */
+function withBlocks(merged: MergedSettings, objects: readonly ConfiguredObject[]): MergedSettings {
+  const blocks = new Map(objects.flatMap(one => (one.kind === 'model_block' ? [[one.id, one]] : [])))
+  if (blocks.size === 0) return merged
+  const deployments = merged.settings.deployments.map(one => {
+    const block = blocks.get(one.id)
+    if (!block) return one
+    const { reason } = block.body as ModelBlockBody
+    return { ...one, blocked: { by: block.updatedBy, atMs: block.updatedAtMs, reason } }
+  })
+  return { ...merged, settings: { ...merged.settings, deployments } }
 }
 
 /** The list of the file, or that of the API where the file has none. */

@@ -4,7 +4,14 @@ import type { Deployment } from './deployment.ts'
 import type { Actor } from './tenancy.ts'
 
 /** What can be made by API. */
-export type ConfiguredKind = 'model' | 'credential' | 'access_group' | 'guardrail' | 'public_models'
+export type ConfiguredKind = 'model' | 'credential' | 'access_group' | 'guardrail' | 'public_models' | 'model_block'
+
+/** The body of a `model_block`, whose id and name are the id of the deployment that gets no calls. */
+export interface ModelBlockBody extends Readonly<Record<string, unknown>> {
+  /** The public name of the deployment then. */
+  readonly model_name: string
+  readonly reason: string | null
+}
 
 /** The name of the only object of the kind `public_models`: the names of models that strangers see. */
 export const publicModelsName = 'public_model_groups'

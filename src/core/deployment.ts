@@ -91,6 +91,16 @@ export const nativeProfile: ModelProfile = Object.freeze({
   guard: false,
 })
 
+/** Why a deployment gets no calls. */
+export interface DeploymentBlock {
+  /** The user who blocked it, or the key without a user. */
+  readonly by: string
+  /** Milliseconds since 1970. */
+  readonly atMs: number
+  /** For those who may read everything; null = none was given. */
+  readonly reason: string | null
+}
+
 /** One entry of the model list: a model at an upstream, under a public name. */
 export interface Deployment {
   /**
@@ -103,6 +113,8 @@ export interface Deployment {
   readonly target: Target
   readonly mode: ModelMode
   readonly weight: number
+  /** Present = an administrator has switched it off. */
+  readonly blocked?: DeploymentBlock | undefined
   /** Lower goes first. */
   readonly order: number
   readonly timeouts: Timeouts

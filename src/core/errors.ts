@@ -24,6 +24,8 @@ export const faults = {
   unauthenticated: fault(401, 'authentication_error', 'invalid_api_key', 'AuthenticationError', 'never'),
   forbidden: fault(403, 'permission_error', 'permission_denied', 'PermissionDeniedError', 'never'),
   'model-forbidden': fault(403, 'permission_error', 'model_not_allowed', 'PermissionDeniedError', 'never'),
+  /** Every deployment of the model is switched off; its fallbacks are not. */
+  'model-blocked': fault(403, 'permission_error', 'model_blocked', 'PermissionDeniedError', 'other-target'),
   'not-found': fault(404, 'invalid_request_error', 'not_found', 'NotFoundError', 'never'),
   'model-not-found': fault(404, 'invalid_request_error', 'model_not_found', 'NotFoundError', 'never'),
   'method-not-allowed': fault(405, 'invalid_request_error', 'method_not_allowed', 'MethodNotAllowedError', 'never'),

@@ -79,8 +79,13 @@ export interface ModelDirectory {
   names(): readonly string[]
   /** Patterns such as `vendor/*`. */
   wildcardNames(): readonly string[]
-  /** The deployments behind a name, alias, deployment id or pattern; empty = no such model. */
+  /**
+   * The deployments behind a name, alias, deployment id or pattern; empty = no such model. Blocked ones are among them
+   * only where all are.
+   */
   resolve(name: string): readonly Deployment[]
+  /** By its id. */
+  isBlocked(deploymentId: string): boolean
   /** What a deployment of a model of the catalogue would be, for questions about it; never to be called. */
   readonly catalogued: (name: string) => Deployment | undefined
 }

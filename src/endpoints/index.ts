@@ -21,6 +21,7 @@ import { accessGroupEndpoints } from './administration/access-groups.ts'
 import { guardrailEndpoints } from './administration/guardrails.ts'
 import { effectiveConfiguration } from './administration/configuration.ts'
 import { credentialEndpoints } from './administration/credentials.ts'
+import { modelBlock, modelUnblock } from './administration/model-blocks.ts'
 import { modelDelete, modelNew, modelPatch, modelUpdate } from './administration/models.ts'
 import { keyDerive } from './administration/derived-keys.ts'
 import { auditEndpoints } from './administration/audit.ts'
@@ -134,6 +135,8 @@ const working: Endpoint[] = [
   modelUpdate,
   modelPatch,
   modelDelete,
+  modelBlock,
+  modelUnblock,
   ...credentialEndpoints,
   ...accessGroupEndpoints,
   ...guardrailEndpoints,

@@ -2,6 +2,7 @@
  * The lines of a batch's input file (OpenAI, "Batch API", "Preparing your batch file"): checked, with the upstream's
  * model names.
  */
+import { allBlocked } from '../core/blocked-model.ts'
 import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { AdmittedLine, Services } from '../core/endpoint.ts'
@@ -136,6 +137,7 @@ export class BatchLines {
     const found = candidates.length > 0 ? candidates : callable(this.#call, model)
     if (typeof found === 'string') throw refused(number, found)
     const sameAccount = found.find(one => accountOf(one) === this.#account)
+    if (sameAccount?.blocked) throw refused(number, allBlocked(model).message)
     if (sameAccount) return sameAccount
     throw refused(
       number,

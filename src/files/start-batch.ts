@@ -4,6 +4,7 @@ import type { Call, StartedBatch } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
+import { accountOf } from '../core/files.ts'
 import type { BatchLease, FileOwner, FileRecord } from '../core/ports.ts'
 import type { Client } from '../core/request.ts'
 import type { Json } from '../lib/json/json-values.ts'
@@ -205,8 +206,25 @@ export async function findInputFile(services: Services, call: Call, id: string):
   for (const model of record.models) {
     const found = callable(call, model)
     if (typeof found === 'string') throw new GatewayError('model-forbidden', found, { param: 'input_file_id' })
+    checkOpen(services, record, found)
   }
   return record
+}
+
+/** Throws where what serves the model at the upstream of the file is blocked; another upstream may serve it, too. */
+function checkOpen({ current }: Services, { deploymentId }: FileRecord, found: readonly Deployment[]): void {
+  const { deployments } = current.settings
+  const home = deployments.find(one => one.id === deploymentId)
+  const isThere = (one: Deployment) => home !== undefined && accountOf(one) === accountOf(home)
+  const { modelName } = found[0]!
+  if (found.some(isThere) || !deployments.some(one => one.blocked && one.modelName === modelName && isThere(one)))
+    return
+  throw new GatewayError(
+    'model-blocked',
+    `the deployment of '${modelName}' at the upstream that keeps this file is switched off by an administrator; ` +
+      'send the file again',
+    { param: 'input_file_id' },
+  )
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Chooses the upstream for a file: as the client says, among those that its key may use. */
 import { isMaster } from '../core/caller.ts'
 import { callableDeployments, mayCall, usableDeployments } from '../accounts/model-access.ts'
+import { blockedModel } from '../core/blocked-model.ts'
 import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -20,7 +21,8 @@ type Asking = Pick<Call, 'caller' | 'models'>
 /** The deployments of a model that this caller may call, or why there are none. */
 export function callable({ caller, models }: Asking, model: string): readonly Deployment[] | string {
   const found = callableDeployments(caller, model, models)
-  return found instanceof GatewayError ? found.message : found
+  if (found instanceof GatewayError) return found.message
+  return blockedModel(model, found)?.message ?? found
 }
 
 /** Throws 400, with a list of the choices, unless this leaves exactly one upstream. */
@@ -87,6 +89,7 @@ function reachable({ caller, models: index }: Asking): Map<string, Deployment> {
 function byAccount(deployments: readonly Deployment[]): Map<string, Deployment> {
   const accounts = new Map<string, Deployment>()
   for (const one of deployments) {
+    if (one.blocked) continue
     const account = accountOf(one)
     const known = account === undefined ? undefined : accounts.get(account)
     if (account !== undefined && (!known || (known.weight === 0 && one.weight > 0))) accounts.set(account, one)

@@ -10,23 +10,26 @@ type Tried = ReadonlySet<Deployment>
 export class DeploymentChoice {
   readonly #cooldowns: Cooldowns
   readonly #random: () => number
+  readonly #isBlocked: (deploymentId: string) => boolean
 
-  constructor(cooldowns: Cooldowns, random: () => number) {
+  /** `isBlocked` tells of this moment: a call may have found its deployments a while ago. */
+  constructor(cooldowns: Cooldowns, random: () => number, isBlocked: (deploymentId: string) => boolean) {
     this.#cooldowns = cooldowns
     this.#random = random
+    this.#isBlocked = isBlocked
   }
 
   /** One that was not tried and is not in cooldown; undefined = there is none. */
   available(call: Call, group: Group, tried: Tried): Deployment | undefined {
     if (group.length === 1) {
       const only = group[0]!
-      return mayServe(only, call, tried) && this.#isAvailable(only) ? only : undefined
+      return this.#mayServe(only, call, tried) && this.#isAvailable(only) ? only : undefined
     }
     return this.#availableOf(call, group, tried)
   }
 
   #availableOf(call: Call, group: Group, tried: Tried): Deployment | undefined {
-    const open = group.filter(one => mayServe(one, call, tried) && this.#isAvailable(one))
+    const open = group.filter(one => this.#mayServe(one, call, tried) && this.#isAvailable(one))
     // A call that has failed once should not be the probe where it can be answered elsewhere.
     const healthy = tried.size > 0 ? open.filter(one => this.#cooldowns.availability(one) === 'healthy') : open
     return this.#byWeight(healthy.length > 0 ? healthy : open)
@@ -35,8 +38,12 @@ export class DeploymentChoice {
   /** One that was not tried, in cooldown or not; those whose provider asked for a wait are left out. */
   evenCooling(call: Call, group: Group, tried: Tried): Deployment | undefined {
     return this.#byWeight(
-      group.filter(one => mayServe(one, call, tried) && this.#cooldowns.availability(one) !== 'rate-limited'),
+      group.filter(one => this.#mayServe(one, call, tried) && this.#cooldowns.availability(one) !== 'rate-limited'),
     )
+  }
+
+  #mayServe(deployment: Deployment, call: Call, tried: Tried): boolean {
+    return !tried.has(deployment) && !isDrained(deployment, call) && !this.#isBlocked(deployment.id)
   }
 
   #isAvailable(deployment: Deployment): boolean {
@@ -51,10 +58,6 @@ export class DeploymentChoice {
     let at = this.#random() * level.reduce((sum, one) => sum + one.weight, 0)
     return level.find(one => (at -= one.weight) < 0) ?? level.at(-1)
   }
-}
-
-function mayServe(deployment: Deployment, call: Call, tried: Tried): boolean {
-  return !tried.has(deployment) && !isDrained(deployment, call)
 }
 
 /** Calls that are for this deployment alone still reach it: by its id, or for a file that is stored there. */

@@ -1,4 +1,5 @@
 /** Chooses deployments and tries them until one answers. */
+import { allBlocked } from '../core/blocked-model.ts'
 import type { Call, FallbackModel } from '../core/call.ts'
 import type { Deployment, Timeouts } from '../core/deployment.ts'
 import type { Reply } from '../core/answer.ts'
@@ -43,6 +44,8 @@ interface RouterParts {
   /** A number in [0, 1): chooses among deployments by weight. */
   random(): number
   readonly policies: CallPolicies
+  /** An administrator has switched the deployment off, now and not only when the call began. */
+  isBlocked(deploymentId: string): boolean
   /** Called once per cooldown. */
   reportCooldown?(cooldown: Cooldown): void
   /** Called at the end of each attempt; `error` is undefined when its answer is complete. */
@@ -68,7 +71,7 @@ export class Router implements AttemptListener {
   constructor(parts: RouterParts) {
     this.#parts = parts
     this.#cooldowns = new Cooldowns(parts.clock, parts.reportCooldown)
-    this.#choice = new DeploymentChoice(this.#cooldowns, parts.random)
+    this.#choice = new DeploymentChoice(this.#cooldowns, parts.random, parts.isBlocked)
     this.#budgets = new RetryBudgets(parts.clock)
     this.#authorizer = new Authorizer(parts.transport, parts.clock)
   }
@@ -250,7 +253,9 @@ export class Router implements AttemptListener {
     return error
   }
 
-  #nothingAvailable(call: Call, group: readonly Deployment[]): GatewayError {
+  #nothingAvailable(call: Call, candidates: readonly Deployment[]): GatewayError {
+    const group = candidates.filter(one => !this.#parts.isBlocked(one.id))
+    if (group.length === 0) return allBlocked(call.model)
     if (group.every(one => isDrained(one, call)))
       return new GatewayError(
         'upstream-overloaded',

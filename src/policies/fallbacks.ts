@@ -1,5 +1,6 @@
 /** The models that may be tried after the call's own: looked up and checked before anything is sent. */
 import { callableDeployments } from '../accounts/model-access.ts'
+import { blockedModel } from '../core/blocked-model.ts'
 import type { Call, FallbackModel } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -11,6 +12,7 @@ import { offers } from './model-mode.ts'
 /**
  * Sets `fallbacksInOrder`, `largerModels` and `lenientModels`. For a model that the client names and may not call it
  * throws the error that a call of the model itself would get; those of the configuration are the operator's choice.
+ * Throws `model-blocked` for a model that is switched off and has no fallback that could answer in its place.
  */
 export function fallbacks(): Policy {
   return {
@@ -27,6 +29,8 @@ export function fallbacks(): Policy {
         ? chosen(call, largerNames(model, overrides.contextFallbacks), 'context_window_fallback_dict')
         : configured(call, router.contextWindowFallbacks)
       call.lenientModels = configured(call, router.contentPolicyFallbacks)
+      const blocked = blockedModel(model, call.candidates)
+      if (blocked && call.fallbacksInOrder.every(one => one.deployments.length === 0)) throw blocked
     },
   }
 }
@@ -59,7 +63,7 @@ function largerNames(model: string, next: ReadonlyMap<string, string>): string[]
 }
 
 function fallbackModel(call: Call, name: string, deployments: readonly Deployment[]): FallbackModel {
-  return { name, deployments: deployments.filter(one => offers(one, call)) }
+  return { name, deployments: deployments.filter(one => !one.blocked && offers(one, call)) }
 }
 
 function callable({ caller, models }: Call, name: string, field: string): readonly Deployment[] {

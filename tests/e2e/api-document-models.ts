@@ -20,6 +20,14 @@ export async function askModelsByApi(ask: Ask): Promise<void> {
   const change = { in: { model_id: String(id) }, body: { model_name: 'renamed' } }
   await ask('PATCH', '/model/{model_id}/update', change)
   await ask('PATCH', '/model/{model_id}/update', { ...change, body: { version: 1 }, status: 409 })
+  await ask('PATCH', '/model/{model_id}/update', { in: { model_id: String(id) }, body: { blocked: true } })
+  await post('/model/block', { model_id: id, reason: 'too slow' })
+  await post('/model/block', { model_id: 'none' }, 404)
+  await ask('GET', '/v2/model/info', { query: `modelId=${id}` })
+  await ask('GET', '/health/deployments')
+  await ask('GET', '/health', { query: `model_id=${id}` })
+  await post('/model/unblock', { model_id: id })
+  await post('/model/unblock', { model_id: 'none' }, 404)
   await post('/model/delete', { id })
   await post('/model/delete', { id }, 400)
 

@@ -139,6 +139,28 @@ for (const backend of backends())
       expect(await post('/model/delete', { id: 'unknown' })).toMatchObject({ status: 400 })
     })
 
+    test('one made by API is blocked by a change too, and its id is free of it once it is deleted', async () => {
+      const id = 'to-be-blocked'
+      await make('by-turns', { model_info: { id } })
+      const patch = async (body: object) => {
+        const headers = { authorization: `Bearer ${masterKey}` }
+        const path = `${gateway.url}/model/${id}/update`
+        return seen(fetch(path, { method: 'PATCH', headers, body: JSON.stringify(body) }))
+      }
+      expect((await patch({ blocked: true })).body).toMatchObject({ blocked: true, version: 1 })
+      expect((await chat('by-turns')).status).toBe(403)
+      expect((await patch({ blocked: false, model_name: 'renamed' })).body).toMatchObject({
+        blocked: false,
+        version: 2,
+      })
+      expect((await chat('renamed')).status).toBe(200)
+      await post('/model/block', { model_id: id })
+      await post('/model/delete', { id })
+      await make('by-turns', { model_info: { id } })
+      expect((await chat('by-turns')).status).toBe(200)
+      await post('/model/delete', { id })
+    })
+
     test('a key of the environment and warnings of the file, and keys without rights make nothing', async () => {
       const made = await make('with-variable', {
         litellm_params: params({ api_key: 'os.environ/UPSTREAM_KEY', rpm: 5 }),

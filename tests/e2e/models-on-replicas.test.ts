@@ -36,11 +36,13 @@ interface Place {
   readonly environment?: Readonly<Record<string, string>>
   /** Further sections of the configuration file. */
   readonly settings?: string
+  /** Its `model_list`; none unless given. */
+  readonly models?: string
 }
 
-async function start({ environment, settings = '', ...place }: Place) {
+async function start({ environment, settings = '', models = '[]', ...place }: Place) {
   const configFile = join(newFolder(), 'config.yaml')
-  writeFileSync(configFile, `model_list: []\n${settings}`)
+  writeFileSync(configFile, `model_list: ${models}\n${settings}`)
   const server = await startServer({
     configFile,
     host: '127.0.0.1',
@@ -104,6 +106,27 @@ test.skipIf(!real)('a model, a credential and a group reach the other replica, c
   expect(await two.chat('everywhere')).toBe(404)
   tookMs.push(await until('the model is gone', async () => (await one.chat('everywhere')) === 404))
   console.log(`changes reached the other replica after ${tookMs.map(Math.round).join(', ')} ms`)
+})
+
+test.skipIf(!real)('a block made on one replica holds on the other, and after a restart', async () => {
+  const store = await real!.open()
+  cleanups.push(() => store.close())
+  const upstream = startUpstream()
+  const models = `[{ model_name: m, proxy_params: { model: custom_openai/x, api_base: "${upstream.url}" }, model_info: { id: m } }]`
+  const place = { databaseUrl: store.databaseUrl!, redisUrl: store.redisUrl, models }
+  const one = await start({ ...place, dataDirectory: newFolder() })
+  const two = await start({ ...place, dataDirectory: newFolder() })
+  expect(await two.chat('m')).toBe(200)
+  expect((await one.send('POST', '/model/block', { model_id: 'm', reason: 'broken' })).status).toBe(200)
+  const tookMs = [await until('it holds', async () => (await two.chat('m')) === 403)]
+  await two.stop()
+  const again = await start({ ...place, dataDirectory: newFolder() })
+  const calls = upstream.keys.length
+  expect([await again.chat('m'), upstream.keys.length]).toEqual([403, calls])
+  expect((await again.send('POST', '/model/unblock', { model_id: 'm' })).body.blocked).toBe(false)
+  expect(await again.chat('m')).toBe(200)
+  tookMs.push(await until('it is gone', async () => (await one.chat('m')) === 200))
+  console.log(`a block reached the other replica after ${tookMs.map(Math.round).join(', ')} ms`)
 })
 
 test.skipIf(!real)('a guardrail made, changed and deleted on one replica holds on the other', async () => {

@@ -56,7 +56,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
   admin: `
     blockTeam unblockTeam addTeamModels deleteTeamModels updateUsers deleteUsers createOrganization deleteOrganizations
     createCustomer updateCustomer deleteCustomers blockCustomers unblockCustomers createBudget updateBudget deleteBudget
-    checkModels createModel updateModel patchModel deleteModel createCredential     updateCredential deleteCredential createAccessGroup updateAccessGroup
+    checkModels createModel updateModel patchModel deleteModel blockModel unblockModel createCredential     updateCredential deleteCredential createAccessGroup updateAccessGroup
     deleteAccessGroup createUnifiedAccessGroup updateUnifiedAccessGroup
     createInvitation withdrawInvitation makeModelsPublic
     deleteUnifiedAccessGroup createGuardrail replaceGuardrail updateGuardrail deleteGuardrail deleteCachedAnswers flushCache createTag updateTag deleteTag

@@ -99,6 +99,32 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     await context.close()
   })
 
+  test('a deployment of the file is disabled with a reason in the list of health, and enabled where its model is shown', async () => {
+    const { page, context, faults } = await openSignedIn(browser, gateway)
+    await page.goto(`${gateway.url}/ui/health`)
+    const row = page.getByRole('row').filter({ hasText: 'embedding-model' })
+    await row.getByRole('button', { name: 'Disable' }).click()
+    const dialog = page.getByRole('dialog', { name: /^Disable embedding-model/ })
+    await dialog.getByLabel('Why').fill('its bill is unpaid')
+    expect(await violations(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Disable' }).click()
+    await row.getByText('Disabled').waitFor()
+    await row.getByText('by master, its bill is unpaid').waitFor()
+    const input = { model: 'embedding-model', input: 'Hi' }
+    expect((await gateway.admin('/v1/embeddings', input)).status).toBe(403)
+    await page.goto(`${gateway.url}/ui/model_hub?q=embedding-model`)
+    await page.getByText('Disabled').first().waitFor()
+    await page.goto(`${gateway.url}/ui/models?model=embedding-model`)
+    const drawer = page.getByRole('dialog', { name: 'embedding-model' })
+    await drawer.getByText('its bill is unpaid').waitFor()
+    expect(await violations(page)).toEqual([])
+    await drawer.getByRole('button', { name: 'Enable' }).click()
+    await drawer.getByText('its bill is unpaid').waitFor({ state: 'detached' })
+    expect((await gateway.admin('/v1/embeddings', input)).status).toBe(200)
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
   test('the page of health shows how calls ended without asking, and asks when it is told to', async () => {
     for (let at = 0; at < 6; at++)
       await (

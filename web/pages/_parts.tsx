@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { ApiError } from '../api/client.ts'
 import { Badge, Tag } from '../components/badge.tsx'
+import { BlockButton, BlockNote } from '../components/block-deployment.tsx'
 import { Button } from '../components/button.tsx'
 import { CodeBlock } from '../components/code-block.tsx'
 import { Combobox, MultiCombobox } from '../components/combobox.tsx'
@@ -78,6 +79,10 @@ function Buttons() {
         <Badge tone="info">Cooling down</Badge>
         <Badge>Unknown</Badge>
         <Tag>config.yaml:12</Tag>
+        <BlockButton id="parts" name="fast" isBlocked={false} />
+        <BlockNote
+          block={{ blocked: true, blocked_by: 'ada', blocked_at: '2026-11-23T03:00:00Z', blocked_reason: 'Timeouts' }}
+        />
       </Row>
     </Panel>
   )

@@ -7,6 +7,7 @@ import type { DeploymentHistory, EndpointHealth, ModelHealth } from '../api/sche
 import { useSession } from '../api/session.ts'
 import { Badge } from '../components/badge.tsx'
 import type { Tone } from '../components/badge.tsx'
+import { BlockButton } from '../components/block-deployment.tsx'
 import { Button, buttonClass } from '../components/button.tsx'
 import { Page } from '../components/page.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
@@ -19,7 +20,7 @@ import type { StringKey } from '../strings/index.ts'
 import { Sparkline } from './health/sparkline.tsx'
 
 type Deployment = DeploymentHistory['deployments'][number]
-type State = 'healthy' | 'unhealthy' | 'unchecked' | 'cooling' | 'failing' | 'fine' | 'unused'
+type State = 'blocked' | 'healthy' | 'unhealthy' | 'unchecked' | 'cooling' | 'failing' | 'fine' | 'unused'
 
 interface Row extends Deployment {
   /** Of this visit; absent = it was not checked. */
@@ -27,6 +28,7 @@ interface Row extends Deployment {
 }
 
 const words: Readonly<Record<State, readonly [tone: Tone, word: StringKey]>> = {
+  blocked: ['bad', 'health.blocked'],
   unhealthy: ['bad', 'health.unhealthy'],
   healthy: ['good', 'health.healthy'],
   unchecked: ['plain', 'health.unchecked'],
@@ -39,7 +41,9 @@ const words: Readonly<Record<State, readonly [tone: Tone, word: StringKey]>> = {
 const failingShare = 0.2
 
 /** What was checked now counts more than what calls have met. */
-function stateOf({ checked, is_cooling_down: isCooling, requests_by_day: calls, failed_by_day: failed }: Row): State {
+function stateOf(row: Row): State {
+  const { checked, is_cooling_down: isCooling, requests_by_day: calls, failed_by_day: failed } = row
+  if (row.blocked) return 'blocked'
   if (checked && checked.state !== 'unchecked') return checked.state
   if (isCooling) return 'cooling'
   const [of, bad] = [calls, failed].map(days => days.slice(-2).reduce((sum, count) => sum + count, 0)) as [
@@ -93,7 +97,8 @@ const columns: readonly Column<Row>[] = [
     isWideOnly: true,
     width: 'minmax(120px, 2fr)',
     cell: one => {
-      const reason = one.checked?.error ?? one.checked?.reason ?? ''
+      const why = one.blocked ? t('block.by', { by: one.blocked_by ?? '' }) : undefined
+      const reason = why ? `${why} ${one.blocked_reason ?? ''}` : (one.checked?.error ?? one.checked?.reason ?? '')
       return (
         <span className="truncate" title={reason}>
           {reason}
@@ -102,6 +107,16 @@ const columns: readonly Column<Row>[] = [
     },
   },
 ]
+
+const changeColumn: Column<Row> = {
+  id: 'change',
+  title: t('health.change'),
+  align: 'end',
+  width: 'minmax(100px, 1fr)',
+  cell: one => (
+    <BlockButton id={one.model_id} name={`${one.model_name} (${one.model})`} isBlocked={one.blocked} isQuiet />
+  ),
+}
 
 /** How calls of the deployments ended lately. Asking them costs a small call of each, so that it waits for a press. */
 export default function HealthPage() {
@@ -115,7 +130,8 @@ export default function HealthPage() {
     mutationFn: () => ask('GET /health'),
     onSuccess: found => setChecked(statesOf(found)),
   })
-  const action = session && administers(session) && (
+  const mayChange = session !== undefined && administers(session)
+  const action = mayChange && (
     <Button
       kind="primary"
       data-primary
@@ -136,7 +152,7 @@ export default function HealthPage() {
       ) : (
         <Table
           label={t('nav.health')}
-          columns={columns}
+          columns={mayChange ? [...columns, changeColumn] : columns}
           rows={rows}
           rowId={one => one.model_id}
           rowLink={one => ({ to: '/models', search: { model: one.model_name } })}

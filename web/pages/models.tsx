@@ -3,6 +3,7 @@ import { Plus } from 'lucide-react'
 import { ask } from '../api/client.ts'
 import type { ModelInfo } from '../api/schema.d.ts'
 import { useSession } from '../api/session.ts'
+import { Badge } from '../components/badge.tsx'
 import { Button } from '../components/button.tsx'
 import { Page } from '../components/page.tsx'
 import { SearchField } from '../components/search-field.tsx'
@@ -22,7 +23,12 @@ const columns: readonly Column<ModelInfo>[] = [
     id: 'name',
     title: t('models.name'),
     width: 'minmax(120px, 2fr)',
-    cell: one => <span className="truncate">{one.model_name}</span>,
+    cell: one => (
+      <span className="flex min-w-0 items-center gap-3">
+        <span className="truncate">{one.model_name}</span>
+        {one.model_info.blocked && <Badge tone="bad">{t('block.blocked')}</Badge>}
+      </span>
+    ),
   },
   {
     id: 'upstream',

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Deployment } from '../../core/deployment.ts'
 import type { UsageGroup } from '../../core/usage-report.ts'
+import { shownBlock } from './configured/model-blocks.ts'
 import { dayText } from './spend/span.ts'
 import { withQuery } from './tenancy/managed.ts'
 
@@ -50,7 +51,7 @@ export const deploymentHistory = withQuery(() => z.strictObject({}), {
   },
 })
 
-function shown({ deployment: { id, modelName, target, mode }, byDay }: History, isCooling: boolean) {
+function shown({ deployment: { id, modelName, target, mode, blocked }, byDay }: History, isCooling: boolean) {
   const requests = byDay.map(one => one?.requests ?? 0)
   const failed = byDay.map(one => (one ? one.requests - one.successfulRequests : 0))
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
@@ -60,6 +61,7 @@ function shown({ deployment: { id, modelName, target, mode }, byDay }: History, 
     model: `${target.provider.name}/${target.model}`,
     mode,
     is_cooling_down: isCooling,
+    ...shownBlock(blocked),
     requests: sum(requests),
     failed_requests: sum(failed),
     requests_by_day: requests,

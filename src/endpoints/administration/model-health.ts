@@ -104,7 +104,8 @@ async function check(services: Services, deployments: readonly Deployment[]): Pr
   const queue: { readonly deployment: Deployment; readonly probe: Probe }[] = []
   for (const deployment of deployments) {
     const probe = probes[deployment.mode]
-    if (deployment.target.model.includes('*'))
+    if (deployment.blocked) unchecked.push({ ...shown(deployment), reason: 'it is switched off', blocked: true })
+    else if (deployment.target.model.includes('*'))
       unchecked.push({ ...shown(deployment), reason: 'a pattern names no model that could be called' })
     else if (!probe)
       unchecked.push({ ...shown(deployment), reason: `there is no small call of mode ${deployment.mode}` })

@@ -12,6 +12,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
+import { block, blockOf, unblock } from './configured/model-blocks.ts'
 import { dateOf, prepareChange } from './configured/storing.ts'
 import { onUse } from '../../lib/on-use.ts'
 
@@ -25,7 +26,17 @@ const parameters = onUse(() => ({
 const version = onUse(() => z.number().int().min(1).nullish())
 const newBody = onUse(() => z.strictObject({ model_name: z.string(), ...parameters() }))
 const updateBody = onUse(() =>
-  z.strictObject({ model_name: z.string().nullish(), ...parameters(), version: version() }),
+  z.strictObject({
+    model_name: z.string().nullish(),
+    ...parameters(),
+    blocked: z
+      .boolean()
+      .nullish()
+      .describe(
+        'true = it gets no calls, false = it does again; `POST /model/block` does the same for any deployment.',
+      ),
+    version: version(),
+  }),
 )
 const deleteBody = onUse(() => z.strictObject({ id: modelId(), version: version() }))
 
@@ -67,7 +78,7 @@ export const modelNew: Endpoint = {
     if (deploymentById(services, id))
       throw new GatewayError('conflict', `there is a model with the id '${id}' already`, { param: 'model_info.id' })
     const made = await services.configured.insert(contentOf(id, checked), actorOf(caller!))
-    return jsonAnswer(shownModel(made, checked.warnings))
+    return jsonAnswer(shownModel(services, made, checked.warnings))
   },
 }
 
@@ -135,7 +146,16 @@ async function change(
   await services.checks.readSecrets(body)
   const checked = services.checks.checkModel(sentEntry(body), id, before)
   const content = { ...contentOf(id, checked), version: body.version ?? before.version }
-  return jsonAnswer(shownModel(await services.configured.update(content, actorOf(caller)), checked.warnings))
+  const changed = isBlockAlone(body) ? before : await services.configured.update(content, actorOf(caller))
+  if (body.blocked === true) await block(services, caller, { id })
+  if (body.blocked === false) await unblock(services, caller, id)
+  return jsonAnswer(shownModel(services, changed, checked.warnings))
+}
+
+/** Nothing but `blocked`, and the id that names the deployment. */
+function isBlockAlone({ blocked, version: _, model_info: info, ...entry }: z.infer<ReturnType<typeof updateBody>>) {
+  const fields = Object.keys(info ?? {}).filter(name => name !== 'id')
+  return blocked != null && fields.length === 0 && Object.values(entry).every(value => value == null)
 }
 
 /** 400 for a deployment of the file and for an unknown one, as LiteLLM. */
@@ -156,6 +176,8 @@ export const modelDelete: Endpoint = {
     const { id, version: expected } = await readJsonAs(request, deleteBody())
     const found = storedModel(services, id)
     await services.configured.delete({ ...found, version: expected ?? found.version }, actorOf(caller!))
+    // Another model may get its id.
+    await unblock(services, caller!, id)
     return jsonAnswer({ message: `Model: ${id} deleted successfully` })
   },
 }
@@ -174,7 +196,7 @@ function storedModel(services: Services, id: string): ConfiguredObject {
 }
 
 /** The row as LiteLLM shows it, with masked secrets, our name of its parameters and its version. */
-function shownModel(model: ConfiguredObject, warnings: readonly string[]): object {
+function shownModel(services: Services, model: ConfiguredObject, warnings: readonly string[]): object {
   const { model_info: info, proxy_params: params } = model.body as Record<string, Record<string, unknown>>
   const shown = maskedFields(params!, secretNamesOf(model.secrets))
   return {
@@ -183,6 +205,7 @@ function shownModel(model: ConfiguredObject, warnings: readonly string[]): objec
     litellm_params: shown,
     proxy_params: shown,
     model_info: { ...info, db_model: true },
+    blocked: blockOf(services, model.id) !== undefined,
     version: model.version,
     created_at: dateOf(model.createdAtMs),
     created_by: model.createdBy,

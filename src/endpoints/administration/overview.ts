@@ -97,7 +97,10 @@ async function nearBudgets(services: Services, caller: Caller): Promise<Surveyed
   return found.sort((one, other) => other.share - one.share).slice(0, budgetsMax)
 }
 
-/** Those that are passed over now, and those whose calls fail; for those who read everything. */
+/**
+ * Those that are passed over now, and those whose calls fail, but for those that are switched off; for those who read
+ * everything.
+ */
 async function unwellDeployments(services: Services, caller: Caller): Promise<object[]> {
   if (!mayReadAll(caller)) return []
   const today = Math.floor(services.clock.epochMs() / dayMs)
@@ -112,6 +115,7 @@ async function unwellDeployments(services: Services, caller: Caller): Promise<ob
   const used = new Map(groups.map(one => [one.fields.deployment_id, one]))
   const cooling = new Set(services.coolingDown().map(one => one.id))
   return services.current.settings.deployments
+    .filter(one => !one.blocked)
     .map(({ id, modelName, target }) => {
       const { requests = 0, successfulRequests = 0 } = used.get(id) ?? {}
       return {

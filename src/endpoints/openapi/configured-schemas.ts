@@ -28,6 +28,14 @@ const changes: Properties = {
 const masked = described('Secrets are shown as `********`; sent back so, they stay as they are.', anyObject)
 const warnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
 
+/** What is told of a deployment that may be switched off, to readers of everything. */
+export const blockFacts: Properties = {
+  blocked: described('An administrator has switched it off: it gets no calls.', boolean),
+  blocked_by: nullable(text),
+  blocked_at: nullable(dateTime),
+  blocked_reason: nullable(text),
+}
+
 const noneOf = described('Always empty: only models are grouped here.', listOf(text))
 const groupInfo = shape({ access_group: text, model_names: listOf(text), deployment_count: integer })
 
@@ -123,6 +131,7 @@ export const configuredSchemas: Readonly<Record<string, Schema>> = {
     found: described('Kind of what was found -> how often.', mapOf(integer)),
   }),
   DoneMessage: shape({ message: text }),
+  ModelBlock: shape({ model_id: text, model_name: text, ...blockFacts }),
   StoredModel: shape(
     {
       model_id: described('The `x-proxy-model-id` of calls.', text),
@@ -130,6 +139,7 @@ export const configuredSchemas: Readonly<Record<string, Schema>> = {
       litellm_params: masked,
       proxy_params: described('The same as `litellm_params`.', anyObject),
       model_info: anyObject,
+      blocked: described('It gets no calls.', boolean),
       ...changes,
     },
     { warnings },

@@ -1,5 +1,6 @@
 /** Spending and usage: rows of the ledger, and sums of them. */
 import { spendLogSchema } from '../administration/spend.ts'
+import { blockFacts } from './configured-schemas.ts'
 import {
   anyObject,
   boolean,
@@ -103,6 +104,7 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
         model: text,
         mode: text,
         is_cooling_down: described('The replica that answers passes it over now.', boolean),
+        ...blockFacts,
         requests: integer,
         failed_requests: integer,
         requests_by_day: described('From `start_date` on.', listOf(integer)),

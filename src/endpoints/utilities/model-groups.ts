@@ -60,7 +60,8 @@ export const modelGroupInfo: Endpoint = {
 /** What a group is shown with, beside its deployments. */
 interface Surroundings {
   readonly nowMs: number
-  readonly cooling: ReadonlySet<Deployment>
+  /** By id: a deployment that was read anew is another object. */
+  readonly cooling: ReadonlySet<string>
   readonly isPublic: ReadonlySet<string>
   /** Public name -> its other names that the reader may see. */
   readonly aliases: ReadonlyMap<string, readonly string[]>
@@ -72,7 +73,7 @@ function about(services: Services, maySee: (alias: string) => boolean): Surround
   const byModel = Map.groupBy(seen, ([, model]) => model)
   return {
     nowMs: services.clock.epochMs(),
-    cooling: new Set(services.coolingDown()),
+    cooling: new Set(services.coolingDown().map(one => one.id)),
     isPublic: new Set(publicModels.names),
     aliases: new Map([...byModel].map(([model, pairs]) => [model, pairs.map(([alias]) => alias)])),
   }
@@ -113,6 +114,7 @@ function groupEntry(name: string, deployments: readonly Deployment[], seen: Surr
     supports_thinking_mode: deployments.some(one => one.profile.thinking !== 'separate'),
     supported_openai_params: supportedParams(deployments),
     configurable_clientside_auth_params: null,
+    blocked: deployments.every(one => one.blocked !== undefined),
     is_public_model_group: seen.isPublic.has(name),
     health_status: healthOf(deployments, seen.cooling),
   }
@@ -127,9 +129,9 @@ function highestPrices(deployments: readonly Deployment[], nowMs: number): Recor
   return highest
 }
 
-/** `degraded` = some of the deployments cool down after failures here, `unhealthy` = all of them. */
-function healthOf(deployments: readonly Deployment[], cooling: ReadonlySet<Deployment>) {
-  const down = deployments.filter(one => cooling.has(one)).length
+/** `degraded` = some of the deployments are blocked or cool down after failures here, `unhealthy` = all of them. */
+function healthOf(deployments: readonly Deployment[], cooling: ReadonlySet<string>) {
+  const down = deployments.filter(one => one.blocked !== undefined || cooling.has(one.id)).length
   return down === 0 ? 'healthy' : down < deployments.length ? 'degraded' : 'unhealthy'
 }
 

@@ -12,6 +12,7 @@ import type { Deployment } from '../../core/deployment.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { Redactor } from '../../lib/redact.ts'
+import { shownBlock } from '../administration/configured/model-blocks.ts'
 import { readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { onUse } from '../../lib/on-use.ts'
@@ -194,6 +195,8 @@ function infoEntry(
       source: deployment.origin.kind,
       // The file may have the name of a folder of the operator's.
       ...(showOrigin && { source_where: deployment.origin.where }),
+      blocked: deployment.blocked !== undefined,
+      ...(showOrigin && deployment.blocked && shownBlock(deployment.blocked)),
       ...shownPrices(deployment, nowMs),
       price_source: deployment.priceSource ?? null,
       ...(stored && {

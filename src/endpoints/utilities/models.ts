@@ -238,7 +238,7 @@ function listedModel(
   services: Services,
 ): { id: string } & Record<string, unknown> {
   if (!deployment) return listEntry(id, {})
-  const { info, mode, prices, priceSource = null } = deployment
+  const { info, mode, prices, priceSource = null, blocked } = deployment
   const shown = Object.entries(info).filter(
     ([key]) => key.startsWith('supports_') || key.startsWith('supported_') || key === 'max_input_tokens',
   )
@@ -249,6 +249,7 @@ function listedModel(
     ...Object.fromEntries(shown),
     ...priceFields(now, mode === 'audio_speech'),
     price_source: priceSource,
+    ...(blocked && { blocked: true }),
   }
 }
 

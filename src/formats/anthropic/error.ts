@@ -8,6 +8,7 @@ const types: Readonly<Partial<Record<FaultKind, string>>> = {
   unauthenticated: 'authentication_error',
   forbidden: 'permission_error',
   'model-forbidden': 'permission_error',
+  'model-blocked': 'permission_error',
   'not-found': 'not_found_error',
   'model-not-found': 'not_found_error',
   'upstream-model-missing': 'not_found_error',

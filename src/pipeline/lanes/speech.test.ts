@@ -111,7 +111,14 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
   call.stream = openaiSpeech.inspect(call.body).stream
   call.candidates = [deployment]
   const control = new CallControl(call, (_call, outcome) => outcomes.push(outcome))
-  const router = new Router({ transport, timers, clock, random: () => 0, policies: callPolicies([]) })
+  const router = new Router({
+    transport,
+    timers,
+    clock,
+    random: () => 0,
+    policies: callPolicies([]),
+    isBlocked: () => false,
+  })
   const reply = new Promise<Reply>((answered, failed) => router.run(control, { answered, failed }))
   return { reply, call, sinks, sent, outcomes, advance }
 }

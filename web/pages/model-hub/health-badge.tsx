@@ -12,8 +12,8 @@ const words: Readonly<Record<Health, readonly [tone: Tone, word: StringKey]>> = 
   unhealthy: ['bad', 'hub.unhealthy'],
 }
 
-/** Whether calls are answered now: by what calls of others met. */
-export function HealthBadge({ health }: { readonly health: Health }) {
-  const [tone, word] = words[health]
+/** Whether calls are answered now: by what calls of others met, or because an administrator switched the model off. */
+export function HealthBadge({ model }: { readonly model: Pick<HubModel, 'health_status' | 'blocked'> }) {
+  const [tone, word] = model.blocked ? (['bad', 'block.blocked'] as const) : words[model.health_status]
   return <Badge tone={tone}>{t(word)}</Badge>
 }

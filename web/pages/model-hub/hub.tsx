@@ -25,7 +25,7 @@ const columns: readonly Column<HubModel>[] = [
     id: 'health',
     title: t('hub.health'),
     isWideOnly: true,
-    cell: model => <HealthBadge health={model.health_status} />,
+    cell: model => <HealthBadge model={model} />,
   },
   {
     id: 'context',
@@ -134,7 +134,7 @@ function Card({ model }: { readonly model: HubModel }) {
       {model.description && <span className="line-clamp-2">{model.description}</span>}
       <span className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1 text-muted">
         <span className="min-w-0 truncate">{model.providers.join(', ')}</span>
-        <HealthBadge health={model.health_status} />
+        <HealthBadge model={model} />
       </span>
       <span className="flex flex-wrap gap-x-4 gap-y-1">
         {model.prices && (

@@ -43,7 +43,7 @@ export function ModelDrawer({ model, isStranger, onClose }: ModelDrawerProps) {
             ...(model.aliases.length > 0 ? [{ name: t('hub.aliases'), value: model.aliases.join(', ') }] : []),
             { name: t('hub.provider'), value: model.providers.join(', ') },
             { name: t('hub.mode'), value: model.mode ?? t('hub.unknown') },
-            { name: t('hub.health'), value: <HealthBadge health={model.health_status} /> },
+            { name: t('hub.health'), value: <HealthBadge model={model} /> },
             { name: t('hub.context'), value: <Tokens count={model.max_input_tokens} /> },
             { name: t('hub.answer'), value: <Tokens count={model.max_output_tokens} /> },
           ]}

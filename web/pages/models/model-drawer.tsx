@@ -4,6 +4,7 @@ import { ask } from '../../api/client.ts'
 import type { ModelHealth, ModelInfo } from '../../api/schema.d.ts'
 import { useSession } from '../../api/session.ts'
 import { Badge, Tag } from '../../components/badge.tsx'
+import { BlockButton, BlockNote } from '../../components/block-deployment.tsx'
 import { Button } from '../../components/button.tsx'
 import { Drawer } from '../../components/drawer.tsx'
 import { Facts } from '../../components/facts.tsx'
@@ -57,6 +58,7 @@ function Deployment({ deployment, mayChange, onDeleted }: DeploymentProps) {
         <h3 className="min-w-0 font-semibold break-words">{params.model}</h3>
         <SourceTag source={info.source} where={info.source_where} />
       </div>
+      <BlockNote block={info} />
       {mayChange && info.source !== 'api' && info.source_where && (
         <p className="text-muted">{t('models.readOnly', { where: info.source_where })}</p>
       )}
@@ -72,7 +74,12 @@ function Deployment({ deployment, mayChange, onDeleted }: DeploymentProps) {
           ...prices.map(({ name, text }) => ({ name, value: <span className="numbers">{text}</span> })),
         ]}
       />
-      {mayChange && <TestCall id={info.id} />}
+      {mayChange && !info.blocked && <TestCall id={info.id} />}
+      {mayChange && (
+        <div className="flex">
+          <BlockButton id={info.id} name={`${deployment.model_name} (${params.model})`} isBlocked={info.blocked} />
+        </div>
+      )}
       {mayChange && info.source === 'api' && <ChangeDeployment deployment={deployment} onDeleted={onDeleted} />}
     </section>
   )
