@@ -18,7 +18,6 @@ import {
   shownSpending,
   spendingChanges,
   spendingFields,
-  spendingProblem,
   storesBodies,
   version,
   without,
@@ -162,11 +161,6 @@ function rotationChanges({ auto_rotate: rotates, rotation_interval: interval }: 
     ])
   if (rotates === false || rotates === null) return { rotationInterval: null }
   return interval === undefined ? {} : { rotationInterval: interval }
-}
-
-/** What is wrong with fields that only work together, as they would stand after the changes; undefined = nothing. */
-export function keyProblemAfter(before: Partial<KeyRecord>, changes: KeyChanges): string | undefined {
-  return spendingProblem({ ...before, ...changes })
 }
 
 /** The parts of a new key. `keyText` is the secret; only its hint is stored. */

@@ -4,7 +4,7 @@ import type { LedgerRow } from '../core/ledger-columns.ts'
 import { toGatewayError } from '../core/errors.ts'
 import type { Transport } from '../core/transport.ts'
 import type { ExportDestination, StripeMeter, UsageExportSettings } from '../core/usage-export.ts'
-import type { UsageOutbox, WaitingRow } from '../core/usage-outbox.ts'
+import type { GivenUpRow, UsageOutbox, WaitingRow } from '../core/usage-outbox.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../telemetry/log.ts'
 
@@ -18,6 +18,8 @@ const rowsAtOnce = { webhook: 200, stripe: 8 }
 const firstPauseMs = 1000
 const pauseMsMax = 600_000
 const reportEveryMs = 60_000
+/** Stripe takes events of the last 35 days (docs.stripe.com/api/billing/meter-event/create, `timestamp`, 2026-11-25). */
+const stripeAgeMaxMs = 35 * 86_400_000
 
 /** What the export works with. */
 interface ExportParts {
@@ -114,12 +116,15 @@ class ExportWorker {
         limit: rowsAtOnce[destination],
       })
       if (rows.length === 0) return
-      const arrived = await this.#deliver(destination, settings, rows)
+      const late = rows.flatMap(one => givenUpAs(destination, settings, one, nowMs) ?? [])
+      if (late.length > 0) await this.#giveUp(destination, late)
+      const sent = rows.filter(one => !late.some(({ id }) => id === one.id))
+      const arrived = await this.#deliver(destination, settings, sent)
       await outbox.delivered(
         destination,
-        rows.filter(one => arrived.has(one.id)).map(one => one.id),
+        sent.filter(one => arrived.has(one.id)).map(one => one.id),
       )
-      const failed = rows.filter(one => !arrived.has(one.id))
+      const failed = sent.filter(one => !arrived.has(one.id))
       for (const [attempts, some] of Map.groupBy(failed, one => one.attempts))
         await outbox.failed(
           destination,
@@ -130,6 +135,15 @@ class ExportWorker {
     }
   }
 
+  async #giveUp(destination: ExportDestination, late: readonly GivenUpRow[]): Promise<void> {
+    await this.#parts.outbox.giveUp(destination, late, this.#parts.clock.epochMs())
+    this.#tell(destination, 'usage was given up and will not be sent; the table usage_given_up has the rows', {
+      rows: late.length,
+      request_id: late[0]!.id,
+      reason: late[0]!.reason,
+    })
+  }
+
   /** The ids of what has arrived, and of what is not to be sent. */
   async #deliver(
     destination: ExportDestination,
@@ -138,7 +152,7 @@ class ExportWorker {
   ): Promise<ReadonlySet<string>> {
     const sent = waiting.flatMap(({ row, attempts }) => (row ? [{ row, attempts }] : []))
     const rows = sent.map(one => one.row)
-    const arrived = new Set(waiting.filter(one => one.row === null).map(one => one.id))
+    const arrived = new Set<string>()
     const note = async (some: readonly LedgerRow[], send: () => Promise<void>) => {
       try {
         if (some.length > 0) await send()
@@ -181,9 +195,9 @@ class ExportWorker {
    */
   async #toStripe(meter: StripeMeter, { row, attempts }: { row: LedgerRow; attempts: number }): Promise<void> {
     const { environment } = this.#parts
-    const [customer, value] = [row[meter.customer], meteredOf(row, meter.value)]
-    // Of no customer, or nothing that is billed.
-    if (!customer || value === null || value === '0') return
+    const billed = billedOf(row, meter)
+    if (!billed) return
+    const { customer, value } = billed
     const form = new URLSearchParams({
       event_name: meter.eventName,
       identifier: row.request_id,
@@ -247,6 +261,29 @@ function isDuplicate(text: string, identifier: string): boolean {
   }
   if (error?.code) return error.code === 'duplicate_meter_event'
   return String(error?.message).includes(`already exists with identifier ${identifier}`)
+}
+
+/** What Stripe is told of a row; undefined = it is of no customer, or nothing that is billed. */
+function billedOf(row: LedgerRow, meter: StripeMeter): { customer: string; value: string } | undefined {
+  const [customer, value] = [row[meter.customer], meteredOf(row, meter.value)]
+  return customer && value !== null && value !== '0' ? { customer, value } : undefined
+}
+
+/** undefined = it can still be sent. An attempt whose answer was lost may have arrived all the same. */
+function givenUpAs(
+  destination: ExportDestination,
+  { stripe }: UsageExportSettings,
+  { id, attempts, row }: WaitingRow,
+  nowMs: number,
+): GivenUpRow | undefined {
+  if (row === null) {
+    const reason = 'the row was deleted from the ledger before it could be sent'
+    return { id, attempts, reason, startedAtMs: null, customer: null, amount: null }
+  }
+  const billed = destination === 'stripe' && stripe ? billedOf(row, stripe) : undefined
+  if (!billed || nowMs - row.started_at_ms <= stripeAgeMaxMs) return undefined
+  const reason = 'Stripe takes no events older than 35 days'
+  return { id, attempts, reason, startedAtMs: row.started_at_ms, customer: billed.customer, amount: billed.value }
 }
 
 /** A whole number as decimal text; null = it is not known. */

@@ -11,11 +11,23 @@ export interface WaitingRow {
   readonly row: LedgerRow | null
 }
 
-/** How many rows wait, and how many will never be sent because too many did. */
+/** A row that will never be sent, as `usage_given_up` keeps it: enough to bill it by hand. */
+export interface GivenUpRow extends Pick<WaitingRow, 'id' | 'attempts'> {
+  readonly reason: string
+  /** Milliseconds since 1970; null = the ledger has the row no longer, and nothing else is known either. */
+  readonly startedAtMs: number | null
+  /** As the destination knows the customer. */
+  readonly customer: string | null
+  /** What it would have been told was used. */
+  readonly amount: string | null
+}
+
+/** How many rows wait, and how many will never be sent: because too many did, or because it was too late for them. */
 export interface OutboxState {
   readonly destination: ExportDestination
   readonly waiting: number
   readonly skipped: number
+  readonly givenUp: number
 }
 
 /** The rows that wait. All times are milliseconds since 1970. Every method rejects while the database is away. */
@@ -34,6 +46,8 @@ export interface UsageOutbox {
   delivered(destination: ExportDestination, ids: readonly string[]): Promise<void>
   /** They have not: they are tried again from then on. */
   failed(destination: ExportDestination, ids: readonly string[], dueAtMs: number): Promise<void>
+  /** They never will: each is noted once, with its reason. */
+  giveUp(destination: ExportDestination, rows: readonly GivenUpRow[], nowMs: number): Promise<void>
   /** Counts what waits, and stops or begins to put rows in by it. */
   measure(waitingMax: number): Promise<void>
   /** As of the last measure. */

@@ -389,7 +389,12 @@ function exposeExport(out: Exposition, states: readonly OutboxState[]): void {
   const waits = gauge('modelgate_usage_export_waiting_rows', 'Rows of the ledger that a destination has not got yet.')
   const lost = counter('modelgate_usage_export_skipped_rows_total', 'Rows that are never sent, as too many waited.')
   for (const { destination, waiting } of states) out.value(waits, { destination }, waiting)
+  const givenUp = counter(
+    'modelgate_usage_export_given_up_rows_total',
+    'Rows that came too late for a destination; the table `usage_given_up` has them.',
+  )
   for (const { destination, skipped } of states) out.value(lost, { destination }, skipped)
+  for (const state of states) out.value(givenUp, { destination: state.destination }, state.givenUp)
 }
 
 function exposeClients(

@@ -227,6 +227,13 @@ for (const backend of backends())
       expect(paged).toEqual(list.map(one => one.scope))
       // A raise holds with its reason, and takes it along.
       const raise = { temp_budget_increase: 5, temp_budget_expiry: '2099-01-01T00:00:00Z' }
+      for (const path of ['/key/generate', '/team/new', '/budget/new', '/tag/new']) {
+        const body = { name: 'raised', max_budget: 1, ...raise, temp_budget_expiry: '2020-01-01T00:00:00Z' }
+        const { name: _, ...unnamed } = body
+        const refused = await gateway.admin(path, path === '/tag/new' ? body : unnamed)
+        expect([path, refused.status]).toEqual([path, 422])
+        expect(await refused.text()).toContain('temp_budget_expiry')
+      }
       await made('/team/update', { team_id, ...raise, temp_budget_reason: 'fair in Hanover' })
       const raised = async () => (await usage(`kind=team&id=${team_id}`)).budgets[0]!
       expect(await raised()).toMatchObject({ max_budget: 6, temp_budget_reason: 'fair in Hanover' })

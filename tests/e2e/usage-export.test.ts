@@ -64,6 +64,39 @@ function startReceiver() {
   }
 }
 
+/** An event that Stripe is too late for, and a row that retention deleted first, are noted once and sent no more. */
+async function expectGivenUp(
+  gateway: { admin(path: string): Promise<Response> },
+  database: string,
+  id: string,
+): Promise<void> {
+  const sql = new SQL(database.replace('sqlite:', 'sqlite://'))
+  if (database.startsWith('sqlite:')) await sql`pragma busy_timeout = 10000`
+  const startedAtMs = Date.now() - 36 * 86_400_000
+  await sql`update ledger set started_at_ms = ${startedAtMs} where request_id = ${id}`
+  await sql`insert into usage_outbox (destination, request_id, attempts, due_at_ms) values
+    ('stripe', ${id}, 7, 0), ('webhook', 'deleted', 0, 0)`
+  await until('both are given up', async () => {
+    const text = await (await gateway.admin('/metrics')).text()
+    return ['stripe', 'webhook'].every(one => text.includes(`given_up_rows_total{destination="${one}"} 1\n`))
+  })
+  const rows = (await sql`select * from usage_given_up order by destination`) as Record<string, unknown>[]
+  expect(rows.map(one => ({ ...one, started_at_ms: Number(one.started_at_ms) }))).toMatchObject([
+    {
+      destination: 'stripe',
+      request_id: id,
+      attempts: 7,
+      reason: 'Stripe takes no events older than 35 days',
+      started_at_ms: startedAtMs,
+      customer: expect.stringMatching(/^cus_/) as unknown,
+      amount: expect.stringMatching(/^[1-9]\d*$/) as unknown,
+    },
+    { destination: 'webhook', request_id: 'deleted', customer: null },
+  ])
+  expect([...(await sql`select * from usage_outbox`)]).toEqual([])
+  await sql.close()
+}
+
 for (const backend of backends())
   describe(`on ${backend.name}`, () => {
     test('every row arrives, known by its identifier, over kill -9 and a receiver that fails, is late or loses answers', async () => {
@@ -147,6 +180,9 @@ for (const backend of backends())
         // A saved failure is not taken for the answer to the next attempt.
         expect(receiver.counts().refused).toBeGreaterThan(0)
         expect(receiver.counts().replayed).toBeGreaterThan(0)
+        await expectGivenUp(gateway, database, customers[0]!)
+        expect(receiver.metered.size).toBe(customers.length)
+        expect(receiver.copies.has('deleted')).toBe(false)
       } finally {
         await gateway.stop()
         await simulator.stop()

@@ -44,7 +44,8 @@ const budgetUpdate = withBody(budgetUpdateBody, {
   async handle({ budget_id: id, version, ...fields }, { services, caller }) {
     const changed = await services.tenancy.change(actorOf(caller), async tx => {
       const changes = budgetChanges(fields)
-      checkedSpending({ ...(await existing({ tenancy: tx }, id)), ...changes })
+      const before = await existing({ tenancy: tx }, id)
+      checkedSpending({ ...before, ...changes }, before)
       return tx.update('budget', id, changes, version)
     })
     return shownBudget(changed)

@@ -51,7 +51,7 @@ const customerUpdate = withBody(customerBody, {
     const changed = await services.tenancy.change(actorOf(caller), async tx => {
       const before = await existing(tx, id, 'user_id')
       const changes = customerChanges(fields)
-      checkedSpending({ ...before, ...changes })
+      checkedSpending({ ...before, ...changes }, before)
       return tx.update('customer', id, changes, version)
     })
     return (await customerRows(services, [changed]))[0]

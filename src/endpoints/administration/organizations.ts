@@ -85,7 +85,7 @@ const organizationUpdate = withBody(organizationUpdateBody, {
         checkMetadata(fields.metadata)
       }
       const changes = organizationChanges(fields)
-      checkedSpending({ ...before, ...changes })
+      checkedSpending({ ...before, ...changes }, before)
       return tx.update('organization', id, changes, version)
     })
     return organizationRow(services, changed)

@@ -1,13 +1,13 @@
 /** Tags: labels of calls, with limits and a budget of their own. What they spend by day is in `spend/activity.ts`. */
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
-import { keyName, spendingProblem } from '../../accounts/spending-fields.ts'
+import { keyName } from '../../accounts/spending-fields.ts'
 import { newTag, shownTag, tagBody, tagChanges } from '../../accounts/tag-fields.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Tag } from '../../core/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy-store.ts'
-import { cursorField, pageOf, spentBy, wrongField } from './tenancy/answers.ts'
+import { checkedSpending, cursorField, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import { onUse } from '../../lib/on-use.ts'
 
@@ -20,12 +20,6 @@ async function tagRows(services: Services, tags: readonly Tag[]): Promise<Record
     tags.map(one => one.id),
   )
   return tags.map(one => shownTag(one, spent(one.id)))
-}
-
-function checked<Fields extends Parameters<typeof spendingProblem>[0]>(fields: Fields): Fields {
-  const problem = spendingProblem(fields)
-  if (problem) throw wrongField('max_budget', problem)
-  return fields
 }
 
 async function existing(reader: Pick<TenancyTransaction, 'find'>, name: string): Promise<Tag> {
@@ -44,7 +38,7 @@ const tagNew = withBody(tagBody, {
   summary: 'Give a tag limits, a budget and a description; calls may carry tags that are not made',
   failures: [409],
   async handle({ name, version: _, ...fields }, { services, caller }) {
-    const record = checked(newTag(name, fields))
+    const record = checkedSpending(newTag(name, fields))
     const made = await services.tenancy.change(actorOf(caller), tx => tx.insert('tag', record))
     return { message: `Tag ${name} created successfully`, tag: (await tagRows(services, [made]))[0] }
   },
@@ -60,7 +54,8 @@ const tagUpdate = withBody(tagBody, {
   async handle({ name, version, ...fields }, { services, caller }) {
     const changed = await services.tenancy.change(actorOf(caller), async tx => {
       const changes = tagChanges(fields)
-      checked({ ...(await existing(tx, name)), ...changes })
+      const before = await existing(tx, name)
+      checkedSpending({ ...before, ...changes }, before)
       return tx.update('tag', name, changes, version)
     })
     return { message: `Tag ${name} updated successfully`, tag: (await tagRows(services, [changed]))[0] }

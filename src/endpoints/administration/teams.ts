@@ -125,7 +125,7 @@ const teamUpdate = withBody(teamUpdateBody, {
       const changes = teamChanges(fields)
       if (changes.organizationId !== undefined && changes.organizationId !== before.organizationId)
         await checkOrganization(tx, asked.caller, changes.organizationId)
-      checkedSpending({ ...before, ...changes })
+      checkedSpending({ ...before, ...changes }, before)
       return tx.update('team', id, changes, version)
     })
     return { team_id: id, data }

@@ -148,7 +148,7 @@ const userUpdate = withBody(userUpdateBody, {
       if (!before || !(isAdministrator(caller) || before.id === caller.user?.id)) throw absent('user', 'user_id')
       if (!isAdministrator(caller)) checkSelf(body)
       const changes = userChanges(fields)
-      checkedSpending({ ...before, ...changes })
+      checkedSpending({ ...before, ...changes }, before)
       return tx.update('user', before.id, changes, version)
     })
     const [data] = await userRows(services, caller, [user])

@@ -34,6 +34,7 @@ import { sixtyFifth } from './migrations/0065-daily-spend.ts'
 import { sixtySixth } from './migrations/0066-searches.ts'
 import { sixtySeventh } from './migrations/0067-narrow-indexes.ts'
 import { seventyEighth } from './migrations/0078-identity-removals.ts'
+import { ninetyFifth } from './migrations/0095-usage-given-up.ts'
 import { seventieth } from './migrations/0070-daily-top.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
@@ -77,6 +78,7 @@ const named: readonly Migration[] = [
   sixtySixth,
   sixtySeventh,
   seventyEighth,
+  ninetyFifth,
   seventieth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))

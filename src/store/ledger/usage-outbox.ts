@@ -1,6 +1,7 @@
 /**
  * Tables `usage_exports` and `usage_outbox`: rows that destinations have not got yet. The ledger's worker puts a row in
- * with the transaction that stores it, so that none is missed, also where rows are stored late and out of order.
+ * with the transaction that stores it, so that none is missed, also where rows are stored late and out of order. What
+ * will never be sent moves to `usage_given_up`.
  */
 import type { ExportDestination } from '../../core/usage-export.ts'
 import type { OutboxState, UsageOutbox, WaitingRow } from '../../core/usage-outbox.ts'
@@ -63,15 +64,33 @@ export function createUsageOutbox(database: Database): UsageOutbox {
         [dueAtMs, destination, ...ids],
       )
     },
+    async giveUp(destination, rows, nowMs) {
+      const noted = transaction(database, async tx => {
+        let count = 0
+        for (const { id, reason, attempts, startedAtMs, customer, amount } of rows) {
+          const taken = (await tx`delete from usage_outbox where destination = ${destination} and request_id = ${id}
+            returning request_id`) as unknown[]
+          if (taken.length === 0) continue
+          count++
+          await tx`insert into usage_given_up
+            (destination, request_id, reason, attempts, given_up_at_ms, started_at_ms, customer, amount) values
+            (${destination}, ${id}, ${reason}, ${attempts}, ${nowMs}, ${startedAtMs}, ${customer}, ${amount})
+            on conflict (destination, request_id) do nothing`
+        }
+        await tx`update usage_exports set given_up = coalesce(given_up, 0) + ${count} where destination = ${destination}`
+      })
+      await answerInTime(noted)
+    },
     async measure(waitingMax) {
       const rows = await run(
         `update usage_exports set is_full = case when ${waitingOf} >= $1 then 1 else 0 end
-        returning destination, skipped, ${waitingOf} as waiting`,
+        returning destination, skipped, coalesce(given_up, 0) as given_up, ${waitingOf} as waiting`,
         [waitingMax],
       )
       state = rows.map((row): OutboxState => {
         const destination = row.destination as ExportDestination
-        return { destination, waiting: toNumber(row.waiting), skipped: toNumber(row.skipped) }
+        const [waiting, skipped, givenUp] = [row.waiting, row.skipped, row.given_up].map(toNumber)
+        return { destination, waiting: waiting!, skipped: skipped!, givenUp: givenUp! }
       })
     },
   }

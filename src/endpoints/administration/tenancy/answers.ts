@@ -4,6 +4,8 @@ import { spendingProblem } from '../../../accounts/spending-fields.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../../core/errors.ts'
 import type { PageQuery } from '../../../core/tenancy-store.ts'
+import type { SpendingFields } from '../../../core/tenancy.ts'
+import { systemClock } from '../../../lib/clock.ts'
 import { onUse } from '../../../lib/on-use.ts'
 
 /** `cursor` takes the place of `page`. */
@@ -56,9 +58,12 @@ export async function spentBy(
   return id => Number(spent.get(id) ?? 0n) / 1e9
 }
 
-/** The fields, if those of them that only work together do. Throws 422. */
-export function checkedSpending<Fields extends Parameters<typeof spendingProblem>[0]>(fields: Fields): Fields {
-  const problem = spendingProblem(fields)
-  if (problem) throw wrongField('max_budget', problem)
+/** The fields as they would stand, if those of them that only work together do. `before`: of a change. Throws 422. */
+export function checkedSpending<Fields extends Partial<SpendingFields>>(
+  fields: Fields,
+  before: Partial<SpendingFields> = {},
+): Fields {
+  const problem = spendingProblem(fields, { before, nowMs: systemClock.epochMs() })
+  if (problem) throw wrongField(problem.field, problem.msg)
   return fields
 }

@@ -1,6 +1,5 @@
 /** Who may make, see and change which key, decided within the transaction of the change. */
 import { callRoutes, callsOnly, loosenedField, memberKeyEnd, restrictionOf } from '../../../accounts/key-grants.ts'
-import { keyProblemAfter } from '../../../accounts/key-fields.ts'
 import { administersOrganization, administersTeam, mayChangeKey, membershipIn } from '../../../accounts/rights.ts'
 import { isAdministrator } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
@@ -8,7 +7,7 @@ import type { Services } from '../../../core/endpoint.ts'
 import type { KeyChanges, KeyRecord } from '../../../core/ports.ts'
 import type { Team } from '../../../core/tenancy.ts'
 import type { NewKey, TenancyReader, TenancyTransaction } from '../../../core/tenancy-store.ts'
-import { absent, forbidden, wrongField } from './answers.ts'
+import { absent, checkedSpending, forbidden } from './answers.ts'
 import { checkMetadata } from './places.ts'
 
 /** A key may be named by its text, its hash (`token`) or its id. */
@@ -37,8 +36,7 @@ export async function changeableKey(services: Services, caller: Caller, named: s
 
 /** The new key as the caller may have it: administrators as they ask, others within their own rights. Throws 403. */
 export async function grantedKey(tx: TenancyTransaction, caller: Caller, asked: NewKey): Promise<NewKey> {
-  const problem = keyProblemAfter({}, asked)
-  if (problem) throw wrongField('max_budget', problem)
+  checkedSpending(asked)
   if (isAdministrator(caller)) return asked
   checkMaker(caller)
   checkMetadata(asked.metadata)
@@ -130,8 +128,7 @@ export async function checkKeyChange(
   before: KeyRecord,
   changes: KeyChanges,
 ): Promise<void> {
-  const problem = keyProblemAfter(before, changes)
-  if (problem) throw wrongField('max_budget', problem)
+  checkedSpending({ ...before, ...changes }, before)
   if (isAdministrator(caller)) return
   checkMaker(caller)
   if (changes.metadata) checkMetadata(changes.metadata)
