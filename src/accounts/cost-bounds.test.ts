@@ -242,6 +242,32 @@ describe('the figures', () => {
     expect(cost([priced(plain)], [dear]).costNanoUsdMax).toBe(200n * 6000n + 10n * 30_000n)
   })
 
+  test('what is worked out in numbers is what integers of any length say, with variants, tiers and sums beyond 2^53', () => {
+    forSeeds(seedsOf(300), random => {
+      const rates = (): Prices => ({
+        input: price(random),
+        output: price(random),
+        ...(random.chance(0.5) && { cacheWrite: price(random) }),
+        ...(random.chance(0.3) && { request: price(random) }),
+      })
+      const prices: Prices = {
+        ...rates(),
+        ...(random.chance(0.4) && { variants: { priority: rates(), batch: rates() } }),
+        ...(random.chance(0.4) && { tiers: [{ fromInputTokens: random.int(400), prices: rates() }] }),
+      }
+      const input = chat({ maxOutputTokens: random.chance(0.2) ? 10_000_000 : random.int(5000) })
+      // Asked for the normal service, all rules are followed.
+      const asked = { service_tier: 'standard' }
+      const bytes = 100 + random.int(400)
+      const made = { input, bytes, candidates: [priced({ ...prices, variants: { batch: rates() } })] }
+      expect(costBounds(callOf(made))).toEqual(costBounds(callOf({ ...made, fields: asked })))
+      const dearest = callOf({ input, bytes, candidates: [priced(prices)] })
+      expect(costBounds(dearest).costNanoUsdMax!).toBeGreaterThanOrEqual(
+        costBounds(callOf({ input, bytes, candidates: [priced(prices)], fields: asked })).costNanoUsdMax!,
+      )
+    })
+  })
+
   test('a request that policies have changed counts as it is now', () => {
     const text = 'long '.repeat(200)
     const input = chat({ maxOutputTokens: 1, messages: [{ role: 'user', parts: [{ type: 'text', text }] }] })

@@ -22,6 +22,7 @@ const pictureTokensMax = 50_000
  */
 const instructionTokensMax = 2000
 const unitsPerPrice = 1_000_000n
+const scale = Number(unitsPerPrice)
 
 /**
  * Over the candidates and all fallbacks: one of them answers. A token is at least one byte, so that the bytes of the
@@ -147,7 +148,17 @@ function chatDemand(request: ChatRequest, bytes: number): Demand {
 /** `maxOutputTokens`: of each answer; undefined = as the model is able to. */
 function demandOfChat(inputTokens: number | null, maxOutputTokens: number | undefined, answers: number): Demand {
   const outputTokens = maxOutputTokens === undefined ? null : maxOutputTokens * answers
-  return { ...nothing, inputTokens, outputTokens, answers }
+  // As `nothing`, one by one: spread, it costs a call with a budget twice as much.
+  return {
+    inputTokens,
+    outputTokens,
+    answers,
+    images: 0,
+    characters: 0,
+    unknownUnits: false,
+    asked: nothingAsked,
+    isBatched: false,
+  }
 }
 
 interface Found {
@@ -198,6 +209,8 @@ interface Bounded {
 function costBound({ prices }: Deployment, { input, output, demand, atMs }: Bounded): bigint | null {
   if (!prices) return null
   const now = pricesAt(prices, atMs)
+  const plain = plainBound(now, input, output, demand)
+  if (plain !== undefined) return plain
   const percent = demand.isBatched ? 100 : placePercentMax(now, demand.asked.place, atMs)
   const variants = percent === null ? null : demand.isBatched ? batchPrices(now) : variantsFor(now, demand.asked)
   if (!variants) return null
@@ -211,6 +224,71 @@ function costBound({ prices }: Deployment, { input, output, demand, atMs }: Boun
     }
   if (dearest === null || percent === null || percent === 100) return dearest
   return (dearest * BigInt(percent) + 99n) / 100n
+}
+
+/** Prices of tokens and of the call, as numbers. */
+interface PlainRates {
+  /** They hold from so much input on. */
+  readonly fromInputTokens: number
+  readonly input: number
+  readonly output: number
+  readonly request: number
+}
+
+/** All that a call which asks for nothing but tokens may be charged at; undefined = other rules decide. */
+const plainRatesKnown = new WeakMap<Prices, readonly PlainRates[] | null>()
+
+function plainRatesOf(prices: Prices): readonly PlainRates[] | null {
+  let known = plainRatesKnown.get(prices)
+  if (known === undefined) {
+    known = compilePlainRates(prices)
+    plainRatesKnown.set(prices, known)
+  }
+  return known
+}
+
+function compilePlainRates(prices: Prices): readonly PlainRates[] | null {
+  if (placePercentMax(prices, undefined, 0) !== 100) return null
+  const rates: PlainRates[] = []
+  for (const variant of variantsFor(prices, nothingAsked) ?? [])
+    for (const { fromInputTokens, prices: one } of [
+      { fromInputTokens: 0, prices: variant },
+      ...(variant.tiers ?? []),
+    ]) {
+      if (one.input === undefined || one.output === undefined || one.searchUnit !== undefined) return null
+      const { input, output } = dearestTokens(one)
+      rates.push({
+        fromInputTokens,
+        input: Number(input),
+        output: Number(output),
+        request: Number(one.request ?? 0n),
+      })
+    }
+  return rates.length === 0 ? null : rates
+}
+
+/**
+ * The bound of most calls, in numbers as far as these are exact: in integers of any length it takes 0.4 us, and leaves
+ * ten objects behind. undefined = it has to be worked out by all rules.
+ */
+function plainBound(
+  prices: Prices,
+  input: number | null,
+  output: number | null,
+  { asked, isBatched, images, characters, unknownUnits }: Demand,
+): bigint | undefined {
+  if (input === null || output === null || asked !== nothingAsked || isBatched || unknownUnits) return undefined
+  if (images > 0 || characters > 0) return undefined
+  const rates = plainRatesOf(prices)
+  if (!rates) return undefined
+  let dearest = 0
+  for (const rate of rates) {
+    if (input < rate.fromInputTokens) continue
+    dearest = Math.max(dearest, input * rate.input + output * rate.output + rate.request)
+  }
+  // Rounded up, as `scaled` does.
+  const rounded = dearest + scale - 1
+  return Number.isSafeInteger(rounded) ? BigInt((rounded - (rounded % scale)) / scale) : undefined
 }
 
 /** null = the vendor's price of batches is not known, which that of single calls does not tell. */

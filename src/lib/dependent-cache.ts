@@ -11,6 +11,9 @@ export class DependentCache<Value extends object> {
   /** The names of the values that were made from a subject. */
   readonly #dependents = new Map<Subject, Set<string>>()
   readonly #subjectsOf: (name: string, value: Value) => readonly Subject[]
+  /** What was asked for last, mostly asked for again within the same call; '' = nothing. */
+  #lastName = ''
+  #last: Value | undefined
 
   /** `subjectsOf` has to answer the same for a value as long as it is here. */
   constructor(max: number, subjectsOf: (name: string, value: Value) => readonly Subject[]) {
@@ -22,7 +25,13 @@ export class DependentCache<Value extends object> {
   }
 
   get(name: string): Value | undefined {
-    return this.#values.get(name)
+    if (name === this.#lastName) return this.#last
+    const value = this.#values.get(name)
+    if (value) {
+      this.#lastName = name
+      this.#last = value
+    }
+    return value
   }
 
   set(name: string, value: Value): void {
@@ -58,6 +67,10 @@ export class DependentCache<Value extends object> {
   }
 
   #unlink(name: string, value: Value): void {
+    if (name === this.#lastName) {
+      this.#lastName = ''
+      this.#last = undefined
+    }
     for (const subject of this.#subjectsOf(name, value)) {
       const names = this.#dependents.get(subject)
       names?.delete(name)

@@ -317,10 +317,12 @@ function outline(bytes: Uint8Array, limits: JsonLimits): Outline {
 }
 
 function addSpan(spans: Map<string, Span>, key: string, span: Span, limits: JsonLimits): void {
-  if (spans.has(key)) throw new JsonBodyError(`the field ${JSON.stringify(key)} is given twice`, span.keyStart)
-  if (spans.size >= limits.fields)
-    throw new JsonBodyError(`the body has more than ${limits.fields} top-level fields`, span.keyStart)
+  const { size } = spans
   spans.set(key, span)
+  // Each key is looked up once: what was there is replaced, and the body refused.
+  if (spans.size === size) throw new JsonBodyError(`the field ${JSON.stringify(key)} is given twice`, span.keyStart)
+  if (size >= limits.fields)
+    throw new JsonBodyError(`the body has more than ${limits.fields} top-level fields`, span.keyStart)
 }
 
 /** Keys of nearly every request, by their length: no string has to be made for them. */

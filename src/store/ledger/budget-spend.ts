@@ -40,15 +40,12 @@ const amountAt = place('budget_nano_usd')
 /** What rows of the ledger add to the table, sorted: replicas that change the same amounts lock them in one order. */
 export function budgetAmounts(rows: readonly (readonly ColumnValue[])[]): readonly BudgetAmount[] {
   const sums = new Map<string, { readonly amount: BudgetAmount; sum: bigint }>()
-  for (const row of rows) {
-    // Rows without later columns have neither.
-    const [list, nanoUsd] = [row[scopesAt], row[amountAt]]
-    if (list === null || list === undefined || nanoUsd === null || nanoUsd === undefined) continue
-    const { writer, periods } = readBudgetScopes(JSON.parse(String(list)) as string[])
+  for (const [list, total] of totalsByList(rows)) {
+    const { writer, periods } = readBudgetScopes(JSON.parse(list) as string[])
     for (const { scope, startMs, nanoUsd: own } of periods) {
       const key = `${scope}\u0000${startMs}\u0000${writer}`
       const known = sums.get(key)
-      const more = BigInt(own ?? nanoUsd)
+      const more = own === undefined ? total.nanoUsd : BigInt(own) * BigInt(total.rows)
       if (known) known.sum += more
       else sums.set(key, { amount: [scope, startMs, writer, 0n], sum: more })
     }
@@ -56,4 +53,26 @@ export function budgetAmounts(rows: readonly (readonly ColumnValue[])[]): readon
   return [...sums]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, { amount, sum }]) => [amount[0], amount[1], amount[2], sum] as const)
+}
+
+/** What the rows with one list of budgets cost together. */
+interface ListTotal {
+  rows: number
+  nanoUsd: bigint
+}
+
+/** By list: calls of a key mostly have the same one, which is read once for all of them. */
+function totalsByList(rows: readonly (readonly ColumnValue[])[]): Map<string, ListTotal> {
+  const totals = new Map<string, ListTotal>()
+  for (const row of rows) {
+    // Rows without later columns have neither.
+    const [list, nanoUsd] = [row[scopesAt], row[amountAt]]
+    if (list === null || list === undefined || nanoUsd === null || nanoUsd === undefined) continue
+    const known = totals.get(String(list))
+    if (known) {
+      known.rows++
+      known.nanoUsd += BigInt(nanoUsd)
+    } else totals.set(String(list), { rows: 1, nanoUsd: BigInt(nanoUsd) })
+  }
+  return totals
 }

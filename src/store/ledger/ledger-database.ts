@@ -268,6 +268,16 @@ function rowInsertion(database: Sqlite): (row: readonly ColumnValue[]) => boolea
   }
 }
 
+/** What a row has, by name: a name that is not there is null. */
+function rowObject(row: readonly ColumnValue[]): object {
+  const object: Record<string, ColumnValue> = { ...missingValues }
+  for (let at = 0; at < row.length; at++) {
+    const value = row[at]!
+    if (value !== null) object[columnList[at]!.name] = value
+  }
+  return object
+}
+
 /** Of the columns that may not be null, for rows that have the first columns only. */
 const missingValues = Object.fromEntries(
   columnList
@@ -298,9 +308,7 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
     select destination, id, 0, 0 from usage_exports, ids where is_full = 0`
   const store = (rows: readonly (readonly ColumnValue[])[]) =>
     transaction(database, async tx => {
-      const fields = (row: readonly ColumnValue[]) => row.map((value, at) => [columnList[at]!.name, value])
-      const objects = rows.map(row => ({ ...missingValues, ...Object.fromEntries(fields(row)) }))
-      const added = (await tx.unsafe(insertion, [JSON.stringify(objects)])) as { request_id: string }[]
+      const added = (await tx.unsafe(insertion, [JSON.stringify(rows.map(rowObject))])) as { request_id: string }[]
       const ids = added.length === rows.length ? undefined : new Set(added.map(row => row.request_id))
       const stored = ids ? rows.filter(row => ids.delete(String(row[idAt]))) : rows
       const cells = rollupCells(stored)

@@ -22,6 +22,8 @@ const textLengthMax = 512
 const recordLengthMax = 16_384
 /** More than `policies/call-tags.ts` lets a call have. */
 const listItemsMax = 64
+/** Of lists in which each item is compared with all before it. */
+const shortListItems = 10
 /** A hostile record is cut to this many units a text, which bounds it even when each becomes `\u0000`. */
 const hostileTextLengthMax = 256
 const integerMax = Number.MAX_SAFE_INTEGER
@@ -179,7 +181,7 @@ function storableValue(value: unknown, column: LedgerColumn, isTextClean = false
         ? value
         : storableText(String(value))
     case 'list':
-      return storableList(value)
+      return storableList(value, isTextClean)
     case 'boolean':
       return value === true || value === 1 ? 1 : 0
     case 'decimal':
@@ -195,11 +197,23 @@ function storableValue(value: unknown, column: LedgerColumn, isTextClean = false
 }
 
 /** Of texts, each once; null = there is none. What is not a text is left out, and so is what is beyond the limit. */
-function storableList(value: unknown): string | null {
+function storableList(value: unknown, areTextsClean: boolean): string | null {
   if (!Array.isArray(value)) return null
+  if (areTextsClean && isStorableList(value)) return JSON.stringify(value)
   const texts = (value as unknown[]).filter(one => typeof one === 'string' && one !== '').map(one => String(one))
   const stored = new Set(texts.slice(0, listItemsMax).map(storableText))
   return stored.size > 0 ? JSON.stringify([...stored]) : null
+}
+
+/** Most lists are: the budgets of a call. It saves copies of them, a microsecond a row. */
+function isStorableList(list: readonly unknown[]): boolean {
+  if (list.length === 0 || list.length > shortListItems) return false
+  for (let at = 0; at < list.length; at++) {
+    const text = list[at]
+    if (typeof text !== 'string' || text === '' || text.length > textLengthMax) return false
+    if (list.indexOf(text) < at) return false
+  }
+  return true
 }
 
 /** Postgres knows no NUL in a text, neither database a lone surrogate. */
