@@ -159,7 +159,9 @@ export function spendingProblem(
   if (until !== null && until <= nowMs && until !== before.budgetIncreaseUntilMs)
     return {
       field: 'temp_budget_expiry',
-      msg: `temp_budget_expiry is past (${iso(until)}), so that the budget would not be raised; give a later moment, or null for both fields to end a raise`,
+      msg:
+        `temp_budget_expiry is past (${iso(until)}): the budget would not be raised; give a later moment, or ` +
+        'null for both fields to end a raise',
     }
   const { softBudgetNanoUsd: soft = null, maxBudgetNanoUsd: max = null } = fields
   if (soft !== null && max !== null && soft > max)

@@ -18,7 +18,7 @@ const rowsAtOnce = { webhook: 200, stripe: 8 }
 const firstPauseMs = 1000
 const pauseMsMax = 600_000
 const reportEveryMs = 60_000
-/** Stripe takes events of the last 35 days (docs.stripe.com/api/billing/meter-event/create, `timestamp`, 2026-11-25). */
+/** Stripe takes events of 35 days (docs.stripe.com/api/billing/meter-event/create, `timestamp`, 2026-11-25). */
 const stripeAgeMaxMs = 35 * 86_400_000
 
 /** What the export works with. */

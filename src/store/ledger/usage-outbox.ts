@@ -3,8 +3,9 @@
  * with the transaction that stores it, so that none is missed, also where rows are stored late and out of order. What
  * will never be sent moves to `usage_given_up`.
  */
+import type { SQL } from 'bun'
 import type { ExportDestination } from '../../core/usage-export.ts'
-import type { OutboxState, UsageOutbox, WaitingRow } from '../../core/usage-outbox.ts'
+import type { GivenUpRow, OutboxState, UsageOutbox, WaitingRow } from '../../core/usage-outbox.ts'
 import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { readRow } from './ledger-query.ts'
@@ -65,21 +66,7 @@ export function createUsageOutbox(database: Database): UsageOutbox {
       )
     },
     async giveUp(destination, rows, nowMs) {
-      const noted = transaction(database, async tx => {
-        let count = 0
-        for (const { id, reason, attempts, startedAtMs, customer, amount } of rows) {
-          const taken = (await tx`delete from usage_outbox where destination = ${destination} and request_id = ${id}
-            returning request_id`) as unknown[]
-          if (taken.length === 0) continue
-          count++
-          await tx`insert into usage_given_up
-            (destination, request_id, reason, attempts, given_up_at_ms, started_at_ms, customer, amount) values
-            (${destination}, ${id}, ${reason}, ${attempts}, ${nowMs}, ${startedAtMs}, ${customer}, ${amount})
-            on conflict (destination, request_id) do nothing`
-        }
-        await tx`update usage_exports set given_up = coalesce(given_up, 0) + ${count} where destination = ${destination}`
-      })
-      await answerInTime(noted)
+      await answerInTime(transaction(database, tx => giveUp(tx, destination, rows, nowMs)))
     },
     async measure(waitingMax) {
       const rows = await run(
@@ -94,6 +81,28 @@ export function createUsageOutbox(database: Database): UsageOutbox {
       })
     },
   }
+}
+
+/** Notes the rows that still wait, and counts them. */
+async function giveUp(
+  tx: SQL,
+  destination: ExportDestination,
+  rows: readonly GivenUpRow[],
+  nowMs: number,
+): Promise<void> {
+  let count = 0
+  for (const { id, reason, attempts, startedAtMs, customer, amount } of rows) {
+    const taken = (await tx`delete from usage_outbox where destination = ${destination} and request_id = ${id}
+      returning request_id`) as unknown[]
+    if (taken.length === 0) continue
+    count++
+    await tx`insert into usage_given_up
+      (destination, request_id, reason, attempts, given_up_at_ms, started_at_ms, customer, amount) values
+      (${destination}, ${id}, ${reason}, ${attempts}, ${nowMs}, ${startedAtMs}, ${customer}, ${amount})
+      on conflict (destination, request_id) do nothing`
+  }
+  await tx`update usage_exports set given_up = coalesce(given_up, 0) + ${count}
+    where destination = ${destination}`
 }
 
 const places = (first: number, ids: readonly string[]): string => ids.map((_, at) => `$${at + first}`).join(', ')
