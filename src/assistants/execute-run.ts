@@ -103,7 +103,16 @@ async function answered(work: RunWork, turn: Turn, signal: AbortSignal): Promise
   try {
     const prompt = await promptOf(services, run, listener !== undefined)
     if ('limit' in prompt) return { end: { status: 'incomplete', reason: prompt.limit }, dropped: [] }
-    asked = await askModel({ services, caller, origin, body: prompt.body, signal, route: runRoute }, turn)
+    const asking = {
+      services,
+      caller,
+      origin,
+      body: prompt.body,
+      signal,
+      route: runRoute,
+      sessionId: run.parentId ?? run.id,
+    }
+    asked = await askModel(asking, turn)
   } catch (error) {
     asked = { failure: failureOfError(error), dropped: [] }
   }

@@ -53,6 +53,8 @@ interface ModelRequest {
   readonly watch?: (call: Call) => void
   /** See `AskedCall.isPrivate`. */
   readonly isPrivate?: true
+  /** The conversation or thread that the call is part of. */
+  readonly sessionId: string
 }
 
 /** How the call ended; the answer itself is in its receiver. */
@@ -79,14 +81,18 @@ export async function askModel(asking: ModelRequest, turn: AnswerReceiver): Prom
   return { ...(await readAnswer(response, asking.signal, turn)), dropped: dropped.map(name => name.trim()) }
 }
 
-function requestOf({ origin, body, signal }: ModelRequest): HttpRequest {
+function requestOf({ origin, body, signal, sessionId }: ModelRequest): HttpRequest {
   const { path, clientAddress, userAgent } = origin
   return internalRequest({
     id: randomUUIDv7(),
     path,
     params: {},
     query: new URLSearchParams(),
-    headers: new Headers({ 'content-type': 'application/json', 'user-agent': userAgent }),
+    headers: new Headers({
+      'content-type': 'application/json',
+      'user-agent': userAgent,
+      'x-litellm-session-id': sessionId,
+    }),
     bytes: Buffer.from(JSON.stringify(body)),
     client: new SignalClient(signal, clientAddress),
   })

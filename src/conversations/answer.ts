@@ -131,13 +131,14 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
-    const { services, caller, origin, body } = this.#work
+    const { services, caller, origin, body, message } = this.#work
     try {
       const watch = (call: Call) => {
         this.#call = call
         this.#show({ call_id: call.id })
       }
-      const asking = { services, caller, origin, body, signal, route, watch, isPrivate: true } as const
+      const { conversationId: sessionId } = message
+      const asking = { services, caller, origin, body, signal, route, watch, isPrivate: true, sessionId } as const
       const asked = await askModel(asking, this)
       const error = signal.aborted
         ? { code: 'interrupted', message: 'the answer was ended before it was complete' }

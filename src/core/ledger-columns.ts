@@ -10,6 +10,7 @@ import type { Settlement } from './call.ts'
 import type { Caller } from './caller.ts'
 import { bigintText } from '../lib/number-text.ts'
 import { outcomeText } from './guardrails.ts'
+import { sessionIdOf } from './session-id.ts'
 import type { Served, Usage } from './usage.ts'
 
 /**
@@ -200,6 +201,12 @@ export const ledgerColumns = {
     'Nano-dollars that the answer cost when it was made, where `cache_hit_kind` is set, or that the known inputs of ' +
       'a list of embeddings cost; null = not known.',
     ({ call }) => decimal(call.savedNanoUsd),
+  ),
+  session_id: textOrNull(
+    97,
+    'Session, conversation or trace of the call, by a header of the client: `x-litellm-session-id`, ' +
+      '`x-litellm-trace-id`, those of Claude Code, Codex and opencode, or the trace of `traceparent`.',
+    ({ call }) => sessionIdOf(call.headers),
   ),
 }
 

@@ -12,6 +12,7 @@ export interface LedgerQuery {
   readonly endUser?: string
   readonly model?: string
   readonly requestId?: string
+  readonly sessionId?: string
   readonly outcome?: string
   /** Only calls in which a guardrail found something or was not answered, or that the cache answered. */
   readonly hits?: 'guardrail' | 'cache'

@@ -66,10 +66,10 @@ async function follow(gateway: Gateway, key: string, query = '', lastId?: string
   }
 }
 
-async function call(gateway: Gateway, key: string, model = 'chat-model', user?: string): Promise<string> {
+async function call(gateway: Gateway, key: string, model = 'chat-model', user?: string, headers = {}): Promise<string> {
   const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
-    headers: bearer(key),
+    headers: { ...bearer(key), ...headers },
     body: JSON.stringify({ model, user, messages: [{ role: 'user', content: 'Hi' }] }),
   })
   await answer.text()
@@ -118,7 +118,7 @@ for (const backend of backends())
 
     test('a filter finds in memory what it finds in the database', async () => {
       await call(gateway, ann, 'nobody', 'customer-1')
-      await call(gateway, bob, 'claude-model', 'customer-1')
+      await call(gateway, bob, 'claude-model', 'customer-1', { 'x-litellm-session-id': 'session-1' })
       while ((await gateway.rows('&end_user=customer-1')).length < 2) await Bun.sleep(20)
       const all = await gateway.rows()
       const { key_id, request_id, started_at_ms } = all[0]!
@@ -134,6 +134,7 @@ for (const backend of backends())
         { model: 'CHAT-MODEL' },
         { request_id },
         { outcome: 'error' },
+        { session_id: 'session-1' },
         { hits: 'guardrail' },
         { hits: 'cache' },
         { start_date: new Date(started_at_ms).toISOString() },

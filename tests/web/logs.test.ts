@@ -26,10 +26,10 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await gateway?.stop()
   })
 
-  const call = async (key: string, model: string, fields: object = {}) => {
+  const call = async (key: string, model: string, fields: object = {}, more: Record<string, string> = {}) => {
     const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more },
       body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }], ...fields }),
     })
     await answer.text()
@@ -58,7 +58,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
   test('a filter that the ledger does not know is named, with what to write instead', async () => {
     const { page, context } = await openLogs('?q=latency:5')
     await page.getByText('This filter cannot be read: latency:5').waitFor()
-    await page.getByText('outcome, model, key, user, team, customer, id').waitFor()
+    await page.getByText('outcome, model, key, user, team, customer, session, id').waitFor()
     await context.close()
   })
 
@@ -100,6 +100,100 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await page.getByRole('dialog', { name: 'nobody' }).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await context.close()
+  })
+
+  test('columns are chosen by keyboard, kept in this browser, and set back', async () => {
+    const { page, context } = await openLogs()
+    const head = page.getByRole('columnheader')
+    const usual = ['Time', 'Outcome', 'Model', 'Upstream', 'Key', 'Tokens', 'Cost', 'Duration']
+    await head.first().waitFor()
+    expect(await head.allInnerTexts()).toEqual(usual)
+    const openColumns = async () => {
+      await page.getByRole('button', { name: 'Columns' }).press('Enter')
+      await page.getByRole('menu').waitFor()
+    }
+    const choose = async (name: string, role: 'menuitem' | 'menuitemcheckbox') => {
+      const item = page.getByRole(role, { name, exact: true })
+      for (let at = 0; at < 30 && !(await item.evaluate(one => one === document.activeElement)); at++)
+        await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('Enter')
+    }
+    await openColumns()
+    await choose('Upstream', 'menuitemcheckbox')
+    await choose('Program', 'menuitemcheckbox')
+    const chosen = [...usual.filter(name => name !== 'Upstream'), 'Program']
+    await head.getByText('Program').waitFor()
+    expect(await head.allInnerTexts()).toEqual(chosen)
+    await page.reload()
+    await head.first().waitFor()
+    expect(await head.allInnerTexts()).toEqual(chosen)
+    await openColumns()
+    await choose('Usual columns', 'menuitem')
+    await head.getByText('Upstream').waitFor()
+    expect(await head.allInnerTexts()).toEqual(usual)
+    expect(await page.evaluate(() => Object.keys(localStorage).filter(key => key.includes('columns')))).toEqual([])
+    await context.close()
+  })
+
+  test('bars are brushed by keyboard and by dragging: the span is in the address, and goes back', async () => {
+    const { page, context } = await openLogs()
+    const rangeOf = () => new URL(page.url()).searchParams.get('range')
+    const bars = page.getByRole('slider', { name: 'Calls over time' })
+    await bars.focus()
+    await page.keyboard.press('End')
+    await page.keyboard.press('Shift+ArrowLeft')
+    await page.keyboard.press('Shift+ArrowLeft')
+    expect(await bars.getAttribute('aria-valuenow')).toBe('57')
+    await page.keyboard.press('Escape')
+    expect(await bars.getAttribute('aria-valuenow')).toBe('59')
+    await page.keyboard.press('Enter')
+    expect(rangeOf()).toBeNull()
+    await page.keyboard.press('End')
+    await page.keyboard.press('Shift+ArrowLeft')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(url => url.searchParams.has('range'))
+    const widthOf = (range: string | null) => {
+      const [from, to] = range!.split('..').map(Number)
+      return to! - from!
+    }
+    // Two of sixty bars of a day, or a little more: new calls may be later than the span.
+    expect(widthOf(rangeOf()) / ((2 / 60) * 86_400_000)).toBeCloseTo(1, 1)
+    await page.getByRole('slider', { name: 'Calls over time' }).waitFor()
+    await page.goBack()
+    await page.waitForURL(url => !url.searchParams.has('range'))
+    await bars.waitFor()
+    const box = (await bars.boundingBox())!
+    await page.mouse.move(box.x + box.width * 0.51, box.y + 20)
+    await page.mouse.down()
+    await page.mouse.move(box.x + box.width * 0.99, box.y + 20, { steps: 4 })
+    await page.mouse.up()
+    await page.waitForURL(url => url.searchParams.has('range'))
+    expect(widthOf(rangeOf()) / (0.5 * 86_400_000)).toBeCloseTo(1, 1)
+    await context.close()
+  })
+
+  test('the calls of a session lead to each other, in their order, wherever the list is', async () => {
+    const key = await gateway.key()
+    const session = { 'x-claude-code-session-id': 'session-of-three' }
+    const ids: string[] = []
+    for (let at = 0; at < 3; at++) ids.push(await call(key, 'claude-model', {}, session))
+    while ((await gateway.rows('&session_id=session-of-three')).length < 3) await Bun.sleep(20)
+    const { page, context } = await openLogs(`?q=model:nobody&call=${ids[1]}`)
+    const part = page.getByRole('region', { name: 'Session' })
+    await part.getByText('Call 2 of 3 in its session').waitFor()
+    expect(await violations(page)).toEqual([])
+    await part.getByRole('button', { name: 'Later in the session' }).click()
+    await part.getByText('Call 3 of 3').waitFor()
+    expect(new URL(page.url()).searchParams.get('call')).toBe(ids[2]!)
+    expect(await part.getByRole('button', { name: 'Later in the session' }).isDisabled()).toBe(true)
+    await part.getByRole('button', { name: 'Earlier in the session' }).click()
+    await part.getByRole('button', { name: 'Earlier in the session' }).click()
+    await part.getByText('Call 1 of 3').waitFor()
+    expect(new URL(page.url()).searchParams.get('call')).toBe(ids[0]!)
+    await part.getByRole('link', { name: 'All of the session' }).click()
+    await page.getByText('Calls: 3').waitFor()
+    expect(new URL(page.url()).searchParams.get('q')).toBe('session:session-of-three')
     await context.close()
   })
 

@@ -8,6 +8,15 @@ export const callQuery = (id: string) => ({
     (await ask('GET /spend/logs', { query: { request_id: id }, signal })).data[0] ?? null,
 })
 
+const sessionCallsMax = 200
+
+/** The newest calls of a session, conversation or trace, newest first. */
+export const sessionQuery = (id: string) => ({
+  queryKey: ['logs', 'session', id],
+  queryFn: ({ signal }: { signal: AbortSignal }) =>
+    ask('GET /spend/logs', { query: { session_id: id, limit: sessionCallsMax }, signal }),
+})
+
 /** The stored request and answer of a call; null = nothing is stored, or nothing that this person may read. */
 export const bodiesQuery = (id: string) => ({
   queryKey: ['logs', 'bodies', id],

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'react'
-import type { PointerEvent } from 'react'
+import type { KeyboardEvent, PointerEvent } from 'react'
 import { formatCount, formatMoment } from '../lib/format.ts'
 import type { Span } from '../lib/time-range.ts'
 import { t } from '../strings/index.ts'
@@ -14,71 +14,138 @@ export interface Bar {
 
 interface HistogramProps {
   readonly bars: readonly Bar[]
-  /** A span that was dragged over. */
+  /** A span that was brushed. */
   readonly onSelect: (span: Span) => void
 }
+
+/** Indexes of bars: where brushing began, and where it is. */
+type Brush = readonly [from: number, to: number]
 
 const width = 1000
 const height = 72
 const gap = 1
 
-/** Counts over time above a list. Dragging chooses a span; the time range of the page does the same by keyboard. */
+/**
+ * Counts over time above a list. A span is chosen by dragging over bars, or by keyboard: the arrows go to a bar, with
+ * Shift they take the bars between along, Enter chooses, Escape leaves it.
+ */
 export function Histogram({ bars, onSelect }: HistogramProps) {
-  const picture = useRef<SVGSVGElement>(null)
-  const [drag, setDrag] = useState<readonly [from: number, to: number] | null>(null)
-  const most = Math.max(1, ...bars.map(bar => bar.count))
-  const step = width / Math.max(1, bars.length)
+  const picture = useRef<HTMLDivElement>(null)
+  const [brush, setBrush] = useState<Brush | null>(null)
+  const [isDragged, setDragged] = useState(false)
+  const last = bars.length - 1
   const barAt = (event: PointerEvent) => {
     const box = picture.current!.getBoundingClientRect()
-    const at = Math.floor(((event.clientX - box.left) / box.width) * bars.length)
-    return Math.max(0, Math.min(bars.length - 1, at))
+    return within(Math.floor(((event.clientX - box.left) / box.width) * bars.length), last)
   }
-  const end = () => {
-    if (drag) {
-      const [first, last] = [Math.min(...drag), Math.max(...drag)]
-      onSelect({ fromMs: bars[first]!.fromMs, toMs: bars[last]!.toMs })
-    }
-    setDrag(null)
+  const choose = () => {
+    if (brush) onSelect(spanOfBars(bars, brush))
+    setBrush(null)
+    setDragged(false)
+  }
+  const press = (event: KeyboardEvent) => {
+    const next = nextBrush(event, brush, last)
+    if (next === undefined || event.ctrlKey || event.metaKey || event.altKey) return
+    event.preventDefault()
+    event.stopPropagation()
+    if (next === 'chosen') choose()
+    else setBrush(next)
   }
   return (
-    <svg
+    // A slider is what screen readers know that is gone along by arrows and says where it is.
+    <div
       ref={picture}
-      role="img"
+      role="slider"
+      tabIndex={0}
       aria-label={t('histogram.label')}
-      viewBox={`0 0 ${width} ${height}`}
-      preserveAspectRatio="none"
-      className="h-18 w-full cursor-crosshair touch-none select-none"
+      aria-valuemin={0}
+      aria-valuemax={Math.max(0, last)}
+      aria-valuenow={within(brush?.[1] ?? last, last)}
+      aria-valuetext={valueText(bars, brush)}
+      className="w-full cursor-crosshair touch-none select-none"
+      onKeyDown={press}
+      onBlur={() => setBrush(null)}
       onPointerDown={event => {
         if (bars.length === 0) return
         event.currentTarget.setPointerCapture(event.pointerId)
-        setDrag([barAt(event), barAt(event)])
+        setBrush([barAt(event), barAt(event)])
+        setDragged(true)
       }}
-      onPointerMove={event => drag && setDrag([drag[0], barAt(event)])}
-      onPointerUp={end}
-      onPointerCancel={() => setDrag(null)}
+      onPointerMove={event => isDragged && brush && setBrush([brush[0], barAt(event)])}
+      onPointerUp={() => isDragged && choose()}
+      onPointerCancel={() => {
+        setBrush(null)
+        setDragged(false)
+      }}
     >
-      {bars.map((bar, index) => {
-        const all = (bar.count / most) * height
-        const failed = (bar.failed / most) * height
-        const place = { x: index * step, width: Math.max(gap, step - gap) }
-        return (
-          <g key={bar.fromMs}>
-            <title>{`${formatMoment(bar.fromMs)} – ${formatMoment(bar.toMs)}: ${formatCount(bar.count)}`}</title>
-            <rect {...place} y={0} height={height} className="fill-transparent" />
-            <rect {...place} y={height - all} height={all} className="fill-line-control" />
-            <rect {...place} y={height - failed} height={failed} className="fill-bad" />
-          </g>
-        )
-      })}
-      {drag && (
-        <rect
-          x={Math.min(...drag) * step}
-          width={(Math.abs(drag[1] - drag[0]) + 1) * step}
-          y={0}
-          height={height}
-          className="fill-selected stroke-accent"
-        />
-      )}
-    </svg>
+      <svg aria-hidden viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" className="h-18 w-full">
+        <Bars bars={bars} />
+        {brush && <BrushedArea brush={brush} step={stepOf(bars)} />}
+      </svg>
+    </div>
+  )
+}
+
+const within = (at: number, last: number): number => Math.max(0, Math.min(last, at))
+const stepOf = (bars: readonly Bar[]): number => width / Math.max(1, bars.length)
+
+function spanOfBars(bars: readonly Bar[], brush: Brush): Span {
+  return { fromMs: bars[Math.min(...brush)]!.fromMs, toMs: bars[Math.max(...brush)]!.toMs }
+}
+
+/** What a key makes of a brush; undefined = it is none of the histogram's. Without a brush the last bar is gone to. */
+function nextBrush(
+  { key, shiftKey }: KeyboardEvent,
+  brush: Brush | null,
+  last: number,
+): Brush | 'chosen' | null | undefined {
+  if (last < 0) return undefined
+  if (key === 'Enter' || key === ' ') return brush ? 'chosen' : undefined
+  if (key === 'Escape') return brush ? null : undefined
+  const at = brush?.[1] ?? last + 1
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, PageUp: at - 10, PageDown: at + 10, Home: 0, End: last }[key]
+  if (to === undefined) return undefined
+  return [shiftKey && brush ? brush[0] : within(to, last), within(to, last)]
+}
+
+/** The span of a brush, or of everything, with its calls. */
+function valueText(bars: readonly Bar[], brush: Brush | null): string {
+  if (bars.length === 0) return ''
+  const all: Brush = brush ?? [0, bars.length - 1]
+  const { fromMs, toMs } = spanOfBars(bars, all)
+  const count = bars.slice(Math.min(...all), Math.max(...all) + 1).reduce((sum, bar) => sum + bar.count, 0)
+  return barText({ fromMs, toMs, count })
+}
+
+const barText = ({ fromMs, toMs, count }: Omit<Bar, 'failed'>): string =>
+  `${formatMoment(fromMs)} – ${formatMoment(toMs)}: ${formatCount(count)}`
+
+function Bars({ bars }: { readonly bars: readonly Bar[] }) {
+  const most = Math.max(1, ...bars.map(bar => bar.count))
+  const step = stepOf(bars)
+  return bars.map((bar, index) => {
+    const all = (bar.count / most) * height
+    const failed = (bar.failed / most) * height
+    const place = { x: index * step, width: Math.max(gap, step - gap) }
+    return (
+      <g key={bar.fromMs}>
+        <title>{barText(bar)}</title>
+        <rect {...place} y={0} height={height} className="fill-transparent" />
+        <rect {...place} y={height - all} height={all} className="fill-line-control" />
+        <rect {...place} y={height - failed} height={failed} className="fill-bad" />
+      </g>
+    )
+  })
+}
+
+function BrushedArea({ brush, step }: { readonly brush: Brush; readonly step: number }) {
+  return (
+    <rect
+      x={Math.min(...brush) * step}
+      width={(Math.abs(brush[1] - brush[0]) + 1) * step}
+      y={0}
+      height={height}
+      className="fill-selected stroke-accent"
+    />
   )
 }

@@ -6,7 +6,7 @@ import { useRef, useState } from 'react'
 import type { CSSProperties, KeyboardEvent, ReactNode } from 'react'
 import { t } from '../strings/index.ts'
 import { Button } from './button.tsx'
-import { Menu, MenuToggle } from './menu.tsx'
+import { Menu, MenuItem, MenuSeparator, MenuToggle } from './menu.tsx'
 import { SkeletonRows } from './states.tsx'
 
 export interface Column<Row> {
@@ -48,9 +48,12 @@ export interface TableProps<Row> {
   readonly isLoadingMore?: boolean
   /** In the place of no rows. */
   readonly empty?: ReactNode
-  /** Ids of the columns that are shown, with the function that changes them: adds the column chooser. */
-  readonly shown?: readonly string[]
-  readonly onShown?: (ids: string[]) => void
+  /**
+   * Ids of the columns that are shown, undefined = the usual ones, with the function that changes them: adds the
+   * column chooser. The first column has the row's link and is always shown.
+   */
+  readonly shown?: readonly string[] | undefined
+  readonly onShown?: (ids: string[] | undefined) => void
 }
 
 export interface RowLink {
@@ -70,12 +73,12 @@ const virtualFrom = 100
  */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, rows, columns, shown, onShown, empty, onMore, isLoadingMore } = props
-  const visible = columns.filter(column => (shown ? shown.includes(column.id) : !column.isHidden))
+  const visible = columns.filter((column, at) => at === 0 || (shown ? shown.includes(column.id) : !column.isHidden))
   return (
     <div className="flex min-h-0 min-w-0 flex-col gap-2">
       {onShown && (
         <div className="flex justify-end">
-          <ColumnChooser columns={columns} shown={visible.map(one => one.id)} onShown={onShown} />
+          <ColumnChooser columns={columns} shown={shown} visible={visible.map(one => one.id)} onShown={onShown} />
         </div>
       )}
       {rows === undefined ? (
@@ -249,24 +252,30 @@ function cellClass<Row>({ align, isWideOnly }: Column<Row>, more: string): strin
 
 interface ColumnChooserProps<Row> {
   readonly columns: readonly Column<Row>[]
-  readonly shown: readonly string[]
-  readonly onShown: (ids: string[]) => void
+  /** As it was chosen; undefined = the usual columns. */
+  readonly shown: readonly string[] | undefined
+  readonly visible: readonly string[]
+  readonly onShown: (ids: string[] | undefined) => void
 }
 
-function ColumnChooser<Row>({ columns, shown, onShown }: ColumnChooserProps<Row>) {
+function ColumnChooser<Row>({ columns, shown, visible, onShown }: ColumnChooserProps<Row>) {
   const change = (id: string, isShown: boolean) =>
-    onShown(columns.map(one => one.id).filter(one => (one === id ? isShown : shown.includes(one))))
+    onShown(columns.map(one => one.id).filter(one => (one === id ? isShown : visible.includes(one))))
   return (
     <Menu trigger={<Button icon={<Columns3 size={16} aria-hidden />}>{t('all.columns')}</Button>}>
-      {columns.map(column => (
+      {columns.slice(1).map(column => (
         <MenuToggle
           key={column.id}
-          checked={shown.includes(column.id)}
+          checked={visible.includes(column.id)}
           onChange={isShown => change(column.id, isShown)}
         >
           {column.title}
         </MenuToggle>
       ))}
+      <MenuSeparator />
+      <MenuItem disabled={shown === undefined} onPress={() => onShown(undefined)}>
+        {t('table.usualColumns')}
+      </MenuItem>
     </Menu>
   )
 }

@@ -10,77 +10,22 @@ import { Page } from '../components/page.tsx'
 import { EmptyState, ErrorState, Skeleton } from '../components/states.tsx'
 import { Switch } from '../components/switch.tsx'
 import { Table } from '../components/table.tsx'
-import type { Column } from '../components/table.tsx'
 import { TimeRange } from '../components/time-range.tsx'
-import { Duration, Money } from '../components/values.tsx'
-import { useSearchValue } from '../lib/address.ts'
-import { formatCompact, formatCount, formatMoment } from '../lib/format.ts'
+import { useChangeSearch, useSearchValue } from '../lib/address.ts'
+import { formatCount, formatMoment } from '../lib/format.ts'
+import { useKeptColumns } from '../lib/kept-columns.ts'
 import { rangeOf, spanOf } from '../lib/time-range.ts'
 import type { Span } from '../lib/time-range.ts'
 import { t } from '../strings/index.ts'
 import { barsOf } from './logs/bars.ts'
 import { CallDrawer } from './logs/call-drawer.tsx'
+import { logColumns } from './logs/columns.tsx'
 import { followCalls } from './logs/follow.ts'
-import { OutcomeBadge } from './logs/outcome.tsx'
 import { logFields, readLogFilter } from './logs/query.ts'
 
 const pageSize = 200
 /** New calls that are put into the list before it is read again, so that it does not grow without end. */
 const addedMax = 1000
-
-const columns: readonly Column<SpendLog>[] = [
-  {
-    id: 'at',
-    title: t('logs.at'),
-    width: 'minmax(184px, 1fr)',
-    cell: call => (
-      <time className="numbers whitespace-nowrap" dateTime={call.started_at} title={call.started_at}>
-        {formatMoment(call.started_at_ms)}
-      </time>
-    ),
-  },
-  { id: 'outcome', title: t('logs.outcome'), width: 'minmax(112px, 1fr)', cell: call => <OutcomeBadge call={call} /> },
-  {
-    id: 'model',
-    title: t('logs.model'),
-    width: 'minmax(80px, 2fr)',
-    cell: call => <span className="truncate">{call.model}</span>,
-  },
-  {
-    id: 'upstream',
-    title: t('logs.upstream'),
-    isWideOnly: true,
-    width: 'minmax(0, 2fr)',
-    cell: call => <span className="truncate text-muted">{call.provider ?? '–'}</span>,
-  },
-  {
-    id: 'key',
-    title: t('logs.key'),
-    isWideOnly: true,
-    cell: call => <span className="truncate">{call.key_alias ?? call.key_id}</span>,
-  },
-  { id: 'tokens', title: t('logs.tokens'), align: 'end', isWideOnly: true, cell: call => <TokenPair call={call} /> },
-  { id: 'cost', title: t('logs.cost'), align: 'end', isWideOnly: true, cell: call => <Money usd={call.spend} /> },
-  {
-    id: 'duration',
-    title: t('logs.duration'),
-    align: 'end',
-    isWideOnly: true,
-    cell: call => <Duration milliseconds={call.duration_ms} />,
-  },
-]
-
-/** Input and output tokens: "1.2K / 340". */
-function TokenPair({ call }: { readonly call: SpendLog }) {
-  const { input_tokens: input, output_tokens: output } = call
-  if (input === null && output === null) return <span className="text-muted">–</span>
-  const exact = t('logs.tokensExact', { input: formatCount(input ?? 0), output: formatCount(output ?? 0) })
-  return (
-    <span className="numbers whitespace-nowrap" title={exact}>
-      {formatCompact(input ?? 0)} / {formatCompact(output ?? 0)}
-    </span>
-  )
-}
 
 const filterFields = Object.entries(logFields).map(([name, field]) => ({
   name,
@@ -163,6 +108,8 @@ export default function LogsPage() {
   const [range, setRange] = useSearchValue('range', '24h')
   const [live, setLive] = useSearchValue('live')
   const [openId, open] = useSearchValue('call')
+  const [shown, setShown] = useKeptColumns('logs')
+  const change = useChangeSearch()
   const { calls, rows, unread, span, asked, queryKey } = useCalls(filter, range)
   const problem = useLiveCalls({ asked, queryKey }, live === 'on' && unread.length === 0)
   const step = (by: 1 | -1) => {
@@ -170,6 +117,8 @@ export default function LogsPage() {
     const next = at < 0 ? undefined : rows?.[at + by]
     if (next) open(next.request_id)
   }
+  // The way back is the button of the browser.
+  const brush = (chosen: Span) => change({ range: rangeOf(chosen) }, { push: true })
   const filters = (
     <>
       <FilterBar
@@ -195,10 +144,12 @@ export default function LogsPage() {
       ) : (
         <>
           {problem !== null && <NotLive problem={problem} onRefresh={() => void calls.refetch()} />}
-          <LoadedHistogram rows={rows} span={span} isPartial={calls.hasNextPage} onSelect={s => setRange(rangeOf(s))} />
+          <LoadedHistogram rows={rows} span={span} isPartial={calls.hasNextPage} onSelect={brush} />
           <Table
             label={t('nav.logs')}
-            columns={columns}
+            columns={logColumns}
+            shown={shown}
+            onShown={setShown}
             rows={rows}
             rowId={call => call.request_id}
             rowLink={call => ({ to: '.', search: { call: call.request_id } })}
@@ -218,6 +169,7 @@ export default function LogsPage() {
           id={openId}
           listed={rows?.find(call => call.request_id === openId)}
           onStep={step}
+          onOpen={open}
           onClose={() => open('')}
         />
       )}

@@ -23,6 +23,7 @@ export const rowFilter = onUse(() =>
     team_id: word().optional(),
     model: word().optional(),
     request_id: word().optional(),
+    session_id: word().optional(),
     outcome: z.enum(outcomes).optional(),
     hits: z.enum(['guardrail', 'cache']).optional(),
     end_user: word().optional(),
@@ -44,6 +45,7 @@ export const rowFilterDoc: NonNullable<EndpointDoc['query']> = {
   team_id: { schema: { type: 'string' }, description: 'Only calls of this team.' },
   model: { schema: { type: 'string' }, description: 'Only calls of this model.' },
   request_id: { schema: { type: 'string' }, description: 'One call (`x-proxy-call-id`).' },
+  session_id: { schema: { type: 'string' }, description: 'Only calls of this session, conversation or trace.' },
   outcome: { schema: { type: 'string' }, description: `${outcomes.join(', ')}.` },
   hits: {
     schema: { enum: ['guardrail', 'cache'] },
@@ -106,6 +108,7 @@ export function followedRows(query: RowFilter, caller: Caller): FollowedRows {
     ...(query.team_id !== undefined && { teamId: query.team_id }),
     ...(query.model !== undefined && { model: query.model }),
     ...(query.request_id !== undefined && { requestId: query.request_id }),
+    ...(query.session_id !== undefined && { sessionId: query.session_id }),
     ...(query.end_user !== undefined && { endUser: query.end_user }),
     ...(query.outcome !== undefined && { outcome: query.outcome }),
     ...(query.hits !== undefined && { hits: query.hits }),

@@ -33,6 +33,7 @@ import { sixtyFourth } from './migrations/0064-lists.ts'
 import { sixtyFifth } from './migrations/0065-daily-spend.ts'
 import { sixtySixth } from './migrations/0066-searches.ts'
 import { sixtySeventh } from './migrations/0067-narrow-indexes.ts'
+import { ninetySeventh } from './migrations/0097-sessions-of-calls.ts'
 import { seventyEighth } from './migrations/0078-identity-removals.ts'
 import { ninetyFifth } from './migrations/0095-usage-given-up.ts'
 import { seventieth } from './migrations/0070-daily-top.ts'
@@ -80,6 +81,7 @@ const named: readonly Migration[] = [
   seventyEighth,
   ninetyFifth,
   seventieth,
+  ninetySeventh,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */
@@ -178,8 +180,8 @@ function withColumns(step: Migration): Migration {
   return {
     ...step,
     async up(sql, kind) {
-      await step.up(sql, kind)
       await addColumns(sql, step.id)
+      await step.up(sql, kind)
     },
   }
 }

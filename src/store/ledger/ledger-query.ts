@@ -35,6 +35,7 @@ export function ledgerStatement(query: LedgerQuery): PageStatement {
   equal('team_id', query.teamId)
   equal('end_user', query.endUser)
   equal('request_id', query.requestId)
+  equal('session_id', query.sessionId)
   const [model, outcome] = searchedColumns(query)
   equal(model, query.model)
   equal(outcome, query.outcome)
@@ -62,8 +63,8 @@ export function ledgerStatement(query: LedgerQuery): PageStatement {
  * expression keeps it from that of the model, and one of few failures from both.
  */
 function searchedColumns(query: LedgerQuery): readonly [model: string, outcome: string] {
-  const { visible, keyId, userId, teamId, endUser, requestId, hits } = query
-  const isNarrow = [visible, keyId, userId, teamId, endUser, requestId, hits].some(one => one !== undefined)
+  const { visible, keyId, userId, teamId, endUser, requestId, sessionId, hits } = query
+  const isNarrow = [visible, keyId, userId, teamId, endUser, requestId, sessionId, hits].some(one => one !== undefined)
   const isFailure = query.outcome !== undefined && query.outcome !== 'success'
   return [isNarrow || isFailure ? "model || ''" : 'model', isNarrow || !isFailure ? "outcome || ''" : 'outcome']
 }

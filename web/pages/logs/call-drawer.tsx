@@ -20,6 +20,7 @@ import { formatCount, formatMoment } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 import { operationOfRoute } from '../playground/operations.ts'
 import { OutcomeBadge } from './outcome.tsx'
+import { SessionCalls } from './session-calls.tsx'
 import { BodiesTab, MessagesTab } from './said-view.tsx'
 
 interface CallDrawerProps {
@@ -28,11 +29,13 @@ interface CallDrawerProps {
   readonly listed: SpendLog | undefined
   /** Steps through the list: 1 = below, -1 = above. */
   readonly onStep: (step: 1 | -1) => void
+  /** Opens another call, which may be none of the list. */
+  readonly onOpen: (id: string) => void
   readonly onClose: () => void
 }
 
 /** One call: what happened when, what was counted, what it cost. */
-export function CallDrawer({ id, listed, onStep, onClose }: CallDrawerProps) {
+export function CallDrawer({ id, listed, onStep, onOpen, onClose }: CallDrawerProps) {
   useArrows(onStep)
   const asked = useQuery({ ...callQuery(id), enabled: !listed })
   const call = listed ?? asked.data
@@ -57,7 +60,7 @@ export function CallDrawer({ id, listed, onStep, onClose }: CallDrawerProps) {
       {!call && asked.isPending && <SkeletonRows />}
       {!call && asked.isError && <ErrorState error={asked.error} onRetry={() => void asked.refetch()} />}
       {!call && asked.isSuccess && <EmptyState title={t('error.notFound')}>{t('error.notFoundHelp')}</EmptyState>}
-      {call && <Call call={call} />}
+      {call && <Call call={call} onOpen={onOpen} />}
     </Drawer>
   )
 }
@@ -81,7 +84,7 @@ function useArrows(onStep: (step: 1 | -1) => void): void {
   }, [])
 }
 
-function Call({ call }: { readonly call: SpendLog }) {
+function Call({ call, onOpen }: { readonly call: SpendLog } & Pick<CallDrawerProps, 'onOpen'>) {
   return (
     <div className="flex flex-col gap-6">
       <div className="flex flex-wrap items-center gap-4">
@@ -96,6 +99,7 @@ function Call({ call }: { readonly call: SpendLog }) {
         )}
       </div>
       <Waterfall rows={steps(call)} totalMs={call.duration_ms} />
+      {call.session_id && <SessionCalls call={call} sessionId={call.session_id} onOpen={onOpen} />}
       <Tabs
         label={t('all.details')}
         tabs={[
@@ -159,6 +163,7 @@ function callFacts(call: SpendLog): Fact[] {
     idFact(t('logs.team'), call.team_id),
     textFact(t('logs.customer'), call.end_user),
     textFact(t('logs.tags'), call.request_tags?.join(', ') ?? null),
+    idFact(t('logs.session'), call.session_id),
     textFact(t('logs.client'), call.client_name),
     textFact(t('logs.userAgent'), call.user_agent),
     textFact(t('logs.address'), call.client_address),

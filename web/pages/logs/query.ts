@@ -22,6 +22,7 @@ export const logFields: Readonly<Record<string, LogField>> = {
   user: { asked: 'user_id', about: 'logs.by.user' },
   team: { asked: 'team_id', about: 'logs.by.team' },
   customer: { asked: 'end_user', about: 'logs.by.customer' },
+  session: { asked: 'session_id', about: 'logs.by.session' },
   id: { asked: 'request_id', about: 'logs.by.id' },
 }
 

@@ -12,6 +12,7 @@ export function isFollowed(row: LedgerRow, query: FollowedRows): boolean {
     [query.teamId, row.team_id],
     [query.endUser, row.end_user],
     [query.requestId, row.request_id],
+    [query.sessionId, row.session_id],
     [query.model, row.model],
     [query.outcome, row.outcome],
   ] as const

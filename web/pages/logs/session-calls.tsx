@@ -1,0 +1,53 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { callQuery, sessionQuery } from '../../api/calls.ts'
+import type { SpendLog } from '../../api/schema.d.ts'
+import { Button, buttonClass } from '../../components/button.tsx'
+import { ErrorState, Skeleton } from '../../components/states.tsx'
+import { formatCount } from '../../lib/format.ts'
+import { t } from '../../strings/index.ts'
+
+interface SessionCallsProps {
+  readonly call: SpendLog
+  /** Its session, conversation or trace. */
+  readonly sessionId: string
+  readonly onOpen: (id: string) => void
+}
+
+/** Where a call stands among those of its session, and the ways to the others. */
+export function SessionCalls({ call, sessionId, onOpen }: SessionCallsProps) {
+  const queries = useQueryClient()
+  const asked = useQuery(sessionQuery(sessionId))
+  if (asked.isPending) return <Skeleton className="h-9 w-full" />
+  if (asked.isError) return <ErrorState isInline error={asked.error} onRetry={() => void asked.refetch()} />
+  const { data: newest, next_cursor: next } = asked.data
+  const calls = newest.toReversed()
+  const at = calls.findIndex(one => one.request_id === call.request_id)
+  const open = (other: SpendLog) => {
+    // What is shown next is here already.
+    queries.setQueryData(callQuery(other.request_id).queryKey, other)
+    onOpen(other.request_id)
+  }
+  const way = (title: string, other: SpendLog | undefined) => (
+    <Button disabled={!other} onClick={() => other && open(other)}>
+      {title}
+    </Button>
+  )
+  const count = `${formatCount(calls.length)}${next ? '+' : ''}`
+  return (
+    <section aria-label={t('logs.session')} className="flex flex-wrap items-center gap-2">
+      <span className="grow">
+        {at < 0 ? t('logs.sessionOlder', { count }) : t('logs.sessionPlace', { place: formatCount(at + 1), count })}
+      </span>
+      {way(t('logs.sessionPrevious'), at < 0 ? undefined : calls[at - 1])}
+      {way(t('logs.sessionNext'), at < 0 ? undefined : calls[at + 1])}
+      <Link
+        to="."
+        search={(before: Record<string, unknown>) => ({ ...before, q: `session:${sessionId}`, range: '30d' })}
+        className={buttonClass()}
+      >
+        {t('logs.sessionAll')}
+      </Link>
+    </section>
+  )
+}
