@@ -1,4 +1,5 @@
 /** The ledger as the rest of the program uses it: one row a call. Implemented by `store`. */
+import type { LatencyGroup, LatencyQuery } from './latency.ts'
 import type { LedgerIntent, LedgerRow } from './ledger-columns.ts'
 import type { DearestQuery, UsageGroup, UsageQuery, VisibleUsage } from './usage-report.ts'
 
@@ -38,6 +39,8 @@ export interface Ledger {
    * there are few, all of them can be read.
    */
   dearest(query: DearestQuery): Promise<string[] | null>
+  /** How long calls took; sees what is stored, which may be a moment behind. */
+  latency(query: LatencyQuery): Promise<LatencyGroup[]>
   /** true = everything journalled is in the database; false = it is down, or does not take all of it in time. */
   flush(): Promise<boolean>
   /** false = the journal cannot be written (disk full): readiness reports it. */

@@ -28,6 +28,7 @@ import { auditEndpoints } from './administration/audit.ts'
 import { cacheEndpoints } from './administration/cache.ts'
 import { budgetEndpoints } from './administration/budgets.ts'
 import { deploymentHistory } from './administration/deployment-history.ts'
+import { modelLatency } from './administration/latency.ts'
 import { overview } from './administration/overview.ts'
 import { customerEndpoints } from './administration/customers.ts'
 import { keyAliases, keyHealth, keyInfo, keyInfos, keyList } from './administration/key-lists.ts'
@@ -165,6 +166,7 @@ const working: Endpoint[] = [
   ...budgetEndpoints,
   overview,
   deploymentHistory,
+  modelLatency,
   ...auditEndpoints,
   ...cacheEndpoints,
   effectiveConfiguration,

@@ -26,6 +26,7 @@ export async function manageTenancy(ask: Ask): Promise<void> {
   await get('/budget/usage', 'kind=organization')
   await get('/overview')
   await get('/health/deployments')
+  await get('/model/latency', 'hours=24&group_by=deployment')
   await post('/organization/new', { organization_id: 'acme', organization_alias: 'Acme', max_budget: 100 })
   await ask('PATCH', '/organization/update', { body: { organization_id: 'acme', metadata: { a: 1 } } })
   await get('/organization/list')

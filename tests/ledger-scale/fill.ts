@@ -6,6 +6,7 @@ import { migrate } from '../../src/store/database/migrate.ts'
 import { openDatabase } from '../../src/store/database/open.ts'
 import { openLedgerDatabase } from '../../src/store/ledger/ledger-database.ts'
 import { exampleRow } from '../../src/store/ledger/ledger-fixture.ts'
+import { addLatencyText, expectedLatencyText } from '../../src/store/ledger/latency-table.ts'
 import { decodeRecord, encodeSettlement } from '../../src/store/ledger/ledger-record.ts'
 import { addSpendText, expectedSpendText, spendScopes } from '../../src/store/ledger/rollup-spend.ts'
 import { addRollupText, expectedRollupText, rollupScopes } from '../../src/store/ledger/rollup-table.ts'
@@ -66,13 +67,15 @@ export async function fillLedger(databaseUrl: string, { rows, keys, days }: Amou
       await sql.unsafe(`insert into ledger (${names.join(', ')}) select ${values.join(', ')}
         from ${numbers(isSqlite, from, Math.min(rows, from + partRows))},
         (select * from ledger where request_id = 'copied') as row`)
-    for (const table of ['ledger_daily', 'ledger_daily_spend']) await sql.unsafe(`delete from ${table}`)
+    for (const table of ['ledger_daily', 'ledger_daily_spend', 'ledger_latency'])
+      await sql.unsafe(`delete from ${table}`)
     await sql.unsafe("delete from ledger where request_id = 'copied'")
     for (const { text } of indexes) await sql.unsafe(text)
     const [kind, firstDay] = [isSqlite ? 'sqlite' : 'postgres', firstMs / dayMs] as const
     for (let day = firstDay; day < firstDay + days; day++) {
       for (const scope of rollupScopes) await sql.unsafe(addRollupText(expectedRollupText(kind, scope)), [day])
       for (const scope of spendScopes) await sql.unsafe(addSpendText(expectedSpendText(kind, scope)), [day])
+      await sql.unsafe(addLatencyText(expectedLatencyText()), [day])
     }
     // SQLite is not analyzed in use; Postgres does it by itself after a while.
     if (!isSqlite) await sql.unsafe('vacuum analyze')

@@ -104,9 +104,9 @@ function useLiveCalls({ asked, queryKey }: Pick<ReturnType<typeof useCalls>, 'as
 
 /** Every call that this person may see: filtered, by time, with one call open beside the list. */
 export default function LogsPage() {
-  const [filter, setFilter] = useSearchValue('q')
-  const [range, setRange] = useSearchValue('range', '24h')
-  const [live, setLive] = useSearchValue('live')
+  const [filter] = useSearchValue('q')
+  const [range] = useSearchValue('range', '24h')
+  const [live] = useSearchValue('live')
   const [openId, open] = useSearchValue('call')
   const [shown, setShown] = useKeptColumns('logs')
   const change = useChangeSearch()
@@ -119,22 +119,9 @@ export default function LogsPage() {
   }
   // The way back is the button of the browser.
   const brush = (chosen: Span) => change({ range: rangeOf(chosen) }, { push: true })
-  const filters = (
-    <>
-      <FilterBar
-        label={t('logs.filter')}
-        value={filter}
-        onChange={setFilter}
-        fields={filterFields}
-        example="outcome:error model:gpt-5"
-      />
-      <TimeRange value={range} onChange={setRange} />
-      <Switch label={t('logs.live')} checked={live === 'on'} onChange={isOn => setLive(isOn ? 'on' : '')} />
-    </>
-  )
   const isFiltered = filter !== '' || range !== '24h'
   return (
-    <Page title={t('nav.logs')} filters={filters}>
+    <Page title={t('nav.logs')} filters={<LogFilters />}>
       {unread.length > 0 ? (
         <EmptyState title={t('logs.unread', { terms: unread.join(' ') })}>
           {t('logs.unreadHelp', { names: Object.keys(logFields).join(', ') })}
@@ -174,6 +161,26 @@ export default function LogsPage() {
         />
       )}
     </Page>
+  )
+}
+
+/** Filter, time and whether the list is live: all of it in the address. */
+function LogFilters() {
+  const [filter, setFilter] = useSearchValue('q')
+  const [range, setRange] = useSearchValue('range', '24h')
+  const [live, setLive] = useSearchValue('live')
+  return (
+    <>
+      <FilterBar
+        label={t('logs.filter')}
+        value={filter}
+        onChange={setFilter}
+        fields={filterFields}
+        example="outcome:error model:gpt-5"
+      />
+      <TimeRange value={range} onChange={setRange} />
+      <Switch label={t('logs.live')} checked={live === 'on'} onChange={isOn => setLive(isOn ? 'on' : '')} />
+    </>
   )
 }
 

@@ -82,6 +82,13 @@ const activity: Properties = {
   sum_total_tokens: integer,
 }
 
+const milliseconds = nullable(described('Milliseconds; null = no call was counted.', number))
+const percentiles: Properties = { calls: integer, p50_ms: milliseconds, p95_ms: milliseconds, p99_ms: milliseconds }
+const latency: Properties = {
+  ...percentiles,
+  first_byte: described('Of the calls that were streamed: until the first byte of the answer.', shape(percentiles)),
+}
+
 /** By name. */
 export const spendSchemas: Readonly<Record<string, Schema>> = {
   SpendLog: spendLogSchema,
@@ -93,6 +100,16 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
       reference('Error'),
       constant('[DONE]'),
     ),
+  ),
+  ModelLatency: described(
+    'Of calls that an upstream answered in full.',
+    shape({
+      start_date: described('Of the first hour or day that is counted.', text),
+      end_date: described('Exclusive.', text),
+      error_share: described('By which share of itself a percentile may be wrong, from 1 ms to 44 minutes.', number),
+      total: shape(latency),
+      groups: listOf(shape({ model: nullable(text), model_id: nullable(text), date: nullable(text), ...latency })),
+    }),
   ),
   DeploymentHistory: shape({
     start_date: text,

@@ -34,6 +34,7 @@ import { sixtyFifth } from './migrations/0065-daily-spend.ts'
 import { sixtySixth } from './migrations/0066-searches.ts'
 import { sixtySeventh } from './migrations/0067-narrow-indexes.ts'
 import { ninetySeventh } from './migrations/0097-sessions-of-calls.ts'
+import { ninetyEighth } from './migrations/0098-latency.ts'
 import { seventyEighth } from './migrations/0078-identity-removals.ts'
 import { ninetyFifth } from './migrations/0095-usage-given-up.ts'
 import { seventieth } from './migrations/0070-daily-top.ts'
@@ -82,6 +83,7 @@ const named: readonly Migration[] = [
   ninetyFifth,
   seventieth,
   ninetySeventh,
+  ninetyEighth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

@@ -7,6 +7,8 @@ import { firstColumns, missingLater } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { namesOf } from './ledger-table.ts'
 import { addBudgetText, budgetAmounts, budgetColumns } from './budget-spend.ts'
+import { latencyCells, latencyObject } from './latency-cells.ts'
+import { addLatencyText, bucketColumns, latencyColumns, latencyKey } from './latency-table.ts'
 import { rollupCells } from './rollup-cells.ts'
 import type { RollupValue } from './rollup-cells.ts'
 import { addSpendText, spendCells, spendColumns } from './rollup-spend.ts'
@@ -198,6 +200,9 @@ function insertionInto(database: Sqlite): (rows: readonly (readonly ColumnValue[
   )
   const spend = database.prepare<unknown, RollupValue[]>(addSpendText('values (?1, ?2, ?3, ?4)'))
   const budgets = database.prepare<unknown, RollupValue[]>(addBudgetText('values (?1, ?2, ?3, ?4)'))
+  const latency = database.prepare(
+    addLatencyText(`values (${latencyColumns.map((_, at) => `?${at + 1}`).join(', ')})`),
+  ) as unknown as RowInsertion
   const exported = outboxInsertion(database)
   // IMMEDIATE: a transaction that begins with a read lock can fail when it takes the write lock.
   return database.transaction((rows: readonly (readonly ColumnValue[])[]) => {
@@ -206,6 +211,7 @@ function insertionInto(database: Sqlite): (rows: readonly (readonly ColumnValue[
     for (const cell of cells) sums.run(...cell)
     for (const cell of spendCells(cells)) spend.run(...cell)
     for (const amount of budgetAmounts(stored)) budgets.run(...amount)
+    for (const cell of latencyCells(stored)) latency.run(cell)
     exported(stored)
   }).immediate
 }
@@ -285,6 +291,12 @@ const missingValues = Object.fromEntries(
     .map(column => [column.name, column.kind === 'text' ? '' : 0]),
 )
 
+/** A count that an object does not have is 0. */
+const postgresLatencyText = addLatencyText(
+  `select ${[...latencyKey, ...bucketColumns.map(name => `coalesce(${name}, 0)`)].join(', ')}
+    from json_populate_recordset(null::ledger_latency, $1::text::json)`,
+)
+
 async function openPostgres(url: string): Promise<LedgerDatabase> {
   // One connection writes; the other is for queries that take long.
   const database = await answered(openDatabase(url, 2))
@@ -317,6 +329,8 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
       if (spent.length > 0) await tx.unsafe(spend, [JSON.stringify(spent)])
       const amounts = budgetAmounts(stored).map(amount => objectOf(budgetColumns, amount))
       if (amounts.length > 0) await tx.unsafe(budgets, [JSON.stringify(amounts)])
+      const took = latencyCells(stored).map(latencyObject)
+      if (took.length > 0) await tx.unsafe(postgresLatencyText, [JSON.stringify(took)])
       if (stored.length > 0) await tx.unsafe(outbox, [JSON.stringify(stored.map(row => row[idAt]))])
     })
   return {

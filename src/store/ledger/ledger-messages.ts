@@ -1,5 +1,6 @@
 /** The messages between the main thread and the ledger's worker. */
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
+import type { LatencyGroup, LatencyQuery } from '../../core/latency.ts'
 import type { LedgerQuery } from '../../core/ledger.ts'
 import type { DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { Backlog } from './journal-backlog.ts'
@@ -24,6 +25,7 @@ export type LedgerRequest =
   | { readonly kind: 'query'; readonly id: number; readonly query: LedgerQuery }
   | { readonly kind: 'usage'; readonly id: number; readonly query: UsageQuery }
   | { readonly kind: 'dearest'; readonly id: number; readonly query: DearestQuery }
+  | { readonly kind: 'latency'; readonly id: number; readonly query: LatencyQuery }
   /** Records as they would stand in the journal. */
   | { readonly kind: 'rows'; readonly id: number; readonly texts: readonly string[] }
   /** Sent at the start and when the settings change. */
@@ -57,6 +59,7 @@ export type LedgerReply =
   | { readonly kind: 'page'; readonly id: number; readonly page: LedgerPage | null; readonly error: string }
   | { readonly kind: 'usage'; readonly id: number; readonly groups: UsageGroup[] | null; readonly error: string }
   | { readonly kind: 'dearest'; readonly id: number; readonly values: string[] | null; readonly error: string }
+  | { readonly kind: 'latency'; readonly id: number; readonly groups: LatencyGroup[] | null; readonly error: string }
   | { readonly kind: 'problem'; readonly text: string }
   /** Why the database does not take rows; null = it does. Sent when it changes. */
   | { readonly kind: 'database'; readonly failure: string | null }

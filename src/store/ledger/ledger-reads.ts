@@ -1,7 +1,9 @@
 /** Answers the questions that the main thread asks the ledger's worker. */
+import type { LatencyQuery } from '../../core/latency.ts'
 import type { LedgerQuery } from '../../core/ledger.ts'
 import type { DearestQuery, UsageQuery } from '../../core/usage-report.ts'
 import { isOfStatement } from '../database/open.ts'
+import { latencyStatement, readLatency } from './latency-query.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import type { LedgerReply } from './ledger-messages.ts'
 import { ledgerStatement, readLedger } from './ledger-query.ts'
@@ -48,6 +50,16 @@ export class LedgerReads {
       send({ kind: 'dearest', id, values: await this.#read(database => dearestOf(database, query)), error: '' })
     } catch (error) {
       send({ kind: 'dearest', id, values: null, error: String(error) })
+    }
+  }
+
+  async latency(id: number, query: LatencyQuery): Promise<void> {
+    const { send } = this.#parts
+    try {
+      const groups = readLatency(await this.#read(database => database.select(latencyStatement(query))))
+      send({ kind: 'latency', id, groups, error: '' })
+    } catch (error) {
+      send({ kind: 'latency', id, groups: null, error: String(error) })
     }
   }
 

@@ -1,9 +1,13 @@
 /** Deletes what the ledger keeps no longer, in steps of so many rows as the caller says. */
 import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
+import { deleteHoursText, foldLatencyText, hourMs, latencyKey } from './latency-table.ts'
 import { dayMs } from './rollup-table.ts'
 
 /** Rows of `installation`: days from which on rows, and sums, are complete. */
 const marks = { rows: 'ledger_rows_from_day', sums: 'ledger_sums_from_day' } as const
+
+/** In `installation`: the day from which on counts of latency are complete. */
+export const latencyFromDayMark = 'ledger_latency_from_day'
 
 /** What a step deletes. */
 export interface DeletedStep {
@@ -28,7 +32,7 @@ export async function deleteOldRows(
   return deleteStep(database, { mark: marks.rows, firstDay, rows, old, statement })
 }
 
-/** The same for sums by day, and then for what users, teams and tags spent by day. */
+/** The same for sums by day, for what users, teams and tags spent by day, and for how long calls took. */
 export async function deleteOldSums(database: LedgerDatabase, { firstDay, rows }: DeletedStep): Promise<boolean> {
   const place = database.kind === 'sqlite' ? 'rowid' : 'ctid'
   const old = `select ${place} from ledger_daily where day < $1 limit ${rows}`
@@ -41,7 +45,34 @@ export async function deleteOldSums(database: LedgerDatabase, { firstDay, rows }
   const topKey = 'scope, field, day, entity'
   const oldTop = `select ${topKey} from ledger_daily_top where day < $1 limit ${rows}`
   const top = { text: `delete from ledger_daily_top where (${topKey}) in (${oldTop})`, values: [firstDay] }
-  return deleteStep(database, { mark: marks.sums, firstDay, rows, old: oldTop, statement: top })
+  if (await deleteStep(database, { mark: marks.sums, firstDay, rows, old: oldTop, statement: top })) return true
+  const latencyPlace = latencyKey.join(', ')
+  const oldLatency = `select ${latencyPlace} from ledger_latency where unit = 'day' and start < $1 limit ${rows}`
+  const latency = { text: `delete from ledger_latency where (${latencyPlace}) in (${oldLatency})`, values: [firstDay] }
+  return deleteStep(database, { mark: marks.sums, firstDay, rows, old: oldLatency, statement: latency })
+}
+
+/** Adds how long calls took before a day, which is kept by hour, to the days of these hours. true = there was some. */
+export async function foldLatency(database: LedgerDatabase, firstDay: number): Promise<boolean> {
+  const [oldest] = await database.select({
+    text: "select min(start) as hour from ledger_latency where unit = 'hour'",
+    values: [],
+  })
+  const hoursPerDay = dayMs / hourMs
+  if (oldest?.hour == null || Number(oldest.hour) >= firstDay * hoursPerDay) return false
+  // A day at a time: a transaction is short.
+  const day = Math.floor(Number(oldest.hour) / hoursPerDay) + 1
+  await database.change([foldLatencyText, deleteHoursText].map(text => ({ text, values: [day] })))
+  return true
+}
+
+/** The first day whose counts of latency are those of its rows; 0 = all are. */
+export async function firstLatencyDay(database: LedgerDatabase): Promise<number> {
+  const [row] = await database.select({
+    text: 'select value from installation where name = $1',
+    values: [latencyFromDayMark],
+  })
+  return row ? Number(row.value) : 0
 }
 
 interface Step {

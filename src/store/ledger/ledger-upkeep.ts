@@ -3,9 +3,10 @@ import type { LedgerRetention } from '../../core/usage-report.ts'
 import { StepPace } from '../../lib/step-pace.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { keepPartitions, sweptTables } from './ledger-partitions.ts'
-import { deleteOldRows, deleteOldSums } from './ledger-retention.ts'
+import { deleteOldRows, deleteOldSums, foldLatency } from './ledger-retention.ts'
 import type { DeletedStep } from './ledger-retention.ts'
 import { rankDay } from './rollup-top.ts'
+import { dayMs } from './rollup-table.ts'
 import { dayOf, pendingDay, rebuildRollup } from './rollup-check.ts'
 import type { ThrottledReport } from './throttled-report.ts'
 
@@ -22,6 +23,8 @@ const paces = {
   sqlite: { targetMs: 10, itemsMin: 50, itemsMax: 500, restTimes: 8 },
   postgres: { targetMs: 50, itemsMin: 200, itemsMax: 1000, restTimes: 2 },
 } as const
+/** How long calls took is kept by hour for so long, and then by day. Those of today and yesterday are always there. */
+const latencyHoursMs = 3 * dayMs
 /** However slow the disk is, old rows go: a hundred a second at least. */
 const restMsMax = 500
 
@@ -87,7 +90,8 @@ export class LedgerUpkeep {
     const fromMs = this.#nowMs()
     const isMore =
       (rowsMs !== null && (await this.#keepRows(database, { firstDay: this.#firstDay(rowsMs), rows: pace.items }))) ||
-      (sumsMs !== null && (await deleteOldSums(database, { firstDay: this.#firstDay(sumsMs), rows: pace.items })))
+      (sumsMs !== null && (await deleteOldSums(database, { firstDay: this.#firstDay(sumsMs), rows: pace.items }))) ||
+      (await foldLatency(database, this.#firstDay(latencyHoursMs)))
     if (isMore) return Math.min(restMsMax, pace.took(this.#nowMs() - fromMs))
     const isRanked = await rankDay(database, this.#epochMs(), this.#smallDays)
     return isRanked ? this.#nowMs() - fromMs : undefined

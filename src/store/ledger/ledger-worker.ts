@@ -26,6 +26,8 @@ self.onmessage = ({ data }: MessageEvent<LedgerRequest>) => {
       return void writer?.reads.usage(data.id, data.query)
     case 'dearest':
       return void writer?.reads.dearest(data.id, data.query)
+    case 'latency':
+      return void writer?.reads.latency(data.id, data.query)
     case 'retention':
       return writer?.keep(data.retention)
     case 'wake':

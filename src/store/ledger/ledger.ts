@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { GatewayError } from '../../core/errors.ts'
 import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
 import type { Ledger, LedgerQuery } from '../../core/ledger.ts'
+import type { LatencyGroup, LatencyQuery } from '../../core/latency.ts'
 import type { DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
@@ -231,6 +232,13 @@ class WorkerLedger implements JournalledLedger {
     throw unreadable(reply)
   }
 
+  /** Throws `overloaded` while the database is down. */
+  async latency(query: LatencyQuery): Promise<LatencyGroup[]> {
+    const reply = await this.#ask(id => ({ kind: 'latency', id, query }), queryTimeoutMs)
+    if (reply?.kind === 'latency' && reply.groups !== null) return reply.groups
+    throw unreadable(reply)
+  }
+
   close(): Promise<void> {
     return (this.#closing ??= this.#close())
   }
@@ -343,6 +351,7 @@ class WorkerLedger implements JournalledLedger {
       case 'page':
       case 'usage':
       case 'dearest':
+      case 'latency':
         return this.#answers.get(reply.id)?.(reply)
       case 'committed':
         this.#committed = reply.position

@@ -1,7 +1,8 @@
 /** Compares the daily sums with the rows of the ledger, and makes them anew from the rows. */
 import type { UsageScope } from '../../core/usage-report.ts'
 import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
-import { firstWholeDay } from './ledger-retention.ts'
+import { addLatencyText, deleteLatencyText, expectedLatencyText, storedLatencyText } from './latency-table.ts'
+import { firstLatencyDay, firstWholeDay } from './ledger-retention.ts'
 import { addSpendText, expectedSpendText, spendColumns, spendScopes, summedSpendText } from './rollup-spend.ts'
 import type { SpendScope } from './rollup-spend.ts'
 import { addRollupText, dayMs, expectedRollupText, rollupColumns, rollupScopes } from './rollup-table.ts'
@@ -15,7 +16,7 @@ export interface DaySpan {
 /** How the sums of a day and scope differ from the rows. */
 export interface RollupDifference {
   readonly day: number
-  readonly scope: UsageScope | `spend of ${SpendScope}`
+  readonly scope: UsageScope | `spend of ${SpendScope}` | 'latency'
   /** Sums that the rows do not have, or have otherwise. */
   readonly wrong: number
   /** Sums of the rows that are missing, or stand there otherwise. */
@@ -72,6 +73,8 @@ export async function rollupDifferences(database: LedgerDatabase, day: number): 
       expected: expectedSpendText(kind, scope),
     })),
   ]
+  if (day >= (await firstLatencyDay(database)))
+    compared.push({ scope: 'latency', stored: storedLatencyText(), expected: expectedLatencyText() })
   const found: RollupDifference[] = []
   for (const { scope, stored, expected } of compared) {
     // One statement: it sees rows and sums of one moment.
@@ -95,8 +98,10 @@ export async function rebuildRollup(database: LedgerDatabase, day: number): Prom
     ...(database.kind === 'postgres' ? [{ text: 'lock table ledger in share row exclusive mode', values: [] }] : []),
     statement('delete from ledger_daily where day = $1'),
     statement('delete from ledger_daily_spend where day = $1'),
+    statement(deleteLatencyText),
     ...rollupScopes.map(scope => statement(addRollupText(expectedRollupText(database.kind, scope)))),
     ...spendScopes.map(scope => statement(addSpendText(summedSpendText(scope, 'ledger_daily', 'and day = $1')))),
+    statement(addLatencyText(expectedLatencyText())),
     statement('delete from ledger_daily_pending where day = $1'),
   ])
 }
