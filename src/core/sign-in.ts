@@ -144,7 +144,8 @@ export interface PasswordStore {
   claimLink(token: string, hash: string): Promise<PasswordLink | undefined>
   /** false = there is no such link. */
   withdrawLink(id: string, actor: Actor): Promise<boolean>
-  recordRefusal(refused: RefusedSignIn): Promise<void>
+  /** All in one commit. */
+  recordRefusals(refused: readonly RefusedSignIn[]): Promise<void>
 }
 
 /**

@@ -16,9 +16,18 @@ const polite = 19
 const modest = 5
 
 /**
- * Gives the calling thread the lowest priority for good, which every system allows that has one per thread (Linux).
- * For passwords of strangers (`npm run login-flood`).
+ * What a program is started through that gets only the time that nothing else wants (SCHED_IDLE, Linux): the kernel
+ * takes the processor from it as soon as another thread is ready, while one of nice 19 first runs out its slice of some
+ * 3 ms. Empty where there is no `chrt` (util-linux, busybox). The system may still refuse it: the program ends at once.
+ *
+ * Gain for passwords of strangers: docs/decisions/0058.
  */
+export function idleCommand(): readonly string[] {
+  const chrt = process.platform === 'linux' ? Bun.which('chrt') : null
+  return chrt === null ? [] : [chrt, '-i', '0']
+}
+
+/** Gives the calling thread the lowest priority for good, which every system allows that has one per thread (Linux). */
 export function lowestPriority(): void {
   try {
     setPriority(ownThread(), polite)

@@ -1,10 +1,8 @@
-/** Whose password is checked first when many wait, and at what cost. */
+/** Whose password is checked first when many wait. */
 import { expect, test } from 'bun:test'
-import { readFileSync, readdirSync } from 'node:fs'
 import type { WaitingForPassword } from '../core/sign-in.ts'
 import { createPasswordHashing } from './password-hashing.ts'
 import { PasswordLine } from './password-line.ts'
-import { PasswordThread } from './password-thread.ts'
 
 const password = 'correct horse battery'
 
@@ -84,34 +82,4 @@ test('after a check of a stranger its place rests as long as the check took', as
   }
   const [first, second] = await Promise.all([line.run(waiting, work), line.run(waiting, work)])
   expect(second!.startedMs - first!.endedMs).toBeGreaterThanOrEqual(49)
-})
-
-/** Numbers of this process' threads with their priorities. */
-const priorities = (): number[] =>
-  readdirSync('/proc/self/task').map(id => {
-    const stat = readFileSync(`/proc/self/task/${id}/stat`, 'utf8')
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
-  })
-
-test.skipIf(process.platform !== 'linux')(
-  'strangers are checked in a thread of the lowest priority',
-  async () => {
-    const hash = await createPasswordHashing().hash(password)
-    const thread = new PasswordThread({ idleMs: 1, patienceMs: 600_000 })
-    const started = priorities().filter(one => one === 19).length + 1
-    const isRight = thread.verify({ password, hash })
-    while (priorities().filter(one => one === 19).length < started) await Bun.sleep(5)
-    expect(await isRight).toBe(true)
-    // It ends when it has nothing to do, and another one starts.
-    while (priorities().filter(one => one === 19).length >= started) await Bun.sleep(5)
-    expect(await thread.verify({ password: 'wrong', hash })).toBe(false)
-  },
-  600_000,
-)
-
-test('where nothing is left to that thread, a password is checked without it', async () => {
-  const hash = await createPasswordHashing().hash(password)
-  const thread = new PasswordThread({ idleMs: 1, patienceMs: 0 })
-  for (const tried of [password, 'wrong', password])
-    expect(await thread.verify({ password: tried, hash })).toBe(tried === password)
 })

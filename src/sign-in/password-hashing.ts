@@ -1,13 +1,13 @@
 /**
  * Hashes and verifies passwords by argon2id, behind two lines. Those of known browsers, and new ones, are hashed at
- * once, on as many processors as they leave to calls. Those of strangers, who may be a flood, wait for one thread that
+ * once, on as many processors as they leave to calls. Those of strangers, who may be a flood, wait for one process that
  * works when nothing else wants the processor.
  */
 import { availableParallelism } from 'node:os'
 import { password as argon2 } from 'bun'
 import type { PasswordHashing, Turn } from '../core/sign-in.ts'
 import { PasswordLine } from './password-line.ts'
-import { PasswordThread } from './password-thread.ts'
+import { PasswordProcess } from './password-process.ts'
 
 /** OWASP's password storage cheat sheet, 2026-11: argon2id with 19 MiB and two passes. */
 const cost = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
@@ -23,7 +23,7 @@ const own = { turn: 'known', network: '' } as const
 export function createPasswordHashing(): PasswordHashing {
   const known = new PasswordLine({ runningMax, turns: ['known'], rest: 0 })
   const strangers = new PasswordLine({ runningMax: 1, turns: ['returning', 'first-try', 'other'], rest: 1 })
-  const thread = new PasswordThread()
+  const apart = new PasswordProcess()
   const isKnown = (turn: Turn): boolean => turn === 'known'
   return {
     hash: password => known.run(own, () => argon2.hash(password, cost)),
@@ -33,7 +33,7 @@ export function createPasswordHashing(): PasswordHashing {
         const compared = hash ?? decoy
         const isRight = await (isKnown(waiting.turn)
           ? argon2.verify(password, compared)
-          : thread.verify({ password, hash: compared }))
+          : apart.verify({ password, hash: compared }))
         return isRight && hash !== undefined
       }),
   }

@@ -7,8 +7,13 @@ import { RefusalRecord } from './refusal-record.ts'
 const clock = { nowMs: 0, monotonicMs: () => clock.nowMs, epochMs: () => clock.nowMs }
 const timers = new TimerWheel(clock)
 
-function recordInto(rows: RefusedSignIn[]) {
-  return new RefusalRecord(timers, { recordRefusal: async refusal => void rows.push(refusal) })
+function recordInto(rows: RefusedSignIn[], rowsOfCommits: number[] = []) {
+  return new RefusalRecord(timers, {
+    async recordRefusals(refusals) {
+      rows.push(...refusals)
+      rowsOfCommits.push(refusals.length)
+    },
+  })
 }
 
 const refusal = (userId: string | null, clientAddress: string): RefusedSignIn => ({
@@ -35,12 +40,15 @@ test('a few refusals of an account have a row each, further ones of a minute one
 
 test('refusals of very many accounts and addresses are a bounded number of rows, and none is lost from their sum', async () => {
   const rows: RefusedSignIn[] = []
-  const record = recordInto(rows)
+  const rowsOfCommits: number[] = []
+  const record = recordInto(rows, rowsOfCommits)
   for (let at = 0; at < 20_000; at++)
     await record.add(`name-${at}`, refusal(at % 2 === 0 ? null : `user-${at}`, `10.${at >> 8}.0.${at & 255}`))
   await record.flush()
   expect(rows.length).toBeLessThan(1200)
   expect(rows.reduce((sum, row) => sum + (row.further?.count ?? 1), 0)).toBe(20_000)
+  // The last ones together, and not too many at once.
+  expect(rowsOfCommits.slice(100)).toEqual(Array<number>(20).fill(50))
 })
 
 test('whether there is such a user changes nothing of when a row is written', async () => {

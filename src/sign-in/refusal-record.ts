@@ -13,6 +13,8 @@ const allOwnRowsMax = 100
 /** Further rows of a minute; what is beyond them is told of unknown users. */
 const furtherRowsMax = 1000
 const addressesMax = 10
+/** Of one commit, which takes the event loop some milliseconds. */
+const rowsOfCommitMax = 50
 
 interface Further {
   readonly refusal: RefusedSignIn
@@ -23,21 +25,22 @@ interface Further {
 /** One for the process. `flush` before the store closes. */
 export class RefusalRecord extends TimerEntry {
   readonly #timers: TimerWheel
-  readonly #passwords: Pick<PasswordStore, 'recordRefusal'>
+  readonly #passwords: Pick<PasswordStore, 'recordRefusals'>
   #isOpen = false
   #ownRows = 0
   readonly #ownRowsOf = new Map<string, number>()
   readonly #further = new Map<string, Further>()
 
-  constructor(timers: TimerWheel, passwords: Pick<PasswordStore, 'recordRefusal'>) {
+  constructor(timers: TimerWheel, passwords: Pick<PasswordStore, 'recordRefusals'>) {
     super()
     this.#timers = timers
     this.#passwords = passwords
   }
 
   /**
-   * `account` = as it was typed, which is not written: it may be a password. Whether there is such a user changes
-   * nothing of the work. Throws `overloaded` when the database is unreachable.
+   * Resolves when its row, if it has one, is committed. `account` = as it was typed, which is not written: it may be a
+   * password. Whether there is such a user changes nothing of the work. Throws `overloaded` when the database is
+   * unreachable.
    */
   async add(account: string, refusal: RefusedSignIn): Promise<void> {
     if (!this.#isOpen) this.#begin()
@@ -45,7 +48,7 @@ export class RefusalRecord extends TimerEntry {
     if (this.#ownRows >= allOwnRowsMax || rows >= ownRowsMax) return this.#count(refusal)
     this.#ownRows++
     this.#ownRowsOf.set(account, rows + 1)
-    await this.#passwords.recordRefusal(refusal)
+    await this.#passwords.recordRefusals([refusal])
   }
 
   override expired(): void {
@@ -56,10 +59,15 @@ export class RefusalRecord extends TimerEntry {
   async flush(): Promise<void> {
     this.#isOpen = false
     this.#timers.cancel(this)
-    const further = [...this.#further.values()]
+    const further = [...this.#further.values()].map(({ refusal, count, addresses }) => ({
+      ...refusal,
+      further: { count, addresses: [...addresses] },
+    }))
     this.#further.clear()
-    for (const { refusal, count, addresses } of further)
-      await this.#passwords.recordRefusal({ ...refusal, further: { count, addresses: [...addresses] } })
+    for (let at = 0; at < further.length; at += rowsOfCommitMax) {
+      await this.#passwords.recordRefusals(further.slice(at, at + rowsOfCommitMax))
+      await Bun.sleep(0)
+    }
   }
 
   #begin(): void {

@@ -1,9 +1,9 @@
 /**
- * Sends requests at a rate, from its own thread: `{ url, perSecond, kind }` begins, `stop` ends and tells the counts.
+ * Sends requests at a rate, from its own process: `{ url, perSecond, kind }` begins, `stop` ends and tells the counts.
  * `passwords` = wrong ones; `control` = as many requests that cost next to nothing.
  */
 
-/** What the thread is told. */
+/** What it is told. */
 export interface Flood {
   readonly url: string
   readonly perSecond: number
@@ -39,10 +39,10 @@ async function send({ url, kind }: Flood, at: number): Promise<void> {
 }
 
 let sent = 0
-globalThis.onmessage = ({ data }: MessageEvent<Flood | 'stop'>) => {
+process.on('message', (data: Flood | 'stop') => {
   clearInterval(timer)
   if (data === 'stop') {
-    postMessage(counts)
+    process.send!(counts)
     counts = {}
     return
   }
@@ -52,4 +52,4 @@ globalThis.onmessage = ({ data }: MessageEvent<Flood | 'stop'>) => {
     const due = before + ((performance.now() - startedMs) / 1000) * data.perSecond
     while (sent < due) void send(data, sent++).catch(() => {})
   }, tickMs)
-}
+})

@@ -2,17 +2,17 @@
  * `npm run login-flood`: what 10,000 wrong passwords in a minute cost a gateway's small calls, and whether the right
  * password from elsewhere still signs in. Seconds without anything else, seconds beside as many requests of a cheap
  * kind (the control: they cost processor time here and there, too), and seconds beside passwords take turns, so that a
- * change of the machine counts for all; the gateway, the flood and the calls have a process or thread of their own.
+ * change of the machine counts for all; the gateway, the flood and the calls have a process of their own.
  *
- *   npm run login-flood [-- --seconds 60 --per-second 167]
+ *   npm run login-flood [-- --seconds 60 --per-second 167 --rounds 6]
  */
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess } from '../gateway-process.ts'
 import type { Flood, FloodCounts } from './flooder.ts'
 
 const ratioMax = 1.2
-const rounds = 6
 const callsPerSecond = 100
 const pauseMs = 6000
 const triesMax = 4
@@ -22,9 +22,11 @@ const names = { calm: 'alone', control: 'beside the control', passwords: 'beside
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '60' },
+    rounds: { type: 'string', default: '6' },
     'per-second': { type: 'string', default: String(Math.ceil(10_000 / 60)) },
   },
 })
+const rounds = Number(values.rounds)
 const phaseMs = (Number(values.seconds) * 1000) / rounds
 const perSecond = Number(values['per-second'])
 
@@ -78,18 +80,23 @@ async function rightPassword(gateway: GatewayProcess, at: number): Promise<numbe
 const quantile = (all: readonly number[], part: number): number =>
   all.toSorted((a, b) => a - b)[Math.min(all.length - 1, Math.floor(all.length * part))]!
 
-const flooder = new Worker(new URL('flooder.ts', import.meta.url))
+let stopped: (counts: FloodCounts) => void = () => {}
+const flooder = Bun.spawn([process.execPath, join(import.meta.dir, 'flooder.ts')], {
+  stdout: 'inherit',
+  stderr: 'inherit',
+  ipc: (counts: FloodCounts) => stopped(counts),
+})
 
 function stopFlood(): Promise<FloodCounts> {
   return new Promise(resolve => {
-    flooder.onmessage = ({ data }: MessageEvent<FloodCounts>) => resolve(data)
-    flooder.postMessage('stop')
+    stopped = resolve
+    flooder.send('stop')
   })
 }
 
 /** Calls beside a flood, and what became of the flood. */
 async function beside(kind: Flood['kind'], gateway: GatewayProcess, key: string): Promise<[number[], FloodCounts]> {
-  flooder.postMessage({ url: gateway.url, perSecond, kind } satisfies Flood)
+  flooder.send({ url: gateway.url, perSecond, kind } satisfies Flood)
   const tookMs = await calls(gateway, key, phaseMs)
   return [tookMs, await stopFlood()]
 }
@@ -129,6 +136,6 @@ try {
   console.log(`tries until the right password from elsewhere signed in, once a round (0 = never): ${tries.join(' ')}`)
   process.exitCode = ratio <= ratioMax && !tries.includes(0) ? 0 : 1
 } finally {
-  flooder.terminate()
+  flooder.kill()
   await gateway.stop()
 }

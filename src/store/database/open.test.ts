@@ -1,9 +1,10 @@
+import type { SQL } from 'bun'
 import { afterEach, describe, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inOtherProcess, testServers } from './database-fixture.ts'
-import { openDatabase, toNumber, toNumberOrNull, transaction } from './open.ts'
+import { openDatabase, toNumber, toNumberOrNull, transaction, transactionUnsynced } from './open.ts'
 import type { Database } from './open.ts'
 import { claimSingleReplica } from './replica-lock.ts'
 
@@ -93,6 +94,31 @@ test('SQLite: directories are created, and other users may not read the file', a
   const [mode] = (await database.sql`pragma journal_mode`) as { journal_mode: string }[]
   const [synchronous] = (await database.sql`pragma synchronous`) as { synchronous: number }[]
   expect([mode!.journal_mode, synchronous!.synchronous]).toEqual(['wal', 2])
+})
+
+test('SQLite: what strangers cause does not wait for the disk, but all other commits do, also beside it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-open-'))
+  cleanups.push(() => rmSync(folder, { recursive: true }))
+  const database = await openDatabase(`sqlite:${join(folder, 'x.sqlite')}`)
+  cleanups.push(() => database.close())
+  const levelOf = async (sql: SQL) => ((await sql`pragma synchronous`) as { synchronous: number }[])[0]!.synchronous
+  await database.sql`create table t (a integer)`
+  const insert = async (tx: SQL, a: number) => {
+    await tx`insert into t values (${a})`
+    return levelOf(tx)
+  }
+  const levels = await Promise.all([
+    transactionUnsynced(database, tx => insert(tx, 1)),
+    transaction(database, tx => insert(tx, 2)),
+    transactionUnsynced(database, async tx => {
+      await insert(tx, 3)
+      throw new Error('it fails')
+    }).catch(() => levelOf(database.sql)),
+    transactionUnsynced(database, tx => insert(tx, 4)),
+    levelOf(database.sql),
+  ])
+  expect(levels).toEqual([1, 2, 2, 1, 2])
+  expect(await database.sql`select a from t order by a`).toEqual([{ a: 1 }, { a: 2 }, { a: 4 }])
 })
 
 test('SQLite: a folder in place of the file is refused', async () => {

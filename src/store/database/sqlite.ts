@@ -23,15 +23,25 @@ const retryMsMax = 100
 const lockedMsMax = 4500
 const retryAfterMs = 1000
 
+interface OpenSqlite {
+  readonly sql: SQL
+  openedFile(): OpenedFile | undefined
+  /** A transaction whose commit does not wait for the disk. */
+  beginUnsynced<T>(work: (tx: SQL) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
 /** Opens the file; creates it and its directory when they are not there. */
-export async function openSqliteConnection(
-  path: string,
-  opened?: OpenedFile,
-): Promise<{ sql: SQL; openedFile(): OpenedFile | undefined; close(): Promise<void> }> {
+export async function openSqliteConnection(path: string, opened?: OpenedFile): Promise<OpenSqlite> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const connection = new SqliteConnection(path, opened)
   await connection.open()
-  return { sql: facade(connection), openedFile: () => connection.openedFile, close: () => connection.close() }
+  return {
+    sql: facade(connection),
+    openedFile: () => connection.openedFile,
+    beginUnsynced: work => connection.beginUnsynced(work),
+    close: () => connection.close(),
+  }
 }
 
 /** The part of `SQL` that the stores use; it stays valid when the connection behind it is replaced. */
@@ -105,6 +115,26 @@ class SqliteConnection {
     // The lock is taken by BEGIN; a transaction that has begun is not repeated.
     return this.use(
       sql => sql.begin(mode, run),
+      () => !begun,
+    )
+  }
+
+  /** In one turn, so that no other commit is meant. */
+  async beginUnsynced<T>(work: (tx: SQL) => Promise<T>): Promise<T> {
+    let begun = false
+    const run = (tx: unknown) => {
+      begun = true
+      return work(tx as SQL)
+    }
+    return this.use(
+      async sql => {
+        await sql.unsafe('pragma synchronous = normal')
+        try {
+          return await sql.begin('immediate', run)
+        } finally {
+          await sql.unsafe('pragma synchronous = full')
+        }
+      },
       () => !begun,
     )
   }

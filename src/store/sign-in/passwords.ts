@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import { randomUUIDv7 } from 'bun'
 import type { SQL } from 'bun'
-import type { PasswordLink, PasswordStore } from '../../core/sign-in.ts'
-import type { Actor } from '../../core/tenancy.ts'
+import type { PasswordLink, PasswordStore, RefusedSignIn } from '../../core/sign-in.ts'
+import type { Actor, AuditEntry } from '../../core/tenancy.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { toNumber, transaction, whileAvailable } from '../database/open.ts'
+import { toNumber, transaction, transactionUnsynced, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 import { tenantSubject } from '../tenancy/changes.ts'
@@ -39,6 +39,7 @@ const isStorable = (id: string): boolean => !id.includes('\0')
 export function createPasswordStore({ database, clock, hashKey, onChange }: PasswordStoreOptions): PasswordStore {
   const { sql } = database
   const change = <T>(work: (tx: SQL) => Promise<T>): Promise<T> => available(transaction(database, work))
+  const recorded = (work: (tx: SQL) => Promise<void>) => available(transactionUnsynced(database, work))
   const changed = (userId: string) => onChange([tenantSubject('user', userId)])
   return {
     async passwordOf(userId) {
@@ -84,20 +85,28 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
       return claimed
     },
     withdrawLink: (id, actor) => change(tx => withdrawLink(tx, id, actor, clock.epochMs())),
-    recordRefusal: ({ userId, reason, clientAddress, further }) =>
-      available(
-        writeAudit(sql, {
-          atMs: clock.epochMs(),
-          actor: { id: userId ?? 'unknown', keyHash: '' },
-          action: 'sign-in-refused',
-          kind: 'user',
-          objectId: userId ?? 'unknown',
-          before: null,
-          after: further
-            ? { reason, count: further.count, client_addresses: further.addresses }
-            : { reason, client_address: clientAddress },
-        }),
-      ),
+    recordRefusals: refusals =>
+      recorded(async tx => {
+        const atMs = clock.epochMs()
+        for (const refusal of refusals) await writeAudit(tx, refusalEntry(refusal, atMs))
+      }),
+  }
+}
+
+function refusalEntry(refusal: RefusedSignIn, atMs: number): Omit<AuditEntry, 'id'> {
+  const { userId, reason, clientAddress, further } = refusal
+  const objectId = userId ?? 'unknown'
+  const after = further
+    ? { reason, count: further.count, client_addresses: further.addresses }
+    : { reason, client_address: clientAddress }
+  return {
+    atMs,
+    actor: { id: objectId, keyHash: '' },
+    action: 'sign-in-refused',
+    kind: 'user',
+    objectId,
+    before: null,
+    after,
   }
 }
 
