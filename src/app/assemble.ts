@@ -107,7 +107,7 @@ export function assemble(assembling: Assembling) {
     ...signIn.services,
     checks: source.merged,
     notServed: () => source.merged.notServed,
-    coolingDown: () => calls.router.coolingDown(),
+    ...routerParts(calls.router),
     effectiveValues: () => effectiveOf(assembling),
     replicas: () => store.limits.redis?.replicas,
     detached,
@@ -153,6 +153,11 @@ export function assemble(assembling: Assembling) {
       void source.readSecrets('new', (secret, reason) => logger.warn('a secret cannot be read', { secret, reason }))
     },
   }
+}
+
+/** What the router knows of the upstreams. */
+function routerParts(router: Router): Pick<Services, 'coolingDown' | 'upstreams'> {
+  return { coolingDown: () => router.coolingDown(), upstreams: router.upstreams }
 }
 
 /** Who is told of budgets, of keys, and of usage. */

@@ -41,6 +41,7 @@ import type { AuthClass } from './policy.ts'
 import type { Client, HttpRequest } from './request.ts'
 import type { LoginService, PasswordStore, SessionStore, SignInService } from './sign-in.ts'
 import type { TenancyStore, TenantDirectory } from './tenancy-store.ts'
+import type { UpstreamNotes } from './upstream-notes.ts'
 import type { Usage } from './usage.ts'
 
 /** One call of a model, as an endpoint asks for it. */
@@ -192,6 +193,8 @@ export interface Services {
   replicas(): number | undefined
   /** The deployments in a cooldown after failures, in this process. */
   coolingDown(): readonly Deployment[]
+  /** What calls told of the upstreams, in this process. */
+  readonly upstreams: UpstreamNotes
   readonly guardrails: GuardrailBench
   readonly fileCalls: FileCalls
   readonly detached: DetachedRuns

@@ -22,6 +22,7 @@ import { guardrailEndpoints } from './administration/guardrails.ts'
 import { effectiveConfiguration } from './administration/configuration.ts'
 import { credentialEndpoints } from './administration/credentials.ts'
 import { modelBlock, modelUnblock } from './administration/model-blocks.ts'
+import { providerHealth } from './administration/provider-health.ts'
 import { modelDelete, modelNew, modelPatch, modelUpdate } from './administration/models.ts'
 import { keyDerive } from './administration/derived-keys.ts'
 import { auditEndpoints } from './administration/audit.ts'
@@ -167,6 +168,7 @@ const working: Endpoint[] = [
   overview,
   deploymentHistory,
   modelLatency,
+  providerHealth,
   ...auditEndpoints,
   ...cacheEndpoints,
   effectiveConfiguration,

@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache'
 import { entryLimit } from '../lib/entry-limit.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { FaultKind, GatewayError } from '../core/errors.ts'
+import type { HeldCooldown } from '../core/upstream-notes.ts'
 import type { RouterSettings } from '../core/settings.ts'
 import type { Clock } from '../lib/clock.ts'
 
@@ -76,6 +77,14 @@ export class Cooldowns {
     return [...this.#health.values()]
       .filter(health => health.untilMs > this.#clock.monotonicMs())
       .map(health => health.deployment)
+  }
+
+  /** The cooldowns that hold now. */
+  held(): HeldCooldown[] {
+    const nowMs = this.#clock.monotonicMs()
+    return [...this.#health.values()].flatMap(({ deployment: { id, target }, untilMs }) =>
+      untilMs > nowMs ? [{ deploymentId: id, model: target.model, remainingMs: untilMs - nowMs }] : [],
+    )
   }
 
   availability(deployment: Deployment): Availability {

@@ -6,6 +6,7 @@ import type { Reply } from '../core/answer.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { FaultKind } from '../core/errors.ts'
 import type { Outcome } from '../core/operation.ts'
+import type { UpstreamNotes } from '../core/upstream-notes.ts'
 import type { Transport, UpstreamExchange, UpstreamRequest, UpstreamResponse } from '../core/transport.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
@@ -21,11 +22,13 @@ import type { Cooldown } from './cooldown.ts'
 import { DeploymentChoice, isDrained } from './deployment-choice.ts'
 import { RetryBudgets } from './retry-budget.ts'
 import { blamesDeployment, cleanFault, deploymentFault, readFault } from './upstream-fault.ts'
+import { deferredExchange } from './lanes/deferred-exchange.ts'
 import { answerInProcess, inProcessExchange } from './lanes/in-process.ts'
 import { streamingOf } from './lanes/streaming.ts'
 import { openStream } from './lanes/stream-reply.ts'
 import { checkedExchange } from './lanes/checked-exchange.ts'
 import type { AnswerCheck } from './lanes/checked-exchange.ts'
+import { NotesOfUpstreams } from './upstream-notes.ts'
 import { isSuccess, recordUnusableAnswer, recordUsage } from './usage.ts'
 import { noteWholeAnswer } from './usage-estimate.ts'
 
@@ -64,6 +67,7 @@ export interface ReplyReceiver {
 export class Router implements AttemptListener {
   readonly #parts: RouterParts
   readonly #cooldowns: Cooldowns
+  readonly #notes: NotesOfUpstreams
   readonly #choice: DeploymentChoice
   readonly #budgets: RetryBudgets
   readonly #authorizer: Authorizer
@@ -71,6 +75,7 @@ export class Router implements AttemptListener {
   constructor(parts: RouterParts) {
     this.#parts = parts
     this.#cooldowns = new Cooldowns(parts.clock, parts.reportCooldown)
+    this.#notes = new NotesOfUpstreams(parts.clock)
     this.#choice = new DeploymentChoice(this.#cooldowns, parts.random, parts.isBlocked)
     this.#budgets = new RetryBudgets(parts.clock)
     this.#authorizer = new Authorizer(parts.transport, parts.clock)
@@ -79,6 +84,11 @@ export class Router implements AttemptListener {
   /** Deployments in cooldown, which get calls only where there are no others. */
   coolingDown(): Deployment[] {
     return this.#cooldowns.coolingDown()
+  }
+
+  /** What calls told of the upstreams; read while they go on. */
+  get upstreams(): UpstreamNotes {
+    return { noteOf: id => this.#notes.noteOf(id), cooldowns: () => this.#cooldowns.held() }
   }
 
   /**
@@ -107,9 +117,10 @@ export class Router implements AttemptListener {
     control.attempting = undefined
     if (!deployment) return
     if (outcome === 'success') this.#cooldowns.completed(deployment, control)
-    else if (outcome === 'upstream_cut' && error && blamesDeployment(error))
+    else if (outcome === 'upstream_cut' && error && blamesDeployment(error)) {
       this.#cooldowns.failed(deployment, control, { error, settings: control.call.models.settings.router, cut: true })
-    else this.#cooldowns.released(deployment, control)
+      this.#notes.failed(deployment, error)
+    } else this.#cooldowns.released(deployment, control)
     this.#parts.countAttempt?.(deployment, error?.kind)
   }
 
@@ -248,6 +259,7 @@ export class Router implements AttemptListener {
     if (blamesDeployment(error) && !ownTimeout) {
       this.#cooldowns.failed(deployment, control, { error, settings: call.models.settings.router })
       error.retryAfterMs = this.#cooldowns.waitMs(deployment, error)
+      this.#notes.failed(deployment, error)
     } else this.#cooldowns.released(deployment, control)
     this.#parts.countAttempt?.(deployment, error.kind)
     return error
@@ -303,6 +315,7 @@ export class Router implements AttemptListener {
     const { response, deployment, attempt } = arrived
     const failed = (thrown: unknown): void => receiver.failed(thrown)
     control.call.upstreamStatus = response.status
+    this.#notes.answered(deployment, response)
     const { tierHeader } = deployment.target.provider
     if (tierHeader !== undefined) control.call.answeredTier = response.header(tierHeader)
     if (!isSuccess(response.status))
@@ -414,27 +427,6 @@ export class Router implements AttemptListener {
     if (control.attempting) this.#cooldowns.began(deployment, control)
     reportAttempt(this.#parts.policies, call, deployment)
     return { status: 200, contentType, body }
-  }
-}
-
-/** An exchange that is sent later: a cancel before that prevents it. */
-function deferredExchange(sending: Promise<UpstreamExchange>): UpstreamExchange {
-  let cancelled = false
-  let exchange: UpstreamExchange | undefined
-  const response = sending.then(sent => {
-    exchange = sent
-    if (cancelled) sent.cancel()
-    return sent.response
-  })
-  return {
-    response,
-    get sent() {
-      return exchange?.sent ?? false
-    },
-    cancel() {
-      cancelled = true
-      exchange?.cancel()
-    },
   }
 }
 

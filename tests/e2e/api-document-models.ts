@@ -25,6 +25,7 @@ export async function askModelsByApi(ask: Ask): Promise<void> {
   await post('/model/block', { model_id: 'none' }, 404)
   await ask('GET', '/v2/model/info', { query: `modelId=${id}` })
   await ask('GET', '/health/deployments')
+  await ask('GET', '/health/providers')
   await ask('GET', '/health', { query: `model_id=${id}` })
   await post('/model/unblock', { model_id: id })
   await post('/model/unblock', { model_id: 'none' }, 404)

@@ -48,7 +48,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     deleteOrganizationMember`,
   // Administrators, and those who read everything.
   viewer: `
-    listDeploymentHistory getModelLatency getCustomer listCustomers listCustomerPages getBudgets getBudgetSettings listBudgets listBudgetPages listBudgetUsage listAuditLog getAuditEntry
+    listDeploymentHistory listProviderHealth getModelLatency getCustomer listCustomers listCustomerPages getBudgets getBudgetSettings listBudgets listBudgetPages listBudgetUsage listAuditLog getAuditEntry
     pingCache getCacheRedisInfo getEffectiveConfiguration
     listTags getTags listCredentials getCredential getCredentialOfModel listAccessGroups getAccessGroup
     listUnifiedAccessGroups getUnifiedAccessGroup listGuardrailSettings getGuardrail`,

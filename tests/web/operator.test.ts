@@ -202,10 +202,45 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     await table.getByRole('link', { name: 'of-file' }).click()
     await page.getByText(/It stands in .*config\.yaml:\d+, so it is changed there/).waitFor()
     expect(await page.getByRole('button', { name: 'New key' }).count()).toBe(0)
-    await page
-      .getByRole('table', { name: 'What providers serve' })
-      .getByRole('link', { name: 'claude-model' })
-      .waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('a provider shows the limits that its answers told and its last error, explained, and calls it once', async () => {
+    const headers = { 'content-type': 'application/json', 'x-ratelimit-limit-requests': '500' }
+    const told = { ...headers, 'x-ratelimit-remaining-requests': '12', 'x-ratelimit-reset-requests': '6m0s' }
+    const error = { message: 'Incorrect API key provided', code: 'invalid_api_key' }
+    const refusal = { status: 401, headers: told, body: JSON.stringify({ error }) }
+    gateway.simulator.script({ model: 'sim-embedding' }, { raw: refusal })
+    await (await gateway.admin('/v1/embeddings', { model: 'embedding-model', input: 'Hi' })).text()
+    const { page, context, faults } = await openAt('providers')
+    const table = page.getByRole('table', { name: 'What providers serve' })
+    const row = table.getByRole('row').filter({ hasText: 'custom_openai' })
+    await row.getByText('Requests: 12 of 500 left').waitFor()
+    await row.getByText(/Passed over|Errors lately/).waitFor()
+    for (const width of [1440, 390]) {
+      await page.setViewportSize({ width, height: 900 })
+      const cut = await page.evaluate(
+        () =>
+          [...document.querySelectorAll('[role=table] [role=row], main')].filter(
+            one => one.scrollWidth > one.clientWidth,
+          ).length,
+      )
+      expect([width, cut]).toEqual([width, 0])
+      expect(await violations(page)).toEqual([])
+    }
+    await row.getByRole('link').click()
+    const section = page
+      .getByRole('dialog', { name: 'custom_openai' })
+      .getByRole('region', { name: /^embedding-model/ })
+    await section.getByText('12 of 500 left').waitFor()
+    await section.getByText('The provider refuses the key.').first().waitFor()
+    await section.getByRole('button', { name: 'Test call' }).click()
+    await section.getByText('Does not answer', { exact: true }).waitFor()
+    expect(await section.getByText(/^The provider refuses the key/).count()).toBe(2)
+    expect(await violations(page)).toEqual([])
+    gateway.simulator.reset()
+    await page.keyboard.press('Escape')
     expect(faults).toEqual([])
     await context.close()
   })

@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { ask } from '../api/client.ts'
-import type { Credential, ModelInfo } from '../api/schema.d.ts'
+import type { Credential, ProviderHealth } from '../api/schema.d.ts'
 import { useSession } from '../api/session.ts'
 import { Tag } from '../components/badge.tsx'
 import { Button } from '../components/button.tsx'
@@ -18,50 +17,79 @@ import { formatCount } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
 import { CreateCredential } from './providers/create-credential.tsx'
 import { CredentialDrawer } from './providers/credential-drawer.tsx'
+import { ProviderDrawer } from './providers/provider-drawer.tsx'
+import { limitText, ProviderState, tightestLimit } from './providers/provider-state.tsx'
 
-/** One provider, with what it serves here. */
-interface Served {
-  readonly provider: string
-  readonly deployments: number
-  readonly models: readonly string[]
-}
+/** What calls tell changes by itself. */
+const refreshMs = 15_000
 
-const served: readonly Column<Served>[] = [
-  { id: 'provider', title: t('providers.provider'), cell: one => one.provider },
-  { id: 'deployments', title: t('providers.deployments'), align: 'end', cell: one => formatCount(one.deployments) },
+type Provider = ProviderHealth['providers'][number]
+
+const providerColumns: readonly Column<Provider>[] = [
   {
-    id: 'models',
-    title: t('providers.models'),
-    width: 'minmax(160px, 4fr)',
-    cell: one => (
-      <span className="flex min-w-0 gap-2 overflow-hidden">
-        {one.models.map(name => (
-          <Link key={name} to="/models" search={{ model: name }} className="whitespace-nowrap underline">
-            {name}
-          </Link>
-        ))}
-      </span>
-    ),
+    id: 'provider',
+    title: t('providers.provider'),
+    width: 'minmax(90px, 1fr)',
+    cell: one => <span className="truncate">{one.provider}</span>,
+  },
+  {
+    id: 'state',
+    title: t('health.state'),
+    width: 'minmax(140px, 1fr)',
+    cell: one => <ProviderState provider={one} />,
+  },
+  {
+    id: 'deployments',
+    title: t('providers.deployments'),
+    align: 'end',
+    isWideOnly: true,
+    cell: one => formatCount(one.deployments.length),
+  },
+  {
+    id: 'keys',
+    title: t('providers.keys'),
+    isWideOnly: true,
+    cell: one => <span className="truncate">{keysOf(one)}</span>,
+  },
+  {
+    id: 'limit',
+    title: t('providers.tightest'),
+    isWideOnly: true,
+    width: 'minmax(160px, 2fr)',
+    cell: one => <Tightest provider={one} />,
   },
 ]
 
-function servedBy(models: readonly ModelInfo[]): Served[] {
-  const names = [...new Set(models.map(one => one.model_info.provider))]
-  return names.map(provider => {
-    const own = models.filter(one => one.model_info.provider === provider)
-    return { provider, deployments: own.length, models: [...new Set(own.map(one => one.model_name))] }
-  })
+/** Names of credentials, and how many deployments have a key of their own. */
+function keysOf({ deployments }: Provider): string {
+  const named = [...new Set(deployments.flatMap(one => one.credential_name ?? []))]
+  const own = deployments.filter(one => one.credential_name === null && one.has_key).length
+  return [...named, ...(own > 0 ? [t('providers.ownKeys', { count: formatCount(own) })] : [])].join(', ') || '–'
+}
+
+function Tightest({ provider }: { readonly provider: Provider }) {
+  const limit = tightestLimit(provider)
+  if (!limit) return <span className="text-muted">–</span>
+  return (
+    <span className="numbers truncate">
+      {t(`providers.limit.${limit.kind}`)}: {limitText(limit)}
+    </span>
+  )
 }
 
 /** `usersOf` = the public names of models that refer to a credential. */
 function columnsOf(usersOf: (name: string) => readonly string[]): readonly Column<Credential>[] {
   return [
-    { id: 'name', title: t('providers.credential'), cell: one => one.credential_name },
+    {
+      id: 'name',
+      title: t('providers.credential'),
+      cell: one => <span className="truncate">{one.credential_name}</span>,
+    },
     {
       id: 'holds',
       title: t('providers.holds'),
       isWideOnly: true,
-      cell: one => Object.keys(one.credential_values).join(', '),
+      cell: one => <span className="truncate">{Object.keys(one.credential_values).join(', ')}</span>,
     },
     {
       id: 'used',
@@ -84,12 +112,11 @@ export default function ProvidersPage() {
     queryKey: ['credentials'],
     queryFn: async ({ signal }) => (await ask('GET /credentials', { signal })).credentials,
   })
-  const models = useQuery({
-    queryKey: ['models', 'all'],
-    queryFn: async ({ signal }) => (await ask('GET /v2/model/info', { query: { size: 500 }, signal })).data,
-  })
+  const providers = useProviders()
   const usersOf = (name: string) =>
-    models.data?.filter(one => one.proxy_params.litellm_credential_name === name).map(one => one.model_name) ?? []
+    providers.data
+      ?.flatMap(one => one.deployments.filter(each => each.credential_name === name))
+      .map(each => each.model_name) ?? []
   const chosen = credentials.data?.find(one => one.credential_name === openName)
   const action = mayChange && (
     <Button kind="primary" data-primary icon={<Plus size={16} aria-hidden />} onClick={() => setCreating(true)}>
@@ -106,24 +133,12 @@ export default function ProvidersPage() {
           columns={columnsOf(usersOf)}
           rows={credentials.data}
           rowId={one => one.credential_name}
-          rowLink={one => ({ to: '.', search: { credential: one.credential_name } })}
+          rowLink={one => ({ to: '.', search: { credential: one.credential_name, provider: undefined } })}
           openId={openName}
           empty={<EmptyState title={t('providers.empty')}>{t('providers.emptyHelp')}</EmptyState>}
         />
       )}
-      <Panel title={t('providers.serving')}>
-        {models.isError ? (
-          <ErrorState error={models.error} onRetry={() => void models.refetch()} />
-        ) : (
-          <Table
-            label={t('providers.serving')}
-            columns={served}
-            rows={models.data && servedBy(models.data)}
-            rowId={one => one.provider}
-            empty={<EmptyState title={t('hub.empty')} />}
-          />
-        )}
-      </Panel>
+      <Serving providers={providers} mayChange={mayChange} />
       {chosen && (
         <CredentialDrawer
           credential={chosen}
@@ -134,6 +149,43 @@ export default function ProvidersPage() {
       )}
       {isCreating && <CreateCredential onClose={() => setCreating(false)} />}
     </Page>
+  )
+}
+
+function useProviders() {
+  return useQuery({
+    queryKey: ['providers'],
+    queryFn: async ({ signal }) => (await ask('GET /health/providers', { signal })).providers,
+    refetchInterval: refreshMs,
+  })
+}
+
+interface ServingProps {
+  readonly providers: ReturnType<typeof useProviders>
+  readonly mayChange: boolean
+}
+
+/** What is behind the models, provider by provider, and how it fares. */
+function Serving({ providers: { data, isError, error, refetch }, mayChange }: ServingProps) {
+  const [name, show] = useSearchValue('provider')
+  const chosen = data?.find(one => one.provider === name)
+  return (
+    <Panel title={t('providers.serving')}>
+      {isError ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Table
+          label={t('providers.serving')}
+          columns={providerColumns}
+          rows={data}
+          rowId={one => one.provider}
+          rowLink={one => ({ to: '.', search: { provider: one.provider, credential: undefined } })}
+          openId={name}
+          empty={<EmptyState title={t('hub.empty')} />}
+        />
+      )}
+      {chosen && <ProviderDrawer provider={chosen} mayChange={mayChange} onClose={() => show('')} />}
+    </Panel>
   )
 }
 

@@ -116,9 +116,9 @@ async function check(services: Services, deployments: readonly Deployment[]): Pr
   const work = async () => {
     for (let next = queue.shift(); next; next = queue.shift()) {
       const { deployment } = next
-      const { error, ...found } = await ask(services, next)
-      if (error === undefined) healthy.push({ ...shown(deployment), ...found })
-      else unhealthy.push({ ...shown(deployment), ...found, error })
+      const found = await ask(services, next)
+      const list = 'error' in found ? unhealthy : healthy
+      list.push({ ...shown(deployment), ...found })
     }
   }
   await Promise.all(Array.from({ length: parallelProbesMax }, work))
@@ -138,7 +138,7 @@ const noHeaders: RequestHeaders = { get: () => null, has: () => false }
 async function ask(
   services: Services,
   { deployment, probe }: { readonly deployment: Deployment; readonly probe: Probe },
-): Promise<{ readonly response_time_ms: number; readonly error?: string }> {
+): Promise<{ readonly response_time_ms: number; readonly error?: string; readonly error_code?: string | null }> {
   const startedMs = services.clock.monotonicMs()
   const left = new AbortController()
   const timer = setTimeout(() => left.abort(), probeMs)
@@ -156,19 +156,20 @@ async function ask(
     const response = toResponse(await probe.endpoint.handle(request, services, masterCaller))
     const bytes = Buffer.from(await response.arrayBuffer())
     const took = { response_time_ms: Math.round(services.clock.monotonicMs() - startedMs) }
-    return response.ok ? took : { ...took, error: messageOf(bytes.toString()) }
+    return response.ok ? took : { ...took, ...failureIn(bytes.toString()) }
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** The message of an error body, at most 500 characters. */
-function messageOf(text: string): string {
-  let message: unknown = text
+/** The message of an error body, at most 500 characters, and its code. */
+function failureIn(text: string): { readonly error: string; readonly error_code: string | null } {
+  let found: { readonly message?: unknown; readonly code?: unknown } = { message: text }
   try {
-    message = (JSON.parse(text) as { error?: { message?: unknown } }).error?.message ?? text
+    found = (JSON.parse(text) as { error?: typeof found }).error ?? found
   } catch {
     // A body that is no JSON is shown as it is.
   }
-  return String(message).slice(0, shownErrorLength)
+  const { message = text, code } = found
+  return { error: String(message).slice(0, shownErrorLength), error_code: typeof code === 'string' ? code : null }
 }

@@ -212,6 +212,7 @@ export const administrationSchemas: Readonly<Record<string, Schema>> = {
     {
       response_time_ms: integer,
       error: described('What its call ended with.', text),
+      error_code: described('The `code` of that error.', nullable(text)),
       reason: described('Why it was not called.', text),
       blocked: described('An administrator has switched it off.', constant(true)),
     },

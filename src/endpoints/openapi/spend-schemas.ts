@@ -5,12 +5,14 @@ import {
   anyObject,
   boolean,
   constant,
+  dateTime,
   described,
   either,
   integer,
   listOf,
   mapOf,
   nullable,
+  oneOf,
   number,
   open,
   reference,
@@ -126,6 +128,44 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
         failed_requests: integer,
         requests_by_day: described('From `start_date` on.', listOf(integer)),
         failed_by_day: listOf(integer),
+      }),
+    ),
+  }),
+  ProviderHealth: shape({
+    providers: listOf(
+      shape({
+        provider: text,
+        deployments: listOf(
+          shape({
+            model_id: text,
+            model_name: text,
+            model: text,
+            mode: text,
+            credential_name: described('The credential whose key it uses.', nullable(text)),
+            has_key: boolean,
+            ...blockFacts,
+            cooldowns: described(
+              'At the replica that answers, as all below. A pattern has one for each model.',
+              listOf(shape({ model: text, until: dateTime })),
+            ),
+            rate_limits: described(
+              'Of the account at its provider, as headers of the last answer told them.',
+              listOf(
+                shape({
+                  kind: oneOf('requests', 'tokens', 'input_tokens', 'output_tokens'),
+                  limit: nullable(integer),
+                  remaining: nullable(integer),
+                  resets_at: described('When all of it is there again.', nullable(dateTime)),
+                }),
+              ),
+            ),
+            rate_limits_at: described('When that answer came; null = none told limits.', nullable(dateTime)),
+            last_error: described(
+              'The last failure that was its own; another deployment may have answered the call.',
+              nullable(shape({ at: dateTime, code: text, message: text })),
+            ),
+          }),
+        ),
       }),
     ),
   }),

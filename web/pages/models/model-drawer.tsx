@@ -1,16 +1,14 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { Play } from 'lucide-react'
+import { useQuery } from '@tanstack/react-query'
 import { ask } from '../../api/client.ts'
-import type { ModelHealth, ModelInfo } from '../../api/schema.d.ts'
+import type { ModelInfo } from '../../api/schema.d.ts'
 import { useSession } from '../../api/session.ts'
-import { Badge, Tag } from '../../components/badge.tsx'
+import { Tag } from '../../components/badge.tsx'
 import { BlockButton, BlockNote } from '../../components/block-deployment.tsx'
-import { Button } from '../../components/button.tsx'
 import { Drawer } from '../../components/drawer.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { Id } from '../../components/id.tsx'
 import { EmptyState, ErrorState, SkeletonRows } from '../../components/states.tsx'
-import { Duration } from '../../components/values.tsx'
+import { TestCall } from '../../components/test-call.tsx'
 import { administers } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 import type { StringKey } from '../../strings/index.ts'
@@ -104,42 +102,4 @@ export function SourceTag({ source, where }: { readonly source: string; readonly
       <Tag>{place ? `${name} ${place}` : name}</Tag>
     </span>
   )
-}
-
-/** A real call of one deployment, as the checks of its health make it. */
-function TestCall({ id }: { readonly id: string }) {
-  const test = useMutation({ mutationFn: () => ask('GET /health', { query: { model_id: id } }) })
-  return (
-    <div className="flex flex-col gap-2">
-      <div className="flex flex-wrap items-center gap-3">
-        <Button icon={<Play size={16} aria-hidden />} busy={test.isPending} onClick={() => test.mutate()}>
-          {t('models.test')}
-        </Button>
-        <span className="text-muted">{t('models.testHelp')}</span>
-      </div>
-      <div aria-live="polite">
-        {test.isError && <ErrorState error={test.error} isInline />}
-        {test.data && <TestResult health={test.data} />}
-      </div>
-    </div>
-  )
-}
-
-function TestResult({ health }: { readonly health: ModelHealth }) {
-  const [well] = health.healthy_endpoints
-  if (well)
-    return (
-      <span className="flex gap-2">
-        <Badge tone="good">{t('models.answers')}</Badge> <Duration milliseconds={well.response_time_ms} />
-      </span>
-    )
-  const [unwell] = health.unhealthy_endpoints
-  if (unwell)
-    return (
-      <div className="flex flex-col gap-1">
-        <Badge tone="bad">{t('models.fails')}</Badge>
-        <span className="break-words">{unwell.error}</span>
-      </div>
-    )
-  return <Badge>{health.unchecked_endpoints[0]?.reason ?? t('models.untested')}</Badge>
 }
