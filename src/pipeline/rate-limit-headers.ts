@@ -1,6 +1,6 @@
 /**
- * The rate limits that providers tell in the headers of their answers: OpenAI's `x-ratelimit-...`, which Azure, Groq and
- * others have too (developers.openai.com, "Rate limits", "Rate limits in headers"), and Anthropic's
+ * The rate limits that providers tell in the headers of their answers: OpenAI's `x-ratelimit-...`, which Azure, Groq
+ * and others have too (developers.openai.com, "Rate limits", "Rate limits in headers"), and Anthropic's
  * `anthropic-ratelimit-...` (platform.claude.com/docs/en/api/rate-limits, "Response headers").
  */
 import type { UpstreamRateLimit, RateLimitKind } from '../core/upstream-notes.ts'
