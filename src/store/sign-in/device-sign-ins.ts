@@ -10,12 +10,11 @@ import type {
   RefreshAttempt,
   RefreshOutcome,
 } from '../../core/device-sign-in.ts'
-import { GatewayError } from '../../core/errors.ts'
 import type { Session } from '../../core/session.ts'
 import type { Actor } from '../../core/tenancy.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DependentCache } from '../../lib/dependent-cache.ts'
-import { toNumber, transaction, whileAvailable } from '../database/open.ts'
+import { toNumber, transaction, transactionUnsynced, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 import { tenantSubject } from '../tenancy/changes.ts'
@@ -28,7 +27,7 @@ interface DeviceSignInOptions {
   revoke(sessionId: string, actor: Actor): Promise<unknown>
 }
 
-/** Codes that wait, of all clients together: asking for one needs no key. */
+/** Codes that wait, of all clients together: asking for one needs no key. Beyond it the oldest one ends. */
 const waitingMax = 10_000
 const liveMax = 50_000
 const endedMax = 10_000
@@ -86,13 +85,10 @@ export class DeviceSignIns implements DeviceSignInStore {
 
   async ask({ deviceCodeHash, ...grant }: DeviceGrant & { readonly deviceCodeHash: string }): Promise<void> {
     await available(
-      transaction(this.#options.database, async tx => {
+      transactionUnsynced(this.#options.database, async tx => {
         await tx`delete from device_grants where end_ms <= ${grant.createdAtMs}`
         const counted = (await tx`select count(*) as total from device_grants`) as { total: unknown }[]
-        if (toNumber(counted[0]!.total) >= waitingMax)
-          throw new GatewayError('overloaded', 'too many sign-ins wait for approval; try again in some minutes', {
-            retryAfterMs: 60_000,
-          })
+        if (toNumber(counted[0]!.total) >= waitingMax) await dropOldest(tx)
         const { userCode, client, clientAddress, createdAtMs, endMs } = grant
         await tx`
           insert into device_grants (hash, user_code, client, client_address, created_at_ms, end_ms, state)
@@ -221,6 +217,13 @@ export class DeviceSignIns implements DeviceSignInStore {
     }
     return row !== undefined
   }
+}
+
+/** Refusing the new one would let a flood keep all persons out for as long as codes live. */
+async function dropOldest(tx: SQL): Promise<void> {
+  await tx`
+    delete from device_grants
+    where hash = (select hash from device_grants where state = 'pending' order by end_ms limit 1)`
 }
 
 /** undefined = it has ended, or its user has left its team. */

@@ -1,20 +1,21 @@
 /** Sign-ins that came back from an identity provider: none of them comes back twice, at any replica. */
+import type { SQL } from 'bun'
 import type { RefusedSignIn, SignInReturns } from '../../core/identity-providers.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { whileAvailable } from '../database/open.ts'
+import { transactionUnsynced, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { writeAudit } from './audit.ts'
 
 /** Over the table of migration 25. Rows are deleted by the sign-ins after them, once their time is over. */
-export function createSignInReturns({ sql }: Database, clock: Pick<Clock, 'epochMs'>): SignInReturns {
-  const take = async (state: string, endMs: number): Promise<boolean> => {
-    await sql`delete from sign_in_returns where end_ms < ${clock.epochMs()}`
-    const rows = (await sql`insert into sign_in_returns (state, end_ms) values (${state}, ${endMs})
+export function createSignInReturns(database: Database, clock: Pick<Clock, 'epochMs'>): SignInReturns {
+  const take = async (tx: SQL, state: string, endMs: number): Promise<boolean> => {
+    await tx`delete from sign_in_returns where end_ms < ${clock.epochMs()}`
+    const rows = (await tx`insert into sign_in_returns (state, end_ms) values (${state}, ${endMs})
       on conflict (state) do nothing returning state`) as unknown[]
     return rows.length === 1
   }
-  const refused = async ({ provider, reason, clientAddress, userAgent }: RefusedSignIn): Promise<void> =>
-    writeAudit(sql, {
+  const refused = (tx: SQL, { provider, reason, clientAddress, userAgent }: RefusedSignIn): Promise<void> =>
+    writeAudit(tx, {
       atMs: clock.epochMs(),
       actor: { id: `sso:${provider}`, keyHash: 'sso' },
       action: 'sign-in-refused',
@@ -23,9 +24,11 @@ export function createSignInReturns({ sql }: Database, clock: Pick<Clock, 'epoch
       before: null,
       after: { method: 'sso', reason: plain(reason), client_address: clientAddress, user_agent: plain(userAgent) },
     })
+  const written = <T>(work: (tx: SQL) => Promise<T>): Promise<T> =>
+    whileAvailable('sign-ins', transactionUnsynced(database, work))
   return {
-    take: (state, endMs) => whileAvailable('sign-ins', take(state, endMs)),
-    refused: refusal => whileAvailable('sign-ins', refused(refusal)),
+    take: (state, endMs) => written(tx => take(tx, state, endMs)),
+    refused: refusal => written(tx => refused(tx, refusal)),
   }
 }
 
