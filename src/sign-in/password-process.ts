@@ -43,6 +43,8 @@ interface ProcessOptions {
 
 interface Child {
   readonly process: Bun.Subprocess
+  /** What it was started through; empty = nothing. */
+  readonly through: readonly string[]
   isReady: boolean
 }
 
@@ -83,13 +85,20 @@ export class PasswordProcess {
     if (!this.#child) return this.#doWithoutSoon(asked)
     asked.isSent = true
     this.#isBusy = true
-    this.#child.process.send(asked.question)
+    const child = this.#child
+    try {
+      child.process.send(asked.question)
+    } catch {
+      // Its channel has closed; that it has ended is told in a moment.
+      this.#ended(child)
+    }
   }
 
   #start(through: readonly string[]): Child | undefined {
     if (performance.now() < this.#noStartUntilMs) return undefined
     try {
       const child: Child = {
+        through,
         isReady: false,
         process: Bun.spawn([...through, ...command], {
           // No secret of the gateway, and no setting of it.
@@ -97,7 +106,7 @@ export class PasswordProcess {
           cwd: dirname(module),
           stdio: ['ignore', 'ignore', 'ignore'],
           ipc: (reply: PasswordReply) => this.#replied(child, reply),
-          onExit: () => this.#ended(child, through),
+          onExit: () => this.#ended(child),
         }),
       }
       child.process.unref()
@@ -121,12 +130,12 @@ export class PasswordProcess {
     else asked.answer(reply.isRight)
   }
 
-  #ended(child: Child, through: readonly string[]): void {
+  #ended(child: Child): void {
     if (child !== this.#child) return
     this.#child = undefined
     this.#isBusy = false
     // A container may forbid that priority; the process lowers its own one.
-    if (!child.isReady && through.length > 0) this.#child = this.#start([])
+    if (!child.isReady && child.through.length > 0) this.#child = this.#start([])
     else this.#noStartUntilMs = performance.now() + this.#options.restartMs
     this.#send()
   }
