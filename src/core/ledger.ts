@@ -1,7 +1,7 @@
 /** The ledger as the rest of the program uses it: one row a call. Implemented by `store`. */
 import type { LatencyGroup, LatencyQuery } from './latency.ts'
 import type { LedgerIntent, LedgerRow } from './ledger-columns.ts'
-import type { DearestQuery, UsageGroup, UsageQuery, VisibleUsage } from './usage-report.ts'
+import type { Dearest, DearestQuery, UsageGroup, UsageQuery, VisibleUsage } from './usage-report.ts'
 
 /** Which rows of the ledger are shown, and their page. */
 export interface LedgerQuery {
@@ -35,10 +35,10 @@ export interface Ledger {
   /** Sums by day; sees every call that was settled before it was asked. */
   usage(query: UsageQuery): Promise<UsageGroup[]>
   /**
-   * Whose sums a report of everybody shows, where there are very many: a choice that may be some minutes old. null =
+   * Whose sums a report shows for themselves, where there are very many: a choice that may be some minutes old. null =
    * there are few, all of them can be read.
    */
-  dearest(query: DearestQuery): Promise<string[] | null>
+  dearest(query: DearestQuery): Promise<Dearest | null>
   /** How long calls took; sees what is stored, which may be a moment behind. */
   latency(query: LatencyQuery): Promise<LatencyGroup[]>
   /** true = everything journalled is in the database; false = it is down, or does not take all of it in time. */

@@ -27,7 +27,10 @@ export type VisibleUsage = Readonly<
   Partial<Record<'key_id' | 'user_id' | 'team_id' | 'organization_id', readonly string[]>>
 >
 
-/** Days are counted since 1970-01-01 in UTC, both included. */
+/**
+ * Days are counted since 1970-01-01 in UTC, both included. Groups by user, team, organization or tag may leave out what
+ * has none.
+ */
 export interface UsageQuery {
   readonly scope: UsageScope
   readonly firstDay: number
@@ -43,12 +46,22 @@ export interface UsageQuery {
   readonly limit: number
 }
 
-/** Asks who spent most, where there are too many to read all of them. Days as in `UsageQuery`. */
+/** Asks whose sums to show, where there are too many to read all of them. Days as in `UsageQuery`. */
 export interface DearestQuery {
   readonly scope: UsageScope
   readonly field: UsageField
   readonly firstDay: number
   readonly lastDay: number
+  /** Values of the field: only their keys are chosen. Absent = values of the field are chosen too. */
+  readonly entities?: readonly string[]
+}
+
+/** Those that spent most, the dearest first. */
+export interface Dearest {
+  /** Values of the field; those that were asked for. */
+  readonly entities: readonly string[]
+  /** Whose sums are shown for themselves; null = those of all keys of the entities. */
+  readonly keys: readonly string[] | null
 }
 
 /** What calls have used. Tokens that were not counted and costs that are not known are 0 here. */
@@ -96,6 +109,21 @@ export function addUsage(one: UsageSums, other: UsageSums): UsageSums {
     cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
     reasoningTokens: one.reasoningTokens + other.reasoningTokens,
     costNanoUsd: one.costNanoUsd + other.costNanoUsd,
+  }
+}
+
+/** The first without the second, which is a part of it. */
+export function takeUsage(one: UsageSums, part: UsageSums): UsageSums {
+  return {
+    requests: one.requests - part.requests,
+    successfulRequests: one.successfulRequests - part.successfulRequests,
+    unpricedRequests: one.unpricedRequests - part.unpricedRequests,
+    inputTokens: one.inputTokens - part.inputTokens,
+    outputTokens: one.outputTokens - part.outputTokens,
+    cachedInputTokens: one.cachedInputTokens - part.cachedInputTokens,
+    cacheWriteTokens: one.cacheWriteTokens - part.cacheWriteTokens,
+    reasoningTokens: one.reasoningTokens - part.reasoningTokens,
+    costNanoUsd: one.costNanoUsd - part.costNanoUsd,
   }
 }
 

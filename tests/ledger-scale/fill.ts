@@ -8,7 +8,7 @@ import { openLedgerDatabase } from '../../src/store/ledger/ledger-database.ts'
 import { exampleRow } from '../../src/store/ledger/ledger-fixture.ts'
 import { addLatencyText, expectedLatencyText } from '../../src/store/ledger/latency-table.ts'
 import { decodeRecord, encodeSettlement } from '../../src/store/ledger/ledger-record.ts'
-import { addSpendText, expectedSpendText, spendScopes } from '../../src/store/ledger/rollup-spend.ts'
+import { addDerivedText, derivedTables, summedText } from '../../src/store/ledger/rollup-derived.ts'
 import { addRollupText, expectedRollupText, rollupScopes } from '../../src/store/ledger/rollup-table.ts'
 
 /** Users of a team, and keys of a user. */
@@ -67,14 +67,16 @@ export async function fillLedger(databaseUrl: string, { rows, keys, days }: Amou
       await sql.unsafe(`insert into ledger (${names.join(', ')}) select ${values.join(', ')}
         from ${numbers(isSqlite, from, Math.min(rows, from + partRows))},
         (select * from ledger where request_id = 'copied') as row`)
-    for (const table of ['ledger_daily', 'ledger_daily_spend', 'ledger_latency'])
+    for (const table of ['ledger_daily', ...derivedTables.map(one => one.name), 'ledger_latency'])
       await sql.unsafe(`delete from ${table}`)
     await sql.unsafe("delete from ledger where request_id = 'copied'")
     for (const { text } of indexes) await sql.unsafe(text)
     const [kind, firstDay] = [isSqlite ? 'sqlite' : 'postgres', firstMs / dayMs] as const
     for (let day = firstDay; day < firstDay + days; day++) {
       for (const scope of rollupScopes) await sql.unsafe(addRollupText(expectedRollupText(kind, scope)), [day])
-      for (const scope of spendScopes) await sql.unsafe(addSpendText(expectedSpendText(kind, scope)), [day])
+      for (const table of derivedTables)
+        for (const scope of table.scopes)
+          await sql.unsafe(addDerivedText(table, summedText(table, scope, 'ledger_daily', 'and day = $1')), [day])
       await sql.unsafe(addLatencyText(expectedLatencyText()), [day])
     }
     // SQLite is not analyzed in use; Postgres does it by itself after a while.

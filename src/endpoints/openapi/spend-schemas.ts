@@ -69,7 +69,10 @@ const dailyActivity = shape({
       page: integer,
       total_pages: integer,
       has_more: boolean,
-      breakdown_complete: described('false = the parts by key and entity have the most expensive ones alone.', boolean),
+      breakdown_complete: described(
+        'false = of keys and entities the most expensive ones are listed, and the others in `other`.',
+        boolean,
+      ),
     }),
   ),
 })

@@ -38,6 +38,7 @@ import { ninetyEighth } from './migrations/0098-latency.ts'
 import { seventyEighth } from './migrations/0078-identity-removals.ts'
 import { ninetyFifth } from './migrations/0095-usage-given-up.ts'
 import { seventieth } from './migrations/0070-daily-top.ts'
+import { ninetieth } from './migrations/0090-sums-of-entities.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -82,6 +83,7 @@ const named: readonly Migration[] = [
   seventyEighth,
   ninetyFifth,
   seventieth,
+  ninetieth,
   ninetySeventh,
   ninetyEighth,
 ]

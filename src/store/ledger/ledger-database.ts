@@ -11,7 +11,7 @@ import { latencyCells, latencyObject } from './latency-cells.ts'
 import { addLatencyText, bucketColumns, latencyColumns, latencyKey } from './latency-table.ts'
 import { rollupCells } from './rollup-cells.ts'
 import type { RollupValue } from './rollup-cells.ts'
-import { addSpendText, spendCells, spendColumns } from './rollup-spend.ts'
+import { addDerivedText, derivedCells, derivedColumns, derivedTables } from './rollup-derived.ts'
 import { addRollupText, rollupColumns } from './rollup-table.ts'
 import { openDatabase, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
@@ -198,7 +198,13 @@ function insertionInto(database: Sqlite): (rows: readonly (readonly ColumnValue[
   const sums = database.prepare<unknown, RollupValue[]>(
     addRollupText(`values (${rollupColumns.map((_, at) => `?${at + 1}`).join(', ')})`),
   )
-  const spend = database.prepare<unknown, RollupValue[]>(addSpendText('values (?1, ?2, ?3, ?4)'))
+  const derived = derivedTables.map(table => {
+    const places = derivedColumns(table).map((_, at) => `?${at + 1}`)
+    return {
+      table,
+      add: database.prepare<unknown, RollupValue[]>(addDerivedText(table, `values (${places.join(', ')})`)),
+    }
+  })
   const budgets = database.prepare<unknown, RollupValue[]>(addBudgetText('values (?1, ?2, ?3, ?4)'))
   const latency = database.prepare(
     addLatencyText(`values (${latencyColumns.map((_, at) => `?${at + 1}`).join(', ')})`),
@@ -209,7 +215,7 @@ function insertionInto(database: Sqlite): (rows: readonly (readonly ColumnValue[
     const stored = rows.filter(insert)
     const cells = rollupCells(stored)
     for (const cell of cells) sums.run(...cell)
-    for (const cell of spendCells(cells)) spend.run(...cell)
+    for (const { table, add } of derived) for (const cell of derivedCells(table, cells)) add.run(...cell)
     for (const amount of budgetAmounts(stored)) budgets.run(...amount)
     for (const cell of latencyCells(stored)) latency.run(cell)
     exported(stored)
@@ -307,9 +313,11 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
   const sums = addRollupText(
     `select ${rollupColumns.join(', ')} from json_populate_recordset(null::ledger_daily, $1::text::json)`,
   )
-  const spend = addSpendText(
-    `select ${spendColumns.join(', ')} from json_populate_recordset(null::ledger_daily_spend, $1::text::json)`,
-  )
+  const derived = derivedTables.map(table => {
+    const columns = derivedColumns(table)
+    const source = `json_populate_recordset(null::${table.name}, $1::text::json)`
+    return { table, columns, add: addDerivedText(table, `select ${columns.join(', ')} from ${source}`) }
+  })
   const budgets = addBudgetText(
     `select ${budgetColumns.join(', ')} from json_populate_recordset(null::budget_spend, $1::text::json)`,
   )
@@ -325,8 +333,10 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
       const stored = ids ? rows.filter(row => ids.delete(String(row[idAt]))) : rows
       const cells = rollupCells(stored)
       if (cells.length > 0) await tx.unsafe(sums, [JSON.stringify(cells.map(cell => objectOf(rollupColumns, cell)))])
-      const spent = spendCells(cells).map(cell => objectOf(spendColumns, cell))
-      if (spent.length > 0) await tx.unsafe(spend, [JSON.stringify(spent)])
+      for (const { table, columns, add } of derived) {
+        const sumsOf = derivedCells(table, cells).map(cell => objectOf(columns, cell))
+        if (sumsOf.length > 0) await tx.unsafe(add, [JSON.stringify(sumsOf)])
+      }
       const amounts = budgetAmounts(stored).map(amount => objectOf(budgetColumns, amount))
       if (amounts.length > 0) await tx.unsafe(budgets, [JSON.stringify(amounts)])
       const took = latencyCells(stored).map(latencyObject)

@@ -2,7 +2,7 @@
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import type { LatencyGroup, LatencyQuery } from '../../core/latency.ts'
 import type { LedgerQuery } from '../../core/ledger.ts'
-import type { DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
+import type { Dearest, DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { Backlog } from './journal-backlog.ts'
 import type { JournalPosition } from './journal.ts'
 import type { LedgerPage } from './ledger-query.ts'
@@ -58,7 +58,7 @@ export type LedgerReply =
   | { readonly kind: 'idle'; readonly position: JournalPosition }
   | { readonly kind: 'page'; readonly id: number; readonly page: LedgerPage | null; readonly error: string }
   | { readonly kind: 'usage'; readonly id: number; readonly groups: UsageGroup[] | null; readonly error: string }
-  | { readonly kind: 'dearest'; readonly id: number; readonly values: string[] | null; readonly error: string }
+  | { readonly kind: 'dearest'; readonly id: number; readonly dearest: Dearest | null; readonly error: string }
   | { readonly kind: 'latency'; readonly id: number; readonly groups: LatencyGroup[] | null; readonly error: string }
   | { readonly kind: 'problem'; readonly text: string }
   /** Why the database does not take rows; null = it does. Sent when it changes. */

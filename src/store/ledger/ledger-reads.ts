@@ -7,13 +7,16 @@ import { latencyStatement, readLatency } from './latency-query.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import type { LedgerReply } from './ledger-messages.ts'
 import { ledgerStatement, readLedger } from './ledger-query.ts'
+import { dayOf } from './rollup-check.ts'
+import { isFilled } from './rollup-fill.ts'
 import { dearestOf } from './rollup-top.ts'
-import { readUsage, usageStatement } from './usage-query.ts'
+import { narrowSums, readUsage, usageStatement } from './usage-query.ts'
 
 interface ReadParts {
   connect(): Promise<LedgerDatabase>
   disconnect(): Promise<void>
   send(reply: LedgerReply): void
+  epochMs(): number
 }
 
 /** Each question is answered once, with its rows or with an error. */
@@ -37,19 +40,25 @@ export class LedgerReads {
   async usage(id: number, query: UsageQuery): Promise<void> {
     const { send } = this.#parts
     try {
-      const groups = readUsage(await this.#read(database => database.select(usageStatement(query))))
+      const groups = readUsage(await this.#read(database => this.#usageRows(database, query)))
       send({ kind: 'usage', id, groups, error: '' })
     } catch (error) {
       send({ kind: 'usage', id, groups: null, error: String(error) })
     }
   }
 
+  async #usageRows(database: LedgerDatabase, query: UsageQuery): Promise<Record<string, unknown>[]> {
+    const narrow = narrowSums(query)
+    const isKept = narrow !== undefined && (await isFilled(database, query, dayOf(this.#parts.epochMs())))
+    return database.select(usageStatement(query, isKept ? narrow : undefined))
+  }
+
   async dearest(id: number, query: DearestQuery): Promise<void> {
     const { send } = this.#parts
     try {
-      send({ kind: 'dearest', id, values: await this.#read(database => dearestOf(database, query)), error: '' })
+      send({ kind: 'dearest', id, dearest: await this.#read(database => dearestOf(database, query)), error: '' })
     } catch (error) {
-      send({ kind: 'dearest', id, values: null, error: String(error) })
+      send({ kind: 'dearest', id, dearest: null, error: String(error) })
     }
   }
 

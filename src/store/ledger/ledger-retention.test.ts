@@ -54,7 +54,7 @@ for (const { name, url } of servers) {
     while (await deleteOldSums(database, { firstDay: today - 1, rows: 500 })) steps++
     expect(steps).toBe(2)
     expect(await count('ledger')).toBe(602)
-    expect(await count('ledger_daily_spend')).toBe(2 * 2)
+    expect(await count('ledger_daily_spend')).toBe(2 * 3)
     expect(await daysWithin(database, everyDay)).toEqual([today - 1, today])
     expect(await deleteOldSums(database, { firstDay: today - 1, rows: 500 })).toBe(false)
   })

@@ -1,6 +1,7 @@
 /** Deletes what the ledger keeps no longer, in steps of so many rows as the caller says. */
 import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
 import { deleteHoursText, foldLatencyText, hourMs, latencyKey } from './latency-table.ts'
+import { derivedTables } from './rollup-derived.ts'
 import { dayMs } from './rollup-table.ts'
 
 /** Rows of `installation`: days from which on rows, and sums, are complete. */
@@ -32,24 +33,25 @@ export async function deleteOldRows(
   return deleteStep(database, { mark: marks.rows, firstDay, rows, old, statement })
 }
 
-/** The same for sums by day, for what users, teams and tags spent by day, and for how long calls took. */
+/** The same for sums by day, for those of entities, who spent most, and how long calls took. */
 export async function deleteOldSums(database: LedgerDatabase, { firstDay, rows }: DeletedStep): Promise<boolean> {
   const place = database.kind === 'sqlite' ? 'rowid' : 'ctid'
   const old = `select ${place} from ledger_daily where day < $1 limit ${rows}`
   const statement = { text: `delete from ledger_daily where ${place} in (${old})`, values: [firstDay] }
   if (await deleteStep(database, { mark: marks.sums, firstDay, rows, old, statement })) return true
-  const key = 'scope, entity, day'
-  const oldSpend = `select ${key} from ledger_daily_spend where day < $1 limit ${rows}`
-  const spend = { text: `delete from ledger_daily_spend where (${key}) in (${oldSpend})`, values: [firstDay] }
-  if (await deleteStep(database, { mark: marks.sums, firstDay, rows, old: oldSpend, statement: spend })) return true
-  const topKey = 'scope, field, day, entity'
-  const oldTop = `select ${topKey} from ledger_daily_top where day < $1 limit ${rows}`
-  const top = { text: `delete from ledger_daily_top where (${topKey}) in (${oldTop})`, values: [firstDay] }
-  if (await deleteStep(database, { mark: marks.sums, firstDay, rows, old: oldTop, statement: top })) return true
-  const latencyPlace = latencyKey.join(', ')
-  const oldLatency = `select ${latencyPlace} from ledger_latency where unit = 'day' and start < $1 limit ${rows}`
-  const latency = { text: `delete from ledger_latency where (${latencyPlace}) in (${oldLatency})`, values: [firstDay] }
-  return deleteStep(database, { mark: marks.sums, firstDay, rows, old: oldLatency, statement: latency })
+  const others: readonly { readonly name: string; readonly key: string; readonly condition?: string }[] = [
+    ...derivedTables.map(table => ({ name: table.name, key: table.key.join(', ') })),
+    { name: 'ledger_daily_top', key: 'scope, field, day, entity' },
+    { name: 'ledger_daily_top_keys', key: 'day, scope, entity, key_id' },
+    { name: 'ledger_daily_unfilled', key: 'day' },
+    { name: 'ledger_latency', key: latencyKey.join(', '), condition: "unit = 'day' and start < $1" },
+  ]
+  for (const { name, key, condition = 'day < $1' } of others) {
+    const oldOnes = `select ${key} from ${name} where ${condition} limit ${rows}`
+    const deletion = { text: `delete from ${name} where (${key}) in (${oldOnes})`, values: [firstDay] }
+    if (await deleteStep(database, { mark: marks.sums, firstDay, rows, old: oldOnes, statement: deletion })) return true
+  }
+  return false
 }
 
 /** Adds how long calls took before a day, which is kept by hour, to the days of these hours. true = there was some. */

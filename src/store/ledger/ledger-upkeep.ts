@@ -5,6 +5,7 @@ import type { LedgerDatabase } from './ledger-database.ts'
 import { keepPartitions, sweptTables } from './ledger-partitions.ts'
 import { deleteOldRows, deleteOldSums, foldLatency } from './ledger-retention.ts'
 import type { DeletedStep } from './ledger-retention.ts'
+import { fillStep, noteMissed } from './rollup-fill.ts'
 import { rankDay } from './rollup-top.ts'
 import { dayMs } from './rollup-table.ts'
 import { dayOf, pendingDay, rebuildRollup } from './rollup-check.ts'
@@ -93,8 +94,12 @@ export class LedgerUpkeep {
       (sumsMs !== null && (await deleteOldSums(database, { firstDay: this.#firstDay(sumsMs), rows: pace.items }))) ||
       (await foldLatency(database, this.#firstDay(latencyHoursMs)))
     if (isMore) return Math.min(restMsMax, pace.took(this.#nowMs() - fromMs))
-    const isRanked = await rankDay(database, this.#epochMs(), this.#smallDays)
-    return isRanked ? this.#nowMs() - fromMs : undefined
+    const isWork =
+      (await fillStep(database)) ||
+      (await rankDay(database, this.#epochMs(), this.#smallDays)) ||
+      // What is found is the work of the next step.
+      (await noteMissed(database))
+    return isWork ? this.#nowMs() - fromMs : undefined
   }
 
   /** On Postgres most rows go with their partitions. */

@@ -91,6 +91,7 @@ export class LedgerWriter {
     connect: () => this.#connect(),
     disconnect: () => this.#disconnect(),
     send: reply => this.#send(reply),
+    epochMs: () => systemClock.epochMs(),
   })
   readonly #upkeep = new LedgerUpkeep({
     connect: () => this.#connect(),

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
 import type { Ledger, LedgerQuery } from '../../core/ledger.ts'
 import type { LatencyGroup, LatencyQuery } from '../../core/latency.ts'
-import type { DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
+import type { Dearest, DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import { siblingModule } from '../../lib/sibling-module.ts'
@@ -226,9 +226,9 @@ class WorkerLedger implements JournalledLedger {
     throw unreadable(reply)
   }
 
-  async dearest(query: DearestQuery): Promise<string[] | null> {
+  async dearest(query: DearestQuery): Promise<Dearest | null> {
     const reply = await this.#ask(id => ({ kind: 'dearest', id, query }), queryTimeoutMs)
-    if (reply?.kind === 'dearest' && reply.error === '') return reply.values
+    if (reply?.kind === 'dearest' && reply.error === '') return reply.dearest
     throw unreadable(reply)
   }
 

@@ -3,20 +3,16 @@ import type { UsageScope } from '../../core/usage-report.ts'
 import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
 import { addLatencyText, deleteLatencyText, expectedLatencyText, storedLatencyText } from './latency-table.ts'
 import { firstLatencyDay, firstWholeDay } from './ledger-retention.ts'
-import { addSpendText, expectedSpendText, spendColumns, spendScopes, summedSpendText } from './rollup-spend.ts'
-import type { SpendScope } from './rollup-spend.ts'
+import { derivedColumns, derivedTables, expectedDerivedText } from './rollup-derived.ts'
+import type { DerivedScope } from './rollup-derived.ts'
+import { lockRows, refillStatements } from './rollup-fill.ts'
 import { addRollupText, dayMs, expectedRollupText, rollupColumns, rollupScopes } from './rollup-table.ts'
-
-/** Days since 1970-01-01 in UTC, both included. */
-export interface DaySpan {
-  readonly firstDay: number
-  readonly lastDay: number
-}
+import type { DaySpan } from './rollup-table.ts'
 
 /** How the sums of a day and scope differ from the rows. */
 export interface RollupDifference {
   readonly day: number
-  readonly scope: UsageScope | `spend of ${SpendScope}` | 'latency'
+  readonly scope: UsageScope | `${DerivedScope} in ${string}` | 'latency'
   /** Sums that the rows do not have, or have otherwise. */
   readonly wrong: number
   /** Sums of the rows that are missing, or stand there otherwise. */
@@ -67,11 +63,13 @@ export async function rollupDifferences(database: LedgerDatabase, day: number): 
       stored: storedText(rollupColumns, 'ledger_daily', scope),
       expected: expectedRollupText(kind, scope),
     })),
-    ...spendScopes.map(scope => ({
-      scope: `spend of ${scope}` as const,
-      stored: storedText(spendColumns, 'ledger_daily_spend', scope),
-      expected: expectedSpendText(kind, scope),
-    })),
+    ...derivedTables.flatMap(table =>
+      table.scopes.map(scope => ({
+        scope: `${scope} in ${table.name}` as const,
+        stored: storedText(derivedColumns(table), table.name, scope),
+        expected: expectedDerivedText(kind, table, scope),
+      })),
+    ),
   ]
   if (day >= (await firstLatencyDay(database)))
     compared.push({ scope: 'latency', stored: storedLatencyText(), expected: expectedLatencyText() })
@@ -94,13 +92,11 @@ export async function rollupDifferences(database: LedgerDatabase, day: number): 
 export async function rebuildRollup(database: LedgerDatabase, day: number): Promise<void> {
   const statement = (text: string): LedgerStatement => ({ text, values: [day] })
   await database.change([
-    // On SQLite the transaction has the only write lock.
-    ...(database.kind === 'postgres' ? [{ text: 'lock table ledger in share row exclusive mode', values: [] }] : []),
+    ...lockRows(database),
     statement('delete from ledger_daily where day = $1'),
-    statement('delete from ledger_daily_spend where day = $1'),
     statement(deleteLatencyText),
     ...rollupScopes.map(scope => statement(addRollupText(expectedRollupText(database.kind, scope)))),
-    ...spendScopes.map(scope => statement(addSpendText(summedSpendText(scope, 'ledger_daily', 'and day = $1')))),
+    ...refillStatements(day),
     statement(addLatencyText(expectedLatencyText())),
     statement('delete from ledger_daily_pending where day = $1'),
   ])

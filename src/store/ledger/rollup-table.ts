@@ -8,6 +8,12 @@ import type { Database } from '../database/open.ts'
 /** Milliseconds of a day; days are counted since 1970-01-01 in UTC. */
 export const dayMs = 86_400_000
 
+/** Days since 1970-01-01 in UTC, both included. */
+export interface DaySpan {
+  readonly firstDay: number
+  readonly lastDay: number
+}
+
 /**
  * What the sums are kept for. A row of the ledger counts once in `total` and `key`, once in `customer` and `client` if
  * it has one, and once for each of its tags.

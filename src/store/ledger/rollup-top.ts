@@ -3,9 +3,10 @@
  * the sums of those alone. It chooses, the amounts are always those of `ledger_daily`: a day may be some minutes old
  * here. Kept by the ledger's worker beside storing rows (docs/decisions/0056).
  */
-import type { DearestQuery, UsageField, UsageScope } from '../../core/usage-report.ts'
+import type { Dearest, DearestQuery, UsageField, UsageScope } from '../../core/usage-report.ts'
 import type { Database } from '../database/open.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
+import { storableParameter } from './ledger-query.ts'
 
 /** Of a day and field that are kept. */
 const keptMax = 100
@@ -18,6 +19,14 @@ const shownSumsMax = 2000
 /** How old the choice of a day may be that can still change. */
 const changingMs = 600_000
 const dayMs = 86_400_000
+
+/** Keys of an entity that are kept for a day, and of how many sums the entity has to have on it. */
+const keptKeys = 20
+const ownedSumsMin = 60
+/** Up to so many sums of an entity are read whole; without a choice, so many of the newest say which keys are shown. */
+const ownedReadMax = 5000
+/** Of a longer span the keys are chosen by its last days. */
+const rankedDaysMax = 400
 
 /** By which fields there is a choice, and what is read for it: what teams, users and tags spent is summed already. */
 const choices: readonly { readonly scope: UsageScope; readonly field: UsageField; readonly source: string }[] = [
@@ -46,6 +55,39 @@ export function createTopTexts(kind: Database['kind']): string[] {
       entity text not null, cost_nano_usd ${integer} not null, primary key (scope, field, day, entity)) ${options}`,
     `create table ledger_daily_ranked (day integer primary key, ranked_at_ms ${integer} not null)`,
   ]
+}
+
+/** Whose keys are chosen, and where its sums by key stand. */
+const owners = {
+  user: { scope: 'key', column: 'user_id' },
+  team: { scope: 'key', column: 'team_id' },
+  organization: { scope: 'key', column: 'organization_id' },
+  tag: { scope: 'tag', column: 'entity' },
+} as const satisfies Readonly<Record<string, { readonly scope: UsageScope; readonly column: UsageField }>>
+
+/** The keys of one entity that spent most on a day; only of entities with many sums on it. */
+export const createTopKeysText = (kind: Database['kind']): string =>
+  `create table ledger_daily_top_keys (scope text not null, entity text not null, day integer not null,
+    key_id text not null, cost_nano_usd ${kind === 'sqlite' ? 'integer' : 'bigint'} not null,
+    primary key (day, scope, entity, key_id)) ${kind === 'sqlite' ? 'strict, without rowid' : ''}`
+
+/** `$1` = the day. */
+function topKeysText({ scope, column }: (typeof owners)[keyof typeof owners]): string {
+  return `select entity, key_id, cast(cost as text) as cost from (
+    select ${column} as entity, key_id, sum(cost_nano_usd) as cost, sum(count(*)) over (partition by ${column}) as sums,
+      row_number() over (partition by ${column} order by sum(cost_nano_usd) desc, key_id) as place
+    from ledger_daily where scope = '${scope}' and day = $1 and ${column} <> '' group by ${column}, key_id) as ranked
+    where place <= ${keptKeys} and sums > ${ownedSumsMin}`
+}
+
+/** Stores rows of `[scope, entity, day, key_id, cost]`, given as JSON in `$1`. */
+function addTopKeysText(kind: Database['kind']): string {
+  const rows =
+    kind === 'sqlite'
+      ? `select ${[0, 1, 2, 3, 4].map(at => `value ->> ${at}`).join(', ')} from json_each($1)`
+      : `select value ->> 0, value ->> 1, (value ->> 2)::integer, value ->> 3, (value ->> 4)::bigint
+          from json_array_elements($1::text::json)`
+  return `insert into ledger_daily_top_keys ${rows}`
 }
 
 /**
@@ -81,9 +123,18 @@ async function rank(database: LedgerDatabase, day: number, nowMs: number): Promi
     for (const row of await database.select({ text, values: [day] }))
       found.push([scope, field, day, String(row.entity), String(row.total)])
   }
+  const keys: (readonly [string, string, number, string, string])[] = []
+  for (const [owner, source] of Object.entries(owners)) {
+    // On SQLite each takes some tenths of a second of the thread: questions that wait have their turn.
+    await Bun.sleep(0)
+    for (const row of await database.select({ text: topKeysText(source), values: [day] }))
+      keys.push([owner, String(row.entity), day, String(row.key_id), String(row.cost)])
+  }
   const places = found.map((_, at) => `(${[1, 2, 3, 4, 5].map(one => `$${5 * at + one}`).join(', ')})`)
   await database.change([
     { text: 'delete from ledger_daily_top where day = $1', values: [day] },
+    { text: 'delete from ledger_daily_top_keys where day = $1', values: [day] },
+    { text: addTopKeysText(database.kind), values: [JSON.stringify(keys)] },
     ...(found.length === 0
       ? []
       : [{ text: `insert into ledger_daily_top values ${places.join(', ')}`, values: found.flat() }]),
@@ -96,34 +147,111 @@ async function rank(database: LedgerDatabase, day: number, nowMs: number): Promi
 }
 
 /**
- * The dearest values of a field in a span, as many as have few sums together, the dearest first; null = the span has so
- * few sums that all of them can be read, or no choice was made yet. Who was never among the dearest of a day is missing
- * also where all days together would be much.
+ * Whose sums a report shows of a span; null = it has so few sums that all of them can be read. Who was never among the
+ * dearest of a day is missing also where all days together would be much.
  */
-export async function dearestOf(database: LedgerDatabase, query: DearestQuery): Promise<string[] | null> {
-  const { scope, field, firstDay, lastDay } = query
-  if ((await countSums(database, scope, firstDay, lastDay, readMax)) < readMax) return null
-  const column = field === 'key_id' && scope === 'key' ? 'entity' : field
-  const top = await database.select({
+export async function dearestOf(database: LedgerDatabase, query: DearestQuery): Promise<Dearest | null> {
+  const { scope } = query
+  const entities = query.entities?.map(storableParameter)
+  if (entities !== undefined) {
+    if (entities.length === 0 || (await countOwned(database, query, entities)) < ownedReadMax) return null
+    return { entities, keys: await keysOf(database, query, entities) }
+  }
+  if ((await countSums(database, scope, query.firstDay, query.lastDay, readMax)) < readMax) return null
+  const top = await topOf(database, query)
+  // No choice was made yet, which is so for minutes after an upgrade.
+  if (top.length === 0) return null
+  const isOfKeys = scope === 'key' && query.field === 'key_id'
+  if (ownerOf(query) === undefined) {
+    const shown = await asManyAsAreRead(database, query, top, isOfKeys ? 'entity' : query.field)
+    return isOfKeys ? { entities: [], keys: shown } : { entities: shown, keys: null }
+  }
+  const keys = await topOf(database, { ...query, scope: 'key', field: 'key_id' })
+  return {
+    entities: top,
+    keys: scope === 'key' ? await asManyAsAreRead(database, query, keys, 'entity') : keys.slice(0, keptKeys),
+  }
+}
+
+/** Among the dearest of the days, by what they spent on those; the dearest first. */
+async function topOf(database: LedgerDatabase, { scope, field, firstDay, lastDay }: DearestQuery): Promise<string[]> {
+  const rows = await database.select({
     text: `select entity from ledger_daily_top where scope = $1 and field = $2 and day >= $3 and day <= $4
       group by entity order by sum(cost_nano_usd) desc, entity limit ${keptMax}`,
     values: [scope, field, firstDay, lastDay],
   })
-  if (top.length === 0) return null
+  return rows.map(row => String(row.entity))
+}
+
+/** The first of them, while they have few sums together. */
+async function asManyAsAreRead(
+  database: LedgerDatabase,
+  { scope, firstDay, lastDay }: DearestQuery,
+  values: readonly string[],
+  column: string,
+): Promise<string[]> {
   const chosen: string[] = []
   let left = shownSumsMax
-  for (const row of top) {
-    const entity = String(row.entity)
+  for (const value of values) {
     const [found] = await database.select({
       text: `select count(*) as sums from (select 1 from ledger_daily
         where scope = $1 and ${column} = $2 and day >= $3 and day <= $4 limit ${shownSumsMax + 1}) as counted`,
-      values: [scope, entity, firstDay, lastDay],
+      values: [scope, value, firstDay, lastDay],
     })
     left -= Number(found!.sums)
     if (left < 0) break
-    chosen.push(entity)
+    chosen.push(value)
   }
   return chosen
+}
+
+type Owner = keyof typeof owners
+
+/** undefined = no keys are chosen for entities of this field. */
+const ownerOf = ({ scope, field }: DearestQuery): Owner | undefined =>
+  (Object.keys(owners) as Owner[]).find(name => owners[name].scope === scope && owners[name].column === field)
+
+const listText = (first: number, values: readonly unknown[]): string =>
+  values.map((_, at) => `$${first + at}`).join(', ')
+
+async function countOwned(
+  database: LedgerDatabase,
+  { scope, field, firstDay, lastDay }: DearestQuery,
+  entities: readonly string[],
+): Promise<number> {
+  const [found] = await database.select({
+    text: `select count(*) as sums from (select 1 from ledger_daily where scope = $1 and day >= $2 and day <= $3
+      and ${field} in (${listText(4, entities)}) limit ${ownedReadMax}) as counted`,
+    values: [scope, firstDay, lastDay, ...entities],
+  })
+  return Number(found!.sums)
+}
+
+/** The keys of these entities that spent most. */
+async function keysOf(database: LedgerDatabase, query: DearestQuery, entities: readonly string[]): Promise<string[]> {
+  const { scope, field, firstDay, lastDay } = query
+  const owner = ownerOf(query)
+  // One by one: then the columns behind the day in the index find rows too.
+  const days = Array.from({ length: Math.min(lastDay - firstDay + 1, rankedDaysMax) }, (_, at) => lastDay - at)
+  const chosen =
+    owner === undefined
+      ? []
+      : await database.select({
+          text: `select key_id from ledger_daily_top_keys where scope = $1 and day in (${listText(2, days)})
+            and entity in (${listText(2 + days.length, entities)}) group by key_id
+            order by sum(cost_nano_usd) desc, key_id limit ${keptKeys}`,
+          values: [owner, ...days, ...entities],
+        })
+  const rows =
+    chosen.length > 0
+      ? chosen
+      : await database.select({
+          text: `select key_id from (select key_id, cost_nano_usd from ledger_daily where scope = $1 and day >= $2
+            and day <= $3 and ${field} in (${listText(4, entities)}) order by day desc limit ${ownedReadMax}) as newest
+            group by key_id order by sum(cost_nano_usd) desc, key_id limit ${keptKeys}`,
+          values: [scope, firstDay, lastDay, ...entities],
+        })
+  return rows.map(row => String(row.key_id))
 }
 
 async function countSums(

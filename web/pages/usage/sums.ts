@@ -73,18 +73,27 @@ interface Spans {
   readonly before: readonly string[]
 }
 
-/** The parts of a dimension in both spans, the dearest first. */
-export function partsOf(results: readonly Day[], part: PartName, spans: Spans): Part[] {
+/** The parts of a dimension in both spans, the dearest first; what is not listed for itself last, under this name. */
+export function partsOf(results: readonly Day[], part: PartName, spans: Spans, others: string): Part[] {
   const parts = new Map<string, Part>()
   for (const day of results) {
     const when = spans.now.includes(day.date) ? 'now' : spans.before.includes(day.date) ? 'before' : undefined
     if (!when) continue
-    for (const [id, { metrics, metadata }] of Object.entries(day.breakdown[part])) {
-      const known = parts.get(id) ?? { id, name: nameOf(id, metadata), now: nothing, before: nothing }
+    for (const [name, { metrics, metadata }] of Object.entries(day.breakdown[part])) {
+      const id = metadata.is_other === true ? '' : name
+      const known = parts.get(id) ?? {
+        id,
+        name: id === '' ? others : nameOf(id, metadata),
+        now: nothing,
+        before: nothing,
+      }
       parts.set(id, { ...known, [when]: add(known[when], metrics) })
     }
   }
-  return [...parts.values()].sort((a, b) => b.now.spend - a.now.spend || b.now.api_requests - a.now.api_requests)
+  const isOther = (one: Part) => Number(one.id === '')
+  return [...parts.values()].sort(
+    (a, b) => isOther(a) - isOther(b) || b.now.spend - a.now.spend || b.now.api_requests - a.now.api_requests,
+  )
 }
 
 /** Keys and teams have a name beside their id. */

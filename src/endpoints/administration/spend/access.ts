@@ -3,7 +3,14 @@ import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { KeyRecord } from '../../../core/ports.ts'
-import type { DearestQuery, UsageGroup, UsageQuery, UsageSums, VisibleUsage } from '../../../core/usage-report.ts'
+import type {
+  Dearest,
+  DearestQuery,
+  UsageGroup,
+  UsageQuery,
+  UsageSums,
+  VisibleUsage,
+} from '../../../core/usage-report.ts'
 
 /**
  * Administrators and their viewers see everything (undefined); a user what all of its keys do, and its teams and
@@ -42,13 +49,9 @@ export function usageFor(services: Services, caller: Caller, query: UsageQuery):
   return services.ledger.usage({ ...query, visible, scope: query.scope === 'total' ? 'key' : query.scope })
 }
 
-/** Whose sums a report of everybody shows, for callers who see everything; null = all of them. */
-export async function dearestFor(
-  { ledger }: Services,
-  caller: Caller,
-  { scope, field, firstDay, lastDay }: DearestQuery,
-): Promise<string[] | null> {
-  return visibleUsage(caller) === undefined ? ledger.dearest({ scope, field, firstDay, lastDay }) : null
+/** Whose sums a report shows for themselves, for callers who see everything; null = all of them. */
+export async function dearestFor({ ledger }: Services, caller: Caller, query: DearestQuery): Promise<Dearest | null> {
+  return visibleUsage(caller) === undefined ? ledger.dearest(query) : null
 }
 
 /** Dollars, exact up to nine million of them. */

@@ -4,13 +4,12 @@ import { jsonAnswer } from '../../../core/answer.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { Endpoint, Services } from '../../../core/endpoint.ts'
 import type { KeyRecord } from '../../../core/ports.ts'
-import { addUsage, noUsage } from '../../../core/usage-report.ts'
+import { addUsage, noUsage, takeUsage } from '../../../core/usage-report.ts'
 import type { UsageField, UsageGroup, UsageQuery, UsageScope, UsageSums } from '../../../core/usage-report.ts'
 import { readQuery } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
 import { dearestFor, keyIdOf, keysById, shownMetrics, teamAliases, usageFor } from './access.ts'
 import { daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
-import type { DaySpan } from './span.ts'
 import { onUse } from '../../../lib/on-use.ts'
 
 interface EntityKind {
@@ -43,11 +42,14 @@ const kinds: readonly EntityKind[] = [
 ]
 
 const pageDaysMax = 366
-/** Groups behind the parts by key and entity: what is beyond is missing there, and `breakdown_complete` is false. */
+/** Groups behind the parts by key: what is beyond is in `other`, and `breakdown_complete` is false. */
 const detailsMax = 2000
 /** Groups without keys. A day has as many as models, deployments and paths were combined on it. */
 const groupsMax = 50_000
 const listedMax = 100
+/** Tags with parts by key, where there are very many sums. */
+const detailedTags = 10
+const callFields = ['model', 'provider', 'upstream_model', 'route'] as const
 
 const word = onUse(() => z.string().min(1).max(255))
 const activityFields = onUse(() => ({
@@ -110,55 +112,96 @@ async function activityPage(services: Services, caller: Caller, kind: EntityKind
   const { page, page_size: size, where } = asked
   // Without a filter the sums of the installation are the same, in far fewer rows; tags count a call several times.
   const isWhole = Object.keys(where).every(field => field === 'model') && kind.scope === 'key'
-  const scope = isWhole ? 'total' : kind.scope
-  const base = { ...asked.span, where, scope, order: 'day' as const }
-  const callGroups = ['day', 'model', 'provider', 'upstream_model', 'route'] as const
-  const callsOf = (span: DaySpan) =>
-    usageFor(services, caller, { ...base, ...span, groups: callGroups, limit: groupsMax })
+  const base = { where, scope: isWhole ? ('total' as const) : kind.scope, order: 'day' as const, limit: groupsMax }
   // Where one page has all days, they are summed from the groups that it shows: reading them takes as long again.
   const isOnePage = page === 1 && asked.span.lastDay - asked.span.firstDay < size
-  const called = isOnePage ? await callsOf(asked.span) : []
-  const isSummed = isOnePage && called.length < groupsMax
-  const days = isSummed
-    ? daysOf(called)
-    : await usageFor(services, caller, { ...base, groups: ['day'], limit: groupsMax })
-  const shown = days.slice((page - 1) * size, page * size)
-  const pages = Math.ceil(days.length / size)
-  const first = shown.at(-1)?.day
-  const last = shown[0]?.day
-  const totals = shown.reduce<UsageSums>(addUsage, noUsage)
-  if (first === undefined || last === undefined)
-    return { results: [], metadata: pageMetadata(totals, { page, pages, complete: true }) }
-  const span = { ...base, firstDay: first, lastDay: last }
-  const groups = isSummed ? called : await callsOf(span)
-  const isOfAll = !(kind.field in where) && !('key_id' in where)
-  const dearest = isOfAll ? await dearestFor(services, caller, { ...span, ...kind }) : null
-  const details = await usageFor(services, caller, {
-    ...span,
-    where: dearest === null ? where : { ...where, [kind.field]: dearest },
-    scope: kind.scope,
-    groups: [...new Set([...callGroups, 'key_id' as const, kind.field])],
-    order: 'cost',
-    limit: detailsMax + 1,
-  })
-  const complete = details.length <= detailsMax && dearest === null
-  const keys = await keysById(
-    services,
-    details.map(one => one.fields.key_id),
-  )
-  const aliases = await teamAliases(services, kind.field === 'team_id' ? details.map(one => one.fields.team_id) : [])
+  const days = isOnePage ? undefined : await usageFor(services, caller, { ...base, ...asked.span, groups: ['day'] })
+  const pageDays = days?.slice((page - 1) * size, page * size)
+  if (pageDays?.length === 0)
+    return {
+      results: [],
+      metadata: pageMetadata(noUsage, { page, pages: Math.ceil(days!.length / size), complete: true }),
+    }
+  const span = pageDays ? { firstDay: pageDays.at(-1)!.day, lastDay: pageDays[0]!.day } : asked.span
+  // The whole last: what is counted meanwhile is in it, and not missing.
+  const parts = await partsOf(services, caller, kind, { ...asked, span })
+  const groups = await usageFor(services, caller, { ...base, ...span, groups: ['day', ...callFields] })
+  const isCut = groups.length >= groupsMax
+  const shown = isCut ? await usageFor(services, caller, { ...base, ...span, groups: ['day'] }) : daysOf(groups)
+  const others: Others = { isAny: false }
   const results = shown.map(day => ({
     date: dayText(day.day),
     metrics: shownMetrics(day),
     breakdown: breakdown(kind, {
+      ...ofDay(parts, day.day),
+      day,
       groups: groups.filter(one => one.day === day.day),
-      details: details.slice(0, detailsMax).filter(one => one.day === day.day),
-      keys,
-      aliases,
+      others,
     }),
   }))
-  return { results, metadata: pageMetadata(totals, { page, pages, complete }) }
+  const totals = shown.reduce<UsageSums>(addUsage, noUsage)
+  const pages = days ? Math.ceil(days.length / size) : Math.min(1, shown.length)
+  return { results, metadata: pageMetadata(totals, { page, pages, complete: !others.isAny }) }
 }
+
+/** The parts by key and entity, by day: those that are shown for themselves. */
+interface Parts {
+  /** By key and by what was called. */
+  readonly details: readonly UsageGroup[]
+  /** By entity; undefined = the details have all that is shown. */
+  readonly entities: readonly UsageGroup[] | undefined
+  readonly keys: ReadonlyMap<string, KeyRecord>
+  /** Of teams, where the parts are theirs. */
+  readonly aliases: ReadonlyMap<string, string>
+}
+
+async function partsOf(
+  services: Services,
+  caller: Caller,
+  { scope, field }: EntityKind,
+  { span, where }: Pick<Asked, 'span' | 'where'>,
+): Promise<Parts> {
+  const asked = where[field]
+  const dearest =
+    'key_id' in where
+      ? null
+      : await dearestFor(services, caller, { ...span, scope, field, ...(asked && { entities: asked }) })
+  const withEntities = (values: readonly string[]) => (values.length > 0 ? { ...where, [field]: values } : where)
+  const chosen = dearest === null ? where : withEntities(dearest.entities)
+  // A tag has sums of a key in a place of each day: those of very many are not looked for.
+  const ofKeys = scope === 'tag' ? withEntities(dearest?.entities.slice(0, detailedTags) ?? []) : asked ? chosen : where
+  const details = await usageFor(services, caller, {
+    ...span,
+    where: dearest?.keys ? { ...ofKeys, key_id: dearest.keys } : chosen,
+    scope,
+    groups: ['day', ...new Set([...callFields, 'key_id' as const, field])],
+    order: 'cost',
+    limit: detailsMax,
+  })
+  const entities =
+    dearest?.keys || details.length === detailsMax
+      ? await usageFor(services, caller, {
+          ...span,
+          where: chosen,
+          scope,
+          groups: ['day', field],
+          order: 'cost',
+          limit: groupsMax,
+        })
+      : undefined
+  const keys = await keysById(
+    services,
+    details.map(one => one.fields.key_id),
+  )
+  const teams = field === 'team_id' ? (entities ?? details).map(one => one.fields.team_id) : []
+  return { details, entities, keys, aliases: await teamAliases(services, teams) }
+}
+
+const ofDay = (parts: Parts, day: number): Parts => ({
+  ...parts,
+  details: parts.details.filter(one => one.day === day),
+  entities: parts.entities?.filter(one => one.day === day),
+})
 
 /** The sums of each day, in the order of the groups. */
 const daysOf = (groups: readonly UsageGroup[]): (UsageSums & { readonly day: number })[] =>
@@ -183,36 +226,53 @@ function pageMetadata(
   }
 }
 
-interface DayParts {
-  readonly groups: readonly UsageGroup[]
-  readonly details: readonly UsageGroup[]
-  readonly keys: ReadonlyMap<string, KeyRecord>
-  /** Of teams, where the parts are theirs. */
-  readonly aliases: ReadonlyMap<string, string>
+/** Whether something is not shown for itself. */
+interface Others {
+  isAny: boolean
 }
 
-function breakdown(kind: EntityKind, { groups, details, keys, aliases }: DayParts): object {
+interface DayParts extends Parts {
+  readonly day: UsageSums
+  /** By what was called: all of it. */
+  readonly groups: readonly UsageGroup[]
+  readonly others: Others
+}
+
+function breakdown(kind: EntityKind, parts: DayParts): object {
+  const { day, groups, details, entities, keys, aliases } = parts
   const by = (field: UsageField, rows: readonly UsageGroup[]) => sumsBy(rows, one => one.fields[field])
-  const keyParts = (rows: readonly UsageGroup[]) =>
-    shownParts(
-      by('key_id', rows),
-      (id, sums) => ({ metrics: shownMetrics(sums), metadata: keyMetadata(keys, id) }),
-      id => hashOf(keys, id),
-    )
-  const part = (field: UsageField, rows: readonly UsageGroup[]) =>
-    shownParts(by(field, rows), (value, sums) => ({
+  const keyParts = (rows: readonly UsageGroup[], whole: UsageSums) =>
+    withOther(parts, by('key_id', rows), whole, {
+      show: (id, sums) => ({ metrics: shownMetrics(sums), metadata: keyMetadata(keys, id) }),
+      nameOf: id => hashOf(keys, id),
+    })
+  const callParts = (field: UsageField) =>
+    shownParts(by(field, groups), (value, sums) => ({
       metrics: shownMetrics(sums),
-      metadata: field === 'team_id' ? { team_alias: aliases.get(value) ?? null } : {},
-      api_key_breakdown: keyParts(details.filter(one => one.fields[field] === value)),
+      metadata: {},
+      api_key_breakdown: keyParts(
+        details.filter(one => one.fields[field] === value),
+        sums,
+      ),
     }))
   return {
-    models: part('upstream_model', groups),
-    model_groups: part('model', groups),
-    providers: part('provider', groups),
-    endpoints: part('route', groups),
+    models: callParts('upstream_model'),
+    model_groups: callParts('model'),
+    providers: callParts('provider'),
+    endpoints: callParts('route'),
     mcp_servers: {},
-    api_keys: keyParts(details),
-    entities: part(kind.field, details),
+    api_keys: keyParts(details, day),
+    entities: withOther(parts, by(kind.field, entities ?? details), day, {
+      show: (value, sums) => ({
+        metrics: shownMetrics(sums),
+        metadata: kind.field === 'team_id' ? { team_alias: aliases.get(value) ?? null } : {},
+        api_key_breakdown: keyParts(
+          details.filter(one => one.fields[kind.field] === value),
+          sums,
+        ),
+      }),
+      nameOf: value => value,
+    }),
   }
 }
 
@@ -220,6 +280,31 @@ function sumsBy(rows: readonly UsageGroup[], nameOf: (row: UsageGroup) => string
   const sums = new Map<string, UsageSums>()
   for (const row of rows) sums.set(nameOf(row), addUsage(sums.get(nameOf(row)) ?? noUsage, row))
   return sums
+}
+
+interface Shown {
+  show(name: string, sums: UsageSums): object
+  nameOf(name: string): string
+}
+
+/**
+ * The parts, and what of the whole is in none of them: together they are the whole. Calls without such a part are the
+ * rest only where not everything was read.
+ */
+function withOther(
+  { entities, others }: DayParts,
+  sums: ReadonlyMap<string, UsageSums>,
+  whole: UsageSums,
+  { show, nameOf }: Shown,
+): Record<string, object> {
+  const shown = shownParts(sums, show, nameOf)
+  if (entities === undefined) return shown
+  const rest = [...sums].reduce((left, [name, one]) => (name === '' ? left : takeUsage(left, one)), whole)
+  if (rest.requests <= 0) return shown
+  others.isAny = true
+  let name = 'other'
+  while (name in shown) name = `(${name})`
+  return { ...shown, [name]: { ...show('', rest), metadata: { is_other: true } } }
 }
 
 /** Without the calls that have no such part. */
@@ -232,9 +317,9 @@ function shownParts(
 }
 
 /** LiteLLM names keys by their hashes; a deleted one is named by its id. */
-const hashOf = (keys: DayParts['keys'], id: string): string => keys.get(id)?.hash ?? id
+const hashOf = (keys: Parts['keys'], id: string): string => keys.get(id)?.hash ?? id
 
-function keyMetadata(keys: DayParts['keys'], id: string): object {
+function keyMetadata(keys: Parts['keys'], id: string): object {
   const key = keys.get(id)
   return { token_id: id, key_alias: key?.alias ?? null, team_id: key?.teamId ?? null }
 }
