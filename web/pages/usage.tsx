@@ -103,10 +103,7 @@ export default function UsagePage() {
   const all = useReport('user', spans)
   const { report, part } = dimensions[by]
   const parted = useReport(report, spans)
-  const parts = useMemo(
-    () => parted.data && partsOf(parted.data.results, part, spans, t('usage.others')),
-    [parted.data, part, spans],
-  )
+  const parts = useMemo(() => parted.data && partsOf(parted.data.results, part, spans), [parted.data, part, spans])
   const filters = (
     <>
       <Select

@@ -1,5 +1,6 @@
 /** Sums of the days that the gateway reports, for two spans of the same length. */
 import type { DailyActivity } from '../../api/schema.d.ts'
+import { t } from '../../strings/index.ts'
 
 const dayMs = 86_400_000
 
@@ -73,8 +74,8 @@ interface Spans {
   readonly before: readonly string[]
 }
 
-/** The parts of a dimension in both spans, the dearest first; what is not listed for itself last, under this name. */
-export function partsOf(results: readonly Day[], part: PartName, spans: Spans, others: string): Part[] {
+/** The parts of a dimension in both spans, the dearest first; what is not listed for itself last. */
+export function partsOf(results: readonly Day[], part: PartName, spans: Spans): Part[] {
   const parts = new Map<string, Part>()
   for (const day of results) {
     const when = spans.now.includes(day.date) ? 'now' : spans.before.includes(day.date) ? 'before' : undefined
@@ -83,7 +84,7 @@ export function partsOf(results: readonly Day[], part: PartName, spans: Spans, o
       const id = metadata.is_other === true ? '' : name
       const known = parts.get(id) ?? {
         id,
-        name: id === '' ? others : nameOf(id, metadata),
+        name: id === '' ? t('usage.others') : nameOf(id, metadata),
         now: nothing,
         before: nothing,
       }
