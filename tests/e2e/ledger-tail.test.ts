@@ -1,5 +1,7 @@
 /** Calls as they end: what `/spend/logs` shows a caller comes to it by `/spend/logs/events`, from every replica. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import type { Caller } from '../../src/core/caller.ts'
 import { followedRows, rowFilter } from '../../src/endpoints/administration/spend.ts'
 import { isFollowed } from '../../src/store/ledger/tail/tail-match.ts'
@@ -31,9 +33,15 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 /** Resolves when the stream has said where it begins. */
-async function follow(gateway: Gateway, key: string, query = '', lastId?: string): Promise<Followed> {
+async function follow(
+  gateway: Gateway,
+  key: string | { readonly cookie: string },
+  query = '',
+  lastId?: string,
+): Promise<Followed> {
   const left = new AbortController()
-  const headers = { ...bearer(key), ...(lastId !== undefined && { 'last-event-id': lastId }) }
+  const identity = typeof key === 'string' ? bearer(key) : key
+  const headers = { ...identity, ...(lastId !== undefined && { 'last-event-id': lastId }) }
   const answer = await fetch(`${gateway.url}/spend/logs/events${query}`, { headers, signal: left.signal })
   if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`)
   const events: Event[] = []
@@ -114,6 +122,118 @@ for (const backend of backends())
       }
       expect(streams.map(one => one.rows().length)).toEqual([1, 1, 1, 2, 4])
       for (const one of streams) await one.leave()
+    })
+
+    test('admins of an organization and of a team, and viewers, see theirs and nothing of others', async () => {
+      const ok = async (path: string, body: object) => {
+        const answer = await gateway.admin(path, body)
+        if (answer.status !== 200) throw new Error(`${path}: ${await answer.text()}`)
+      }
+      for (const organization_id of ['acme', 'rival'])
+        await ok('/organization/new', { organization_id, organization_alias: organization_id })
+      const roles = {
+        olga: 'internal_user',
+        vera: 'internal_user_viewer',
+        vic: 'proxy_admin_viewer',
+        rita: 'internal_user',
+      }
+      for (const [user_id, user_role] of Object.entries(roles))
+        await ok('/user/new', { user_id, user_role, auto_create_key: false })
+      await ok('/organization/member_add', {
+        organization_id: 'acme',
+        member: { user_id: 'olga', role: 'org_admin' },
+      })
+      await ok('/organization/member_add', {
+        organization_id: 'rival',
+        member: { user_id: 'rita', role: 'org_admin' },
+      })
+      await ok('/team/new', { team_id: 'acme-team', organization_id: 'acme' })
+      await ok('/team/new', { team_id: 'rival-team', organization_id: 'rival' })
+      const keys = {
+        acme: await gateway.key({ team_id: 'acme-team' }),
+        rival: await gateway.key({ team_id: 'rival-team' }),
+        veras: await gateway.key({ user_id: 'vera' }),
+      }
+      const readers = await Promise.all(Object.keys(roles).map(user_id => gateway.key({ user_id })))
+      const [olga, vera, vic, rita] = await Promise.all(readers.map(key => follow(gateway, key)))
+      const made = Object.fromEntries(
+        await Promise.all(Object.entries(keys).map(async ([name, key]) => [name, await call(gateway, key)] as const)),
+      )
+      await until(() => vic!.rows().length === 3 && olga!.rows().length > 0 && vera!.rows().length > 0)
+      await until(() => rita!.rows().length > 0)
+      // A call after these has come to all who see it: nothing is under way any more.
+      const last = await call(gateway, keys.rival)
+      await until(() => [vic, rita].every(one => idsOf(one!.rows()).includes(last)))
+      const seen = [olga, vera, rita].map(one => idsOf(one!.rows()))
+      expect(seen).toEqual([[made.acme], [made.veras], [made.rival, last].toSorted()] as string[][])
+      expect(vic!.rows().length).toBe(4)
+      await Promise.all([olga, vera, vic, rita].map(one => one!.leave()))
+    })
+
+    test('who loses a right sees nothing more of it, while the stream goes on', async () => {
+      const stream = await follow(gateway, chief)
+      const before = await call(gateway, ann)
+      await until(() => idsOf(stream.rows()).includes(before))
+      await gateway.admin('/team/member_update', { team_id: 'red', user_id: 'chief', role: 'user' })
+      // Asked each second: until then calls of the team may still come.
+      for (let quiet = false; !quiet; ) {
+        const seen = await call(gateway, ann)
+        const own = await call(gateway, chief)
+        await until(() => idsOf(stream.rows()).includes(own))
+        quiet = !idsOf(stream.rows()).includes(seen)
+      }
+      await stream.leave()
+    })
+
+    test('a session that ends ends its streams', async () => {
+      await gateway.admin('/sign-in/password', { user_id: 'ann', new_password: 'correct horse battery' })
+      const signedIn = await fetch(`${gateway.url}/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ username: 'ann', password: 'correct horse battery' }),
+      })
+      expect(signedIn.status).toBe(200)
+      const cookie = signedIn.headers
+        .getSetCookie()
+        .map(one => one.split(';')[0]!)
+        .join('; ')
+      const stream = await follow(gateway, { cookie })
+      const own = await call(gateway, ann)
+      await until(() => idsOf(stream.rows()).includes(own))
+      await gateway.admin('/sign-in/sessions/revoke-all', { user_id: 'ann' })
+      await stream.ended
+      expect(stream.events.slice(-2).map(({ name }) => name)).toEqual(['error', 'done'])
+    })
+
+    test('a reader that reads nothing is cut, and others go on', async () => {
+      const key = await gateway.key()
+      const { hostname, port } = new URL(gateway.url)
+      const slow = connect({ host: hostname, port: Number(port) })
+      slow.write(`GET /spend/logs/events HTTP/1.1
+host: x
+authorization: Bearer ${key}
+
+`)
+      await once(slow, 'data')
+      slow.pause()
+      const readers = await Promise.all(Array.from({ length: 9 }, () => follow(gateway, key)))
+      const hasRoom = async () => {
+        const answer = await fetch(`${gateway.url}/spend/logs/events`, { headers: bearer(key) })
+        await answer.body!.cancel()
+        return answer.status === 200
+      }
+      expect(await hasRoom()).toBe(false)
+      // Until more is unread than the gateway and the kernel keep: then its place is free.
+      const agent = { 'user-agent': 'a'.repeat(12_000) }
+      while (!(await hasRoom()))
+        await Promise.all(
+          Array.from({ length: 50 }, () => call(gateway, key, 'local/simulated-chat', undefined, agent)),
+        )
+      const last = await call(gateway, key)
+      await until(() => readers.every(one => idsOf(one.rows()).includes(last)))
+      expect(readers.every(one => one.events.every(({ name }) => name === 'reload' || name === 'rows'))).toBe(true)
+      slow.destroy()
+      for (const one of readers) await one.leave()
     })
 
     test('a filter finds in memory what it finds in the database', async () => {

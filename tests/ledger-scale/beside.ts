@@ -1,7 +1,7 @@
 /**
- * `npm run ledger-scale -- --beside 10`: what small calls feel while the gateway deletes old rows of the ledger, and
- * while twenty pages of the log are followed live. Calm rounds of so many seconds, and rounds beside the other work, in
- * turns; caller, gateway, upstream and pages are processes of their own. Deletes the oldest days of the ledger.
+ * `npm run ledger-scale -- --beside 10`: what small calls feel while the gateway deletes old rows of the ledger. Calm
+ * rounds of so many seconds, and rounds beside the deletion, in turns; caller, gateway and upstream are processes of
+ * their own. Deletes the oldest days of the ledger.
  */
 import { join } from 'node:path'
 import { model, requestBody } from '../bench/fixtures.ts'
@@ -11,7 +11,6 @@ import type { GatewayProcess } from '../gateway-process.ts'
 import { withDatabase } from './fill.ts'
 
 const rounds = 4
-const panels = 20
 const ratioMax = 1.2
 const callPauseMs = 2
 /** Before a round, so that the start of a gateway or of pages is not in it. */
@@ -32,9 +31,7 @@ export async function measureBeside(place: Place): Promise<boolean> {
   })
   await upstream.stdout.getReader().read()
   try {
-    const deleting = await besideDeletion(place, port)
-    const following = await besidePanels(place, port)
-    return [deleting, following].some(isTooLong => isTooLong)
+    return await besideDeletion(place, port)
   } finally {
     upstream.kill()
   }
@@ -56,22 +53,6 @@ async function besideDeletion(place: Place, port: number): Promise<boolean> {
   }
   if (deleted <= 0) throw new Error('nothing was deleted: the ledger has fewer days than --days says')
   return judged(`while ${deleted} rows were deleted`, calm, beside)
-}
-
-async function besidePanels(place: Place, port: number): Promise<boolean> {
-  const gateway = await start(place, port)
-  const [calm, beside]: [number[], number[]] = [[], []]
-  for (let round = 0; round < rounds; round++) {
-    calm.push(...(await latencies(gateway, place.seconds)))
-    const script = join(import.meta.dir, 'panels.ts')
-    const following = Bun.spawn([process.execPath, script, gateway.url, gateway.masterKey, String(panels)])
-    beside.push(...(await latencies(gateway, place.seconds)))
-    following.kill()
-    if (following.exitCode !== null) throw new Error('the pages were not followed to the end')
-    await following.exited
-  }
-  await gateway.stop()
-  return judged(`with ${panels} pages of the log followed live`, calm, beside)
 }
 
 function start({ databaseUrl }: Place, port: number, keptDays?: number): Promise<GatewayProcess> {

@@ -3,18 +3,14 @@
  * their users and teams, in a SQLite file; how long a gateway on it takes for lists, searches and reports. Ends with
  * status 1 when a 95th percentile is above the limit. With `--directory` the file is kept, and used again; with
  * `--database postgres://...` it is a database on Postgres, which has to be there, and is kept. `--only TEXT` asks only
- * questions with that text in their name. With `--beside SECONDS` it measures calls beside clean-up and live pages in
- * place of that (`beside.ts`).
+ * questions with that text in their name. With `--beside SECONDS` it measures calls beside clean-up in place of that
+ * (`beside.ts`).
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startServer } from '../../src/app/index.ts'
-import { Secret } from '../../src/lib/secret.ts'
 import { masterKey } from '../e2e/harness.ts'
 import { measureBeside } from './beside.ts'
-import { copyKeys, fillLedger, isFilled, keysPerUser, prepare, usersPerTeam } from './fill.ts'
+import { keysPerUser, usersPerTeam } from './fill.ts'
+import { openScalePlace, startOn } from './place.ts'
 
 const { values } = parseArgs({
   options: {
@@ -39,60 +35,16 @@ if (![rows, keys, days, repeats].every(one => Number.isInteger(one) && one > 0))
 
 const p95MsMax = 200
 
-const directory = values.directory ?? mkdtempSync(join(tmpdir(), 'ledger-scale-'))
-mkdirSync(directory, { recursive: true })
-const databaseUrl = values.database ?? `sqlite:${join(directory, 'modelgate.sqlite')}`
-
-if (!(await isFilled(databaseUrl))) {
-  await prepare(databaseUrl)
-  await fillKeys()
-  await fillLedger(databaseUrl, { rows, keys, days })
-}
+const place = await openScalePlace({ rows, keys, days, directory: values.directory, database: values.database })
 const seconds = Number(values.beside)
-const failed = values.beside === undefined ? await measure() : await measureBeside({ databaseUrl, days, seconds })
-if (!values.directory) rmSync(directory, { recursive: true, force: true })
+const failed =
+  values.beside === undefined ? await measure() : await measureBeside({ databaseUrl: place.databaseUrl, days, seconds })
+place.remove()
 process.exit(failed ? 1 : 0)
-
-/** One key, user and team are made by the API. */
-async function fillKeys(): Promise<void> {
-  const server = await start()
-  const post = async (path: string, body: object) => {
-    const answer = await fetch(`${server.url.replace(/\/$/, '')}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${masterKey}` },
-      body: JSON.stringify(body),
-    })
-    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-  }
-  await post('/team/new', { team_id: 'first', team_alias: 'first', max_budget: 100, budget_duration: '1mo' })
-  await post('/user/new', { user_id: 'first', user_email: 'first@example.com', auto_create_key: false })
-  await post('/key/generate', {
-    key_alias: 'first',
-    user_id: 'first',
-    team_id: 'first',
-    max_budget: 10,
-    budget_duration: '30d',
-  })
-  await server.stop()
-  await copyKeys(databaseUrl, keys)
-}
-
-function start() {
-  return startServer({
-    configFile: undefined,
-    host: '127.0.0.1',
-    port: 0,
-    dataDirectory: directory,
-    masterKey: new Secret(masterKey),
-    databaseUrl,
-    redisUrl: undefined,
-    environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DRAIN_DELAY_MS: '0', MODELGATE_DISCOVER: '0' },
-  })
-}
 
 /** true = something took too long. */
 async function measure(): Promise<boolean> {
-  const server = await start()
+  const server = await startOn(place)
   const random = (most: number) => Math.floor(Math.random() * most)
   const userCount = Math.ceil(keys / keysPerUser)
   const questions: Readonly<Record<string, () => string>> = {
@@ -116,6 +68,8 @@ async function measure(): Promise<boolean> {
     'usage page, by key, 60 days': () => `/user/daily/activity?page_size=60&start_date=${dayAgo(59)}`,
     'usage page, by team, 60 days': () => `/team/daily/activity?page_size=60&start_date=${dayAgo(59)}`,
     'usage page, by tag, 60 days': () => `/tag/daily/activity?page_size=60&start_date=${dayAgo(59)}`,
+    'latency by model, 60 days': () => `/model/latency?group_by=model&start_date=${dayAgo(59)}`,
+    'latency by deployment, a day': () => '/model/latency?group_by=deployment&hours=24',
     'spend by key': () => '/spend/keys',
     'spend by user': () => '/spend/users',
     'spend by team and day': () => '/global/spend/teams',

@@ -126,12 +126,12 @@ describe.skipIf(!hasChromium)('the page of models', () => {
   })
 
   test('the page of health shows how calls ended without asking, and asks when it is told to', async () => {
-    for (let at = 0; at < 6; at++)
+    for (const model of ['claude-model', ...Array<string>(6).fill('nobody')])
       await (
         await fetch(`${gateway.url}/v1/chat/completions`, {
           method: 'POST',
           headers: { authorization: `Bearer ${await gateway.key()}`, 'content-type': 'application/json' },
-          body: JSON.stringify({ model: 'nobody', messages: [{ role: 'user', content: 'Hello' }], num_retries: 0 }),
+          body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }], num_retries: 0 }),
         })
       ).text()
     const { page, context, faults } = await openSignedIn(browser, gateway)
@@ -142,6 +142,7 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     await row.getByText(/Passed over after failures|Many failures/).waitFor()
     await row.getByRole('img', { name: /calls in 14 days, \d+ of them failed/ }).waitFor()
     expect(asked).not.toContain('/health')
+    await page.getByRole('row').filter({ hasText: 'claude-model' }).getByTitle(/^Half of \d+ answered/).waitFor()
     expect(await violations(page)).toEqual([])
     await page.keyboard.press('c')
     await row.getByText('Does not answer').waitFor()

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
-import { startGateway } from '../e2e/harness.ts'
+import { masterKey, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
 
@@ -53,6 +53,30 @@ describe.skipIf(!hasChromium)('the page of usage', () => {
     await page.getByRole('table', { name: 'Usage by key' }).getByText(formula).waitFor()
     expect(new URL(page.url()).searchParams.get('by')).toBe('key')
     await context.close()
+  })
+
+  test('models have percentiles of how long they took, for those who read everything', async () => {
+    const answer = await fetch(`${gateway.url}/model/latency?group_by=model`, {
+      headers: { authorization: `Bearer ${masterKey}` },
+    })
+    const { groups, total, error_share } = (await answer.json()) as {
+      groups: { model: string; calls: number }[]
+      total: { calls: number; first_byte: { calls: number } }
+      error_share: number
+    }
+    expect([total.calls, total.first_byte.calls, error_share]).toEqual([3, 0, 0.122])
+    expect(groups.map(one => [one.model, one.calls])).toEqual([
+      ['chat-model', 2],
+      ['claude-model', 1],
+    ])
+    const { page, context } = await openUsage()
+    const row = page.getByRole('table', { name: 'Usage by model' }).getByRole('row').filter({ hasText: 'chat-model' })
+    await row.getByTitle(/^Half of 2 answered calls/).waitFor()
+    await context.close()
+    const own = await openUsage('', { key: member })
+    await own.page.getByText('No calls in these days').waitFor()
+    expect(await own.page.getByRole('columnheader', { name: 'p50 / p95', exact: true }).count()).toBe(0)
+    await own.context.close()
   })
 
   test('the file for spreadsheets has the same rows, and no formula', async () => {

@@ -10,6 +10,7 @@ import type { Tone } from '../components/badge.tsx'
 import { BlockButton } from '../components/block-deployment.tsx'
 import { Button, buttonClass } from '../components/button.tsx'
 import { Page } from '../components/page.tsx'
+import { PercentilePair } from '../components/percentiles.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
@@ -84,6 +85,20 @@ const columns: readonly Column<Row>[] = [
     cell: one => <Sparkline requests={one.requests_by_day} failed={one.failed_by_day} />,
   },
   { id: 'success', title: t('health.success'), align: 'end', isWideOnly: true, cell: successOf },
+  {
+    id: 'latency',
+    title: t('health.latency'),
+    align: 'end',
+    isWideOnly: true,
+    cell: one => <PercentilePair of={one.latency} />,
+  },
+  {
+    id: 'firstByte',
+    title: t('health.firstByte'),
+    align: 'end',
+    isWideOnly: true,
+    cell: one => <PercentilePair of={one.latency.first_byte} />,
+  },
   {
     id: 'took',
     title: t('health.took'),

@@ -17,7 +17,7 @@ import { useKeptColumns } from '../lib/kept-columns.ts'
 import { rangeOf, spanOf } from '../lib/time-range.ts'
 import type { Span } from '../lib/time-range.ts'
 import { t } from '../strings/index.ts'
-import { barsOf } from './logs/bars.ts'
+import { barsOf, latencyNote } from './logs/bars.ts'
 import { CallDrawer } from './logs/call-drawer.tsx'
 import { logColumns } from './logs/columns.tsx'
 import { followCalls } from './logs/follow.ts'
@@ -216,7 +216,10 @@ function LoadedHistogram({ rows, span, isPartial, onSelect }: LoadedHistogramPro
       <Histogram bars={barsOf(rows, shown)} onSelect={onSelect} />
       <figcaption className="flex justify-between gap-2 text-muted">
         <span>{formatMoment(shown.fromMs)}</span>
-        <span>{t(isPartial ? 'logs.partial' : 'logs.count', { count: formatCount(rows.length) })}</span>
+        <span>
+          {t(isPartial ? 'logs.partial' : 'logs.count', { count: formatCount(rows.length) })}
+          <span className="numbers ml-3 max-narrow:hidden">{latencyNote(rows)}</span>
+        </span>
         <span>{formatMoment(shown.toMs)}</span>
       </figcaption>
     </figure>

@@ -45,7 +45,7 @@ function Running({ overview }: { readonly overview: Overview }) {
   const shown = byModel.filter(one => one.spend.some(usd => usd > 0))
   return (
     <>
-      <Figures now={overview.now} before={overview.before} />
+      <Figures overview={overview} />
       <div className="grid items-start gap-4 wide:grid-cols-3">
         <div className="min-w-0 wide:col-span-2">
           <Panel>

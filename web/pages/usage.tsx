@@ -2,15 +2,18 @@ import { useQuery } from '@tanstack/react-query'
 import { Download } from 'lucide-react'
 import { useMemo } from 'react'
 import { ask } from '../api/client.ts'
-import type { DailyActivity } from '../api/schema.d.ts'
+import type { DailyActivity, ModelLatency } from '../api/schema.d.ts'
+import { useSession } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { LineChart } from '../components/line-chart.tsx'
 import { Page, Panel } from '../components/page.tsx'
+import { PercentilePair } from '../components/percentiles.tsx'
 import { Select } from '../components/select.tsx'
 import { EmptyState, ErrorState, Skeleton } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Money, Tokens } from '../components/values.tsx'
+import { readsAll } from '../frame/rights.ts'
 import { useSearchValue } from '../lib/address.ts'
 import { csvText, download } from '../lib/csv.ts'
 import { formatCompact, formatCount, formatMoney } from '../lib/format.ts'
@@ -77,6 +80,39 @@ const columns: readonly Column<Part>[] = [
   },
 ]
 
+const latencyColumns = (of: ReadonlyMap<string, Latency>): readonly Column<Part>[] => [
+  ...columns,
+  {
+    id: 'took',
+    title: t('usage.took'),
+    align: 'end',
+    isWideOnly: true,
+    cell: part => <PercentilePair of={of.get(part.id)} />,
+  },
+  {
+    id: 'firstByte',
+    title: t('usage.firstByte'),
+    align: 'end',
+    isWideOnly: true,
+    cell: part => <PercentilePair of={of.get(part.id)?.first_byte} />,
+  },
+]
+
+type Latency = ModelLatency['groups'][number]
+
+/** How long calls took, by model, for those who read everything; undefined = it is not shown. */
+function useLatency(isShown: boolean, days: readonly string[]) {
+  const [first, last] = [days[0]!, days.at(-1)!]
+  const asked = useQuery({
+    queryKey: ['usage', 'latency', first, last],
+    queryFn: ({ signal }) =>
+      ask('GET /model/latency', { query: { group_by: 'model', start_date: first, end_date: last }, signal }),
+    enabled: isShown,
+  })
+  const groups = isShown ? asked.data?.groups : undefined
+  return useMemo(() => groups && latencyColumns(new Map(groups.map(one => [one.model ?? '', one]))), [groups])
+}
+
 /** Days of one report in both spans: one request. */
 function useReport(report: Dimension['report'], spans: ReturnType<typeof twoSpans>) {
   const [first, last] = [spans.before[0]!, spans.now.at(-1)!]
@@ -102,6 +138,8 @@ export default function UsagePage() {
   // Calls count once here; a call of several tags counts for each of them in the report of tags.
   const all = useReport('user', spans)
   const { report, part } = dimensions[by]
+  const session = useSession().data
+  const withLatency = useLatency(by === 'model' && session !== undefined && readsAll(session), spans.now)
   const parted = useReport(report, spans)
   const parts = useMemo(() => parted.data && partsOf(parted.data.results, part, spans), [parted.data, part, spans])
   const filters = (
@@ -150,7 +188,7 @@ export default function UsagePage() {
       {!parted.isError && (
         <Table
           label={t('usage.table', { by: t(`usage.by.${by}`) })}
-          columns={columns}
+          columns={withLatency ?? columns}
           rows={parts}
           rowId={one => one.id}
           empty={<EmptyState title={t('usage.empty')}>{t('usage.emptyHelp')}</EmptyState>}

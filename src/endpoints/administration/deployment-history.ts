@@ -1,12 +1,15 @@
 /** GET /health/deployments: how the calls of each deployment ended lately, from the ledger. It asks no upstream. */
 import { z } from 'zod'
 import type { Deployment } from '../../core/deployment.ts'
+import type { LatencyGroup } from '../../core/latency.ts'
 import type { UsageGroup } from '../../core/usage-report.ts'
 import { shownBlock } from './configured/model-blocks.ts'
+import { latencyFigures } from './spend/latency-figures.ts'
 import { dayText } from './spend/span.ts'
 import { withQuery } from './tenancy/managed.ts'
 
 const dayMs = 86_400_000
+const hourMs = 3_600_000
 const days = 14
 const groupsMax = 50_000
 
@@ -14,6 +17,8 @@ const groupsMax = 50_000
 interface History {
   readonly deployment: Deployment
   readonly byDay: readonly (UsageGroup | undefined)[]
+  /** How long its calls of the last 24 hours took. */
+  readonly took: readonly LatencyGroup[]
 }
 
 /** Those that fail most stand first. Days are in UTC. */
@@ -27,19 +32,24 @@ export const deploymentHistory = withQuery(() => z.strictObject({}), {
   async handle(_, { services }) {
     const today = Math.floor(services.clock.epochMs() / dayMs)
     const firstDay = today - days + 1
-    const groups = await services.ledger.usage({
-      scope: 'total',
-      firstDay,
-      lastDay: today,
-      groups: ['day', 'deployment_id'],
-      order: 'day',
-      limit: groupsMax,
-    })
+    const nowHour = Math.floor(services.clock.epochMs() / hourMs)
+    const [groups, took] = await Promise.all([
+      services.ledger.usage({
+        scope: 'total',
+        firstDay,
+        lastDay: today,
+        groups: ['day', 'deployment_id'],
+        order: 'day',
+        limit: groupsMax,
+      }),
+      services.ledger.latency({ unit: 'hour', first: nowHour - 23, last: nowHour, groups: ['deployment_id'] }),
+    ])
+    const latency = Map.groupBy(took, one => one.deploymentId)
     const found = new Map(groups.map(one => [`${one.day} ${one.fields.deployment_id}`, one]))
     const cooling = new Set(services.coolingDown().map(one => one.id))
     const histories = services.current.settings.deployments.map((deployment): History => {
       const byDay = Array.from({ length: days }, (_, at) => found.get(`${firstDay + at} ${deployment.id}`))
-      return { deployment, byDay }
+      return { deployment, byDay, took: latency.get(deployment.id) ?? [] }
     })
     return {
       start_date: dayText(firstDay),
@@ -51,7 +61,7 @@ export const deploymentHistory = withQuery(() => z.strictObject({}), {
   },
 })
 
-function shown({ deployment: { id, modelName, target, mode, blocked }, byDay }: History, isCooling: boolean) {
+function shown({ deployment: { id, modelName, target, mode, blocked }, byDay, took }: History, isCooling: boolean) {
   const requests = byDay.map(one => one?.requests ?? 0)
   const failed = byDay.map(one => (one ? one.requests - one.successfulRequests : 0))
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
@@ -66,5 +76,6 @@ function shown({ deployment: { id, modelName, target, mode, blocked }, byDay }: 
     failed_requests: sum(failed),
     requests_by_day: requests,
     failed_by_day: failed,
+    latency: latencyFigures(took),
   }
 }

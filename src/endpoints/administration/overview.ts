@@ -9,6 +9,8 @@ import { addUsage, noUsage } from '../../core/usage-report.ts'
 import type { UsageGroup, UsageSums } from '../../core/usage-report.ts'
 import { shownBudgets } from './limits/budget-usage.ts'
 import { dollars, shownMetrics, usageFor } from './spend/access.ts'
+import { latencyFigures } from './spend/latency-figures.ts'
+import type { LatencyFigures } from './spend/latency-figures.ts'
 import { dayText } from './spend/span.ts'
 import { withQuery } from './tenancy/managed.ts'
 
@@ -43,13 +45,21 @@ export const overview = withQuery(() => z.strictObject({}), {
     const firstDay = today - days + 1
     const now = groups.filter(one => one.day >= firstDay)
     const sums = (of: readonly UsageGroup[]) => of.reduce<UsageSums>(addUsage, noUsage)
-    const [budgets, unwell] = await Promise.all([nearBudgets(services, caller), unwellDeployments(services, caller)])
+    const latencyOf = (first: number) => latencyOfDays(services, caller, first)
+    const [budgets, unwell, latency, latencyBefore] = await Promise.all([
+      nearBudgets(services, caller),
+      unwellDeployments(services, caller),
+      latencyOf(firstDay),
+      latencyOf(firstDay - days),
+    ])
     const total = sums(now)
     return {
       start_date: dayText(firstDay),
       end_date: dayText(today),
       now: shownMetrics(total),
       before: shownMetrics(sums(groups.filter(one => one.day < firstDay))),
+      latency,
+      latency_before: latencyBefore,
       spend_by_model: spendByModel(now, firstDay),
       budgets: await shownBudgets(services, budgets),
       unwell_deployments: unwell,
@@ -57,6 +67,12 @@ export const overview = withQuery(() => z.strictObject({}), {
     }
   },
 })
+
+/** How long calls took in thirty days; the counts know no keys, and are for those who read everything. */
+async function latencyOfDays({ ledger }: Services, caller: Caller, first: number): Promise<LatencyFigures | null> {
+  if (!mayReadAll(caller)) return null
+  return latencyFigures(await ledger.latency({ unit: 'day', first, last: first + days - 1, groups: [] }))
+}
 
 /** The dearest models by day, oldest first; '' = all others together. */
 function spendByModel(groups: readonly UsageGroup[], firstDay: number): object[] {

@@ -16,16 +16,22 @@ const admitMs = 1000
 const unreadBytesMax = 1024 * 1024
 
 /** Each row is written once, however many follow. */
-const shownRows = new WeakMap<LedgerRow, object>()
+const shownRows = new WeakMap<LedgerRow, string>()
 
-async function shown(services: Services, rows: readonly LedgerRow[]): Promise<object[]> {
+/** JSON of a list of the rows, newest first. */
+async function shown(services: Services, rows: readonly LedgerRow[]): Promise<string> {
   const fresh = rows.filter(row => !shownRows.has(row))
-  const keys = await keysById(
-    services,
-    fresh.map(row => row.key_id),
-  )
-  for (const row of fresh) shownRows.set(row, shownRow(row, keys))
-  return rows.map(row => shownRows.get(row)!).toReversed()
+  if (fresh.length > 0) {
+    const keys = await keysById(
+      services,
+      fresh.map(row => row.key_id),
+    )
+    for (const row of fresh) shownRows.set(row, JSON.stringify(shownRow(row, keys)))
+  }
+  return `[${rows
+    .map(row => shownRows.get(row)!)
+    .toReversed()
+    .join(',')}]`
 }
 
 /** `rows` = new rows, newest first; `reload` = rows may be missing before: read `/spend/logs`. */
@@ -49,7 +55,7 @@ export const spendEvents: Endpoint = {
     let sent = Promise.resolve()
     const send = async ({ rows: fresh, position, hasGap }: TailPiece) => {
       if (hasGap) events.emit('reload', {}, position)
-      if (fresh.length > 0) events.emit('rows', { data: await shown(services, fresh) }, position)
+      if (fresh.length > 0) events.emitText('rows', `{"data":${await shown(services, fresh)}}`, position)
     }
     const end = (error?: unknown) => {
       if (error !== undefined) events.fail(toGatewayError(error))

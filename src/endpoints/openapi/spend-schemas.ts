@@ -131,6 +131,7 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
         failed_requests: integer,
         requests_by_day: described('From `start_date` on.', listOf(integer)),
         failed_by_day: listOf(integer),
+        latency: described('Of the last 24 hours.', shape(latency)),
       }),
     ),
   }),
@@ -177,6 +178,8 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
     end_date: text,
     now: metrics,
     before: described('Of the 30 days before.', metrics),
+    latency: nullable(described('Of everybody, for those who read everything.', shape(latency))),
+    latency_before: nullable(shape(latency)),
     spend_by_model: described(
       "The dearest models; '' = all others. Dollars of each day, from `start_date` on.",
       listOf(shape({ model: text, spend: listOf(number) })),

@@ -46,8 +46,12 @@ export class EventStream implements TickTask {
     )
   }
 
-  readonly emit: Emit = (event, data, id) =>
-    this.#send(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  readonly emit: Emit = (event, data, id) => this.emitText(event, JSON.stringify(data), id)
+
+  /** As `emit`, for data that are JSON already. */
+  emitText(event: string, json: string, id?: string): void {
+    this.#send(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`)
+  }
 
   /** For what failed before its end could be told. */
   fail(error: GatewayError): void {

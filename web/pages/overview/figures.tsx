@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react'
 import type { Overview } from '../../api/schema.d.ts'
+import { percentilesText } from '../../components/percentiles.tsx'
+import type { Percentiles } from '../../components/percentiles.tsx'
 import { formatCompact, formatCount, formatMoney } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 import type { StringKey } from '../../strings/index.ts'
@@ -25,10 +27,11 @@ const figures: readonly Figure[] = [
   { title: 'overview.tokens', of: sums => sums.total_tokens, format: formatCompact },
 ]
 
-/** Four figures of the last 30 days, each against the 30 days before. */
-export function Figures({ now, before }: { readonly now: Sums; readonly before: Sums }) {
+/** Figures of the last 30 days, each against the 30 days before. */
+export function Figures({ overview }: { readonly overview: Overview }) {
+  const { now, before, latency, latency_before: latencyBefore } = overview
   return (
-    <section aria-label={t('overview.figures')} className="grid grid-cols-2 gap-4 wide:grid-cols-4">
+    <section aria-label={t('overview.figures')} className="grid grid-cols-2 gap-4 wide:grid-cols-3">
       {figures.map(one => (
         <Tile key={one.title} title={t(one.title)} value={one.format(one.of(now))}>
           {before.api_requests === 0
@@ -36,7 +39,34 @@ export function Figures({ now, before }: { readonly now: Sums; readonly before: 
             : t('overview.before', { value: one.format(one.of(before)) })}
         </Tile>
       ))}
+      {latency && latency.calls > 0 && (
+        <>
+          <TimeTile title={t('overview.took')} now={latency} before={latencyBefore} />
+          {latency.first_byte.calls > 0 && (
+            <TimeTile
+              title={t('overview.firstByte')}
+              now={latency.first_byte}
+              before={latencyBefore?.first_byte ?? null}
+            />
+          )}
+        </>
+      )}
     </section>
+  )
+}
+
+interface TimeTileProps {
+  readonly title: string
+  readonly now: Percentiles
+  readonly before: Percentiles | null
+}
+
+/** Half of the calls took no longer than the first time, 95 of 100 no longer than the second. */
+function TimeTile({ title, now, before }: TimeTileProps) {
+  return (
+    <Tile title={title} value={percentilesText(now)}>
+      {before && before.calls > 0 ? t('overview.before', { value: percentilesText(before) }) : t('overview.noneBefore')}
+    </Tile>
   )
 }
 
