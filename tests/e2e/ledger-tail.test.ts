@@ -209,12 +209,10 @@ for (const backend of backends())
       const key = await gateway.key()
       const { hostname, port } = new URL(gateway.url)
       const slow = connect({ host: hostname, port: Number(port) })
-      slow.write(`GET /spend/logs/events HTTP/1.1
-host: x
-authorization: Bearer ${key}
-
-`)
-      await once(slow, 'data')
+      const lines = ['GET /spend/logs/events HTTP/1.1', 'host: x', `authorization: Bearer ${key}`, '', '']
+      slow.write(lines.join('\r\n'))
+      const [head] = (await once(slow, 'data')) as [Buffer]
+      expect(head.toString()).toStartWith('HTTP/1.1 200')
       slow.pause()
       const readers = await Promise.all(Array.from({ length: 9 }, () => follow(gateway, key)))
       const hasRoom = async () => {
