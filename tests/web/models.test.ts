@@ -142,7 +142,11 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     await row.getByText(/Passed over after failures|Many failures/).waitFor()
     await row.getByRole('img', { name: /calls in 14 days, \d+ of them failed/ }).waitFor()
     expect(asked).not.toContain('/health')
-    await page.getByRole('row').filter({ hasText: 'claude-model' }).getByTitle(/^Half of \d+ answered/).waitFor()
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'claude-model' })
+      .getByTitle(/^Half of \d+ answered/)
+      .waitFor()
     expect(await violations(page)).toEqual([])
     await page.keyboard.press('c')
     await row.getByText('Does not answer').waitFor()

@@ -37,7 +37,7 @@ type Measure = keyof typeof measures
 const measureNames = Object.keys(measures) as Measure[]
 const dimensionNames = Object.keys(dimensions) as DimensionName[]
 
-const columns: readonly Column<Part>[] = [
+const sumColumns: readonly Column<Part>[] = [
   {
     id: 'name',
     title: t('usage.name'),
@@ -80,8 +80,8 @@ const columns: readonly Column<Part>[] = [
   },
 ]
 
-const latencyColumns = (of: ReadonlyMap<string, Latency>): readonly Column<Part>[] => [
-  ...columns,
+const timedColumns = (of: ReadonlyMap<string, Latency>): readonly Column<Part>[] => [
+  ...sumColumns,
   {
     id: 'took',
     title: t('usage.took'),
@@ -100,17 +100,22 @@ const latencyColumns = (of: ReadonlyMap<string, Latency>): readonly Column<Part>
 
 type Latency = ModelLatency['groups'][number]
 
-/** How long calls took, by model, for those who read everything; undefined = it is not shown. */
-function useLatency(isShown: boolean, days: readonly string[]) {
+/** The columns of the table: of models with how long their calls took, for those who read everything. */
+function useColumns(by: DimensionName, days: readonly string[]): readonly Column<Part>[] {
+  const session = useSession().data
+  const isTimed = by === 'model' && session !== undefined && readsAll(session)
   const [first, last] = [days[0]!, days.at(-1)!]
   const asked = useQuery({
     queryKey: ['usage', 'latency', first, last],
     queryFn: ({ signal }) =>
       ask('GET /model/latency', { query: { group_by: 'model', start_date: first, end_date: last }, signal }),
-    enabled: isShown,
+    enabled: isTimed,
   })
-  const groups = isShown ? asked.data?.groups : undefined
-  return useMemo(() => groups && latencyColumns(new Map(groups.map(one => [one.model ?? '', one]))), [groups])
+  const groups = isTimed ? asked.data?.groups : undefined
+  return useMemo(
+    () => (groups ? timedColumns(new Map(groups.map(one => [one.model ?? '', one]))) : sumColumns),
+    [groups],
+  )
 }
 
 /** Days of one report in both spans: one request. */
@@ -138,8 +143,7 @@ export default function UsagePage() {
   // Calls count once here; a call of several tags counts for each of them in the report of tags.
   const all = useReport('user', spans)
   const { report, part } = dimensions[by]
-  const session = useSession().data
-  const withLatency = useLatency(by === 'model' && session !== undefined && readsAll(session), spans.now)
+  const columns = useColumns(by, spans.now)
   const parted = useReport(report, spans)
   const parts = useMemo(() => parted.data && partsOf(parted.data.results, part, spans), [parted.data, part, spans])
   const filters = (
@@ -188,7 +192,7 @@ export default function UsagePage() {
       {!parted.isError && (
         <Table
           label={t('usage.table', { by: t(`usage.by.${by}`) })}
-          columns={withLatency ?? columns}
+          columns={columns}
           rows={parts}
           rowId={one => one.id}
           empty={<EmptyState title={t('usage.empty')}>{t('usage.emptyHelp')}</EmptyState>}
