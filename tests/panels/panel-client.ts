@@ -17,10 +17,14 @@ const [url, count, keys] = process.argv.slice(2) as [string, string, string]
 /** As the page has it: rows of a list, the pause before it is read again, and how many are put into it before. */
 const [pageSize, reloadMs, addedMax] = [200, 1000, 1000]
 
+/** Panels were not opened at the same moment: their lists are not read at one. */
+const openedWithinMs = 1000
+
 const counts: PanelCounts = { rows: 0, events: 0, reads: 0, bytes: 0 }
 const left = new AbortController()
 
 async function panel(key: string): Promise<void> {
+  await Bun.sleep(Math.random() * openedWithinMs)
   const headers = { authorization: `Bearer ${key}` }
   const from = encodeURIComponent(new Date(Date.now() - 86_400_000).toISOString())
   let listed = 0

@@ -5,7 +5,7 @@
  * rate, each timed from when it was due, in turns alone and beside panels (bar: a 99th percentile of 1.2 times). The
  * caller, the gateway, its upstream and the panels are processes of their own. Status 1 where a bar is missed.
  *
- *   npm run panels [-- --rows 1000000 --keys 100000 --directory PATH --database postgres://... --seconds 7 --rate 100]
+ *   npm run panels [-- --rows 1000000 --keys 100000 --directory PATH --database postgres://... --seconds 14 --rate 100]
  *
  * With `--directory` the ledger is kept, and used again. `--only pages` or `--only calls` is one of the two.
  */
@@ -23,9 +23,9 @@ const { values } = parseArgs({
     rows: { type: 'string', default: '1000000' },
     keys: { type: 'string', default: '100000' },
     days: { type: 'string', default: '30' },
-    seconds: { type: 'string', default: '7' },
+    seconds: { type: 'string', default: '14' },
     rate: { type: 'string', default: '100' },
-    rounds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '3' },
     panels: { type: 'string', default: '20' },
     opened: { type: 'string', default: '40' },
     directory: { type: 'string' },
@@ -47,7 +47,7 @@ if (values.only !== undefined && !['pages', 'calls'].includes(values.only))
 const openMsMax = 300
 const ratioMax = 1.2
 /** After panels were opened or closed, before calls count. */
-const settleMs = 1500
+const settleMs = 2500
 /** A key follows the ledger ten times at most: operators have a key each. */
 const panelsOfKey = 5
 
