@@ -12,7 +12,7 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { model, requestBody } from '../bench/fixtures.ts'
-import { percentile } from '../bench/machine.ts'
+import { percentile, threadCpuUs } from '../bench/machine.ts'
 import { freePort, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess } from '../gateway-process.ts'
 import { openScalePlace } from '../ledger-scale/place.ts'
@@ -102,6 +102,18 @@ async function read(gateway: GatewayProcess, path: string): Promise<void> {
   if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${text.slice(0, 300)}`)
 }
 
+/** What the threads of the gateway took in a phase, in microseconds. */
+type Cpu = Record<'serving' | 'ledger', number>
+
+/** The calls of a phase, and the processor time of the gateway meanwhile. */
+async function phase(gateway: GatewayProcess, key: string, cpu: Cpu): Promise<number[]> {
+  const before = threadCpuUs([gateway.pid])
+  const times = await callsFor(gateway, key, seconds * 1000)
+  const after = threadCpuUs([gateway.pid])
+  for (const thread of ['serving', 'ledger'] as const) cpu[thread] += after[thread] - before[thread]
+  return times
+}
+
 /** Calls at a steady rate, each timed from when it was due: one that waits for another counts its wait. */
 async function callsFor(gateway: GatewayProcess, key: string, forMs: number): Promise<number[]> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
@@ -155,11 +167,12 @@ async function callsBesidePanels(gateway: GatewayProcess): Promise<boolean> {
   const [key, keys] = [await gateway.key(), await operatorKeys(gateway)]
   await callsFor(gateway, key, 1000)
   const times: Record<'calm' | 'beside', number[]> = { calm: [], beside: [] }
+  const cpu = { calm: { serving: 0, ledger: 0 }, beside: { serving: 0, ledger: 0 } }
   const counts = { rows: 0, events: 0, reads: 0, bytes: 0 }
   for (let round = 0; round < rounds; round++) {
-    times.calm.push(...(await callsFor(gateway, key, seconds * 1000)))
+    times.calm.push(...(await phase(gateway, key, cpu.calm)))
     const close = await openPanels(gateway, keys)
-    times.beside.push(...(await callsFor(gateway, key, seconds * 1000)))
+    times.beside.push(...(await phase(gateway, key, cpu.beside)))
     const seen = await close()
     for (const name of Object.keys(counts) as (keyof PanelCounts)[]) counts[name] += seen[name]
   }
@@ -169,10 +182,12 @@ async function callsBesidePanels(gateway: GatewayProcess): Promise<boolean> {
       times[kind].toSorted((a, b) => a - b),
       share,
     )
+  const share = (us: number) => `${((us / (rounds * (settleMs + seconds * 1000) * 1000)) * 100).toFixed(1)} %`
   for (const kind of ['calm', 'beside'] as const)
     console.log(
       `small calls ${kind === 'calm' ? 'alone' : `beside ${panels} panels`}, ${rate} a second: ` +
-        `p50 ${of(kind, 0.5).toFixed(2)}, p99 ${of(kind, 0.99).toFixed(2)} ms (${times[kind].length})`,
+        `p50 ${of(kind, 0.5).toFixed(2)}, p99 ${of(kind, 0.99).toFixed(2)} ms (${times[kind].length}); of a core: ` +
+        `serving ${share(cpu[kind].serving)}, ledger ${share(cpu[kind].ledger)}`,
     )
   const { rows, events, reads, bytes } = counts
   console.log(`panels: ${rows} rows in ${events} events, lists read ${reads} times, ${(bytes / 1e6).toFixed(0)} MB`)
