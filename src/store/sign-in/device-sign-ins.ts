@@ -27,8 +27,10 @@ interface DeviceSignInOptions {
   revoke(sessionId: string, actor: Actor): Promise<unknown>
 }
 
-/** Codes that wait, of all clients together: asking for one needs no key. Beyond it the oldest one ends. */
+/** Codes that wait, of all clients together: asking for one needs no key. */
 const waitingMax = 10_000
+/** Where they are as many. */
+const droppedAtOnce = 1000
 const liveMax = 50_000
 const endedMax = 10_000
 /** An ended sign-in never comes back, but by a backup of the database. */
@@ -88,7 +90,7 @@ export class DeviceSignIns implements DeviceSignInStore {
       transactionUnsynced(this.#options.database, async tx => {
         await tx`delete from device_grants where end_ms <= ${grant.createdAtMs}`
         const counted = (await tx`select count(*) as total from device_grants`) as { total: unknown }[]
-        if (toNumber(counted[0]!.total) >= waitingMax) await dropOldest(tx)
+        if (toNumber(counted[0]!.total) >= waitingMax) await makeRoom(tx)
         const { userCode, client, clientAddress, createdAtMs, endMs } = grant
         await tx`
           insert into device_grants (hash, user_code, client, client_address, created_at_ms, end_ms, state)
@@ -219,11 +221,17 @@ export class DeviceSignIns implements DeviceSignInStore {
   }
 }
 
-/** Refusing the new one would let a flood keep all persons out for as long as codes live. */
-async function dropOldest(tx: SQL): Promise<void> {
+/**
+ * Refusing the new one would let a flood keep all persons out for as long as codes live. First go codes of addresses
+ * that have many, of these the oldest ones. Many at once: the order costs some milliseconds.
+ */
+async function makeRoom(tx: SQL): Promise<void> {
   await tx`
-    delete from device_grants
-    where hash = (select hash from device_grants where state = 'pending' order by end_ms limit 1)`
+    delete from device_grants where hash in (
+      select hash from (
+        select hash, end_ms, row_number() over (partition by client_address order by end_ms desc) as place
+        from device_grants where state = 'pending') as waiting
+      order by place desc, end_ms limit ${droppedAtOnce})`
 }
 
 /** undefined = it has ended, or its user has left its team. */
