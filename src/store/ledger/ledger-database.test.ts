@@ -1,7 +1,7 @@
 /** The ledger's rows when their SQLite file is moved in use: each is in the file at the path, once. */
 import { afterEach, expect, test } from 'bun:test'
 import { Database as Sqlite } from 'bun:sqlite'
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../lib/clock.ts'
 import { openLedgerDatabase } from './ledger-database.ts'
@@ -149,6 +149,36 @@ test('a connection that another one follows on the same file loses nothing', asy
     await database.close()
   }
   expect(idsIn(path)).toEqual(['1', '2', '3'])
+})
+
+test('a sync of a file that is not at its path is refused, and one at its path follows any number of rows', async () => {
+  const { path, backup, open } = await rig()
+  const database = await open()
+  await database.sync()
+  await database.insert([row('1')])
+  await database.sync()
+  renameSync(path, backup)
+  expect(await refusal(database.sync())).toMatchObject({ name: 'DatabaseMoved' })
+})
+
+test('rows that cannot be synced to the disk of the database stay in the journal, and are stored once', async () => {
+  const { place, path, backup } = await rig()
+  const { ledger, reports, calls } = await running(place)
+  await until('there are rows', () => calls.ids.length > 50)
+  calls.stop()
+  await ledger.flush()
+  const segments = () => readdirSync(place.journal).filter(file => file.endsWith('.journal'))
+  renameSync(path, backup)
+  await ledger.close()
+  expect(segments()).not.toEqual([])
+  expect(reports.join()).toContain('cannot be deleted from the journal')
+  renameSync(backup, path)
+  const next = await running(place)
+  next.calls.stop()
+  await next.ledger.flush()
+  expect(idsIn(path).sort()).toEqual([...calls.ids, ...next.calls.ids].sort())
+  await next.ledger.close()
+  expect(segments()).toEqual([])
 })
 
 /** Settles a row every few milliseconds, as calls do. */

@@ -3,6 +3,7 @@ import type { SQL } from 'bun'
 import { Database as Sqlite } from 'bun:sqlite'
 import { chmodSync } from 'node:fs'
 import { columnList } from '../../core/ledger-columns.ts'
+import { syncData } from './disk-sync.ts'
 import { firstColumns, missingLater } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { namesOf } from './ledger-table.ts'
@@ -34,9 +35,11 @@ export interface LedgerDatabase {
    * Rows have the values of `firstColumns` or of `columnList`. A row whose id is there already is not changed; the
    * daily sums (`rollup-table.ts`) count those that are new, in the same transaction. Throws `RefusedRows` when the
    * database refuses a value, `DatabaseMoved` when the SQLite file is not at its path: the rows must be inserted again
-   * then.
+   * then. The rows survive kill -9, and a loss of power from the next `sync` on.
    */
   insert(rows: readonly (readonly ColumnValue[])[]): Promise<void>
+  /** What was inserted survives a loss of power: to be called before the journal forgets it. */
+  sync(): Promise<void>
   /** Values are as the driver returns them. */
   select(statement: LedgerStatement): Promise<Record<string, unknown>[]>
   /** One transaction. Resolves with how many rows each statement changed. */
@@ -110,6 +113,11 @@ function openSqlite(path: string, opened: OpenedFile | undefined): LedgerDatabas
         // Throws when the file was replaced meanwhile: the rows are then inserted again, into the new file.
         file.check()
       },
+      sync: async () => {
+        file.check()
+        await syncData(`${file.opened!.realPath}-wal`)
+        file.check()
+      },
       select: async ({ text, values }) => {
         file.check()
         return database.query(text.replaceAll('$', '?')).all(...values) as Record<string, unknown>[]
@@ -147,7 +155,8 @@ function connectSqlite(path: string, place: SqlitePlace): Sqlite {
     database.run(`pragma busy_timeout = ${busyTimeoutMs}`)
     const mark = readMark(database)
     if (prepared.isReplacement) file.checkSchema(mark, place.mark)
-    for (const pragma of ['journal_mode = wal', 'synchronous = full', 'journal_size_limit = 67108864'])
+    // NORMAL: a commit does not wait for the disk, see `sync` (sqlite.org/pragma.html#pragma_synchronous).
+    for (const pragma of ['journal_mode = wal', 'synchronous = normal', 'journal_size_limit = 67108864'])
       database.run(`pragma ${pragma}`)
     // The first read creates the WAL and its index.
     database.query('select count(*) from sqlite_schema').get()
@@ -347,6 +356,8 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
     kind: 'postgres',
     sql: database.sql,
     setBulk: () => {},
+    // A commit is on the server's disk when it is answered.
+    sync: async () => {},
     insert: async rows => {
       try {
         await answered(store(rows))

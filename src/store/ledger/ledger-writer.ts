@@ -87,6 +87,8 @@ export class LedgerWriter {
   #wake = (): void => {}
   #woken = false
   #committed: JournalPosition = { sequence: 0, offset: 0 }
+  /** No row was stored since the last sync of the database. */
+  #isSynced = true
   readonly reads = new LedgerReads({
     connect: () => this.#connect(),
     disconnect: () => this.#disconnect(),
@@ -203,7 +205,7 @@ export class LedgerWriter {
     const database = rows.length > 0 ? await this.#connect().catch(() => undefined) : undefined
     database?.setBulk(true)
     if (rows.length > 0 && !(await this.#commit(rows))) return
-    replay.committed(rows.length, this.#refused.write())
+    replay.committed(rows.length, this.#refused.write() && (await this.#isOnDisk()))
     const nowMs = performance.now()
     if (replay.isDone) {
       this.#replay = undefined
@@ -239,7 +241,7 @@ export class LedgerWriter {
       if (!hasReached(before, tail.position)) this.#sync.changed()
       if (rows !== undefined && rows.length > 0 && !(await this.#commit(rows))) return false
       this.#committed = tail.position
-      if (this.#refused.write()) this.#deleteFinished(tail)
+      if (this.#refused.write() && tail.hasFinished) await this.#deleteFinished(tail)
       this.#answerFlushes(true)
       const nowMs = performance.now()
       const isBehind = rows?.length === rowsMax
@@ -309,7 +311,8 @@ export class LedgerWriter {
   }
 
   /** A disk that is full must not stop rows from being stored: deletion is tried again with the next batch. */
-  #deleteFinished(tail: JournalTail): void {
+  async #deleteFinished(tail: JournalTail): Promise<void> {
+    if (!(await this.#isOnDisk())) return
     try {
       tail.deleteFinished()
       this.#deleteReport.succeeded()
@@ -335,6 +338,7 @@ export class LedgerWriter {
       for (let at = 0; at < rows.length; at += batchRowsMax)
         if (!(await this.#attempt(rows.slice(at, at + batchRowsMax)))) return false
     }
+    if (!(await this.#isOnDisk())) return false
     try {
       tail.deleteLiving()
     } catch (error) {
@@ -396,7 +400,7 @@ export class LedgerWriter {
         const record = decodeRecord(text)
         if (record?.kind === 'settlement') rows.push(record.values)
       }
-      const stored = rows.length === 0 || (await this.#attempt(rows))
+      const stored = rows.length === 0 || ((await this.#attempt(rows)) && (await this.#isOnDisk()))
       if (stored) this.#ownTail?.takeStored(texts)
       this.#send({ kind: 'stored', id, stored })
     }
@@ -408,6 +412,7 @@ export class LedgerWriter {
 
   /** A row that the database refuses must not block the others: the batch is halved until that row is alone. */
   async #insert(database: LedgerDatabase, rows: readonly Row[]): Promise<void> {
+    this.#isSynced = false
     try {
       await database.insert(rows)
     } catch (error) {
@@ -429,6 +434,17 @@ export class LedgerWriter {
       })
     }
     return this.#database
+  }
+
+  /** Before anything is dropped that a loss of power would need: the journal, or records in memory. */
+  async #isOnDisk(): Promise<boolean> {
+    try {
+      if (!this.#isSynced) await (await this.#connect()).sync()
+      this.#isSynced = true
+    } catch (error) {
+      this.#deleteReport.failed(error)
+    }
+    return this.#isSynced
   }
 
   /** A broken connection is not used again; queries that wait on it get an error. */
@@ -475,12 +491,8 @@ export class LedgerWriter {
   }
 
   #throttled(failing: string, recovered: string): ThrottledReport {
-    return new ThrottledReport({
-      failing,
-      recovered,
-      report: text => this.#report(text),
-      nowMs: () => performance.now(),
-    })
+    const report = (text: string) => this.#report(text)
+    return new ThrottledReport({ failing, recovered, report, nowMs: () => performance.now() })
   }
 
   #report(text: string): void {

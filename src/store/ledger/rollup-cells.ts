@@ -47,26 +47,26 @@ interface Cell {
   readonly values: RollupValue[]
 }
 
-/** Rows of a batch that are alike in day, owners and call: their sums are looked up by short names. */
+/** Rows of a batch that count in the same sums: what they add is summed up before it is added to each of these. */
 interface Group {
+  readonly first: readonly ColumnValue[]
   readonly day: number
-  readonly owner: readonly string[]
-  readonly call: readonly string[]
-  /** By scope and entity. */
-  readonly cells: Map<string, Cell>
-}
-
-/** What one row adds to each of its sums. */
-interface RowAmounts {
+  readonly cells: readonly Cell[]
   /** In the order of `amountList`. */
-  readonly counts: readonly number[]
-  readonly nanoUsd: bigint
+  readonly counts: number[]
+  /** Nano-dollars: what a number holds exactly, and the rest. */
+  small: number
+  large: bigint
 }
 
 const separator = '\u0000'
 const noOwner: readonly string[] = ownerColumns.map(() => '')
 /** Sums that are not of an owner: one for all keys and teams. */
 const unowned: ReadonlySet<UsageScope> = new Set<UsageScope>(['total', 'client'])
+/** Rows of a day that are alike in these count in the same sums. */
+const distinguishing: readonly number[] = [...owners, ...called, customer, client, tags]
+/** Amounts within this are added as numbers: the sum of two is exact. */
+const smallMax = Number(nanoUsdMax)
 
 /**
  * What the rows add to the table, sorted by key: replicas that change the same sums take their locks in one order.
@@ -75,71 +75,65 @@ const unowned: ReadonlySet<UsageScope> = new Set<UsageScope>(['total', 'client']
 export function rollupCells(rows: readonly (readonly ColumnValue[])[]): readonly (readonly RollupValue[])[] {
   const cells = new Map<string, Cell>()
   const groups = new Map<string, Group>()
-  let before: RowGroup | undefined
+  let group: Group | undefined
   for (const row of rows) {
-    if (before === undefined || !isAlike(before, row)) before = { row, group: groupOf(groups, row) }
-    const { group } = before
-    const amounts = { counts: amountList.map(amount => amount(row)), nanoUsd: nanoUsdOf(row) }
-    const count = (scope: UsageScope, entity: string) => add(cellOf(cells, group, scope, entity), amounts)
-    count('total', '')
-    count('key', String(row[keyId]))
-    if (row[customer] != null) count('customer', String(row[customer]))
-    if (row[client] != null) count('client', String(row[client]))
-    if (row[tags] != null) for (const tag of JSON.parse(String(row[tags])) as string[]) count('tag', tag)
+    // Most rows are like the one before: no name of a group has to be made.
+    if (group === undefined || !isAlike(group, row)) {
+      const name = groupName(row)
+      group = groups.get(name) ?? groupOf(row, cells)
+      groups.set(name, group)
+    }
+    addToGroup(group, row)
   }
+  for (const one of groups.values()) addToCells(one)
   return [...cells.values()].sort((a, b) => (a.key < b.key ? -1 : 1)).map(cell => cell.values)
 }
 
-/** A row, and its group: most rows are like the one before, for which no name of a group has to be made. */
-interface RowGroup {
-  readonly row: readonly ColumnValue[]
-  readonly group: Group
-}
-
-function isAlike({ row, group }: RowGroup, next: readonly ColumnValue[]): boolean {
-  for (const at of owners) if ((row[at] ?? '') !== (next[at] ?? '')) return false
-  for (const at of called) if ((row[at] ?? '') !== (next[at] ?? '')) return false
-  return group.day === dayOf(next)
+function isAlike({ first, day }: Group, row: readonly ColumnValue[]): boolean {
+  for (const at of distinguishing) if ((first[at] ?? null) !== (row[at] ?? null)) return false
+  return day === dayOf(row)
 }
 
 const dayOf = (row: readonly ColumnValue[]): number => Math.floor(Number(row[startedAt]) / dayMs)
 
-function groupOf(groups: Map<string, Group>, row: readonly ColumnValue[]): Group {
-  const day = dayOf(row)
-  let name = String(day)
-  for (const at of owners) name += separator + (row[at] ?? '')
-  for (const at of called) name += separator + (row[at] ?? '')
-  let group = groups.get(name)
-  if (group === undefined) {
-    const textsOf = (places: readonly number[]) => places.map(at => row[at] ?? '') as string[]
-    groups.set(name, (group = { day, owner: textsOf(owners), call: textsOf(called), cells: new Map() }))
-  }
-  return group
+/** No value has a separator in it; null is not an empty text. */
+function groupName(row: readonly ColumnValue[]): string {
+  let name = String(dayOf(row))
+  for (const at of distinguishing) name += row[at] == null ? separator : `${separator}=${row[at]}`
+  return name
 }
 
-function cellOf(cells: Map<string, Cell>, group: Group, scope: UsageScope, entity: string): Cell {
-  const name = scope + separator + entity
-  const known = group.cells.get(name)
-  if (known) return known
-  const { day, call } = group
-  const owner = unowned.has(scope) ? noOwner : group.owner
-  const ownerText = unowned.has(scope) ? '' : owner.join(separator)
-  const key = [scope, day, entity, ownerText, ...call].join(separator)
-  const made = cells.get(key) ?? { key, values: [scope, day, entity, ...owner, ...call, ...noAmounts] }
-  cells.set(key, made)
-  group.cells.set(name, made)
-  return made
+function groupOf(row: readonly ColumnValue[], cells: Map<string, Cell>): Group {
+  const textsOf = (places: readonly number[]) => places.map(at => row[at] ?? '') as string[]
+  const [day, owner, call] = [dayOf(row), textsOf(owners), textsOf(called)]
+  const cellOf = (scope: UsageScope, entity: ColumnValue): Cell => {
+    const values = [scope, day, String(entity), ...(unowned.has(scope) ? noOwner : owner), ...call]
+    const key = values.join(separator)
+    const cell = cells.get(key) ?? { key, values: [...values, ...noAmounts] }
+    cells.set(key, cell)
+    return cell
+  }
+  const own = [cellOf('total', ''), cellOf('key', row[keyId]!)]
+  if (row[customer] != null) own.push(cellOf('customer', row[customer]))
+  if (row[client] != null) own.push(cellOf('client', row[client]))
+  if (row[tags] != null) for (const tag of JSON.parse(String(row[tags])) as string[]) own.push(cellOf('tag', tag))
+  return { first: row, day, cells: own, counts: amountList.map(() => 0), small: 0, large: 0n }
 }
 
 /** A batch is too small for its counts to leave the exact integers of a number. */
-function add({ values }: Cell, { counts, nanoUsd }: RowAmounts): void {
-  for (let at = 0; at < counts.length; at++)
-    values[rollupKey.length + at] = (values[rollupKey.length + at] as number) + counts[at]!
-  values[rollupKey.length + costAt] = (values[rollupKey.length + costAt] as bigint) + nanoUsd
+function addToGroup(group: Group, row: readonly ColumnValue[]): void {
+  for (let at = 0; at < amountList.length; at++) group.counts[at]! += amountList[at]!(row)
+  if (row[cost] == null) return
+  const nanoUsd = Number(row[cost])
+  if (Math.abs(nanoUsd) <= smallMax && Math.abs(group.small) <= smallMax) group.small += nanoUsd
+  else group.large += nanoUsd > smallMax ? nanoUsdMax : BigInt(row[cost]!)
 }
 
-function nanoUsdOf(row: readonly ColumnValue[]): bigint {
-  if (row[cost] == null) return 0n
-  const nanoUsd = BigInt(row[cost]!)
-  return nanoUsd > nanoUsdMax ? nanoUsdMax : nanoUsd
+function addToCells({ cells, counts, small, large }: Group): void {
+  const nanoUsd = BigInt(small) + large
+  for (const { values } of cells) {
+    for (let at = 0; at < counts.length; at++)
+      values[rollupKey.length + at] = (values[rollupKey.length + at] as number) + counts[at]!
+    values[rollupKey.length + costAt] = (values[rollupKey.length + costAt] as bigint) + nanoUsd
+  }
 }
