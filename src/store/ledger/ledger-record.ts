@@ -13,6 +13,7 @@ export const firstColumns = columnList.filter(column => column.since === 1)
 const laterColumns = columnList.filter(column => column.since > 1)
 /** Their values where a record does not have them, as `columnList` has them behind the first ones. */
 export const missingLater: readonly ColumnValue[] = laterColumns.map(column => storableValue(null, column))
+const missingValues: readonly ColumnValue[] = columnList.map(column => storableValue(null, column))
 
 /** Longer texts are cut in the database: an index of Postgres refuses entries of more than 2700 bytes. */
 const textLengthMax = 512
@@ -29,6 +30,7 @@ const hostileTextLengthMax = 256
 const integerMax = Number.MAX_SAFE_INTEGER
 const integer32Max = 2 ** 31 - 1
 const decimalMax = 2n ** 63n - 1n
+const decimalMaxDigits = String(decimalMax).length
 
 const intentMark = 0
 const settlementMark = 1
@@ -123,7 +125,9 @@ function placedValues(
   later: readonly unknown[],
   areTextsClean: boolean,
 ): ColumnValue[] | undefined {
-  const values = valuesOf(list, firstColumns, areTextsClean)!.concat(missingLater)
+  const values = missingValues.slice()
+  for (let at = 0; at < firstColumns.length; at++)
+    values[at] = storableValue(list[at + 1], firstColumns[at]!, areTextsClean)
   for (let at = 0; at + 1 < later.length; at += 2) {
     const place: unknown = later[at]
     if (typeof place !== 'number' || !(place >= firstColumns.length)) return undefined
@@ -224,6 +228,7 @@ function storableText(text: string): string {
 
 function storableDecimal(text: string): string | null {
   if (!/^-?\d{1,19}$/.test(text)) return null
+  if (text.length < decimalMaxDigits) return text
   const amount = BigInt(text)
   return amount > decimalMax || amount < -decimalMax ? null : text
 }

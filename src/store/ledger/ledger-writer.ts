@@ -42,7 +42,7 @@ const awaitedBytesMax = 8 * 1024 * 1024
 const segmentsBehindMax = 256
 /** Rounds without a row after which the thread collects its garbage once and goes idle. */
 const idleRoundsMax = 20
-/** How often a busy thread reports its position. */
+/** How often a busy thread reports its position, and deletes what is stored, for which the database is synced. */
 const progressMs = 250
 /** How long a record waits for its batch at most, and how much of the journal a loss of power can take. */
 const pollMs = 50
@@ -149,7 +149,7 @@ export class LedgerWriter {
     const withReplay = this.#replay !== undefined && this.#replay.backlog.bytes <= awaitedBytesMax
     this.#flushes.set(id, { position, withReplay })
     this.#runInBackground(false)
-    this.#wakeUp()
+    this.wake()
   }
 
   /**
@@ -159,13 +159,13 @@ export class LedgerWriter {
   store(id: number, texts: readonly string[]): void {
     this.#unjournalled.push({ id, texts })
     this.#runInBackground(false)
-    this.#wakeUp()
+    this.wake()
   }
 
   /** From the next upkeep on, which is due now. */
   keep(retention: LedgerRetention): void {
     this.#upkeep.keep(retention)
-    this.#wakeUp()
+    this.wake()
   }
 
   makeSpare(path: string, bytes: number): void {
@@ -178,14 +178,15 @@ export class LedgerWriter {
     this.#send({ kind: 'spare', path, error })
   }
 
-  /** The journal has grown since this thread reported that it is idle. */
+  /** There is something to do, as where the journal has grown since this thread reported that it is idle. */
   wake(): void {
-    this.#wakeUp()
+    this.#woken = true
+    this.#wake()
   }
 
   close(): void {
     this.#closing = true
-    this.#wakeUp()
+    this.wake()
   }
 
   #openReplay(options: ConstructorParameters<typeof JournalReplay>[0]): JournalReplay | undefined {
@@ -223,6 +224,7 @@ export class LedgerWriter {
   async #followOwnJournal(tail: JournalTail): Promise<boolean> {
     let idleRounds = 0
     let sent = { position: tail.position, ms: 0 }
+    let deletedMs = 0
     for (;;) {
       // Read first: what was appended before `close` is then read below.
       const last = this.#closing
@@ -241,7 +243,6 @@ export class LedgerWriter {
       if (!hasReached(before, tail.position)) this.#sync.changed()
       if (rows !== undefined && rows.length > 0 && !(await this.#commit(rows))) return false
       this.#committed = tail.position
-      if (this.#refused.write() && tail.hasFinished) await this.#deleteFinished(tail)
       this.#answerFlushes(true)
       const nowMs = performance.now()
       const isBehind = rows?.length === rowsMax
@@ -249,6 +250,10 @@ export class LedgerWriter {
         sent = { position: tail.position, ms: nowMs }
         const sinceMs = isBehind ? settledAtMs(rows.at(-1)!) : readAtMs
         this.#send({ kind: 'committed', position: sent.position, records: tail.records ?? 0, sinceMs })
+      }
+      if (this.#refused.write() && tail.hasFinished && (last || nowMs - deletedMs > progressMs)) {
+        deletedMs = nowMs
+        await this.#deleteFinished(tail)
       }
       const replay = last ? undefined : this.#replay
       if (replay !== undefined && (!isBehind || nowMs - this.#replaySliceMs > replayEveryMs)) {
@@ -460,11 +465,6 @@ export class LedgerWriter {
       this.#flushes.delete(id)
       this.#send({ kind: 'flushed', id, committed })
     }
-  }
-
-  #wakeUp(): void {
-    this.#woken = true
-    this.#wake()
   }
 
   /** For so long, or until it is woken. */
