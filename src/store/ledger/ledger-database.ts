@@ -312,6 +312,12 @@ const postgresLatencyText = addLatencyText(
     from json_populate_recordset(null::ledger_latency, $1::text::json)`,
 )
 
+/** Puts the rows of these ids in the outbox. One statement whether or not there are destinations. */
+const outboxText = `with ids as (select json_array_elements_text($1::text::json) as id),
+    skipping as (update usage_exports set skipped = skipped + (select count(*) from ids) where is_full = 1)
+  insert into usage_outbox (destination, request_id, attempts, due_at_ms)
+  select destination, id, 0, 0 from usage_exports, ids where is_full = 0`
+
 async function openPostgres(url: string): Promise<LedgerDatabase> {
   // One connection writes; the other is for queries that take long.
   const database = await answered(openDatabase(url, 2))
@@ -330,11 +336,6 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
   const budgets = addBudgetText(
     `select ${budgetColumns.join(', ')} from json_populate_recordset(null::budget_spend, $1::text::json)`,
   )
-  // One question whether or not there are destinations.
-  const outbox = `with ids as (select json_array_elements_text($1::text::json) as id),
-      skipping as (update usage_exports set skipped = skipped + (select count(*) from ids) where is_full = 1)
-    insert into usage_outbox (destination, request_id, attempts, due_at_ms)
-    select destination, id, 0, 0 from usage_exports, ids where is_full = 0`
   const store = (rows: readonly (readonly ColumnValue[])[]) =>
     transaction(database, async tx => {
       const added = (await tx.unsafe(insertion, [JSON.stringify(rows.map(rowObject))])) as { request_id: string }[]
@@ -350,7 +351,7 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
       if (amounts.length > 0) await tx.unsafe(budgets, [JSON.stringify(amounts)])
       const took = latencyCells(stored).map(latencyObject)
       if (took.length > 0) await tx.unsafe(postgresLatencyText, [JSON.stringify(took)])
-      if (stored.length > 0) await tx.unsafe(outbox, [JSON.stringify(stored.map(row => row[idAt]))])
+      if (stored.length > 0) await tx.unsafe(outboxText, [JSON.stringify(stored.map(row => row[idAt]))])
     })
   return {
     kind: 'postgres',

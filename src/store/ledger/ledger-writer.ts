@@ -222,9 +222,8 @@ export class LedgerWriter {
 
   /** Until `close`. true = nothing is left in the journal for the next start to store. */
   async #followOwnJournal(tail: JournalTail): Promise<boolean> {
-    let idleRounds = 0
+    let [idleRounds, deletedMs] = [0, 0]
     let sent = { position: tail.position, ms: 0 }
-    let deletedMs = 0
     for (;;) {
       // Read first: what was appended before `close` is then read below.
       const last = this.#closing
