@@ -54,6 +54,8 @@ export type KeyChanges = Partial<
 export interface KeyStore {
   /** By hash, id or alias. */
   find(by: { hash: string } | { id: string } | { alias: string }): Promise<KeyRecord | undefined>
+  /** Those of these ids that there are, in any order, by one question. */
+  findAll(ids: readonly string[]): Promise<KeyRecord[]>
   list(query: KeyQuery): Promise<{ keys: KeyRecord[]; total: number }>
 }
 

@@ -50,6 +50,8 @@ const ratioMax = 1.2
 const settleMs = 2500
 /** A key follows the ledger ten times at most: operators have a key each. */
 const panelsOfKey = 5
+/** Keys that call: the list names each of them. */
+const callerCount = 200
 
 const dayAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
 const moment = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString()
@@ -106,20 +108,23 @@ async function read(gateway: GatewayProcess, path: string): Promise<void> {
 type Cpu = Record<'serving' | 'ledger', number>
 
 /** The calls of a phase, and the processor time of the gateway meanwhile. */
-async function phase(gateway: GatewayProcess, key: string, cpu: Cpu): Promise<number[]> {
+async function phase(gateway: GatewayProcess, keys: readonly string[], cpu: Cpu): Promise<number[]> {
   const before = threadCpuUs([gateway.pid])
-  const times = await callsFor(gateway, key, seconds * 1000)
+  const times = await callsFor(gateway, keys, seconds * 1000)
   const after = threadCpuUs([gateway.pid])
   for (const thread of ['serving', 'ledger'] as const) cpu[thread] += after[thread] - before[thread]
   return times
 }
 
-/** Calls at a steady rate, each timed from when it was due: one that waits for another counts its wait. */
-async function callsFor(gateway: GatewayProcess, key: string, forMs: number): Promise<number[]> {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+/**
+ * Calls at a steady rate, of one key after the other, each timed from when it was due: one that waits for another counts
+ * its wait.
+ */
+async function callsFor(gateway: GatewayProcess, keys: readonly string[], forMs: number): Promise<number[]> {
   const tookMs: number[] = []
   const startedMs = performance.now()
-  const call = async (dueMs: number) => {
+  const call = async (key: string, dueMs: number) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
     const answer = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body: requestBody })
     await answer.arrayBuffer()
     if (answer.status !== 200) throw new Error(`a call was answered with ${answer.status}`)
@@ -129,7 +134,7 @@ async function callsFor(gateway: GatewayProcess, key: string, forMs: number): Pr
   for (let at = 0; performance.now() - startedMs < settleMs + forMs; at++) {
     const dueMs = startedMs + (at * 1000) / rate
     while (performance.now() < dueMs) await Bun.sleep(1)
-    pending.push(call(dueMs))
+    pending.push(call(keys[at % keys.length]!, dueMs))
   }
   await Promise.all(pending)
   return tookMs
@@ -164,15 +169,16 @@ async function openPanels(gateway: GatewayProcess, keys: readonly string[]): Pro
 
 /** true = calls wait too long beside panels. */
 async function callsBesidePanels(gateway: GatewayProcess): Promise<boolean> {
-  const [key, keys] = [await gateway.key(), await operatorKeys(gateway)]
-  await callsFor(gateway, key, 1000)
+  const callers = await Promise.all(Array.from({ length: callerCount }, () => gateway.key()))
+  const operators = await operatorKeys(gateway)
+  await callsFor(gateway, callers, 1000)
   const times: Record<'calm' | 'beside', number[]> = { calm: [], beside: [] }
   const cpu = { calm: { serving: 0, ledger: 0 }, beside: { serving: 0, ledger: 0 } }
   const counts = { rows: 0, events: 0, reads: 0, bytes: 0 }
   for (let round = 0; round < rounds; round++) {
-    times.calm.push(...(await phase(gateway, key, cpu.calm)))
-    const close = await openPanels(gateway, keys)
-    times.beside.push(...(await phase(gateway, key, cpu.beside)))
+    times.calm.push(...(await phase(gateway, callers, cpu.calm)))
+    const close = await openPanels(gateway, operators)
+    times.beside.push(...(await phase(gateway, callers, cpu.beside)))
     const seen = await close()
     for (const name of Object.keys(counts) as (keyof PanelCounts)[]) counts[name] += seen[name]
   }

@@ -15,23 +15,30 @@ const admitMs = 1000
 /** Unread by a client, beyond which it is cut and comes back with the last id that it read. */
 const unreadBytesMax = 1024 * 1024
 
-/** Each row is written once, however many follow. */
-const shownRows = new WeakMap<LedgerRow, string>()
+/** Each row is written once, and its key looked up once, however many follow. */
+const shownRows = new WeakMap<LedgerRow, Promise<string>>()
 
 /** JSON of a list of the rows, newest first. */
 async function shown(services: Services, rows: readonly LedgerRow[]): Promise<string> {
   const fresh = rows.filter(row => !shownRows.has(row))
   if (fresh.length > 0) {
-    const keys = await keysById(
+    const keys = keysById(
       services,
       fresh.map(row => row.key_id),
     )
-    for (const row of fresh) shownRows.set(row, JSON.stringify(shownRow(row, keys)))
+    // Followers of the same rows ask in the same moment: they find the promise.
+    for (const row of fresh)
+      shownRows.set(
+        row,
+        keys.then(found => JSON.stringify(shownRow(row, found))),
+      )
+    keys.catch(() => {
+      // The database is away: they are asked for again.
+      for (const row of fresh) shownRows.delete(row)
+    })
   }
-  return `[${rows
-    .map(row => shownRows.get(row)!)
-    .toReversed()
-    .join(',')}]`
+  const texts = await Promise.all(rows.map(row => shownRows.get(row)!))
+  return `[${texts.toReversed().join(',')}]`
 }
 
 /** `rows` = new rows, newest first; `reload` = rows may be missing before: read `/spend/logs`. */

@@ -35,6 +35,7 @@ const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('keys', wo
 export function createKeyStore({ sql }: Pick<Database, 'sql'>): KeyStore {
   return {
     find: by => available(findKey(sql, by)),
+    findAll: ids => available(findKeys(sql, ids)),
     list: query => available(listKeys(sql, query)),
   }
 }
@@ -51,6 +52,16 @@ export async function findKey(sql: SQL, by: Parameters<KeyStore['find']>[0]): Pr
           select * from virtual_keys where alias = ${by.alias} and deleted_at_ms is null
           order by created_at_ms limit 1`)) as Row[]
   return rows[0] && toRecord(keyColumns, rows[0])
+}
+
+async function findKeys(sql: SQL, ids: readonly string[]): Promise<KeyRecord[]> {
+  // As above.
+  const asked = ids.filter(id => !id.includes('\0'))
+  if (asked.length === 0) return []
+  const where = new Where()
+  where.raw('deleted_at_ms is null')
+  where.among('id', asked)
+  return (await where.select<Row>(sql, 'virtual_keys')).map(row => toRecord(keyColumns, row))
 }
 
 /**

@@ -191,7 +191,7 @@ for (const made of [call('new-1', { fallbacks: 3, test: 'x' }), call('new-2', { 
   policy.settled({ call: made, ...end })
 }
 const request = { query: new URLSearchParams(), params: {}, headers: {} }
-const answer = await spendLogs.handle(request, { ledger, keys: { find: async () => undefined } }, { role: 'proxy_admin', key })
+const answer = await spendLogs.handle(request, { ledger, keys: { findAll: async () => [] } }, { role: 'proxy_admin', key })
 await ledger.close()
 const found = await database.sql.unsafe('select request_id, test_count, test_text from ledger order by request_id')
 const stored = [...found]

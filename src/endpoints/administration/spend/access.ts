@@ -79,8 +79,8 @@ const keysMax = 200
 /** The records of these keys, by id. Deleted keys, and the master key, have none. */
 export async function keysById(services: Services, ids: Iterable<string>): Promise<ReadonlyMap<string, KeyRecord>> {
   const wanted = [...new Set(ids)].slice(0, keysMax)
-  const found = await Promise.all(wanted.map(id => services.keys.find({ id })))
-  return new Map(found.flatMap(record => (record ? [[record.id, record] as const] : [])))
+  const found = await services.keys.findAll(wanted)
+  return new Map(found.map(record => [record.id, record]))
 }
 
 /** Teams that are looked up for one answer; further ones are named by their ids alone. */
