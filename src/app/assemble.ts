@@ -369,6 +369,7 @@ function storedParts(store: Store) {
     bodies,
     configured,
     cache,
+    cacheHours: store.cacheHours,
   }
 }
 

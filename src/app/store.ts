@@ -57,6 +57,8 @@ import type { OpenedCache } from './answer-cache.ts'
 import { openLimits } from './limits.ts'
 import type { Limits } from './limits.ts'
 import { catchUp, keepsKnownKeys, openWithSchema } from './start-without-database.ts'
+import { countCacheHours } from '../store/answers/cache-hours.ts'
+import type { RunningCacheHours } from '../store/answers/cache-hours.ts'
 import type { OpenedDatabase } from './start-without-database.ts'
 
 /** How limits are shared over Redis now. */
@@ -80,6 +82,7 @@ export interface Store {
   readonly passwords: PasswordStore
   readonly limits: Limits
   readonly answerCache: OpenedCache
+  readonly cacheHours: RunningCacheHours
   readonly ledger: JournalledLedger
   readonly ledgerTail: LedgerTail
   readonly usageOutbox: UsageOutbox
@@ -133,6 +136,7 @@ export async function openStore(
   const limits = await openLimits({ redisUrl: options.redisUrl, database, ledger, logger, withoutRedis })
   keys.followTenancy(() => limits.survey.changed())
   const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
+  const cacheHours = countCacheHours({ database, clock, counts: () => answerCache.answers.counts() })
   const objects = objectStores({ database, secrets, writer: limits.spendWriter }, settings, logger)
   const bodies = openBodiesOf(options, logger, { database, secrets, settings: () => settings().bodies })
   return {
@@ -144,6 +148,7 @@ export async function openStore(
     ...keys,
     limits,
     answerCache,
+    cacheHours,
     ledger,
     ledgerTail: tail,
     usageOutbox: createUsageOutbox(database),
@@ -165,6 +170,7 @@ export async function openStore(
         () => exchange?.stop(),
         () => ledger.close(),
         () => limits.redis?.close(),
+        () => cacheHours.stop(),
         () => answerCache.close(),
         () => replica?.release(),
         () => database.close(),

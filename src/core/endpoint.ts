@@ -23,7 +23,7 @@ import type { LedgerTail } from './ledger-tail.ts'
 import type { BudgetSurvey } from './budgets.ts'
 import type { Limiter } from './limits.ts'
 import type { Settings } from './settings.ts'
-import type { CacheAdministration } from './kept-answers.ts'
+import type { CacheAdministration, CacheHours } from './kept-answers.ts'
 import type { OnceRequests } from './idempotency.ts'
 import type { Mailer } from './mail.ts'
 import type { Operation, Outcome } from './operation.ts'
@@ -182,6 +182,7 @@ export interface Services {
   readonly once: OnceRequests
   /** undefined = no answers are kept under these settings. */
   cache(settings: Pick<Settings, 'cache'>): CacheAdministration | undefined
+  readonly cacheHours: CacheHours
   /** Models, credentials and access groups made by API, and how they are checked. */
   readonly configured: ConfiguredStore
   readonly checks: ConfigurationChecks

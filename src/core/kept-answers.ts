@@ -25,3 +25,24 @@ export interface CacheAdministration {
     | (() => Promise<{ clients: readonly Record<string, string>[]; info: Record<string, string> }>)
     | undefined
 }
+
+/** What the cache did in one hour, at all replicas. */
+export interface CacheHour {
+  /** Since 1970-01-01, in UTC. */
+  readonly hour: number
+  /** By how they were found. */
+  readonly hits: ReadonlyMap<string, number>
+  /** Calls that could have been answered from the cache, and were sent. */
+  readonly misses: number
+  /** What the hits did not cost. */
+  readonly savedNanoUsd: bigint
+}
+
+/** Sums of the cache, hour by hour. */
+export interface CacheHours {
+  /**
+   * From `firstHour` on, oldest first, without hours in which nothing happened; those of other replicas may be ten
+   * seconds old. Throws `overloaded` when the database is away.
+   */
+  since(firstHour: number): Promise<readonly CacheHour[]>
+}

@@ -194,6 +194,8 @@ export interface KeyUpdateOptions {
  * Every method throws `overloaded` when the database is unreachable. Other processes see changes within a second.
  */
 export interface TenancyStore extends TenancyReader {
+  /** Keys and teams that have the guardrail by themselves, oldest first: so many of each at most. */
+  guardedBy(guardrail: string, limit: number): Promise<Guarded>
   list<Kind extends TenantKind>(kind: Kind, filter: TenantFilter, page: PageQuery): Promise<Page<Tenants[Kind]>>
   audit(query: AuditQuery): Promise<Page<AuditEntry>>
   /**
@@ -203,6 +205,12 @@ export interface TenancyStore extends TenancyReader {
   spend(kind: SpendKind, ids: readonly string[]): Promise<ReadonlyMap<string, bigint>>
   /** Runs `work` as one transaction; what it throws takes everything back. It must use the transaction alone. */
   change<Result>(actor: Actor, work: (tx: TenancyTransaction) => Promise<Result>): Promise<Result>
+}
+
+/** Whom a guardrail holds for. */
+export interface Guarded {
+  readonly keys: readonly { readonly id: string; readonly alias: string | null; readonly teamId: string | null }[]
+  readonly teams: readonly { readonly id: string; readonly alias: string | null }[]
 }
 
 /** Callers, and objects that a call names and its key does not: customers, tags. */

@@ -46,6 +46,8 @@ export async function askModelsByApi(ask: Ask): Promise<void> {
   await ask('DELETE', '/credentials/{credential_name}', { ...named, status: 404 })
   await askAccessGroups(ask)
   await askGuardrails(ask)
+  await ask('GET', '/cache/activity', { query: 'days=2' })
+  await ask('GET', '/cache/activity', { query: 'days=0', status: 422 })
   await askTags(post, ask)
   await ask('GET', '/v2/model/info', { query: 'page=1&size=2&sortBy=costs&sortOrder=desc&search=model' })
   await ask('GET', '/v2/model/info', { query: 'size=1000000', status: 422 })
@@ -78,6 +80,7 @@ async function askGuardrails(ask: Ask): Promise<void> {
   const byId = { in: { guardrail_id: String(made.guardrail_id) } }
   await ask('GET', '/guardrails/list')
   await ask('GET', '/v2/guardrails/list')
+  await ask('GET', '/guardrails/{guardrail_id}/used_by', byId)
   for (const path of ['/guardrails/{guardrail_id}/info', '/guardrails/{guardrail_id}']) await ask('GET', path, byId)
   for (const path of ['/guardrails/apply_guardrail', '/guardrails/apply'])
     await ask('POST', path, { body: { guardrail_name: 'names', text: 'to Zanzibar' } })

@@ -51,7 +51,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     listDeploymentHistory listProviderHealth getModelLatency getCustomer listCustomers listCustomerPages getBudgets getBudgetSettings listBudgets listBudgetPages listBudgetUsage listAuditLog getAuditEntry
     pingCache getCacheRedisInfo getEffectiveConfiguration
     listTags getTags listCredentials getCredential getCredentialOfModel listAccessGroups getAccessGroup
-    listUnifiedAccessGroups getUnifiedAccessGroup listGuardrailSettings getGuardrail`,
+    listUnifiedAccessGroups getUnifiedAccessGroup listGuardrailSettings getGuardrail listGuardrailUsers getCacheActivity`,
   // Administrators alone.
   admin: `
     blockTeam unblockTeam addTeamModels deleteTeamModels updateUsers deleteUsers createOrganization deleteOrganizations

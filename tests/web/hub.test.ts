@@ -14,7 +14,14 @@ const config = `model_list:
   - { model_name: gemini-2.5-pro, proxy_params: { model: gemini/gemini-2.5-pro, api_base: "{simulator}", api_key: canary } }
   - { model_name: text-embedding-3-small, proxy_params: { model: openai/text-embedding-3-small, api_base: "${at}", api_key: canary } }
   - { model_name: secret-model, proxy_params: { model: openai/gpt-4.1-mini, api_base: "${at}", api_key: canary } }
-${['rerank', 'voice:audio_speech', 'ears:audio_transcription', 'painter:image_generation', 'judge:moderation']
+${[
+  'rerank',
+  'voice:audio_speech',
+  'ears:audio_transcription',
+  'painter:image_generation',
+  'judge:moderation',
+  'writer:completion',
+]
   .map(one => one.split(':'))
   .map(
     ([name, mode = name]) =>
@@ -33,6 +40,7 @@ const firstCalls: Readonly<Record<string, readonly string[]>> = {
   ears: ['/v1/audio/transcriptions', 'file=@speech.mp3', 'model=ears'],
   painter: ['/v1/images/generations', '"prompt"'],
   judge: ['/v1/moderations', '"input"'],
+  writer: ['/v1/completions', '"prompt"'],
 }
 
 describe.skipIf(!hasChromium)('the model hub of strangers', () => {
@@ -75,7 +83,7 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
   })
 
   test('a model is called by what it is for', async () => {
-    await makePublic('gpt-4.1', 'text-embedding-3-small', 'rerank', 'voice', 'ears', 'painter', 'judge')
+    await makePublic('gpt-4.1', 'text-embedding-3-small', 'rerank', 'voice', 'ears', 'painter', 'judge', 'writer')
     const { page, context, faults } = await openPage(browser, gateway.url)
     for (const [model, said] of Object.entries(firstCalls)) {
       await page.goto(`${gateway.url}/ui/model_hub?${new URLSearchParams({ model })}`)
@@ -85,6 +93,27 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
         .innerText()
       for (const part of said) expect([model, code]).toEqual([model, expect.stringContaining(part)])
     }
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('a chat model has a first call in each API, which those who are signed in try in the playground', async () => {
+    const { page, context, faults } = await openSignedIn(browser, gateway)
+    await page.goto(`${gateway.url}/ui/model_hub?model=gpt-4.1`)
+    const drawer = page.getByRole('dialog', { name: 'gpt-4.1' })
+    const code = drawer.getByRole('region', { name: 'Use it: curl' })
+    for (const [api, path, field] of [
+      ['Messages', '/v1/messages', '"max_tokens"'],
+      ['Responses', '/v1/responses', '"input"'],
+    ] as const) {
+      await drawer.getByRole('tab', { name: api }).click()
+      await code.filter({ hasText: path }).waitFor()
+      expect(await code.innerText()).toContain(field)
+    }
+    expect(await violations(page)).toEqual([])
+    await drawer.getByRole('link', { name: 'Try it in the playground' }).click()
+    await page.waitForURL(/\/ui\/playground\?.*op=responses/)
+    await page.getByRole('combobox', { name: 'Operation' }).filter({ hasText: 'Responses' }).waitFor()
     expect(faults).toEqual([])
     await context.close()
   })
@@ -130,7 +159,7 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
     expect(await seen()).toEqual(['gpt-4.1'])
     const { page: other, context: second } = await openSignedIn(browser, gateway, { key: await gateway.key() })
     await other.goto(`${gateway.url}/ui/model_hub?model=secret-model`)
-    await other.getByRole('dialog').getByRole('link', { name: 'Try it' }).waitFor()
+    await other.getByRole('dialog').getByRole('link', { name: 'Try it', exact: true }).waitFor()
     expect(await other.getByRole('switch').count()).toBe(0)
     await Promise.all([context.close(), second.close()])
   })

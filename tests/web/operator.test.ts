@@ -142,6 +142,22 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     await context.close()
   })
 
+  test('a guardrail says which keys, teams and models have it, and leads to them', async () => {
+    await (await gateway.admin('/team/new', { team_id: 'guarded', team_alias: 'Guarded', guardrails: ['pii'] })).text()
+    await gateway.key({ key_alias: 'guarded-key', guardrails: ['pii'] })
+    await gateway.key({ key_alias: 'free-key' })
+    const { page, context, faults } = await openAt('guardrails?guardrail=pii')
+    const users = page.getByRole('region', { name: 'Used by' })
+    await users.getByText('Every call').waitFor()
+    await users.getByRole('link', { name: 'Guarded', exact: true }).waitFor()
+    expect(await users.getByText('free-key').count()).toBe(0)
+    expect(await violations(page)).toEqual([])
+    await users.getByRole('link', { name: 'guarded-key' }).click()
+    await page.waitForURL(/\/ui\/keys\?key=/)
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
   test('the cache tells what it found and saved, and forgets single answers or all of them', async () => {
     const question = 'Which answer is kept?'
     await ask(question)
@@ -150,6 +166,9 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     const hits = page.getByRole('table', { name: 'Recent hits' })
     await hits.getByText('exact').first().waitFor()
     await page.getByText('memory of this process', { exact: true }).waitFor()
+    await page.getByRole('img', { name: 'Hits and misses by day' }).waitFor()
+    await page.getByRole('img', { name: 'Saved by day' }).waitFor()
+    await page.getByText('Hits (exact)').waitFor()
     await page.getByText('similarity_threshold').waitFor()
     await page.getByRole('textbox', { name: 'Keys' }).fill(key)
     await page.getByRole('button', { name: 'Forget single answers' }).click()

@@ -19,6 +19,7 @@ import { Money } from '../components/values.tsx'
 import { administers } from '../frame/rights.ts'
 import { formatCompact, formatCount } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
+import { CacheActivity } from './caching/activity.tsx'
 import { ForgetAnswers } from './caching/forget-answers.tsx'
 
 const nanoUsd = 1e9
@@ -56,6 +57,7 @@ export default function CachingPage() {
       ) : (
         <SkeletonRows />
       )}
+      {!isOff && <CacheActivity />}
       {!isOff && <HitList of="cache" title={t('caching.hits')} columns={hitColumns} empty={t('caching.noHits')} />}
     </Page>
   )

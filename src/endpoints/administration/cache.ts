@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { CacheAdministration } from '../../core/kept-answers.ts'
+import type { CacheAdministration, CacheHour } from '../../core/kept-answers.ts'
+import { dayText } from './spend/span.ts'
 import type { Asked } from './tenancy/managed.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import { onUse } from '../../lib/on-use.ts'
@@ -115,5 +116,48 @@ const redisInfo = withQuery(nothing, {
   },
 })
 
+const dayMs = 86_400_000
+const hoursADay = 24
+const activityQuery = onUse(() =>
+  z.strictObject({
+    days: z.coerce.number().int().min(1).max(366).default(30).describe('Up to today, in UTC.'),
+  }),
+)
+
+/** From the sums of the cache alone: no call is read. Also where no answers are kept any more. */
+const activity = withQuery(activityQuery, {
+  paths: ['/cache/activity'],
+  auth: 'viewer',
+  tag: 'Cache',
+  answer: 'CacheActivity',
+  operationId: 'getCacheActivity',
+  summary: 'Hits, misses and saved money of all replicas, day by day',
+  failures: [503],
+  async handle({ days }, { services }) {
+    const today = Math.floor(services.clock.epochMs() / dayMs)
+    const firstDay = today - days + 1
+    const hours = await services.cacheHours.since(firstDay * hoursADay)
+    const byDay = Map.groupBy(hours, one => Math.floor(one.hour / hoursADay))
+    return {
+      start_date: dayText(firstDay),
+      end_date: dayText(today),
+      days: Array.from({ length: days }, (_, at) => ({
+        date: dayText(firstDay + at),
+        ...sumOf(byDay.get(firstDay + at) ?? []),
+      })),
+    }
+  },
+})
+
+function sumOf(hours: readonly CacheHour[]) {
+  const hits: Record<string, number> = {}
+  for (const hour of hours) for (const [kind, count] of hour.hits) hits[kind] = (hits[kind] ?? 0) + count
+  return {
+    hits,
+    misses: hours.reduce((sum, one) => sum + one.misses, 0),
+    saved: Number(hours.reduce((sum, one) => sum + one.savedNanoUsd, 0n)) / nanoUsd,
+  }
+}
+
 /** Everything under `/cache`. */
-export const cacheEndpoints: readonly Endpoint[] = [ping, remove, flush, redisInfo]
+export const cacheEndpoints: readonly Endpoint[] = [ping, activity, remove, flush, redisInfo]

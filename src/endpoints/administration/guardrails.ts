@@ -150,6 +150,32 @@ const info: Endpoint = {
   handle: ({ params }, services) => jsonAnswer(shown(services, find(services, params.guardrail_id!))),
 }
 
+const usersMax = 200
+
+/** Whom it holds for: everybody, or those whose keys, teams and models name it. */
+const usedBy: Endpoint = {
+  method: 'GET',
+  paths: ['/guardrails/{guardrail_id}/used_by'],
+  auth: 'viewer',
+  doc: doc({
+    operationId: 'listGuardrailUsers',
+    summary: 'The keys, teams and models that have the guardrail by themselves',
+    answer: 'GuardrailUsers',
+  }),
+  async handle({ params }, services) {
+    const { name, defaultOn } = find(services, params.guardrail_id!)
+    const { keys, teams } = await services.tenancy.guardedBy(name, usersMax + 1)
+    return jsonAnswer({
+      guardrail_name: name,
+      default_on: defaultOn,
+      models: modelsWith(services, name),
+      keys: keys.slice(0, usersMax).map(one => ({ key_id: one.id, key_alias: one.alias, team_id: one.teamId })),
+      teams: teams.slice(0, usersMax).map(one => ({ team_id: one.id, team_alias: one.alias })),
+      has_more: keys.length > usersMax || teams.length > usersMax,
+    })
+  },
+}
+
 /** 409 for a name that is taken, 422 for fields that its kind cannot work with. */
 const create: Endpoint = {
   method: 'POST',
@@ -268,6 +294,7 @@ export const guardrailEndpoints: readonly Endpoint[] = [
   create,
   apply,
   info,
+  usedBy,
   changing('PUT'),
   changing('PATCH'),
   remove,

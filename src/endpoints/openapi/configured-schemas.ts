@@ -123,6 +123,14 @@ export const configuredSchemas: Readonly<Record<string, Schema>> = {
   GuardrailNames: shape({
     guardrails: listOf(shape({ guardrail_name: text, guardrail_info: anyObject, litellm_params: anyObject })),
   }),
+  GuardrailUsers: shape({
+    guardrail_name: text,
+    default_on: described('It holds for every call.', boolean),
+    models: described('Public names of models that demand it by themselves.', listOf(text)),
+    keys: listOf(shape({ key_id: text, key_alias: nullable(text), team_id: nullable(text) })),
+    teams: listOf(shape({ team_id: text, team_alias: nullable(text) })),
+    has_more: described('There are more keys or teams than are listed: 200 of each.', boolean),
+  }),
   DeletedGuardrail: shape({ guardrail_id: text, guardrail_name: text, deleted: constant(true) }),
   GuardrailTrial: shape({
     response_text: described('The sample as it would be sent; of one that is refused the sample itself.', text),

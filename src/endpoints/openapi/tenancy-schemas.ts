@@ -408,6 +408,21 @@ const otherSchemas: Readonly<Record<string, Schema>> = {
     misses: described('The same, of calls that were sent.', integer),
     saved: described('In this process since its start: dollars that hits did not cost.', number),
   }),
+  CacheActivity: shape({
+    start_date: text,
+    end_date: text,
+    days: described(
+      'Every day, in UTC. Other replicas add to them every ten seconds.',
+      listOf(
+        shape({
+          date: text,
+          hits: described('By how they were found.', mapOf(integer)),
+          misses: described('Calls that could have been answered from the cache, and were sent.', integer),
+          saved: described('Dollars that the hits did not cost.', number),
+        }),
+      ),
+    ),
+  }),
   CacheStatus: shape({ status: { const: 'success' } }),
   CacheRedisInfo: shape({
     num_clients: { type: 'integer' },

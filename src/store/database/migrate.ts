@@ -37,6 +37,8 @@ import { ninetySeventh } from './migrations/0097-sessions-of-calls.ts'
 import { ninetyEighth } from './migrations/0098-latency.ts'
 import { seventyEighth } from './migrations/0078-identity-removals.ts'
 import { ninetyFifth } from './migrations/0095-usage-given-up.ts'
+import { ninetyNinth } from './migrations/0099-cache-hours.ts'
+import { hundredth } from './migrations/0100-guarded.ts'
 import { seventieth } from './migrations/0070-daily-top.ts'
 import { ninetieth } from './migrations/0090-sums-of-entities.ts'
 import { transaction } from './open.ts'
@@ -86,6 +88,8 @@ const named: readonly Migration[] = [
   ninetieth,
   ninetySeventh,
   ninetyEighth,
+  ninetyNinth,
+  hundredth,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

@@ -14,6 +14,7 @@ import { Ago } from '../../components/values.tsx'
 import { t } from '../../strings/index.ts'
 import { GuardrailForm } from './guardrail-form.tsx'
 import { modesOf } from './modes.ts'
+import { UsedBy } from './used-by.tsx'
 
 interface GuardrailDrawerProps {
   readonly guardrail: Guardrail
@@ -24,7 +25,7 @@ interface GuardrailDrawerProps {
 /** One guardrail: for which calls it holds, its fields, and, where it was made by API, its changes. */
 export function GuardrailDrawer({ guardrail, mayChange, onClose }: GuardrailDrawerProps) {
   const [opened, setOpened] = useState<'edit' | 'delete' | null>(null)
-  const { guardrail_id: id, guardrail_name: name, litellm_params: params, models } = guardrail
+  const { guardrail_id: id, guardrail_name: name, litellm_params: params } = guardrail
   const isOfFile = guardrail.guardrail_definition_location === 'config'
   const { guardrail: kind, mode: _, default_on: isAlways, ...fields } = params
   const actions = mayChange && !isOfFile && (
@@ -45,12 +46,12 @@ export function GuardrailDrawer({ guardrail, mayChange, onClose }: GuardrailDraw
             { name: t('guardrails.kind'), value: String(kind) },
             { name: t('guardrails.stage'), value: modesOf(guardrail).join(', ') },
             { name: t('guardrails.holds'), value: t(isAlways ? 'guardrails.always' : 'guardrails.named') },
-            ...(models.length > 0 ? [{ name: t('guardrails.models'), value: models.join(', ') }] : []),
             ...(guardrail.updated_at
               ? [{ name: t('guardrails.changed'), value: <Ago at={guardrail.updated_at} /> }]
               : []),
           ]}
         />
+        <UsedBy id={id} />
         <CodeBlock
           label={t('guardrails.fields')}
           snippets={[{ title: t('guardrails.fields'), code: JSON.stringify(fields, null, 2) }]}

@@ -12,12 +12,15 @@ import { Facts } from '../../components/facts.tsx'
 import { Id } from '../../components/id.tsx'
 import { reportError } from '../../components/report-error.ts'
 import { Switch } from '../../components/switch.tsx'
+import { Tabs } from '../../components/tabs.tsx'
 import { toast } from '../../components/toast.tsx'
 import { Tokens } from '../../components/values.tsx'
 import { administers } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 import { abilities, abilityWords } from './abilities.ts'
-import { firstCallOf, operationOfMode } from './first-call.ts'
+import { operationOf, operationsOfMode } from '../playground/operations.ts'
+import { firstCallsOf } from './first-call.ts'
+import type { FirstCall } from './first-call.ts'
 import { HealthBadge } from './health-badge.tsx'
 import { PriceTable } from './price-table.tsx'
 
@@ -32,7 +35,7 @@ export function ModelDrawer({ model, isStranger, onClose }: ModelDrawerProps) {
   const session = useSession().data
   const name = model.model_group
   const can = abilities(model)
-  const firstCall = firstCallOf(model)
+  const firstCalls = firstCallsOf(model)
   return (
     <Drawer open onClose={onClose} title={name} actions={<TryIt model={model} isStranger={isStranger} />}>
       <div className="flex flex-col gap-6">
@@ -58,10 +61,9 @@ export function ModelDrawer({ model, isStranger, onClose }: ModelDrawerProps) {
         {model.supported_openai_params.length > 0 && (
           <Words title={t('hub.parameters')} words={model.supported_openai_params} />
         )}
-        {firstCall.length > 0 && (
+        {firstCalls.length > 0 && (
           <Section title={t('hub.use')}>
-            <p className="text-muted">{t(model.mode === 'chat' ? 'hub.useHelp' : 'hub.useKeyHelp')}</p>
-            <CodeBlock label={t('hub.use')} snippets={firstCall} />
+            <FirstCalls name={name} calls={firstCalls} isStranger={isStranger} />
           </Section>
         )}
       </div>
@@ -90,6 +92,40 @@ function Words({ title, words }: { readonly title: string; readonly words: reado
   )
 }
 
+interface FirstCallsProps {
+  readonly name: string
+  readonly calls: readonly FirstCall[]
+  readonly isStranger: boolean
+}
+
+/** The first call in each API, which those who are signed in may try. */
+function FirstCalls({ name, calls, isStranger }: FirstCallsProps) {
+  const shown = ({ operation, snippets, hasKey }: FirstCall) => (
+    <div className="flex flex-col gap-2">
+      <div className="flex flex-wrap justify-between gap-2">
+        <span className="text-muted">{t(hasKey ? 'hub.useHelp' : 'hub.useKeyHelp')}</span>
+        {!isStranger && (
+          <Link to="/playground" search={{ model: name, op: operation }} className="underline">
+            {t('hub.tryThis')}
+          </Link>
+        )}
+      </div>
+      <CodeBlock label={t('hub.use')} snippets={snippets} />
+    </div>
+  )
+  if (calls.length === 1) return shown(calls[0]!)
+  return (
+    <Tabs
+      label={t('hub.apis')}
+      tabs={calls.map(one => ({
+        value: one.operation,
+        label: t(operationOf(one.operation).title),
+        content: shown(one),
+      }))}
+    />
+  )
+}
+
 /** Strangers sign in first, and come back to the model. */
 function TryIt({ model, isStranger }: { readonly model: HubModel; readonly isStranger: boolean }) {
   const { model_group: name, mode } = model
@@ -101,7 +137,7 @@ function TryIt({ model, isStranger }: { readonly model: HubModel; readonly isStr
       </Link>
     )
   }
-  const op = mode === null ? 'chat' : operationOfMode(mode)
+  const op = mode === null ? 'chat' : operationsOfMode(mode)[0]
   return (
     <>
       {mode === 'chat' && (

@@ -37,6 +37,12 @@ const sdks: Readonly<Partial<Record<OperationName, Sdk>>> = {
     fields: responseFields,
     shown: 'output_text',
   },
+  completions: {
+    python: 'completions.create',
+    node: 'completions.create',
+    fields: 'model prompt temperature top_p max_tokens stop seed n suffix echo logprobs logit_bias user stream',
+    shown: 'choices[0].text',
+  },
   embeddings: {
     python: 'embeddings.create',
     node: 'embeddings.create',

@@ -5,6 +5,7 @@ import {
   messageEvent,
   responseEvent,
   wholeChat,
+  wholeCompletion,
   wholeEmbeddings,
   wholeImages,
   wholeMessage,
@@ -165,6 +166,16 @@ export const operations = {
     isLast: ends.messages,
     streamFields: { stream: true },
   },
+  completions: {
+    title: 'playground.completions',
+    path: '/v1/completions',
+    modes: ['completion'],
+    fields: ['text'],
+    textTitle: 'playground.prompt',
+    parameters: [temperature, topP, tokens('max_tokens')],
+    body: ({ text }) => ({ prompt: text }),
+    whole: wholeCompletion,
+  },
   embeddings: {
     title: 'playground.embeddings',
     path: '/v1/embeddings',
@@ -244,6 +255,10 @@ export const operationNames = Object.keys(operations) as OperationName[]
 
 /** As a table of one type: the literal one above has a type for each line. */
 export const operationOf = (name: OperationName): Operation => operations[name]
+
+/** The kinds of call that models of this mode take, the usual one first. */
+export const operationsOfMode = (mode: string): OperationName[] =>
+  operationNames.filter(name => operationOf(name).modes.includes(mode))
 
 /** What asks the model of one column: the body for all, its model, its parameters, and whether it is a stream. */
 export function requestOf(

@@ -70,6 +70,10 @@ export function wholeChat({ choices }: Json): Output {
   }
 }
 
+export function wholeCompletion({ choices }: Json): Output {
+  return { ...emptyOutput, text: choices?.[0]?.text ?? '' }
+}
+
 export function chatEvent(output: Output, data: Json): Output {
   if (data.error) raise(data.error)
   const delta = data.choices?.[0]?.delta
