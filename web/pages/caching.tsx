@@ -57,7 +57,6 @@ export default function CachingPage() {
       ) : (
         <SkeletonRows />
       )}
-      {!isOff && <CacheActivity />}
       {!isOff && <HitList of="cache" title={t('caching.hits')} columns={hitColumns} empty={t('caching.noHits')} />}
     </Page>
   )
@@ -94,6 +93,7 @@ function State({ cache, mayChange }: { readonly cache: CachePing; readonly mayCh
         </Figure>
       </dl>
       <p className="text-muted">{t('caching.sinceStart')}</p>
+      <CacheActivity />
       <div className="grid items-start gap-4 wide:grid-cols-2">
         <CacheSettings shown={cache.litellm_cache_params} />
         {mayChange && <ForgetAnswers />}

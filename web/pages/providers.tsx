@@ -95,6 +95,7 @@ function columnsOf(usersOf: (name: string) => readonly string[]): readonly Colum
       id: 'used',
       title: t('providers.used'),
       align: 'end',
+      isWideOnly: true,
       cell: one => formatCount(usersOf(one.credential_name).length),
     },
     { id: 'source', title: t('providers.source'), cell: one => <SourceTag source={one.source} /> },

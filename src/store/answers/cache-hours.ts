@@ -5,7 +5,7 @@
 import type { CacheCounts } from '../../core/answer-cache.ts'
 import type { CacheHour, CacheHours } from '../../core/kept-answers.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { toNumber, transaction, whileAvailable } from '../database/open.ts'
+import { answerInTime, toNumber, transactionUnsynced, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
 const hourMs = 3_600_000
@@ -42,7 +42,8 @@ export function countCacheHours({ database, clock, counts }: CacheHoursOptions):
     })
     if (added.length === 0) return
     const hour = Math.floor(clock.epochMs() / hourMs)
-    await transaction(database, async tx => {
+    // Sums of a cache are not worth that calls wait for the disk.
+    await transactionUnsynced(database, async tx => {
       for (const { name, amount } of added)
         await tx`
           insert into cache_hours (hour, name, amount) values (${hour}, ${name}, ${amount.toString()})
@@ -63,13 +64,15 @@ export function countCacheHours({ database, clock, counts }: CacheHoursOptions):
       // As texts: SQLite's driver rounds large numbers.
       const rows = (await whileAvailable(
         'sums of the cache',
-        sql`select hour, name, cast(amount as text) as amount from cache_hours where hour >= ${firstHour} order by hour`,
+        sql`
+          select hour, name, cast(amount as text) as amount from cache_hours
+          where hour >= ${firstHour} order by hour`,
       )) as { hour: unknown; name: string; amount: unknown }[]
       return hoursOf(rows)
     },
     async stop() {
       clearInterval(timer)
-      await writeNext().catch(() => {})
+      await answerInTime(writeNext()).catch(() => {})
     },
   }
 }

@@ -17,7 +17,8 @@ export async function guardedBy(sql: SQL, guardrail: string, limit: number): Pro
     // The words of the index, so that it is used.
     where.raw(`guardrails <> '[]'${more}`)
     // Names are quoted in the list: no part of another name fits.
-    where.contains('guardrails', JSON.stringify(guardrail))
+    const quoted = JSON.stringify(guardrail).replace(/[\\%_]/g, sign => `\\${sign}`)
+    where.raw(`guardrails like ${where.bind(`%${quoted}%`)} escape '\\'`)
     return where.select<Row>(sql, table, order)
   }
   const [keys, teams] = [await rowsOf('virtual_keys', ' and deleted_at_ms is null'), await rowsOf('teams', '')]

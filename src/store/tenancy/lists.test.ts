@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { SQL } from 'bun'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
+import { guardedBy } from './guarded.ts'
 import { spentOf } from './spend.ts'
 import { Where } from './where.ts'
 
@@ -46,6 +47,16 @@ test('pages of every list, their counts, and what was spent come from an index',
         ? /^SEARCH ledger_daily USING INDEX ledger_daily_entity \(scope=\? AND entity=\?\)/
         : /^SEARCH ledger_daily_spend USING PRIMARY KEY \(scope=\? AND entity=\?\)/,
     )
+  plans.length = 0
+  await guardedBy(
+    { unsafe: async (...of: [string, unknown[]]) => (await explaining.unsafe(...of), []) } as never,
+    'x',
+    10,
+  )
+  expect(plans).toEqual([
+    expect.stringMatching(/^SCAN virtual_keys USING INDEX virtual_keys_guarded$/),
+    expect.stringMatching(/^SCAN teams USING INDEX teams_guarded$/),
+  ])
   await database.close()
   rmSync(folder, { recursive: true })
 })

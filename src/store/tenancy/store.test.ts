@@ -77,6 +77,17 @@ for (const server of testServers('tenancy'))
       await made.remove()
     })
 
+    test('keys and teams of a guardrail are found by its whole name, in any script', async () => {
+      const lists = { a: ['ÄRGER 100%_"x"'], b: ['ärger 100%_"x"', 'other'], c: ['ÄRGER 100%_"x" more'], d: [] }
+      await store.change(actor, async tx => {
+        for (const [id, guardrails] of Object.entries(lists)) await tx.insert('team', team(id, { guardrails }))
+      })
+      const found = async (name: string) => (await store.guardedBy(name, 10)).teams.map(one => one.id)
+      expect(await found('ÄRGER 100%_"x"')).toEqual(['a'])
+      expect(await found('other')).toEqual(['b'])
+      expect(await found('%')).toEqual([])
+    })
+
     test('an object comes back exactly', async () => {
       const full = team('red', {
         alias: 'é "\'; drop table teams; --',
