@@ -10,6 +10,7 @@ import { openLedgerDatabase } from '../store/ledger/ledger-database.ts'
 import type { LedgerDatabase } from '../store/ledger/ledger-database.ts'
 import { dayOf, daysWithin, rebuildRollup, rollupDifferences } from '../store/ledger/rollup-check.ts'
 import type { DaySpan } from '../store/ledger/rollup-table.ts'
+import { rebuildTotals, totalsDifferences } from '../store/ledger/rollup-totals.ts'
 import { dayMs } from '../store/ledger/rollup-table.ts'
 import type { Command, CommandInput, Flag, FlagValues } from './command.ts'
 import { print, printError, table, UsageError } from './command.ts'
@@ -80,8 +81,11 @@ export const ledgerVerify: Command = {
           const days = await daysWithin(ledger, span)
           const differences = []
           for (const day of days) differences.push(...(await rollupDifferences(ledger, day)))
-          const shown = differences.map(one => ({ ...one, day: dayText(one.day) }))
-          const ok = differences.length === 0
+          const shown = [
+            ...differences.map(one => ({ ...one, day: dayText(one.day) })),
+            ...(await totalsDifferences(ledger)).map(one => ({ ...one, day: 'all' })),
+          ]
+          const ok = shown.length === 0
           if (input.flags.json) print(JSON.stringify({ ok, days: days.length, differences: shown }, null, 2))
           else if (ok) print(`the sums of ${days.length} days are those of their rows`)
           else {
@@ -126,6 +130,7 @@ export const ledgerRebuild: Command = {
     withLedger(input, async (ledger, span) => {
       const days = await daysWithin(ledger, span)
       for (const day of days) await rebuildRollup(ledger, day)
+      await rebuildTotals(ledger)
       print(`the sums of ${days.length} days were made from their rows`)
       return 0
     }),

@@ -52,6 +52,8 @@ export interface DearestQuery {
   readonly field: UsageField
   readonly firstDay: number
   readonly lastDay: number
+  /** So many of them, however many sums they have; absent = as many as are read quickly. */
+  readonly most?: number
   /** Values of the field: only their keys are chosen. Absent = values of the field are chosen too. */
   readonly entities?: readonly string[]
 }

@@ -4,12 +4,13 @@ import { openLedgerDatabase } from '../../src/store/ledger/ledger-database.ts'
 import { exampleRow, makePlace } from '../../src/store/ledger/ledger-fixture.ts'
 import { decodeRecord, encodeSettlement } from '../../src/store/ledger/ledger-record.ts'
 import { rankDay } from '../../src/store/ledger/rollup-top.ts'
+import { fillTotalsStep } from '../../src/store/ledger/rollup-totals.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, any>
 
-const [keys, models] = [120, 45]
+const [keys, models] = [230, 45]
 const nowMs = Date.now()
 /** The later a key, the dearer: the last twenty are shown. */
 const nanoUsdOf = (key: number, model: number) => 1_000_000 * (key + 1) + model
@@ -57,6 +58,7 @@ for (const backend of backends())
       const database = await openLedgerDatabase(place.databaseUrl)
       for (let at = 0; at < rows.length; at += 900) await database.insert(rows.slice(at, at + 900))
       expect(await rankDay(database, nowMs, new Set())).toBe(true)
+      while (await fillTotalsStep(database));
       await database.close()
       const open = async () => ({ ...opened, databaseUrl: place.databaseUrl, close: async () => undefined })
       gateway = await startGateway({ backend: { ...backend, open } })
@@ -116,6 +118,45 @@ for (const backend of backends())
       expectExact(all)
       expect(nano(all.breakdown.entities.other)).toBe(spendOf(0, 1))
       expect(nano(all.breakdown.entities.large)).toBe(spendOf(1, keys))
+    })
+
+    test('the spending report lists the dearest, and the others so that it adds up', async () => {
+      const report = async (query: string): Promise<Json[]> => {
+        const response = await fetch(`${gateway.url}/global/spend/report?${query}`, {
+          headers: { authorization: `Bearer ${masterKey}` },
+        })
+        expect(response.status).toBe(200)
+        return (await response.json()) as Json[]
+      }
+      const nanoOf = (lines: Json[], field: string) => lines.reduce((sum, one) => sum + Math.round(one[field] * 1e9), 0)
+      for (const query of ['team_id=large', 'group_by=team']) {
+        const [ofDay] = await report(query)
+        const spent = spendOf(query === 'group_by=team' ? 0 : 1, keys)
+        expect(nanoOf(ofDay!.teams, 'total_spend')).toBe(spent)
+        const lines = ofDay!.teams.flatMap((team: Json) => team.metadata)
+        expect(nanoOf(lines, 'spend')).toBe(spent)
+        expect(lines.length).toBeLessThan(3000)
+        expect(lines.some((line: Json) => line.api_key === 'other')).toBe(true)
+      }
+      const byKey = await report('group_by=api_key')
+      expect(nanoOf(byKey, 'total_cost')).toBe(spendOf(0, keys))
+      expect(byKey.filter(one => one.api_key === 'other')).toHaveLength(1)
+    })
+
+    test('lists of spending in all and of a month have the dearest first', async () => {
+      const list = async (path: string): Promise<Json> => {
+        const response = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${masterKey}` } })
+        expect(response.status).toBe(200)
+        return (await response.json()) as Json
+      }
+      const dearest = Array.from({ length: 5 }, (_, at) => `key-${keys - 1 - at}`)
+      for (const path of ['/spend/keys?limit=5', '/global/spend/keys?limit=5'])
+        expect((await list(path)).map((one: Json) => one.token_id)).toEqual(dearest)
+      const [first] = (await list('/spend/keys?limit=1')) as Json[]
+      expect(Math.round(first!.spend * 1e9)).toBe(spendOf(keys - 1, keys))
+      const [tag] = (await list('/spend/tags')) as Json[]
+      expect([tag!.individual_request_tag, tag!.log_count]).toEqual(['many', rows.length])
+      expect((await list('/spend/users')).map((one: Json) => one.user_id)[0]).toBe('user-9')
     })
 
     test('one key of a team, and a small one, are shown whole', async () => {

@@ -41,6 +41,7 @@ import { ninetyNinth } from './migrations/0099-cache-hours.ts'
 import { hundredth } from './migrations/0100-guarded.ts'
 import { seventieth } from './migrations/0070-daily-top.ts'
 import { ninetieth } from './migrations/0090-sums-of-entities.ts'
+import { ninetyFirst } from './migrations/0091-totals-of-entities.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -86,6 +87,7 @@ const named: readonly Migration[] = [
   ninetyFifth,
   seventieth,
   ninetieth,
+  ninetyFirst,
   ninetySeventh,
   ninetyEighth,
   ninetyNinth,

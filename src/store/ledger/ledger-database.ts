@@ -12,7 +12,7 @@ import { latencyCells, latencyObject } from './latency-cells.ts'
 import { addLatencyText, bucketColumns, latencyColumns, latencyKey } from './latency-table.ts'
 import { rollupCells } from './rollup-cells.ts'
 import type { RollupValue } from './rollup-cells.ts'
-import { addDerivedText, derivedCells, derivedColumns, derivedTables } from './rollup-derived.ts'
+import { addDerivedText, derivedCells, derivedColumns, writtenTables } from './rollup-derived.ts'
 import { addRollupText, rollupColumns } from './rollup-table.ts'
 import { openDatabase, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
@@ -207,7 +207,7 @@ function insertionInto(database: Sqlite): (rows: readonly (readonly ColumnValue[
   const sums = database.prepare<unknown, RollupValue[]>(
     addRollupText(`values (${rollupColumns.map((_, at) => `?${at + 1}`).join(', ')})`),
   )
-  const derived = derivedTables.map(table => {
+  const derived = writtenTables.map(table => {
     const places = derivedColumns(table).map((_, at) => `?${at + 1}`)
     return {
       table,
@@ -328,7 +328,7 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
   const sums = addRollupText(
     `select ${rollupColumns.join(', ')} from json_populate_recordset(null::ledger_daily, $1::text::json)`,
   )
-  const derived = derivedTables.map(table => {
+  const derived = writtenTables.map(table => {
     const columns = derivedColumns(table)
     const source = `json_populate_recordset(null::${table.name}, $1::text::json)`
     return { table, columns, add: addDerivedText(table, `select ${columns.join(', ')} from ${source}`) }

@@ -8,7 +8,7 @@ import { exampleRow, makePlace } from './ledger-fixture.ts'
 import { ledgerStatement } from './ledger-query.ts'
 import { decodeRecord, encodeSettlement } from './ledger-record.ts'
 import { dayOf } from './rollup-check.ts'
-import { usageStatement } from './usage-query.ts'
+import { narrowSums, usageStatement } from './usage-query.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterAll(async () => {
@@ -55,6 +55,48 @@ const reports: Readonly<
     'user_id',
     'team_id',
   ],
+}
+
+/** Reports that read sums by entity, and what an index has to find. */
+const narrowReports: Readonly<Record<string, readonly [query: Partial<UsageQuery>, table: string, index: RegExp]>> = {
+  'a team by model': [
+    { scope: 'key', where: { team_id: ['team-3'] }, groups: ['day', 'model', 'provider'] },
+    'ledger_daily_calls',
+    /\bentity\b/,
+  ],
+  'an organization': [
+    { scope: 'key', where: { organization_id: ['organization-3'] }, groups: ['day', 'model'] },
+    'ledger_daily_calls',
+    /\bentity\b/,
+  ],
+  'a tag by model': [
+    { scope: 'tag', where: { entity: ['tag-3'] }, groups: ['day', 'model'] },
+    'ledger_daily_calls',
+    /\bentity\b/,
+  ],
+  'all tags by model': [{ scope: 'tag', groups: ['day', 'model'] }, 'ledger_daily_calls', /\bentity\b/],
+  'all customers by model': [{ scope: 'customer', groups: ['day', 'model'] }, 'ledger_daily_calls', /\bentity\b/],
+  'users by day': [
+    { scope: 'key', where: { user_id: ['user-3', 'user-5'] }, groups: ['day', 'user_id'] },
+    'ledger_daily_spend',
+    /\bentity\b/,
+  ],
+  'teams by day': [{ scope: 'key', groups: ['day', 'team_id'] }, 'ledger_daily_spend', /\bscope\b/],
+  'everything by day': [{ scope: 'total', groups: ['day'] }, 'ledger_daily_spend', /\bentity\b/],
+  ...Object.fromEntries(
+    (
+      [
+        ['keys', 'key', 'key_id'],
+        ['users', 'key', 'user_id'],
+        ['teams', 'key', 'team_id'],
+        ['tags', 'tag', 'entity'],
+        ['customers', 'customer', 'entity'],
+      ] as const
+    ).map(([name, scope, field]) => [
+      `${name} that spent most in all`,
+      [{ scope, groups: [field], firstDay: 0, lastDay: 100_000_000 }, 'ledger_totals', /ledger_totals_cost/] as const,
+    ]),
+  ),
 }
 
 async function filled(url: string | undefined): Promise<LedgerDatabase> {
@@ -123,5 +165,18 @@ for (const { name, url } of servers)
         const span = { firstDay: today - 29, lastDay: today, order: 'day', limit: 1000 } as const
         const asked = usageStatement({ ...query, ...span, groups: ['day', 'model'] })
         expectIndexOf(await planOf(await opened, asked), columns)
+      })
+
+    for (const [title, [query, table, index]] of Object.entries(narrowReports))
+      test(`an index finds the sums of fewer columns: ${title}`, async () => {
+        const span = { firstDay: today - 29, lastDay: today, order: 'cost', limit: 100 } as const
+        const asked = { ...span, scope: 'key', groups: [], ...query } as const
+        const narrow = narrowSums(asked)
+        expect(narrow?.table).toBe(table)
+        const plan = await planOf(await opened, usageStatement(asked, narrow))
+        expect(plan).toMatch(index)
+        // Postgres reads a table of few pages whole.
+        if (url === undefined) expect(plan).not.toMatch(/SCAN ledger/)
+        if (table === 'ledger_totals') expect(plan).not.toMatch(/TEMP B-TREE|Sort/)
       })
   })

@@ -7,8 +7,8 @@ import { latencyStatement, readLatency } from './latency-query.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import type { LedgerReply } from './ledger-messages.ts'
 import { ledgerStatement, readLedger } from './ledger-query.ts'
-import { dayOf } from './rollup-check.ts'
-import { isFilled } from './rollup-fill.ts'
+import { totals } from './rollup-derived.ts'
+import { areTotalsFilled, isFilled } from './rollup-fill.ts'
 import { dearestOf } from './rollup-top.ts'
 import { narrowSums, readUsage, usageStatement } from './usage-query.ts'
 
@@ -16,7 +16,6 @@ interface ReadParts {
   connect(): Promise<LedgerDatabase>
   disconnect(): Promise<void>
   send(reply: LedgerReply): void
-  epochMs(): number
 }
 
 /** Each question is answered once, with its rows or with an error. */
@@ -49,7 +48,9 @@ export class LedgerReads {
 
   async #usageRows(database: LedgerDatabase, query: UsageQuery): Promise<Record<string, unknown>[]> {
     const narrow = narrowSums(query)
-    const isKept = narrow !== undefined && (await isFilled(database, query, dayOf(this.#parts.epochMs())))
+    const isKept =
+      narrow !== undefined &&
+      (await (narrow.table === totals.name ? areTotalsFilled(database) : isFilled(database, query)))
     return database.select(usageStatement(query, isKept ? narrow : undefined))
   }
 

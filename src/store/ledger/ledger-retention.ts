@@ -3,6 +3,7 @@ import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
 import { deleteHoursText, foldLatencyText, hourMs, latencyKey } from './latency-table.ts'
 import { derivedTables } from './rollup-derived.ts'
 import { dayMs } from './rollup-table.ts'
+import { lockRows, uncounted } from './rollup-totals.ts'
 
 /** Rows of `installation`: days from which on rows, and sums, are complete. */
 const marks = { rows: 'ledger_rows_from_day', sums: 'ledger_sums_from_day' } as const
@@ -38,7 +39,8 @@ export async function deleteOldSums(database: LedgerDatabase, { firstDay, rows }
   const place = database.kind === 'sqlite' ? 'rowid' : 'ctid'
   const old = `select ${place} from ledger_daily where day < $1 limit ${rows}`
   const statement = { text: `delete from ledger_daily where ${place} in (${old})`, values: [firstDay] }
-  if (await deleteStep(database, { mark: marks.sums, firstDay, rows, old, statement })) return true
+  const before = uncounted('ledger_daily', `${place} in (${old})`, [firstDay])
+  if (await deleteStep(database, { mark: marks.sums, firstDay, rows, old, statement, before })) return true
   const others: readonly { readonly name: string; readonly key: string; readonly condition?: string }[] = [
     ...derivedTables.map(table => ({ name: table.name, key: table.key.join(', ') })),
     { name: 'ledger_daily_top', key: 'scope, field, day, entity' },
@@ -49,7 +51,9 @@ export async function deleteOldSums(database: LedgerDatabase, { firstDay, rows }
   for (const { name, key, condition = 'day < $1' } of others) {
     const oldOnes = `select ${key} from ${name} where ${condition} limit ${rows}`
     const deletion = { text: `delete from ${name} where (${key}) in (${oldOnes})`, values: [firstDay] }
-    if (await deleteStep(database, { mark: marks.sums, firstDay, rows, old: oldOnes, statement: deletion })) return true
+    const before = uncounted(name, `(${key}) in (${oldOnes})`, [firstDay])
+    const step = { mark: marks.sums, firstDay, rows, old: oldOnes, statement: deletion, before }
+    if (await deleteStep(database, step)) return true
   }
   return false
 }
@@ -83,17 +87,25 @@ interface Step {
   readonly rows: number
   readonly old: string
   readonly statement: LedgerStatement
+  /** What has to be done with the rows before, while no others are stored. */
+  readonly before?: readonly LedgerStatement[]
 }
 
-async function deleteStep(database: LedgerDatabase, { mark, firstDay, rows, old, statement }: Step): Promise<boolean> {
+async function deleteStep(database: LedgerDatabase, step: Step): Promise<boolean> {
+  const { mark, firstDay, rows, old, statement, before = [] } = step
   // Nothing is locked where there is nothing to do.
   const found = await database.select({
     text: `select 1 as found from (${old}) as old limit 1`,
     values: statement.values,
   })
   if (found.length === 0) return false
-  const [deleted] = await database.change([statement, noteDay(mark, firstDay)])
-  return deleted === rows
+  const changed = await database.change([
+    ...(before.length > 0 ? lockRows(database) : []),
+    ...before,
+    statement,
+    noteDay(mark, firstDay),
+  ])
+  return changed.at(-2) === rows
 }
 
 const noteDay = (mark: string, day: number): LedgerStatement => ({

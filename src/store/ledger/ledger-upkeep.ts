@@ -7,6 +7,7 @@ import { deleteOldRows, deleteOldSums, foldLatency } from './ledger-retention.ts
 import type { DeletedStep } from './ledger-retention.ts'
 import { fillStep, noteMissed } from './rollup-fill.ts'
 import { rankDay } from './rollup-top.ts'
+import { fillTotalsStep } from './rollup-totals.ts'
 import { dayMs } from './rollup-table.ts'
 import { dayOf, pendingDay, rebuildRollup } from './rollup-check.ts'
 import type { ThrottledReport } from './throttled-report.ts'
@@ -96,6 +97,7 @@ export class LedgerUpkeep {
     if (isMore) return Math.min(restMsMax, pace.took(this.#nowMs() - fromMs))
     const isWork =
       (await fillStep(database)) ||
+      (await fillTotalsStep(database)) ||
       (await rankDay(database, this.#epochMs(), this.#smallDays)) ||
       // What is found is the work of the next step.
       (await noteMissed(database))

@@ -93,7 +93,6 @@ export class LedgerWriter {
     connect: () => this.#connect(),
     disconnect: () => this.#disconnect(),
     send: reply => this.#send(reply),
-    epochMs: () => systemClock.epochMs(),
   })
   readonly #upkeep = new LedgerUpkeep({
     connect: () => this.#connect(),

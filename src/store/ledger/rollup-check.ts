@@ -5,7 +5,8 @@ import { addLatencyText, deleteLatencyText, expectedLatencyText, storedLatencyTe
 import { firstLatencyDay, firstWholeDay } from './ledger-retention.ts'
 import { derivedColumns, derivedTables, expectedDerivedText } from './rollup-derived.ts'
 import type { DerivedScope } from './rollup-derived.ts'
-import { lockRows, refillStatements } from './rollup-fill.ts'
+import { refillStatements } from './rollup-fill.ts'
+import { counted, lockRows } from './rollup-totals.ts'
 import { addRollupText, dayMs, expectedRollupText, rollupColumns, rollupScopes } from './rollup-table.ts'
 import type { DaySpan } from './rollup-table.ts'
 
@@ -93,9 +94,16 @@ export async function rebuildRollup(database: LedgerDatabase, day: number): Prom
   const statement = (text: string): LedgerStatement => ({ text, values: [day] })
   await database.change([
     ...lockRows(database),
-    statement('delete from ledger_daily where day = $1'),
+    ...counted(
+      'ledger_daily',
+      'day = $1',
+      [day],
+      [
+        statement('delete from ledger_daily where day = $1'),
+        ...rollupScopes.map(scope => statement(addRollupText(expectedRollupText(database.kind, scope)))),
+      ],
+    ),
     statement(deleteLatencyText),
-    ...rollupScopes.map(scope => statement(addRollupText(expectedRollupText(database.kind, scope)))),
     ...refillStatements(day),
     statement(addLatencyText(expectedLatencyText())),
     statement('delete from ledger_daily_pending where day = $1'),

@@ -23,6 +23,8 @@ const sources = {
   tag: { scope: 'tag', column: 'entity' },
   tags: { scope: 'tag' },
   customers: { scope: 'customer' },
+  key: { scope: 'key', column: 'entity' },
+  customer: { scope: 'customer', column: 'entity' },
 } as const satisfies Readonly<Record<string, Source>>
 
 /** The names of `sources`. */
@@ -50,13 +52,23 @@ export const dailyCalls: DerivedTable = {
   key: ['scope', 'entity', 'day', 'model', 'provider', 'upstream_model', 'route'],
 }
 
-/** All of them. */
+/** Those by day. */
 export const derivedTables: readonly DerivedTable[] = [dailySpend, dailyCalls]
+
+/** What an entity used on all days that are kept (`rollup-totals.ts`). */
+export const totals: DerivedTable = {
+  name: 'ledger_totals',
+  scopes: ['all', 'user', 'team', 'tag', 'key', 'customer'],
+  key: ['scope', 'entity'],
+}
+
+/** What changes as rows are stored. */
+export const writtenTables: readonly DerivedTable[] = [...derivedTables, totals]
 
 /** The columns in the order in which they are written. */
 export const derivedColumns = ({ key }: DerivedTable): readonly string[] => [...key, ...sumNames]
 
-/** The table and its index, which is for days that are deleted or made anew. */
+/** The table and its index, which is for days that are deleted or made anew, or for those that spent most. */
 export function createDerivedTexts(kind: Database['kind'], { name, key }: DerivedTable): string[] {
   const [integer, options] =
     kind === 'sqlite' ? ['integer', 'strict, without rowid'] : ['bigint', 'with (fillfactor = 80)']
@@ -65,7 +77,11 @@ export function createDerivedTexts(kind: Database['kind'], { name, key }: Derive
     ...sumNames.map(sum => `${sum} ${integer} not null`),
     `primary key (${key.join(', ')})`,
   ]
-  return [`create table ${name} (${columns.join(', ')}) ${options}`, `create index ${name}_day on ${name} (day, scope)`]
+  const [index, indexed] = key.includes('day') ? ['day', 'day, scope'] : ['cost', 'scope, cost_nano_usd desc, entity']
+  return [
+    `create table ${name} (${columns.join(', ')}) ${options}`,
+    `create index ${name}_${index} on ${name} (${indexed})`,
+  ]
 }
 
 /** Adds sums to the table; `source` provides rows with `derivedColumns`. */

@@ -5,11 +5,13 @@ import { openDatabase } from '../database/open.ts'
 import { openLedgerDatabase } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { exampleRow, makePlace } from './ledger-fixture.ts'
+import { deleteOldSums } from './ledger-retention.ts'
 import { decodeRecord, encodeSettlement } from './ledger-record.ts'
-import { rollupDifferences } from './rollup-check.ts'
+import { rebuildRollup, rollupDifferences } from './rollup-check.ts'
 import { derivedTables } from './rollup-derived.ts'
-import { fillStep, isFilled, noteMissed } from './rollup-fill.ts'
+import { areTotalsFilled, fillStep, isFilled, noteMissed } from './rollup-fill.ts'
 import { dayMs } from './rollup-table.ts'
+import { fillTotalsStep, totalsDifferences } from './rollup-totals.ts'
 import { narrowSums, readUsage, usageStatement } from './usage-query.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -51,7 +53,11 @@ async function fillAll(database: LedgerDatabase): Promise<number> {
 async function differences(database: LedgerDatabase): Promise<object[]> {
   const found = []
   for (let day = span.firstDay; day <= span.lastDay; day++) found.push(...(await rollupDifferences(database, day)))
-  return found
+  return [...found, ...(await totalsDifferences(database))]
+}
+
+async function fillTotals(database: LedgerDatabase): Promise<void> {
+  while (await fillTotalsStep(database));
 }
 
 const partCount = derivedTables.flatMap(table => table.scopes).length
@@ -77,32 +83,43 @@ describe.each([
     await before.insert(rows)
     await run(
       before,
-      ...['ledger_daily_spend', 'ledger_daily_calls', 'ledger_daily_top_keys', 'ledger_daily_unfilled'].map(
-        name => `drop table ${name}`,
-      ),
-      'delete from migrations where id in (65, 90)',
+      ...[
+        'ledger_daily_spend',
+        'ledger_daily_calls',
+        'ledger_daily_top_keys',
+        'ledger_daily_unfilled',
+        'ledger_totals',
+        'ledger_totals_unfilled',
+      ].map(name => `drop table ${name}`),
+      'delete from migrations where id in (65, 90, 91)',
     )
     await before.close()
     const migrated = await openDatabase(databaseUrl)
     await migrate(migrated)
     await migrated.close()
     const database = await opened(databaseUrl)
-    expect(await isFilled(database, span, today)).toBe(false)
+    expect(await isFilled(database, span)).toBe(false)
     // New rows count once, before their day is filled and after.
     await database.insert([rows[0]!.with(0, 'new-1')])
     for (let step = 0; step < partCount; step++) expect(await fillStep(database)).toBe(true)
-    expect(await isFilled(database, { firstDay: today, lastDay: today }, today)).toBe(true)
-    expect(await isFilled(database, span, today)).toBe(false)
+    expect(await isFilled(database, { firstDay: today, lastDay: today })).toBe(true)
+    expect(await isFilled(database, span)).toBe(false)
     await database.insert([rows[0]!.with(0, 'new-2')])
     expect(await fillAll(database)).toBe(3 * partCount)
-    expect(await isFilled(database, span, today)).toBe(true)
+    expect(await isFilled(database, span)).toBe(true)
+    expect(await areTotalsFilled(database)).toBe(false)
+    await database.insert([rows[0]!.with(0, 'new-3')])
+    await fillTotals(database)
+    await database.insert([rows[0]!.with(0, 'new-4')])
+    expect(await areTotalsFilled(database)).toBe(true)
     expect(await differences(database)).toEqual([])
   })
 
   test('rows of a program of before are found, and are in reports at once', async () => {
     const database = await opened(await place())
     await database.insert(rows)
-    expect(await isFilled(database, span, today)).toBe(true)
+    await fillTotals(database)
+    expect(await isFilled(database, span)).toBe(true)
     expect(await noteMissed(database)).toBe(false)
     // As that program stores a row of today: its sums, and what was spent alone.
     await run(
@@ -112,17 +129,37 @@ describe.each([
           and model = 'model-0' ${scope === "'key'" ? "and entity = 'key-0'" : ''}`,
       ),
     )
-    expect(await isFilled(database, span, today)).toBe(false)
-    expect(await isFilled(database, { ...span, lastDay: today - 1 }, today)).toBe(true)
+    expect(await isFilled(database, span)).toBe(false)
+    expect(await isFilled(database, { ...span, lastDay: today - 1 })).toBe(true)
     expect(await noteMissed(database)).toBe(true)
     expect(await fillAll(database)).toBe(partCount)
-    expect(await isFilled(database, span, today)).toBe(true)
+    expect(await areTotalsFilled(database)).toBe(false)
+    await fillTotals(database)
+    expect(await areTotalsFilled(database)).toBe(true)
+    expect(await totalsDifferences(database)).toEqual([])
+    expect(await isFilled(database, span)).toBe(true)
     expect(await noteMissed(database)).toBe(false)
+  })
+
+  test('totals follow when days are made anew or deleted', async () => {
+    const database = await opened(await place())
+    await database.insert(rows)
+    await fillTotals(database)
+    expect(await totalsDifferences(database)).toEqual([])
+    await run(database, `update ledger set cost_nano_usd = 7 where started_at_ms < ${(today - 2) * dayMs}`)
+    await rebuildRollup(database, today - 3)
+    expect(await totalsDifferences(database)).toEqual([])
+    while (await deleteOldSums(database, { firstDay: today - 1, rows: 5 }))
+      expect(await areTotalsFilled(database)).toBe(true)
+    expect(await totalsDifferences(database)).toEqual([])
+    while (await deleteOldSums(database, { firstDay: today + 1, rows: 500 }));
+    expect(await database.select({ text: 'select * from ledger_totals', values: [] })).toEqual([])
   })
 
   test('a report is the same from the sums by entity as from the daily sums', async () => {
     const database = await opened(await place())
     await database.insert(rows)
+    const all = { firstDay: 0, lastDay: 100_000_000 }
     const called = ['day', 'model', 'provider', 'upstream_model', 'route'] as const
     const queries = [
       { scope: 'key', groups: ['day'], where: { team_id: ['team-1', 'team-2'] } },
@@ -135,6 +172,11 @@ describe.each([
       { scope: 'tag', groups: called },
       { scope: 'customer', groups: called },
       { scope: 'total', groups: ['day'] },
+      { scope: 'total', groups: [], ...all },
+      { scope: 'key', groups: ['key_id'], ...all },
+      { scope: 'key', groups: ['user_id'], ...all, where: { user_id: ['user-1', 'user-2'] } },
+      { scope: 'tag', groups: ['entity'], ...all },
+      { scope: 'customer', groups: ['entity'], ...all },
     ] as const
     for (const part of queries) {
       const query = { ...span, order: 'cost' as const, limit: 1000, ...part }

@@ -6,19 +6,13 @@
 import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
 import type { DaySpan } from './rollup-table.ts'
 import { addDerivedText, dailySpend, derivedTables, summedText } from './rollup-derived.ts'
+import { counted, lockRows, refillTotalsText } from './rollup-totals.ts'
 
 /** The days, and how many parts of each are made. */
 export const createUnfilledText = 'create table ledger_daily_unfilled (day integer primary key, parts integer not null)'
 
-/** Days whose rows are still stored: a call may end on the day after it began. */
-const recentDays = 2
-
 /** The first part is what differs when a program of before stores rows: all that it stores later is found. */
 const parts = derivedTables.flatMap(table => table.scopes.map(scope => ({ table, scope })))
-
-/** New rows wait for the end of the transaction. On SQLite it has the only write lock. */
-export const lockRows = ({ kind }: LedgerDatabase): LedgerStatement[] =>
-  kind === 'postgres' ? [{ text: 'lock table ledger in share row exclusive mode', values: [] }] : []
 
 /** Makes a part of the newest day that is due. false = none is. */
 export async function fillStep(database: LedgerDatabase): Promise<boolean> {
@@ -44,10 +38,15 @@ export async function fillStep(database: LedgerDatabase): Promise<boolean> {
 }
 
 function derivedStatements({ table, scope }: (typeof parts)[number], day: number): LedgerStatement[] {
-  return [
-    { text: `delete from ${table.name} where scope = $1 and day = $2`, values: [scope, day] },
-    { text: addDerivedText(table, summedText(table, scope, 'ledger_daily', 'and day = $1')), values: [day] },
-  ]
+  return counted(
+    table.name,
+    'scope = $1 and day = $2',
+    [scope, day],
+    [
+      { text: `delete from ${table.name} where scope = $1 and day = $2`, values: [scope, day] },
+      { text: addDerivedText(table, summedText(table, scope, 'ledger_daily', 'and day = $1')), values: [day] },
+    ],
+  )
 }
 
 /** Makes all sums by entity of a day anew: statements of a transaction in which no rows are stored. */
@@ -59,36 +58,51 @@ export const refillStatements = (day: number): LedgerStatement[] => [
 /** Above every day. */
 const everyDay = 100_000_000
 
-/** SQL of the days from `$1` on of which not all calls are in the sums by entity. */
-const missedText = `select total.day from (select day, sum(requests) as requests from ledger_daily
-    where scope = 'total' and day >= $1 and day <= $2 group by day) as total
+/** SQL of the days from `$1` on to `$2` of which not all calls are in the sums by entity. */
+const missedText = (condition = ''): string => `select total.day from (select day, sum(requests) as requests
+    from ledger_daily where scope = 'total' and day >= $1 and day <= $2 ${condition} group by day) as total
   where not exists (select 1 from ${dailySpend.name} as known
     where known.scope = 'all' and known.entity = '' and known.day = total.day and known.requests = total.requests)`
+
+/** The newest two days, in which rows are still stored: a call may end on the day after it began. */
+const recentCondition = `and day >= coalesce((select max(day) - 1 from ${dailySpend.name}
+  where scope = 'all' and entity = ''), 0)`
+
+/**
+ * SQL that finds a row where the sums by entity of the days from `$1` on to `$2` are not complete. Rows that a program
+ * of before has stored on earlier days are found by `noteMissed`.
+ */
+const unfilledText = `exists (${missedText(recentCondition)})
+  or exists (select 1 from ledger_daily_unfilled where day >= $1 and day <= $2)`
+
+/** SQL that finds a row where the totals are not complete. `$1` = 0, `$2` = `everyDay`. */
+export const unfilledTotals = {
+  text: `select 1 as found where exists (select 1 from ledger_totals_unfilled) or ${unfilledText}`,
+  values: [0, everyDay],
+} as const
 
 /** Notes the days in which a program of before has stored rows. false = there are none. */
 export async function noteMissed(database: LedgerDatabase): Promise<boolean> {
   const values = [0, everyDay]
-  if ((await database.select({ text: `${missedText} limit 1`, values })).length === 0) return false
+  if ((await database.select({ text: `${missedText()} limit 1`, values })).length === 0) return false
   await database.change([
     {
-      text: `insert into ledger_daily_unfilled (day, parts) select day, 0 from (${missedText}) as missed
+      text: `insert into ledger_daily_unfilled (day, parts) select day, 0 from (${missedText()}) as missed
         where true on conflict (day) do nothing`,
       values,
     },
+    // Its rows are in the sums of keys and customers, but not in their totals.
+    { text: refillTotalsText(['key', 'customer']), values: [] },
   ])
   return true
 }
 
-/** Whether a report can read the sums by entity of these days. `today` = the day in UTC. */
-export async function isFilled(
-  database: LedgerDatabase,
-  { firstDay, lastDay }: DaySpan,
-  today: number,
-): Promise<boolean> {
-  const missing = await database.select({
-    text: `select 1 as found where exists (${missedText})
-      or exists (select 1 from ledger_daily_unfilled where day >= $3 and day <= $2)`,
-    values: [Math.max(firstDay, today - recentDays + 1), lastDay, firstDay],
-  })
-  return missing.length === 0
+/** Whether a report can read the sums by entity of these days. */
+export async function isFilled(database: LedgerDatabase, { firstDay, lastDay }: DaySpan): Promise<boolean> {
+  const text = `select 1 as found where ${unfilledText}`
+  return (await database.select({ text, values: [firstDay, lastDay] })).length === 0
 }
+
+/** Whether a report can read the totals. */
+export const areTotalsFilled = async (database: LedgerDatabase): Promise<boolean> =>
+  (await database.select(unfilledTotals)).length === 0

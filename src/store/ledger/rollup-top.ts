@@ -161,6 +161,7 @@ export async function dearestOf(database: LedgerDatabase, query: DearestQuery): 
   const top = await topOf(database, query)
   // No choice was made yet, which is so for minutes after an upgrade.
   if (top.length === 0) return null
+  if (query.most !== undefined) return { entities: top.slice(0, query.most), keys: null }
   const isOfKeys = scope === 'key' && query.field === 'key_id'
   if (ownerOf(query) === undefined) {
     const shown = await asManyAsAreRead(database, query, top, isOfKeys ? 'entity' : query.field)

@@ -2,7 +2,7 @@
 import type { UsageField, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { LedgerStatement } from './ledger-database.ts'
 import { storableParameter, visibleAlternatives } from './ledger-query.ts'
-import { derivedTables } from './rollup-derived.ts'
+import { derivedTables, totals } from './rollup-derived.ts'
 import type { DerivedScope } from './rollup-derived.ts'
 import { ownerColumns, rollupColumns, sumNames } from './rollup-table.ts'
 import type { RollupSum } from './rollup-table.ts'
@@ -31,16 +31,21 @@ const narrowScopes: Readonly<Record<string, DerivedScope>> = {
   'tag entity': 'tag',
   'tag ': 'tags',
   'customer ': 'customers',
+  'key key_id': 'key',
+  'customer entity': 'customer',
 }
+/** A span that has every day that is kept. */
+const everyDay = 100_000_000
 const ownerFields: ReadonlySet<string> = new Set(['entity', ...ownerColumns])
 
 /** The fewest rows that have what is asked for; undefined = `ledger_daily` alone has it. */
-export function narrowSums({ scope, groups, where, visible }: UsageQuery): NarrowSums | undefined {
+export function narrowSums({ scope, groups, where, visible, firstDay, lastDay }: UsageQuery): NarrowSums | undefined {
   if (visible !== undefined) return undefined
   const fields = [...new Set([...groups, ...Object.keys(where ?? {})])].filter(field => field !== 'day')
   const [owners, called] = [fields.filter(one => ownerFields.has(one)), fields.filter(one => !ownerFields.has(one))]
   const derived = narrowScopes[`${scope} ${owners.join(' ')}`]
-  const table = derivedTables.find(
+  const isTotal = firstDay <= 0 && lastDay >= everyDay && !groups.includes('day')
+  const table = [...(isTotal ? [totals] : []), ...derivedTables].find(
     one => one.scopes.some(name => name === derived) && called.every(field => one.key.some(column => column === field)),
   )
   return table && derived && { table: table.name, scope: derived, owner: owners[0] as UsageField | undefined }
@@ -48,6 +53,7 @@ export function narrowSums({ scope, groups, where, visible }: UsageQuery): Narro
 
 /** Throws RangeError for a list of filters that is too long: endpoints bound them. */
 export function usageStatement(query: UsageQuery, narrow?: NarrowSums): LedgerStatement {
+  if (narrow?.table === totals.name) return totalsStatement(query, narrow)
   const { firstDay, lastDay } = query
   const values: (string | number)[] = []
   const place = (value: string | number) => `$${values.push(value)}`
@@ -84,6 +90,23 @@ export function usageStatement(query: UsageQuery, narrow?: NarrowSums): LedgerSt
   const text = `select ${[...named, ...sums].join(', ')} from ${rows}
     ${groups === '' ? '' : `group by ${groups} order by ${order}, ${groups}`}
     limit ${place(Math.max(1, Math.min(groupsMax, Math.trunc(query.limit))))}`
+  return { text, values }
+}
+
+/** Rows are what is shown, in the order of an index. */
+function totalsStatement({ where, groups, limit }: UsageQuery, { scope, owner }: NarrowSums): LedgerStatement {
+  const values: (string | number)[] = [scope]
+  const place = (value: string | number) => `$${values.push(value)}`
+  const wanted = owner && where?.[owner]
+  const conditions = wanted
+    ? [`entity in (${wanted.map(one => place(storableParameter(one))).join(', ') || 'null'})`]
+    : []
+  const named = groups.map(field => `entity as ${field}`)
+  const sums = sumNames.map(name => `cast(${name} as text) as ${name}`)
+  const most = place(Math.max(1, Math.min(groupsMax, Math.trunc(limit))))
+  const text = `select ${[...named, ...sums].join(', ')} from ${totals.name}
+    where ${['scope = $1', 'requests > 0', ...conditions].join(' and ')}
+    order by ${totals.name}.cost_nano_usd desc, entity limit ${most}`
   return { text, values }
 }
 

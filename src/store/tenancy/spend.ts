@@ -5,9 +5,11 @@ import { GatewayError } from '../../core/errors.ts'
 import { budgetNanoUsdMax } from '../../core/limits.ts'
 import type { SpendKind, SpendReset } from '../../core/tenancy-store.ts'
 import { addBudgetText } from '../ledger/budget-spend.ts'
+import { totals } from '../ledger/rollup-derived.ts'
+import { unfilledTotals } from '../ledger/rollup-fill.ts'
 import { Where } from './where.ts'
 
-/** The table with the sums by day of each kind, in the scope of its name: both have an index of scope and entity. */
+/** The table with the sums by day of each kind, in the scope of its name, where there are no totals yet. */
 const tables: Readonly<Record<SpendKind, string>> = {
   key: 'ledger_daily',
   user: 'ledger_daily_spend',
@@ -22,7 +24,9 @@ export async function spentOf(sql: SQL, kind: SpendKind, ids: readonly string[])
   const where = new Where()
   where.equal('scope', kind)
   where.among('entity', [...new Set(ids)])
-  const rows = await where.sums(sql, tables[kind], 'entity', 'cost_nano_usd')
+  const { text, values } = unfilledTotals
+  const areTotalsMissing = ((await sql.unsafe(text, [...values])) as unknown[]).length > 0
+  const rows = await where.sums(sql, areTotalsMissing ? tables[kind] : totals.name, 'entity', 'cost_nano_usd')
   const offsets = await offsetsOf(sql, kind, ids)
   return new Map(
     rows.map(({ name, total }) => {

@@ -7,6 +7,7 @@ import type { UsageField, UsageGroup, UsageScope, UsageSums } from '../../../cor
 import { readQuery } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
 import { dollars, keyIdOf, keysById, teamAliases, usageFor } from './access.ts'
+import { otherId, reportGroups } from './report-groups.ts'
 import { chartDayText, daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
 import { onUse } from '../../../lib/on-use.ts'
 
@@ -52,18 +53,16 @@ const spendReport: Endpoint = {
   async handle(request, services, caller) {
     const query = readQuery(request, reportQuery())
     const byCustomer = query.group_by === 'customer' || query.customer_id !== undefined
-    const groups = await usageFor(services, caller!, {
+    const groups = await reportGroups(services, caller!, {
       ...daySpanOf(query, services.clock.epochMs()),
       scope: byCustomer ? 'customer' : 'key',
+      field: byCustomer ? 'entity' : query.group_by === 'api_key' ? 'key_id' : 'team_id',
       where: {
         ...(query.api_key !== undefined && { key_id: [await keyIdOf(services, query.api_key)] }),
         ...(query.internal_user_id !== undefined && { user_id: [query.internal_user_id] }),
         ...(query.team_id !== undefined && { team_id: [query.team_id] }),
         ...(query.customer_id !== undefined && { entity: [query.customer_id] }),
       },
-      groups: ['day', 'team_id', 'key_id', 'model', ...(byCustomer ? ['entity' as const] : [])],
-      order: 'day',
-      limit: rowsMax,
     })
     const keys = await keysById(
       services,
@@ -75,7 +74,7 @@ const spendReport: Endpoint = {
           services,
           groups.map(one => one.fields.team_id),
         )
-    const keyName = (id: string) => keys.get(id)?.hash ?? id
+    const keyName = (id: string) => keys.get(id)?.hash ?? nameOf(id)
     return jsonAnswer(
       query.group_by === 'api_key'
         ? reportByKey(groups, keyName)
@@ -83,6 +82,9 @@ const spendReport: Endpoint = {
     )
   },
 }
+
+/** LiteLLM's reports have no word for what is not listed. */
+const nameOf = (id: string): string => (id === otherId ? 'other' : id)
 
 const sumOf = (rows: readonly UsageGroup[]): UsageSums => rows.reduce<UsageSums>(addUsage, noUsage)
 
@@ -95,8 +97,8 @@ function reportByDay(
   return days.map(([day, rows]) => ({
     group_by_day: dayText(day),
     [list]: [...Map.groupBy(rows, one => one.fields[field])].map(([entity, parts]) => ({
-      [name]: entity === '' ? null : (names.get(entity) ?? entity),
-      ...(field === 'team_id' && { team_id: entity === '' ? null : entity }),
+      [name]: entity === '' ? null : (names.get(entity) ?? nameOf(entity)),
+      ...(field === 'team_id' && { team_id: entity === '' || entity === otherId ? null : entity }),
       total_spend: dollars(sumOf(parts).costNanoUsd),
       metadata: parts.map(one => ({
         model: one.fields.model,

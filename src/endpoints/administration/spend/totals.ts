@@ -7,7 +7,7 @@ import type { KeyRecord } from '../../../core/ports.ts'
 import type { UsageField, UsageGroup, UsageScope } from '../../../core/usage-report.ts'
 import { readQuery } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
-import { dollars, keysById, teamAliases, usageFor } from './access.ts'
+import { dearestFor, dollars, keysById, teamAliases, usageFor } from './access.ts'
 import { allDays, daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
 import type { DaySpan } from './span.ts'
 import { onUse } from '../../../lib/on-use.ts'
@@ -186,9 +186,14 @@ const totalsEndpoint = (list: TotalsList): Endpoint => {
     },
     async handle(request, services, caller) {
       const query = readQuery(request, schema)
+      const span = totalsSpan(query, services, list.span)
+      // What everybody used on all days has an order; of some days it is asked for those that spent most on them.
+      const asked = { ...span, scope: list.scope, field: list.field, most: query.limit }
+      const dearest = list.scope === 'total' || span === allDays ? null : await dearestFor(services, caller!, asked)
       const groups = await usageFor(services, caller!, {
-        ...totalsSpan(query, services, list.span),
+        ...span,
         scope: list.scope,
+        ...(dearest && { where: { [list.field]: dearest.entities } }),
         groups: [list.field],
         order: 'cost',
         limit: query.limit,
