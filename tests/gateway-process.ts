@@ -17,6 +17,8 @@ export interface GatewayProcess {
   admin(path: string, body?: unknown): Promise<Response>
   /** A new virtual key; fields as of POST /key/generate. */
   key(fields?: object): Promise<string>
+  /** Replaces its configuration; it holds a moment later. */
+  configure(config: string): void
   /** kill -9. Its data stay. */
   kill(): Promise<void>
   /** Once it is killed: another process with its port and its data. */
@@ -93,6 +95,10 @@ export async function startGatewayProcess(
       const made = await admin('/key/generate', fields)
       if (made.status !== 200) throw new Error(await made.text())
       return ((await made.json()) as { key: string }).key
+    },
+    configure(text) {
+      writeFileSync(configFile, text)
+      child.kill('SIGHUP')
     },
     kill,
     revive() {

@@ -186,6 +186,8 @@ export interface KeyUpdateOptions {
   /** As for `insertKey`, when the key is given to another user or its time extended. */
   readonly keysOfUserMax?: number | null
   readonly version?: number | undefined
+  /** The hash of its text as it was read; another one now is a conflict. */
+  readonly hashBefore?: string
   /** For the audit log; absent = `updated`, or `blocked` and `unblocked`. */
   readonly action?: AuditEntry['action']
 }

@@ -3,7 +3,7 @@
  * away from one Redis, while other processes keep the machine busy. For every kind of limit and every round: a fresh key
  * and a burst of calls spread over the replicas. Prints how many more or fewer than the limit got through, and the round
  * trips to Redis for each call at a steady load. Budgets: what the upstream says that the calls cost, of a
- * derived key, and of an end user. Exit code 1 when a limit or a budget was exceeded, or when less than
+ * derived key, an end user, a tag, a provider, and a key whose budget is raised for a while. Exit code 1 when a limit or a budget was exceeded, or when less than
  * 95 % of a budget could be used.
  *
  * Needs redis-server, or `TEST_REDIS_URL`; a database of Postgres in `TEST_DATABASE_URL`, which it fills.
@@ -214,6 +214,35 @@ async function burst(urls: readonly string[], upstream: ReturnType<typeof startU
   return { allowed, failed: calls - count(200) - count(429), slowestMs }
 }
 
+/** Each has a budget of its own, and one model. */
+const providers = ['groq', 'deepinfra', 'together_ai', 'fireworks_ai', 'cerebras']
+let providersUsed = 0
+
+/** How calls are made that count in a fresh budget of a kind. */
+interface Budgeted {
+  readonly key: string
+  readonly model?: string
+  /** Of the body. */
+  readonly fields?: object
+}
+
+async function budgeted(url: string, kind: string, scope: string): Promise<Budgeted> {
+  const made = async (path: string, fields: object, key = masterKey) => {
+    const answer = await post(url, path, key, JSON.stringify(fields))
+    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+    return (await answer.json()) as { key: string }
+  }
+  // Half of it is a raise for an hour, which comes while the key is in use.
+  const raise = { temp_budget_increase: budgetUsd / 2, temp_budget_expiry: new Date(Date.now() + 3_600_000) }
+  const key = await newKey(url, kind === 'raise' ? { max_budget: budgetUsd / 2 } : {})
+  if (kind === 'raise') await made('/key/update', { key, ...raise })
+  if (kind === 'derived') return made('/key/derive', { max_budget: budgetUsd }, key)
+  if (kind === 'tag') await made('/tag/new', { name: scope, max_budget: budgetUsd })
+  if (kind === 'tag') return { key, fields: { metadata: { tags: [scope] } } }
+  if (kind === 'provider') return { key, model: providers[providersUsed++]! }
+  return kind === 'end user' ? { key, fields: { user: scope } } : { key }
+}
+
 /** All calls at once against a fresh budget; what was spent by the truth of the upstream, as a part of the budget. */
 async function spend(
   urls: readonly string[],
@@ -221,10 +250,8 @@ async function spend(
   kind: string,
 ): Promise<number> {
   const scope = `${kind.replace(' ', '-')}-${crypto.randomUUID()}`
-  const parent = await newKey(urls[0]!, {})
-  const derived = await post(urls[0]!, '/key/derive', parent, JSON.stringify({ max_budget: budgetUsd }))
-  const { key } = kind === 'derived' ? ((await derived.json()) as { key: string }) : { key: parent }
-  const text = body('held', { max_tokens: 1, ...(kind === 'end user' && { user: scope }) }, scope)
+  const { key, model = 'held', fields = {} } = await budgeted(urls[0]!, kind, scope)
+  const text = body(model, { max_tokens: 1, ...fields }, scope)
   const statuses = await Promise.all(
     Array.from({ length: calls }, async (_, at) => {
       const answer = await post(urls[at % urls.length]!, '/v1/chat/completions', key, text)
@@ -260,9 +287,13 @@ async function main(): Promise<boolean> {
   const upstream = startUpstream()
   const config = join(folder, 'config.yaml')
   const prices = 'input_cost_per_token: 0.000001, output_cost_per_token: 0'
-  const model = `{ model: custom_openai/held, api_base: "${upstream.url}", api_key: none, ${prices} }`
-  const common = `settings: { max_end_user_budget: ${budgetUsd} }`
-  writeFileSync(config, `model_list: [{ model_name: held, proxy_params: ${model} }]\n${common}\n`)
+  const model = (name: string, provider: string) =>
+    `{ model_name: ${name}, proxy_params: { model: ${provider}/held, api_base: "${upstream.url}", api_key: none, ${prices} } }`
+  const models = [model('held', 'custom_openai'), ...providers.map(name => model(name, name))].join(', ')
+  const ofProviders = providers.map(name => `${name}: { budget_limit: ${budgetUsd}, time_period: 365d }`).join(', ')
+  const common = `settings: { max_end_user_budget: ${budgetUsd} }
+router_settings: { num_retries: 0, provider_budget_config: { ${ofProviders} } }`
+  writeFileSync(config, `model_list: [${models}]\n${common}\n`)
   const urls: string[] = []
   for (const roundTripMs of distances) {
     const wire = await startTcpProxy(redis.hostname, Number(redis.port || 6379), { roundTripMs })
@@ -289,12 +320,13 @@ async function main(): Promise<boolean> {
         `${total(one => one.failed)}, slowest refusal ${slowest} ms, round trips ${(trips / (rounds * calls)).toFixed(3)} a call`,
     )
   }
-  for (const kind of ['derived', 'end user']) {
+  for (const kind of ['derived', 'end user', 'tag', 'raise', 'provider']) {
     const parts: number[] = []
-    for (let round = 0; round < rounds; round++) parts.push(await spend(urls, upstream, kind))
-    const [least, most] = [Math.min(...parts), Math.max(...parts)].map(part => (part * 100).toFixed(1))
+    const most = kind === 'provider' ? providers.length : Infinity
+    for (let round = 0; round < Math.min(rounds, most); round++) parts.push(await spend(urls, upstream, kind))
+    const [from, to] = [Math.min(...parts), Math.max(...parts)].map(part => (part * 100).toFixed(1))
     isExact &&= Math.max(...parts) <= 1 && Math.min(...parts) >= 0.95
-    console.log(`budget    of ${kind.padEnd(9)} ${budgetCalls} calls: ${least} to ${most} % spent`)
+    console.log(`budget    of ${kind.padEnd(9)} ${budgetCalls} calls: ${from} to ${to} % spent`)
   }
   const { calls: made, roundTrips: trips } = await steady(urls)
   console.log(

@@ -249,7 +249,12 @@ export const keyRegenerate: Endpoint = {
       formerEndMs: graceMs ? nowMs + graceMs : null,
     }
     const changes = { ...keyChanges(fields, nowMs), ...text }
-    const changed = await change(services, caller!, record, changes, { version, action: 'rotated' })
+    const changed = await change(services, caller!, record, changes, {
+      version,
+      // Of two at the same time one gets no text: it would be refused already.
+      hashBefore: record.hash,
+      action: 'rotated',
+    })
     return jsonAnswer({
       key: keyText,
       ...shownKey(changed),

@@ -15,6 +15,8 @@ const testActor: Actor = { id: 'master', keyHash: 'master' }
 export interface TestKeys extends KeyStore {
   insert(record: NewKey, keysOfUserMax?: number | null): Promise<KeyRecord>
   update(id: string, changes: KeyChanges, keysOfUserMax?: number | null): Promise<KeyRecord>
+  /** Another text, where the one before is still that of `hashBefore`. */
+  rotate(id: string, hash: string, hashBefore: string): Promise<KeyRecord>
   delete(id: string): Promise<KeyRecord>
 }
 
@@ -30,6 +32,7 @@ export function testKeys(
     insert: (record, keysOfUserMax) => change(testActor, tx => tx.insertKey(record, keysOfUserMax)),
     update: (id, changes, keysOfUserMax = null) =>
       change(testActor, tx => tx.updateKey(id, changes, { keysOfUserMax })),
+    rotate: (id, hash, hashBefore) => change(testActor, tx => tx.updateKey(id, { hash }, { hashBefore })),
     delete: id => change(testActor, tx => tx.deleteKey(id)),
   }
 }

@@ -139,6 +139,17 @@ for (const server of testServers('keys'))
       expect((await changesSince(database, 0)).revision).toBe(revision)
     })
 
+    test('of several texts for one key at the same time one is stored, and the others are told', async () => {
+      const one = record()
+      await keys.insert(one)
+      const texts = ['a', 'b', 'c', 'd']
+      const made = await Promise.allSettled(texts.map(hash => keys.rotate(one.id, hash, one.hash)))
+      const refused = made.filter(({ status }) => status === 'rejected')
+      expect(refused).toMatchObject(Array(3).fill({ reason: { kind: 'conflict', param: 'key' } }))
+      const stored = texts[made.findIndex(({ status }) => status === 'fulfilled')]!
+      expect(await keys.find({ id: one.id })).toMatchObject({ hash: stored })
+    })
+
     test('another process sees each change once, in order, deletions included', async () => {
       const elsewhere = await open()
       const [a, b] = [record(), record()]

@@ -84,10 +84,20 @@ export function readRow(found: Record<string, unknown>): LedgerRow {
     const value = found[name]
     if (value === null || value === undefined) row[name] = null
     else if (kind === 'text' || kind === 'decimal') row[name] = String(value)
-    else if (kind === 'list') row[name] = JSON.parse(String(value)) as string[]
+    else if (kind === 'list') row[name] = listOf(String(value))
     else row[name] = kind === 'boolean' ? Number(value) === 1 : Number(value)
   }
   return row as unknown as LedgerRow
+}
+
+/** null = it was changed by hand, and is no list: the rest of the row is worth showing all the same. */
+function listOf(stored: string): readonly string[] | null {
+  try {
+    const list: unknown = JSON.parse(stored)
+    return Array.isArray(list) ? list.map(String) : null
+  } catch {
+    return null
+  }
 }
 
 function writeCursor(row: LedgerRow): string {

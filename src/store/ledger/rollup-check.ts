@@ -26,31 +26,30 @@ export interface RollupDifference {
  */
 export async function daysWithin(database: LedgerDatabase, { firstDay, lastDay }: DaySpan): Promise<number[]> {
   const firstWhole = await firstWholeDay(database)
-  const [span] = await database.select({
-    text: `select (select min(started_at_ms) from ledger) as first, (select max(started_at_ms) from ledger) as last,
-      (select min(day) from ledger_daily) as first_sum, (select max(day) from ledger_daily) as last_sum`,
-    values: [],
-  })
-  const numbers = (values: unknown[]) => values.filter(one => one != null).map(Number)
-  const days = [...numbers([span?.first, span?.last]).map(dayOf), ...numbers([span?.first_sum, span?.last_sum])]
-  if (days.length === 0) return []
-  const first = Math.max(firstDay, firstWhole, Math.min(...days))
-  const last = Math.min(lastDay, Math.max(...days))
   const found: number[] = []
-  for (let day = first; day <= last; day++) if (await hasDay(database, day)) found.push(day)
+  let day = await nextDay(database, Math.max(firstDay, firstWhole))
+  while (day !== undefined && day <= lastDay) {
+    found.push(day)
+    day = await nextDay(database, day + 1)
+  }
   return found
 }
 
 /** Days since 1970 of a moment, in UTC. */
 export const dayOf = (epochMs: number): number => Math.floor(epochMs / dayMs)
 
-async function hasDay(database: LedgerDatabase, day: number): Promise<boolean> {
-  const rows = await database.select({
-    text: `select 1 as found where exists (select 1 from ledger where started_at_ms >= $1 and started_at_ms < $2)
-      or exists (select 1 from ledger_daily where scope = 'total' and day = $3)`,
-    values: [day * dayMs, (day + 1) * dayMs, day],
+/** The first such day from this one on. A row with a wrong time must not make all days be asked for. */
+async function nextDay(database: LedgerDatabase, fromDay: number): Promise<number | undefined> {
+  const [found] = await database.select({
+    text: `select (select min(started_at_ms) from ledger where started_at_ms >= $1) as ms,
+      (select min(day) from ledger_daily where scope = 'total' and entity = '' and day >= $2) as day`,
+    values: [fromDay * dayMs, fromDay],
   })
-  return rows.length > 0
+  const days = [
+    ...(found?.ms == null ? [] : [dayOf(Number(found.ms))]),
+    ...(found?.day == null ? [] : [Number(found.day)]),
+  ]
+  return days.length === 0 ? undefined : Math.min(...days)
 }
 
 /** Empty = the sums of the day are those of its rows. Rows that are stored meanwhile do no harm. */

@@ -4,6 +4,7 @@ import type { LedgerRow } from '../../core/ledger-columns.ts'
 import { openLedgerDatabase } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { exampleRow, makePlace } from './ledger-fixture.ts'
+import { readRow } from './ledger-query.ts'
 import { decodeRecord, encodeSettlement } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { dayOf, daysWithin, pendingDay, rebuildRollup, rollupDifferences } from './rollup-check.ts'
@@ -179,6 +180,28 @@ for (const { name, url } of servers)
       expect(await allDifferences(database)).toEqual([])
       expect(await sumsByKeyAndDay(database, 'tag')).toEqual(byKeyAndDay(rows))
       expect(await spentInTable(database)).toEqual(spentInRows(rows))
+    })
+
+    test('one row with a time thousands of years away is found without asking for each day between', async () => {
+      const database = await open(url)
+      const today = Math.floor(Date.now() / dayMs)
+      const rows = [today, today + 5, 99_999_999].map(day =>
+        exampleRow({ request_id: `at ${day}`, started_at_ms: day * dayMs }),
+      )
+      await database.insert(rows.map(stored))
+      const everything = { firstDay: 0, lastDay: 100_000_000 }
+      expect(await daysWithin(database, everything)).toEqual([today, today + 5, 99_999_999])
+      expect(await daysWithin(database, { firstDay: today + 1, lastDay: today + 9 })).toEqual([today + 5])
+    })
+
+    test('a row whose list was changed by hand is read without it', async () => {
+      const database = await open(url)
+      await database.insert([stored(exampleRow({ request_id: 'odd', request_tags: ['a'] }))])
+      for (const text of ['garbage', '{"a":1}']) {
+        await database.change([{ text: 'update ledger set request_tags = $1', values: [text] }])
+        const [found] = await database.select({ text: 'select * from ledger', values: [] })
+        expect(readRow(found!)).toMatchObject({ request_id: 'odd', request_tags: null })
+      }
     })
 
     test('days of rows from before there were sums are pending until they are summed', async () => {

@@ -232,9 +232,11 @@ export class Unit implements TenancyTransaction {
   }
 
   async updateKey(id: string, changes: KeyChanges, options: KeyUpdateOptions = {}): Promise<KeyRecord> {
-    const { keysOfUserMax = null, version } = options
+    const { keysOfUserMax = null, version, hashBefore } = options
     const before = await this.#existingKey(id)
     checkVersion(before.version, version)
+    if (hashBefore !== undefined && hashBefore !== before.hash)
+      throw new GatewayError('conflict', 'the key was given another text meanwhile; read it again', { param: 'key' })
     const changed: KeyRecord = { ...before, ...changes }
     // A new text is young.
     const isNew = before.hash !== changed.hash
