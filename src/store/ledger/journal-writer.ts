@@ -115,7 +115,7 @@ export class JournalWriter {
    * not find, and tries again what failed.
    */
   check(): void {
-    if (this.#spare?.isInPlace() === false) this.#spare = undefined
+    this.#dropLostSpare()
     if (this.#current?.isInPlace() === false) this.#returnToMemory()
     this.#mayCreate = true
     if (this.#failed) this.#makeDirectory()
@@ -126,7 +126,7 @@ export class JournalWriter {
   /** Everything before `position` is in the database. */
   committed(position: JournalPosition): void {
     this.#committed = position
-    while (this.#ended.length > 0 && this.#ended[0]!.sequence < position.sequence) this.#ended.shift()
+    while (this.#ended.length > 0 && this.#ended[0]!.sequence < position.sequence) this.#ended.shift()!.close()
   }
 
   /** The oldest records that wait in memory, for the database. `acknowledgeWaiting` must come before the next call. */
@@ -194,8 +194,6 @@ export class JournalWriter {
       this.#lostBefore = this.#lost
     }
     this.#failed = true
-    // The blocks of deleted segments are freed only when their mappings are collected.
-    Bun.gc(false)
   }
 
   #recovered(): void {
@@ -203,6 +201,13 @@ export class JournalWriter {
     this.#failed = false
     const lost = this.#lost - this.#lostBefore
     this.#options.report(`the journal can be written again${lost > 0 ? `; ${lost} records were lost meanwhile` : ''}`)
+  }
+
+  /** The next process would not find it. */
+  #dropLostSpare(): void {
+    if (this.#spare === undefined || this.#spare.isInPlace()) return
+    this.#spare.close()
+    this.#spare = undefined
   }
 
   #adopt(path: string): SegmentWriter {
@@ -214,7 +219,7 @@ export class JournalWriter {
 
   /** Continues in the next segment. false = there is none. Records may wait afterwards, see `#returnToMemory`. */
   #roll(): boolean {
-    if (this.#spare?.isInPlace() === false) this.#spare = undefined
+    this.#dropLostSpare()
     if (this.#current?.isInPlace() === false) this.#returnToMemory()
     const next = this.#spare ?? this.#createNow()
     if (next === undefined) return false
@@ -230,7 +235,7 @@ export class JournalWriter {
     if (this.#current !== undefined) {
       this.#current.end()
       this.#ended.push(this.#current)
-      if (this.#ended.length > endedKeptMax) this.#ended.shift()
+      if (this.#ended.length > endedKeptMax) this.#ended.shift()!.close()
     }
     this.#recordsBefore = recordsBefore
     this.#current = next
@@ -246,12 +251,14 @@ export class JournalWriter {
   #returnToMemory(): void {
     const current = this.#current!
     const { sequence, offset } = this.#committed
+    const mapped = [...this.#ended, current]
     const texts: string[] = []
-    for (const segment of [...this.#ended, current])
+    for (const segment of mapped)
       if (segment.sequence >= sequence)
         texts.push(...segment.textsFrom(segment.sequence === sequence ? offset : firstRecordAt))
     // A reader that has the file open continues in the next segment.
     current.end()
+    for (const segment of mapped) segment.close()
     this.#recordsBefore = Math.max(this.records - texts.length, 0)
     this.#current = undefined
     this.#ended = []

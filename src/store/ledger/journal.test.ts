@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   truncateSync,
@@ -190,6 +191,24 @@ test('a living journal is read as it grows and is not deleted under its writer',
   const successor = new JournalTail({ directory, start, live: false, report })
   while (successor.read(100).length > 0);
   expect([...successor.openCalls].map(call => call.request_id)).toContain('id-150')
+})
+
+test.skipIf(!existsSync('/proc/self/maps'))('a full segment is mapped until its records are stored, no longer', () => {
+  // Real paths: the system tells no others.
+  const folder = realpathSync(directory)
+  const mapped = () => readFileSync('/proc/self/maps', 'utf8').split(folder).length - 1
+  const writer = journalWriter(path => createSegmentFile(path, { bytes: 8192, durable: false }))
+  const fill = () => {
+    const { sequence } = writer.position
+    while (writer.position.sequence === sequence) writer.append(settled('a'))
+  }
+  for (let count = 0; count < 3; count++) fill()
+  expect(mapped()).toBe(4)
+  writer.committed({ sequence: 3, offset: 8 })
+  expect(mapped()).toBe(2)
+  // What the database takes too slowly is in the files all the same.
+  for (let count = 0; count < 9; count++) fill()
+  expect(mapped()).toBe(5)
 })
 
 /** A writer whose spares are made by hand, when the test wants it. */

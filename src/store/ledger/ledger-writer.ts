@@ -40,7 +40,7 @@ const replayEveryMs = 1000
 const awaitedBytesMax = 8 * 1024 * 1024
 /** Journal segments (2 MiB) that may wait before the thread takes its normal priority: half a minute of one core. */
 const segmentsBehindMax = 256
-/** Rounds without a row after which the thread collects its garbage once and goes idle. */
+/** Rounds without a row after which the thread goes idle. */
 const idleRoundsMax = 20
 /** How often a busy thread reports its position, and deletes what is stored, for which the database is synced. */
 const progressMs = 250
