@@ -167,11 +167,10 @@ export async function dearestOf(database: LedgerDatabase, query: DearestQuery): 
     const shown = await asManyAsAreRead(database, query, top, isOfKeys ? 'entity' : query.field)
     return isOfKeys ? { entities: [], keys: shown } : { entities: shown, keys: null }
   }
-  const keys = await topOf(database, { ...query, scope: 'key', field: 'key_id' })
-  return {
-    entities: top,
-    keys: scope === 'key' ? await asManyAsAreRead(database, query, keys, 'entity') : keys.slice(0, keptKeys),
-  }
+  // Sums of one key in all tags stand in as many places as there are tags and days: none is listed.
+  if (scope !== 'key') return { entities: top, keys: [] }
+  const keys = await topOf(database, { ...query, field: 'key_id' })
+  return { entities: top, keys: await asManyAsAreRead(database, query, keys, 'entity') }
 }
 
 /** Among the dearest of the days, by what they spent on those; the dearest first. */

@@ -4,7 +4,8 @@ import { jsonAnswer } from '../../../core/answer.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../../core/endpoint.ts'
 import type { KeyRecord } from '../../../core/ports.ts'
-import type { UsageField, UsageGroup, UsageScope } from '../../../core/usage-report.ts'
+import { takeUsage } from '../../../core/usage-report.ts'
+import type { UsageField, UsageGroup, UsageScope, UsageSums } from '../../../core/usage-report.ts'
 import { readQuery } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
 import { dearestFor, dollars, keysById, teamAliases, usageFor } from './access.ts'
@@ -256,6 +257,19 @@ const globalSpendLogs: Endpoint = {
 }
 
 const teamRowsMax = 50_000
+/** Of very many teams those that spent most are listed, and the others in one line. */
+const teamsMax = 100
+
+/** By day, what is not of the teams in `listed`, under a name that none of them has. */
+function otherTeams(days: readonly UsageGroup[], listed: readonly UsageGroup[]): UsageGroup[] {
+  const names = new Set(listed.map(one => one.fields.team_id))
+  let name = 'other'
+  while (names.has(name)) name = `(${name})`
+  return days.map(day => {
+    const rest = listed.filter(one => one.day === day.day).reduce<UsageSums>(takeUsage, day)
+    return { ...day, ...rest, fields: { ...day.fields, team_id: name } }
+  })
+}
 
 const globalSpendTeams: Endpoint = {
   method: 'GET',
@@ -271,14 +285,16 @@ const globalSpendTeams: Endpoint = {
   async handle(request, services, caller) {
     const query = readQuery(request, z.strictObject(spanFields()))
     const span = daySpanOf(query, services.clock.epochMs())
+    const asked = { ...span, scope: 'key', order: 'day', limit: teamRowsMax } as const
+    const dearest = await dearestFor(services, caller!, { ...asked, field: 'team_id', most: teamsMax })
     const groups = await usageFor(services, caller!, {
-      ...span,
-      scope: 'key',
+      ...asked,
       groups: ['day', 'team_id'],
-      order: 'day',
-      limit: teamRowsMax,
+      ...(dearest && { where: { team_id: dearest.entities } }),
     })
-    const teams = named(groups, 'team_id')
+    const isCut = (dearest?.entities.length ?? 0) >= teamsMax
+    const days = isCut ? await spentOn(services, caller!, { ...span, groups: ['day'] }) : []
+    const teams = [...named(groups, 'team_id'), ...otherTeams(days, groups)]
     const byTeam = Map.groupBy(teams, one => one.fields.team_id)
     const aliases = await teamAliases(services, byTeam.keys())
     const totals = [...byTeam].map(([team_id, rows]) => ({
