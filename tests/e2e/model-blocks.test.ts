@@ -1,6 +1,6 @@
 /** Deployments that are switched off at run time, those of the file too, on a gateway whose models are of its file alone. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
-import { startGateway } from './harness.ts'
+import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, unknown>
@@ -39,6 +39,7 @@ const entry = (name: string, id: string, more = '') =>
   `api_base: "${upstream.url}/${id}/v1", api_key: k${more} }, model_info: { id: ${id} } }\n`
 const config = `model_list:
 ${entry('pair', 'pair-a', ', order: 1')}${entry('pair', 'pair-b', ', order: 2')}${entry('lonely', 'lonely')}
+  - { model_name: batches, proxy_params: { model: openai/gpt-4o, api_base: "{simulator}/v1", api_key: k }, model_info: { id: batches } }
 ${entry('backed', 'backed')}${entry('spare', 'spare')}${entry('vendor/*', 'pattern')}${entry('*', 'rest')}
 router_settings: { num_retries: 1, cooldown_time: 0, fallbacks: [{ backed: [lonely, spare] }] }
 general_settings: { store_model_in_db: false }
@@ -173,6 +174,33 @@ test('the audit log tells who, when and why; repeating changes nothing, and requ
     ['updated', 'master', { reason: 'one' }, { reason: 'two' }],
     ['deleted', 'master', expect.objectContaining({ reason: 'two' }), null],
   ])
+})
+
+test('no file is sent to a blocked deployment, and no batch is started there, until it is switched on again', async () => {
+  const body = { model: 'batches', messages: [{ role: 'user', content: 'hi' }] }
+  const line = JSON.stringify({ custom_id: '1', method: 'POST', url: '/v1/chat/completions', body })
+  const send = async () => {
+    const form = new FormData()
+    form.set('purpose', 'batch')
+    form.set('model', 'batches')
+    form.set('file', new Blob([line]), 'lines.jsonl')
+    const headers = { authorization: `Bearer ${masterKey}` }
+    return read(fetch(`${gateway.url}/v1/files`, { method: 'POST', headers, body: form }))
+  }
+  const start = (input_file_id: unknown) =>
+    read(gateway.admin('/v1/batches', { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h' }))
+  const file = await send()
+  expect(file).toMatchObject({ status: 200 })
+  await block('batches')
+  const refused = [await send(), await start(file.body.id)]
+  for (const { status, body: answer } of refused) {
+    expect([400, 403, 422]).toContain(status)
+    expect(JSON.stringify(answer)).toContain('is switched off')
+  }
+  // What is there is still read.
+  expect((await get(`/v1/files/${file.body.id}`)).status).toBe(200)
+  await gateway.admin('/model/unblock', { model_id: 'batches' })
+  expect((await start(file.body.id)).status).toBe(200)
 })
 
 test('an unknown id and a wrong body are refused with what to do', async () => {
