@@ -53,20 +53,67 @@ export function withPages(
   })
 }
 
-/** A page of its own, and what went wrong on it: errors of scripts, refusals by the CSP, requests to other hosts. */
+/** Pages that were given back, by their browser and by what cannot be changed of a context that is open. */
+const pagesGivenBack = new WeakMap<Browser, Map<string, Page[]>>()
+
+/**
+ * A page for one person, and what went wrong on it: errors of scripts, refusals by the CSP, requests to other hosts.
+ * `close` forgets the person and gives the page back, so that the next one costs a quarter of the processor time: its
+ * process runs, and has the scripts compiled. A test that does not call it leaves its page to the end of the browser.
+ */
 export async function openPage(
   browser: Browser,
   origin: string,
-  options: BrowserContextOptions = {},
-): Promise<{ page: Page; context: BrowserContext; faults: string[] }> {
-  const context = await browser.newContext({ locale: 'en-US', reducedMotion: 'reduce', ...options })
-  context.setDefaultTimeout(pageMs)
-  return { context, ...(await openTab(context, origin)) }
+  {
+    colorScheme = 'light',
+    viewport = null,
+    extraHTTPHeaders = {},
+    permissions = [],
+    ...lasting
+  }: BrowserContextOptions = {},
+): Promise<{ page: Page; context: BrowserContext; faults: string[]; close: () => Promise<void> }> {
+  const kinds = pagesGivenBack.get(browser) ?? new Map<string, Page[]>()
+  pagesGivenBack.set(browser, kinds)
+  const kind = JSON.stringify(lasting)
+  const free = kinds.get(kind) ?? []
+  kinds.set(kind, free)
+  const page = free.pop() ?? (await newPage(browser, lasting))
+  const context = page.context()
+  await context.setExtraHTTPHeaders(extraHTTPHeaders)
+  if (permissions.length > 0) await context.grantPermissions([...permissions])
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+  await page.setViewportSize(viewport ?? { width: 1280, height: 720 })
+  const faults = watchFaults(page, origin)
+  const close = async () => {
+    await forgetPerson(page)
+    free.push(page)
+  }
+  return { page, context, faults, close }
 }
 
-/** One more page of the same person. */
-export async function openTab(context: BrowserContext, origin: string): Promise<{ page: Page; faults: string[] }> {
-  const page = await context.newPage()
+async function newPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {
+  const context = await browser.newContext({ locale: 'en-US', ...options })
+  context.setDefaultTimeout(pageMs)
+  return context.newPage()
+}
+
+/** Leaves the page as a new one: without tabs, storage, cookies and permissions of the person, and without listeners. */
+async function forgetPerson(page: Page): Promise<void> {
+  const context = page.context()
+  await Promise.all(context.pages().map(one => one !== page && one.close()))
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  page.removeAllListeners()
+  await page.evaluate(() => {
+    localStorage.clear()
+    sessionStorage.clear()
+  })
+  await page.goto('about:blank')
+  await context.clearCookies()
+  await context.clearPermissions()
+  await page.mouse.move(0, 0)
+}
+
+function watchFaults(page: Page, origin: string): string[] {
   const faults: string[] = []
   page.on('pageerror', error => faults.push(`error: ${error.message}`))
   page.on('console', message => {
@@ -76,7 +123,7 @@ export async function openTab(context: BrowserContext, origin: string): Promise<
     const { origin: asked, protocol } = new URL(request.url())
     if (protocol.startsWith('http') && asked !== origin) faults.push(`request to ${asked}`)
   })
-  return { page, faults }
+  return faults
 }
 
 /**
@@ -105,6 +152,19 @@ export async function signInByInvitation(context: BrowserContext, gateway: Gatew
   return (await (await context.request.get(`${gateway.url}/sign-in/session`)).json()) as object
 }
 
+/**
+ * To another page by its address, as the browser's own history does: the document stays, which costs a fifth of the
+ * processor time of loading one. Ends when the page before is gone.
+ */
+export async function goTo(page: Page, path: string): Promise<void> {
+  await page.evaluate(to => {
+    for (const heading of document.querySelectorAll('h1')) heading.dataset.before = ''
+    history.pushState(null, '', to)
+  }, `/ui${path}`)
+  await page.locator('h1:not([data-before])').first().waitFor({ state: 'attached' })
+  await page.locator('h1[data-before]').first().waitFor({ state: 'detached' })
+}
+
 /** The part of axe that is used in the page. */
 interface Axe {
   run(context: object, options: object): Promise<{ violations: Violation[] }>
@@ -112,6 +172,18 @@ interface Axe {
 interface Violation {
   readonly id: string
   readonly nodes: readonly { readonly target: unknown; readonly failureSummary?: string }[]
+}
+
+/** Those whose result depends on colours: all that can differ between light and dark. */
+const rulesOfColours = ['color-contrast', 'link-in-text-block']
+
+/** What axe finds in light, and what it objects to in dark. */
+export async function violationsInBothThemes(page: Page): Promise<string[]> {
+  await page.emulateMedia({ colorScheme: 'light' })
+  const light = await violations(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const dark = await violations(page, { rules: rulesOfColours })
+  return [...light.map(one => `light: ${one}`), ...dark.map(one => `dark: ${one}`)]
 }
 
 /**

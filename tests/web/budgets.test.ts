@@ -23,9 +23,9 @@ describe.skipIf(!hasChromium)('the page of budgets', () => {
   }
 
   test('without any budget it says where they are made', async () => {
-    const { page, context } = await open('budgets')
+    const { page, close } = await open('budgets')
     await page.getByText('No budgets yet').waitFor()
-    await context.close()
+    await close()
   })
 
   test('what is nearest its limit stands first, in words besides colour, and is raised with a reason', async () => {
@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium)('the page of budgets', () => {
     while ((await call()).status !== 429) await Bun.sleep(20)
     // The list is ordered by what is stored, which comes behind what calls are decided by.
     while ((await gateway.rows('&outcome=success')).length === 0) await Bun.sleep(20)
-    const { page, context, faults } = await open('budgets')
+    const { page, close, faults } = await open('budgets')
     const rows = page.getByRole('row')
     await page.getByText('limit reached').waitFor()
     expect((await rows.nth(1).innerText()).replace(/\s+/g, ' ')).toContain('Spent Team')
@@ -81,11 +81,11 @@ describe.skipIf(!hasChromium)('the page of budgets', () => {
     await raised.getByRole('button', { name: 'End the raise' }).click()
     await drawer.getByRole('button', { name: 'Raise for a while' }).waitFor()
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a named budget is made, used, changed for all who use it, and deleted only when nothing does', async () => {
-    const { page, context, faults } = await open('budgets?view=named', { colorScheme: 'dark' })
+    const { page, close, faults } = await open('budgets?view=named', { colorScheme: 'dark' })
     await page.getByText('No named budgets yet').waitFor()
     await page.keyboard.press('c')
     await page.getByRole('dialog', { name: 'Create budget', exact: true }).waitFor()
@@ -116,19 +116,19 @@ describe.skipIf(!hasChromium)('the page of budgets', () => {
     await remove()
     await page.getByText('No named budgets yet').waitFor()
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('an admin who only reads is offered no change', async () => {
     const made = await gateway.admin('/user/new', { user_id: 'vera', user_role: 'proxy_admin_viewer' })
     const { key } = (await made.json()) as { key: string }
-    const { page, context } = await open('budgets?of=team&id=far', { key, viewport: { width: 360, height: 740 } })
+    const { page, close } = await open('budgets?of=team&id=far', { key, viewport: { width: 360, height: 740 } })
     const drawer = page.getByRole('dialog', { name: 'Far', exact: true })
     await drawer.getByRole('meter').first().waitFor()
     expect(await drawer.getByRole('button', { name: 'Raise for a while' }).count()).toBe(0)
     expect(await page.locator('[data-primary]').count()).toBe(0)
     const excess = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     expect(excess).toBeLessThanOrEqual(0)
-    await context.close()
+    await close()
   })
 })

@@ -58,7 +58,7 @@ describe.skipIf(!hasChromium)('the chat', () => {
   const lastAsked = () => gateway.simulator.truth.entries.at(-1)!.body as Json
 
   test('an edited question and a repeated answer are branches that arrows lead to, kept over a reload', async () => {
-    const { page, context, faults } = await openChat()
+    const { page, close, faults } = await openChat()
     await say(page, 'say: first')
     await answered(page, 'first')
     await page.getByRole('button', { name: 'Edit question' }).click()
@@ -84,11 +84,11 @@ describe.skipIf(!hasChromium)('the chat', () => {
     await answered(page, 'third')
     expect(lastAsked().messages.map((one: Json) => one.content)).toEqual(['say: first', 'first', 'say: third'])
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('what a model writes in markup and script is text, and its code is copied', async () => {
-    const { page, context, faults } = await openChat('?model=chat-model', {
+    const { page, close, faults } = await openChat('?model=chat-model', {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
     await say(page, 'markup')
@@ -100,11 +100,11 @@ describe.skipIf(!hasChromium)('the chat', () => {
     await answer.getByRole('button', { name: 'Copied' }).waitFor()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('<b onclick="globalThis.ran = 1">code</b>')
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('settings, the switch of thinking and thoughts: by keyboard alone, in the dark, 360 pixels wide', async () => {
-    const { page, context, faults } = await openChat('?model=thinker', {
+    const { page, close, faults } = await openChat('?model=thinker', {
       colorScheme: 'dark',
       viewport: { width: 360, height: 740 },
     })
@@ -144,11 +144,11 @@ describe.skipIf(!hasChromium)('the chat', () => {
     await page.getByRole('dialog').getByRole('link', { name: 'deep' }).waitFor()
     expect(await violations(page)).toEqual([])
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('chats are searched by what was said, renamed, exported and deleted, and how long they are kept is said', async () => {
-    const { page, context, faults } = await openChat()
+    const { page, close, faults } = await openChat()
     for (const word of ['walnut', 'hazel']) {
       await say(page, `say: ${word}`)
       await answered(page, word)
@@ -192,11 +192,11 @@ describe.skipIf(!hasChromium)('the chat', () => {
     await chats.getByRole('link', { name: 'hazel' }).waitFor()
     await page.getByRole('heading', { name: 'New chat', level: 1 }).waitFor()
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a temporary chat is stored nowhere, is stopped, and has the cost of its calls', async () => {
-    const { page, context, faults, key } = await openChat('?model=slow')
+    const { page, close, faults, key } = await openChat('?model=slow')
     await page.getByRole('button', { name: 'Temporary chat' }).click()
     await say(page, 'tokens: 400')
     await page.locator('article[aria-busy=true] .markdown').waitFor()
@@ -218,11 +218,11 @@ describe.skipIf(!hasChromium)('the chat', () => {
     await box(page).waitFor()
     expect(await page.getByRole('article', { name: 'You' }).count()).toBe(0)
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('two models answer side by side, and the conversation goes on with the chosen one', async () => {
-    const { page, context, faults } = await openChat()
+    const { page, close, faults } = await openChat()
     await page.getByRole('button', { name: 'Ask two models side by side' }).click()
     await page.getByRole('combobox', { name: /^Second model/ }).click()
     await page.getByPlaceholder('Search models').fill('claude')
@@ -248,11 +248,11 @@ describe.skipIf(!hasChromium)('the chat', () => {
     await right.getByText('twice', { exact: true }).waitFor()
     expect(await left.getByRole('button', { name: 'Go on with this answer' }).count()).toBe(1)
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('what a guardrail masked and refused is said with the answer', async () => {
-    const { page, context, faults } = await openChat()
+    const { page, close, faults } = await openChat()
     await say(page, 'say: write to ada@example.org')
     await page.getByText('Masked by mail: 1 × email address', { exact: false }).waitFor()
     await say(page, 'My card is 4111 1111 1111 1111')
@@ -260,6 +260,6 @@ describe.skipIf(!hasChromium)('the chat', () => {
     await refused.getByText('A guardrail refused it').waitFor()
     expect(await violations(page)).toEqual([])
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 })

@@ -54,7 +54,7 @@ describe.skipIf(!hasChromium)('files in the chat', () => {
     )
 
   test('a file is picked, pasted and dropped, reaches the model, and is shown again after a reload', async () => {
-    const { page, context, faults } = await openChat('?model=chat-model')
+    const { page, close, faults } = await openChat('?model=chat-model')
     await pick(page, picture, { name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Notes') })
     await give(page, 'paste', 'pasted.png')
     await give(page, 'drop', 'dropped.png')
@@ -80,11 +80,11 @@ describe.skipIf(!hasChromium)('files in the chat', () => {
     await sent.getByRole('link', { name: 'notes.md' }).waitFor()
     expect(await violations(page)).toEqual([])
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a file that no model, or not this one, takes is refused before it is sent, with the reason', async () => {
-    const { page, context, faults } = await openChat('?model=reader')
+    const { page, close, faults } = await openChat('?model=reader')
     await pick(page, { name: 'film.mp4', mimeType: 'video/mp4', buffer: Buffer.from('x') })
     await page.getByText(/film\.mp4 is no picture/).waitFor()
     await pick(page, { name: 'long.txt', mimeType: 'text/plain', buffer: Buffer.alloc(1_100_000, 'a') })
@@ -101,6 +101,6 @@ describe.skipIf(!hasChromium)('files in the chat', () => {
     await page.locator('article[aria-busy=false]').waitFor()
     expect(gateway.simulator.truth.entries.filter(one => one.model === 'sim-reader').length).toBe(1)
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 })

@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
     page.locator('article[aria-busy=false]').getByText(text, { exact: true }).waitFor()
 
   test('the hub finds a model, shows its price and leads to the chat with it', async () => {
-    const { page, context, faults } = await openSignedIn(browser, gateway)
+    const { page, close, faults } = await openSignedIn(browser, gateway)
     await page.goto(`${gateway.url}/ui/model_hub`)
     await page.getByRole('link', { name: 'chat-model' }).first().waitFor()
     await page.getByRole('searchbox').fill('embedding')
@@ -49,11 +49,11 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
     await page.getByRole('link', { name: 'Try in chat' }).click()
     await page.waitForURL('**/ui/chat?model=chat-model')
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a question is asked by keyboard alone, kept, found again after a reload, and its call is in the ledger', async () => {
-    const { page, context, faults } = await openChat()
+    const { page, close, faults } = await openChat()
     await page.getByLabel('Message', { exact: true }).focus()
     await page.keyboard.type('say: the quick brown fox')
     await page.keyboard.press('Enter')
@@ -67,15 +67,15 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
     expect(shown).toMatch(/in \d+ tok · out \d+ tok/)
     expect(shown).toMatch(/\$0\.0/)
     const id = new URL(page.url()).searchParams.get('c')
-    const { page: stranger, context: other } = await openChat(`?c=${id}`)
+    const { page: stranger, close: other } = await openChat(`?c=${id}`)
     await stranger.getByRole('alert').waitFor()
-    await other.close()
+    await other()
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('an answer goes on while the page is gone, and is followed from where it is after a reload', async () => {
-    const { page, context, faults } = await openChat('?model=slow')
+    const { page, close, faults } = await openChat('?model=slow')
     await say(page, 'tokens: 60')
     const busy = page.locator('article[aria-busy=true]')
     await busy.locator('.markdown').waitFor()
@@ -88,11 +88,11 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
     expect(whole.length).toBeGreaterThan(seen.length)
     expect(gateway.simulator.truth.entries.filter(one => one.model?.startsWith('sim-slow')).length).toBe(1)
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
   test('a refusal stands where the answer would be', async () => {
     // The conversation takes the only request of the minute, its answer is refused.
-    const { page, context } = await openChat('?model=chat-model', { key: await gateway.key({ rpm_limit: 1 }) })
+    const { page, close } = await openChat('?model=chat-model', { key: await gateway.key({ rpm_limit: 1 }) })
     await say(page, 'Hello')
     const refused = page.getByRole('article', { name: 'chat-model' }).getByRole('alert')
     await refused.getByText('A limit is reached').waitFor()
@@ -104,6 +104,6 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
     // Nothing was begun: what was typed stays.
     await page.locator('form').getByRole('alert').waitFor()
     expect(await page.getByLabel('Message', { exact: true }).inputValue()).toBe('And what about now?')
-    await context.close()
+    await close()
   })
 })

@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium)('the page of connections', () => {
 
   test('a pasted key is in the text, in no address, and the test is a call of that key', async () => {
     const key = await gateway.key({ key_alias: 'pasted' })
-    const { page, context, faults } = await openBySession('?client=claude-code&model=claude-model')
+    const { page, close, faults } = await openBySession('?client=claude-code&model=claude-model')
     await page.getByLabel('Key', { exact: true }).fill(key)
     await page.getByText(key).first().waitFor()
     const shown = await page.getByRole('region', { name: 'Claude Code' }).innerText()
@@ -64,11 +64,11 @@ describe.skipIf(!hasChromium)('the page of connections', () => {
     const row = (await gateway.rows()).find(one => one.model === 'claude-model')
     expect([row?.key_alias, row?.route]).toEqual(['pasted', '/v1/messages'])
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a wrong key and a model that does not answer say why, and leave the session alone', async () => {
-    const { page, context } = await openBySession('?client=curl&model=chat-model')
+    const { page, close } = await openBySession('?client=curl&model=chat-model')
     await page.getByLabel('Key', { exact: true }).fill('sk-wrong')
     await page.getByRole('button', { name: 'Test', exact: true }).click()
     await page.getByRole('alert').waitFor()
@@ -76,14 +76,14 @@ describe.skipIf(!hasChromium)('the page of connections', () => {
     await page.goto(`${gateway.url}/ui/connect?client=curl&model=nobody`)
     await page.getByRole('button', { name: 'Test', exact: true }).click()
     await page.getByRole('alert').waitFor()
-    await context.close()
+    await close()
   })
 
   test('axe has no objection from 360 px on, in light and dark, and the page asks three times at most', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       const asked: string[] = []
       const options = { colorScheme, viewport: { width: 360, height: 800 } }
-      const { page, context, faults } = await openSignedIn(browser, gateway, options)
+      const { page, close, faults } = await openSignedIn(browser, gateway, options)
       page.on('request', request => {
         const { pathname } = new URL(request.url())
         if (!pathname.startsWith('/ui/') && !pathname.startsWith('/sign-in/')) asked.push(pathname)
@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)('the page of connections', () => {
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
       expect(asked).toEqual(['/model_group/info'])
       expect(faults).toEqual([])
-      await context.close()
+      await close()
     }
   })
 })

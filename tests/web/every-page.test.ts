@@ -4,19 +4,19 @@
  * of a script, no request to another host, few requests, nothing for axe in light and dark, no wider than 360 pixels.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { backends, standardConfig, startGateway } from '../e2e/harness.ts'
 import type { Backend, Gateway } from '../e2e/harness.ts'
 import {
   builtPages,
+  goTo,
   hasChromium,
   openBrowser,
   openPage,
   openSignedIn,
-  openTab,
   pageMs,
   signInByInvitation,
-  violations,
+  violationsInBothThemes,
 } from './browser.ts'
 
 setDefaultTimeout(4 * pageMs)
@@ -27,8 +27,10 @@ const maxRequests = 3
 interface PageRow {
   /** Its `h1`. */
   readonly heading: string
-  /** With something open that shows texts of others; `{call}` = the id of the call that failed. */
-  readonly open?: string
+  /** Of its address, in place of none. */
+  readonly search?: string
+  /** Of its address, with a drawer open that shows texts of others; `{call}` = the id of the call that failed. */
+  readonly drawer?: string
 }
 
 /** One for each route: a page without a row fails. */
@@ -36,21 +38,21 @@ const rows: Readonly<Record<string, PageRow>> = {
   '/': { heading: 'Overview' },
   '/playground': { heading: 'Playground' },
   '/chat': { heading: 'New chat' },
-  '/model_hub': { heading: 'Model hub', open: '?model={model}' },
+  '/model_hub': { heading: 'Model hub', drawer: '?model={model}' },
   '/model_hub_table': { heading: 'Model hub' },
   '/connect': { heading: 'Connect' },
-  '/usage': { heading: 'Usage', open: '?by=team' },
-  '/logs': { heading: 'Logs', open: '?call={call}' },
+  '/usage': { heading: 'Usage', search: '?by=team' },
+  '/logs': { heading: 'Logs', drawer: '?call={call}' },
   '/health': { heading: 'Health' },
   '/audit': { heading: 'Audit log' },
-  '/models': { heading: 'Models', open: '?model={model}' },
+  '/models': { heading: 'Models', drawer: '?model={model}' },
   '/providers': { heading: 'Providers' },
   '/keys': { heading: 'Keys' },
-  '/teams': { heading: 'Teams', open: '?team=team' },
-  '/users': { heading: 'Users', open: '?user=member' },
-  '/budgets': { heading: 'Budgets', open: '?of=team&id=team' },
-  '/organizations': { heading: 'Organizations', open: '?organization=organization' },
-  '/customers': { heading: 'Customers', open: '?customer=customer' },
+  '/teams': { heading: 'Teams', drawer: '?team=team' },
+  '/users': { heading: 'Users', drawer: '?user=member' },
+  '/budgets': { heading: 'Budgets', drawer: '?of=team&id=team' },
+  '/organizations': { heading: 'Organizations', drawer: '?organization=organization' },
+  '/customers': { heading: 'Customers', drawer: '?customer=customer' },
   '/guardrails': { heading: 'Guardrails' },
   '/caching': { heading: 'Caching' },
   '/settings': { heading: 'Configuration' },
@@ -105,35 +107,46 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
     await house?.gateway.stop()
   })
 
-  // The pages are the same on every store: one walk shows that they get what they ask for.
+  // The pages are the same on every store: one walk shows that they get what they ask for, each loaded by itself.
   const roles: readonly Role[] = backend.name === 'SQLite' ? ['admin', 'teamAdmin', 'member'] : ['admin']
   test.each(roles)('as %s', async role => {
     const { gateway, failedCall } = house
-    const { context } = await openPage(browser, gateway.url)
+    const { page, context, faults, close } = await openPage(browser, gateway.url)
     const session = await signInByInvitation(context, gateway, role)
-    const found = await walkAll(context, gateway.url, async (walk, route) => {
+    const seen = watched(page)
+    const withAxe = backend.name === 'SQLite'
+    await page.goto(`${gateway.url}/ui/sessions`)
+    await settled(page, rows['/sessions']!.heading)
+    const found: string[] = []
+    for (const route of routes) {
       const isShown = route.for === null || route.for(session)
-      const { heading, open } = rows[route.path]!
-      const looks = { withAxe: backend.name === 'SQLite', isShown }
-      await walk.open(route.path)
-      await settled(walk.page, isShown ? heading : null)
-      const found = [...walk.problems(isShown), ...(await problemsOf(walk.page, route.path, looks))]
-      if (!isShown || open === undefined) return found
-      await walk.open(
-        route.path + open.replace('{call}', failedCall).replace('{model}', encodeURIComponent(hostileModel)),
+      const { heading, search = '', drawer } = rows[route.path]!
+      seen.clear()
+      // A page that was loaded anew would compile axe anew.
+      if (withAxe) await goTo(page, route.path + search)
+      else await page.goto(`${gateway.url}/ui${route.path}${search}`)
+      await settled(page, isShown ? heading : null)
+      found.push(...seen.problems(route.path, isShown))
+      found.push(...(await problemsOf(page, route.path, { withAxe, isShown })))
+      if (!isShown || drawer === undefined) continue
+      const values = { '{call}': failedCall, '{model}': encodeURIComponent(hostileModel) }
+      await page.evaluate(
+        to => history.pushState(null, '', to),
+        `/ui${route.path}${drawer.replace(/\{\w+\}/, name => values[name as keyof typeof values])}`,
       )
-      await settled(walk.page, heading)
-      return [...found, ...(await problemsOf(walk.page, `${route.path} opened`, looks))]
-    })
-    expect(found).toEqual([])
-    await context.close()
+      await page.getByRole('dialog').waitFor()
+      await settled(page, heading)
+      found.push(...(await problemsOf(page, `${route.path} opened`, { withAxe, isShown })))
+    }
+    expect([...found, ...faults]).toEqual([])
+    await close()
   })
 
   test.skipIf(backend.name !== 'SQLite')(
     'an answer full of markup runs nothing and loads nothing, live and read again',
     async () => {
       const { gateway } = house
-      const { page, context, faults } = await openSignedIn(browser, gateway, { key: await gateway.key() })
+      const { page, close, faults } = await openSignedIn(browser, gateway, { key: await gateway.key() })
       await page.goto(`${gateway.url}/ui/chat?model=${encodeURIComponent(hostileModel)}`)
       const lines = [
         '**said** ![pixel](https://tracker.example/pixel.png) [link](javascript:ran=1)',
@@ -159,59 +172,32 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
         await page.reload()
       }
       expect(faults).toEqual([])
-      await context.close()
+      await close()
     },
   )
 
   test.skipIf(backend.name !== 'SQLite')('as a stranger', async () => {
     const { gateway } = house
-    const { context } = await openPage(browser, gateway.url)
-    const found = await walkAll(context, gateway.url, async (walk, route) => {
-      await walk.open(route.path)
+    const { page, faults, close } = await openPage(browser, gateway.url)
+    const seen = watched(page)
+    const found: string[] = []
+    for (const route of routes) {
+      seen.clear()
+      await page.goto(`${gateway.url}/ui${route.path}`)
       const isShown = route.for === null || route.isOpen === true
-      await settled(walk.page, isShown ? rows[route.path]!.heading : rows['/login']!.heading)
-      expect([route.path, new URL(walk.page.url()).pathname]).toEqual([
-        route.path,
-        `/ui${isShown ? route.path : '/login'}`,
-      ])
+      await settled(page, isShown ? rows[route.path]!.heading : rows['/login']!.heading)
+      expect([route.path, new URL(page.url()).pathname]).toEqual([route.path, `/ui${isShown ? route.path : '/login'}`])
       // That there is no session is an answer of 401, of which Chromium tells.
-      const found = walk.problems(isShown).filter(text => !text.endsWith('/sign-in/session'))
-      if (isShown)
-        found.push(...(await problemsOf(walk.page, `${route.path} of strangers`, { withAxe: true, isShown })))
-      return found
-    })
-    expect(found).toEqual([])
-    await context.close()
+      found.push(...seen.problems(route.path, isShown).filter(text => !text.endsWith('/sign-in/session')))
+      if (isShown) found.push(...(await problemsOf(page, `${route.path} of strangers`, { withAxe: true, isShown })))
+    }
+    expect([...found, ...faults]).toEqual([])
+    await close()
   })
 })
 
-/** Pages that are looked at beside each other: much of a page's time is spent on waiting. */
-const tabs = 3
-
-/** Looks at every route in a page of `context`, and tells what was found, and what went wrong on the pages. */
-async function walkAll(
-  context: BrowserContext,
-  origin: string,
-  look: (walk: Walk, route: Route) => Promise<string[]>,
-): Promise<string[]> {
-  const left = [...routes]
-  const found: string[] = []
-  const walkTab = async () => {
-    const { page, faults } = await openTab(context, origin)
-    const walk = watched(page, origin)
-    for (let route = left.shift(); route; route = left.shift()) found.push(...(await look(walk, route)))
-    found.push(...faults)
-    await page.close()
-  }
-  await Promise.all(Array.from({ length: tabs }, walkTab))
-  return found
-}
-
-type Walk = ReturnType<typeof watched>
-
-/** What the console and the API see of the page that was opened last. */
-function watched(page: Page, origin: string) {
-  let opened = ''
+/** What the console and the API see of a page since it was cleared. */
+function watched(page: Page) {
   const errors: string[] = []
   const asked: string[] = []
   page.on('console', message => {
@@ -223,17 +209,14 @@ function watched(page: Page, origin: string) {
       asked.push(`${request.method()} ${pathname}`)
   })
   return {
-    page,
-    async open(path: string) {
-      opened = path
+    clear() {
       errors.length = 0
       asked.length = 0
-      await page.goto(`${origin}/ui${path}`)
     },
     // The router tells the console which page it did not show.
-    problems: (isShown: boolean) => [
-      ...errors.filter(text => isShown || !text.startsWith('ApiError')).map(text => `${opened}: ${text}`),
-      ...(asked.length > maxRequests ? [`${opened} asks too often: ${asked.join(', ')}`] : []),
+    problems: (path: string, isShown: boolean) => [
+      ...errors.filter(text => isShown || !text.startsWith('ApiError')).map(text => `${path}: ${text}`),
+      ...(asked.length > maxRequests ? [`${path} asks too often: ${asked.join(', ')}`] : []),
     ],
   }
 }
@@ -256,10 +239,7 @@ async function problemsOf(page: Page, what: string, { withAxe, isShown }: { with
     return [...(ran ? [`ran: ${ran}`] : []), ...[...elements].map(one => `an element of markup: ${one.outerHTML}`)]
   })
   if (isShown) found.push(...(await page.getByRole('alert').allInnerTexts()))
-  for (const colorScheme of withAxe ? (['light', 'dark'] as const) : []) {
-    await page.emulateMedia({ colorScheme })
-    found.push(...(await violations(page)).map(one => `${colorScheme}: ${one}`))
-  }
+  if (withAxe) found.push(...(await violationsInBothThemes(page)))
   const size = page.viewportSize()!
   await page.setViewportSize({ width: 360, height: 740 })
   const width = await page.evaluate(() => document.documentElement.scrollWidth)

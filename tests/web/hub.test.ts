@@ -55,15 +55,15 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
 
   test('while nothing is public a stranger is led to the sign-in, and comes back', async () => {
     await makePublic()
-    const { page, context } = await openPage(browser, gateway.url)
+    const { page, close } = await openPage(browser, gateway.url)
     await page.goto(`${gateway.url}/ui/model_hub_table`)
     await page.waitForURL(/\/ui\/login\?from=%2Fmodel_hub_table/)
-    await context.close()
+    await close()
   })
 
   test('a stranger finds the listed models, their prices with tiers, and the way to the sign-in', async () => {
     await makePublic('gpt-4.1', 'gemini-2.5-pro', 'text-embedding-3-small')
-    const { page, context, faults } = await openPage(browser, gateway.url)
+    const { page, close, faults } = await openPage(browser, gateway.url)
     const asked: string[] = []
     page.on('request', request => !request.url().includes('/ui/') && asked.push(new URL(request.url()).pathname))
     await page.goto(`${gateway.url}/ui/model_hub`)
@@ -79,12 +79,12 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
     await page.waitForURL(/\/ui\/login\?from=/)
     expect(new URL(page.url()).searchParams.get('from')).toBe('/model_hub?model=gemini-2.5-pro')
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a model is called by what it is for', async () => {
     await makePublic('gpt-4.1', 'text-embedding-3-small', 'rerank', 'voice', 'ears', 'painter', 'judge', 'writer')
-    const { page, context, faults } = await openPage(browser, gateway.url)
+    const { page, close, faults } = await openPage(browser, gateway.url)
     for (const [model, said] of Object.entries(firstCalls)) {
       await page.goto(`${gateway.url}/ui/model_hub?${new URLSearchParams({ model })}`)
       const code = await page
@@ -94,11 +94,11 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
       for (const part of said) expect([model, code]).toEqual([model, expect.stringContaining(part)])
     }
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a chat model has a first call in each API, which those who are signed in try in the playground', async () => {
-    const { page, context, faults } = await openSignedIn(browser, gateway)
+    const { page, close, faults } = await openSignedIn(browser, gateway)
     await page.goto(`${gateway.url}/ui/model_hub?model=gpt-4.1`)
     const drawer = page.getByRole('dialog', { name: 'gpt-4.1' })
     const code = drawer.getByRole('region', { name: 'Use it: curl' })
@@ -115,12 +115,12 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
     await page.waitForURL(/\/ui\/playground\?.*op=responses/)
     await page.getByRole('combobox', { name: 'Operation' }).filter({ hasText: 'Responses' }).waitFor()
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('facets narrow the models down, and stand in the address', async () => {
     await makePublic('gpt-4.1', 'gemini-2.5-pro', 'text-embedding-3-small')
-    const { page, context } = await openPage(browser, gateway.url)
+    const { page, close } = await openPage(browser, gateway.url)
     await page.goto(`${gateway.url}/ui/model_hub_table`)
     const rows = page.getByRole('table').getByRole('link')
     const choose = async (facet: string, choice: string) => {
@@ -140,12 +140,12 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
     await page.goto(`${gateway.url}/ui/model_hub_table?ability=supports_audio_input`)
     await rows.first().waitFor()
     expect(await rows.allInnerTexts()).toEqual(['gemini-2.5-pro'])
-    await context.close()
+    await close()
   })
 
   test('an administrator shows a model to strangers and hides it again', async () => {
     await makePublic('gpt-4.1')
-    const { page, context } = await openSignedIn(browser, gateway)
+    const { page, close } = await openSignedIn(browser, gateway)
     const seen = async () => {
       const answer = await fetch(`${gateway.url}/public/model_hub`)
       return ((await answer.json()) as { model_group: string }[]).map(one => one.model_group)
@@ -157,22 +157,22 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
     await page.getByRole('switch', { name: /Shown to strangers/, checked: true }).click()
     await page.getByText('secret-model is hidden from strangers').first().waitFor()
     expect(await seen()).toEqual(['gpt-4.1'])
-    const { page: other, context: second } = await openSignedIn(browser, gateway, { key: await gateway.key() })
+    const { page: other, close: second } = await openSignedIn(browser, gateway, { key: await gateway.key() })
     await other.goto(`${gateway.url}/ui/model_hub?model=secret-model`)
     await other.getByRole('dialog').getByRole('link', { name: 'Try it', exact: true }).waitFor()
     expect(await other.getByRole('switch').count()).toBe(0)
-    await Promise.all([context.close(), second.close()])
+    await Promise.all([close(), second()])
   })
 
   test('axe has no objection to what strangers see, in light and dark', async () => {
     await makePublic('gpt-4.1', 'gemini-2.5-pro')
     for (const colorScheme of ['light', 'dark'] as const) {
-      const { page, context, faults } = await openPage(browser, gateway.url, { colorScheme })
+      const { page, close, faults } = await openPage(browser, gateway.url, { colorScheme })
       await page.goto(`${gateway.url}/ui/model_hub?model=gemini-2.5-pro`)
       await page.getByRole('dialog').getByText('from 200,000 input tokens').first().waitFor()
       expect(await violations(page)).toEqual([])
       expect(faults).toEqual([])
-      await context.close()
+      await close()
     }
   })
 })

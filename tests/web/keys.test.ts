@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
   }
 
   test('a key is made, copied and used by keyboard alone', async () => {
-    const { page, context, faults } = await openKeys({ permissions: ['clipboard-read', 'clipboard-write'] })
+    const { page, close, faults } = await openKeys({ permissions: ['clipboard-read', 'clipboard-write'] })
     const key = await create(page, 'by-keyboard')
     expect(await callWith(key)).toBe(200)
     // The list behind shows it already.
@@ -69,22 +69,22 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await page.getByRole('link', { name: 'by-keyboard' }).waitFor()
     expect(await page.content()).not.toContain(key)
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('closing before the key was copied asks first', async () => {
-    const { page, context } = await openKeys()
+    const { page, close } = await openKeys()
     await create(page, 'not-copied')
     await page.keyboard.press('Escape')
     await page.getByText('You have not copied the key').waitFor()
     await page.getByRole('button', { name: 'Close without copying' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await context.close()
+    await close()
   })
 
   test('rotating gives another text, and the one before stays valid as long as was chosen', async () => {
     const before = await gateway.key({ key_alias: 'rotated' })
-    const { page, context } = await openKeys()
+    const { page, close } = await openKeys()
     await page.getByRole('link', { name: 'rotated' }).click()
     await page.getByRole('button', { name: 'Rotate key' }).click()
     await page.getByRole('dialog', { name: 'Rotate key rotated' }).getByRole('button', { name: 'Rotate key' }).click()
@@ -93,12 +93,12 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     const after = await secret.innerText()
     expect(after).not.toBe(before)
     expect([await callWith(before), await callWith(after)]).toEqual([200, 200])
-    await context.close()
+    await close()
   })
 
   test('a key is deleted only when its name is typed, and refused from then on', async () => {
     const key = await gateway.key({ key_alias: 'to-be-deleted' })
-    const { page, context } = await openKeys()
+    const { page, close } = await openKeys()
     await page.getByRole('link', { name: 'to-be-deleted' }).click()
     // What is open has an address.
     await page.waitForURL(/\?key=/)
@@ -110,26 +110,26 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await page.getByText('Key to-be-deleted deleted').first().waitFor()
     await page.getByRole('link', { name: 'to-be-deleted' }).waitFor({ state: 'detached' })
     expect(await callWith(key)).toBe(401)
-    await context.close()
+    await close()
   })
 
   test('a member makes a key of its own, sees its limits, and nothing of others', async () => {
     await gateway.key({ key_alias: 'of-another' })
     const made = await gateway.admin('/user/new', { user_id: 'eve', user_role: 'internal_user', rpm_limit: 10 })
     const { key } = (await made.json()) as { key: string }
-    const { page, context } = await openKeys({ key })
+    const { page, close } = await openKeys({ key })
     await page.getByText('Your limits, for all of your keys together').waitFor()
     await page.getByText('10', { exact: true }).waitFor()
     await create(page, 'of-eve')
     await page.locator('[role=table]').getByText('of-eve').waitFor({ state: 'attached' })
     expect(await page.getByText('of-another').count()).toBe(0)
-    await context.close()
+    await close()
   })
 
   test('a key says scope by scope what limits it, which leaves least, and what refuses the next call', async () => {
     await gateway.admin('/team/new', { team_id: 'red', team_alias: 'Red', max_budget: 0, rpm_limit: 30 })
     await gateway.key({ key_alias: 'explained', team_id: 'red', max_budget: 9, budget_duration: '30d' })
-    const { page, context, faults } = await openKeys({ viewport: { width: 390, height: 844 } })
+    const { page, close, faults } = await openKeys({ viewport: { width: 390, height: 844 } })
     await page.getByRole('link', { name: 'explained' }).click()
     const limits = page.getByRole('region', { name: 'What limits its calls' })
     await limits.getByText('The next call is refused by team red: budget').waitFor()
@@ -139,25 +139,25 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     expect(await limits.getByRole('listitem').filter({ hasText: 'key explained' }).innerText()).not.toContain('Least')
     expect(await violations(page)).toEqual([])
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a viewer is offered nothing to make', async () => {
     const made = await gateway.admin('/user/new', { user_id: 'vic', user_role: 'internal_user_viewer' })
     const { key } = (await made.json()) as { key: string }
-    const { page, context } = await openKeys({ key })
+    const { page, close } = await openKeys({ key })
     await page.locator('[role=table]').waitFor()
     expect(await page.locator('[data-primary]').count()).toBe(0)
     // Nor to change, not even with the own key.
     await page.locator('[role=table]').getByRole('link').first().click()
     await page.getByRole('dialog').getByRole('meter').or(page.getByText('Requests per minute')).first().waitFor()
     expect(await page.getByRole('button', { name: /^(Edit|Rotate|Block|Delete)/ }).count()).toBe(0)
-    await context.close()
+    await close()
   })
 
   test('an administrator gives a key a budget and limits where it is edited', async () => {
     const key = await gateway.key({ key_alias: 'edited' })
-    const { page, context } = await openKeys()
+    const { page, close } = await openKeys()
     await page.getByRole('link', { name: 'edited' }).click()
     await page.getByRole('button', { name: 'Edit', exact: true }).click()
     await page.getByRole('textbox', { name: 'Budget', exact: true }).fill('3')
@@ -165,13 +165,13 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await page.getByRole('button', { name: 'Save changes' }).click()
     await page.getByText('The next call is refused by').waitFor()
     while ((await callWith(key)) !== 429) await Bun.sleep(20)
-    await context.close()
+    await close()
   })
 
   test('an administrator has requests and answers of a key, or of a team, stored, and is told for how long', async () => {
     const key = await gateway.key({ key_alias: 'recorded' })
     await gateway.admin('/team/new', { team_id: 'quiet', team_alias: 'Quiet' })
-    const { page, context } = await openKeys()
+    const { page, close } = await openKeys()
     const choose = async (from: string, to: string) => {
       const bodies = page.getByRole('region', { name: 'Requests and answers' })
       await bodies.getByText('They are deleted after 30d').waitFor()
@@ -190,16 +190,16 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await until('the team has it', async () =>
       JSON.stringify(await info('/team/info?team_id=quiet')).includes('"store_prompts_in_spend_logs":false'),
     )
-    await context.close()
+    await close()
   })
 
   test.each(['light', 'dark'] as const)('axe finds nothing on it in %s', async colorScheme => {
-    const { page, context } = await openKeys({ colorScheme })
+    const { page, close } = await openKeys({ colorScheme })
     await page.locator('[role=table]').waitFor()
     expect(await violations(page)).toEqual([])
     await page.getByRole('link', { name: 'looked-at' }).click()
     await page.getByText('Requests per minute').waitFor()
     expect(await violations(page)).toEqual([])
-    await context.close()
+    await close()
   })
 })

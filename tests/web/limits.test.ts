@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium)('meters of budgets', () => {
       found = await keyInfo(key)
     }
     expect(found.budget).toMatchObject(budget)
-    const { page, context, faults } = await openSignedIn(browser, gateway)
+    const { page, close, faults } = await openSignedIn(browser, gateway)
     for (const address of [`keys?key=${found.info.token_id}`, 'teams?team=reset-team', 'users?user=reset-user']) {
       await page.goto(`${gateway.url}/ui/${address}`)
       const meter = page.getByRole('dialog').getByRole('meter').first()
@@ -48,14 +48,14 @@ describe.skipIf(!hasChromium)('meters of budgets', () => {
       expect(await violations(page)).toEqual([])
     }
     expect(faults).toEqual([])
-    await context.close()
+    await close()
     // And above the list of the user's own keys.
     const own = await openSignedIn(browser, gateway, { key })
     await own.page.goto(`${gateway.url}/ui/keys`)
     const meter = own.page.getByRole('meter').first()
     await meter.waitFor()
     expect(await meter.getAttribute('aria-valuenow')).toBe('0')
-    await own.context.close()
+    await own.close()
   })
 
   test('a budget that a named budget sets is shown', async () => {
@@ -65,11 +65,11 @@ describe.skipIf(!hasChromium)('meters of budgets', () => {
     expect((await keyInfo(none)).budget).toBeNull()
     expect((await keyInfo(key)).budget).toMatchObject({ max_budget: 2, spent: 0, budget_duration: '30d' })
     const { token_id: id } = (await keyInfo(key)).info
-    const { page, context } = await openSignedIn(browser, gateway)
+    const { page, close } = await openSignedIn(browser, gateway)
     await page.goto(`${gateway.url}/ui/keys?key=${id}`)
     const meter = page.getByRole('dialog').getByRole('meter').first()
     await meter.waitFor()
     expect(await meter.getAttribute('aria-valuemax')).toBe('2')
-    await context.close()
+    await close()
   })
 })

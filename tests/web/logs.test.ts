@@ -44,7 +44,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
   }
 
   test('a typed term becomes a chip, a part of the address, and a question to the ledger', async () => {
-    const { page, context } = await openLogs()
+    const { page, close } = await openLogs()
     await page.getByText('Calls: 4').waitFor()
     await page.getByRole('combobox', { name: 'Filter calls' }).fill('outcome:error')
     await page.keyboard.press('Enter')
@@ -52,18 +52,18 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     expect(new URL(page.url()).searchParams.get('q')).toBe('outcome:error')
     await page.getByRole('button', { name: 'Remove outcome:error' }).click()
     await page.getByText('Calls: 4').waitFor()
-    await context.close()
+    await close()
   })
 
   test('a filter that the ledger does not know is named, with what to write instead', async () => {
-    const { page, context } = await openLogs('?q=latency:5')
+    const { page, close } = await openLogs('?q=latency:5')
     await page.getByText('This filter cannot be read: latency:5').waitFor()
     await page.getByText('outcome, model, key, user, team, customer, session, id').waitFor()
-    await context.close()
+    await close()
   })
 
   test('arrows walk the filtered calls while one is open', async () => {
-    const { page, context } = await openLogs('?q=model:chat-model')
+    const { page, close } = await openLogs('?q=model:chat-model')
     await page.getByText('Calls: 2').waitFor()
     await page.getByRole('row').nth(1).getByRole('link').click()
     await page.getByRole('dialog', { name: 'chat-model' }).waitFor()
@@ -73,18 +73,18 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await page.waitForURL(url => url.searchParams.get('call') !== first)
     await page.keyboard.press('ArrowUp')
     await page.waitForURL(url => url.searchParams.get('call') === first)
-    await context.close()
+    await close()
   })
 
   test('a linked call that the list does not hold is asked for by its id', async () => {
     const [failed] = await gateway.rows('&outcome=error')
-    const { page, context } = await openLogs(`?q=model:claude-model&call=${failed!.request_id}`)
+    const { page, close } = await openLogs(`?q=model:claude-model&call=${failed!.request_id}`)
     await page.getByRole('dialog', { name: 'nobody' }).waitFor()
-    await context.close()
+    await close()
   })
 
   test('calls are found, opened and closed by keyboard alone', async () => {
-    const { page, context } = await openLogs()
+    const { page, close } = await openLogs()
     await page.getByRole('row').nth(1).waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type('outcome:error')
@@ -100,11 +100,11 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await page.getByRole('dialog', { name: 'nobody' }).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await context.close()
+    await close()
   })
 
   test('columns are chosen by keyboard, kept in this browser, and set back', async () => {
-    const { page, context } = await openLogs()
+    const { page, close } = await openLogs()
     const head = page.getByRole('columnheader')
     const usual = ['Time', 'Outcome', 'Model', 'Upstream', 'Key', 'Tokens', 'Cost', 'Duration']
     await head.first().waitFor()
@@ -133,11 +133,11 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await head.getByText('Upstream').waitFor()
     expect(await head.allInnerTexts()).toEqual(usual)
     expect(await page.evaluate(() => Object.keys(localStorage).filter(key => key.includes('columns')))).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('bars are brushed by keyboard and by dragging: the span is in the address, and goes back', async () => {
-    const { page, context } = await openLogs()
+    const { page, close } = await openLogs()
     const rangeOf = () => new URL(page.url()).searchParams.get('range')
     const bars = page.getByRole('slider', { name: 'Calls over time' })
     await page.getByText(/^p50 \/ p95 /).waitFor()
@@ -171,7 +171,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await page.mouse.up()
     await page.waitForURL(url => url.searchParams.has('range'))
     expect(widthOf(rangeOf()) / (0.5 * 86_400_000)).toBeCloseTo(1, 1)
-    await context.close()
+    await close()
   })
 
   test('the calls of a session lead to each other, in their order, wherever the list is', async () => {
@@ -180,7 +180,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     const ids: string[] = []
     for (let at = 0; at < 3; at++) ids.push(await call(key, 'claude-model', {}, session))
     while ((await gateway.rows('&session_id=session-of-three')).length < 3) await Bun.sleep(20)
-    const { page, context } = await openLogs(`?q=model:nobody&call=${ids[1]}`)
+    const { page, close } = await openLogs(`?q=model:nobody&call=${ids[1]}`)
     const part = page.getByRole('region', { name: 'Session' })
     await part.getByText('Call 2 of 3 in its session').waitFor()
     expect(await violations(page)).toEqual([])
@@ -195,19 +195,19 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await part.getByRole('link', { name: 'All of the session' }).click()
     await page.getByText('Calls: 3').waitFor()
     expect(new URL(page.url()).searchParams.get('q')).toBe('session:session-of-three')
-    await context.close()
+    await close()
   })
 
   test('a new call appears by itself while the list is live', async () => {
-    const { page, context } = await openLogs('?live=on&q=model:fault/unknown')
+    const { page, close } = await openLogs('?live=on&q=model:fault/unknown')
     await page.getByText('Nothing matches').waitFor()
     await call(await gateway.key(), 'fault/unknown')
     await page.getByText('Calls: 1').waitFor()
-    await context.close()
+    await close()
   })
 
   test('a list that cannot be live says so, is read again by hand, and becomes live by itself', async () => {
-    const { page, context } = await openLogs('?q=model:fault/status-400')
+    const { page, close } = await openLogs('?q=model:fault/status-400')
     await page.getByText('Nothing matches').waitFor()
     const stream = '**/spend/logs/events*'
     await page.route(stream, route => route.abort())
@@ -219,7 +219,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await page.getByText('Calls: 1').waitFor()
     await page.unroute(stream)
     await page.getByText('The list is not live').waitFor({ state: 'detached' })
-    await context.close()
+    await close()
   })
 
   test('messages and tool calls of a stored call are shown, markup in them is text, and it is copied and replayed', async () => {
@@ -236,7 +236,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
       { role: 'user', content: 'say: It is sunny' },
     ]
     const id = await call(key, 'chat-model', { messages, stream: true, temperature: 0.3 })
-    const { page, context, faults } = await openLogs(`?call=${id}`)
+    const { page, close, faults } = await openLogs(`?call=${id}`)
     const drawer = page.getByRole('dialog', { name: 'chat-model' })
     await drawer.getByRole('tab', { name: 'Messages' }).click()
     await drawer.getByRole('article', { name: 'System' }).getByText(hostile).waitFor()
@@ -260,7 +260,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await page.getByRole('button', { name: 'Run' }).click()
     await page.getByRole('region', { name: 'Answer 1' }).getByText('It is sunny').waitFor()
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('where nothing is stored the drawer says how it is switched on; a cut request is shown as it is', async () => {
@@ -269,24 +269,24 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     const cut = await call(key, 'chat-model', {
       messages: [{ role: 'user', content: `say: x ${'long '.repeat(2000)}` }],
     })
-    const { page, context } = await openLogs(`?call=${row!.request_id}`)
+    const { page, close } = await openLogs(`?call=${row!.request_id}`)
     await page.getByRole('tab', { name: 'Messages' }).click()
     await page.getByText('store_prompts_in_spend_logs').waitFor()
     await page.goto(`${gateway.url}/ui/logs?call=${cut}`)
     await page.getByRole('tab', { name: 'Messages' }).click()
     await page.getByText('Only the beginning is stored.').first().waitFor()
-    await context.close()
+    await close()
   })
 
   test('markup in the name of a key is text, and axe has no objection, in light and dark', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
-      const { page, context, faults } = await openLogs('', { colorScheme })
+      const { page, close, faults } = await openLogs('', { colorScheme })
       await page.getByRole('table').getByText(hostile).first().waitFor()
       await page.getByRole('row').nth(1).getByRole('link').click()
       await page.getByRole('dialog').waitFor()
       expect(await violations(page)).toEqual([])
       expect(faults).toEqual([])
-      await context.close()
+      await close()
     }
   })
 })

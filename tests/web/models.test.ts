@@ -19,7 +19,7 @@ describe.skipIf(!hasChromium)('the page of models', () => {
   }
 
   test('the list is searched, and prices are for a million tokens', async () => {
-    const { page, context } = await openModels()
+    const { page, close } = await openModels()
     await page.getByRole('table').getByText('embedding-model').waitFor()
     await page.getByRole('searchbox', { name: 'Search models by name' }).fill('claude-m')
     await page.getByRole('table').getByText('embedding-model').waitFor({ state: 'detached' })
@@ -27,41 +27,41 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     expect((await row.innerText()).split(/\s*\n\s*/)).toEqual(
       expect.arrayContaining(['claude-model', '$3.00', '$15.00']),
     )
-    await context.close()
+    await close()
   })
 
   test('a test call says that a deployment answers, or why not', async () => {
-    const { page, context } = await openModels('?model=chat-model')
+    const { page, close } = await openModels('?model=chat-model')
     await page.getByRole('button', { name: 'Test call' }).click()
     await page.getByText('Answers', { exact: true }).waitFor()
     await page.goto(`${gateway.url}/ui/models?model=nobody`)
     await page.getByRole('button', { name: 'Test call' }).click()
     await page.getByText('Does not answer', { exact: true }).waitFor()
-    await context.close()
+    await close()
   })
 
   test('credentials, and addresses and test calls for other keys than those of administrators, are not shown', async () => {
-    const { page, context } = await openModels('?model=chat-model', { key: await gateway.key() })
+    const { page, close } = await openModels('?model=chat-model', { key: await gateway.key() })
     const drawer = page.getByRole('dialog', { name: 'chat-model' })
     await drawer.getByText('custom_openai/sim-chat').waitFor()
     expect(await drawer.getByRole('button', { name: 'Test call' }).count()).toBe(0)
     expect(await drawer.innerText()).not.toContain(gateway.simulator.url)
     expect(await page.content()).not.toContain('upstream-key-canary')
-    await context.close()
+    await close()
   })
 
   test('axe has no objection, in light and dark', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
-      const { page, context, faults } = await openModels('?model=chat-model', { colorScheme })
+      const { page, close, faults } = await openModels('?model=chat-model', { colorScheme })
       await page.getByRole('dialog').getByText('custom_openai/sim-chat').waitFor()
       expect(await violations(page)).toEqual([])
       expect(faults).toEqual([])
-      await context.close()
+      await close()
     }
   })
 
   test('a deployment says where it is set; one made here gets another key, unseen, and goes when its name is typed', async () => {
-    const { page, context, faults } = await openModels()
+    const { page, close, faults } = await openModels()
     await page
       .getByRole('row')
       .filter({ hasText: 'claude-model' })
@@ -96,7 +96,7 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     await page.getByText(/^Set by .*:\d+: changed there/).waitFor()
     expect(await page.getByRole('button', { name: 'Delete deployment' }).count()).toBe(0)
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a deployment of the file is disabled with a reason in the list of health, and enabled where its model is shown', async () => {
@@ -134,7 +134,7 @@ describe.skipIf(!hasChromium)('the page of models', () => {
           body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }], num_retries: 0 }),
         })
       ).text()
-    const { page, context, faults } = await openSignedIn(browser, gateway)
+    const { page, close, faults } = await openSignedIn(browser, gateway)
     const asked: string[] = []
     page.on('request', request => asked.push(new URL(request.url()).pathname))
     await page.goto(`${gateway.url}/ui/health`)
@@ -159,7 +159,7 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     await viewer.page.getByRole('table').waitFor()
     expect(await viewer.page.locator('[data-primary]').count()).toBe(0)
     expect(faults).toEqual([])
-    await context.close()
-    await viewer.context.close()
+    await close()
+    await viewer.close()
   })
 })

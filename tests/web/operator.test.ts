@@ -46,7 +46,7 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
   }
 
   test('a value says file and line, variable or default; what is secret is not in the page', async () => {
-    const { page, context, faults } = await openAt('settings')
+    const { page, close, faults } = await openAt('settings')
     const table = page.getByRole('table', { name: 'Configuration' })
     await table.waitFor()
     await page.getByRole('searchbox', { name: 'Search settings' }).fill('ttl')
@@ -70,12 +70,12 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     expect(await table.getByText('SMTP_HOST').count()).toBeGreaterThan(0)
     await page.getByText('this one alone').waitFor()
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('theme and language are chosen where a person looks at the sessions, and in the configuration', async () => {
     const key = await gateway.key()
-    const { page, context } = await openAt('sessions', { key })
+    const { page, close } = await openAt('sessions', { key })
     await page.getByRole('combobox', { name: 'Theme' }).click()
     await page.getByRole('option', { name: 'Dark' }).click()
     expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     await page.getByRole('option', { name: 'Deutsch' }).click()
     await page.getByRole('heading', { name: 'Darstellung' }).waitFor()
     expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
-    await context.close()
+    await close()
   })
 
   const ask = async (content: string) => {
@@ -95,7 +95,7 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
 
   test('the test bench marks what a guardrail finds, in questions and answers, and hits lead to their calls', async () => {
     await ask('Write to ada@example.com')
-    const { page, context, faults } = await openAt('guardrails')
+    const { page, close, faults } = await openAt('guardrails')
     const bench = page.getByRole('region', { name: 'Verdict' })
     await page.getByRole('textbox', { name: 'Text' }).fill('Mail ada@example.com or bob@example.com today')
     await page.getByRole('button', { name: 'Judge' }).click()
@@ -112,11 +112,11 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     await hits.getByRole('link').first().click()
     await page.waitForURL(/\/ui\/logs\?.*call=/)
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a guardrail is made, changed and deleted; one of the file is read-only', async () => {
-    const { page, context } = await openAt('guardrails')
+    const { page, close } = await openAt('guardrails')
     const create = page.getByRole('button', { name: 'Create guardrail' })
     await create.click()
     const dialog = page.getByRole('dialog', { name: 'Create guardrail' })
@@ -139,7 +139,7 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     await page.getByRole('link', { name: 'pii', exact: true }).click()
     await page.getByText('It stands in the configuration file').waitFor()
     expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0)
-    await context.close()
+    await close()
   })
 
   test('a guardrail says which keys, teams and models have it, and leads to them', async () => {
@@ -162,7 +162,7 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     const question = 'Which answer is kept?'
     await ask(question)
     const key = (await ask(question)).get('x-proxy-cache-key')!
-    const { page, context, faults } = await openAt('caching')
+    const { page, close, faults } = await openAt('caching')
     const hits = page.getByRole('table', { name: 'Recent hits' })
     await hits.getByText('exact').first().waitFor()
     await page.getByText('memory of this process', { exact: true }).waitFor()
@@ -181,23 +181,23 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     const state = await gateway.admin('/cache/ping')
     expect(await state.json()).toMatchObject({ answers: 0, hits: { exact: 1 } })
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a viewer sees guardrails and cache, and no button that changes them', async () => {
     const made = await gateway.admin('/user/new', { user_id: 'viewer', user_role: 'proxy_admin_viewer' })
     const { key } = (await made.json()) as { key: string }
-    const { page, context } = await openAt('guardrails', { key })
+    const { page, close } = await openAt('guardrails', { key })
     await page.getByRole('link', { name: 'pii', exact: true }).waitFor()
     expect(await page.getByRole('button', { name: 'Create guardrail' }).count()).toBe(0)
     await page.goto(`${gateway.url}/ui/caching`)
     await page.getByText('memory of this process', { exact: true }).waitFor()
     expect(await page.getByRole('button', { name: /Forget/ }).count()).toBe(0)
-    await context.close()
+    await close()
   })
 
   test('a credential is made, gets a new key and is deleted; its secret is never in the page', async () => {
-    const { page, context, faults } = await openAt('providers')
+    const { page, close, faults } = await openAt('providers')
     const table = page.getByRole('table', { name: 'Credentials' })
     await table.getByRole('link', { name: 'of-file' }).waitFor()
     await page.getByRole('button', { name: 'Create credential' }).click()
@@ -261,7 +261,7 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     gateway.simulator.reset()
     await page.keyboard.press('Escape')
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('axe has no objection to providers, guardrails and cache', async () => {
@@ -272,17 +272,17 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
       ['caching', 'Recent hits'],
     ] as const
     for (const [path, heading] of places) {
-      const { page, context, faults } = await openAt(path, { colorScheme: 'dark' })
+      const { page, close, faults } = await openAt(path, { colorScheme: 'dark' })
       await page.getByRole('heading', { name: heading }).waitFor()
       expect([path, await violations(page)]).toEqual([path, []])
       expect(faults).toEqual([])
-      await context.close()
+      await close()
     }
   })
 
   test('axe has no objection to the configuration, in light and dark', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
-      const { page, context, faults } = await openAt('settings?which=set&setting=settings.cache_params.ttl', {
+      const { page, close, faults } = await openAt('settings?which=set&setting=settings.cache_params.ttl', {
         colorScheme,
       })
       await page
@@ -291,7 +291,7 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
         .waitFor()
       expect(await violations(page)).toEqual([])
       expect(faults).toEqual([])
-      await context.close()
+      await close()
     }
   })
 })

@@ -27,7 +27,7 @@ describe.skipIf(!hasChromium)('the parts', () => {
   })
 
   test.each(['light', 'dark'] as const)('axe finds nothing in %s, also in what floats', async colorScheme => {
-    const { page, context, faults } = await openPage(browser, gateway.url, { colorScheme })
+    const { page, close, faults } = await openPage(browser, gateway.url, { colorScheme })
     await page.goto(`${gateway.url}/ui/_parts`)
     await page.getByRole('heading', { name: 'EmptyState, ErrorState, Skeleton' }).waitFor()
     await page.locator('.uplot').waitFor()
@@ -41,11 +41,11 @@ describe.skipIf(!hasChromium)('the parts', () => {
       await page.locator('.floating[data-open]').waitFor({ state: 'detached' })
     }
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('nothing is wider than a screen of 360 pixels', async () => {
-    const { page, context } = await openPage(browser, gateway.url, { viewport: { width: 360, height: 740 } })
+    const { page, close } = await openPage(browser, gateway.url, { viewport: { width: 360, height: 740 } })
     await page.goto(`${gateway.url}/ui/_parts`)
     await page.getByRole('heading', { name: 'EmptyState, ErrorState, Skeleton' }).waitFor()
     const widths = await page.evaluate(() => {
@@ -53,21 +53,21 @@ describe.skipIf(!hasChromium)('the parts', () => {
       return [document.documentElement.scrollWidth, main.scrollWidth - main.clientWidth]
     })
     expect(widths).toEqual([360, 0])
-    await context.close()
+    await close()
   })
 
   test('the wheel over a number field leaves the number alone', async () => {
-    const { page, context } = await openPage(browser, gateway.url)
+    const { page, close } = await openPage(browser, gateway.url)
     await page.goto(`${gateway.url}/ui/_parts`)
     const field = page.getByLabel('Budget', { exact: true }).first()
     await field.click()
     await page.mouse.wheel(0, 120)
     expect(await field.inputValue()).toBe('20')
-    await context.close()
+    await close()
   })
 
   test('Escape leaves what was chosen in a list of several', async () => {
-    const { page, context } = await openPage(browser, gateway.url)
+    const { page, close } = await openPage(browser, gateway.url)
     await page.goto(`${gateway.url}/ui/_parts`)
     const chips = page.getByRole('button', { name: /^Remove / })
     await chips.first().waitFor()
@@ -80,17 +80,17 @@ describe.skipIf(!hasChromium)('the parts', () => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
     expect(await chips.count()).toBe(before)
-    await context.close()
+    await close()
   })
 
   test('markup in a text of a model is shown, and never used', async () => {
-    const { page, context, faults } = await openPage(browser, gateway.url)
+    const { page, close, faults } = await openPage(browser, gateway.url)
     await page.goto(`${gateway.url}/ui/_parts`)
     const text = page.locator('.markdown').first()
     await text.waitFor()
     expect(await text.innerHTML()).toContain('&lt;img src=x onerror=alert(1)&gt;')
     expect(await text.locator('img, script').count()).toBe(0)
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 })

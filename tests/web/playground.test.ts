@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)('the playground', () => {
   }
 
   test('two models answer the same by keyboard alone, each with its figures from the ledger', async () => {
-    const { page, context, faults } = await open('?columns=2&model=chat-model&model2=claude-model')
+    const { page, close, faults } = await open('?columns=2&model=chat-model&model2=claude-model')
     await page.getByLabel('Message').focus()
     await page.keyboard.type('say: Hello from the model')
     await page.keyboard.press('Control+Enter')
@@ -50,12 +50,12 @@ describe.skipIf(!hasChromium)('the playground', () => {
     expect(rows.every(row => row.stream && row.outcome === 'success')).toBe(true)
     expect(await violations(page)).toEqual([])
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test.each(['chat', 'responses', 'messages'])('%s: markup and scripts of an answer are text', async op => {
     for (const stream of ['', '&stream=off']) {
-      const { page, context, faults } = await open(`?op=${op}&model=chat-model${stream}`)
+      const { page, close, faults } = await open(`?op=${op}&model=chat-model${stream}`)
       await page.getByLabel('Message').fill(`say: ${hostile}`)
       await page.getByRole('button', { name: 'Run' }).click()
       const answer = page.getByRole('region', { name: 'Answer 1' })
@@ -64,22 +64,22 @@ describe.skipIf(!hasChromium)('the playground', () => {
       expect(await answer.locator('script, img, iframe, style, a[href^="javascript"]').count()).toBe(0)
       expect(await page.title()).not.toBe('run')
       expect(faults).toEqual([])
-      await context.close()
+      await close()
     }
   })
 
   test('a stopped call ends at the upstream, and its column says so', async () => {
-    const { page, context } = await open(`?model=${encodeURIComponent('fault/sim-chat#token-ms;ms=200')}`)
+    const { page, close } = await open(`?model=${encodeURIComponent('fault/sim-chat#token-ms;ms=200')}`)
     await page.getByLabel('Message').fill('tokens: 500')
     await page.getByRole('button', { name: 'Run' }).click()
     await page.getByRole('button', { name: 'Stop column 1' }).click()
     await page.getByText('Stopped. What was made until then is charged.').waitFor()
     while (!(await gateway.rows()).some(row => row.outcome === 'client_closed')) await Bun.sleep(20)
-    await context.close()
+    await close()
   })
 
   test('a body of one’s own is sent with the model and the parameters of the column', async () => {
-    const { page, context } = await open('?model=chat-model&params={"max_tokens":7}')
+    const { page, close } = await open('?model=chat-model&params={"max_tokens":7}')
     await page.getByRole('tab', { name: 'Body as JSON' }).click()
     const body = page.getByLabel('Body as JSON').last()
     await body.fill('{')
@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)('the playground', () => {
     await page.getByRole('tab', { name: 'Code' }).click()
     await page.getByRole('tab', { name: 'Python' }).click()
     expect(await page.getByRole('tabpanel').last().innerText()).toContain('seed=3,')
-    await context.close()
+    await close()
   })
 
   test('every other operation shows what its model answers', async () => {
@@ -107,9 +107,9 @@ describe.skipIf(!hasChromium)('the playground', () => {
       await opened.page.getByRole('link', { name: 'Open in the logs' }).waitFor()
       return { ...opened, answer: opened.page.getByRole('region', { name: 'Answer 1' }) }
     }
-    const close = async ({ context, faults }: Awaited<ReturnType<typeof ask>>) => {
+    const close = async ({ close, faults }: Awaited<ReturnType<typeof ask>>) => {
       expect(faults).toEqual([])
-      await context.close()
+      await close()
     }
     const embedded = await ask('embeddings', 'embedding-model', page => page.getByLabel('Texts').fill('one\ntwo'))
     expect(await embedded.answer.getByText('1.0000').count()).toBe(1)
@@ -148,7 +148,7 @@ describe.skipIf(!hasChromium)('the playground', () => {
       })
     const answer = await send('claude-model')
     await answer.text()
-    const { page, context } = await openSignedIn(browser, gateway, { key })
+    const { page, close } = await openSignedIn(browser, gateway, { key })
     await page.goto(`${gateway.url}/ui/logs?call=${answer.headers.get('x-proxy-call-id')}`)
     await page.getByRole('link', { name: 'Replay in the playground' }).click()
     await page.getByText('A call of claude-model on /v1/messages').waitFor()
@@ -158,14 +158,14 @@ describe.skipIf(!hasChromium)('the playground', () => {
     await page.getByLabel('Message').fill('Hello')
     await page.getByRole('button', { name: 'Run' }).click()
     await page.getByRole('alert').waitFor()
-    await context.close()
+    await close()
   })
 
   test('axe has no objection from 360 px on, in light and dark, and the page asks three times at most', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       const asked: string[] = []
       const options = { colorScheme, viewport: { width: 360, height: 800 } }
-      const { page, context, faults } = await openSignedIn(browser, gateway, options)
+      const { page, close, faults } = await openSignedIn(browser, gateway, options)
       page.on('request', request => {
         const { pathname } = new URL(request.url())
         if (!pathname.startsWith('/ui/') && !pathname.startsWith('/sign-in/')) asked.push(pathname)
@@ -177,7 +177,7 @@ describe.skipIf(!hasChromium)('the playground', () => {
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
       expect(asked).toEqual(['/model_group/info'])
       expect(faults).toEqual([])
-      await context.close()
+      await close()
     }
   })
 })

@@ -1,11 +1,10 @@
 /** Roles x pages: what is shown, and what the gateway refuses when the request behind a hidden page is made by hand. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
 import { endpoints } from '../../src/endpoints/index.ts'
-import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { rolePasses } from '../e2e/role-passes.ts'
-import { builtPages, hasChromium, openBrowser, openPage, openSignedIn, pageMs, signInByInvitation } from './browser.ts'
+import { goTo, hasChromium, openPage, openSignedIn, pageMs, signInByInvitation, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -57,9 +56,8 @@ describe.skipIf(!hasChromium)('roles and pages', () => {
   let gateway: Gateway
   let browser: Browser
   const keys = new Map<Role, string>()
+  withPages({}, opened => ({ gateway, browser } = opened))
   beforeAll(async () => {
-    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
-    browser = await openBrowser()
     for (const [name, user_role] of Object.entries(userRoles)) {
       const made = await gateway.admin('/user/new', { user_id: name, user_role })
       keys.set(name as Role, ((await made.json()) as { key: string }).key)
@@ -75,35 +73,32 @@ describe.skipIf(!hasChromium)('roles and pages', () => {
       if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
     }
   })
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-  })
-
   test.each(roles)('%s sees the pages of the list, and reaches no other by its address or by hand', async role => {
-    const { page, context } = await openSignedIn(browser, gateway, { key: keys.get(role)! })
+    const { page, close } = await openSignedIn(browser, gateway, { key: keys.get(role)! })
+    await page.goto(`${gateway.url}/ui/`)
+    const navigation = page.getByRole('navigation')
+    await navigation.getByRole('link', { name: 'Overview', exact: true }).waitFor()
     for (const { title, path, ask, for: allowed, isAnswered } of pages) {
       const may = allowed.includes(role)
-      await page.goto(`${gateway.url}/ui/${path}`)
+      await goTo(page, `/${path}`)
       const heading = page.getByRole('heading', { name: title, level: 1, exact: true })
       const refusal = page.getByText('Your role does not allow this')
       await heading.or(refusal).first().waitFor()
       expect([path, await heading.count(), await refusal.count()]).toEqual([path, may ? 1 : 0, may ? 0 : 1])
-      const links = page.getByRole('navigation').getByRole('link', { name: title, exact: true })
-      await page.getByRole('navigation').getByRole('link', { name: 'Overview', exact: true }).waitFor()
+      const links = navigation.getByRole('link', { name: title, exact: true })
       expect([path, await links.count()]).toEqual([path, may ? 1 : 0])
       if (ask === undefined) continue
       const status = await page.evaluate(async url => (await fetch(url)).status, ask)
       expect([ask, status]).toEqual([ask, may || isAnswered ? 200 : 403])
     }
-    await context.close()
+    await close()
   })
 
   // The same operations and classes as in tests/e2e/role-matrix.test.ts, sent by the page with the session of the person.
   test.each(roles)(
     '%s who writes requests by hand is refused every operation that the role does not pass',
     async role => {
-      const { page, context } = await openPage(browser, gateway.url)
+      const { page, context, close } = await openPage(browser, gateway.url)
       await signInByInvitation(context, gateway, role)
       await page.goto(`${gateway.url}/ui/sessions`)
       const operations = endpoints
@@ -125,12 +120,12 @@ describe.skipIf(!hasChromium)('roles and pages', () => {
         return (await Promise.all(answers)).flat()
       }, operations)
       expect(wrong).toEqual([])
-      await context.close()
+      await close()
     },
   )
 
   test('a member who puts the ids of others into requests gets and changes nothing', async () => {
-    const { page, context } = await openPage(browser, gateway.url)
+    const { page, context, close } = await openPage(browser, gateway.url)
     await signInByInvitation(context, gateway, 'member')
     await page.goto(`${gateway.url}/ui/sessions`)
     const made = await gateway.admin('/key/generate', { user_id: 'admin', key_alias: 'private' })
@@ -173,17 +168,13 @@ describe.skipIf(!hasChromium)('roles and pages', () => {
     expect(leaked).toEqual([])
     const { info } = (await (await gateway.admin(`/key/info?key=${hash}`)).json()) as { info: Record<string, unknown> }
     expect([info.key_alias, info.max_budget]).toEqual(['private', null])
-    await context.close()
+    await close()
   })
 
-  test('a stranger is led to the login by every page, and refused by every request', async () => {
-    const { page, context } = await openPage(browser, gateway.url)
-    for (const { path, ask } of pages) {
-      await page.goto(`${gateway.url}/ui/${path}`)
-      await page.waitForURL(/\/ui\/login\?/)
-      await page.getByRole('heading', { name: 'Sign in to Modelgate' }).waitFor()
-      if (ask !== undefined) expect([ask, (await fetch(gateway.url + ask)).status]).toEqual([ask, 401])
-    }
-    await context.close()
+  // That each page leads a stranger to the login is shown in every-page.test.ts.
+  test('a stranger is refused every request behind a page', async () => {
+    const asked = pages.flatMap(({ ask }) => ask ?? [])
+    const refused = await Promise.all(asked.map(async path => [path, (await fetch(gateway.url + path)).status]))
+    expect(refused).toEqual(asked.map(path => [path, 401]))
   })
 })

@@ -20,7 +20,7 @@ describe.skipIf(!hasChromium)('signing in', () => {
   }
 
   test('a page asks to sign in, and leads back to where one wanted to go', async () => {
-    const { page, context, faults } = await openPage(browser, gateway.url)
+    const { page, close, faults } = await openPage(browser, gateway.url)
     await page.goto(`${gateway.url}/ui/keys?key=none`)
     await page.getByRole('heading', { name: 'Sign in to Modelgate' }).waitFor()
     expect(await violations(page)).toEqual([])
@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)('signing in', () => {
       ['', expect.not.arrayContaining([expect.stringContaining('sk-')])],
     )
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('where the gateway sends mail, the page leads to the one that asks for a link', async () => {
@@ -48,30 +48,30 @@ describe.skipIf(!hasChromium)('signing in', () => {
         PROXY_BASE_URL: 'http://gateway.example.com',
       },
     })
-    const { page, context, faults } = await openPage(browser, mailing.url)
+    const { page, close, faults } = await openPage(browser, mailing.url)
     await page.goto(`${mailing.url}/ui/login`)
     await page.getByRole('link', { name: 'Forgotten the password?' }).waitFor()
     expect(await violations(page)).toEqual([])
     await page.getByRole('link', { name: 'Forgotten the password?' }).click()
     await page.getByRole('button', { name: 'Send a link' }).waitFor()
     expect(faults).toEqual([])
-    await context.close()
+    await close()
     await mailing.stop()
   })
 
   test('an address of another site is not led to', async () => {
     for (const from of ['//example.com/', 'https://example.com/', '/\\example.com']) {
-      const { page, context, faults } = await openPage(browser, gateway.url)
+      const { page, close, faults } = await openPage(browser, gateway.url)
       await page.goto(`${gateway.url}/ui/login?from=${encodeURIComponent(from)}`)
       await giveMasterKey(page)
       await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
       expect([from, faults]).toEqual([from, []])
-      await context.close()
+      await close()
     }
   })
 
   test('a session that ends keeps what was typed: one signs in above the page', async () => {
-    const { page, context } = await openPage(browser, gateway.url)
+    const { page, context, close } = await openPage(browser, gateway.url)
     await page.goto(`${gateway.url}/ui/login?from=/keys`)
     await giveMasterKey(page)
     await page.locator('[data-primary]').click()
@@ -85,7 +85,7 @@ describe.skipIf(!hasChromium)('signing in', () => {
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'detached' })
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
     await page.getByRole('heading', { name: 'Key typed before created' }).waitFor()
-    await context.close()
+    await close()
   })
 
   test('signing out everywhere ends the session of another browser too', async () => {
@@ -101,18 +101,18 @@ describe.skipIf(!hasChromium)('signing in', () => {
     await here.page.getByRole('heading', { name: /Sign in to Modelgate|Your session has ended/ }).waitFor()
     await there.page.reload()
     await there.page.getByRole('heading', { name: 'Sign in to Modelgate' }).waitFor()
-    await here.context.close()
-    await there.context.close()
+    await here.close()
+    await there.close()
   })
 
   test('signing out in the menu ends the session', async () => {
-    const { page, context } = await openPage(browser, gateway.url)
+    const { page, context, close } = await openPage(browser, gateway.url)
     await page.goto(`${gateway.url}/ui/login`)
     await giveMasterKey(page)
     await page.getByRole('button', { name: /^Account/ }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in to Modelgate' }).waitFor()
     expect((await context.cookies()).filter(({ name }) => name.endsWith('modelgate_session'))).toEqual([])
-    await context.close()
+    await close()
   })
 })

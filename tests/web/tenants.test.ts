@@ -38,7 +38,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
   }
 
   test('an organization is made with a budget, gets a member with a role, and goes when its name is typed', async () => {
-    const { page, context, faults } = await open('organizations')
+    const { page, close, faults } = await open('organizations')
     await page.getByText('No organizations yet').waitFor()
     await page.keyboard.press('c')
     await page.getByRole('dialog').waitFor()
@@ -67,12 +67,12 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await page.getByText('Organization Nordwind deleted').first().waitFor()
     await page.getByText('No organizations yet').waitFor()
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a change that another made meanwhile is not overwritten, and what was typed stays', async () => {
     await asked('/organization/new', { organization_id: 'shared', organization_alias: 'Shared', rpm_limit: 5 })
-    const { page, context } = await open('organizations?organization=shared')
+    const { page, close } = await open('organizations?organization=shared')
     await page.getByRole('button', { name: 'Edit', exact: true }).click()
     const form = page.getByRole('form', { name: 'Edit' })
     await number(page, 'Requests a minute').fill('60')
@@ -95,7 +95,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await form.getByRole('button', { name: 'Save changes' }).click()
     await page.getByText('Organization changed').first().waitFor()
     expect(await stored()).toMatchObject({ rpm_limit: 60, max_budget: 7 })
-    await context.close()
+    await close()
   })
 
   test('an admin of an organization changes its name and members, and is offered no more than that', async () => {
@@ -106,7 +106,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
       organization_id: 'led',
       member: { user_id: 'olga', role: 'org_admin' },
     })
-    const { page, context } = await open('organizations', { key })
+    const { page, close } = await open('organizations', { key })
     await page.getByRole('link', { name: 'Led', exact: true }).click()
     expect(await page.getByText('Foreign').count()).toBe(0)
     expect(await page.locator('[data-primary]').count()).toBe(0)
@@ -124,14 +124,14 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
       return (await fetch('/organization/update', { method: 'PATCH', headers, body })).status
     })
     expect(status).toBe(403)
-    await context.close()
+    await close()
   })
 
   test('a member sees the organization without what it spends', async () => {
     const key = await user('mila')
     await asked('/organization/new', { organization_id: 'seen', organization_alias: 'Seen', max_budget: 5 })
     await asked('/organization/member_add', { organization_id: 'seen', member: { user_id: 'mila' } })
-    const { page, context } = await open('organizations?organization=seen', { key })
+    const { page, close } = await open('organizations?organization=seen', { key })
     const drawer = page.getByRole('dialog', { name: 'Seen', exact: true })
     await drawer.getByRole('listitem').filter({ hasText: 'mila' }).waitFor()
     expect([
@@ -140,7 +140,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     ]).toEqual([0, 0])
     const info = await page.evaluate(async () => (await fetch('/organization/info?organization_id=seen')).json())
     expect(info.budget).toBeNull()
-    await context.close()
+    await close()
   })
 
   test('a customer is made, spends, is blocked for its calls, and deleted', async () => {
@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
           }),
         })
       ).status
-    const { page, context, faults } = await open('customers', { colorScheme: 'dark' })
+    const { page, close, faults } = await open('customers', { colorScheme: 'dark' })
     await page.getByText('No customers yet').waitFor()
     await page.keyboard.press('c')
     await page.getByRole('dialog').waitFor()
@@ -200,7 +200,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
       await page.getByText(count === 0 ? 'Nothing matches' : 'Second shop').waitFor()
     }
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('an admin of a team gives rights and a share to its members, and changes nothing else', async () => {
@@ -208,7 +208,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await user('ned')
     await asked('/team/new', { team_id: 'crew', team_alias: 'Crew', max_budget: 5, admins: ['tara'] })
     await asked('/team/member_add', { team_id: 'crew', member: { user_id: 'ned' } })
-    const { page, context, faults } = await open('teams?team=crew', { key })
+    const { page, close, faults } = await open('teams?team=crew', { key })
     const drawer = page.getByRole('dialog', { name: 'Crew', exact: true })
     const rights = drawer.getByRole('region', { name: 'What members may do' })
     await rights.getByRole('switch', { name: 'Create keys in the team' }).click()
@@ -243,12 +243,12 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     })
     expect(status).toBe(403)
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('an administrator gives a team models and a budget, and its limits are explained', async () => {
     await asked('/team/new', { team_id: 'fleet', team_alias: 'Fleet' })
-    const { page, context } = await open('teams?team=fleet')
+    const { page, close } = await open('teams?team=fleet')
     const drawer = page.getByRole('dialog', { name: 'Fleet', exact: true })
     await drawer.getByText('Nothing limits its calls.').waitFor()
     await drawer.getByRole('button', { name: 'Edit', exact: true }).click()
@@ -261,11 +261,11 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
       models: ['chat-model'],
       max_budget: 12,
     })
-    await context.close()
+    await close()
   })
 
   test('a user is invited by a link, gets a role, is blocked and let in again', async () => {
-    const { page, context, faults } = await open('users', { colorScheme: 'dark' })
+    const { page, close, faults } = await open('users', { colorScheme: 'dark' })
     await page.locator('[role=table]').waitFor()
     await page.keyboard.press('c')
     await page.getByRole('dialog', { name: 'Create user', exact: true }).waitFor()
@@ -296,13 +296,13 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await typeToDelete(page, 'Delete user', 'ivy@example.com')
     await page.getByText('User ivy@example.com deleted').first().waitFor()
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('the audit log shows a change field by field, filtered by action and object', async () => {
     await asked('/team/new', { team_id: 'audited', team_alias: 'Audited', max_budget: 3 })
     await asked('/team/update', { team_id: 'audited', max_budget: 4, team_alias: '<b>Bold</b>' })
-    const { page, context, faults } = await open('audit?object=audited&action=updated')
+    const { page, close, faults } = await open('audit?object=audited&action=updated')
     const rows = page.getByRole('row')
     await rows.nth(1).waitFor()
     expect(await rows.count()).toBe(2)
@@ -321,12 +321,12 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await page.goto(`${gateway.url}/ui/audit?object=nothing`)
     await page.getByText('Nothing matches').waitFor()
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('the palette finds teams, models and calls, opens what makes a thing, and offers only what one may', async () => {
     await asked('/team/new', { team_id: 'found', team_alias: 'Found by name' })
-    const { page, context } = await open('keys')
+    const { page, close } = await open('keys')
     const palette = async (text: string) => {
       await page.keyboard.press('Control+k')
       await page.getByRole('combobox', { name: 'Go to or do' }).fill(text)
@@ -355,12 +355,12 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await page.keyboard.press('g')
     await page.keyboard.press('d')
     await page.getByRole('heading', { name: 'Budgets', level: 1 }).waitFor()
-    await context.close()
+    await close()
     const viewer = await open('keys', { key: await user('zoe', 'internal_user_viewer') })
     await viewer.page.keyboard.press('Control+k')
     await viewer.page.getByRole('option', { name: 'Keys', exact: true }).waitFor()
     expect(await viewer.page.getByRole('option', { name: /^Create/ }).count()).toBe(0)
     expect(await viewer.page.getByRole('option', { name: 'Budgets' }).count()).toBe(0)
-    await viewer.context.close()
+    await viewer.close()
   })
 })

@@ -43,7 +43,7 @@ describe.skipIf(!hasChromium)('the page of usage', () => {
   }
 
   test('each model has its calls, and a choice of another cause is in the address', async () => {
-    const { page, context } = await openUsage()
+    const { page, close } = await openUsage()
     const models = page.getByRole('table', { name: 'Usage by model' })
     await models.getByText('chat-model').waitFor()
     const row = models.getByRole('row').filter({ hasText: 'chat-model' })
@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)('the page of usage', () => {
     await page.getByRole('option', { name: 'key' }).click()
     await page.getByRole('table', { name: 'Usage by key' }).getByText(formula).waitFor()
     expect(new URL(page.url()).searchParams.get('by')).toBe('key')
-    await context.close()
+    await close()
   })
 
   test('models have percentiles of how long they took, for those who read everything', async () => {
@@ -80,7 +80,7 @@ describe.skipIf(!hasChromium)('the page of usage', () => {
   })
 
   test('the file for spreadsheets has the same rows, and no formula', async () => {
-    const { page, context } = await openUsage('?by=key')
+    const { page, close } = await openUsage('?by=key')
     await page.getByRole('table', { name: 'Usage by key' }).getByText(formula).waitFor()
     const loaded = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Download CSV' }).click()
@@ -90,20 +90,20 @@ describe.skipIf(!hasChromium)('the page of usage', () => {
     expect(first).toContain(`,"'=1+1,""<b>",`)
     expect(first).toContain(',3,0,')
     expect(others).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a key sees its own calls only', async () => {
-    const { page, context } = await openUsage('', { key: member })
+    const { page, close } = await openUsage('', { key: member })
     await page.getByText('No calls in these days').waitFor()
-    await context.close()
+    await close()
   })
 
   test('axe has no objection on a small screen, in light and dark, and the page asks three times at most', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       const asked: string[] = []
       const options = { colorScheme, viewport: { width: 390, height: 844 } }
-      const { page, context, faults } = await openSignedIn(browser, gateway, options)
+      const { page, close, faults } = await openSignedIn(browser, gateway, options)
       page.on('request', request => {
         const { pathname } = new URL(request.url())
         if (!pathname.startsWith('/ui/') && !pathname.startsWith('/sign-in/')) asked.push(pathname)
@@ -113,7 +113,7 @@ describe.skipIf(!hasChromium)('the page of usage', () => {
       expect(await violations(page)).toEqual([])
       expect(faults).toEqual([])
       expect(asked.toSorted()).toEqual(['/team/daily/activity', '/user/daily/activity'])
-      await context.close()
+      await close()
     }
   })
 })
