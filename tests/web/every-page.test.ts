@@ -65,6 +65,7 @@ interface Route {
   readonly path: string
   readonly for: ((session: object) => boolean) | null
   readonly isOpen?: boolean
+  readonly nav?: { readonly key: string }
 }
 const { routes } = (await import(`${import.meta.dir}/../../web/frame/routes.ts`)) as { routes: readonly Route[] }
 
@@ -91,6 +92,12 @@ litellm_settings: { cache: true, cache_params: { type: local } }
 
 test('every route has a row here', () => {
   expect(routes.map(({ path }) => path).toSorted()).toEqual(Object.keys(rows).toSorted())
+})
+
+test('every page of the navigation has a key of its own after g', () => {
+  const keys = routes.flatMap(({ nav }) => nav?.key ?? [])
+  expect([...new Set(keys)]).toEqual(keys)
+  expect(keys).toHaveLength(routes.filter(({ nav }) => nav).length)
 })
 
 type Role = 'admin' | 'teamAdmin' | 'member'

@@ -86,6 +86,20 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     await close()
   })
 
+  test('what the gateway refuses is said in German at the field where the pages are German', async () => {
+    await gateway.admin('/customer/new', { user_id: 'vergeben' })
+    const { page, close, faults } = await openSignedIn(browser, gateway, { locale: 'de-DE' })
+    await page.goto(`${gateway.url}/ui/customers`)
+    await page.getByRole('button', { name: 'Kunden anlegen' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Kunden anlegen' })
+    await dialog.getByLabel('Kunden-Id').fill('vergeben')
+    await dialog.getByRole('button', { name: 'Kunden anlegen' }).click()
+    await dialog.getByText(/^Das passt nicht zu dem, was gespeichert ist: .*vergeben/).waitFor()
+    expect(await dialog.getByLabel('Kunden-Id').getAttribute('aria-invalid')).toBe('true')
+    expect(faults).toEqual([])
+    await close()
+  })
+
   const ask = async (content: string) => {
     const body = { model: 'chat-model', messages: [{ role: 'user', content }] }
     const answer = await gateway.admin('/v1/chat/completions', body)

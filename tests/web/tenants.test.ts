@@ -92,9 +92,21 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await page.waitForFunction(() => document.querySelector('form')?.textContent?.includes('conflicts') === false)
     expect(await number(page, 'Budget').inputValue()).toBe('7')
     expect(await number(page, 'Requests a minute').inputValue()).toBe('60')
+    // Leaving asks first, and staying keeps what was typed.
+    await page.keyboard.press('Escape')
+    const leaving = page.getByRole('alertdialog', { name: 'What you typed is not saved' })
+    await leaving.getByRole('button', { name: 'Cancel' }).click()
+    await leaving.waitFor({ state: 'detached' })
+    expect(await number(page, 'Requests a minute').inputValue()).toBe('60')
     await form.getByRole('button', { name: 'Save changes' }).click()
     await page.getByText('Organization changed').first().waitFor()
     expect(await stored()).toMatchObject({ rpm_limit: 60, max_budget: 7 })
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await number(page, 'Requests a minute').fill('61')
+    await page.getByRole('link', { name: 'Customers', exact: true }).click()
+    await leaving.getByRole('button', { name: 'Discard' }).click()
+    await page.getByRole('heading', { name: 'Customers', level: 1 }).waitFor()
+    expect(await stored()).toMatchObject({ rpm_limit: 60 })
     await close()
   })
 
@@ -189,7 +201,14 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await page.keyboard.type('shop-2')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog', { name: 'Create customer', exact: true }).getByRole('alert').waitFor()
+    // What was typed is not thrown away by a key that was pressed too often.
     await page.keyboard.press('Escape')
+    const dialog = page.getByRole('dialog', { name: 'Create customer', exact: true })
+    await dialog.getByRole('button', { name: 'Keep editing' }).click()
+    expect(await dialog.getByLabel('Customer id').inputValue()).toBe('shop-2')
+    await page.keyboard.press('Escape')
+    await dialog.getByRole('button', { name: 'Discard' }).click()
+    await dialog.waitFor({ state: 'detached' })
     // Found by a part of the name, and by its id.
     for (const [text, count] of [
       ['nobody', 0],

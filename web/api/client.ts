@@ -1,5 +1,6 @@
 /** Asks the gateway. Types are those of its own OpenAPI document (schema.d.ts), so that a changed field is an error. */
 import { apiUrl } from '../lib/places.ts'
+import { refusalText } from '../strings/index.ts'
 import { developmentHeaders } from './development-key.ts'
 import type { Calls } from './schema.d.ts'
 
@@ -17,9 +18,14 @@ export interface CallOptions<Name extends Operation> {
   readonly signal?: AbortSignal
 }
 
-/** What the gateway answered instead of a success, or `status` 0 when there was no answer. */
+/**
+ * What the gateway answered instead of a success, or `status` 0 when there was no answer. `message` is in the language
+ * of the pages.
+ */
 export class ApiError extends Error {
   readonly status: number
+  /** The gateway's own sentence, in English. */
+  readonly original: string
   /** For the operator: finds the same request in the gateway's log. */
   readonly requestId: string | null
   /** The field that is wrong, where one is. */
@@ -33,6 +39,7 @@ export class ApiError extends Error {
     super(message)
     this.name = 'ApiError'
     this.status = about.status
+    this.original = about.original ?? message
     this.requestId = about.requestId ?? null
     this.field = about.field ?? null
     this.code = about.code ?? null
@@ -40,7 +47,8 @@ export class ApiError extends Error {
   }
 }
 
-type AboutError = Pick<ApiError, 'status'> & Partial<Pick<ApiError, 'requestId' | 'field' | 'code' | 'retryAtMs'>>
+type AboutError = Pick<ApiError, 'status'> &
+  Partial<Pick<ApiError, 'original' | 'requestId' | 'field' | 'code' | 'retryAtMs'>>
 
 type Listener = () => void
 const expired = new Set<Listener>()
@@ -116,9 +124,18 @@ async function errorOf(response: Response): Promise<ApiError> {
     requestId: response.headers.get('x-request-id'),
     retryAtMs: waitS > 0 ? Date.now() + waitS * 1000 : null,
   }
-  const parsed: unknown = await response.json().catch(() => undefined)
-  const inner = (parsed as { error?: { message?: unknown; param?: unknown; code?: unknown } } | undefined)?.error
-  const message = typeof inner?.message === 'string' ? inner.message : response.statusText || String(response.status)
+  const parsed = (await response.json().catch(() => null)) as {
+    error?: { message?: unknown; param?: unknown; code?: unknown; type?: unknown }
+    detail?: { type?: unknown }[]
+  } | null
+  const inner = parsed?.error
   const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
-  return new ApiError(message, { ...about, field: textOrNull(inner?.param), code: textOrNull(inner?.code) })
+  const said = {
+    message: textOrNull(inner?.message) ?? (response.statusText || String(response.status)),
+    type: textOrNull(inner?.type),
+    code: textOrNull(inner?.code),
+    field: textOrNull(inner?.param),
+    problem: Array.isArray(parsed?.detail) ? textOrNull(parsed.detail[0]?.type) : null,
+  }
+  return new ApiError(refusalText(said), { ...about, original: said.message, field: said.field, code: said.code })
 }

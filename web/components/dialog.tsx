@@ -35,12 +35,18 @@ const placed = clsx(
   'overflow-y-auto rounded-panel p-4 outline-none',
 )
 
-/** For a form of up to five fields. The focus goes in, stays in, and returns. */
+/**
+ * For a form of up to five fields. The focus goes in, stays in, and returns. Escape, the cross and a press outside ask
+ * before something that was typed is lost.
+ */
 export function Dialog(props: DialogProps) {
   const { open, onClose, title, description, isWide, isModalOnly } = props
   const popup = useRef<HTMLDivElement>(null)
+  const [typed, setTyped] = useState<'nothing' | 'something' | 'leaving'>('nothing')
+  if (!open && typed !== 'nothing') setTyped('nothing')
+  const close = () => (typed === 'something' ? setTyped('leaving') : onClose())
   return (
-    <Base.Root open={open} onOpenChange={next => !next && onClose()} disablePointerDismissal={isModalOnly}>
+    <Base.Root open={open} onOpenChange={next => !next && close()} disablePointerDismissal={isModalOnly}>
       <Base.Portal>
         <Base.Backdrop className={clsx(layer, 'veil')} />
         <Base.Popup
@@ -55,14 +61,32 @@ export function Dialog(props: DialogProps) {
             </Base.Close>
           </div>
           {description && <Base.Description className="text-muted">{description}</Base.Description>}
-          <DialogBody {...props} />
+          <DialogBody {...props} onTyped={() => setTyped('something')} />
+          {typed === 'leaving' && <Leaving onDiscard={onClose} onStay={() => setTyped('something')} />}
         </Base.Popup>
       </Base.Portal>
     </Base.Root>
   )
 }
 
-function DialogBody({ children, actions, onSubmit }: DialogProps) {
+interface LeavingProps {
+  readonly onDiscard: () => void
+  readonly onStay: () => void
+}
+
+function Leaving({ onDiscard, onStay }: LeavingProps) {
+  return (
+    <div role="alert" className="flex flex-wrap items-center justify-end gap-2 border-l-2 border-warn pl-3">
+      <p className="grow">{t('unsaved.title')}</p>
+      <Button onClick={onStay}>{t('unsaved.stay')}</Button>
+      <Button kind="danger" onClick={onDiscard}>
+        {t('unsaved.discard')}
+      </Button>
+    </div>
+  )
+}
+
+function DialogBody({ children, actions, onSubmit, onTyped }: DialogProps & { readonly onTyped: () => void }) {
   const below = actions && <div className="flex flex-wrap justify-end gap-2">{actions}</div>
   if (!onSubmit)
     return (
@@ -76,7 +100,7 @@ function DialogBody({ children, actions, onSubmit }: DialogProps) {
     onSubmit()
   }
   return (
-    <form onSubmit={submit} className="flex flex-col gap-4" noValidate>
+    <form onSubmit={submit} onInput={onTyped} className="flex flex-col gap-4" noValidate>
       {children}
       {below}
     </form>
@@ -120,6 +144,8 @@ function ConfirmForm({ action, onConfirm, onClose, busy, typed, problem }: Confi
   const isAllowed = typed === undefined || text === typed
   const submit = (event: FormEvent) => {
     event.preventDefault()
+    // It may stand in a form, whose own it is not.
+    event.stopPropagation()
     if (isAllowed) onConfirm()
   }
   return (

@@ -11,6 +11,7 @@ import { MultiCombobox } from './combobox.tsx'
 import { NumberField, TextField } from './field.tsx'
 import { PeriodField, periodLabel } from './period-field.tsx'
 import { ErrorState } from './states.tsx'
+import { Unsaved } from './unsaved.tsx'
 
 /** What can be edited; a field that is absent is not offered. */
 export interface Editable {
@@ -53,12 +54,12 @@ interface EditFormProps {
 }
 
 const numbers = [
-  { name: 'max_budget', label: 'limits.budget', unit: 'USD', help: 'edit.budgetHelp' },
-  { name: 'soft_budget', label: 'limits.soft', unit: 'USD', help: 'edit.softHelp' },
-  { name: 'rpm_limit', label: 'limits.requests', unit: 'requests/min', help: 'edit.limitHelp' },
-  { name: 'tpm_limit', label: 'limits.tokens', unit: 'tokens/min', help: 'edit.limitHelp' },
-  { name: 'max_parallel_requests', label: 'limits.parallel', unit: 'calls', help: 'edit.limitHelp' },
-] as const satisfies readonly { name: keyof Editable; label: StringKey; unit: string; help: StringKey }[]
+  { name: 'max_budget', label: 'limits.budget', unit: 'unit.usd', help: 'edit.budgetHelp' },
+  { name: 'soft_budget', label: 'limits.soft', unit: 'unit.usd', help: 'edit.softHelp' },
+  { name: 'rpm_limit', label: 'limits.requests', unit: 'unit.requests', help: 'edit.limitHelp' },
+  { name: 'tpm_limit', label: 'limits.tokens', unit: 'unit.tokens', help: 'edit.limitHelp' },
+  { name: 'max_parallel_requests', label: 'limits.parallel', unit: 'unit.calls', help: 'edit.limitHelp' },
+] as const satisfies readonly { name: keyof Editable; label: StringKey; unit: StringKey; help: StringKey }[]
 
 /** What is typed stays when the stored values are loaded anew: only changes are sent, and shown before. */
 export function EditForm({ stored, nameLabel, save, reload, onDone, onCancel }: EditFormProps) {
@@ -95,6 +96,7 @@ export function EditForm({ stored, nameLabel, save, reload, onDone, onCancel }: 
         <ModelsField models={values.models ?? []} error={problem('models')} onChange={models => set({ models })} />
       )}
       <Numbers values={values} problem={problem} has={has} set={set} />
+      <Unsaved isChanged={Object.keys(changes).length > 0 && !saving.isSuccess} />
       <Differences before={base.values} after={changes} nameLabel={nameLabel} />
       {saving.isError && !shown.has(error?.field ?? '') && <ErrorState error={saving.error} isInline />}
       <div className="flex flex-wrap justify-end gap-2">
@@ -131,7 +133,7 @@ function Numbers({ values, problem, has, set }: NumbersProps) {
               label={t(label)}
               help={t(help)}
               error={problem(name)}
-              unit={unit}
+              unit={t(unit)}
               min={0}
               value={values[name] ?? null}
               onChange={value => set({ [name]: value })}

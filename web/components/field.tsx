@@ -45,6 +45,7 @@ export function TextField({ label, help, error, isOptional, value, onChange, isC
       <Base.Control
         autoComplete="off"
         {...others}
+        aria-invalid={error ? true : undefined}
         value={value}
         onValueChange={text => onChange(text)}
         className={clsx(inputClass, isCode && 'font-mono text-code')}
@@ -58,6 +59,7 @@ export function TextArea({ label, help, error, value, onChange, rows = 4, ...oth
     <Field label={label} help={help} error={error}>
       <Base.Control
         {...others}
+        aria-invalid={error ? true : undefined}
         value={value}
         onValueChange={text => onChange(text)}
         render={<textarea rows={rows} />}
@@ -92,7 +94,11 @@ export function NumberField({ label, help, error, value, onChange, unit, placeho
         format={{ maximumFractionDigits: 9 }}
       >
         <BaseNumber.Group className={clsx(inputClass, 'flex items-center gap-2')}>
-          <BaseNumber.Input placeholder={placeholder} className="numbers min-w-0 grow bg-transparent outline-none" />
+          <BaseNumber.Input
+            placeholder={placeholder}
+            aria-invalid={error ? true : undefined}
+            className="numbers min-w-0 grow bg-transparent outline-none"
+          />
           <span className="text-muted">{unit}</span>
         </BaseNumber.Group>
       </BaseNumber.Root>

@@ -60,7 +60,7 @@ export function BudgetFields({ value, onChange, help }: BudgetFieldsProps) {
       <NumberField
         label={t('limits.budget')}
         help={help}
-        unit="USD"
+        unit={t('unit.usd')}
         min={0}
         value={max}
         onChange={amount => onChange({ max_budget: amount, budget_duration: amount === null ? null : period })}

@@ -44,8 +44,8 @@ export interface PageRoute {
     readonly title: StringKey
     readonly icon: LucideIcon
     readonly group: (typeof groups)[number]
-    /** Pressed after `g`: goes to the page. */
-    readonly key?: string
+    /** Pressed after `g`: goes to the page. No two have the same. */
+    readonly key: string
   }
   /** Who gets to see it; `null` = also without being signed in. */
   readonly for: ((session: Session) => boolean) | null
@@ -114,7 +114,7 @@ const signedInPages: readonly PageRoute[] = [
   {
     path: '/audit',
     load: () => import('../pages/audit.tsx'),
-    nav: { title: 'nav.audit', icon: ScrollText, group: 'nav.observe' },
+    nav: { title: 'nav.audit', icon: ScrollText, group: 'nav.observe', key: 'a' },
     for: readsAll,
   },
   // Manage
@@ -127,7 +127,7 @@ const signedInPages: readonly PageRoute[] = [
   {
     path: '/providers',
     load: () => import('../pages/providers.tsx'),
-    nav: { title: 'nav.providers', icon: Cloud, group: 'nav.manage' },
+    nav: { title: 'nav.providers', icon: Cloud, group: 'nav.manage', key: 'v' },
     for: readsAll,
   },
   {
@@ -170,13 +170,13 @@ const signedInPages: readonly PageRoute[] = [
   {
     path: '/guardrails',
     load: () => import('../pages/guardrails.tsx'),
-    nav: { title: 'nav.guardrails', icon: ShieldCheck, group: 'nav.extend', key: 'r' },
+    nav: { title: 'nav.guardrails', icon: ShieldCheck, group: 'nav.extend', key: 'g' },
     for: readsAll,
   },
   {
     path: '/caching',
     load: () => import('../pages/caching.tsx'),
-    nav: { title: 'nav.caching', icon: DatabaseZap, group: 'nav.extend' },
+    nav: { title: 'nav.caching', icon: DatabaseZap, group: 'nav.extend', key: 'x' },
     for: readsAll,
   },
   // Settings
@@ -189,7 +189,7 @@ const signedInPages: readonly PageRoute[] = [
   {
     path: '/sessions',
     load: () => import('../pages/sessions.tsx'),
-    nav: { title: 'nav.sessions', icon: MonitorSmartphone, group: 'nav.settings' },
+    nav: { title: 'nav.sessions', icon: MonitorSmartphone, group: 'nav.settings', key: 'i' },
     for: everyone,
   },
 ]

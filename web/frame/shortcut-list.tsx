@@ -4,7 +4,7 @@ import { useNavigation } from './sidebar.tsx'
 
 /** What `?` shows. */
 export default function ShortcutList({ onClose }: { readonly onClose: () => void }) {
-  const pages = useNavigation().filter(page => page.nav?.key)
+  const pages = useNavigation()
   const rows: [keys: string[], what: string][] = [
     [['Ctrl', 'K'], t('shortcuts.palette')],
     [['/'], t('shortcuts.search')],
@@ -14,7 +14,7 @@ export default function ShortcutList({ onClose }: { readonly onClose: () => void
     [['Esc'], t('shortcuts.close')],
     [['?'], t('shortcuts.help')],
     ...pages.map((page): [string[], string] => [
-      ['g', page.nav!.key!],
+      ['g', page.nav!.key],
       t('shortcuts.goTo', { page: t(page.nav!.title) }),
     ]),
   ]

@@ -43,7 +43,7 @@ export default function CachingPage() {
     queryFn: ({ signal }) => ask('GET /cache/ping', { signal }),
     retry: false,
   })
-  const isOff = cache.error instanceof ApiError && cache.error.message.startsWith('no answers are kept')
+  const isOff = cache.error instanceof ApiError && cache.error.original.startsWith('no answers are kept')
   return (
     <Page title={t('nav.caching')} action={mayChange && cache.data && <FlushButton />}>
       {isOff ? (

@@ -7,8 +7,16 @@ export type StringKey = keyof typeof en
 /** A catalogue of another language has every text of `en.json`: the types see to it. */
 export type Catalogue = Readonly<Record<StringKey, string>>
 
-const others: Readonly<Record<string, () => Promise<{ readonly default: Catalogue }>>> = {
-  de: () => import('./de.json'),
+/**
+ * Sentences for refusals of the gateway, whose own are English: by `code`, or by `type` where there is no code; with
+ * the kind of a problem behind a dot where a value is wrong. `{field}` and `{message}` are what the gateway says.
+ */
+type Refusals = Readonly<Record<string, string>>
+
+const others: Readonly<
+  Record<string, () => Promise<[{ readonly default: Catalogue }, { readonly default: Refusals }]>>
+> = {
+  de: () => Promise.all([import('./de.json'), import('./refusals-de.json')]),
 }
 
 /** Languages with their own names. */
@@ -31,12 +39,16 @@ function chosenLanguage(): string {
 export const language: string = chosenLanguage()
 
 let texts: Catalogue = en
+let refusals: Refusals = {}
 
 /** Loads the language. Called once, before anything is shown. */
 export async function loadStrings(): Promise<void> {
   document.documentElement.lang = language
   const load = others[language]
-  if (load) texts = (await load()).default
+  if (!load) return
+  const [catalogue, sentences] = await load()
+  texts = catalogue.default
+  refusals = sentences.default
 }
 
 export function setLanguage(name: string): void {
@@ -50,6 +62,27 @@ export function setLanguage(name: string): void {
 
 /** The text, with `{names}` replaced by values. */
 export function t(key: StringKey, values?: Readonly<Record<string, string | number>>): string {
-  const text = texts[key]
+  return filled(texts[key], values)
+}
+
+/** What the gateway says of a request that it refuses. */
+export interface Refusal {
+  /** Its sentence, in English. */
+  readonly message: string
+  readonly type?: string | null
+  readonly code?: string | null
+  /** The field that is wrong. */
+  readonly field?: string | null
+  /** What is wrong with the field: `missing`. */
+  readonly problem?: string | null
+}
+
+/** The refusal in the language of the pages, or in the gateway's own words where the language has none for it. */
+export function refusalText({ message, type, code, field, problem }: Refusal): string {
+  const text = [`${code}.${problem}`, code, type].map(name => refusals[name ?? '']).find(one => one !== undefined)
+  return text === undefined ? message : filled(text, { field: field || t('all.request'), message })
+}
+
+function filled(text: string, values?: Readonly<Record<string, string | number>>): string {
   return values ? text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole)) : text
 }

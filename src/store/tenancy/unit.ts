@@ -36,6 +36,9 @@ import { Where } from './where.ts'
 /** Deleting a group with more keys would hold the lock, and with it every other change, for seconds. */
 const keysDeletedMax = 1000
 
+/** How requests name the id, where not after the kind. */
+const idFields: Partial<Record<TenantKind, string>> = { customer: 'user_id', tag: 'name' }
+
 /** To be used under the lock on the revision alone. */
 export class Unit implements TenancyTransaction {
   readonly changed: Subject[] = []
@@ -110,7 +113,7 @@ export class Unit implements TenancyTransaction {
   async insert<Kind extends TenantKind>(kind: Kind, record: NewTenant<Kind>): Promise<Tenants[Kind]> {
     if (await this.find(kind, record.id))
       throw new GatewayError('conflict', `a ${kind} with the id '${record.id.slice(0, 100)}' exists already`, {
-        param: `${kind}_id`,
+        param: idFields[kind] ?? `${kind}_id`,
       })
     const version = await this.#note(tenantSubject(kind, record.id))
     const made = { ...record, version, ...this.#stamps() } as unknown as Tenants[Kind]

@@ -60,7 +60,7 @@ export function CreateBudget({ open, onClose, onCreated }: CreateBudgetProps) {
         label={t('limits.requests')}
         help={t('edit.limitHelp')}
         error={field === 'rpm_limit' ? create.error!.message : null}
-        unit="requests/min"
+        unit={t('unit.requests')}
         min={0}
         value={fields.rpm_limit}
         onChange={limit => setFields({ ...fields, rpm_limit: limit })}

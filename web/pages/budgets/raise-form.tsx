@@ -64,7 +64,7 @@ export function RaiseForm({ budget, onDone, onCancel }: RaiseFormProps) {
           label={t('budgets.raise.amount')}
           help={t('budgets.raise.amountHelp')}
           error={field === 'temp_budget_increase' ? raise.error!.message : null}
-          unit="USD"
+          unit={t('unit.usd')}
           min={0}
           value={amount}
           onChange={setAmount}

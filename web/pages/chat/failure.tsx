@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Ago } from '../../components/values.tsx'
-import { t } from '../../strings/index.ts'
+import { refusalText, t } from '../../strings/index.ts'
 import type { StringKey } from '../../strings/index.ts'
 import type { Message } from './tree.ts'
 
@@ -26,7 +26,7 @@ export function Failure({ error: { code, message, retry_at }, onRetry }: Failure
   return (
     <div role="alert" className="flex flex-col gap-2 border-l-2 border-bad pl-3">
       <p className="font-semibold text-bad">{t(titles[code] ?? 'chat.failed')}</p>
-      <p className="break-words">{message}</p>
+      <p className="break-words">{refusalText({ code, message })}</p>
       {retry_at && isWaiting && (
         <p className="text-muted">
           {t('chat.againFrom')} <Ago at={retry_at} />

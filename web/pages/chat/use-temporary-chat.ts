@@ -148,6 +148,6 @@ async function makeAnswer(
 
 function errorOf(error: unknown): NonNullable<Message['content']['error']> {
   if (!(error instanceof ApiError)) return { code: 'cut', message: error instanceof Error ? error.message : '' }
-  const { code, message, retryAtMs } = error
+  const { code, original: message, retryAtMs } = error
   return { code: code ?? '', message, ...(retryAtMs !== null && { retry_at: new Date(retryAtMs).toISOString() }) }
 }

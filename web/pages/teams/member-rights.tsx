@@ -115,7 +115,7 @@ function EditShare({ team, onDone }: { readonly team: Team; readonly onDone: () 
       <div className="grid gap-4 narrow:grid-cols-2">
         <NumberField
           label={t('teams.share.budget')}
-          unit="USD"
+          unit={t('unit.usd')}
           min={0}
           value={share.team_member_budget}
           onChange={value => set({ team_member_budget: value })}
@@ -126,14 +126,14 @@ function EditShare({ team, onDone }: { readonly team: Team; readonly onDone: () 
         />
         <NumberField
           label={t('limits.requests')}
-          unit="requests/min"
+          unit={t('unit.requests')}
           min={0}
           value={share.team_member_rpm_limit}
           onChange={value => set({ team_member_rpm_limit: value })}
         />
         <NumberField
           label={t('limits.tokens')}
-          unit="tokens/min"
+          unit={t('unit.tokens')}
           min={0}
           value={share.team_member_tpm_limit}
           onChange={value => set({ team_member_tpm_limit: value })}
