@@ -236,7 +236,7 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     await page.getByText(/It stands in .*config\.yaml:\d+, so it is changed there/).waitFor()
     expect(await page.getByRole('button', { name: 'New key' }).count()).toBe(0)
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('a provider shows the limits that its answers told and its last error, explained, and calls it once', async () => {
@@ -246,7 +246,7 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     const refusal = { status: 401, headers: told, body: JSON.stringify({ error }) }
     gateway.simulator.script({ model: 'sim-embedding' }, { raw: refusal })
     await (await gateway.admin('/v1/embeddings', { model: 'embedding-model', input: 'Hi' })).text()
-    const { page, context, faults } = await openAt('providers')
+    const { page, close, faults } = await openAt('providers')
     const table = page.getByRole('table', { name: 'What providers serve' })
     const row = table.getByRole('row').filter({ hasText: 'custom_openai' })
     await row.getByText('Requests: 12 of 500 left').waitFor()
