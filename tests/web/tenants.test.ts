@@ -200,7 +200,10 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await page.getByRole('dialog', { name: 'Create customer', exact: true }).waitFor()
     await page.keyboard.type('shop-2')
     await page.keyboard.press('Enter')
-    await page.getByRole('dialog', { name: 'Create customer', exact: true }).getByRole('alert').waitFor()
+    await page
+      .getByRole('dialog', { name: 'Create customer', exact: true })
+      .getByText(/shop-2.* exists already/)
+      .waitFor()
     // What was typed is not thrown away by a key that was pressed too often.
     await page.keyboard.press('Escape')
     const dialog = page.getByRole('dialog', { name: 'Create customer', exact: true })

@@ -173,7 +173,7 @@ function HeadRow<Row>({ columns, template, sort, onSort }: HeadRowProps<Row>) {
               key={column.id}
               role="columnheader"
               aria-sort={isSorted ? (sort.order === 'asc' ? 'ascending' : 'descending') : undefined}
-              className={cellClass(column, 'h-8 font-medium text-muted')}
+              className={cellClass(column, 'min-h-8 font-medium text-muted')}
             >
               {column.isSortable && onSort ? (
                 <button
@@ -233,11 +233,21 @@ function BodyRow<Row>({ row, index, top, template, columns, rowId, rowLink, open
               {column.cell(row)}
             </Link>
           ) : (
-            column.cell(row)
+            <Content of={column.cell(row)} />
           )}
         </div>
       ))}
     </div>
+  )
+}
+
+/** A text that is longer than its column is wide is cut, and whole where it is pointed at. */
+function Content({ of }: { readonly of: ReactNode }) {
+  if (typeof of !== 'string') return of
+  return (
+    <span className="min-w-0 truncate" title={of}>
+      {of}
+    </span>
   )
 }
 

@@ -32,11 +32,16 @@ const actions = [
 type Action = (typeof actions)[number]
 
 const columns: readonly Column<AuditEntry>[] = [
-  { id: 'at', title: t('audit.at'), width: 'minmax(100px, 1fr)', cell: entry => <Ago at={entry.updated_at} /> },
+  { id: 'at', title: t('audit.at'), width: 'minmax(120px, 1fr)', cell: entry => <Ago at={entry.updated_at} /> },
   { id: 'action', title: t('audit.action'), cell: entry => entry.action },
   { id: 'kind', title: t('audit.kind'), cell: entry => entry.table_name },
   { id: 'object', title: t('audit.object'), isWideOnly: true, cell: entry => <Id id={entry.object_id} /> },
-  { id: 'by', title: t('audit.by'), cell: entry => <span className="truncate">{entry.changed_by}</span> },
+  {
+    id: 'by',
+    title: t('audit.by'),
+    isWideOnly: true,
+    cell: entry => <span className="truncate">{entry.changed_by}</span>,
+  },
 ]
 
 /** Who changed what, and who signed in. */

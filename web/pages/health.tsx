@@ -75,6 +75,7 @@ const columns: readonly Column<Row>[] = [
     id: 'upstream',
     title: t('health.upstream'),
     isWideOnly: true,
+    width: 'minmax(120px, 2fr)',
     cell: one => <span className="truncate text-muted">{one.model}</span>,
   },
   {
@@ -110,7 +111,7 @@ const columns: readonly Column<Row>[] = [
     id: 'reason',
     title: t('health.reason'),
     isWideOnly: true,
-    width: 'minmax(120px, 2fr)',
+    width: 'minmax(80px, 1fr)',
     cell: one => {
       const why = one.blocked ? t('block.by', { by: one.blocked_by ?? '' }) : undefined
       const reason = why ? `${why} ${one.blocked_reason ?? ''}` : (one.checked?.error ?? one.checked?.reason ?? '')

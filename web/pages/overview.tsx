@@ -34,20 +34,22 @@ export default function OverviewPage() {
       ) : (
         <Running overview={found} />
       )}
-      <Models />
+      {!(found && (!found.setup || isDone(found.setup))) && <Models />}
     </Page>
   )
 }
 
+/** What is broken first, then how it goes, who spends, and what comes in now. */
 function Running({ overview }: { readonly overview: Overview }) {
   const { spend_by_model: byModel, budgets, unwell_deployments: unwell } = overview
   const firstMs = Date.parse(overview.start_date)
   const shown = byModel.filter(one => one.spend.some(usd => usd > 0))
   return (
     <>
+      {unwell.length > 0 && <Unwell deployments={unwell} />}
       <Figures overview={overview} />
       <div className="grid items-start gap-4 wide:grid-cols-3">
-        <div className="min-w-0 wide:col-span-2">
+        <div className="flex min-w-0 flex-col gap-4 wide:col-span-2">
           <Panel>
             {shown.length === 0 ? (
               <EmptyState title={t('overview.noSpend')}>{t('overview.noSpendHelp')}</EmptyState>
@@ -60,13 +62,13 @@ function Running({ overview }: { readonly overview: Overview }) {
               />
             )}
           </Panel>
+          <LastCalls />
         </div>
         <div className="flex min-w-0 flex-col gap-4">
           <NearBudgets budgets={budgets} />
-          {unwell.length > 0 && <Unwell deployments={unwell} />}
+          <Models />
         </div>
       </div>
-      <LastCalls />
     </>
   )
 }
@@ -150,7 +152,14 @@ function LastCalls() {
     placeholderData: keepPreviousData,
   })
   return (
-    <Panel title={t('overview.lastCalls')}>
+    <Panel
+      title={t('overview.lastCalls')}
+      action={
+        <Link to="/usage" search={{ by: 'key', days: '7' }} className="underline">
+          {t('overview.whoSpends')}
+        </Link>
+      }
+    >
       {calls.isPending && <SkeletonRows count={listed} />}
       {calls.isError && <ErrorState error={calls.error} isInline onRetry={() => void calls.refetch()} />}
       {calls.data?.data.length === 0 && <p className="text-muted">{t('overview.noCalls')}</p>}
