@@ -75,7 +75,7 @@ const columns: readonly Column<Row>[] = [
     id: 'upstream',
     title: t('health.upstream'),
     isWideOnly: true,
-    width: 'minmax(120px, 2fr)',
+    width: 'minmax(100px, 1fr)',
     cell: one => <span className="truncate text-muted">{one.model}</span>,
   },
   {
@@ -91,6 +91,7 @@ const columns: readonly Column<Row>[] = [
     title: t('health.latency'),
     align: 'end',
     isWideOnly: true,
+    width: 'minmax(140px, 1fr)',
     cell: one => <PercentilePair of={one.latency} />,
   },
   {
@@ -98,6 +99,7 @@ const columns: readonly Column<Row>[] = [
     title: t('health.firstByte'),
     align: 'end',
     isWideOnly: true,
+    width: 'minmax(140px, 1fr)',
     cell: one => <PercentilePair of={one.latency.first_byte} />,
   },
   {
