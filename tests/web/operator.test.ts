@@ -183,6 +183,7 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     await page.getByRole('img', { name: 'Hits and misses by day' }).waitFor()
     await page.getByRole('img', { name: 'Saved by day' }).waitFor()
     await page.getByText('Hits (exact)').waitFor()
+    await page.getByRole('button', { name: 'Show settings of the semantic cache' }).click()
     await page.getByText('similarity_threshold').waitFor()
     await page.getByRole('textbox', { name: 'Keys' }).fill(key)
     await page.getByRole('button', { name: 'Forget single answers' }).click()

@@ -120,11 +120,13 @@ function Figure({
   )
 }
 
-/** Those of the exact cache, and those of meaning: values with their sources are on the page of the configuration. */
+/** Those of the exact cache, and, when they are asked for, those of meaning: their sources are in the configuration. */
 function CacheSettings({ shown }: { readonly shown: Readonly<Record<string, unknown>> }) {
+  const [isWhole, setWhole] = useState(false)
   const all = useQuery({
     queryKey: ['effective-configuration'],
     queryFn: ({ signal }) => ask('GET /config/effective', { signal }),
+    enabled: isWhole,
   })
   const semantic = all.data?.values.filter(one => /cache_params\.(?:semantic_|similarity)/.test(one.key)) ?? []
   const facts = [
@@ -151,6 +153,11 @@ function CacheSettings({ shown }: { readonly shown: Readonly<Record<string, unkn
                 : String(value),
         }))}
       />
+      {!all.data && (
+        <Button kind="quiet" busy={all.isFetching} onClick={() => setWhole(true)}>
+          {t('caching.semantic')}
+        </Button>
+      )}
     </Panel>
   )
 }
