@@ -48,7 +48,7 @@ test('a full disk makes the journal unhealthy, rows reach the database past it, 
   await until(() => ledger.backlog().bytes === 0 && !ledger.healthy)
   expect([storedRows(at).size, ledger.lostRecords()]).toEqual([1030, 0])
   // A segment that is stored makes room for one more, whose spare finds none.
-  expect(problems.filter(problem => !/ENOSPC|can be written again$/.test(problem))).toEqual([])
+  expect(problems.filter(problem => !/ENOSPC|can be written again$|from the journal again$/.test(problem))).toEqual([])
   disk.free()
   await until(() => ledger.healthy)
   record(ledger, exampleRow())
@@ -104,7 +104,8 @@ test('closed on a full disk with the database down: the number of lost records i
 
 test('the directory is removed again and again under load: no row is missing, before and after a restart', async () => {
   const at = await place()
-  const ledger = await open(at, { segmentBytes: 65_536 })
+  // What ended segments are kept for holds all of it, also while a loaded machine gives the ledger's thread no time.
+  const ledger = await open(at, { segmentBytes: 262_144 })
   const ids: string[] = []
   for (let round = 0; round < 60; round++) {
     for (let index = 0; index < 40; index++) {
