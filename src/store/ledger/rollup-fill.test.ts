@@ -156,6 +156,22 @@ describe.each([
     expect(await database.select({ text: 'select * from ledger_totals', values: [] })).toEqual([])
   })
 
+  test('totals of days that a program of before has deleted are made anew', async () => {
+    const database = await opened(await place())
+    await database.insert(rows)
+    await fillTotals(database)
+    expect(await noteMissed(database)).toBe(false)
+    await run(
+      database,
+      ...['ledger_daily', 'ledger_daily_spend'].map(name => `delete from ${name} where day < ${today}`),
+    )
+    expect(await noteMissed(database)).toBe(true)
+    expect(await areTotalsFilled(database)).toBe(false)
+    await fillTotals(database)
+    expect(await totalsDifferences(database)).toEqual([])
+    expect(await noteMissed(database)).toBe(false)
+  })
+
   test('a report is the same from the sums by entity as from the daily sums', async () => {
     const database = await opened(await place())
     await database.insert(rows)

@@ -5,7 +5,7 @@
  */
 import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
 import type { DaySpan } from './rollup-table.ts'
-import { addDerivedText, dailySpend, derivedTables, summedText } from './rollup-derived.ts'
+import { addDerivedText, dailySpend, derivedTables, summedText, totals } from './rollup-derived.ts'
 import { counted, lockRows, refillTotalsText } from './rollup-totals.ts'
 
 /** The days, and how many parts of each are made. */
@@ -81,10 +81,19 @@ export const unfilledTotals = {
   values: [0, everyDay],
 } as const
 
-/** Notes the days in which a program of before has stored rows. false = there are none. */
+/** SQL that finds a row where a program of before has deleted old sums, which are in the totals still. */
+const deletedText = `select 1 as found where not exists (select 1 from ledger_totals_unfilled)
+  and coalesce((select requests from ${totals.name} where scope = 'all' and entity = ''), 0)
+    <> coalesce((select sum(requests) from ${dailySpend.name} where scope = 'all' and entity = ''), 0)`
+
+/** Notes the days in which a program of before has stored rows, and totals of what it has deleted. false = there are none. */
 export async function noteMissed(database: LedgerDatabase): Promise<boolean> {
   const values = [0, everyDay]
-  if ((await database.select({ text: `${missedText()} limit 1`, values })).length === 0) return false
+  if ((await database.select({ text: `${missedText()} limit 1`, values })).length === 0) {
+    if ((await database.select({ text: deletedText, values: [] })).length === 0) return false
+    await database.change([{ text: refillTotalsText(), values: [] }])
+    return true
+  }
   await database.change([
     {
       text: `insert into ledger_daily_unfilled (day, parts) select day, 0 from (${missedText()}) as missed
