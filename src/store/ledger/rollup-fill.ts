@@ -86,7 +86,7 @@ const deletedText = `select 1 as found where not exists (select 1 from ledger_to
   and coalesce((select requests from ${totals.name} where scope = 'all' and entity = ''), 0)
     <> coalesce((select sum(requests) from ${dailySpend.name} where scope = 'all' and entity = ''), 0)`
 
-/** Notes days in which a program of before has stored rows, and totals of what it has deleted. false = there are none. */
+/** Notes days in which a program of before stored rows, and totals of what it deleted. false = there are none. */
 export async function noteMissed(database: LedgerDatabase): Promise<boolean> {
   const values = [0, everyDay]
   if ((await database.select({ text: `${missedText()} limit 1`, values })).length === 0) {
