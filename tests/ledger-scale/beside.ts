@@ -52,7 +52,8 @@ async function besideDeletion(place: Place, port: number): Promise<boolean> {
     const times: number[] = []
     for (let part = 0; part < parts; part++) {
       if (isDeleting) kept = Math.max(kept - 1, 1)
-      gateway.configure(configOf(port, isDeleting ? kept : undefined))
+      // A text that is not the same as before is read anew: that costs the calls of calm rounds as much.
+      gateway.configure(`${configOf(port, isDeleting ? kept : undefined)}# ${crypto.randomUUID()}\n`)
       // A new time is looked for once a second.
       times.push(...(await latencies(gateway, place.seconds / parts, part === 0 ? settleMs : 0)))
     }
