@@ -20,10 +20,14 @@ export const bucketColumns: readonly string[] = Array.from({ length: latencyBuck
 /** In the order of the table. */
 export const latencyColumns: readonly string[] = [...latencyKey, ...bucketColumns]
 
-/** STRICT: SQLite stores a fraction or a text in no count. A count of an hour or day fits 32 bits. */
+/**
+ * STRICT: SQLite stores a fraction or a text in no count. A count of an hour or day fits 32 bits, the hour of a row
+ * whose clock was thousands of years off does not.
+ */
 export function createLatencyText(kind: Database['kind']): string {
+  const wholeNumber = kind === 'sqlite' ? 'integer' : 'bigint'
   const columns = [
-    ...latencyKey.map(name => `${name} ${name === 'start' ? 'integer' : 'text'} not null`),
+    ...latencyKey.map(name => `${name} ${name === 'start' ? wholeNumber : 'text'} not null`),
     ...bucketColumns.map(name => `${name} integer not null`),
     `primary key (${latencyKey.join(', ')})`,
   ]
