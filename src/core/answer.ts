@@ -50,6 +50,11 @@ export function jsonAnswer(value: unknown, status = 200, headers: Readonly<Recor
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(value) }
 }
 
+/** An answer whose JSON is there as text. */
+export function jsonTextAnswer(json: string): Answer {
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: json }
+}
+
 /** For readers inside this program. A stream is cancelled when its reader cancels. */
 export function toResponse({ status, headers, body, cookies }: Answer): Response {
   const response = new Response((streamOf(body) ?? body) as BodyInit | null, { status, headers })

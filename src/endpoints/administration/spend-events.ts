@@ -1,4 +1,5 @@
 /** Follows the ledger: calls as they end, as server-sent events. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { EventStream } from '../../formats/openai/event-stream.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
@@ -15,11 +16,15 @@ const admitMs = 1000
 /** Unread by a client, beyond which it is cut and comes back with the last id that it read. */
 const unreadBytesMax = 1024 * 1024
 
+let turns = Promise.resolve()
+/** Followers get the same rows at the same moment: each in a turn of its own, so that calls go on in between. */
+const ownTurn = (): Promise<void> => (turns = turns.then(() => nextTurn()))
+
 /** Each row is written once, and its key looked up once, however many follow. */
 const shownRows = new WeakMap<LedgerRow, Promise<string>>()
 
-/** JSON of a list of the rows, newest first. */
-async function shown(services: Services, rows: readonly LedgerRow[]): Promise<string> {
+/** JSON of each row. */
+function shown(services: Services, rows: readonly LedgerRow[]): Promise<string[]> {
   const fresh = rows.filter(row => !shownRows.has(row))
   if (fresh.length > 0) {
     const keys = keysById(
@@ -37,8 +42,7 @@ async function shown(services: Services, rows: readonly LedgerRow[]): Promise<st
       for (const row of fresh) shownRows.delete(row)
     })
   }
-  const texts = await Promise.all(rows.map(row => shownRows.get(row)!))
-  return `[${texts.toReversed().join(',')}]`
+  return Promise.all(rows.map(row => shownRows.get(row)!))
 }
 
 /** `rows` = new rows, newest first; `reload` = rows may be missing before: read `/spend/logs`. */
@@ -62,7 +66,10 @@ export const spendEvents: Endpoint = {
     let sent = Promise.resolve()
     const send = async ({ rows: fresh, position, hasGap }: TailPiece) => {
       if (hasGap) events.emit('reload', {}, position)
-      if (fresh.length > 0) events.emitText('rows', `{"data":${await shown(services, fresh)}}`, position)
+      if (fresh.length === 0) return
+      const texts = await shown(services, fresh)
+      await ownTurn()
+      events.emitText('rows', `{"data":[${texts.toReversed().join(',')}]}`, position)
     }
     const end = (error?: unknown) => {
       if (error !== undefined) events.fail(toGatewayError(error))

@@ -1,6 +1,6 @@
 /** Reads the ledger: one row per call, newest first, in pages by cursor. */
 import { z } from 'zod'
-import { jsonAnswer } from '../../core/answer.ts'
+import { jsonTextAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import { columnList, ledgerColumns } from '../../core/ledger-columns.ts'
@@ -9,6 +9,7 @@ import type { FollowedRows } from '../../core/ledger-tail.ts'
 import type { KeyRecord } from '../../core/ports.ts'
 import { readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
+import { writeListInTurns } from '../../lib/json/list-in-turns.ts'
 import { checkKeyAsked, dollars, keyIdOf, keysById, visibleUsage } from './spend/access.ts'
 import { rangeOf, spanDoc, spanFields } from './spend/span.ts'
 import { onUse } from '../../lib/on-use.ts'
@@ -86,7 +87,8 @@ export const spendLogs: Endpoint = {
       services,
       rows.map(row => row.key_id),
     )
-    return jsonAnswer({ data: rows.map(row => shownRow(row, keys)), next_cursor: nextCursor })
+    const data = await writeListInTurns(rows, row => JSON.stringify(shownRow(row, keys)))
+    return jsonTextAnswer(`{"data":${data},"next_cursor":${JSON.stringify(nextCursor)}}`)
   },
 }
 

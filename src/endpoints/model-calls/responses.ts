@@ -1,6 +1,6 @@
 /** Responses: gateway API specification, and OpenAI's API reference, "Responses". Stored per key. */
 import { z } from 'zod'
-import { jsonAnswer } from '../../core/answer.ts'
+import { jsonAnswer, jsonTextAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Call } from '../../core/call.ts'
 import type { Caller } from '../../core/caller.ts'
@@ -184,7 +184,7 @@ export const responsesRetrieve: Endpoint = {
   async handle(request, services, caller) {
     const { stream, starting_after: after } = readQuery(request, retrieveQuery())
     const { json: text, background } = await findAnswer(request, services, caller!)
-    if (stream !== 'true') return { status: 200, headers: { 'content-type': 'application/json' }, body: text }
+    if (stream !== 'true') return jsonTextAnswer(text)
     const response = JSON.parse(text) as Record<string, unknown>
     if (!canReplay(response)) {
       const status = String(response.status)
