@@ -96,6 +96,8 @@ test(
         [200, true],
         [200, true],
       ])
+      const icon = await fetch(`${gateway.url}/ui/icon.svg`, { headers: { 'accept-encoding': 'identity' } })
+      expect(await icon.text()).toStartWith('<svg')
       const rows = async () =>
         ((await (await gateway.admin('/spend/logs')).json()) as { data: { model: string }[] }).data.map(
           row => row.model,
