@@ -6,7 +6,7 @@ import { FairLine } from '../lib/fair-line.ts'
 /** Of one kind of turn. */
 const waitingMax = 64
 /** Whom it took longer has most likely gone, or tries again. */
-const patienceMs = 15_000
+const waitMaxMs = 15_000
 const retryAfterMs = 5000
 /** A check that took longer had to wait for the processor itself. */
 const restMsMax = 250
@@ -69,7 +69,7 @@ export class PasswordLine {
   #next(): void {
     for (const line of this.#lines.values())
       for (let one = line.take(); one; one = line.take()) {
-        if (one.isLeft?.() !== true && performance.now() - one.sinceMs < patienceMs) return one.start()
+        if (one.isLeft?.() !== true && performance.now() - one.sinceMs < waitMaxMs) return one.start()
         one.refuse(refusal())
       }
     this.#running--

@@ -8,7 +8,7 @@ const hash = await Bun.password.hash(password, { algorithm: 'argon2id', memoryCo
 /** Half a second of a processor: it is still under way when something happens to the process. */
 const slowHash = '$argon2id$v=19$m=65536,t=6,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
 /** Nothing is done in the pool for want of time, however busy the machine. */
-const patient = { patienceMs: 600_000 }
+const patient = { poolAfterMs: 600_000 }
 const testMsMax = 600_000
 
 /** Fields of /proc/PID/stat behind the name; undefined = it has ended. */
@@ -90,19 +90,19 @@ onLinux(
 )
 
 test('where it cannot be started, passwords are checked without it, once in a while', async () => {
-  const patienceMs = 100
-  const apart = new PasswordProcess({ patienceMs, idleCommand: ['/no/such/program'] })
+  const poolAfterMs = 100
+  const apart = new PasswordProcess({ poolAfterMs, idleCommand: ['/no/such/program'] })
   const endedMs: number[] = []
   for (const tried of [password, 'wrong', password]) {
     expect(await apart.verify({ password: tried, hash })).toBe(tried === password)
     endedMs.push(performance.now())
   }
   // The first one at once.
-  expect(endedMs[2]! - endedMs[0]!).toBeGreaterThan(patienceMs)
+  expect(endedMs[2]! - endedMs[0]!).toBeGreaterThan(poolAfterMs)
 })
 
 test('where nothing is left to it, a password is checked without it', async () => {
-  const apart = new PasswordProcess({ idleMs: 1, patienceMs: 0 })
+  const apart = new PasswordProcess({ idleMs: 1, poolAfterMs: 0 })
   for (const tried of [password, 'wrong', password])
     expect(await apart.verify({ password: tried, hash })).toBe(tried === password)
 })

@@ -34,7 +34,7 @@ interface ProcessOptions {
    * A machine that is busy through and through leaves it nothing. What it has not done in this time is done in this
    * process' pool: some 50 ms of a processor, once in this time at most.
    */
-  readonly patienceMs?: number
+  readonly poolAfterMs?: number
   /** From its unexpected end to the start of another; meanwhile passwords are checked in the pool, as above. */
   readonly restartMs?: number
   /** What it is started through. */
@@ -64,7 +64,7 @@ export class PasswordProcess {
   #noStartUntilMs = -Infinity
 
   constructor(options: ProcessOptions = {}) {
-    this.#options = { idleMs: 60_000, patienceMs: 1000, restartMs: 10_000, idleCommand: idleCommand(), ...options }
+    this.#options = { idleMs: 60_000, poolAfterMs: 1000, restartMs: 10_000, idleCommand: idleCommand(), ...options }
   }
 
   /** One at a time. Rejects where the hash is none. */
@@ -72,7 +72,7 @@ export class PasswordProcess {
     if (this.#asked) throw new Error('the process that verifies passwords takes one at a time')
     clearTimeout(this.#idle)
     return new Promise((answer, fail) => {
-      const timer = setTimeout(() => this.#doWithout(), this.#options.patienceMs)
+      const timer = setTimeout(() => this.#doWithout(), this.#options.poolAfterMs)
       this.#asked = { question, isSent: false, timer, answer, fail }
       this.#send()
     })
@@ -142,7 +142,7 @@ export class PasswordProcess {
 
   #doWithoutSoon(asked: Asked): void {
     clearTimeout(asked.timer)
-    const waitMs = this.#pooledMs + this.#options.patienceMs - performance.now()
+    const waitMs = this.#pooledMs + this.#options.poolAfterMs - performance.now()
     asked.timer = setTimeout(() => this.#doWithout(), Math.max(0, waitMs))
   }
 

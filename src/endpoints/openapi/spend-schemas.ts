@@ -94,6 +94,9 @@ const latency: Properties = {
   first_byte: described('Of the calls that were streamed: until the first byte of the answer.', shape(percentiles)),
 }
 
+/** Which deployment, at the beginning of what is told of it. */
+const deploymentNames: Properties = { model_id: text, model_name: text, model: text, mode: text }
+
 /** By name. */
 export const spendSchemas: Readonly<Record<string, Schema>> = {
   SpendLog: spendLogSchema,
@@ -121,10 +124,7 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
     end_date: text,
     deployments: listOf(
       shape({
-        model_id: text,
-        model_name: text,
-        model: text,
-        mode: text,
+        ...deploymentNames,
         is_cooling_down: described('The replica that answers passes it over now.', boolean),
         ...blockFacts,
         requests: integer,
@@ -141,10 +141,7 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
         provider: text,
         deployments: listOf(
           shape({
-            model_id: text,
-            model_name: text,
-            model: text,
-            mode: text,
+            ...deploymentNames,
             credential_name: described('The credential whose key it uses.', nullable(text)),
             has_key: boolean,
             ...blockFacts,
