@@ -190,6 +190,8 @@ describe('streams', () => {
       ])
       expect(out).not.toContain('END')
     }
+    const broken = Buffer.concat([sse(answer('x1', 'kept').slice(0, 2)), Buffer.from('data: {nonsense\n\n')])
+    for (const size of [1, 7, 100_000]) expect(run([broken], size).out).toContain('kept')
     const reporting = { ...adapter, reader: () => () => [{ type: 'error', error } as ChatEvent] }
     const relay = new SeriesRelay(
       new PromptSeries({ adapter: reporting, format, request: requestOf(), publicModel: 'm' }, {} as Target),

@@ -5,18 +5,16 @@
 import type { Call } from '../../core/call.ts'
 import type { ChatEvent, ChatRequest, Message } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { EventWriter, StreamRelay, StrictSchema } from '../../core/format.ts'
+import type { StrictSchema } from '../../core/format.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { AnswerHead } from '../../core/transport.ts'
 import { addUsage } from '../../core/usage-sum.ts'
 import type { Usage } from '../../core/usage.ts'
 import { checkReferences, correctionPrompt, validateJson, schemaMismatch } from '../../emulation/index.ts'
 import type { OutputSchema } from '../../emulation/index.ts'
-import { frameSplitter } from '../../lib/frames.ts'
-import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 import type { LateAnswer } from './filtered-format.ts'
-import { answerState, quietMsOf, unreadable, usageIn } from './translate.ts'
-import type { AnswerState, TranslatedStream } from './translate.ts'
+import { SuccessiveStreams } from './successive-streams.ts'
+import type { TranslatedStream } from './translate.ts'
 import { recordUsage } from '../usage.ts'
 import { noteWholeAnswer } from '../usage-estimate.ts'
 
@@ -117,146 +115,31 @@ function withTexts(
 }
 
 /** Collects streams and returns the one that fits. Heartbeats keep the client's connection alive meanwhile. */
-export class CheckedRelay implements StreamRelay {
-  terminated = false
-  failure: GatewayError | undefined
-  started = false
-  /** The current stream has had its terminal event: later bytes are ignored. */
-  isOver = false
+export class CheckedRelay extends SuccessiveStreams {
   readonly #dialogue: JsonDialogue
-  readonly #onNext: () => void
-  readonly #writer: EventWriter
-  #state: AnswerState
-  /** The terminal event has come, before any usage. */
-  #holdsEnd = false
   #events: ChatEvent[] = []
-  #splitter: FrameSplitter
-  #read: (frame: Frame) => readonly ChatEvent[]
-  #steps = 0
 
-  /** `onNext` is called when an answer is over and the next one is asked for: usage and content then begin anew. */
   constructor(dialogue: JsonDialogue, onNext: () => void = () => {}) {
+    super(dialogue.question, onNext)
     this.#dialogue = dialogue
-    this.#onNext = onNext
-    const { adapter, format, publicModel, request } = dialogue.question
-    this.#writer = format.writer(publicModel, request)
-    this.#state = answerState(adapter, request)
-    this.#splitter = frameSplitter(adapter.framing)
-    this.#read = adapter.reader()
   }
 
-  /** After so much quiet the current answer is over; 0 = it is not complete. */
-  get endsInMs(): number {
-    const { adapter } = this.#dialogue.question
-    return this.#hasEnd ? quietMsOf(adapter, this.#holdsEnd || this.#state.usage !== undefined) : 0
-  }
-
-  get #hasEnd(): boolean {
-    return this.#holdsEnd || this.isOver ? this.#state.mayEnd : this.#state.complete
-  }
-
-  get heard(): boolean {
-    return this.#steps > 0 || this.#state.heard
-  }
-  get steps(): number {
-    return this.#steps + this.#state.steps
-  }
-
-  /** false while the answer may still be requested again. */
-  get complete(): boolean {
+  override get complete(): boolean {
     return this.terminated
   }
-  get usage(): Usage | undefined {
-    return this.#state.reportedUsage
-  }
-  get contentEvents(): number {
-    return this.#state.contentEvents
-  }
-  get contentCharacters(): number {
-    return this.#state.contentCharacters
+
+  protected override take(event: ChatEvent): void {
+    this.#events.push(event)
   }
 
-  push(bytes: Uint8Array): string {
-    if (!this.isOver) this.#guarded(() => this.#gather(this.#splitter.push(bytes)))
-    return ''
-  }
-
-  #gather(frames: readonly Frame[]): void {
-    const { adapter } = this.#dialogue.question
-    for (const frame of frames) {
-      if (this.#holdsEnd) this.#afterEnd(frame)
-      else {
-        for (const event of this.#read(frame)) this.#see(event)
-        if (!adapter.isLast?.(frame)) continue
-        this.#holdsEnd = this.#state.mayEnd && !this.#state.usage
-        this.isOver = !this.#holdsEnd
-      }
-      if (this.isOver) return
-    }
-  }
-
-  #see(event: ChatEvent): void {
-    const isNew = this.#state.see(event)
-    this.started ||= this.#state.started
-    if (this.#state.failure) throw this.#state.failure
-    if (isNew) this.#events.push(event)
-  }
-
-  /** Only a report of usage counts any more. */
-  #afterEnd(frame: Frame): void {
-    const usage = usageIn(frame, this.#read)
-    if (!usage) return
-    this.#see(usage)
-    this.isOver = true
-  }
-
-  /**
-   * One upstream's stream has ended: returns the next request; undefined = it was the last one, or it failed.
-   */
-  ended(): TranslatedCall | undefined {
-    let again: TranslatedCall | undefined
-    this.#guarded(() => {
-      if (!this.isOver) this.#gather(this.#splitter.end())
-      if (!this.#hasEnd) throw this.#state.unfinished
-      if (this.#dialogue.accepts(this.#events)) return
-      again = this.#dialogue.call()
-      this.#restart()
-    })
-    return again
-  }
-
-  #restart(): void {
-    const { adapter, request } = this.#dialogue.question
-    this.#onNext()
-    this.#steps = this.steps
-    this.#state = answerState(adapter, request)
-    this.#holdsEnd = false
+  protected override next(): TranslatedCall | undefined {
+    const isAccepted = this.#dialogue.accepts(this.#events)
     this.#events = []
-    this.isOver = false
-    this.#splitter = frameSplitter(adapter.framing)
-    this.#read = adapter.reader()
+    return isAccepted ? undefined : this.#dialogue.call()
   }
 
-  #guarded(step: () => void): void {
-    if (this.failure) return
-    try {
-      step()
-    } catch (cause) {
-      this.failure = unreadable(cause)
-    }
-  }
-
-  end(): string {
-    let last = ''
-    this.#guarded(() => {
-      last = this.#dialogue.events.map(event => this.#writer.write(event)).join('') + this.#writer.end()
-    })
-    this.terminated = !this.failure
-    return this.failure ? '' : last
-  }
-
-  errorEvent(error: GatewayError): string {
-    return this.#writer.fail?.(error) ?? this.#dialogue.question.format.errorEvent(error)
+  protected override finish(): void {
+    this.out = this.#dialogue.events.map(event => this.writer.write(event)).join('') + this.writer.end()
   }
 }
 
