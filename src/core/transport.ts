@@ -21,6 +21,24 @@ export interface FilePiece {
 /** A part of a request's body: bytes, or a part of a file. */
 export type BodyPiece = Uint8Array | FilePiece
 
+/**
+ * Headers that the transport sets itself (host, framing) or that concern one connection (RFC 9110, 7.6.1), in small
+ * letters: given ones are not sent.
+ */
+export const unsentHeaders: ReadonlySet<string> = new Set([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+  'accept-encoding',
+])
+
 /** An HTTP proxy that leads to upstreams. */
 export interface UpstreamProxy {
   /** Equal for equal proxies with equal credentials; holds none of these. */

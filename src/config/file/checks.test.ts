@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { prepareHead } from '../../http/client/request-head.ts'
 import { providers } from '../../providers/index.ts'
 import { readSettings } from '../settings.ts'
-import { unsentHeaders } from './value-checks.ts'
+import { unsentHeaders } from '../../core/transport.ts'
 
 const read = (text: string, environment: Record<string, string> = {}) =>
   readSettings({ text, file: 'c.yaml', environment, providers })

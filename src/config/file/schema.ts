@@ -30,15 +30,9 @@ import {
 import { priceExamples, prices, priceSource } from './price-settings.ts'
 import { proxyProblem, proxySettingHelp } from '../models/proxies.ts'
 import { masterKeyProblem } from '../../accounts/key.ts'
+import { unsentHeaders } from '../../core/transport.ts'
 import { defaultModelSettings, fieldParams, fieldSettings, objectIdSettings } from './body-field-settings.ts'
-import {
-  addressProblem,
-  databaseUrlProblem,
-  isHeaderText,
-  isKeyText,
-  isModelName,
-  unsentHeaders,
-} from './value-checks.ts'
+import { addressProblem, databaseUrlProblem, isHeaderText, isKeyText, isModelName } from './value-checks.ts'
 import { abilities, flag } from './abilities.ts'
 import { signInSettings } from './sign-in-settings.ts'
 

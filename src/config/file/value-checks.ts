@@ -3,24 +3,6 @@
  * message, or undefined.
  */
 
-/**
- * Headers that the HTTP client sets itself or that concern one connection; given ones are not sent
- * (http/client/request-head.ts; RFC 9110, 7.6.1).
- */
-export const unsentHeaders: ReadonlySet<string> = new Set([
-  'host',
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-  'accept-encoding',
-])
-
 /** RFC 9110, 5.5: no control characters. The HTTP client writes headers as Latin-1. */
 export function isHeaderText(text: string): boolean {
   return !/[^\t\x20-\x7e\x80-\xff]/.test(text)

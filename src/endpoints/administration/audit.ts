@@ -5,7 +5,7 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { auditActions } from '../../core/tenancy.ts'
 import type { AuditEntry } from '../../core/tenancy.ts'
-import { cursorField, nextCursor, pageOf } from './tenancy/answers.ts'
+import { cursorField, pageFields, pageOf } from './tenancy/answers.ts'
 import { withQuery } from './tenancy/managed.ts'
 import { onUse } from '../../lib/on-use.ts'
 
@@ -56,11 +56,7 @@ const auditList = withQuery(listQuery, {
     const stamps = items.map(({ id, atMs }) => ({ id, createdAtMs: atMs }))
     return {
       audit_logs: items.map(shown),
-      total,
-      page,
-      page_size: size,
-      total_pages: Math.ceil(total / size),
-      next_cursor: nextCursor(stamps, size),
+      ...pageFields({ items: stamps, total }, page, size),
     }
   },
 })

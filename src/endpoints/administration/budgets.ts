@@ -16,7 +16,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { NamedBudget } from '../../core/tenancy.ts'
 import { onUse } from '../../lib/on-use.ts'
 import { budgetUsage } from './limits/budget-usage.ts'
-import { checkedSpending, cursorField, nextCursor, pageOf } from './tenancy/answers.ts'
+import { checkedSpending, cursorField, pageFields, pageOf } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 
 const about = { tag: 'Budgets', answer: 'Budget' }
@@ -114,11 +114,7 @@ const budgetPages = withQuery(pagesQuery, {
     const { items, total } = await services.tenancy.list('budget', {}, pageOf(page, size, cursor))
     return {
       budgets: items.map(shownBudget),
-      total,
-      page,
-      page_size: size,
-      total_pages: Math.ceil(total / size),
-      next_cursor: nextCursor(items, size),
+      ...pageFields({ items, total }, page, size),
     }
   },
 })

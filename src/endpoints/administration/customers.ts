@@ -8,7 +8,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Customer } from '../../core/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy-store.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
-import { checkedSpending, cursorField, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
+import { checkedSpending, cursorField, pageFields, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import type { Asked } from './tenancy/managed.ts'
 import { onUse } from '../../lib/on-use.ts'
@@ -161,11 +161,7 @@ const customerPages = withQuery(pagesQuery, {
     const { items, total } = await services.tenancy.list('customer', { named: search }, pageOf(page, size, cursor))
     return {
       customers: await customerRows(services, items),
-      total,
-      page,
-      page_size: size,
-      total_pages: Math.ceil(total / size),
-      next_cursor: nextCursor(items, size),
+      ...pageFields({ items, total }, page, size),
     }
   },
 })

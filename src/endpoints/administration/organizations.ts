@@ -24,7 +24,7 @@ import type { Membership, Organization } from '../../core/tenancy.ts'
 import type { TenancyReader } from '../../core/tenancy-store.ts'
 import { onUse } from '../../lib/on-use.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
-import { absent, checkedSpending, cursorField, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
+import { absent, checkedSpending, cursorField, pageFields, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import { administeredOrganization, checkFields, checkMetadata, memberOf, userForMembership } from './tenancy/places.ts'
 
@@ -170,11 +170,7 @@ const organizationPages = withQuery(pagesQuery, {
     const { items, total } = await services.tenancy.list('organization', filter, pageOf(page, size, cursor))
     return {
       organizations: items.map(shownOrganization),
-      total,
-      page,
-      page_size: size,
-      total_pages: Math.ceil(total / size),
-      next_cursor: nextCursor(items, size),
+      ...pageFields({ items, total }, page, size),
     }
   },
 })

@@ -28,7 +28,7 @@ import { unlimited } from '../../core/tenancy.ts'
 import type { Team } from '../../core/tenancy.ts'
 import type { TenancyTransaction, TenantFilter } from '../../core/tenancy-store.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
-import { checkedSpending, cursorField, nextCursor, pageOf, spentBy, wrongField } from './tenancy/answers.ts'
+import { checkedSpending, cursorField, pageFields, pageOf, spentBy, wrongField } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import type { Asked } from './tenancy/managed.ts'
 import {
@@ -276,11 +276,7 @@ const teamPages = withQuery(pagedQuery, {
     const { items, total } = await services.tenancy.list('team', filter, paging)
     return {
       teams: await teamRows(services, items),
-      total,
-      page,
-      page_size: size,
-      total_pages: Math.ceil(total / size),
-      next_cursor: nextCursor(items, size),
+      ...pageFields({ items, total }, page, size),
     }
   },
 })

@@ -17,7 +17,7 @@ import { unlimited, userRoles } from '../../core/tenancy.ts'
 import type { Team, User } from '../../core/tenancy.ts'
 import type { TenancyReader, TenancyTransaction } from '../../core/tenancy-store.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
-import { absent, checkedSpending, cursorField, forbidden, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
+import { absent, checkedSpending, cursorField, forbidden, pageFields, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import { administeredTeam, checkFields, checkMetadata, findUser, sharesGroup } from './tenancy/places.ts'
 import { onUse } from '../../lib/on-use.ts'
@@ -277,11 +277,7 @@ const userList = withQuery(listQuery, {
     const { items, total } = await services.tenancy.list('user', filter, paging)
     return {
       users: await userRows(services, caller, items),
-      total,
-      page,
-      page_size: size,
-      total_pages: Math.ceil(total / size),
-      next_cursor: nextCursor(items, size),
+      ...pageFields({ items, total }, page, size),
     }
   },
 })

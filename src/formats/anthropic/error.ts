@@ -1,4 +1,5 @@
 /** Errors as Anthropic's clients read them (platform.claude.com/docs/en/api/errors). */
+import { anthropicErrorKinds } from '../../core/anthropic-error-kinds.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import { isObject } from '../common/field-checks.ts'
@@ -56,26 +57,12 @@ export function namedEvent(name: string, json: string): string {
   return `event: ${name}\ndata: ${json.includes('\n') ? json.replaceAll('\n', '\ndata: ') : json}\n\n`
 }
 
-const kinds: ReadonlyMap<string, FaultKind> = new Map(
-  Object.entries<FaultKind>({
-    invalid_request_error: 'upstream-refused',
-    authentication_error: 'upstream-credentials',
-    permission_error: 'upstream-credentials',
-    billing_error: 'upstream-credentials',
-    not_found_error: 'model-not-found',
-    request_too_large: 'too-large',
-    rate_limit_error: 'upstream-rate-limited',
-    timeout_error: 'upstream-timeout',
-    overloaded_error: 'upstream-overloaded',
-  }),
-)
-
 /** The failure that an upstream's `error` object describes. */
 export function failureOf(value: unknown): GatewayError {
   const { type, message } = isObject(value) ? value : {}
   const code = typeof type === 'string' ? type : undefined
   const words = typeof message === 'string' && message !== '' ? message : 'the upstream failed'
-  return new GatewayError(kinds.get(code ?? '') ?? 'upstream-failed', words, { code })
+  return new GatewayError(anthropicErrorKinds.get(code ?? '') ?? 'upstream-failed', words, { code })
 }
 
 /** The upstream's answer is not what its protocol says. */

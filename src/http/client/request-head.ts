@@ -1,5 +1,6 @@
 /** The head of a request as bytes, made once per CallHead, and where it goes. */
 import { GatewayError } from '../../core/errors.ts'
+import { unsentHeaders } from '../../core/transport.ts'
 import type { CallHead, ProxyRules, UpstreamProxy } from '../../core/transport.ts'
 import { isToken } from '../syntax.ts'
 
@@ -22,21 +23,6 @@ export interface PreparedHead {
   readonly post: Buffer
   readonly delete: Buffer
 }
-
-/** Host, framing and hop-by-hop headers are the transport's own: given ones are not sent. */
-const ownHeaders = new Set([
-  'host',
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-  'accept-encoding',
-])
 
 /** Control characters other than TAB could inject headers; what is not Latin-1 cannot be encoded. */
 const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/
@@ -67,7 +53,7 @@ export function prepareHead(head: CallHead, proxies?: ProxyRules): PreparedHead 
     if (!isToken(name)) throw unusable(headerProblem, new Error('the name of a header is not a token'))
     if (typeof value !== 'string' || forbiddenInValue.test(value))
       throw unusable(headerProblem, new Error(`the header ${lower} holds a character that HTTP forbids`))
-    if (ownHeaders.has(lower) || (lower === 'proxy-authorization' && reader?.authorization)) continue
+    if (unsentHeaders.has(lower) || (lower === 'proxy-authorization' && reader?.authorization)) continue
     if (lower === 'user-agent') hasUserAgent = true
     lines += `${name}: ${value}\r\n`
   }

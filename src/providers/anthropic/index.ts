@@ -1,4 +1,5 @@
 /** Anthropic: the Messages API and its token counter (platform.claude.com/docs/en/api). */
+import { anthropicErrorKinds } from '../../core/anthropic-error-kinds.ts'
 import { readErrorBody } from '../../core/error-body.ts'
 import type { ChatRequest } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -6,7 +7,7 @@ import type { Provider, Target, TokenCount, TranslatedCall, UpstreamFault } from
 import type { CallHead } from '../../core/transport.ts'
 import { accountFault, generalFault } from '../fault.ts'
 import { claudeFieldRules } from './field-rules.ts'
-import { errorKinds, isMessageStop, messageReader, messageResult } from './read.ts'
+import { isMessageStop, messageReader, messageResult } from './read.ts'
 import { messagesBody } from './request.ts'
 
 const apiVersion = '2023-06-01'
@@ -75,7 +76,7 @@ function fault(status: number, body: unknown): UpstreamFault {
   const type = (body as { error?: { type?: unknown } } | undefined)?.error?.type
   if (typeof type !== 'string') return general
   // For the generic `api_error` the status is more specific.
-  const kind = type === 'api_error' ? undefined : errorKinds.get(type)
+  const kind = type === 'api_error' ? undefined : anthropicErrorKinds.get(type)
   // A prompt that is too long is recognised by its message; Anthropic's type for it is the general one.
   if (general.kind === 'context-too-long') return { kind: general.kind, message: general.message }
   const code = threadCode(body)

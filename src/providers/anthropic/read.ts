@@ -2,11 +2,11 @@
  * Answers of the Messages API, whole or streamed, as events (docs: "Streaming Messages"). Both are read by the same
  * class, so that they give the same events.
  */
+import { anthropicErrorKinds } from '../../core/anthropic-error-kinds.ts'
 import { mergeAnthropicUsage, readAnthropicUsage, runsCode, withFacts } from '../../core/anthropic-usage.ts'
 import type { ChatEvent } from '../../core/chat.ts'
 import { frameworkError } from '../../core/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { FaultKind } from '../../core/errors.ts'
 import { endingOf, messagesFinishWords } from '../../core/finish-words.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
@@ -15,22 +15,6 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { errorLast } from '../fault.ts'
 import { broken } from '../json.ts'
 import { answerTool } from './structured.ts'
-
-/** `error.type` of Anthropic's error bodies (docs: "Errors"). */
-export const errorKinds: ReadonlyMap<string, FaultKind> = new Map(
-  Object.entries<FaultKind>({
-    invalid_request_error: 'upstream-refused',
-    authentication_error: 'upstream-credentials',
-    permission_error: 'upstream-credentials',
-    billing_error: 'upstream-credentials',
-    not_found_error: 'model-not-found',
-    request_too_large: 'too-large',
-    rate_limit_error: 'upstream-rate-limited',
-    timeout_error: 'upstream-timeout',
-    api_error: 'upstream-failed',
-    overloaded_error: 'upstream-overloaded',
-  }),
-)
 
 /** Usage over the events of a stream: counts are cumulative, so later ones replace earlier ones. */
 class Report {
@@ -148,7 +132,7 @@ function finish({ stop_reason: reason, stop_sequence: sequence }: Json, calls: n
 /** The error of an `error` object, as in bodies and in the stream's `error` event. */
 function errorOf(error: unknown): GatewayError {
   const { type, message } = isObject(error) ? error : {}
-  const kind = errorKinds.get(textOf(type)) ?? 'upstream-failed'
+  const kind = anthropicErrorKinds.get(textOf(type)) ?? 'upstream-failed'
   return new GatewayError(kind, textOf(message) || 'the upstream failed', { code: textOf(type) || undefined })
 }
 

@@ -25,6 +25,17 @@ export function nextCursor(items: readonly Stamp[], limit: number): string | nul
   return Buffer.from(`${last.createdAtMs}:${last.id}`).toString('base64url')
 }
 
+/** The fields of a page beside its objects: counted over all pages, with the cursor of the next one. */
+export function pageFields({ items, total }: { items: readonly Stamp[]; total: number }, page: number, size: number) {
+  return {
+    total,
+    page,
+    page_size: size,
+    total_pages: Math.ceil(total / size),
+    next_cursor: nextCursor(items, size),
+  }
+}
+
 /** What `page` or `cursor` ask for. Throws 422 for a cursor that is none. */
 export function pageOf(page: number, limit: number, cursor: string | undefined): PageQuery & { offset: number } {
   if (cursor === undefined) return { limit, offset: (page - 1) * limit }
