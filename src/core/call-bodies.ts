@@ -87,7 +87,7 @@ export interface BodySink {
   keep(bodies: CallBodies, held: number, settings: BodySettings): void
 }
 
-/** Stored bodies. Throws `overloaded` while the database is away. */
+/** Stored bodies. Throws `overloaded` while the database is away, or what is asked for may be on its way there. */
 export interface BodyStore extends BodySink {
   /** undefined = there are none, or none that may be seen; `visible` undefined = all may be. */
   find(requestId: string, visible: VisibleUsage | undefined): Promise<FoundBodies | undefined>

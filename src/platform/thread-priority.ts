@@ -39,11 +39,37 @@ export function lowestPriority(): void {
 /** Of this thread at the system. Throws where there is none (no /proc). */
 const ownThread = (): number => Number(readlinkSync('/proc/thread-self').split('/').at(-1))
 
+/** What two threads share of the priority of one: see `ownPriority`. */
+export type SharedPriority = Int32Array<SharedArrayBuffer>
+
+/** Places in `SharedPriority`: the thread at the system (0 = none yet, or it cannot be raised), its state, waiting. */
+const [threadAt, stateAt, waitingAt] = [0, 1, 2]
+const [atUsual, atPolite] = [0, 1]
+
+/** For a worker that is to be raised from outside; its threads come and go. */
+export function sharedPriority(): SharedPriority {
+  return new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT))
+}
+
 /**
- * Lets the calling thread lower its priority while the others are busy, and raise it again. Linux has a priority per
- * thread; elsewhere, and where the system refuses, the returned function does nothing.
+ * Until the returned function is called, once, the thread has the usual priority. Called by those that wait for it: a
+ * thread of the lowest priority may not get to its messages for seconds while the processors are busy.
  */
-export function ownPriority(): (isPolite: boolean) => void {
+export function raised(shared: SharedPriority): () => void {
+  Atomics.add(shared, waitingAt, 1)
+  const thread = Atomics.load(shared, threadAt)
+  if (thread !== 0 && trySetting(thread, usual)) Atomics.store(shared, stateAt, atUsual)
+  return () => Atomics.sub(shared, waitingAt, 1)
+}
+
+/**
+ * Lets the calling thread lower its priority while the others are busy, unless one of them waits for it (`raised`), and
+ * raise it again. Linux has a priority per thread; elsewhere, and where the system refuses, the returned function does
+ * nothing.
+ */
+export function ownPriority(shared: SharedPriority): (isPolite: boolean) => void {
+  Atomics.store(shared, threadAt, 0)
+  Atomics.store(shared, stateAt, atUsual)
   let thread: number
   try {
     thread = ownThread()
@@ -55,9 +81,16 @@ export function ownPriority(): (isPolite: boolean) => void {
     trySetting(thread, modest)
     return () => {}
   }
-  let now = false
+  Atomics.store(shared, threadAt, thread)
+  const isAwaited = () => Atomics.load(shared, waitingAt) > 0
+  const set = (state: number) => {
+    if (state === Atomics.load(shared, stateAt)) return
+    if (trySetting(thread, state === atPolite ? polite : usual)) Atomics.store(shared, stateAt, state)
+  }
   return isPolite => {
-    if (isPolite !== now && trySetting(thread, isPolite ? polite : usual)) now = isPolite
+    set(isPolite && !isAwaited() ? atPolite : atUsual)
+    // Another thread may have begun to wait in between.
+    if (isPolite && isAwaited()) set(atUsual)
   }
 }
 

@@ -263,6 +263,27 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await close()
   })
 
+  test('a call and what was said in it appear in an open drawer when they are stored a moment later', async () => {
+    const key = await gateway.key({ store_prompts_in_spend_logs: true })
+    const id = await call(key, 'chat-model', { messages: [{ role: 'user', content: 'say: a moment later' }] })
+    const { page, close } = await openLogs('?q=model:nobody')
+    // As another replica answers that does not have them yet.
+    const early = new Set<string>()
+    await page.route(/\/spend\/logs(\?request_id=|\/[^/]+\/bodies)/, route => {
+      const kind = route.request().url().includes('request_id=') ? 'row' : 'bodies'
+      if (early.has(kind)) return route.continue()
+      early.add(kind)
+      if (kind === 'row') return route.fulfill({ json: { data: [], next_cursor: null } })
+      return route.fulfill({ status: 404, json: { error: { message: 'nothing', type: 'not_found', code: '404' } } })
+    })
+    await page.goto(`${gateway.url}/ui/logs?q=model:nobody&call=${id}`)
+    const drawer = page.getByRole('dialog', { name: 'chat-model' })
+    await drawer.getByRole('tab', { name: 'Messages' }).click()
+    await drawer.getByRole('article', { name: 'Assistant' }).getByText('a moment later').waitFor()
+    expect([...early]).toEqual(['row', 'bodies'])
+    await close()
+  })
+
   test('where nothing is stored the drawer says how it is switched on; a cut request is shown as it is', async () => {
     const [row] = await gateway.rows('&model=claude-model')
     const key = await gateway.key({ store_prompts_in_spend_logs: true })

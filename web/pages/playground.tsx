@@ -38,7 +38,7 @@ function readBody(json: string): { readonly body?: Body; readonly error: string 
 
 /** The request of a call from the logs without what each column has of its own, as far as it is stored. */
 function useStoredRequest(id: string | undefined, call: SpendLog | null | undefined) {
-  const bodies = useQuery({ ...bodiesQuery(id ?? ''), enabled: Boolean(id) })
+  const bodies = useQuery({ ...bodiesQuery(id ?? '', call?.duration_ms), enabled: Boolean(id) })
   const replay = call && bodies.data ? replayOf(call, bodies.data) : undefined
   const { model: _, stream: __, stream_options: ___, ...body } = replay?.body ?? {}
   return {

@@ -119,6 +119,24 @@ for (const server of testServers('stored bodies'))
       expect(await rotateBodies(database, keys)).toBe(0)
     })
 
+    test('while bodies wait for the database they are not said to be missing, and a deletion leaves none of them', async () => {
+      const connection = await openDatabase(made.url, 1)
+      const isPostgres = database.kind === 'postgres'
+      await connection.sql.unsafe(isPostgres ? 'begin; lock table call_bodies in share mode' : 'begin immediate')
+      const waiting = keep(bodiesOf())
+      const refused = { kind: 'overloaded', retryAfterMs: 1000 }
+      const [found, deleted] = await Promise.allSettled([
+        store.find(waiting.requestId, undefined),
+        store.delete({ keyId: waiting.keyId }, undefined),
+      ])
+      expect(found).toMatchObject({ status: 'rejected', reason: refused })
+      expect(deleted).toMatchObject({ status: 'rejected', reason: refused })
+      await connection.sql.unsafe('rollback')
+      await connection.close()
+      for (let isStored = false; !isStored; ) isStored = await isThere(waiting).catch(() => false)
+      expect(await store.delete({ keyId: waiting.keyId }, undefined)).toBe(1)
+    })
+
     test('a body of another call under its own id is not opened', async () => {
       const [mine, other] = [keep(bodiesOf()), keep(bodiesOf())]
       await store.find(mine.requestId, undefined)

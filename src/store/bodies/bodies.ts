@@ -9,11 +9,13 @@ import type {
   CallOwner,
   FoundBodies,
 } from '../../core/call-bodies.ts'
+import { GatewayError } from '../../core/errors.ts'
 import type { Actor } from '../../core/tenancy.ts'
 import type { VisibleUsage } from '../../core/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DecryptionError } from '../../lib/encryption.ts'
 import { siblingModule } from '../../lib/sibling-module.ts'
+import { raised, sharedPriority } from '../../platform/thread-priority.ts'
 import { transaction, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import type { EncryptionKeys } from '../keys/encryption-keys.ts'
@@ -55,7 +57,8 @@ export function openBodyStore(parts: BodyStoreParts): RunningBodyStore {
 class StoredBodies implements RunningBodyStore {
   readonly #parts: BodyStoreParts
   readonly #timer: ReturnType<typeof setInterval>
-  readonly #answers = new Map<number, () => void>()
+  readonly #answers = new Map<number, (isDone: boolean) => void>()
+  readonly #priority = sharedPriority()
   readonly #lost: Record<BodyLoss, number> = { queue_full: 0, database: 0, no_key: 0 }
   #worker: Worker | undefined
   #stored = 0
@@ -95,12 +98,13 @@ class StoredBodies implements RunningBodyStore {
   async find(requestId: string, visible: VisibleUsage | undefined): Promise<FoundBodies | undefined> {
     const day = dayOfId(requestId)
     if (day === undefined) return undefined
-    await this.#flush(flushMs)
+    const isFlushed = await this.#flush(flushMs)
     const { sql } = this.#parts.database
     const [row] = await available(
       sql`select request_id, key_id, user_id, team_id, organization_id from call_bodies
         where request_id = ${requestId} and day = ${day}` as Promise<BodyRow[]>,
     )
+    if (!row && !isFlushed) throw onTheWay()
     const owner = row && ownerOfRow(row)
     if (!owner || !isVisible(owner, visible)) return undefined
     const [found] = await available(
@@ -118,7 +122,7 @@ class StoredBodies implements RunningBodyStore {
   }
 
   async delete(of: BodiesOf, visible: VisibleUsage | undefined): Promise<number> {
-    await this.#flush(flushMs)
+    if (!(await this.#flush(flushMs))) throw onTheWay()
     const where = conditionOf(of, visible)
     if (!where) return 0
     const text = `delete from call_bodies where (request_id, day) in
@@ -164,20 +168,25 @@ class StoredBodies implements RunningBodyStore {
     return (rows as unknown[]).length > 0
   }
 
-  /** What this process has sent is stored or lost afterwards, unless the database is away for longer. */
-  async #flush(timeoutMs: number): Promise<void> {
-    if (this.#sent.bodies > 0) await this.#ask(id => ({ kind: 'flush', id }), timeoutMs)
+  /** true = what this process has sent is stored or lost; false = the time was too short for that. */
+  async #flush(timeoutMs: number): Promise<boolean> {
+    if (this.#sent.bodies === 0) return true
+    const lower = raised(this.#priority)
+    const isDone = await this.#ask(id => ({ kind: 'flush', id }), timeoutMs)
+    lower()
+    return isDone
   }
 
-  #ask(request: (id: number) => BodyRequest, timeoutMs: number): Promise<void> {
+  /** false = no answer in time. */
+  #ask(request: (id: number) => BodyRequest, timeoutMs: number): Promise<boolean> {
     const id = ++this.#asked
     return new Promise(resolve => {
-      const done = () => {
+      const done = (isDone: boolean) => {
         clearTimeout(timer)
         this.#answers.delete(id)
-        resolve()
+        resolve(isDone)
       }
-      const timer = setTimeout(done, timeoutMs)
+      const timer = setTimeout(done, timeoutMs, false)
       timer.unref()
       this.#answers.set(id, done)
       this.#post(request(id))
@@ -197,7 +206,7 @@ class StoredBodies implements RunningBodyStore {
     // The DOM's type of Worker does not have Bun's `unref`.
     ;(worker as Worker & { unref(): void }).unref()
     const { writer, database } = this.#parts
-    const settings = { ...writer, openedFile: database.openedFile?.() }
+    const settings = { ...writer, openedFile: database.openedFile?.(), priority: this.#priority }
     worker.postMessage({ kind: 'open', settings } satisfies BodyRequest)
     return worker
   }
@@ -209,13 +218,13 @@ class StoredBodies implements RunningBodyStore {
     this.#lost.database += this.#sent.bodies
     this.#waitingBytes -= this.#sent.held
     this.#sent = { bodies: 0, held: 0 }
-    for (const answer of [...this.#answers.values()]) answer()
+    for (const answer of [...this.#answers.values()]) answer(true)
   }
 
   #receive(reply: BodyReply): void {
     switch (reply.kind) {
       case 'done':
-        return this.#answers.get(reply.id)?.()
+        return this.#answers.get(reply.id)?.(true)
       case 'problem':
         return this.#parts.report(reply.text)
       case 'stored':
@@ -233,6 +242,12 @@ class StoredBodies implements RunningBodyStore {
     this.#waitingBytes -= held
   }
 }
+
+/** Of what may be among those that wait for the thread: to say that there is nothing could be wrong. */
+const onTheWay = (): GatewayError =>
+  new GatewayError('overloaded', 'bodies of calls are still being stored; ask again in a moment', {
+    retryAfterMs: 1000,
+  })
 
 const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('the store of bodies', work)
 

@@ -1,6 +1,7 @@
 /** The messages between the main thread and the thread that stores bodies. */
 import type { BodyLoss, CallBodies } from '../../core/call-bodies.ts'
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
+import type { SharedPriority } from '../../platform/thread-priority.ts'
 
 /** Where bodies go, and the keys for them as the environment gives them. */
 export interface BodyWriterSettings {
@@ -12,9 +13,14 @@ export interface BodyWriterSettings {
   readonly environment: Readonly<Record<string, string>>
 }
 
+/** With what the thread starts. */
+export interface BodyThreadSettings extends BodyWriterSettings {
+  readonly priority: SharedPriority
+}
+
 /** What the main thread asks for. */
 export type BodyRequest =
-  | { readonly kind: 'open'; readonly settings: BodyWriterSettings }
+  | { readonly kind: 'open'; readonly settings: BodyThreadSettings }
   /** `held` = the room that is given back when it is stored or lost. */
   | { readonly kind: 'keep'; readonly bodies: CallBodies; readonly held: number; readonly storedBytesMax: number }
   /** Answered when everything before it is stored or lost. */

@@ -4,7 +4,7 @@ import { ownPriority } from '../../platform/thread-priority.ts'
 import { isOfStatement, openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { EncryptionKeys, MissingEncryptionKey } from '../keys/encryption-keys.ts'
-import type { BodyReply, BodyRequest, BodyWriterSettings } from './body-messages.ts'
+import type { BodyReply, BodyRequest, BodyThreadSettings } from './body-messages.ts'
 import { toBodyRow } from './body-rows.ts'
 import type { BodyRow } from './body-rows.ts'
 import { deleteBeyond, deleteOldDays } from './body-upkeep.ts'
@@ -23,10 +23,10 @@ const boundParts = 50
 
 /** What waits is bounded by the main thread, however long the database is away. */
 export class BodyWriter {
-  readonly #settings: BodyWriterSettings
+  readonly #settings: BodyThreadSettings
   readonly #send: (reply: BodyReply) => void
   /** true = with the lowest priority: calls come first. */
-  readonly #runInBackground = ownPriority()
+  readonly #runInBackground: (isPolite: boolean) => void
   readonly #queue: Waiting[] = []
   readonly #flushes: { readonly id: number; readonly left: () => boolean }[] = []
   /** Since the start: taken in, and stored or lost. */
@@ -37,9 +37,10 @@ export class BodyWriter {
   #problem: string | undefined
   #bytesSinceBound = 0
 
-  constructor(settings: BodyWriterSettings, send: (reply: BodyReply) => void) {
+  constructor(settings: BodyThreadSettings, send: (reply: BodyReply) => void) {
     this.#settings = settings
     this.#send = send
+    this.#runInBackground = ownPriority(settings.priority)
     this.#runInBackground(true)
   }
 

@@ -1,5 +1,6 @@
 /** The messages between the main thread and the ledger's worker. */
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
+import type { SharedPriority } from '../../platform/thread-priority.ts'
 import type { LatencyGroup, LatencyQuery } from '../../core/latency.ts'
 import type { LedgerQuery } from '../../core/ledger.ts'
 import type { Dearest, DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
@@ -15,6 +16,7 @@ export interface LedgerWriterSettings {
   readonly directory: string
   /** Names this start of this process, see `SegmentName`. */
   readonly start: string
+  readonly priority: SharedPriority
 }
 
 /** What the main thread asks for. Rows come by the journal, and by `rows` only while it has no room for them. */

@@ -62,7 +62,7 @@ export class LedgerWriter {
   readonly #settings: LedgerWriterSettings
   readonly #send: (reply: LedgerReply) => void
   /** true = with the lowest priority: calls come first, because rows in the journal are safe and can wait. */
-  readonly #runInBackground = ownPriority()
+  readonly #runInBackground: (isPolite: boolean) => void
   readonly #flushes = new Map<number, { readonly position: JournalPosition; readonly withReplay: boolean }>()
   /** Records that came as messages because the journal has no room; each batch is answered. */
   readonly #unjournalled: { readonly id: number; readonly texts: readonly string[] }[] = []
@@ -106,6 +106,7 @@ export class LedgerWriter {
   constructor(settings: LedgerWriterSettings, send: (reply: LedgerReply) => void) {
     this.#settings = settings
     this.#send = send
+    this.#runInBackground = ownPriority(settings.priority)
     const { directory, start } = settings
     this.#refused = new RefusedRowFile(directory, text => this.#report(text))
     this.#sync = new JournalSync({

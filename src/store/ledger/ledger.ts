@@ -9,6 +9,7 @@ import type { Dearest, DearestQuery, LedgerRetention, UsageGroup, UsageQuery } f
 import type { Clock } from '../../lib/clock.ts'
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import { siblingModule } from '../../lib/sibling-module.ts'
+import { raised, sharedPriority } from '../../platform/thread-priority.ts'
 import { noBacklog, sumOf } from './journal-backlog.ts'
 import type { Backlog } from './journal-backlog.ts'
 import { earlierBacklog } from './journal-replay.ts'
@@ -120,7 +121,12 @@ class WorkerLedger implements JournalledLedger {
   constructor(options: LedgerOptions) {
     const moment = String(Math.trunc(options.clock.epochMs())).padStart(13, '0')
     const start = `${moment}-${process.pid}-${randomBytes(4).toString('hex')}`
-    this.#settings = { databaseUrl: options.databaseUrl, directory: options.journalDirectory, start }
+    this.#settings = {
+      databaseUrl: options.databaseUrl,
+      directory: options.journalDirectory,
+      start,
+      priority: sharedPriority(),
+    }
     this.#openedFile = options.openedFile ?? (() => undefined)
     this.#segmentBytes = options.segmentBytes ?? usualSegmentBytes
     this.#retention = options.retention
@@ -213,7 +219,9 @@ class WorkerLedger implements JournalledLedger {
     // Here for its error: a foreign cursor is the client's error also while the database is down.
     ledgerStatement(query)
     await this.#flushed()
+    const lower = raised(this.#settings.priority)
     const reply = await this.#ask(id => ({ kind: 'query', id, query }), queryTimeoutMs)
+    lower()
     if (reply?.kind === 'page' && reply.page !== null) return reply.page
     throw unreadable(reply)
   }
@@ -281,7 +289,9 @@ class WorkerLedger implements JournalledLedger {
     if (this.#journal.waiting) await this.#storeWaitingWithin(flushTimeoutMs)
     const { position, waiting } = this.#journal
     const leftMs = flushTimeoutMs - (performance.now() - startMs)
+    const lower = raised(this.#settings.priority)
     const reply = await this.#ask(id => ({ kind: 'flush', id, position }), leftMs)
+    lower()
     return reply?.kind === 'flushed' && reply.committed && !waiting
   }
 

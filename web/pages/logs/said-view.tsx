@@ -22,7 +22,7 @@ interface StoredProps {
 
 /** What is stored of a call. It is asked for when it is looked at: to read the calls of others is in the audit log. */
 function Stored({ call, children }: StoredProps) {
-  const bodies = useQuery(bodiesQuery(call.request_id))
+  const bodies = useQuery(bodiesQuery(call.request_id, call.duration_ms))
   if (bodies.isPending) return <SkeletonRows />
   if (bodies.isError) return <ErrorState error={bodies.error} isInline onRetry={() => void bodies.refetch()} />
   if (bodies.data === null) return <EmptyState title={t('logs.notStored')}>{t('logs.notStoredHelp')}</EmptyState>

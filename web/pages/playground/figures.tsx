@@ -6,18 +6,12 @@ import { Duration, Money, Tokens } from '../../components/values.tsx'
 import { t } from '../../strings/index.ts'
 import type { Run } from './use-runs.ts'
 
-const pollMs = 500
-const pollsMax = 20
 /** Of a shorter stream the speed says more of the network than of the model. */
 const speedFromMs = 50
 
 /** The call in the ledger, as it was charged; one that was stopped is settled a moment later. */
-function useSettled({ callId, state }: Run) {
-  return useQuery({
-    ...callQuery(callId ?? ''),
-    enabled: callId !== null && state !== 'running',
-    refetchInterval: query => (query.state.data || query.state.dataUpdateCount >= pollsMax ? false : pollMs),
-  })
+function useSettled({ callId, state, tookMs }: Run) {
+  return useQuery({ ...callQuery(callId ?? '', tookMs ?? 0), enabled: callId !== null && state !== 'running' })
 }
 
 /** Time to the first token, speed, tokens and cost of one call: measured here, counted and priced by the gateway. */
