@@ -33,7 +33,7 @@ export type LatencyCell = readonly (string | number)[]
 
 /**
  * What the rows add to the table, sorted by key: replicas that change the same counts take their locks in one order.
- * Rows have the values of `firstColumns` or of `columnList`.
+ * Rows have the values of `columnList`.
  */
 export function latencyCells(rows: readonly (readonly ColumnValue[])[]): readonly LatencyCell[] {
   const groups: Group[] = []

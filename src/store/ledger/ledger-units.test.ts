@@ -12,6 +12,7 @@ import { createSegmentFile, segmentPath, SegmentWriter } from './journal.ts'
 import { markPredecessorStored } from './segment-header.ts'
 import { exampleRow, intentOf } from './ledger-fixture.ts'
 import { decodeRecord, encodeSettlement, firstColumns } from './ledger-record.ts'
+import type { ColumnValue } from './ledger-record.ts'
 import { openLedger } from './ledger.ts'
 import type { JournalledLedger } from './ledger.ts'
 import { migrate } from '../database/migrate.ts'
@@ -44,6 +45,8 @@ const oldSettlement = (id: string) =>
   `[1,"${id}",1763710000000,"/v1/chat/completions","chat","success",200,null,"small-model","deployment-1",` +
   '"some-provider","small-model-2026","key-1","team a","user-1","team-1",null,true,12,345,null,0,7,"upstream",' +
   '"123456789",1234.567,12.5,2,"2001:db8::1","test/1.0"]'
+
+const placeOf = (name: keyof LedgerRow) => columnList.findIndex(column => column.name === name)
 
 const cleanups: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -214,8 +217,34 @@ for (const server of testServers('units in the ledger'))
     })
   })
 
-test('a call without units writes the bytes of the version before', () => {
-  expect(encodeSettlement(exampleRow({ request_id: '0195-x' }))).toBe(oldSettlement('0195-x'))
+test('a settlement is two lines: what is its own, and what the calls of its key have in common', () => {
+  const row = exampleRow({ request_id: '0195-x', session_id: 's', images: 2, price_list: '2026-11-23' })
+  const [own, shared, ...more] = encodeSettlement(row).split('\n')
+  const [images, session, prices] = [placeOf('images'), placeOf('session_id'), placeOf('price_list')]
+  const counts = `12,345,null,0,7,"123456789",1234.567,12.5,[${images},2,${session},"s"]`
+  expect(own).toBe(`[2,"0195-x",1763710000000,${counts}]`)
+  expect(shared).toBe(
+    '["/v1/chat/completions","chat","success",200,null,"small-model","deployment-1","some-provider",' +
+      '"small-model-2026","key-1","team a","user-1","team-1",null,true,"upstream",2,"2001:db8::1","test/1.0",' +
+      `[${prices},"2026-11-23"]]`,
+  )
+  expect(more).toEqual([])
+})
+
+test('a row that differs from the one before in any column comes back as it is', () => {
+  const before = exampleRow()
+  const different = { text: 'other', list: ['other'], boolean: false, decimal: '5', number: 1.5 }
+  for (const { name, kind } of columnList) {
+    const changed = { ...before, [name]: kind === 'integer' || kind === 'integer32' ? 5 : different[kind] }
+    for (const row of [before, changed, before]) {
+      const decoded = decodeRecord(encodeSettlement(row))
+      const values = columnList.map(column => {
+        const value = row[column.name]
+        return Array.isArray(value) ? JSON.stringify(value) : typeof value === 'boolean' ? Number(value) : value
+      })
+      expect(decoded).toEqual({ kind: 'settlement', id: row.request_id, values: values as ColumnValue[] })
+    }
+  }
 })
 
 test('each unit alone is enough to be written, and comes back in its place', () => {
@@ -235,7 +264,7 @@ test('a record of any version since the first is read; a longer or shorter one i
   for (let length = firstColumns.length + 1; length <= fields.length; length++) {
     const decoded = decodeRecord(JSON.stringify(fields.slice(0, length)))
     const values = decoded?.kind === 'settlement' ? decoded.values : []
-    expect(values.length).toBe(length === firstColumns.length + 1 ? firstColumns.length : columnList.length)
+    expect(values.length).toBe(columnList.length)
     for (const [at, value] of values.entries())
       if (columnList[at]!.name !== 'stream')
         expect(value).toBe(at + 1 < length ? (row[columnList[at]!.name] as number) : null)
@@ -246,13 +275,35 @@ test('a record of any version since the first is read; a longer or shorter one i
 
 test('a record names the places of later values, few as they are; of places that are none it is no record', () => {
   const row = exampleRow({ images: 2, cost_source: 'prices', request_tags: ['a'] })
-  const fields = JSON.parse(encodeSettlement(row)) as unknown[]
-  const placeOf = (name: keyof LedgerRow) => columnList.findIndex(column => column.name === name)
   const later = ['images', 'request_tags', 'cost_source'] as const
-  expect(fields).toHaveLength(firstColumns.length + 2)
-  expect(fields.at(-1)).toEqual(later.flatMap(name => [placeOf(name), row[name]]))
-  const withPlaces = (...places: unknown[]) => JSON.stringify([...fields.slice(0, -1), places])
-  expect(decodeRecord(withPlaces())).toMatchObject({ kind: 'settlement' })
-  for (const wrong of [columnList.length, firstColumns.length - 1, -1, 0, 1.5, '30', null])
-    expect(decodeRecord(withPlaces(wrong, 1))).toBeUndefined()
+  const places = later.flatMap(name => [placeOf(name), row[name]])
+  // Of one line, as the version before wrote them, and of two.
+  const oneLine = (...list: unknown[]) => `${oldSettlement('0195-x').slice(0, -1)},${JSON.stringify(list)}]`
+  const [own, shared] = encodeSettlement(exampleRow({ request_id: '0195-x' })).split('\n') as [string, string]
+  const inOwn = (...list: unknown[]) => `${own.slice(0, -1)},${JSON.stringify(list)}]\n${shared}`
+  const inShared = (...list: unknown[]) => `${own}\n${shared.slice(0, -1)},${JSON.stringify(list)}]`
+  const expected = decodeRecord(encodeSettlement({ ...row, request_id: '0195-x' }))
+  expect(expected).toMatchObject({ kind: 'settlement', id: '0195-x' })
+  for (const withPlaces of [oneLine, inOwn, inShared]) {
+    expect(decodeRecord(withPlaces(...places))).toEqual(expected)
+    for (const wrong of [columnList.length, firstColumns.length - 1, -1, 0, 1.5, '30', null])
+      expect(decodeRecord(withPlaces(wrong, 1))).toBeUndefined()
+  }
+})
+
+test('two lines of which one is none of ours are no record', () => {
+  const [own, shared] = encodeSettlement(exampleRow()).split('\n') as [string, string]
+  const longer = (line: string) => `${line.slice(0, -1)},1,2]`
+  for (const [first, second] of [
+    [own, ''],
+    [own, '[]'],
+    [own, '{}'],
+    [own, longer(shared)],
+    [longer(own), shared],
+    ['[2]', shared],
+    [own.replace('[2', '[1'), shared],
+    [own.replace('[2', '[3'), shared],
+    [shared, shared],
+  ])
+    expect(decodeRecord(`${first}\n${second}`)).toBeUndefined()
 })

@@ -1,6 +1,7 @@
 /** The work of the ledger's worker thread: reads the journal and writes its rows to the database. */
 import { existsSync } from 'node:fs'
 import type { LedgerRetention } from '../../core/usage-report.ts'
+import { BatchSize, batchRowsMax } from './batch-size.ts'
 import { noBacklog } from './journal-backlog.ts'
 import { JournalReplay } from './journal-replay.ts'
 import { JournalTail } from './journal-tail.ts'
@@ -22,12 +23,6 @@ import { ThrottledReport } from './throttled-report.ts'
 
 type Row = readonly ColumnValue[]
 
-const batchRowsMax = 500
-/**
- * While the thread runs in the background: a transaction that waits for the processor blocks the other writers. A row
- * takes 8.8 us in such a batch, 10.9 in one of 100, 8.0 in one of 500.
- */
-const backgroundBatchRows = 250
 /**
  * Rows of earlier processes in a transaction: 40 ms, for which other writers wait. Between two of them the rows of new
  * calls are stored, and others get the lock.
@@ -87,6 +82,7 @@ export class LedgerWriter {
   #wake = (): void => {}
   #woken = false
   #committed: JournalPosition = { sequence: 0, offset: 0 }
+  readonly #batchSize = new BatchSize()
   /** No row was stored since the last sync of the database. */
   #isSynced = true
   readonly reads = new LedgerReads({
@@ -236,11 +232,12 @@ export class LedgerWriter {
         !this.#isFarBehind(before.sequence)
       this.#runInBackground(isBackground)
       await this.#storeUnjournalled()
-      const rowsMax = isBackground ? backgroundBatchRows : batchRowsMax
+      const rowsMax = this.#batchSize.rowsMax(isBackground)
       const readAtMs = systemClock.epochMs()
       const rows = this.#readJournal(tail, rowsMax)
       if (!hasReached(before, tail.position)) this.#sync.changed()
-      if (rows !== undefined && rows.length > 0 && !(await this.#commit(rows))) return false
+      if (rows !== undefined && rows.length > 0 && !(await this.#batchSize.timed(() => this.#commit(rows))))
+        return false
       this.#committed = tail.position
       this.#answerFlushes(true)
       const nowMs = performance.now()

@@ -70,7 +70,7 @@ const smallMax = Number(nanoUsdMax)
 
 /**
  * What the rows add to the table, sorted by key: replicas that change the same sums take their locks in one order.
- * Rows have the values of `firstColumns` or of `columnList`.
+ * Rows have the values of `columnList`.
  */
 export function rollupCells(rows: readonly (readonly ColumnValue[])[]): readonly (readonly RollupValue[])[] {
   const cells = new Map<string, Cell>()
