@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { parseFault, splitModel, UnknownFault } from './fault.ts'
 import { faultKinds, startSimulator } from '../index.ts'
 import type { Simulator } from '../index.ts'
-import { postJson, bodyOf, chat, eventsOf, post, rawExchange } from '../testing/client.ts'
+import { postJson, bodyOf, chat, eventsOf, post, rawExchange, keptOpenMs } from '../testing/client.ts'
 
 let simulator: Simulator
 beforeAll(async () => {
@@ -11,11 +11,12 @@ beforeAll(async () => {
 beforeEach(() => simulator.reset())
 afterAll(() => simulator.stop())
 
-const kept = (fault: string, more: object = {}, said?: string) => rawExchange(simulator, chat(fault, more, said))
+const kept = (fault: string, more: object = {}, said?: string) =>
+  rawExchange(simulator, chat(fault, more, said), keptOpenMs)
 /** With `connection: close`, so that the test need not wait for a timeout. */
 const closing = (sent: string) => sent.replace('host: x', 'host: x\r\nconnection: close')
 const raw = (fault: string, more: object = {}, said?: string) =>
-  rawExchange(simulator, closing(chat(fault, more, said)), fault.startsWith('hang') ? 100 : 2500)
+  rawExchange(simulator, closing(chat(fault, more, said)), fault.startsWith('hang') ? keptOpenMs : undefined)
 const stream = { stream: true }
 const truth = () => simulator.truth.last()!
 
@@ -161,7 +162,7 @@ describe('after the last event', () => {
 
   test('hang-end;ms: the body ends later', async () => {
     const startMs = performance.now()
-    const result = await rawExchange(simulator, closing(chat('hang-end;ms=60', stream)), 2500)
+    const result = await rawExchange(simulator, closing(chat('hang-end;ms=60', stream)))
     expect([result.end, bodyOf(result).isWhole, performance.now() - startMs > 58]).toEqual(['fin', true, true])
   })
 })
@@ -260,7 +261,7 @@ describe('bytes', () => {
   })
 
   test('drip keeps its rate', async () => {
-    const { text, tookMs } = await rawExchange(simulator, closing(chat('drip;ms=0.2', {}, 'say: a')), 3000)
+    const { text, tookMs } = await rawExchange(simulator, closing(chat('drip;ms=0.2', {}, 'say: a')))
     expect(text).toContain('"content":"a"')
     expect(tookMs).toBeGreaterThan(100)
   })
@@ -357,6 +358,7 @@ describe('keep-alive connections', () => {
     const { text } = await rawExchange(
       simulator,
       chat('slow;ms=20', {}, 'say: first') + chat('', stream, 'say: next') + post('/v1/nope', {}),
+      keptOpenMs,
     )
     expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '200', '404'])
     expect(text.indexOf('first')).toBeLessThan(text.indexOf('next'))

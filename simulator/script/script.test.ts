@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startSimulator } from '../index.ts'
 import type { Matcher, ScriptedReply, Simulator } from '../index.ts'
-import { postJson, chat, rawExchange } from '../testing/client.ts'
+import { postJson, chat, rawExchange, keptOpenMs } from '../testing/client.ts'
 
 let simulator: Simulator
 beforeAll(async () => {
@@ -125,7 +125,7 @@ describe('POST /__script', () => {
     expect(
       (await script({ match: {}, reply: { raw: { status: 503, headers: { 'x-a': 'b' }, body: 'SCRIPTED' } } })).status,
     ).toBe(200)
-    const { text } = await rawExchange(simulator, chat(''))
+    const { text } = await rawExchange(simulator, chat(''), keptOpenMs)
     expect(text).toMatch(/^HTTP\/1\.1 503 [\s\S]*\r\nx-a: b\r\n[\s\S]*SCRIPTED$/)
   })
 })

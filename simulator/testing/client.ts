@@ -6,15 +6,21 @@ import type { Simulator } from '../index.ts'
 interface RawResult {
   readonly bytes: Buffer
   readonly text: string
-  /** `fin` or `rst` by the server; `open` = neither within the time limit. */
+  /** `fin` or `rst` by the server; `open` = neither, and nothing was heard for `quietMs`. */
   readonly end: 'fin' | 'rst' | 'open'
   /** Sizes of the chunks as they were read. */
   readonly pieces: number[]
   readonly tookMs: number
 }
 
-/** Sends text over a new connection and reads until the connection ends, or for `limitMs`. */
-export function rawExchange(simulator: Simulator, sent: string | string[], limitMs = 150): Promise<RawResult> {
+/** Without a byte for so long, a connection that has to stay open is taken to do so. */
+export const keptOpenMs = 300
+
+/**
+ * Sends text over a new connection and reads until the connection ends, or nothing was heard for `quietMs`: for a
+ * connection that has to stay open, little; else so much that no load of the machine takes it.
+ */
+export function rawExchange(simulator: Simulator, sent: string | string[], quietMs = 30_000): Promise<RawResult> {
   const startMs = performance.now()
   const chunks: Buffer[] = []
   return new Promise(resolve => {
@@ -29,9 +35,12 @@ export function rawExchange(simulator: Simulator, sent: string | string[], limit
       const pieces = chunks.map(chunk => chunk.length)
       resolve({ bytes, text: bytes.toString('utf8'), end, pieces, tookMs: performance.now() - startMs })
     }
-    const timer = setTimeout(() => done('open'), limitMs)
+    const timer = setTimeout(() => done('open'), quietMs)
     socket.setNoDelay(true)
-    socket.on('data', bytes => chunks.push(Buffer.from(bytes)))
+    socket.on('data', bytes => {
+      chunks.push(Buffer.from(bytes))
+      timer.refresh()
+    })
     socket.on('error', error => done((error as NodeJS.ErrnoException).code === 'ECONNRESET' ? 'rst' : 'fin'))
     socket.on('end', () => done('fin'))
     socket.on('close', () => done('fin'))
