@@ -141,8 +141,8 @@ async function settledRows(): Promise<LedgerRow[]> {
 function expectCovered(row: LedgerRow, seen: readonly TruthEntry[]): void {
   const input = seen.reduce((sum, entry) => sum + entry.billable.inputTokens, 0)
   const output = seen.reduce((sum, entry) => sum + entry.billable.outputTokens, 0)
-  // Of a stream that its client left, the system may have taken all while nothing of it was read yet.
-  const isLeft = row.outcome === 'client_closed'
+  // Of a stream that is left the system may have taken all, while nothing of it was read yet.
+  const isLeft = row.outcome === 'client_closed' || row.error_kind === 'upstream-timeout'
   const lost = seen.reduce((sum, { stream, billable, finished }) => {
     if (!stream || (finished === 'complete' && !isLeft)) return sum
     return sum + (isLeft ? billable.outputTokens : lostTokensMax)
