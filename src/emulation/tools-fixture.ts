@@ -6,7 +6,7 @@ import type { ModelProfile } from '../core/deployment.ts'
 import type { ChatAdapter } from '../core/provider.ts'
 
 /** With parameters; `ask` offers another one that has none. */
-export const weather: Tool = {
+const weather: Tool = {
   name: 'get_weather',
   description: 'The weather of a city',
   parameters: {
