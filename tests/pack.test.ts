@@ -38,6 +38,7 @@ const entries = [
   ...Object.values(bin),
   'src/main.ts',
   'src/store/ledger/ledger-worker.ts',
+  'src/store/ledger/ledger-read-worker.ts',
   'src/store/bodies/bodies-worker.ts',
   'src/lib/tokens/tokenizer-worker.ts',
   'src/sign-in/password-worker.ts',

@@ -50,8 +50,8 @@ export function jsonAnswer(value: unknown, status = 200, headers: Readonly<Recor
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(value) }
 }
 
-/** An answer whose JSON is there as text. */
-export function jsonTextAnswer(json: string): Answer {
+/** An answer whose JSON is there, as text or in UTF-8. */
+export function jsonTextAnswer(json: string | Uint8Array): Answer {
   return { status: 200, headers: { 'content-type': 'application/json' }, body: json }
 }
 

@@ -5,9 +5,9 @@ import type { LedgerQuery } from './ledger.ts'
 /** Which rows a follower gets. */
 export type FollowedRows = Omit<LedgerQuery, 'limit' | 'cursor'>
 
-/** What is new. */
+/** What is new. Followers that get the same at one moment get one object. */
 export interface TailPiece {
-  /** Those of the follower, oldest first. Other followers get the same objects. */
+  /** Those of the follower, oldest first. */
   readonly rows: readonly LedgerRow[]
   /** Names the place behind the rows: a follower that comes back with it goes on there. */
   readonly position: string

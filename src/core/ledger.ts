@@ -32,6 +32,8 @@ export interface Ledger {
   settle(row: LedgerRow): void
   /** Newest first. Sees every call that was settled before it was asked. */
   query(query: LedgerQuery): Promise<{ rows: LedgerRow[]; nextCursor: string | null }>
+  /** As `query`: the answer of `/spend/logs`, JSON in UTF-8 (`core/shown-call.ts`). */
+  shown(query: LedgerQuery): Promise<Uint8Array>
   /** Sums by day; sees every call that was settled before it was asked. */
   usage(query: UsageQuery): Promise<UsageGroup[]>
   /**

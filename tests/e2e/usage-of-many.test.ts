@@ -1,9 +1,8 @@
 /** Reports of teams and tags with very many keys and models: totals are exact, what is not shown for itself is `other`. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openLedgerDatabase } from '../../src/store/ledger/ledger-database.ts'
-import { exampleRow, makePlace } from '../../src/store/ledger/ledger-fixture.ts'
+import { exampleRow, makePlace, rankDay } from '../../src/store/ledger/ledger-fixture.ts'
 import { decodeRecord, encodeSettlement } from '../../src/store/ledger/ledger-record.ts'
-import { rankDay } from '../../src/store/ledger/rollup-top.ts'
 import { fillTotalsStep } from '../../src/store/ledger/rollup-totals.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'

@@ -1,14 +1,15 @@
 /** Follows the ledger: calls as they end, as server-sent events. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { EventStream } from '../../formats/openai/event-stream.ts'
+import { eventBytes, EventStream } from '../../formats/openai/event-stream.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { toGatewayError } from '../../core/errors.ts'
 import type { LedgerRow } from '../../core/ledger-columns.ts'
 import type { TailPiece } from '../../core/ledger-tail.ts'
+import { shownCall } from '../../core/shown-call.ts'
 import { readQuery } from '../checked-input.ts'
 import { reference } from '../openapi/schema.ts'
-import { followedRows, rowFilter, rowFilterDoc, shownRow, withKeyId } from './spend.ts'
+import { followedRows, rowFilter, rowFilterDoc, withKeyId } from './spend.ts'
 import { keysById } from './spend/access.ts'
 
 /** Whether the key or session still counts, and what it may see, is asked so often. */
@@ -35,7 +36,7 @@ function shown(services: Services, rows: readonly LedgerRow[]): Promise<string[]
     for (const row of fresh)
       shownRows.set(
         row,
-        keys.then(found => JSON.stringify(shownRow(row, found))),
+        keys.then(found => shownCall(row, found.get(row.key_id)?.hash ?? row.key_id)),
       )
     keys.catch(() => {
       // The database is away: they are asked for again.
@@ -43,6 +44,19 @@ function shown(services: Services, rows: readonly LedgerRow[]): Promise<string[]
     })
   }
   return Promise.all(rows.map(row => shownRows.get(row)!))
+}
+
+const events = new WeakMap<TailPiece, Promise<Uint8Array>>()
+
+/** The event of a piece, once for all that follow the same. */
+function eventOf(services: Services, piece: TailPiece): Promise<Uint8Array> {
+  const known = events.get(piece)
+  if (known) return known
+  const made = shown(services, piece.rows).then(texts =>
+    eventBytes('rows', `{"data":[${texts.toReversed().join(',')}]}`, piece.position),
+  )
+  events.set(piece, made)
+  return made
 }
 
 /** `rows` = new rows, newest first; `reload` = rows may be missing before: read `/spend/logs`. */
@@ -64,16 +78,16 @@ export const spendEvents: Endpoint = {
     let rows = followedRows(query, caller!)
     // One piece after the other: names of keys are looked up in between.
     let sent = Promise.resolve()
-    const send = async ({ rows: fresh, position, hasGap }: TailPiece) => {
-      if (hasGap) events.emit('reload', {}, position)
-      if (fresh.length === 0) return
-      const texts = await shown(services, fresh)
+    const send = async (piece: TailPiece) => {
+      if (piece.hasGap) stream.emit('reload', {}, piece.position)
+      if (piece.rows.length === 0) return
+      const event = await eventOf(services, piece)
       await ownTurn()
-      events.emitText('rows', `{"data":[${texts.toReversed().join(',')}]}`, position)
+      stream.emitBytes(event)
     }
     const end = (error?: unknown) => {
-      if (error !== undefined) events.fail(toGatewayError(error))
-      events.end()
+      if (error !== undefined) stream.fail(toGatewayError(error))
+      stream.end()
     }
     const leave = services.ledgerTail.follow(
       {
@@ -92,7 +106,7 @@ export const spendEvents: Endpoint = {
       clearInterval(timer)
       leave()
     }
-    const events = new EventStream({ unreadBytesMax, onStop })
-    return events.answer(request.id)
+    const stream = new EventStream({ unreadBytesMax, onStop })
+    return stream.answer(request.id)
   },
 }

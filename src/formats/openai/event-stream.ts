@@ -17,6 +17,13 @@ const heartbeatMs = 15_000
 /** Sends one event; does nothing when no client listens. `id` = what the client comes back with. */
 export type Emit = (event: string, data: object, id?: string) => void
 
+const eventText = (event: string, json: string, id?: string): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`
+
+/** An event for `emitBytes`. */
+export const eventBytes = (event: string, json: string, id?: string): Uint8Array =>
+  Buffer.from(eventText(event, json, id))
+
 /**
  * The stream for one client. Its keep-alive timer runs from the start, so `end` must be called. After the client has
  * left or the stream was cut, all methods do nothing.
@@ -50,7 +57,13 @@ export class EventStream implements TickTask {
 
   /** As `emit`, for data that are JSON already. */
   emitText(event: string, json: string, id?: string): void {
-    this.#send(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`)
+    this.#send(eventText(event, json, id))
+  }
+
+  /** As `emit`: of an event that many streams get, the same bytes. */
+  emitBytes(event: Uint8Array): void {
+    this.endOfTick()
+    this.#enqueue(event)
   }
 
   /** For what failed before its end could be told. */
@@ -76,9 +89,15 @@ export class EventStream implements TickTask {
 
   /** Sends the pending events as one piece. */
   endOfTick(): void {
-    if (!this.#open || this.#pending === '') return
-    this.#controller.enqueue(Buffer.from(this.#pending))
+    if (this.#pending === '') return
+    const text = this.#pending
     this.#pending = ''
+    this.#enqueue(Buffer.from(text))
+  }
+
+  #enqueue(bytes: Uint8Array): void {
+    if (!this.#open) return
+    this.#controller.enqueue(bytes)
     if ((this.#controller.desiredSize ?? 0) > 0) return
     this.#stop()
     this.#controller.error(new Error('the client does not read its events'))

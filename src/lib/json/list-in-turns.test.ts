@@ -1,6 +1,6 @@
 /** Long lists of JSON are parsed as a whole would be, and other work goes on meanwhile. */
 import { expect, test } from 'bun:test'
-import { parseListInTurns, writeListInTurns } from './list-in-turns.ts'
+import { parseListInTurns } from './list-in-turns.ts'
 
 const texts = ['', 'a "quoted" one', 'back\\slash\\', '],[{', '東京 \u2028', '\\"', '\n']
 const element = (at: number) => ({
@@ -38,15 +38,4 @@ test('other work goes on between the elements', async () => {
   await parseListInTurns(json)
   isOver = true
   expect(turns).toBeGreaterThanOrEqual(Math.floor(json.length / (256 * 1024)) - 1)
-})
-
-test('is written as JSON.stringify writes it, with other work in between', async () => {
-  const list = Array.from({ length: 10_000 }, (_, at) => element(at))
-  let turns = 0
-  const timer = setInterval(() => turns++, 0)
-  const written = writeListInTurns(list, one => JSON.stringify(one))
-  expect(await written).toBe(JSON.stringify(list))
-  clearInterval(timer)
-  expect(turns).toBeGreaterThan(0)
-  expect(await writeListInTurns([], String)).toBe('[]')
 })

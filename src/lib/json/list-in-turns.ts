@@ -1,11 +1,8 @@
-/** Parses and writes long lists with other work of this thread in between. */
+/** Parses long lists with other work of this thread in between. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Characters of one turn, about: a millisecond or two. */
 const turnLength = 256 * 1024
-/** Written in one turn: half a millisecond, as what is written was made for it. */
-const writtenLength = 64 * 1024
-
 /** The elements of a JSON array, which is one, as `JSON.parse` yields them. */
 export async function parseListInTurns(json: string): Promise<unknown[]> {
   if (json.length <= turnLength) return JSON.parse(json) as unknown[]
@@ -23,24 +20,6 @@ export async function parseListInTurns(json: string): Promise<unknown[]> {
     await nextTurn()
   }
   return all
-}
-
-/** A JSON array; `write` yields the JSON of an element. */
-export async function writeListInTurns<Element>(
-  list: readonly Element[],
-  write: (element: Element) => string,
-): Promise<string> {
-  const texts: string[] = []
-  let length = 0
-  for (const element of list) {
-    const text = write(element)
-    texts.push(text)
-    length += text.length
-    if (length < writtenLength) continue
-    length = 0
-    await nextTurn()
-  }
-  return `[${texts.join(',')}]`
 }
 
 /** Where the element that begins there ends: the place of the comma or bracket behind it. */

@@ -26,9 +26,16 @@ export interface LedgerStatement {
   readonly values: readonly (string | number)[]
 }
 
-/** A batch is one statement or one transaction: all of its rows are stored, or none. */
-export interface LedgerDatabase {
+/** A connection that reads. */
+export interface LedgerSource {
   readonly kind: Database['kind']
+  /** Values are as the driver returns them. */
+  select(statement: LedgerStatement): Promise<Record<string, unknown>[]>
+  close(): Promise<void>
+}
+
+/** A batch is one statement or one transaction: all of its rows are stored, or none. */
+export interface LedgerDatabase extends LedgerSource {
   /** Of Postgres, for changes of its tables; undefined on SQLite. */
   readonly sql: SQL | undefined
   /**
@@ -40,8 +47,6 @@ export interface LedgerDatabase {
   insert(rows: readonly (readonly ColumnValue[])[]): Promise<void>
   /** What was inserted survives a loss of power: to be called before the journal forgets it. */
   sync(): Promise<void>
-  /** Values are as the driver returns them. */
-  select(statement: LedgerStatement): Promise<Record<string, unknown>[]>
   /** One transaction. Resolves with how many rows each statement changed. */
   change(statements: readonly LedgerStatement[]): Promise<number[]>
   /**
@@ -49,7 +54,6 @@ export interface LedgerDatabase {
    * stores a third more rows a second. Not for good: the next writer to commit moves what is in the log.
    */
   setBulk(isBulk: boolean): void
-  close(): Promise<void>
 }
 
 /** The database works, but will never take one of these rows. */
@@ -71,6 +75,19 @@ export async function openLedgerDatabase(url: string, opened?: OpenedFile): Prom
   return url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length), opened) : openPostgres(url)
 }
 
+/** As `openLedgerDatabase`, for a connection that cannot write. */
+export async function openLedgerSource(url: string, opened?: OpenedFile): Promise<LedgerSource> {
+  if (!url.startsWith('sqlite:')) return sourceOf(await answered(openDatabase(url, sourceConnections)))
+  const path = url.slice('sqlite:'.length)
+  const place = placeOf(path, opened)
+  const database = connectSqlite(path, place)
+  database.run('pragma query_only = on')
+  return sqliteSource(database, place)
+}
+
+/** One question does not wait for another that takes long. */
+const sourceConnections = 2
+
 /** The SQLite files that this thread has opened, by path: a later connection may find another file there. */
 const places = new Map<string, SqlitePlace>()
 
@@ -86,15 +103,14 @@ interface SqlitePlace {
  * are for parsing the record; `Bun.SQL` takes 15 % more and `json_each` a third more.
  */
 function openSqlite(path: string, opened: OpenedFile | undefined): LedgerDatabase {
-  const place = places.get(path) ?? { file: new SqliteFile(path, opened), mark: undefined, left: undefined }
-  places.set(path, place)
+  const place = placeOf(path, opened)
   const { file } = place
   const database = connectSqlite(path, place)
   try {
     const insertAll = insertionInto(database)
     let isBulkNow = false
     return {
-      kind: 'sqlite',
+      ...sqliteSource(database, place),
       sql: undefined,
       setBulk(isBulk) {
         if (isBulk !== isBulkNow)
@@ -118,10 +134,6 @@ function openSqlite(path: string, opened: OpenedFile | undefined): LedgerDatabas
         await syncData(`${file.opened!.realPath}-wal`)
         file.check()
       },
-      select: async ({ text, values }) => {
-        file.check()
-        return database.query(text.replaceAll('$', '?')).all(...values) as Record<string, unknown>[]
-      },
       change: async statements => {
         file.check()
         const runAll = database.transaction(() =>
@@ -131,13 +143,27 @@ function openSqlite(path: string, opened: OpenedFile | undefined): LedgerDatabas
         file.check()
         return changed
       },
-      close: async () => leave(database, place),
     }
   } catch (error) {
     leave(database, place)
     throw error
   }
 }
+
+function placeOf(path: string, opened: OpenedFile | undefined): SqlitePlace {
+  const place = places.get(path) ?? { file: new SqliteFile(path, opened), mark: undefined, left: undefined }
+  places.set(path, place)
+  return place
+}
+
+const sqliteSource = (database: Sqlite, place: SqlitePlace): LedgerSource => ({
+  kind: 'sqlite',
+  select: async ({ text, values }) => {
+    place.file.check()
+    return database.query(text.replaceAll('$', '?')).all(...values) as Record<string, unknown>[]
+  },
+  close: async () => leave(database, place),
+})
 
 function connectSqlite(path: string, place: SqlitePlace): Sqlite {
   const { file, left } = place
@@ -370,7 +396,7 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
       if (stored.length > 0) await tx.unsafe(outboxText, [JSON.stringify(stored.map(row => row[idAt]))])
     })
   return {
-    kind: 'postgres',
+    ...sourceOf(database),
     sql: database.sql,
     setBulk: () => {},
     // A commit is on the server's disk when it is answered.
@@ -385,10 +411,6 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
         throw /^(22|23|54)...$/.test(state) ? new RefusedRows(String(error)) : error
       }
     },
-    select: async ({ text, values }) => {
-      const rows: Iterable<Record<string, unknown>> = await answered(database.sql.unsafe(text, [...values]))
-      return [...rows]
-    },
     change: statements =>
       answered(
         transaction(database, async tx => {
@@ -398,9 +420,18 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
           return changed
         }),
       ),
-    close: () => answered(database.sql.close({ timeout: 0 })),
   }
 }
+
+/** Of Postgres. */
+const sourceOf = ({ sql }: Database): LedgerSource => ({
+  kind: 'postgres',
+  select: async ({ text, values }) => {
+    const rows: Iterable<Record<string, unknown>> = await answered(sql.unsafe(text, [...values]))
+    return [...rows]
+  },
+  close: () => answered(sql.close({ timeout: 0 })),
+})
 
 const idAt = columnList.findIndex(column => column.name === 'request_id')
 

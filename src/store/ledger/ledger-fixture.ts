@@ -12,6 +12,8 @@ import { segmentBytes } from './journal.ts'
 import { encodeIntent, encodeSettlement } from './ledger-record.ts'
 import { openLedger } from './ledger.ts'
 import type { JournalledLedger } from './ledger.ts'
+import type { LedgerDatabase } from './ledger-database.ts'
+import { dayToRank, rankingOf, storeRanking } from './rollup-top.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 
@@ -189,4 +191,12 @@ export function leaveJournal(
     journal.append(encodeSettlement(row))
   }
   return journal
+}
+
+/** Ranks a day that is due, as the ledger's threads do. false = none is. */
+export async function rankDay(database: LedgerDatabase, nowMs: number, small: Set<number>): Promise<boolean> {
+  const day = await dayToRank(database, nowMs, small)
+  if (day === undefined) return false
+  await storeRanking(database, { day, nowMs }, await rankingOf(database, day))
+  return true
 }

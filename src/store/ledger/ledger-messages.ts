@@ -1,12 +1,10 @@
 /** The messages between the main thread and the ledger's worker. */
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import type { SharedPriority } from '../../platform/thread-priority.ts'
-import type { LatencyGroup, LatencyQuery } from '../../core/latency.ts'
-import type { LedgerQuery } from '../../core/ledger.ts'
-import type { Dearest, DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
+import type { LedgerRetention } from '../../core/usage-report.ts'
 import type { Backlog } from './journal-backlog.ts'
 import type { JournalPosition } from './journal.ts'
-import type { LedgerPage } from './ledger-query.ts'
+import type { DayRanking } from './rollup-top.ts'
 
 /** Where the journal is and where its rows go. */
 export interface LedgerWriterSettings {
@@ -24,12 +22,10 @@ export type LedgerRequest =
   | { readonly kind: 'open'; readonly settings: LedgerWriterSettings }
   | { readonly kind: 'spare'; readonly path: string; readonly bytes: number }
   | { readonly kind: 'flush'; readonly id: number; readonly position: JournalPosition }
-  | { readonly kind: 'query'; readonly id: number; readonly query: LedgerQuery }
-  | { readonly kind: 'usage'; readonly id: number; readonly query: UsageQuery }
-  | { readonly kind: 'dearest'; readonly id: number; readonly query: DearestQuery }
-  | { readonly kind: 'latency'; readonly id: number; readonly query: LatencyQuery }
   /** Records as they would stand in the journal. */
   | { readonly kind: 'rows'; readonly id: number; readonly texts: readonly string[] }
+  /** Of a day that it asked for; absent = it could not be read. */
+  | { readonly kind: 'ranked'; readonly day: number; readonly ranking: DayRanking | undefined }
   /** Sent at the start and when the settings change. */
   | { readonly kind: 'retention'; readonly retention: LedgerRetention }
   /** The journal has grown since the worker reported that it is idle. */
@@ -58,10 +54,8 @@ export type LedgerReply =
   | { readonly kind: 'lost'; readonly segments: number; readonly records: number }
   /** Everything before it is in the database; the worker reads on when it is woken. */
   | { readonly kind: 'idle'; readonly position: JournalPosition }
-  | { readonly kind: 'page'; readonly id: number; readonly page: LedgerPage | null; readonly error: string }
-  | { readonly kind: 'usage'; readonly id: number; readonly groups: UsageGroup[] | null; readonly error: string }
-  | { readonly kind: 'dearest'; readonly id: number; readonly dearest: Dearest | null; readonly error: string }
-  | { readonly kind: 'latency'; readonly id: number; readonly groups: LatencyGroup[] | null; readonly error: string }
+  /** A thread that reads is to choose whose sums of a day are shown. */
+  | { readonly kind: 'rank'; readonly day: number }
   | { readonly kind: 'problem'; readonly text: string }
   /** Why the database does not take rows; null = it does. Sent when it changes. */
   | { readonly kind: 'database'; readonly failure: string | null }

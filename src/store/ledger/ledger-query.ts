@@ -5,7 +5,8 @@ import type { LedgerRow } from '../../core/ledger-columns.ts'
 import type { LedgerQuery } from '../../core/ledger.ts'
 import type { VisibleUsage } from '../../core/usage-report.ts'
 import { hitConditions } from './hit-conditions.ts'
-import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
+import { shownCall } from '../../core/shown-call.ts'
+import type { LedgerSource, LedgerStatement } from './ledger-database.ts'
 import { selectedNames } from './ledger-table.ts'
 
 const pageRowsMax = 1000
@@ -70,11 +71,36 @@ function searchedColumns(query: LedgerQuery): readonly [model: string, outcome: 
 }
 
 /** Throws what the database throws. */
-export async function readLedger(database: LedgerDatabase, statement: PageStatement): Promise<LedgerPage> {
+export async function readLedger(database: LedgerSource, statement: PageStatement): Promise<LedgerPage> {
   const found = await database.select(statement)
   const rows = found.slice(0, statement.pageRows).map(readRow)
   const last = rows.at(-1)
   return { rows, nextCursor: found.length > rows.length && last !== undefined ? writeCursor(last) : null }
+}
+
+/**
+ * As `readLedger`, the answer of `/spend/logs` in UTF-8. Keys are named by their hashes, those that are deleted by
+ * their ids. Throws what the database throws.
+ */
+export async function readShownLedger(
+  source: LedgerSource,
+  statement: PageStatement,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { rows, nextCursor } = await readLedger(source, statement)
+  const hashes = await hashesOf(source, [...new Set(rows.map(row => row.key_id))])
+  const shown = rows.map(row => shownCall(row, hashes.get(row.key_id) ?? row.key_id))
+  return new TextEncoder().encode(`{"data":[${shown.join(',')}],"next_cursor":${JSON.stringify(nextCursor)}}`)
+}
+
+/** Of these keys, by id, as far as they are not deleted. */
+async function hashesOf(source: LedgerSource, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const found = await source.select({
+    text: `select id, hash from virtual_keys where deleted_at_ms is null
+      and id in (${ids.map((_, at) => `$${at + 1}`).join(', ')})`,
+    values: ids,
+  })
+  return new Map(found.map(row => [String(row.id), String(row.hash)]))
 }
 
 /** Numbers arrive as number or text, booleans as 0 and 1: here they become what `LedgerRow` says. */

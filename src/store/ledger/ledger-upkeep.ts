@@ -6,7 +6,8 @@ import { keepPartitions, sweptTables } from './ledger-partitions.ts'
 import { deleteOldRows, deleteOldSums, foldLatency } from './ledger-retention.ts'
 import type { DeletedStep } from './ledger-retention.ts'
 import { fillStep, noteMissed } from './rollup-fill.ts'
-import { rankDay } from './rollup-top.ts'
+import { dayToRank, storeRanking } from './rollup-top.ts'
+import type { DayRanking } from './rollup-top.ts'
 import { fillTotalsStep } from './rollup-totals.ts'
 import { dayMs } from './rollup-table.ts'
 import { dayOf, pendingDay, rebuildRollup } from './rollup-check.ts'
@@ -27,6 +28,8 @@ const paces = {
 } as const
 /** How long calls took is kept by hour for so long, and then by day. Those of today and yesterday are always there. */
 const latencyHoursMs = 3 * dayMs
+/** How often is looked whether a day is chosen. */
+const rankingPollMs = 100
 /** However slow the disk is, old rows go: a hundred a second at least. */
 const restMsMax = 500
 
@@ -37,20 +40,27 @@ export class LedgerUpkeep {
   readonly #failures: ThrottledReport
   readonly #epochMs: () => number
   #pace: StepPace | undefined
-  /** Days without many sums, see `rankDay`. */
+  /** Days without many sums, see `dayToRank`. */
   readonly #smallDays = new Set<number>()
+  /** The day for which is being chosen; then what was, or null where it could not be read. */
+  #chosen: { readonly day: number; readonly nowMs: number; ranking?: DayRanking | null } | undefined
   #dueMs = 0
   /** The next step is due after a rest, and not after `upkeepEveryMs`. */
   #isMore = false
   #retention: LedgerRetention = { rowsMs: null, sumsMs: null }
 
+  readonly #askForRanking: (day: number) => void
+
   constructor(parts: {
     readonly connect: () => Promise<LedgerDatabase>
+    /** Answered by `ranked`. */
+    readonly askForRanking: (day: number) => void
     readonly nowMs: () => number
     readonly epochMs: () => number
     readonly failures: ThrottledReport
   }) {
     this.#connect = parts.connect
+    this.#askForRanking = parts.askForRanking
     this.#nowMs = parts.nowMs
     this.#epochMs = parts.epochMs
     this.#failures = parts.failures
@@ -60,6 +70,11 @@ export class LedgerUpkeep {
   keep(retention: LedgerRetention): void {
     this.#retention = retention
     this.#dueMs = 0
+  }
+
+  /** The answer of `askForRanking`; undefined = it could not be read, and is asked for again after `upkeepEveryMs`. */
+  ranked(day: number, ranking: DayRanking | undefined): void {
+    if (this.#chosen?.day === day) this.#chosen.ranking = ranking ?? null
   }
 
   /**
@@ -95,13 +110,29 @@ export class LedgerUpkeep {
       (sumsMs !== null && (await deleteOldSums(database, { firstDay: this.#firstDay(sumsMs), rows: pace.items }))) ||
       (await foldLatency(database, this.#firstDay(latencyHoursMs)))
     if (isMore) return Math.min(restMsMax, pace.took(this.#nowMs() - fromMs))
-    const isWork =
-      (await fillStep(database)) ||
-      (await fillTotalsStep(database)) ||
-      (await rankDay(database, this.#epochMs(), this.#smallDays)) ||
-      // What is found is the work of the next step.
-      (await noteMissed(database))
-    return isWork ? this.#nowMs() - fromMs : undefined
+    if ((await fillStep(database)) || (await fillTotalsStep(database))) return this.#nowMs() - fromMs
+    const ranking = await this.#rank(database)
+    if (ranking !== 'none') return ranking === 'waits' ? rankingPollMs : this.#nowMs() - fromMs
+    // What is found is the work of the next step.
+    return (await noteMissed(database)) ? this.#nowMs() - fromMs : undefined
+  }
+
+  /** Chosen in another thread, which takes some tenths of a second for a day. */
+  async #rank(database: LedgerDatabase): Promise<'stored' | 'waits' | 'none'> {
+    const chosen = this.#chosen
+    if (chosen) {
+      if (chosen.ranking === undefined) return 'waits'
+      this.#chosen = undefined
+      if (chosen.ranking === null) throw new Error(`the sums of day ${chosen.day} could not be read`)
+      await storeRanking(database, chosen, chosen.ranking)
+      return 'stored'
+    }
+    const nowMs = this.#epochMs()
+    const day = await dayToRank(database, nowMs, this.#smallDays)
+    if (day === undefined) return 'none'
+    this.#chosen = { day, nowMs }
+    this.#askForRanking(day)
+    return 'waits'
   }
 
   /** On Postgres most rows go with their partitions. */

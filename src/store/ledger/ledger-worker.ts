@@ -20,14 +20,8 @@ self.onmessage = ({ data }: MessageEvent<LedgerRequest>) => {
       return writer?.flush(data.id, data.position)
     case 'rows':
       return writer?.store(data.id, data.texts)
-    case 'query':
-      return void writer?.reads.query(data.id, data.query)
-    case 'usage':
-      return void writer?.reads.usage(data.id, data.query)
-    case 'dearest':
-      return void writer?.reads.dearest(data.id, data.query)
-    case 'latency':
-      return void writer?.reads.latency(data.id, data.query)
+    case 'ranked':
+      return writer?.upkeep.ranked(data.day, data.ranking)
     case 'retention':
       return writer?.keep(data.retention)
     case 'wake':

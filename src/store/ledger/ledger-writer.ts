@@ -12,7 +12,6 @@ import type { JournalPosition } from './journal.ts'
 import { openLedgerDatabase, RefusedRows } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { LedgerUpkeep, upkeepEveryMs } from './ledger-upkeep.ts'
-import { LedgerReads } from './ledger-reads.ts'
 import type { LedgerReply, LedgerWriterSettings } from './ledger-messages.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { decodeRecord, firstColumns, interruptedValues } from './ledger-record.ts'
@@ -85,13 +84,9 @@ export class LedgerWriter {
   readonly #batchSize = new BatchSize()
   /** No row was stored since the last sync of the database. */
   #isSynced = true
-  readonly reads = new LedgerReads({
+  readonly upkeep = new LedgerUpkeep({
     connect: () => this.#connect(),
-    disconnect: () => this.#disconnect(),
-    send: reply => this.#send(reply),
-  })
-  readonly #upkeep = new LedgerUpkeep({
-    connect: () => this.#connect(),
+    askForRanking: day => this.#send({ kind: 'rank', day }),
     nowMs: () => performance.now(),
     epochMs: () => systemClock.epochMs(),
     failures: this.#throttled('the upkeep of the ledger fails', 'the upkeep of the ledger works again'),
@@ -160,7 +155,7 @@ export class LedgerWriter {
 
   /** From the next upkeep on, which is due now. */
   keep(retention: LedgerRetention): void {
-    this.#upkeep.keep(retention)
+    this.upkeep.keep(retention)
     this.wake()
   }
 
@@ -261,7 +256,7 @@ export class LedgerWriter {
       if (last) return rows !== undefined && (await this.#leave(tail)) && this.#replay === undefined
       if (rows === undefined) this.#answerFlushes(false)
       // Also between the rows of calls that never stop, then at their pace.
-      const dueInMs = rows !== undefined && this.#failure === null ? await this.#upkeep.step() : undefined
+      const dueInMs = rows !== undefined && this.#failure === null ? await this.upkeep.step() : undefined
       if (dueInMs !== undefined) {
         // New rows are looked for meanwhile.
         await this.#pause(rows!.length > 0 ? pollMs : Math.min(pollMs, Math.max(replayPauseMs, dueInMs)))
@@ -448,7 +443,7 @@ export class LedgerWriter {
     return this.#isSynced
   }
 
-  /** A broken connection is not used again; queries that wait on it get an error. */
+  /** A broken connection is not used again. */
   async #disconnect(): Promise<void> {
     const database = this.#database
     this.#database = undefined

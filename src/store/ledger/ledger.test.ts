@@ -1,9 +1,10 @@
 /** Rows are read back exactly, also after failures of this process, its worker and its database. */
 import { afterEach, expect, test } from 'bun:test'
 import { Database } from 'bun:sqlite'
-import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LedgerRow } from '../../core/ledger-columns.ts'
+import { idleCommand } from '../../platform/thread-priority.ts'
 import { createSegmentFile, segmentPath, SegmentWriter } from './journal.ts'
 import { allRows, exampleRow, intentOf, ledgerRig, record, storedRows, until } from './ledger-fixture.ts'
 import { encodeIntent, encodeSettlement } from './ledger-record.ts'
@@ -286,7 +287,8 @@ test('a worker that dies is replaced, and what was appended meanwhile is stored'
   globalThis.Worker = class extends usual {
     constructor(...given: ConstructorParameters<typeof usual>) {
       super(...given)
-      workers.push(this)
+      // Not those that read.
+      if (String(given[0]).includes('ledger-worker')) workers.push(this)
     }
   }
   cleanups.push(() => void (globalThis.Worker = usual))
@@ -304,4 +306,37 @@ test('a worker that dies is replaced, and what was appended meanwhile is stored'
   await died
   await ledger.close()
   expect([workers.length, storedRows(at).size]).toEqual([3, 52])
+})
+
+test('questions are answered by another thread where the one that reads dies, until the ledger is closed', async () => {
+  const at = await place()
+  const readers: Worker[] = []
+  const usual = globalThis.Worker
+  globalThis.Worker = class extends usual {
+    constructor(...given: ConstructorParameters<typeof usual>) {
+      super(...given)
+      if (String(given[0]).includes('ledger-read-worker')) readers.push(this)
+    }
+  }
+  cleanups.push(() => void (globalThis.Worker = usual))
+  const ledger = await open(at)
+  record(ledger, exampleRow())
+  expect([readers.length, (await allRows(ledger)).length, readers.length]).toEqual([0, 1, 1])
+  const asked = ledger.latency({ unit: 'day', first: 0, last: 1, groups: [] })
+  readers[0]!.terminate()
+  expect(await asked).toEqual([])
+  record(ledger, exampleRow())
+  expect(await allRows(ledger)).toHaveLength(2)
+  await ledger.close()
+  expect(ledger.query({ limit: 1 })).rejects.toMatchObject({ kind: 'overloaded' })
+})
+
+test.skipIf(idleCommand().length === 0)('reads take only the time that nothing else wants', async () => {
+  const ledger = await open(await place())
+  await ledger.query({ limit: 1 })
+  const policies = readdirSync('/proc/self/task').map(
+    // The fields behind the name, which may have spaces, begin with the third (proc_pid_stat(5)); 5 is SCHED_IDLE.
+    thread => readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]!.split(' ')[41 - 3],
+  )
+  expect(policies).toContain('5')
 })

@@ -1,7 +1,6 @@
 /** The ledger: appends to the journal on the main thread, and a worker thread that stores the rows. */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { GatewayError } from '../../core/errors.ts'
 import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
 import type { Ledger, LedgerQuery } from '../../core/ledger.ts'
 import type { LatencyGroup, LatencyQuery } from '../../core/latency.ts'
@@ -19,6 +18,8 @@ import { firstRecordAt } from './segment-header.ts'
 import type { JournalPosition } from './journal.ts'
 import { ledgerStatement } from './ledger-query.ts'
 import type { LedgerPage } from './ledger-query.ts'
+import { LedgerReader } from './ledger-reader.ts'
+import type { ReadAnswer, ReadQuery } from './ledger-reads.ts'
 import { encodeIntent, encodeSettlement } from './ledger-record.ts'
 import type { LedgerReply, LedgerRequest, LedgerWriterSettings } from './ledger-messages.ts'
 
@@ -42,9 +43,8 @@ interface LedgerOptions {
   readonly segmentBytes?: number
 }
 
-/** How long `flush` waits for the database, and `query` for its page. */
+/** How long `flush` waits for the database. */
 const flushTimeoutMs = 5000
-const queryTimeoutMs = 15_000
 /** How often a full disk is tried again and a dead worker replaced. */
 const retryMs = 1000
 /** A little longer than the worker waits for the database. */
@@ -82,17 +82,13 @@ export async function openLedger(options: LedgerOptions): Promise<JournalledLedg
   return new WorkerLedger(options)
 }
 
-function unreadable(reply: LedgerReply | undefined): GatewayError {
-  const cause = reply !== undefined && 'error' in reply ? reply.error : 'no answer from its worker'
-  return new GatewayError('overloaded', 'the ledger cannot be read at the moment', { cause })
-}
-
 class WorkerLedger implements JournalledLedger {
   readonly #settings: LedgerWriterSettings
   readonly #openedFile: NonNullable<LedgerOptions['openedFile']>
   readonly #segmentBytes: number
   readonly #report: (problem: string) => void
   readonly #journal: JournalWriter
+  readonly #reader: LedgerReader
   readonly #retryTimer: ReturnType<typeof setInterval>
   readonly #answers = new Map<number, (reply: LedgerReply | undefined) => void>()
   #worker: Worker
@@ -138,6 +134,10 @@ class WorkerLedger implements JournalledLedger {
     this.#earlier = earlierBacklog(options.journalDirectory, start)
     if (this.#earlier.bytes > 0)
       this.#note('rows that earlier processes left in the journal are being stored', this.#earlier)
+    this.#reader = new LedgerReader({
+      settings: () => ({ databaseUrl: options.databaseUrl, openedFile: this.#openedFile() }),
+      report: this.#report,
+    })
     this.#worker = this.#startWorker()
     this.#journal = new JournalWriter({
       directory: options.journalDirectory,
@@ -215,36 +215,34 @@ class WorkerLedger implements JournalledLedger {
   }
 
   /** Throws `invalid-request` on a foreign cursor, `overloaded` while the database is down. */
-  async query(query: LedgerQuery): Promise<LedgerPage> {
+  query(query: LedgerQuery): Promise<LedgerPage> {
+    return this.#page('page', query)
+  }
+
+  shown(query: LedgerQuery): Promise<Uint8Array> {
+    return this.#page('shown', query)
+  }
+
+  async #page<Kind extends 'page' | 'shown'>(kind: Kind, query: LedgerQuery): Promise<ReadAnswer<Kind>> {
     // Here for its error: a foreign cursor is the client's error also while the database is down.
     ledgerStatement(query)
     await this.#flushed()
-    const lower = raised(this.#settings.priority)
-    const reply = await this.#ask(id => ({ kind: 'query', id, query }), queryTimeoutMs)
-    lower()
-    if (reply?.kind === 'page' && reply.page !== null) return reply.page
-    throw unreadable(reply)
+    return this.#reader.ask(kind, query as ReadQuery<Kind>)
   }
 
   /** Throws `overloaded` while the database is down. */
   async usage(query: UsageQuery): Promise<UsageGroup[]> {
     await this.#flushed()
-    const reply = await this.#ask(id => ({ kind: 'usage', id, query }), queryTimeoutMs)
-    if (reply?.kind === 'usage' && reply.groups !== null) return reply.groups
-    throw unreadable(reply)
+    return this.#reader.ask('usage', query)
   }
 
   async dearest(query: DearestQuery): Promise<Dearest | null> {
-    const reply = await this.#ask(id => ({ kind: 'dearest', id, query }), queryTimeoutMs)
-    if (reply?.kind === 'dearest' && reply.error === '') return reply.dearest
-    throw unreadable(reply)
+    return this.#reader.ask('dearest', query)
   }
 
   /** Throws `overloaded` while the database is down. */
   async latency(query: LatencyQuery): Promise<LatencyGroup[]> {
-    const reply = await this.#ask(id => ({ kind: 'latency', id, query }), queryTimeoutMs)
-    if (reply?.kind === 'latency' && reply.groups !== null) return reply.groups
-    throw unreadable(reply)
+    return this.#reader.ask('latency', query)
   }
 
   close(): Promise<void> {
@@ -263,6 +261,7 @@ class WorkerLedger implements JournalledLedger {
     this.#reviveWorker()
     if (this.#journal.waiting) await this.#storeWaitingWithin(leftMs() - finishTimeoutMs)
     this.#closed = true
+    await this.#reader.close()
     const reply = await this.#ask(() => ({ kind: 'close' }), leftMs())
     this.#workerLives = false
     this.#worker.terminate()
@@ -358,10 +357,6 @@ class WorkerLedger implements JournalledLedger {
         return
       case 'flushed':
       case 'stored':
-      case 'page':
-      case 'usage':
-      case 'dearest':
-      case 'latency':
         return this.#answers.get(reply.id)?.(reply)
       case 'committed':
         this.#committed = reply.position
@@ -385,11 +380,18 @@ class WorkerLedger implements JournalledLedger {
             ? "the ledger's database takes rows again"
             : `the ledger's database does not take rows, they wait in the journal: ${reply.failure}`,
         )
+      case 'rank':
+        return void this.#rank(reply.day)
       case 'problem':
         return this.#report(reply.text)
       case 'closed':
         for (const answer of [...this.#answers.values()]) answer(reply)
     }
+  }
+
+  async #rank(day: number): Promise<void> {
+    const ranking = await this.#reader.ranking(day)
+    if (this.#workerLives) this.#post({ kind: 'ranked', day, ranking })
   }
 
   #setEarlier(backlog: Backlog): void {

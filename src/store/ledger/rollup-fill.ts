@@ -3,7 +3,7 @@
  * sums, and those in which a program of before has stored rows since. The ledger's worker makes them anew in steps;
  * until then reports read `ledger_daily` itself.
  */
-import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
+import type { LedgerDatabase, LedgerSource, LedgerStatement } from './ledger-database.ts'
 import type { DaySpan } from './rollup-table.ts'
 import { addDerivedText, dailySpend, derivedTables, summedText, totals } from './rollup-derived.ts'
 import { counted, lockRows, refillTotalsText } from './rollup-totals.ts'
@@ -107,11 +107,11 @@ export async function noteMissed(database: LedgerDatabase): Promise<boolean> {
 }
 
 /** Whether a report can read the sums by entity of these days. */
-export async function isFilled(database: LedgerDatabase, { firstDay, lastDay }: DaySpan): Promise<boolean> {
+export async function isFilled(database: LedgerSource, { firstDay, lastDay }: DaySpan): Promise<boolean> {
   const text = `select 1 as found where ${unfilledText}`
   return (await database.select({ text, values: [firstDay, lastDay] })).length === 0
 }
 
 /** Whether a report can read the totals. */
-export const areTotalsFilled = async (database: LedgerDatabase): Promise<boolean> =>
+export const areTotalsFilled = async (database: LedgerSource): Promise<boolean> =>
   (await database.select(unfilledTotals)).length === 0

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openLedgerDatabase } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
-import { makePlace } from './ledger-fixture.ts'
+import { makePlace, rankDay } from './ledger-fixture.ts'
 import type { LedgerPlace } from './ledger-fixture.ts'
 import { deleteOldSums } from './ledger-retention.ts'
 import { rollupColumns, sumNames } from './rollup-table.ts'
-import { dearestOf, rankDay } from './rollup-top.ts'
+import { dearestOf } from './rollup-top.ts'
 
 const today = 20_000
 const noon = (today + 0.5) * 86_400_000

@@ -5,7 +5,7 @@
  */
 import type { Dearest, DearestQuery, UsageField, UsageScope } from '../../core/usage-report.ts'
 import type { Database } from '../database/open.ts'
-import type { LedgerDatabase } from './ledger-database.ts'
+import type { LedgerDatabase, LedgerSource } from './ledger-database.ts'
 import { storableParameter } from './ledger-query.ts'
 
 /** Of a day and field that are kept. */
@@ -91,12 +91,12 @@ function addTopKeysText(kind: Database['kind']): string {
 }
 
 /**
- * Chooses for one day: the newest that is missing, or is of today or yesterday and too old here. `small` = days that
- * were found to have few sums, and cannot change. false = nothing was to be done.
+ * The newest day that is missing, or is of today or yesterday and too old here; undefined = none is. `small` = days
+ * that were found to have few sums, and cannot change.
  */
-export async function rankDay(database: LedgerDatabase, nowMs: number, small: Set<number>): Promise<boolean> {
+export async function dayToRank(source: LedgerSource, nowMs: number, small: Set<number>): Promise<number | undefined> {
   const today = Math.floor(nowMs / dayMs)
-  const due = await database.select({
+  const due = await source.select({
     text: `select day from (select distinct day from ledger_daily where scope = 'total') as days
       where not exists (select 1 from ledger_daily_ranked as ranked
         where ranked.day = days.day and (ranked.day < $1 or ranked.ranked_at_ms > $2)) order by day desc`,
@@ -104,40 +104,50 @@ export async function rankDay(database: LedgerDatabase, nowMs: number, small: Se
   })
   for (const day of due.map(row => Number(row.day))) {
     if (small.has(day)) continue
-    if ((await countSums(database, 'key', day, day, rankedSumsMin)) < rankedSumsMin) {
-      if (day < today - 1) small.add(day)
-      continue
-    }
-    await rank(database, day, nowMs)
-    return true
+    if ((await countSums(source, 'key', day, day, rankedSumsMin)) >= rankedSumsMin) return day
+    if (day < today - 1) small.add(day)
   }
-  return false
+  return undefined
 }
 
-async function rank(database: LedgerDatabase, day: number, nowMs: number): Promise<void> {
-  // Reads first: on SQLite the write lock is taken for the result alone.
-  const found: [string, string, number, string, string][] = []
-  for (const { scope, field, source } of choices) {
+/** What is chosen for a day: for `ledger_daily_top` and `ledger_daily_top_keys`, without the day. */
+export interface DayRanking {
+  readonly dearest: readonly (readonly [scope: string, field: string, entity: string, costNanoUsd: string])[]
+  readonly keys: readonly (readonly [owner: string, entity: string, keyId: string, costNanoUsd: string])[]
+}
+
+/** Reads all sums of a day: some tenths of a second on SQLite. */
+export async function rankingOf(source: LedgerSource, day: number): Promise<DayRanking> {
+  const dearest: [string, string, string, string][] = []
+  for (const { scope, field, source: sums } of choices) {
     const order = `order by cost desc, entity limit ${keptMax}`
-    const text = `select entity, cast(cost as text) as total from (${source}) as sums ${order}`
-    for (const row of await database.select({ text, values: [day] }))
-      found.push([scope, field, day, String(row.entity), String(row.total)])
+    const text = `select entity, cast(cost as text) as total from (${sums}) as sums ${order}`
+    for (const row of await source.select({ text, values: [day] }))
+      dearest.push([scope, field, String(row.entity), String(row.total)])
   }
-  const keys: (readonly [string, string, number, string, string])[] = []
-  for (const [owner, source] of Object.entries(owners)) {
-    // On SQLite each takes some tenths of a second of the thread: questions that wait have their turn.
-    await Bun.sleep(0)
-    for (const row of await database.select({ text: topKeysText(source), values: [day] }))
-      keys.push([owner, String(row.entity), day, String(row.key_id), String(row.cost)])
-  }
-  const places = found.map((_, at) => `(${[1, 2, 3, 4, 5].map(one => `$${5 * at + one}`).join(', ')})`)
+  const keys: [string, string, string, string][] = []
+  for (const [owner, sums] of Object.entries(owners))
+    for (const row of await source.select({ text: topKeysText(sums), values: [day] }))
+      keys.push([owner, String(row.entity), String(row.key_id), String(row.cost)])
+  return { dearest, keys }
+}
+
+/** Stores what was chosen for a day at a moment, in place of what was. */
+export async function storeRanking(
+  database: LedgerDatabase,
+  { day, nowMs }: { readonly day: number; readonly nowMs: number },
+  { dearest, keys }: DayRanking,
+): Promise<void> {
+  const places = dearest.map((_, at) => `(${[1, 2, 3, 4, 5].map(one => `$${5 * at + one}`).join(', ')})`)
+  const dearestRows = dearest.flatMap(([scope, field, entity, cost]) => [scope, field, day, entity, cost])
+  const keyRows = keys.map(([owner, entity, keyId, cost]) => [owner, entity, day, keyId, cost])
   await database.change([
     { text: 'delete from ledger_daily_top where day = $1', values: [day] },
     { text: 'delete from ledger_daily_top_keys where day = $1', values: [day] },
-    { text: addTopKeysText(database.kind), values: [JSON.stringify(keys)] },
-    ...(found.length === 0
+    { text: addTopKeysText(database.kind), values: [JSON.stringify(keyRows)] },
+    ...(dearest.length === 0
       ? []
-      : [{ text: `insert into ledger_daily_top values ${places.join(', ')}`, values: found.flat() }]),
+      : [{ text: `insert into ledger_daily_top values ${places.join(', ')}`, values: dearestRows }]),
     {
       text: `insert into ledger_daily_ranked values ($1, $2)
         on conflict (day) do update set ranked_at_ms = excluded.ranked_at_ms`,
@@ -150,7 +160,7 @@ async function rank(database: LedgerDatabase, day: number, nowMs: number): Promi
  * Whose sums a report shows of a span; null = it has so few sums that all of them can be read. Who was never among the
  * dearest of a day is missing also where all days together would be much.
  */
-export async function dearestOf(database: LedgerDatabase, query: DearestQuery): Promise<Dearest | null> {
+export async function dearestOf(database: LedgerSource, query: DearestQuery): Promise<Dearest | null> {
   const { scope } = query
   const entities = query.entities?.map(storableParameter)
   if (entities !== undefined) {
@@ -174,7 +184,7 @@ export async function dearestOf(database: LedgerDatabase, query: DearestQuery): 
 }
 
 /** Among the dearest of the days, by what they spent on those; the dearest first. */
-async function topOf(database: LedgerDatabase, { scope, field, firstDay, lastDay }: DearestQuery): Promise<string[]> {
+async function topOf(database: LedgerSource, { scope, field, firstDay, lastDay }: DearestQuery): Promise<string[]> {
   const rows = await database.select({
     text: `select entity from ledger_daily_top where scope = $1 and field = $2 and day >= $3 and day <= $4
       group by entity order by sum(cost_nano_usd) desc, entity limit ${keptMax}`,
@@ -185,7 +195,7 @@ async function topOf(database: LedgerDatabase, { scope, field, firstDay, lastDay
 
 /** The first of them, while they have few sums together. */
 async function asManyAsAreRead(
-  database: LedgerDatabase,
+  database: LedgerSource,
   { scope, firstDay, lastDay }: DearestQuery,
   values: readonly string[],
   column: string,
@@ -215,7 +225,7 @@ const listText = (first: number, values: readonly unknown[]): string =>
   values.map((_, at) => `$${first + at}`).join(', ')
 
 async function countOwned(
-  database: LedgerDatabase,
+  database: LedgerSource,
   { scope, field, firstDay, lastDay }: DearestQuery,
   entities: readonly string[],
 ): Promise<number> {
@@ -228,7 +238,7 @@ async function countOwned(
 }
 
 /** The keys of these entities that spent most. */
-async function keysOf(database: LedgerDatabase, query: DearestQuery, entities: readonly string[]): Promise<string[]> {
+async function keysOf(database: LedgerSource, query: DearestQuery, entities: readonly string[]): Promise<string[]> {
   const { scope, field, firstDay, lastDay } = query
   const owner = ownerOf(query)
   // One by one: then the columns behind the day in the index find rows too.
@@ -255,7 +265,7 @@ async function keysOf(database: LedgerDatabase, query: DearestQuery, entities: r
 }
 
 async function countSums(
-  database: LedgerDatabase,
+  database: LedgerSource,
   scope: UsageScope,
   firstDay: number,
   lastDay: number,

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { GatewayError } from '../../../core/errors.ts'
 import type { LedgerRow } from '../../../core/ledger-columns.ts'
-import type { LedgerTail, TailFollower } from '../../../core/ledger-tail.ts'
+import type { LedgerTail, TailFollower, TailPiece } from '../../../core/ledger-tail.ts'
 import { isFollowed } from './tail-match.ts'
 
 /** Rows are given away so often. */
@@ -45,6 +45,12 @@ interface NumberedRow {
   readonly number: number
   readonly row: LedgerRow
 }
+
+/** Of one moment, at which the position is the same. */
+const isSame = (one: TailPiece, other: TailPiece): boolean =>
+  one.hasGap === other.hasGap &&
+  one.rows.length === other.rows.length &&
+  one.rows.every((row, at) => row === other.rows[at])
 
 /** `settled` is told of each call of this process. */
 export class MemoryTail implements LedgerTail {
@@ -168,10 +174,13 @@ export class MemoryTail implements LedgerTail {
     if (own.length > 0 && this.#exchange?.isAsked) this.#exchange.send(own)
     if (!this.#isOpen) return
     this.#keep(own)
-    if (this.#isComplete) for (const following of this.#followers) this.#give(following)
+    if (!this.#isComplete) return
+    const given: TailPiece[] = []
+    for (const following of this.#followers) this.#give(following, given)
   }
 
-  #give(following: Following): void {
+  /** `given` = to others before it. */
+  #give(following: Following, given: TailPiece[]): void {
     const { follower, at } = following
     const first = this.#kept[0]?.number ?? this.#number + 1
     const asked = follower.rows()
@@ -180,7 +189,10 @@ export class MemoryTail implements LedgerTail {
     const hasGap = following.hasGap || at + 1 < first || found.length > pieceRowsMax
     following.at = this.#number
     following.hasGap = false
-    if (found.length > 0 || hasGap)
-      follower.piece({ rows: found.slice(-pieceRowsMax), position: `${this.#name}-${this.#number}`, hasGap })
+    if (found.length === 0 && !hasGap) return
+    const piece = { rows: found.slice(-pieceRowsMax), position: `${this.#name}-${this.#number}`, hasGap }
+    const same = given.find(one => isSame(one, piece))
+    if (!same) given.push(piece)
+    follower.piece(same ?? piece)
   }
 }
