@@ -6,8 +6,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiError } from './api/client.ts'
 import { sessionQuery } from './api/session.ts'
-import { ToastProvider } from './components/toast.tsx'
-import { TooltipProvider } from './components/tooltip.tsx'
+import { Toasts } from './components/toast.tsx'
 import { makeRouter } from './frame/router.tsx'
 import { pageAt } from './frame/routes.ts'
 import { pagesPath } from './lib/places.ts'
@@ -37,11 +36,8 @@ createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={client}>
-        <TooltipProvider>
-          <ToastProvider>
-            <RouterProvider router={router} />
-          </ToastProvider>
-        </TooltipProvider>
+        <RouterProvider router={router} />
+        <Toasts />
       </QueryClientProvider>
     </CSPProvider>
   </StrictMode>,

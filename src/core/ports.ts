@@ -443,8 +443,8 @@ export type PagesState =
 /** The built pages. `html` and `file` may only be asked once the state is `ready`. */
 export interface WebPages {
   state(): PagesState
-  /** The page, whose relative addresses start from `base`. */
-  html(base: string): string
+  /** The page at `path` below `/ui/`, whose relative addresses start from `base`. */
+  html(base: string, path: string): string
   /** Bytes that never change with their headers, compressed where the client takes it; undefined = no such file. */
   file(
     name: string,

@@ -4,7 +4,7 @@ import { Check, ChevronsUpDown, X } from 'lucide-react'
 import { t } from '../strings/index.ts'
 import { Field } from './field.tsx'
 import { inputClass } from './input-class.ts'
-import { itemClass, popupClass } from './select.tsx'
+import { itemClass, popupClass } from './popup-class.ts'
 import type { Choice } from './select.tsx'
 
 interface CommonProps {

@@ -5,7 +5,7 @@ import type { KeyboardEvent } from 'react'
 import { isWholeTerm, splitTerms } from '../lib/filter.ts'
 import { t } from '../strings/index.ts'
 import { inputClass } from './input-class.ts'
-import { itemClass } from './select.tsx'
+import { itemClass } from './popup-class.ts'
 
 export interface FilterField {
   /** What stands before the colon. */

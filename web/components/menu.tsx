@@ -2,7 +2,7 @@ import { Menu as Base } from '@base-ui/react/menu'
 import clsx from 'clsx'
 import { Check } from 'lucide-react'
 import type { ReactElement, ReactNode } from 'react'
-import { itemClass, popupClass } from './select.tsx'
+import { itemClass, popupClass } from './popup-class.ts'
 
 interface MenuProps {
   /** A Button. */

@@ -1,22 +1,7 @@
+import { periodLabel, periods } from '../lib/periods.ts'
 import { t } from '../strings/index.ts'
-import type { StringKey } from '../strings/index.ts'
 import { NumberField } from './field.tsx'
 import { Select } from './select.tsx'
-
-const periods: Readonly<Record<string, StringKey>> = {
-  '1d': 'period.day',
-  '7d': 'period.week',
-  '30d': 'period.30d',
-  '1mo': 'period.month',
-  '12mo': 'period.year',
-}
-
-/** A period of a budget in words: those that are not usual as they are written (`90d`); null = for ever. */
-export function periodLabel(period: string | null): string {
-  if (period === null) return t('limits.forEver')
-  const known = periods[period]
-  return known ? t(known) : period
-}
 
 interface PeriodFieldProps {
   /** A duration as the API takes it; null = the budget never begins anew. */

@@ -3,6 +3,7 @@ import clsx from 'clsx'
 import { Check, ChevronsUpDown } from 'lucide-react'
 import { Field } from './field.tsx'
 import { inputClass } from './input-class.ts'
+import { itemClass, popupClass } from './popup-class.ts'
 
 export interface Choice<Value extends string = string> {
   readonly value: Value
@@ -70,14 +71,3 @@ function SelectBox<Value extends string>({ label, choices, value, onChange, isCo
     </Base.Root>
   )
 }
-
-/** The look of a list that floats: of a select, a combobox, a menu. */
-export const popupClass = clsx(
-  'floating max-h-(--available-height) min-w-(--anchor-width) max-w-(--available-width) overflow-y-auto',
-  'rounded-panel p-1 outline-none',
-)
-/** The look of one row of it. */
-export const itemClass = clsx(
-  'flex min-h-8 touch:min-h-11 cursor-default items-center gap-2 rounded-control px-2 outline-none select-none',
-  'data-highlighted:bg-hover data-disabled:opacity-60',
-)

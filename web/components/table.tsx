@@ -1,13 +1,15 @@
 import { Link } from '@tanstack/react-router'
-import { useVirtualizer } from '@tanstack/react-virtual'
 import clsx from 'clsx'
-import { ArrowDown, ArrowUp, Columns3 } from 'lucide-react'
-import { useRef, useState } from 'react'
+import { ArrowDown, ArrowUp } from 'lucide-react'
+import { lazy, Suspense, useRef, useState } from 'react'
 import type { CSSProperties, KeyboardEvent, ReactNode } from 'react'
 import { t } from '../strings/index.ts'
 import { Button } from './button.tsx'
-import { Menu, MenuItem, MenuSeparator, MenuToggle } from './menu.tsx'
+import { later } from './later.tsx'
 import { SkeletonRows } from './states.tsx'
+
+/** Its menu is larger than the table. */
+const ColumnChooser = later(async () => (await import('./column-chooser.tsx')).ColumnChooser)
 
 export interface Column<Row> {
   readonly id: string
@@ -62,8 +64,9 @@ export interface RowLink {
   readonly search?: Readonly<Record<string, string | undefined>>
 }
 
-/** `--row` of tokens.css. */
-const rowHeight = 36
+/** Few lists are long. */
+const LongRows = lazy(() => import('./long-rows.tsx'))
+
 /** Fewer rows are all drawn: then the browser's own search finds them. */
 const virtualFrom = 100
 
@@ -77,7 +80,7 @@ export function Table<Row>(props: TableProps<Row>) {
   return (
     <div className="flex min-h-0 min-w-0 flex-col gap-2">
       {onShown && (
-        <div className="flex justify-end">
+        <div className="flex min-h-8 justify-end touch:min-h-11">
           <ColumnChooser columns={columns} shown={shown} visible={visible.map(one => one.id)} onShown={onShown} />
         </div>
       )}
@@ -111,45 +114,46 @@ function templateOf<Row>(columns: readonly Column<Row>[]): CSSProperties {
 function Rows<Row>(props: TableProps<Row> & { readonly rows: readonly Row[] }) {
   const { label, rows, columns, rowId, sort, onSort } = props
   const scroller = useRef<HTMLDivElement>(null)
+  const scrollTo = useRef<(index: number) => void>(null)
   const [at, setAt] = useState(0)
-  const isVirtual = rows.length >= virtualFrom
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    overscan: 12,
-    enabled: isVirtual,
-  })
+  const isLong = rows.length >= virtualFrom
   const template = templateOf(columns)
-  const items = isVirtual
-    ? virtual.getVirtualItems().map(item => ({ index: item.index, top: item.start }))
-    : rows.map((_, index) => ({ index, top: undefined }))
+  const rowAt = (index: number, top?: number) => (
+    <BodyRow
+      key={rowId(rows[index]!)}
+      {...props}
+      row={rows[index]!}
+      index={index}
+      top={top}
+      template={template}
+      onFocus={() => setAt(index)}
+    />
+  )
+  const all = (
+    <div role="rowgroup" className="relative">
+      {rows.map((_, index) => rowAt(index))}
+    </div>
+  )
   const walk = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key]
     if (step === undefined || isTyping(event.target)) return
     event.preventDefault()
     const next = Math.max(0, Math.min(rows.length - 1, at + step))
     setAt(next)
-    if (isVirtual) virtual.scrollToIndex(next)
+    scrollTo.current?.(next)
     requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-row="${next}"] a`)?.focus())
   }
   return (
-    <div ref={scroller} className={clsx('overflow-auto', isVirtual && 'h-(--list)')}>
+    <div ref={scroller} className={clsx('overflow-auto', isLong && 'h-(--list)')}>
       <div role="table" aria-label={label} aria-rowcount={rows.length} onKeyDown={walk} className="min-w-fit">
         <HeadRow columns={columns} template={template} sort={sort} onSort={onSort} />
-        <div role="rowgroup" className="relative" style={isVirtual ? { height: virtual.getTotalSize() } : undefined}>
-          {items.map(({ index, top }) => (
-            <BodyRow
-              key={rowId(rows[index]!)}
-              {...props}
-              row={rows[index]!}
-              index={index}
-              top={top}
-              template={template}
-              onFocus={() => setAt(index)}
-            />
-          ))}
-        </div>
+        {isLong ? (
+          <Suspense fallback={all}>
+            <LongRows count={rows.length} scroller={scroller} scrollTo={scrollTo} rowAt={rowAt} />
+          </Suspense>
+        ) : (
+          all
+        )}
       </div>
     </div>
   )
@@ -257,36 +261,6 @@ function cellClass<Row>({ align, isWideOnly }: Column<Row>, more: string): strin
     align === 'end' && 'numbers justify-end text-right',
     isWideOnly && 'max-narrow:hidden',
     more,
-  )
-}
-
-interface ColumnChooserProps<Row> {
-  readonly columns: readonly Column<Row>[]
-  /** As it was chosen; undefined = the usual columns. */
-  readonly shown: readonly string[] | undefined
-  readonly visible: readonly string[]
-  readonly onShown: (ids: string[] | undefined) => void
-}
-
-function ColumnChooser<Row>({ columns, shown, visible, onShown }: ColumnChooserProps<Row>) {
-  const change = (id: string, isShown: boolean) =>
-    onShown(columns.map(one => one.id).filter(one => (one === id ? isShown : visible.includes(one))))
-  return (
-    <Menu trigger={<Button icon={<Columns3 size={16} aria-hidden />}>{t('all.columns')}</Button>}>
-      {columns.slice(1).map(column => (
-        <MenuToggle
-          key={column.id}
-          checked={visible.includes(column.id)}
-          onChange={isShown => change(column.id, isShown)}
-        >
-          {column.title}
-        </MenuToggle>
-      ))}
-      <MenuSeparator />
-      <MenuItem disabled={shown === undefined} onPress={() => onShown(undefined)}>
-        {t('table.usualColumns')}
-      </MenuItem>
-    </Menu>
   )
 }
 

@@ -1,11 +1,13 @@
 import { Tooltip as Base } from '@base-ui/react/tooltip'
 import type { ReactElement, ReactNode } from 'react'
 
+const delayMs = 300
+
 /** The exact value, or what an icon means; never what can only be learned by hovering. `children` takes the focus. */
 export function Tooltip({ text, children }: { readonly text: ReactNode; readonly children: ReactElement }) {
   return (
     <Base.Root>
-      <Base.Trigger render={children} />
+      <Base.Trigger delay={delayMs} render={children} />
       <Base.Portal>
         <Base.Positioner sideOffset={6} className="z-50">
           <Base.Popup className="floating max-w-dialog rounded-control px-2 py-1">{text}</Base.Popup>
@@ -13,9 +15,4 @@ export function Tooltip({ text, children }: { readonly text: ReactNode; readonly
       </Base.Portal>
     </Base.Root>
   )
-}
-
-/** Around the pages, once: a second tooltip appears without delay. */
-export function TooltipProvider({ children }: { readonly children: ReactNode }) {
-  return <Base.Provider delay={300}>{children}</Base.Provider>
 }

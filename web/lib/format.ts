@@ -1,37 +1,44 @@
 /** Numbers, money and times as people read them, in the language of the pages and the viewer's zone. */
 import { language } from '../strings/index.ts'
 
+/** Made when it is first used: each takes milliseconds of the first view. */
+function lazily<Formatter>(make: () => Formatter): () => Formatter {
+  let made: Formatter | undefined
+  return () => (made ??= make())
+}
+
 const plain = (options: Intl.NumberFormatOptions) => new Intl.NumberFormat(language, options)
-const whole = plain({ maximumFractionDigits: 0 })
-const compact = plain({ notation: 'compact', maximumFractionDigits: 1 })
-const one = plain({ maximumFractionDigits: 1 })
+const whole = lazily(() => plain({ maximumFractionDigits: 0 }))
+const compact = lazily(() => plain({ notation: 'compact', maximumFractionDigits: 1 }))
+const one = lazily(() => plain({ maximumFractionDigits: 1 }))
 
 /** 1,234,567 */
-export const formatCount = (count: number): string => whole.format(count)
+export const formatCount = (count: number): string => whole().format(count)
 
 /** 1.2M: where the exact number stands beside it or on hover. */
-export const formatCompact = (count: number): string => compact.format(count)
+export const formatCompact = (count: number): string => compact().format(count)
+
+const dollars = (digits: Intl.NumberFormatOptions) =>
+  lazily(() => plain({ style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol', ...digits }))
+const usual = dollars({})
+// Digits behind the point and significant ones exclude each other in `Intl`.
+const dimes = dollars({ minimumFractionDigits: 2, maximumFractionDigits: 3 })
+const cents = dollars({ minimumFractionDigits: 2, maximumFractionDigits: 4 })
+const small = dollars({ maximumSignificantDigits: 3 })
 
 /** US dollars. Small amounts keep three significant digits, and at least two behind the point: $0.30, $0.0042. */
 export function formatMoney(usd: number): string {
   const size = Math.abs(usd)
-  // Digits behind the point and significant ones exclude each other in `Intl`.
-  const fraction = size >= 0.1 ? 3 : 4
-  const digits =
-    size === 0 || size >= 1
-      ? {}
-      : size >= 0.01
-        ? { minimumFractionDigits: 2, maximumFractionDigits: fraction }
-        : { maximumSignificantDigits: 3 }
-  return plain({ style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol', ...digits }).format(usd)
+  const formatter = size === 0 || size >= 1 ? usual : size >= 0.1 ? dimes : size >= 0.01 ? cents : small
+  return formatter().format(usd)
 }
 
 /** 340 ms, 2.4 s, 3 min 20 s, 2 h 5 min, 12 d. */
 export function formatDuration(milliseconds: number): string {
-  if (milliseconds < 10) return `${one.format(milliseconds)} ms`
-  if (milliseconds < 1000) return `${whole.format(milliseconds)} ms`
+  if (milliseconds < 10) return `${one().format(milliseconds)} ms`
+  if (milliseconds < 1000) return `${whole().format(milliseconds)} ms`
   const seconds = milliseconds / 1000
-  if (seconds < 60) return `${one.format(seconds)} s`
+  if (seconds < 60) return `${one().format(seconds)} s`
   const units = [
     [86_400, 'd'],
     [3600, 'h'],
@@ -45,34 +52,31 @@ export function formatDuration(milliseconds: number): string {
   return `${Math.floor(seconds / size)} ${name}${next && rest > 0 && name !== 'd' ? ` ${rest} ${next[1]}` : ''}`
 }
 
-const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' })
+const relative = lazily(() => new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' }))
 
 /** "3 min. ago", "in 2 days"; from a week on the date. */
 export function formatAgo(epochMs: number, nowMs: number): string {
   const seconds = (epochMs - nowMs) / 1000
   const size = Math.abs(seconds)
-  if (size < 60) return relative.format(Math.round(seconds), 'second')
-  if (size < 3600) return relative.format(Math.round(seconds / 60), 'minute')
-  if (size < 86_400) return relative.format(Math.round(seconds / 3600), 'hour')
-  if (size < 7 * 86_400) return relative.format(Math.round(seconds / 86_400), 'day')
+  if (size < 60) return relative().format(Math.round(seconds), 'second')
+  if (size < 3600) return relative().format(Math.round(seconds / 60), 'minute')
+  if (size < 86_400) return relative().format(Math.round(seconds / 3600), 'hour')
+  if (size < 7 * 86_400) return relative().format(Math.round(seconds / 86_400), 'day')
   return formatDate(epochMs)
 }
 
-const day = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', year: 'numeric' })
-const shortDay = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' })
-const moment = new Intl.DateTimeFormat(language, {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-})
+const dates = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(language, options)
+const day = lazily(() => dates({ day: 'numeric', month: 'short', year: 'numeric' }))
+const shortDay = lazily(() => dates({ day: 'numeric', month: 'short' }))
+const moment = lazily(() =>
+  dates({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }),
+)
 
 /** 23 Nov 2026 */
-const formatDate = (epochMs: number): string => day.format(epochMs)
+const formatDate = (epochMs: number): string => day().format(epochMs)
 
 /** 23 Nov: where the year is clear. */
-export const formatDay = (epochMs: number): string => shortDay.format(epochMs)
+export const formatDay = (epochMs: number): string => shortDay().format(epochMs)
 
 /** 23 Nov, 12:04:11 */
-export const formatMoment = (epochMs: number): string => moment.format(epochMs)
+export const formatMoment = (epochMs: number): string => moment().format(epochMs)

@@ -42,7 +42,7 @@ export const webPages: Endpoint = {
     const file = pages.file(name, request)
     if (file) return answerFixed(request, file)
     if (name.startsWith('assets/')) throw new GatewayError('not-found', 'the pages have no such part; reload the page')
-    return { status: 200, headers: { ...htmlHeaders }, body: pages.html(baseOf(request)) }
+    return { status: 200, headers: { ...htmlHeaders }, body: pages.html(baseOf(request), name) }
   },
 }
 

@@ -4,7 +4,7 @@ import { Check } from 'lucide-react'
 import type { ReactElement } from 'react'
 import type { HubModel } from '../../api/model-groups.ts'
 import { inputClass } from '../../components/input-class.ts'
-import { itemClass, popupClass } from '../../components/select.tsx'
+import { itemClass, popupClass } from '../../components/popup-class.ts'
 import { formatCompact, formatMoney } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 

@@ -5,11 +5,12 @@ import type { Calls, Team } from '../../api/schema.d.ts'
 import { Button } from '../../components/button.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { NumberField } from '../../components/field.tsx'
-import { PeriodField, periodLabel } from '../../components/period-field.tsx'
+import { PeriodField } from '../../components/period-field.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { Switch } from '../../components/switch.tsx'
 import { toast } from '../../components/toast.tsx'
 import { formatCount, formatMoney } from '../../lib/format.ts'
+import { periodLabel } from '../../lib/periods.ts'
 import { t } from '../../strings/index.ts'
 
 type Permission = NonNullable<NonNullable<Calls['POST /team/update']['body']>['team_member_permissions']>[number]

@@ -10,6 +10,9 @@ import type { FixedContent } from '../../openapi/fixed-content.ts'
 /** Written last by the maker of the pages (bin/web.mjs): names of all files with their sizes. */
 const listFile = 'files.json'
 
+/** Written by the build of the pages (web/vite.config.ts): the files of each page, beside those of all. */
+const pagesFile = 'pages.json'
+
 const types: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
@@ -39,12 +42,20 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 
 const oneYear = 'public, max-age=31536000, immutable'
 
+/** The page in pieces. `linksOf` = what a page needs beside the first files, by its name. */
+interface Html {
+  readonly beforeBase: string
+  readonly afterBase: string
+  readonly afterHead: string
+  readonly linksOf: ReadonlyMap<string, string>
+}
+
 /** One folder of built pages. Names that are not in its list do not exist: no path of a client reaches the disk. */
 export class BuiltPages implements WebPages {
   readonly #directory: string | undefined
   readonly #read = new Map<string, FixedContent>()
   #names: ReadonlySet<string> | undefined
-  #html: readonly [before: string, after: string] | undefined
+  #html: Html | undefined
 
   /** undefined = the installation has no pages. */
   constructor(directory: string | undefined) {
@@ -64,10 +75,15 @@ export class BuiltPages implements WebPages {
     return existsSync(failure) ? { state: 'failed', why: readFileSync(failure, 'utf8') } : { state: 'making' }
   }
 
-  /** The page with `base` as the address that its relative ones start from. Only when ready. */
-  html(base: string): string {
-    this.#html ??= splitHead(readFileSync(join(this.#directory!, 'index.html'), 'utf8'))
-    return `${this.#html[0]}<base href="${base}">${this.#html[1]}`
+  /**
+   * The page with `base` as the address that its relative ones start from. What the page at `path` needs is named in
+   * its head, so that the browser asks for it before a script runs. Only when ready.
+   */
+  html(base: string, path: string): string {
+    this.#html ??= this.#readHtml()
+    const { beforeBase, afterBase, afterHead, linksOf } = this.#html
+    const links = linksOf.get(pageOf(path)) ?? ''
+    return `${beforeBase}<base href="${base}">${afterBase}${links}${afterHead}`
   }
 
   /** undefined = there is no such file. Compressed where the client takes it. Only when ready. */
@@ -77,6 +93,19 @@ export class BuiltPages implements WebPages {
     for (const [suffix, encoding] of encodings)
       if (this.#names.has(name + suffix) && accepts(accepted, encoding)) return this.#content(name, suffix, encoding)
     return this.#content(name, '')
+  }
+
+  #readHtml(): Html {
+    const html = readFileSync(join(this.#directory!, 'index.html'), 'utf8')
+    const base = html.indexOf('<head>') + '<head>'.length
+    const end = html.indexOf('</head>')
+    const files = JSON.parse(readFileSync(join(this.#directory!, pagesFile), 'utf8')) as Record<string, string[]>
+    return {
+      beforeBase: html.slice(0, base),
+      afterBase: html.slice(base, end),
+      afterHead: html.slice(end),
+      linksOf: new Map(Object.entries(files).map(([page, names]) => [page, links(page, names)])),
+    }
   }
 
   /** `npm run package` leaves out what is there compressed: few clients take nothing else. */
@@ -116,7 +145,14 @@ function accepts(header: string, encoding: string): boolean {
   })
 }
 
-function splitHead(html: string): [string, string] {
-  const at = html.indexOf('<head>') + '<head>'.length
-  return [html.slice(0, at), html.slice(at)]
+/** `keys` of `keys`, `model-hub` of `model_hub`, `overview` of nothing: the file of a page in `web/pages`. */
+const pageOf = (path: string): string => (path === '' ? 'overview' : path.replaceAll('_', '-'))
+
+/** Where one signs in there is no session to ask for. */
+const pageOfStrangers = 'login'
+
+function links(page: string, files: readonly string[]): string {
+  const scripts = files.map(file => `<link rel="modulepreload" crossorigin href="./${file}">`)
+  if (page !== pageOfStrangers) scripts.push('<link rel="preload" as="fetch" crossorigin href="../sign-in/session">')
+  return scripts.join('')
 }
