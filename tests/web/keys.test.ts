@@ -8,6 +8,31 @@ import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations 
 
 setDefaultTimeout(3 * pageMs)
 
+/** As lists show a key: its beginning and end. */
+const shortened = (key: string): string => `${key.slice(0, 3)}...${key.slice(-4)}`
+
+/** What the page keeps beside what it shows: storage, and every answer in the caches of its queries. */
+const keptBy = (page: Page): Promise<string> =>
+  page.evaluate(() => {
+    interface Cache {
+      getAll(): { state: unknown }[]
+    }
+    interface Fiber {
+      readonly memoizedProps?: { readonly client?: Record<'getQueryCache' | 'getMutationCache', () => Cache> }
+      readonly child: Fiber | null
+    }
+    const root = document.querySelector('#root')!
+    const container = Object.keys(root).find(name => name.startsWith('__reactContainer'))!
+    let fiber: Fiber | null = (root as unknown as Record<string, Fiber>)[container]!
+    while (fiber && !fiber.memoizedProps?.client) fiber = fiber.child
+    const client = fiber!.memoizedProps!.client!
+    const states = [client.getQueryCache(), client.getMutationCache()].map(one =>
+      one.getAll().map(({ state }) => state),
+    )
+    if (states[0]!.length === 0) throw new Error('the cache was not found')
+    return JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, states])
+  })
+
 describe.skipIf(!hasChromium)('the page of keys', () => {
   let gateway: Gateway
   let browser: Browser
@@ -63,8 +88,10 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(key)
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    // Never again.
+    // Never again: only its beginning and end, not even in what the page keeps.
+    await page.locator('[role=table]').getByText(shortened(key)).waitFor()
     expect(await page.content()).not.toContain(key)
+    expect(await keptBy(page)).not.toContain(key)
     await page.reload()
     await page.getByRole('link', { name: 'by-keyboard' }).waitFor()
     expect(await page.content()).not.toContain(key)
@@ -82,17 +109,86 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await close()
   })
 
-  test('rotating gives another text, and the one before stays valid as long as was chosen', async () => {
-    const before = await gateway.key({ key_alias: 'rotated' })
+  test.each([
+    ['Not at all', 401, 0],
+    ['24 hours', 200, 24],
+    ['7 days', 200, 168],
+  ])('rotating gives another text; the one before stays valid: %s', async (grace, status, hours) => {
+    const name = `rotated ${grace}`
+    const before = await gateway.key({ key_alias: name })
     const { page, close } = await openKeys()
-    await page.getByRole('link', { name: 'rotated' }).click()
+    await page.getByRole('link', { name, exact: true }).click()
     await page.getByRole('button', { name: 'Rotate key' }).click()
-    await page.getByRole('dialog', { name: 'Rotate key rotated' }).getByRole('button', { name: 'Rotate key' }).click()
-    const secret = page.getByRole('dialog', { name: 'New text for key rotated' }).locator('output')
-    await secret.waitFor()
-    const after = await secret.innerText()
+    const dialog = page.getByRole('dialog', { name: `Rotate key ${name}` })
+    await dialog.getByRole('combobox').click()
+    await page.getByRole('option', { name: grace }).click()
+    const sent = page.waitForRequest(`${gateway.url}/key/regenerate`)
+    await dialog.getByRole('button', { name: 'Rotate key' }).click()
+    expect((await sent).postDataJSON().grace_period).toBe(hours === 0 ? undefined : hours === 24 ? '24h' : '7d')
+    const shown = page.getByRole('dialog', { name: `New text for key ${name}` })
+    const after = await shown.locator('output').innerText()
     expect(after).not.toBe(before)
-    expect([await callWith(before), await callWith(after)]).toEqual([200, 200])
+    expect([await callWith(before), await callWith(after)]).toEqual([status, 200])
+    await page.keyboard.press('Escape')
+    await shown.getByRole('button', { name: 'Close without copying' }).click()
+    await page.getByText(shortened(after)).first().waitFor()
+    expect(await page.content()).not.toContain(after)
+    expect(await keptBy(page)).not.toContain(after)
+    await close()
+  })
+
+  test('a member limits a key where it makes it, and a wrong limit is named at its field', async () => {
+    const made = await gateway.admin('/user/new', { user_id: 'lim', user_role: 'internal_user' })
+    const { key } = (await made.json()) as { key: string }
+    const { page, close, faults } = await openKeys({ key, viewport: { width: 390, height: 844 } })
+    await page.locator('[data-primary]').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('limited')
+    await dialog.getByText('Limits', { exact: true }).click()
+    await dialog.getByRole('textbox', { name: 'Budget', exact: true }).fill('2.5')
+    await dialog.getByRole('combobox', { name: 'Budget period' }).click()
+    await page.getByRole('option', { name: 'Each month' }).click()
+    await dialog.getByRole('textbox', { name: 'Requests a minute' }).fill('1')
+    await dialog.getByRole('textbox', { name: 'Tokens a minute' }).fill('99999999999999999999')
+    await dialog.getByRole('textbox', { name: 'Calls at once' }).fill('3')
+    // Named budgets are the administrators': none is offered.
+    expect(await dialog.getByRole('textbox').count()).toBe(5)
+    expect(await violations(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    const tokens = dialog.getByRole('textbox', { name: 'Tokens a minute' })
+    await page.waitForFunction(() => document.querySelector('[aria-invalid=true]') !== null)
+    expect(await tokens.getAttribute('aria-invalid')).toBe('true')
+    await tokens.fill('1000')
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    const secret = await dialog.locator('output').innerText()
+    const info = (await (await gateway.admin(`/key/info?key=${secret}`)).json()) as { info: object }
+    expect(info.info).toMatchObject({
+      user_id: 'lim',
+      max_budget: 2.5,
+      budget_duration: '1mo',
+      rpm_limit: 1,
+      tpm_limit: 1000,
+      max_parallel_requests: 3,
+    })
+    expect([await callWith(secret), await callWith(secret)]).toEqual([200, 429])
+    expect(faults).toEqual([])
+    await close()
+  })
+
+  test('a name that is refused is said at its field, and what was typed stays', async () => {
+    await gateway.key({ key_alias: 'with-a-name' })
+    const { page, close } = await openKeys()
+    await page.getByRole('link', { name: 'with-a-name' }).click()
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    const name = page.getByRole('textbox', { name: 'Name' })
+    // The field holds no more than the gateway takes: another client's limit would not.
+    await name.evaluate(field => field.removeAttribute('maxlength'))
+    await name.fill('x'.repeat(300))
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.waitForFunction(() => document.querySelector('[aria-invalid=true]') !== null)
+    expect(await name.getAttribute('aria-invalid')).toBe('true')
+    expect(await name.inputValue()).toBe('x'.repeat(300))
+    expect(await page.getByRole('alert').count()).toBe(0)
     await close()
   })
 

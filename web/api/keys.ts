@@ -36,6 +36,8 @@ function useKeyChange<Name extends 'POST /key/generate' | 'POST /key/regenerate'
   const client = useQueryClient()
   return useMutation({
     mutationFn: (body: Calls[Name]['body']) => ask(operation, { body }),
+    // The answer has the text of the key: it is forgotten with the dialog that shows it.
+    gcTime: 0,
     onSuccess: () => client.invalidateQueries({ queryKey: ['keys'] }),
   })
 }

@@ -6,24 +6,18 @@ import { useModelNames } from '../api/models.ts'
 import { formatCount, formatMoney } from '../lib/format.ts'
 import { periodLabel } from '../lib/periods.ts'
 import { t } from '../strings/index.ts'
-import type { StringKey } from '../strings/index.ts'
 import { Button } from './button.tsx'
 import { MultiCombobox } from './combobox.tsx'
-import { NumberField, TextField } from './field.tsx'
-import { PeriodField } from './period-field.tsx'
+import { TextField } from './field.tsx'
+import type { LimitValues } from './limit-fields.tsx'
+import { LimitFields, limitFields, limitLabel } from './limit-fields.tsx'
 import { ErrorState } from './states.tsx'
 import { Unsaved } from './unsaved.tsx'
 
 /** What can be edited; a field that is absent is not offered. */
-export interface Editable {
+export interface Editable extends LimitValues {
   readonly name?: string | null
   readonly models?: readonly string[]
-  readonly max_budget?: number | null
-  readonly soft_budget?: number | null
-  readonly budget_duration?: string | null
-  readonly rpm_limit?: number | null
-  readonly tpm_limit?: number | null
-  readonly max_parallel_requests?: number | null
 }
 
 /** What is stored, and the version that it has. */
@@ -46,6 +40,8 @@ interface EditFormProps {
   readonly stored: Stored
   /** Of the name: "Team name". */
   readonly nameLabel: string
+  /** What the API calls the name, so that its error stands at it: `team_alias`. Absent = it has none. */
+  readonly nameField?: string
   /** Rejects with 409 where another has changed it since `version`. */
   readonly save: (changes: Editable, version: number) => Promise<unknown>
   /** What is stored now: asked for after a conflict. */
@@ -54,16 +50,8 @@ interface EditFormProps {
   readonly onCancel: () => void
 }
 
-const numbers = [
-  { name: 'max_budget', label: 'limits.budget', unit: 'unit.usd', help: 'edit.budgetHelp' },
-  { name: 'soft_budget', label: 'limits.soft', unit: 'unit.usd', help: 'edit.softHelp' },
-  { name: 'rpm_limit', label: 'limits.requests', unit: 'unit.requests', help: 'edit.limitHelp' },
-  { name: 'tpm_limit', label: 'limits.tokens', unit: 'unit.tokens', help: 'edit.limitHelp' },
-  { name: 'max_parallel_requests', label: 'limits.parallel', unit: 'unit.calls', help: 'edit.limitHelp' },
-] as const satisfies readonly { name: keyof Editable; label: StringKey; unit: StringKey; help: StringKey }[]
-
 /** What is typed stays when the stored values are loaded anew: only changes are sent, and shown before. */
-export function EditForm({ stored, nameLabel, save, reload, onDone, onCancel }: EditFormProps) {
+export function EditForm({ stored, nameLabel, nameField = '', save, reload, onDone, onCancel }: EditFormProps) {
   const [base, setBase] = useState(stored)
   const [typed, setTyped] = useState<Editable>({})
   const changes = differences(base.values, typed)
@@ -80,6 +68,7 @@ export function EditForm({ stored, nameLabel, save, reload, onDone, onCancel }: 
   const error = saving.error instanceof ApiError ? saving.error : null
   const problem = (name: string) => (error?.field === name ? error.message : null)
   const has = (name: keyof Editable) => base.values[name] !== undefined
+  const isAtField = [nameField, 'models', ...limitFields].includes(error?.field ?? '')
   return (
     <form
       aria-label={t('edit.title')}
@@ -91,15 +80,21 @@ export function EditForm({ stored, nameLabel, save, reload, onDone, onCancel }: 
       }}
     >
       {has('name') && (
-        <TextField label={nameLabel} value={values.name ?? ''} onChange={name => set({ name })} maxLength={255} />
+        <TextField
+          label={nameLabel}
+          value={values.name ?? ''}
+          onChange={name => set({ name })}
+          maxLength={255}
+          error={problem(nameField)}
+        />
       )}
       {has('models') && (
         <ModelsField models={values.models ?? []} error={problem('models')} onChange={models => set({ models })} />
       )}
-      <Numbers values={values} problem={problem} has={has} set={set} />
+      <LimitFields values={values} problem={problem} onChange={set} />
       <Unsaved isChanged={Object.keys(changes).length > 0 && !saving.isSuccess} />
       <Differences before={base.values} after={changes} nameLabel={nameLabel} />
-      {saving.isError && !shown.has(error?.field ?? '') && <ErrorState error={saving.error} isInline />}
+      {saving.isError && !isAtField && <ErrorState error={saving.error} isInline />}
       <div className="flex flex-wrap justify-end gap-2">
         {error?.status === 409 && (
           <Button busy={loading.isPending} onClick={() => loading.mutate()}>
@@ -114,45 +109,6 @@ export function EditForm({ stored, nameLabel, save, reload, onDone, onCancel }: 
     </form>
   )
 }
-
-interface NumbersProps {
-  readonly values: Editable
-  readonly problem: (name: string) => string | null
-  readonly has: (name: keyof Editable) => boolean
-  readonly set: (change: Editable) => void
-}
-
-/** Budget and limits, with their units. */
-function Numbers({ values, problem, has, set }: NumbersProps) {
-  return (
-    <div className="grid gap-4 narrow:grid-cols-2">
-      {numbers.map(
-        ({ name, label, unit, help }) =>
-          has(name) && (
-            <NumberField
-              key={name}
-              label={t(label)}
-              help={t(help)}
-              error={problem(name)}
-              unit={t(unit)}
-              min={0}
-              value={values[name] ?? null}
-              onChange={value => set({ [name]: value })}
-            />
-          ),
-      )}
-      {has('budget_duration') && (
-        <PeriodField
-          value={values.budget_duration ?? null}
-          error={problem('budget_duration')}
-          onChange={period => set({ budget_duration: period })}
-        />
-      )}
-    </div>
-  )
-}
-
-const shown: ReadonlySet<string> = new Set(['models', 'budget_duration', ...numbers.map(one => one.name)])
 
 /** What was typed and is another value than the stored one. An empty name is none. */
 function differences(before: Editable, typed: Editable): Editable {
@@ -211,8 +167,7 @@ function Differences({ before, after, nameLabel }: DifferencesProps) {
 function labelOf(name: keyof Editable, nameLabel: string): string {
   if (name === 'name') return nameLabel
   if (name === 'models') return t('limits.models')
-  if (name === 'budget_duration') return t('limits.period')
-  return t(numbers.find(one => one.name === name)!.label)
+  return limitLabel(name)
 }
 
 function written(name: keyof Editable, value: Editable[keyof Editable]): string {

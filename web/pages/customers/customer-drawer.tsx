@@ -65,6 +65,7 @@ export function CustomerDrawer({ id, onClose }: { readonly id: string; readonly 
         <EditForm
           stored={storedOf(customer)}
           nameLabel={t('all.name')}
+          nameField="alias"
           save={({ name, models: _, ...changes }, version) =>
             ask('POST /customer/update', {
               body: { user_id: id, version, ...changes, ...(name !== undefined && { alias: name }) },

@@ -1,3 +1,5 @@
+import clsx from 'clsx'
+import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { useCreateKey } from '../../api/keys.ts'
@@ -7,12 +9,14 @@ import { Button } from '../../components/button.tsx'
 import { MultiCombobox } from '../../components/combobox.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { TextField } from '../../components/field.tsx'
+import { LimitFields, limitFields } from '../../components/limit-fields.tsx'
+import type { LimitValues } from '../../components/limit-fields.tsx'
 import { Select } from '../../components/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { t } from '../../strings/index.ts'
 import { NewSecret } from './new-secret.tsx'
 
-/** Three fields; what was made takes their place. */
+/** Three fields, and limits in a fold; what was made takes their place. */
 export function CreateKey({ onClose }: { readonly onClose: () => void }) {
   const create = useCreateKey()
   const made = create.data
@@ -33,14 +37,18 @@ interface CreateFormProps {
   readonly onClose: () => void
 }
 
+const noLimits: LimitValues = { max_budget: null, rpm_limit: null, tpm_limit: null, max_parallel_requests: null }
+
 function CreateForm({ create, onClose }: CreateFormProps) {
   const [name, setName] = useState('')
   const [team, setTeam] = useState('')
   const [models, setModels] = useState<string[]>([])
+  const [limits, setLimits] = useState(noLimits)
   const names = useModelNames().data ?? []
   const teams = useSession().data?.teams ?? []
   const { error } = create
   const field = error instanceof ApiError ? error.field : null
+  const problem = (of: string) => (field === of ? error!.message : null)
   return (
     <Dialog
       open
@@ -48,7 +56,12 @@ function CreateForm({ create, onClose }: CreateFormProps) {
       title={t('keys.create')}
       description={t('keys.createHelp')}
       onSubmit={() =>
-        create.mutate({ key_alias: name.trim() || null, team_id: team || null, ...(models.length > 0 && { models }) })
+        create.mutate({
+          key_alias: name.trim() || null,
+          team_id: team || null,
+          ...(models.length > 0 && { models }),
+          ...limits,
+        })
       }
       actions={
         <>
@@ -65,14 +78,14 @@ function CreateForm({ create, onClose }: CreateFormProps) {
         value={name}
         onChange={setName}
         maxLength={255}
-        error={field === 'key_alias' ? error!.message : null}
+        error={problem('key_alias')}
       />
       {teams.length > 0 && (
         <Select
           label={t('keys.team')}
           value={team}
           onChange={setTeam}
-          error={field === 'team_id' ? error!.message : null}
+          error={problem('team_id')}
           choices={[{ value: '', label: t('keys.noTeam') }, ...teams.map(one => ({ value: one.id, label: one.id }))]}
         />
       )}
@@ -83,9 +96,42 @@ function CreateForm({ create, onClose }: CreateFormProps) {
         choices={names.map(value => ({ value, label: value }))}
         value={models}
         onChange={setModels}
-        error={field === 'models' ? error!.message : null}
+        error={problem('models')}
       />
-      {error && !['key_alias', 'team_id', 'models'].includes(field ?? '') && <ErrorState error={error} isInline />}
+      <LimitsFold limits={limits} problem={problem} onChange={setLimits} isWrong={limitFields.includes(field ?? '')} />
+      {error && !['key_alias', 'team_id', 'models', ...limitFields].includes(field ?? '') && (
+        <ErrorState error={error} isInline />
+      )}
     </Dialog>
+  )
+}
+
+interface LimitsFoldProps {
+  readonly limits: LimitValues
+  readonly problem: (field: string) => string | null
+  readonly onChange: (limits: LimitValues) => void
+  /** It opens: what is wrong has to be seen. */
+  readonly isWrong: boolean
+}
+
+/** What few keys need. Those who may make a key may limit it: limits of its user and team hold all the same. */
+function LimitsFold({ limits, problem, onChange, isWrong }: LimitsFoldProps) {
+  const [isOpen, setOpen] = useState(false)
+  const set = (change: LimitValues) => {
+    const { budget_duration: period = null, ...next } = { ...limits, ...change }
+    // Without an amount there is no period.
+    onChange(next.max_budget === null ? next : { ...next, budget_duration: period })
+  }
+  return (
+    <details open={isOpen || isWrong} onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary className="flex min-h-8 cursor-pointer items-center gap-2 font-medium touch:min-h-11">
+        <ChevronRight size={16} aria-hidden className={clsx('text-muted', (isOpen || isWrong) && 'rotate-90')} />
+        <span>{t('keys.limits')}</span>
+        <span className="font-normal text-muted">{t('keys.limitsFold')}</span>
+      </summary>
+      <div className="pt-3">
+        <LimitFields values={limits} problem={problem} onChange={set} />
+      </div>
+    </details>
   )
 }

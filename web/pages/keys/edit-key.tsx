@@ -19,6 +19,7 @@ export function EditKey({ info, onDone }: { readonly info: Key; readonly onDone:
     <EditForm
       stored={storedOf(info)}
       nameLabel={t('keys.name')}
+      nameField="key_alias"
       save={({ name, models, ...changes }, version) =>
         ask('POST /key/update', {
           body: {

@@ -98,6 +98,7 @@ function EditOrganization({ organization, isAdministrator, onDone }: EditProps) 
     <EditForm
       stored={storedOf(organization)}
       nameLabel={t('all.name')}
+      nameField="organization_alias"
       save={({ name, models, ...changes }, version) =>
         ask('PATCH /organization/update', {
           body: {

@@ -124,6 +124,7 @@ function EditTeam({ team, isAbove, onDone }: { team: Team; isAbove: boolean; onD
     <EditForm
       stored={storedOf(team)}
       nameLabel={t('all.name')}
+      nameField="team_alias"
       save={({ name, models, ...changes }, version) =>
         ask('POST /team/update', {
           body: {

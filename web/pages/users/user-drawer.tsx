@@ -70,6 +70,7 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
         <EditForm
           stored={storedOf(user)}
           nameLabel={t('users.displayName')}
+          nameField="user_alias"
           save={({ name, models, ...changes }, version) =>
             ask('POST /user/update', {
               body: {

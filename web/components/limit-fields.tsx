@@ -1,0 +1,69 @@
+/** Budget and limits with their units, as they are typed in forms. */
+import { t } from '../strings/index.ts'
+import type { StringKey } from '../strings/index.ts'
+import { NumberField } from './field.tsx'
+import { PeriodField } from './period-field.tsx'
+
+/** Budgets in US dollars, limits a minute; null = no limit. A field that is absent is not offered. */
+export interface LimitValues {
+  readonly max_budget?: number | null
+  readonly soft_budget?: number | null
+  readonly budget_duration?: string | null
+  readonly rpm_limit?: number | null
+  readonly tpm_limit?: number | null
+  readonly max_parallel_requests?: number | null
+}
+
+const numbers = [
+  { name: 'max_budget', label: 'limits.budget', unit: 'unit.usd', help: 'edit.budgetHelp' },
+  { name: 'soft_budget', label: 'limits.soft', unit: 'unit.usd', help: 'edit.softHelp' },
+  { name: 'rpm_limit', label: 'limits.requests', unit: 'unit.requests', help: 'edit.limitHelp' },
+  { name: 'tpm_limit', label: 'limits.tokens', unit: 'unit.tokens', help: 'edit.limitHelp' },
+  { name: 'max_parallel_requests', label: 'limits.parallel', unit: 'unit.calls', help: 'edit.limitHelp' },
+] as const satisfies readonly { name: keyof LimitValues; label: StringKey; unit: StringKey; help: StringKey }[]
+
+/** Names of the API's fields whose errors stand at a field here. */
+export const limitFields: readonly string[] = ['budget_duration', ...numbers.map(one => one.name)]
+
+/** What a field of the API is called on the page. */
+export function limitLabel(name: keyof LimitValues): string {
+  const number = numbers.find(one => one.name === name)
+  return t(number ? number.label : 'limits.period')
+}
+
+interface LimitFieldsProps {
+  readonly values: LimitValues
+  /** What is wrong with a field; null = nothing. */
+  readonly problem: (name: string) => string | null
+  readonly onChange: (change: LimitValues) => void
+}
+
+/** The fields that `values` has. */
+export function LimitFields({ values, problem, onChange }: LimitFieldsProps) {
+  return (
+    <div className="grid gap-4 narrow:grid-cols-2">
+      {numbers.map(
+        ({ name, label, unit, help }) =>
+          values[name] !== undefined && (
+            <NumberField
+              key={name}
+              label={t(label)}
+              help={t(help)}
+              error={problem(name)}
+              unit={t(unit)}
+              min={0}
+              value={values[name]}
+              onChange={value => onChange({ [name]: value })}
+            />
+          ),
+      )}
+      {values.budget_duration !== undefined && (
+        <PeriodField
+          value={values.budget_duration}
+          error={problem('budget_duration')}
+          onChange={period => onChange({ budget_duration: period })}
+        />
+      )}
+    </div>
+  )
+}
