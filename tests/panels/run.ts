@@ -5,7 +5,8 @@
  * rate, each timed from when it was due, in turns alone and beside panels (bar: a 99th percentile of 1.2 times). The
  * caller, the gateway, its upstream and the panels are processes of their own. Status 1 where a bar is missed.
  *
- *   npm run panels [-- --rows 1000000 --keys 100000 --directory PATH --database postgres://... --seconds 14 --rate 100]
+ *   npm run panels [-- --rows 1000000 --keys 100000 --directory PATH --seconds 14 --rate 100]
+ *   npm run panels -- --database postgres://... --redis redis://...   (an empty database, or one that it filled before)
  *
  * With `--directory` the ledger is kept, and used again. `--only pages` or `--only calls` is one of the two.
  */
@@ -30,6 +31,7 @@ const { values } = parseArgs({
     opened: { type: 'string', default: '40' },
     directory: { type: 'string' },
     database: { type: 'string' },
+    redis: { type: 'string' },
     only: { type: 'string' },
   },
 })
@@ -219,7 +221,11 @@ model_list:
   - model_name: ${model}
     proxy_params: { model: custom_openai/${model}, api_base: "http://127.0.0.1:${port}/v1", api_key: none }
 `
-const gateway = await startGatewayProcess(config, { DATABASE_URL: place.databaseUrl, MODELGATE_DISCOVER: '0' })
+const gateway = await startGatewayProcess(config, {
+  DATABASE_URL: place.databaseUrl,
+  ...(values.redis !== undefined && { REDIS_URL: values.redis }),
+  MODELGATE_DISCOVER: '0',
+})
 let isMissed = false
 try {
   if (values.only !== 'calls') isMissed = await openPages(gateway)

@@ -3,9 +3,11 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import type { LedgerQuery } from '../../core/ledger.ts'
 import type { UsageQuery } from '../../core/usage-report.ts'
 import { openLedgerDatabase } from './ledger-database.ts'
-import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
+import type { LedgerDatabase, LedgerSource, LedgerStatement } from './ledger-database.ts'
 import { exampleRow, makePlace } from './ledger-fixture.ts'
 import { ledgerStatement } from './ledger-query.ts'
+import { ledgerReads } from './ledger-reads.ts'
+import type { ReadKind } from './ledger-reads.ts'
 import { decodeRecord, encodeSettlement } from './ledger-record.ts'
 import { dayOf } from './rollup-check.ts'
 import { narrowSums, usageStatement } from './usage-query.ts'
@@ -131,6 +133,50 @@ async function filled(url: string | undefined): Promise<LedgerDatabase> {
   return database
 }
 
+/** Questions of pages beside these, which are several statements: those that follow have an index, too. */
+const questions: Readonly<Record<string, readonly [ReadKind, query: unknown]>> = {
+  'a page of calls with the hashes of their keys': ['shown', { limit: 200 }],
+  ...Object.fromEntries(
+    (
+      [
+        ['key', 'key_id'],
+        ['key', 'user_id'],
+        ['key', 'team_id'],
+        ['key', 'organization_id'],
+        ['tag', 'entity'],
+        ['customer', 'entity'],
+      ] as const
+    ).flatMap(([scope, field]) =>
+      [{}, { entities: ['x', 'y'] }, { most: 20 }].map(
+        more =>
+          [
+            `whose sums are shown of ${scope} by ${field}, ${Object.keys(more).join() || 'everybody'}`,
+            ['dearest', { scope, field, firstDay: today - 29, lastDay: today, ...more }],
+          ] as const,
+      ),
+    ),
+  ),
+  ...Object.fromEntries(
+    (['day', 'hour'] as const).flatMap(unit =>
+      [[], ['model'], ['deployment_id'], ['start']].map(
+        groups => [`how long calls took, by ${unit}, ${groups.join()}`, ['latency', spanOf(unit, groups)]] as const,
+      ),
+    ),
+  ),
+}
+
+function spanOf(unit: 'day' | 'hour', groups: readonly string[]) {
+  const last = unit === 'day' ? today : today * 24
+  return { unit, first: last - 29, last, groups }
+}
+
+/** Answers as a ledger does that has very many sums, all of them complete. */
+const answerTo = (text: string): Record<string, unknown>[] => {
+  if (text.startsWith('select count(*) as sums')) return [{ sums: 20_000 }]
+  if (/^select (entity|key_id) /.test(text)) return [{ entity: 'x', key_id: 'x' }]
+  return []
+}
+
 /** The conditions by which rows are found in indexes, as the database tells them. */
 async function planOf(database: LedgerDatabase, { text, values }: LedgerStatement): Promise<string> {
   const explain = database.kind === 'sqlite' ? 'explain query plan' : 'explain'
@@ -178,5 +224,23 @@ for (const { name, url } of servers)
         // Postgres reads a table of few pages whole.
         if (url === undefined) expect(plan).not.toMatch(/SCAN ledger/)
         if (table === 'ledger_totals') expect(plan).not.toMatch(/TEMP B-TREE|Sort/)
+      })
+
+    for (const [title, [kind, query]] of Object.entries(questions))
+      test(`an index finds what is read: ${title}`, async () => {
+        const database = await opened
+        const plans: string[] = []
+        const source: LedgerSource = {
+          ...database,
+          select: async statement => {
+            plans.push(await planOf(database, statement))
+            return kind === 'shown' ? database.select(statement) : answerTo(statement.text)
+          },
+        }
+        await (ledgerReads[kind] as (of: LedgerSource, asked: unknown) => Promise<unknown>)(source, query)
+        expect(plans.length).toBeGreaterThan(0)
+        // Postgres reads a table of few pages whole.
+        if (url === undefined)
+          for (const plan of plans) expect(plan).not.toMatch(/SCAN (ledger\w*|virtual_keys)( USING PRIMARY KEY)?$/m)
       })
   })

@@ -110,11 +110,15 @@ export class LedgerUpkeep {
       (sumsMs !== null && (await deleteOldSums(database, { firstDay: this.#firstDay(sumsMs), rows: pace.items }))) ||
       (await foldLatency(database, this.#firstDay(latencyHoursMs)))
     if (isMore) return Math.min(restMsMax, pace.took(this.#nowMs() - fromMs))
-    if ((await fillStep(database)) || (await fillTotalsStep(database))) return this.#nowMs() - fromMs
     const ranking = await this.#rank(database)
-    if (ranking !== 'none') return ranking === 'waits' ? rankingPollMs : this.#nowMs() - fromMs
-    // What is found is the work of the next step.
-    return (await noteMissed(database)) ? this.#nowMs() - fromMs : undefined
+    const isWork =
+      ranking === 'stored' ||
+      (await fillStep(database)) ||
+      (await fillTotalsStep(database)) ||
+      // What is found is the work of the next step.
+      (await noteMissed(database))
+    if (isWork) return this.#nowMs() - fromMs
+    return ranking === 'waits' ? rankingPollMs : undefined
   }
 
   /** Chosen in another thread, which takes some tenths of a second for a day. */

@@ -5,8 +5,10 @@ import type { LedgerDatabase } from './ledger-database.ts'
 import { makePlace, rankDay } from './ledger-fixture.ts'
 import type { LedgerPlace } from './ledger-fixture.ts'
 import { deleteOldSums } from './ledger-retention.ts'
+import { fillStep, noteMissed } from './rollup-fill.ts'
 import { rollupColumns, sumNames } from './rollup-table.ts'
 import { dearestOf } from './rollup-top.ts'
+import { fillTotalsStep } from './rollup-totals.ts'
 
 const today = 20_000
 const noon = (today + 0.5) * 86_400_000
@@ -77,8 +79,12 @@ describe.each([
     await addDay(today - 1, 'k')
     await addDay(today, 'case when k = 7 then 1000000 else k end')
     const small = new Set<number>()
-    // Nothing is ranked yet: everything is read, as before.
+    // Nothing is ranked yet, and no totals are there: everything is read.
     expect(await dearestOf(database, asked)).toBeNull()
+    await noteMissed(database)
+    for (const step of [fillStep, fillTotalsStep]) while (await step(database));
+    // Until then those of all kept days.
+    expect((await dearestOf(database, asked))!.keys!.slice(0, 2)).toEqual(['key-7', 'key-249'])
     expect(await rankDay(database, noon, small)).toBe(true)
     expect(await rankDay(database, noon, small)).toBe(true)
     expect(await rankDay(database, noon, small)).toBe(false)

@@ -7,6 +7,9 @@ import type { Dearest, DearestQuery, UsageField, UsageScope } from '../../core/u
 import type { Database } from '../database/open.ts'
 import type { LedgerDatabase, LedgerSource } from './ledger-database.ts'
 import { storableParameter } from './ledger-query.ts'
+import { totals } from './rollup-derived.ts'
+import type { DerivedScope } from './rollup-derived.ts'
+import { areTotalsFilled } from './rollup-fill.ts'
 
 /** Of a day and field that are kept. */
 const keptMax = 100
@@ -168,8 +171,9 @@ export async function dearestOf(database: LedgerSource, query: DearestQuery): Pr
     return { entities, keys: await keysOf(database, query, entities) }
   }
   if ((await countSums(database, scope, query.firstDay, query.lastDay, readMax)) < readMax) return null
-  const top = await topOf(database, query)
-  // No choice was made yet, which is so for minutes after an upgrade.
+  const chosen = await topOf(database, query)
+  const top = chosen.length > 0 ? chosen : await topOfAllDays(database, query)
+  // Neither is there, which is so for moments after an upgrade.
   if (top.length === 0) return null
   if (query.most !== undefined) return { entities: top.slice(0, query.most), keys: null }
   const isOfKeys = scope === 'key' && query.field === 'key_id'
@@ -179,7 +183,8 @@ export async function dearestOf(database: LedgerSource, query: DearestQuery): Pr
   }
   // Sums of one key in all tags stand in as many places as there are tags and days: none is listed.
   if (scope !== 'key') return { entities: top, keys: [] }
-  const keys = await topOf(database, { ...query, field: 'key_id' })
+  const ofKeys = { ...query, field: 'key_id' } as const
+  const keys = chosen.length > 0 ? await topOf(database, ofKeys) : await topOfAllDays(database, ofKeys)
   return { entities: top, keys: await asManyAsAreRead(database, query, keys, 'entity') }
 }
 
@@ -191,6 +196,25 @@ async function topOf(database: LedgerSource, { scope, field, firstDay, lastDay }
     values: [scope, field, firstDay, lastDay],
   })
   return rows.map(row => String(row.entity))
+}
+
+/** Those that spent most on all kept days, as long as none is chosen for the days of the span. */
+async function topOfAllDays(database: LedgerSource, { scope, field }: DearestQuery): Promise<string[]> {
+  const total = totalScopes[scope === 'key' ? field : scope]
+  if (total === undefined || !(await areTotalsFilled(database))) return []
+  const rows = await database.select({
+    text: `select entity from ${totals.name} where scope = $1 order by cost_nano_usd desc, entity limit ${keptMax}`,
+    values: [total],
+  })
+  return rows.map(row => String(row.entity))
+}
+
+const totalScopes: Readonly<Record<string, DerivedScope | undefined>> = {
+  key_id: 'key',
+  user_id: 'user',
+  team_id: 'team',
+  customer: 'customer',
+  tag: 'tag',
 }
 
 /** The first of them, while they have few sums together. */

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { SQL } from 'bun'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
+import { listAudit } from './audit.ts'
 import { guardedBy } from './guarded.ts'
 import { spentOf } from './spend.ts'
 import { Where } from './where.ts'
@@ -57,6 +58,27 @@ test('pages of every list, their counts, and what was spent come from an index',
     expect.stringMatching(/^SCAN virtual_keys USING INDEX virtual_keys_guarded$/),
     expect.stringMatching(/^SCAN teams USING INDEX teams_guarded$/),
   ])
+  // By whom, what, of which object, and of these together.
+  for (const [asked, index] of [
+    [{}, '(audit_log_time|sqlite_autoindex_audit_log)'],
+    [{ fromMs: 1, toMs: 2 }, 'audit_log_time'],
+    [{ actorId: 'x' }, 'audit_log_actor_id'],
+    [{ action: 'deleted' }, 'audit_log_action'],
+    [{ kind: 'key' }, 'audit_log_kind'],
+    [{ objectId: 'x' }, 'audit_log_object_id'],
+    [{ kind: 'key', objectId: 'x' }, 'audit_log_object'],
+    [{ action: 'deleted', objectId: 'x', fromMs: 1 }, 'audit_log_(action|object_id)'],
+  ] as const)
+    for (const page of [{ limit: 50 }, { limit: 50, after }]) {
+      plans.length = 0
+      await listAudit(explaining, { ...asked, ...page }).catch(() => {})
+      expect(plans).toHaveLength(2)
+      for (const plan of plans) {
+        expect(plan).toMatch(new RegExp(`INDEX ${index}\\w* ?`))
+        expect(plan).not.toContain('TEMP B-TREE')
+        if (Object.keys(asked).length > 0) expect(plan).not.toContain('SCAN')
+      }
+    }
   await database.close()
   rmSync(folder, { recursive: true })
 })
