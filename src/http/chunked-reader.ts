@@ -1,4 +1,5 @@
 /** Reads a chunked body (RFC 9112, 7.1) from bytes that may be split anywhere. Memory: none of the body. */
+import { pieceOf } from './pieces.ts'
 import { carriageReturn, hexDigit, lineFeed } from './syntax.ts'
 
 type State =
@@ -89,7 +90,7 @@ export class ChunkedReader {
   }
 
   #view(bytes: Buffer, take: number): ChunkEvent {
-    this.piece = bytes.subarray(this.at, this.at + take)
+    this.piece = pieceOf(bytes, this.at, this.at + take)
     this.at += take
     this.#taken(take)
     return 'body'

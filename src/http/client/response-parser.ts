@@ -3,6 +3,7 @@
  * called back and a caller may drop the parser between any two events. Memory: one head, never a body.
  */
 import { ChunkedReader } from '../chunked-reader.ts'
+import { pieceOf } from '../pieces.ts'
 import { carriageReturn, lineFeed } from '../syntax.ts'
 import { headBytesMax } from '../header-fields.ts'
 import { MalformedResponseError, ResponseHead, startsLikeHttp } from './response-head.ts'
@@ -180,7 +181,7 @@ export class ResponseParser {
   }
 
   #emit(length: number): void {
-    this.piece = this.#chunk.subarray(this.#at, this.#at + length)
+    this.piece = pieceOf(this.#chunk, this.#at, this.#at + length)
     this.#at += length
   }
 

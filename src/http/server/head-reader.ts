@@ -1,5 +1,6 @@
 /** Finds the head of the next request in the bytes of a connection. */
 import { headBytesMax } from '../header-fields.ts'
+import { pieceOf } from '../pieces.ts'
 import { carriageReturn, lineFeed } from '../syntax.ts'
 import { noBytes } from './receive-buffer.ts'
 import { checkPartialHead, RefusedRequest, RequestHead } from './request-head.ts'
@@ -43,7 +44,7 @@ export class HeadReader {
     if (found >= 0) {
       const end = found + 4
       this.#searched = 0
-      this.#rest = end === bytes.length ? noBytes : bytes.subarray(end)
+      this.#rest = end === bytes.length ? noBytes : pieceOf(bytes, end, bytes.length)
       return this.#head(bytes, start, end)
     }
     this.#rest = start === 0 ? bytes : bytes.subarray(start)
