@@ -20,6 +20,8 @@ import type { AttemptListener, CallControl } from './call-control.ts'
 import { Cooldowns } from './cooldown.ts'
 import type { Cooldown } from './cooldown.ts'
 import { DeploymentChoice, isDrained } from './deployment-choice.ts'
+import { FirstAttempt } from './reply-receiver.ts'
+import type { ReplyReceiver } from './reply-receiver.ts'
 import { RetryBudgets } from './retry-budget.ts'
 import { blamesDeployment, cleanFault, deploymentFault, readFault } from './upstream-fault.ts'
 import { deferredExchange } from './lanes/deferred-exchange.ts'
@@ -55,12 +57,6 @@ interface RouterParts {
   countAttempt?(deployment: Deployment, error: FaultKind | undefined): void
   /** Called when a call goes on to another model; both are configured names. */
   countFallback?(from: string, to: string): void
-}
-
-/** Receives the result of a call: exactly one method is called, once. They must not throw. */
-export interface ReplyReceiver {
-  answered(reply: Reply): void
-  failed(thrown: unknown): void
 }
 
 /** One for all calls: they share the cooldowns, the upstreams' tokens, and the retry budgets. */
@@ -102,13 +98,12 @@ export class Router implements AttemptListener {
     this.#budgets.called(candidates[0]!.modelName)
     const first = this.#choice.available(call, candidates, nothingTried)
     if (!first) return this.#recoverFor(receiver, control, undefined)
-    this.#attempt(control, first, {
-      answered: reply => receiver.answered(reply),
-      failed: thrown => {
-        const error = this.#failed(control, first, thrown)
-        this.#recoverFor(receiver, control, { deployment: first, error, isPassedOver: thrown instanceof CannotTake })
-      },
-    })
+    this.#attempt(control, first, new FirstAttempt(control, first, receiver, this.#recoverFirst))
+  }
+
+  readonly #recoverFirst = ({ control, deployment, receiver }: FirstAttempt, thrown: unknown): void => {
+    const error = this.#failed(control, deployment, thrown)
+    this.#recoverFor(receiver, control, { deployment, error, isPassedOver: thrown instanceof CannotTake })
   }
 
   /** The end of the attempt under way, of which nothing was said before: a stream's, or that of a client that left. */
@@ -313,19 +308,35 @@ export class Router implements AttemptListener {
 
   #answer(control: CallControl, arrived: UpstreamAnswer, receiver: ReplyReceiver): void {
     const { response, deployment, attempt } = arrived
-    const failed = (thrown: unknown): void => receiver.failed(thrown)
     control.call.upstreamStatus = response.status
     this.#notes.answered(deployment, response)
     const { tierHeader } = deployment.target.provider
     if (tierHeader !== undefined) control.call.answeredTier = response.header(tierHeader)
-    if (!isSuccess(response.status))
-      return void readFault(deployment, response, this.#parts.clock.epochMs()).then(failed, failed)
-    const { call } = control
-    if (call.stream || attempt.streamed)
-      return void this.#stream(control, arrived).then(reply => receiver.answered(reply), failed)
+    if (!isSuccess(response.status)) return this.#fault(arrived, receiver)
+    if (control.call.stream || attempt.streamed) return this.#streamTo(control, arrived, receiver)
     const bytes = response.body.whole?.(answerBytesMax)
-    if (bytes) return this.#whole(control, arrived, bytes, receiver)
-    response.body.bytes(answerBytesMax).then(later => this.#whole(control, arrived, later, receiver), failed)
+    if (bytes) this.#whole(control, arrived, bytes, receiver)
+    else this.#wholeLater(control, arrived, receiver)
+  }
+
+  /** Apart from `#answer`, as what follows: what a closure captures is allocated whenever its function is entered. */
+  #fault({ deployment, response }: UpstreamAnswer, receiver: ReplyReceiver): void {
+    const failed = (thrown: unknown): void => receiver.failed(thrown)
+    readFault(deployment, response, this.#parts.clock.epochMs()).then(failed, failed)
+  }
+
+  #streamTo(control: CallControl, arrived: UpstreamAnswer, receiver: ReplyReceiver): void {
+    this.#stream(control, arrived).then(
+      reply => receiver.answered(reply),
+      thrown => receiver.failed(thrown),
+    )
+  }
+
+  #wholeLater(control: CallControl, arrived: UpstreamAnswer, receiver: ReplyReceiver): void {
+    arrived.response.body.bytes(answerBytesMax).then(
+      later => this.#whole(control, arrived, later, receiver),
+      thrown => receiver.failed(thrown),
+    )
   }
 
   /** Appears as one exchange, also when the answer is requested again. */
@@ -365,12 +376,8 @@ export class Router implements AttemptListener {
     )
   }
 
-  #whole(
-    control: CallControl,
-    { attempt, response, deployment }: UpstreamAnswer,
-    bytes: Uint8Array,
-    receiver: ReplyReceiver,
-  ): void {
+  #whole(control: CallControl, arrived: UpstreamAnswer, bytes: Uint8Array, receiver: ReplyReceiver): void {
+    const { attempt, response, deployment } = arrived
     let answer: Answer
     try {
       answer = attempt.answer(bytes, response)
@@ -378,15 +385,24 @@ export class Router implements AttemptListener {
       recordUnusableAnswer(control.call, bytes, thrown)
       return receiver.failed(cleanFault(thrown, deployment))
     }
-    if (attempt.late)
-      return void attempt.late.text().then(
-        body => receiver.answered(this.#reply(control, deployment, { ...answer, body })),
-        thrown => {
-          recordUnusableAnswer(control.call, bytes, thrown)
-          receiver.failed(cleanFault(thrown, deployment))
-        },
-      )
-    receiver.answered(this.#reply(control, deployment, answer))
+    if (attempt.late) this.#late(control, arrived, { bytes, answer }, receiver)
+    else receiver.answered(this.#reply(control, deployment, answer))
+  }
+
+  /** The text of the answer is still being made. */
+  #late(
+    control: CallControl,
+    { attempt, deployment }: UpstreamAnswer,
+    { bytes, answer }: { readonly bytes: Uint8Array; readonly answer: Answer },
+    receiver: ReplyReceiver,
+  ): void {
+    attempt.late!.text().then(
+      body => receiver.answered(this.#reply(control, deployment, { ...answer, body })),
+      thrown => {
+        recordUnusableAnswer(control.call, bytes, thrown)
+        receiver.failed(cleanFault(thrown, deployment))
+      },
+    )
   }
 
   #reply(control: CallControl, deployment: Deployment, answer: Answer): Reply {

@@ -38,6 +38,11 @@ export class NotesOfUpstreams {
     const nowMs = this.#clock.monotonicMs()
     const note = this.#notes.get(id)
     if (note && response.status < 400 && nowMs - note.readMs < readEveryMs) return
+    this.#read(id, note, response, nowMs)
+  }
+
+  /** Apart from `answered`: what a closure captures is allocated whenever its function is entered. */
+  #read(id: string, note: Noted | undefined, response: UpstreamResponse, nowMs: number): void {
     const atMs = this.#clock.epochMs()
     const limits = rateLimitsIn(name => response.header(name), atMs)
     if (!note) return void this.#notes.set(id, this.#new(nowMs, limits))

@@ -1,6 +1,6 @@
 /** Decides what a call is charged in its budgets, before the ledger has its row. */
 import type { Settlement } from '../core/call.ts'
-import type { Limiter } from '../core/limits.ts'
+import type { BudgetAmount, Limiter, LimitScope } from '../core/limits.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CallLimits } from './limits/call-limits.ts'
@@ -42,9 +42,14 @@ export function chargeBudgets(parts: ChargeParts): Policy {
       if (!plan) return
       const { scopes, list } = plan.at(clock.epochMs())
       call.charge = { nanoUsd, list }
-      limiter.charge(scopes.map(({ id, budget }) => ({ scope: id, startMs: budget!.startMs, nanoUsd })))
+      limiter.charge(amountsOf(scopes, nanoUsd))
     },
   }
+}
+
+/** A function of its own: what a closure captures is allocated whenever its function is entered. */
+function amountsOf(scopes: readonly LimitScope[], nanoUsd: number): readonly BudgetAmount[] {
+  return scopes.map(({ id, budget }) => ({ scope: id, startMs: budget!.startMs, nanoUsd }))
 }
 
 function chargeOf({ costNanoUsd, isOwed }: Settlement, reservedNanoUsd: number): number {

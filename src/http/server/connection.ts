@@ -236,14 +236,18 @@ export class ClientConnection
   }
 
   #answerLater(request: ServerRequest, answer: Promise<Answer>): void {
-    const failed = (thrown: unknown): void => this.failed(thrown)
-    answer.then(made => {
-      try {
-        this.#answer(request, made)
-      } catch (thrown) {
-        failed(thrown)
-      }
-    }, failed)
+    answer.then(
+      made => this.#answerOrFail(request, made),
+      thrown => this.failed(thrown),
+    )
+  }
+
+  #answerOrFail(request: ServerRequest, made: Answer): void {
+    try {
+      this.#answer(request, made)
+    } catch (thrown) {
+      this.failed(thrown)
+    }
   }
 
   #takeFirst(bytes: Buffer): Buffer {

@@ -66,9 +66,28 @@ export class MemoryLimiter implements Limiter {
 
   take(scopes: readonly LimitScope[], tokens: number, nanoUsd = 0): LimitVerdict | Promise<LimitVerdict> {
     const missing = this.#budgets.missing(scopes)
-    if (missing) return missing.then(() => this.take(scopes, tokens, nanoUsd))
+    if (missing) return this.#takeAfter(missing, scopes, tokens, nanoUsd)
     const outcome = this.#attempt(scopes, tokens, nanoUsd)
-    return 'allowed' in outcome ? outcome : this.#queue.add(outcome.full, () => this.#attempt(scopes, tokens, nanoUsd))
+    return 'allowed' in outcome ? outcome : this.#wait(outcome, scopes, tokens, nanoUsd)
+  }
+
+  /** Apart from `take`, as `#wait`: what a closure captures is allocated whenever its function is entered. */
+  #takeAfter(
+    missing: Promise<void>,
+    scopes: readonly LimitScope[],
+    tokens: number,
+    nanoUsd: number,
+  ): Promise<LimitVerdict> {
+    return missing.then(() => this.take(scopes, tokens, nanoUsd))
+  }
+
+  #wait(
+    { full }: BudgetWaiter,
+    scopes: readonly LimitScope[],
+    tokens: number,
+    nanoUsd: number,
+  ): LimitVerdict | Promise<LimitVerdict> {
+    return this.#queue.add(full, () => this.#attempt(scopes, tokens, nanoUsd))
   }
 
   prepare(scopes: readonly LimitScope[]): Promise<void> | undefined {
