@@ -132,10 +132,11 @@ export class RedisLimiter implements Limiter, TickTask {
     clearInterval(this.#timer)
     if (this.#link.reachable) {
       this.#isLeaving = true
+      const from = performance.now()
       this.#recalled([...this.#counters.keys()])
       void this.#send(new Batch())
       const isReported = () => this.#urgent.size === 0 && !this.#counters.values().some(one => one.isBusy)
-      for (const from = performance.now(); performance.now() - from < leaveMs; await Bun.sleep(leavePollMs))
+      for (; performance.now() - from < leaveMs; await Bun.sleep(leavePollMs))
         if (isReported() && this.#heardMs >= from) break
     }
     this.#closed = true
