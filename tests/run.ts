@@ -4,15 +4,16 @@
  * cut still has it, each failed file with the errors of its tests; the last line is `N passed, N failed`.
  *
  * Upper bounds of wall-clock time stand only in `*.timing.test.ts`, written as `toBeLessThan` or `toBeWithin`. These
- * files run alone, after everything else. A bound that is missed while other processes keep the machine busy counts
- * neither as passed nor as failed (`timing: N missed on a loaded machine`); on a calm machine it fails, and every
+ * files run alone, after everything else. A bound that is missed while other processes, disks or the host of a virtual
+ * machine take it away counts neither as passed nor as failed (`timing: N missed on a loaded machine`); on a calm machine it fails, and every
  * other failure of such a file fails on both.
  */
 import { Glob } from 'bun'
-import { availableParallelism, cpus } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { failuresIn, shortened } from './failures.ts'
+import { MachineLoad } from './machine-load.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const compiler = 'node_modules/typescript-native/bin/tsc'
@@ -21,7 +22,7 @@ const fileTimeoutMs = 400_000
 const testTimeoutMs = 60_000
 /** For the output to end when a test file has. */
 const leftoversMs = 10_000
-/** Share of all cores' time that other processes took while a file ran, from which on the machine counts as loaded. */
+/** Part of the machine's time that was not there for a file while it ran, from which on the machine counts as loaded. */
 const loadedShare = 0.2
 /** Files that drive a browser keep most of a core busy each; the others wait three quarters of their time. */
 const browsersAtOnce = Math.max(2, Math.min(availableParallelism(), 4))
@@ -139,22 +140,22 @@ async function inTurn(workers: number, ...queues: string[][]): Promise<void> {
 
 async function runFile(file: string): Promise<FileResult> {
   const from = performance.now()
-  const busyFromMs = busyMs()
   const child = Bun.spawn([process.execPath, 'test', '--timeout', String(testTimeoutMs), `./${file}`], {
     cwd: root,
     stdout: 'pipe',
     stderr: 'pipe',
     env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: '5000' },
   })
+  const isTiming = file.endsWith('.timing.test.ts')
+  const load = isTiming ? new MachineLoad(child.pid) : undefined
   const timer = setTimeout(() => child.kill('SIGKILL'), fileTimeoutMs)
   const output = { text: '' }
   const errors = { text: '' }
   const read = Promise.all([collect(child.stdout, output), collect(child.stderr, errors)]).then(() => true)
   const code = await child.exited
   clearTimeout(timer)
-  const tookMs = performance.now() - from
   const processorMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1000
-  const othersMs = busyMs() - busyFromMs - processorMs
+  const othersShare = load?.end(processorMs) ?? 0
   // A process that the file started and left behind keeps its output open.
   const left = !(await Promise.race([read, Bun.sleep(leftoversMs).then(() => false)]))
   if (left) errors.text += '\nerror: a process that this file started is still running\n'
@@ -168,10 +169,9 @@ async function runFile(file: string): Promise<FileResult> {
   const explained = passed + failed > 0 || (count('skip') > 0 && /^skipped: /m.test(text))
   const broken = code !== 0 || !explained || left
   if (broken) console.log(`--- ${file} (exit ${code})\n${text.slice(-20_000)}`)
-  const share = othersMs / (tookMs * cpus().length)
   const isTimingOnly = code === 1 && !left && failed > 0 && errorsOf(text).every(isMissedBound)
-  if (file.endsWith('.timing.test.ts') && isTimingOnly && share > loadedShare) {
-    console.log(`other processes took ${(share * 100).toFixed(0)} % of the machine during ${file}`)
+  if (isTiming && isTimingOnly && othersShare > loadedShare) {
+    console.log(`others took ${(othersShare * 100).toFixed(0)} % of the machine during ${file}`)
     return { file, passed, failed: 0, failures: [], missed: failed, seconds, processorSeconds: processorMs / 1000 }
   }
   const failures = failuresIn(errors.text)
@@ -190,11 +190,6 @@ async function runFile(file: string): Promise<FileResult> {
 function lastTest(text: string): string {
   const names = [...text.matchAll(/^\(\w+\) (.*)$/gm)].map(([, name]) => name)
   return names.length > 0 ? `after ${names.at(-1)}` : 'in its first test'
-}
-
-/** Time that all cores together have spent on anything, since the machine started. */
-function busyMs(): number {
-  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0)
 }
 
 function errorsOf(text: string): string[] {

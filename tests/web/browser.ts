@@ -10,8 +10,9 @@ import { ensureWeb, makeWeb, webDirectory } from '../../bin/web.mjs'
 import { masterKey, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 
-/** Debian's package `chromium` puts it there. */
-const executable = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
+/** Debian's packages `chromium-headless-shell`, which takes a quarter less of the processors, and `chromium`. */
+const installed = ['/usr/lib/chromium/chromium-headless-shell', '/usr/bin/chromium']
+const executable = process.env.CHROMIUM_PATH ?? installed.find(path => existsSync(path)) ?? installed[1]!
 
 export const hasChromium = existsSync(executable)
 if (!hasChromium) console.log(`skipped: tests in a browser (install the package chromium, or set CHROMIUM_PATH)`)
