@@ -13,7 +13,7 @@ const answerTimeoutMs = 15_000
  * So long the thread that takes only the time that is left may take. Then there is none, or the question is a long one:
  * it is asked in the second thread as well.
  */
-const patienceMs = 1000
+const patienceMs = 300
 /** Of a day with very many sums, in the time that is left. */
 const rankingTimeoutMs = 300_000
 /** A thread ends after so long without a question: it has some ten megabytes. */

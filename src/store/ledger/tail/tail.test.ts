@@ -69,6 +69,21 @@ test('a piece has a hundred rows, the newest ones; that others were left out is 
   expect([piece!.rows.length, piece!.rows[0]!.request_id, piece!.hasGap]).toEqual([100, 'r101', true])
 })
 
+test('followers of the same rows get one object, which is written once; others their own', async () => {
+  const tail = openTail()
+  const [first, second] = [await following(tail), await following(tail)]
+  const narrow: Follower = { ...followerOf(), rows: () => ({ model: 'other' }) }
+  tail.follow(narrow)
+  await until(() => narrow.pieces.length > 0)
+  for (const one of [first, narrow, second]) one.pieces.length = 0
+  settle(tail, 0, 3)
+  tail.settled(exampleRow({ request_id: 'of-other', model: 'other' }))
+  await until(() => narrow.pieces.length > 0)
+  expect(first.pieces[0]!.rows).toHaveLength(4)
+  expect(second.pieces[0]).toBe(first.pieces[0]!)
+  expect(narrow.ids()).toEqual(['of-other'])
+})
+
 test('a storm of calls between two pieces is a gap, and memory stays bounded', async () => {
   const tail = openTail()
   const follower = await following(tail)
