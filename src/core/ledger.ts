@@ -1,4 +1,5 @@
 /** The ledger as the rest of the program uses it: one row a call. Implemented by `store`. */
+import type { CallHistogram, HistogramQuery } from './call-histogram.ts'
 import type { LatencyGroup, LatencyQuery } from './latency.ts'
 import type { LedgerIntent, LedgerRow } from './ledger-columns.ts'
 import type { Dearest, DearestQuery, UsageGroup, UsageQuery, VisibleUsage } from './usage-report.ts'
@@ -34,6 +35,8 @@ export interface Ledger {
   query(query: LedgerQuery): Promise<{ rows: LedgerRow[]; nextCursor: string | null }>
   /** As `query`: the answer of `/spend/logs`, JSON in UTF-8 (`core/shown-call.ts`). */
   shown(query: LedgerQuery): Promise<Uint8Array>
+  /** Counts over time of what `query` lists; sees every call that was settled before it was asked. */
+  histogram(query: HistogramQuery): Promise<CallHistogram>
   /** Sums by day; sees every call that was settled before it was asked. */
   usage(query: UsageQuery): Promise<UsageGroup[]>
   /**

@@ -76,6 +76,7 @@ import { spendEvents } from './administration/spend-events.ts'
 import { spendLogs } from './administration/spend.ts'
 import { activityEndpoints } from './administration/spend/activity.ts'
 import { estimateEndpoints } from './administration/spend/estimate.ts'
+import { spendHistogram } from './administration/spend/histogram.ts'
 import { reportEndpoints } from './administration/spend/report.ts'
 import { totalsEndpoints } from './administration/spend/totals.ts'
 import { singleSignOnEndpoints } from './sign-in/single-sign-on.ts'
@@ -174,6 +175,7 @@ const working: Endpoint[] = [
   effectiveConfiguration,
   ...scimEndpoints,
   spendLogs,
+  spendHistogram,
   spendEvents,
   ...callBodyEndpoints,
   ...totalsEndpoints,

@@ -230,4 +230,37 @@ for (const backend of backends())
         expect((await get(`/user/daily/activity?${query}`)).status).toBe(422)
       expect((await get('/user/daily/activity?page_size=0')).status).toBe(422)
     })
+
+    test('the histogram counts what the list shows, for every filter, and to each what it may see', async () => {
+      const member = (await (
+        await gateway.admin('/user/new', { user_id: 'mia', user_role: 'internal_user' })
+      ).json()) as { key: string }
+      await call(member.key, {})
+      for (const [key, query] of [
+        [masterKey, ''],
+        [masterKey, 'user_id=ann'],
+        [masterKey, 'team_id=blue&outcome=error'],
+        [masterKey, 'model=chat-model&outcome=success'],
+        [masterKey, 'end_user=customer-1'],
+        [ann, ''],
+        [bob, 'bars=4'],
+        [member.key, ''],
+        [member.key, 'user_id=ann'],
+      ] as const) {
+        const { data } = (await get(`/spend/logs?${query.replace('bars=4', '')}`, key)).body
+        const { body } = await get(`/spend/logs/histogram?${query}`, key)
+        const sum = (name: string) => body.bars.reduce((total: number, bar: Json) => total + bar[name], 0)
+        const failed = data.filter((row: Json) => row.outcome !== 'success').length
+        expect([query, body.calls, body.failed_calls]).toEqual([query, data.length, failed])
+        expect([sum('calls'), sum('failed_calls')]).toEqual([data.length, failed])
+        expect(body).toMatchObject({ unit: 'part', counted_from: body.start_date })
+        expect([body.bars[0].start_date, body.bars.at(-1).end_date]).toEqual([body.start_date, body.end_date])
+        expect(Date.parse(body.end_date) - Date.parse(body.start_date)).toBe(86_400_000)
+      }
+      const annRow = (await gateway.rows('&user_id=ann'))[0]!
+      expect((await get(`/spend/logs/histogram?key_id=${annRow.key_id}`, bob)).status).toBe(403)
+      expect((await get(`/spend/logs/histogram?key_id=${annRow.key_id}`)).body.calls).toBe(2)
+      expect((await get('/spend/logs/histogram?bars=1e9')).body.detail[0].loc).toEqual(['query', 'bars'])
+      expect((await get('/spend/logs/histogram?limit=5')).status).toBe(422)
+    })
   })

@@ -60,6 +60,11 @@ async function measure(): Promise<boolean> {
     'search, a key': () => `/spend/logs?limit=50&key_id=key-${random(keys)}`,
     'search, a user and a model': () => `/spend/logs?limit=50&user_id=user-${random(userCount)}&model=model-3`,
     'search, a team': () => `/spend/logs?limit=50&team_id=team-${random(Math.ceil(userCount / usersPerTeam))}`,
+    'histogram, 30 days': () => `/spend/logs/histogram?start_date=${dayAgo(29)}`,
+    'histogram, a model': () => `/spend/logs/histogram?start_date=${dayAgo(29)}&model=model-${random(12)}`,
+    'histogram, a team': () =>
+      `/spend/logs/histogram?start_date=${dayAgo(29)}&team_id=team-${random(Math.ceil(userCount / usersPerTeam))}`,
+    'histogram, what failed': () => `/spend/logs/histogram?start_date=${dayAgo(29)}&outcome=error`,
     'daily activity, a user': () => `/user/daily/activity?user_id=user-${random(userCount)}`,
     'daily activity, a team': () => `/team/daily/activity?team_ids=team-${random(Math.ceil(userCount / usersPerTeam))}`,
     'daily activity, a tag': () => `/tag/daily/activity?tags=tag-${random(20) * 10}`,

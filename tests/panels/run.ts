@@ -65,8 +65,11 @@ const random = (most: number): number => Math.floor(Math.random() * most)
 /** What a page asks when it is opened (`web/pages`). */
 const pages: Readonly<Record<string, () => readonly string[]>> = {
   Overview: () => ['/overview', '/spend/logs?limit=10', '/models'],
-  Logs: () => [`/spend/logs?limit=200&start_date=${moment(24)}`],
-  'Logs, 30 days': () => [`/spend/logs?limit=200&start_date=${moment(720)}`],
+  Logs: () => [`/spend/logs?limit=200&start_date=${moment(24)}`, `/spend/logs/histogram?start_date=${moment(24)}`],
+  'Logs, 30 days': () => [
+    `/spend/logs?limit=200&start_date=${moment(720)}`,
+    `/spend/logs/histogram?start_date=${moment(720)}`,
+  ],
   'Logs, one model that failed': () => [
     `/spend/logs?limit=200&start_date=${moment(720)}&model=model-${random(12)}&outcome=error`,
   ],

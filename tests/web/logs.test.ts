@@ -140,7 +140,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     const { page, close } = await openLogs()
     const rangeOf = () => new URL(page.url()).searchParams.get('range')
     const bars = page.getByRole('slider', { name: 'Calls over time' })
-    await page.getByText(/^p50 \/ p95 /).waitFor()
+    await page.getByText(/^p50 \/ p95 of the 4 listed: /).waitFor()
     await bars.focus()
     await page.keyboard.press('End')
     await page.keyboard.press('Shift+ArrowLeft')

@@ -10,8 +10,6 @@ export interface Bar {
   readonly count: number
   /** How many of them failed: drawn below, in the colour of errors. */
   readonly failed: number
-  /** What the text of the bar says beside its count. */
-  readonly note?: string | undefined
 }
 
 interface HistogramProps {
@@ -131,7 +129,7 @@ function Bars({ bars }: { readonly bars: readonly Bar[] }) {
     const place = { x: index * step, width: Math.max(gap, step - gap) }
     return (
       <g key={bar.fromMs}>
-        <title>{bar.note ? `${barText(bar)}, ${bar.note}` : barText(bar)}</title>
+        <title>{barText(bar)}</title>
         <rect {...place} y={0} height={height} className="fill-transparent" />
         <rect {...place} y={height - all} height={all} className="fill-line-control" />
         <rect {...place} y={height - failed} height={failed} className="fill-bad" />

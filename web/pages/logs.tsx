@@ -1,26 +1,24 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import type { InfiniteData } from '@tanstack/react-query'
-import { useEffect, useMemo, useState } from 'react'
+import { useCallback, useEffect, useMemo, useState } from 'react'
 import { ask } from '../api/client.ts'
-import type { SpendLog, SpendLogs } from '../api/schema.d.ts'
+import type { SpendHistogram, SpendLog, SpendLogs } from '../api/schema.d.ts'
 import { Button } from '../components/button.tsx'
 import { FilterBar } from '../components/filter-bar.tsx'
-import { Histogram } from '../components/histogram.tsx'
 import { Page } from '../components/page.tsx'
-import { EmptyState, ErrorState, Skeleton } from '../components/states.tsx'
+import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Switch } from '../components/switch.tsx'
 import { Table } from '../components/table.tsx'
 import { TimeRange } from '../components/time-range.tsx'
 import { useChangeSearch, useSearchValue } from '../lib/address.ts'
-import { formatCount, formatMoment } from '../lib/format.ts'
 import { useKeptColumns } from '../lib/kept-columns.ts'
 import { rangeOf, spanOf } from '../lib/time-range.ts'
 import type { Span } from '../lib/time-range.ts'
 import { t } from '../strings/index.ts'
-import { barsOf, latencyNote } from './logs/bars.ts'
 import { CallDrawer } from './logs/call-drawer.tsx'
 import { logColumns } from './logs/columns.tsx'
 import { followCalls } from './logs/follow.ts'
+import { CallHistogram, histogramQuery, withCounted } from './logs/histogram.tsx'
 import { logFields, readLogFilter } from './logs/query.ts'
 
 const pageSize = 200
@@ -57,39 +55,53 @@ function useCalls(filter: string, range: string) {
     getNextPageParam: page => page.next_cursor,
     enabled: unread.length === 0,
   })
-  return { calls, rows: calls.data?.pages.flatMap(page => page.data), unread, span, asked, queryKey }
+  const queries = useQueryClient()
+  const reload = useCallback(() => {
+    void queries.invalidateQueries({ queryKey })
+    void queries.invalidateQueries({ queryKey: histogramQuery(asked).queryKey })
+  }, [queries, queryKey, asked])
+  return { calls, rows: calls.data?.pages.flatMap(page => page.data), unread, asked, queryKey, reload }
 }
 
 type LoadedCalls = InfiniteData<SpendLogs, string>
 
-/** New calls go in front of those that are loaded; one that is there already is not put in twice. */
-function withCalls(loaded: LoadedCalls, fresh: readonly SpendLog[]): LoadedCalls {
-  const [first, ...others] = loaded.pages
+/** The calls that are not there already. */
+function addedTo(loaded: LoadedCalls, fresh: readonly SpendLog[]): SpendLog[] {
   const known = new Set(loaded.pages.flatMap(page => page.data.map(call => call.request_id)))
-  const added = fresh.filter(call => !known.has(call.request_id))
+  return fresh.filter(call => !known.has(call.request_id))
+}
+
+/** New calls go in front of those that are loaded. */
+function withCalls(loaded: LoadedCalls, added: readonly SpendLog[]): LoadedCalls {
+  const [first, ...others] = loaded.pages
   if (!first || added.length === 0) return loaded
   const data = [...added, ...first.data].toSorted((a, b) => b.started_at_ms - a.started_at_ms)
   return { ...loaded, pages: [{ ...first, data }, ...others] }
 }
 
 /** Keeps the list of `useCalls` live. Returns why it is not live although it should be, or null. */
-function useLiveCalls({ asked, queryKey }: Pick<ReturnType<typeof useCalls>, 'asked' | 'queryKey'>, isLive: boolean) {
+function useLiveCalls(
+  { asked, queryKey, reload }: Pick<ReturnType<typeof useCalls>, 'asked' | 'queryKey' | 'reload'>,
+  isLive: boolean,
+) {
   const queries = useQueryClient()
   const [problem, setProblem] = useState<unknown>(null)
   useEffect(() => {
     if (!isLive) return
     const left = new AbortController()
-    const reload = () => void queries.invalidateQueries({ queryKey })
+    const counts = histogramQuery(asked)
+    const isBeingRead = () => queries.isFetching({ queryKey }) + queries.isFetching({ queryKey: counts.queryKey }) > 0
     void followCalls({
       query: asked,
       signal: left.signal,
       onCalls(fresh) {
         const loaded = queries.getQueryData<LoadedCalls>(queryKey)
-        if (loaded) queries.setQueryData(queryKey, withCalls(loaded, fresh))
+        const added = loaded ? addedTo(loaded, fresh) : []
+        if (loaded) queries.setQueryData(queryKey, withCalls(loaded, added))
+        const counted = queries.getQueryData<SpendHistogram>(counts.queryKey)
+        if (counted) queries.setQueryData(counts.queryKey, withCounted(counted, added))
         // What is being read now may have been asked before these were stored, and replaces the list.
-        return (
-          loaded !== undefined && queries.isFetching({ queryKey }) === 0 && loaded.pages[0]!.data.length <= addedMax
-        )
+        return loaded !== undefined && !isBeingRead() && loaded.pages[0]!.data.length <= addedMax
       },
       onGap: reload,
       onState: setProblem,
@@ -98,7 +110,7 @@ function useLiveCalls({ asked, queryKey }: Pick<ReturnType<typeof useCalls>, 'as
       left.abort()
       setProblem(null)
     }
-  }, [queries, asked, queryKey, isLive])
+  }, [queries, asked, queryKey, reload, isLive])
   return problem
 }
 
@@ -110,8 +122,8 @@ export default function LogsPage() {
   const [openId, open] = useSearchValue('call')
   const [shown, setShown] = useKeptColumns('logs')
   const change = useChangeSearch()
-  const { calls, rows, unread, span, asked, queryKey } = useCalls(filter, range)
-  const problem = useLiveCalls({ asked, queryKey }, live === 'on' && unread.length === 0)
+  const { calls, rows, unread, asked, queryKey, reload } = useCalls(filter, range)
+  const problem = useLiveCalls({ asked, queryKey, reload }, live === 'on' && unread.length === 0)
   const step = (by: 1 | -1) => {
     const at = rows?.findIndex(call => call.request_id === openId) ?? -1
     const next = at < 0 ? undefined : rows?.[at + by]
@@ -130,8 +142,8 @@ export default function LogsPage() {
         <ErrorState error={calls.error} onRetry={() => void calls.refetch()} />
       ) : (
         <>
-          {problem !== null && <NotLive problem={problem} onRefresh={() => void calls.refetch()} />}
-          <LoadedHistogram rows={rows} span={span} isPartial={calls.hasNextPage} onSelect={brush} />
+          {problem !== null && <NotLive problem={problem} onRefresh={reload} />}
+          <CallHistogram asked={asked} rows={rows} onSelect={brush} />
           <Table
             label={t('nav.logs')}
             columns={logColumns}
@@ -191,37 +203,5 @@ function NotLive({ problem, onRefresh }: { readonly problem: unknown; readonly o
       {t('logs.notLive', { reason: problem instanceof Error ? problem.message : String(problem) })}
       <Button onClick={onRefresh}>{t('logs.refresh')}</Button>
     </div>
-  )
-}
-
-interface LoadedHistogramProps {
-  readonly rows: readonly SpendLog[] | undefined
-  readonly span: Span
-  /** There are older calls that were not loaded: the picture begins where the loaded ones do. */
-  readonly isPartial: boolean
-  readonly onSelect: (span: Span) => void
-}
-
-/** The loaded calls over time. It never shows a time as empty of which nothing was asked. */
-function LoadedHistogram({ rows, span, isPartial, onSelect }: LoadedHistogramProps) {
-  if (!rows) return <Skeleton className="h-18 w-full" />
-  if (rows.length === 0) return null
-  const shown = {
-    fromMs: isPartial ? rows.at(-1)!.started_at_ms : span.fromMs,
-    // New calls of an open span are later than the moment at which it was read.
-    toMs: Math.max(span.toMs, rows[0]!.started_at_ms + 1),
-  }
-  return (
-    <figure className="flex flex-col gap-1">
-      <Histogram bars={barsOf(rows, shown)} onSelect={onSelect} />
-      <figcaption className="flex justify-between gap-2 text-muted">
-        <span>{formatMoment(shown.fromMs)}</span>
-        <span>
-          {t(isPartial ? 'logs.partial' : 'logs.count', { count: formatCount(rows.length) })}
-          <span className="numbers ml-3 max-narrow:hidden">{latencyNote(rows)}</span>
-        </span>
-        <span>{formatMoment(shown.toMs)}</span>
-      </figcaption>
-    </figure>
   )
 }

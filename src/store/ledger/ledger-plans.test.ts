@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { LedgerQuery } from '../../core/ledger.ts'
 import type { UsageQuery } from '../../core/usage-report.ts'
+import { barStatement, chosenParts } from './histogram.ts'
 import { openLedgerDatabase } from './ledger-database.ts'
 import type { LedgerDatabase, LedgerSource, LedgerStatement } from './ledger-database.ts'
 import { exampleRow, makePlace } from './ledger-fixture.ts'
@@ -204,6 +205,16 @@ for (const { name, url } of servers)
     for (const [title, [query, ...columns]] of Object.entries(searches))
       test(`an index finds the calls: ${title}`, async () => {
         expectIndexOf(await planOf(await opened, ledgerStatement({ limit: 50, ...query })), columns)
+      })
+
+    for (const [title, [query, ...columns]] of Object.entries(searches))
+      test(`an index finds the calls that are counted: ${title}`, async () => {
+        const database = await opened
+        const span = { fromMs: nowMs - 3_600_000, toMs: nowMs }
+        const model = query.model && 'model-1'
+        const parts = await chosenParts(database, { ...query, ...(model && { model }), ...span, bars: 60, nowMs })
+        const left = { calls: 1000, failed: 1000 }
+        expectIndexOf(await planOf(database, barStatement(parts, span, left)), columns)
       })
 
     for (const [title, [query, ...columns]] of Object.entries(reports))

@@ -147,7 +147,7 @@ function readCursor(cursor: string): { startedAtMs: number; requestId: string } 
 }
 
 /** A condition on rows of the ledger. `place` gives a value its place in the statement. */
-function visibleCondition(visible: VisibleUsage, place: (value: string) => string): string {
+export function visibleCondition(visible: VisibleUsage, place: (value: string) => string): string {
   const alternatives = visibleAlternatives(visible, place)
   return alternatives.length === 0 ? '1 = 0' : `(${alternatives.join(' or ')})`
 }

@@ -1,7 +1,9 @@
 /** What the ledger can be asked, and what answers it, in a thread for reading (`ledger-reader.ts`). */
+import type { CallHistogram, HistogramQuery } from '../../core/call-histogram.ts'
 import type { LatencyGroup, LatencyQuery } from '../../core/latency.ts'
 import type { LedgerQuery } from '../../core/ledger.ts'
 import type { Dearest, DearestQuery, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
+import { countCalls } from './histogram.ts'
 import { latencyStatement, readLatency } from './latency-query.ts'
 import type { LedgerSource } from './ledger-database.ts'
 import { ledgerStatement, readLedger, readShownLedger } from './ledger-query.ts'
@@ -12,17 +14,21 @@ import { dearestOf, rankingOf } from './rollup-top.ts'
 import type { DayRanking } from './rollup-top.ts'
 import { narrowSums, readUsage, usageStatement } from './usage-query.ts'
 
+async function usageOf(source: LedgerSource, query: UsageQuery): Promise<UsageGroup[]> {
+  const narrow = narrowSums(query)
+  const isKept =
+    narrow !== undefined && (await (narrow.table === totals.name ? areTotalsFilled(source) : isFilled(source, query)))
+  return readUsage(await source.select(usageStatement(query, isKept ? narrow : undefined)))
+}
+
 /** One function a kind of question. They throw what the database throws. */
 export const ledgerReads = {
   page: (source: LedgerSource, query: LedgerQuery): Promise<LedgerPage> => readLedger(source, ledgerStatement(query)),
   shown: (source: LedgerSource, query: LedgerQuery): Promise<Uint8Array<ArrayBuffer>> =>
     readShownLedger(source, ledgerStatement(query)),
-  usage: async (source: LedgerSource, query: UsageQuery): Promise<UsageGroup[]> => {
-    const narrow = narrowSums(query)
-    const isKept =
-      narrow !== undefined && (await (narrow.table === totals.name ? areTotalsFilled(source) : isFilled(source, query)))
-    return readUsage(await source.select(usageStatement(query, isKept ? narrow : undefined)))
-  },
+  histogram: (source: LedgerSource, query: HistogramQuery): Promise<CallHistogram> =>
+    countCalls(source, query, usage => usageOf(source, usage)),
+  usage: usageOf,
   dearest: (source: LedgerSource, query: DearestQuery): Promise<Dearest | null> => dearestOf(source, query),
   latency: async (source: LedgerSource, query: LatencyQuery): Promise<LatencyGroup[]> =>
     readLatency(await source.select(latencyStatement(query))),

@@ -1,6 +1,7 @@
 /** The ledger: appends to the journal on the main thread, and a worker thread that stores the rows. */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
+import type { CallHistogram, HistogramQuery } from '../../core/call-histogram.ts'
 import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
 import type { Ledger, LedgerQuery } from '../../core/ledger.ts'
 import type { LatencyGroup, LatencyQuery } from '../../core/latency.ts'
@@ -228,6 +229,12 @@ class WorkerLedger implements JournalledLedger {
     ledgerStatement(query)
     await this.#flushed()
     return this.#reader.ask(kind, query as ReadQuery<Kind>)
+  }
+
+  /** Throws `overloaded` while the database is down. */
+  async histogram(query: HistogramQuery): Promise<CallHistogram> {
+    await this.#flushed()
+    return this.#reader.ask('histogram', query)
   }
 
   /** Throws `overloaded` while the database is down. */
