@@ -1,15 +1,4 @@
 /** Counts of calls over time, as endpoints ask for them. Implemented by `store/ledger/histogram.ts`. */
-import type { LedgerQuery } from './ledger.ts'
-
-/** Which calls are counted, from when to when, in how many equal parts. Times are milliseconds since 1970. */
-export interface HistogramQuery extends Omit<LedgerQuery, 'limit' | 'cursor'> {
-  readonly fromMs: number
-  readonly toMs: number
-  /** Parts of the span, 1 at least. Days, where they are counted, are no more than these. */
-  readonly bars: number
-  /** Sums of the present day are whole up to now. */
-  readonly nowMs: number
-}
 
 /** The calls that began between two moments, the second exclusive. */
 export interface HistogramBar {

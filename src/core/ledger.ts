@@ -1,5 +1,5 @@
 /** The ledger as the rest of the program uses it: one row a call. Implemented by `store`. */
-import type { CallHistogram, HistogramQuery } from './call-histogram.ts'
+import type { CallHistogram } from './call-histogram.ts'
 import type { LatencyGroup, LatencyQuery } from './latency.ts'
 import type { LedgerIntent, LedgerRow } from './ledger-columns.ts'
 import type { Dearest, DearestQuery, UsageGroup, UsageQuery, VisibleUsage } from './usage-report.ts'
@@ -24,6 +24,16 @@ export interface LedgerQuery {
   readonly limit: number
   /** Opaque, from the page before. */
   readonly cursor?: string
+}
+
+/** Which calls are counted, from when to when, in how many equal parts. Times are milliseconds since 1970. */
+export interface HistogramQuery extends Omit<LedgerQuery, 'limit' | 'cursor'> {
+  readonly fromMs: number
+  readonly toMs: number
+  /** Parts of the span, 1 at least. Days, where they are counted, are no more than these. */
+  readonly bars: number
+  /** Sums of the present day are whole up to now. */
+  readonly nowMs: number
 }
 
 /** Append-only record of every call. Appending is synchronous and survives kill -9 when it returns. */

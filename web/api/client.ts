@@ -1,6 +1,6 @@
 /** Asks the gateway. Types are those of its own OpenAPI document (schema.d.ts), so that a changed field is an error. */
 import { apiUrl } from '../lib/places.ts'
-import { refusalText } from '../strings/index.ts'
+import { refusalText, t } from '../strings/index.ts'
 import { developmentHeaders } from './development-key.ts'
 import type { Calls } from './schema.d.ts'
 
@@ -24,7 +24,9 @@ export interface CallOptions<Name extends Operation> {
  */
 export class ApiError extends Error {
   readonly status: number
-  /** The gateway's own sentence, in English. */
+  /** What is wrong in the language of the pages; `message` has the gateway's own words behind it. */
+  readonly sentence: string
+  /** The gateway's own words, in English. */
   readonly original: string
   /** For the operator: finds the same request in the gateway's log. */
   readonly requestId: string | null
@@ -39,6 +41,7 @@ export class ApiError extends Error {
     super(message)
     this.name = 'ApiError'
     this.status = about.status
+    this.sentence = about.sentence ?? message
     this.original = about.original ?? message
     this.requestId = about.requestId ?? null
     this.field = about.field ?? null
@@ -48,7 +51,7 @@ export class ApiError extends Error {
 }
 
 type AboutError = Pick<ApiError, 'status'> &
-  Partial<Pick<ApiError, 'original' | 'requestId' | 'field' | 'code' | 'retryAtMs'>>
+  Partial<Pick<ApiError, 'sentence' | 'original' | 'requestId' | 'field' | 'code' | 'retryAtMs'>>
 
 type Listener = () => void
 const expired = new Set<Listener>()
@@ -137,5 +140,9 @@ async function errorOf(response: Response): Promise<ApiError> {
     field: textOrNull(inner?.param),
     problem: Array.isArray(parsed?.detail) ? textOrNull(parsed.detail[0]?.type) : null,
   }
-  return new ApiError(refusalText(said), { ...about, original: said.message, field: said.field, code: said.code })
+  const sentence = refusalText(said)
+  // Of a sign-in that failed there is no more to say.
+  const isWhole = sentence === said.message || response.status === 401
+  const message = isWhole ? sentence : `${sentence} ${t('all.serverSays', { message: said.message })}`
+  return new ApiError(message, { ...about, sentence, original: said.message, field: said.field, code: said.code })
 }

@@ -36,7 +36,7 @@ interface ErrorStateProps {
 /** What failed, what it means, what to do; with the request id where there is one. */
 export function ErrorState({ error, onRetry, isInline }: ErrorStateProps) {
   const role = useSession().data?.role
-  const { title, help, detail, requestId } = explain(error, role)
+  const { title, help, detail, original, requestId } = explain(error, role)
   return (
     <div
       role="alert"
@@ -44,6 +44,7 @@ export function ErrorState({ error, onRetry, isInline }: ErrorStateProps) {
     >
       <p className="font-semibold text-bad">{title}</p>
       {detail && <p className="max-w-reading break-words">{detail}</p>}
+      {original && original !== detail && <ServerSays message={original} />}
       {help && <p className="max-w-reading text-muted">{help}</p>}
       {requestId && (
         <p className="flex items-center gap-2 text-muted">
@@ -59,10 +60,21 @@ export function ErrorState({ error, onRetry, isInline }: ErrorStateProps) {
   )
 }
 
+/** The gateway's own words below a sentence in another language. */
+export function ServerSays({ message }: { readonly message: string }) {
+  return (
+    <p lang="en" className="max-w-reading break-words text-muted">
+      {t('all.serverSays', { message })}
+    </p>
+  )
+}
+
 interface Explained {
   readonly title: string
   readonly help?: string
-  readonly detail?: string
+  readonly detail?: string | undefined
+  /** What the gateway says, in English. */
+  readonly original?: string | undefined
   readonly requestId?: string | null
 }
 
@@ -76,13 +88,13 @@ const byStatus: Readonly<Record<number, readonly [title: StringKey, help?: Strin
 
 function explain(error: unknown, role: string | undefined): Explained {
   if (!(error instanceof ApiError)) return { title: t('error.page'), help: t('error.pageHelp') }
-  const { status, message, requestId } = error
+  const { status, sentence, original, requestId } = error
   const fallback = status >= 500 ? (['error.server', 'error.serverHelp'] as const) : (['error.invalid'] as const)
   const [title, help] = byStatus[status] ?? fallback
   return {
     title: t(title),
     help: help && t(help, { role: role ?? t('all.none') }),
-    detail: status === 0 ? undefined : message,
+    ...(status !== 0 && { detail: sentence, original }),
     requestId,
   }
 }

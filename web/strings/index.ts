@@ -9,7 +9,8 @@ export type Catalogue = Readonly<Record<StringKey, string>>
 
 /**
  * Sentences for refusals of the gateway, whose own are English: by `code`, or by `type` where there is no code; with
- * the kind of a problem behind a dot where a value is wrong. `{field}` and `{message}` are what the gateway says.
+ * the kind of a problem behind a dot where a value is wrong. `{field}` is what the gateway names; what else it says
+ * stands beside the sentence.
  */
 type Refusals = Readonly<Record<string, string>>
 
@@ -80,7 +81,7 @@ export interface Refusal {
 /** The refusal in the language of the pages, or in the gateway's own words where the language has none for it. */
 export function refusalText({ message, type, code, field, problem }: Refusal): string {
   const text = [`${code}.${problem}`, code, type].map(name => refusals[name ?? '']).find(one => one !== undefined)
-  return text === undefined ? message : filled(text, { field: field || t('all.request'), message })
+  return text === undefined ? message : filled(text, { field: field || t('all.request') })
 }
 
 function filled(text: string, values?: Readonly<Record<string, string | number>>): string {

@@ -113,12 +113,12 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
     start_date: dateTime,
     end_date: described('Exclusive.', dateTime),
     counted_from: described(
-      'From here on all calls are counted; later than `start_date` = there are too many before, which are in no number.',
+      'From here on all calls are counted; later than `start_date` = there are too many before, in no number.',
       dateTime,
     ),
     unit: described(
-      '`part`: rows were counted, in equal parts. `day`: there are too many: sums of days (UTC), which also have calls ' +
-        'whose rows are deleted by now.',
+      '`part`: rows were counted, in equal parts. `day`: there are too many: sums of days (UTC), which also have ' +
+        'calls whose rows are deleted by now.',
       oneOf('part', 'day'),
     ),
     calls: integer,

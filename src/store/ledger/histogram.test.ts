@@ -1,6 +1,7 @@
 /** Counts over time: what they say is what the rows say, and where they end they say so. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { CallHistogram, HistogramQuery } from '../../core/call-histogram.ts'
+import type { CallHistogram } from '../../core/call-histogram.ts'
+import type { HistogramQuery } from '../../core/ledger.ts'
 import type { LedgerRow } from '../../core/ledger-columns.ts'
 import { countCalls } from './histogram.ts'
 import type { ReadBounds } from './histogram.ts'

@@ -3,7 +3,8 @@
  * there are more, the sums of days. Nothing is estimated: what is not counted is not in the answer.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { CallHistogram, HistogramBar, HistogramQuery } from '../../core/call-histogram.ts'
+import type { CallHistogram, HistogramBar } from '../../core/call-histogram.ts'
+import type { HistogramQuery } from '../../core/ledger.ts'
 import type { UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import { hitConditions } from './hit-conditions.ts'
 import type { LedgerSource, LedgerStatement } from './ledger-database.ts'

@@ -1,7 +1,7 @@
 /** What the ledger can be asked, and what answers it, in a thread for reading (`ledger-reader.ts`). */
-import type { CallHistogram, HistogramQuery } from '../../core/call-histogram.ts'
+import type { CallHistogram } from '../../core/call-histogram.ts'
 import type { LatencyGroup, LatencyQuery } from '../../core/latency.ts'
-import type { LedgerQuery } from '../../core/ledger.ts'
+import type { HistogramQuery, LedgerQuery } from '../../core/ledger.ts'
 import type { Dearest, DearestQuery, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import { countCalls } from './histogram.ts'
 import { latencyStatement, readLatency } from './latency-query.ts'

@@ -1,9 +1,9 @@
 /** The ledger: appends to the journal on the main thread, and a worker thread that stores the rows. */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import type { CallHistogram, HistogramQuery } from '../../core/call-histogram.ts'
+import type { CallHistogram } from '../../core/call-histogram.ts'
 import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
-import type { Ledger, LedgerQuery } from '../../core/ledger.ts'
+import type { HistogramQuery, Ledger, LedgerQuery } from '../../core/ledger.ts'
 import type { LatencyGroup, LatencyQuery } from '../../core/latency.ts'
 import type { Dearest, DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { Button } from '../../components/button.tsx'
+import { ServerSays } from '../../components/states.tsx'
 import { Ago } from '../../components/values.tsx'
 import { refusalText, t } from '../../strings/index.ts'
 import type { StringKey } from '../../strings/index.ts'
@@ -23,10 +24,12 @@ const titles: Readonly<Record<string, StringKey>> = {
 /** Why there is no answer, or not all of it: the gateway's own text names the limit and its remedy. */
 export function Failure({ error: { code, message, retry_at }, onRetry }: FailureProps) {
   const isWaiting = useIsBefore(retry_at)
+  const sentence = refusalText({ code, message })
   return (
     <div role="alert" className="flex flex-col gap-2 border-l-2 border-bad pl-3">
       <p className="font-semibold text-bad">{t(titles[code] ?? 'chat.failed')}</p>
-      <p className="break-words">{refusalText({ code, message })}</p>
+      <p className="break-words">{sentence}</p>
+      {sentence !== message && <ServerSays message={message} />}
       {retry_at && isWaiting && (
         <p className="text-muted">
           {t('chat.againFrom')} <Ago at={retry_at} />
