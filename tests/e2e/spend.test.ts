@@ -120,6 +120,9 @@ for (const backend of backends())
       expect(Object.keys(day!.breakdown.providers)).toEqual(['custom_openai'])
       expect(Object.keys(day!.breakdown.endpoints)).toEqual(['/v1/chat/completions'])
       expect(Object.keys(day!.breakdown.entities)).toEqual(['ann'])
+      expect(day!.breakdown.deployments).toMatchObject({
+        'chat-deployment': { metrics: served, metadata: { model_name: 'chat-model', model: 'custom_openai/sim-chat' } },
+      })
       const [key] = Object.values<Json>(day!.breakdown.api_keys)
       expect(key!.metadata).toMatchObject({ key_alias: 'of ann', team_id: 'red' })
       expect(body.metadata).toMatchObject({ page: 1, total_pages: 1, has_more: false, breakdown_complete: true })
@@ -130,6 +133,10 @@ for (const backend of backends())
       const entities = async (path: string, key = masterKey) =>
         Object.keys((await get(path, key)).body.results[0]?.breakdown.entities ?? {}).sort()
       expect(await entities('/team/daily/activity')).toEqual(['blue', 'red'])
+      const { breakdown } = (await get('/team/daily/activity')).body.results[0]
+      expect(breakdown.deployments).toEqual({})
+      const everybody = (await get('/user/daily/activity')).body.results[0].breakdown
+      expect(Object.keys(everybody.deployments).toSorted()).toContain('free-deployment')
       expect(await entities('/team/daily/activity?team_ids=red,green')).toEqual(['red'])
       expect(await entities('/tag/daily/activity')).toEqual(['from-header', 'other', 'prod', 'trial'])
       expect(await entities('/customer/daily/activity')).toEqual(['customer-1'])

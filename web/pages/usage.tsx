@@ -100,20 +100,24 @@ const timedColumns = (of: ReadonlyMap<string, Latency>): readonly Column<Part>[]
 
 type Latency = ModelLatency['groups'][number]
 
-/** The columns of the table: of models with how long their calls took, for those who read everything. */
+/** The columns of the table: of models and deployments with how long their calls took, for those who read everything. */
 function useColumns(by: DimensionName, days: readonly string[]): readonly Column<Part>[] {
   const session = useSession().data
-  const isTimed = by === 'model' && session !== undefined && readsAll(session)
+  const isDeployment = by === 'deployment'
+  const isTimed = (by === 'model' || isDeployment) && session !== undefined && readsAll(session)
   const [first, last] = [days[0]!, days.at(-1)!]
   const asked = useQuery({
-    queryKey: ['usage', 'latency', first, last],
+    queryKey: ['usage', 'latency', by, first, last],
     queryFn: ({ signal }) =>
-      ask('GET /model/latency', { query: { group_by: 'model', start_date: first, end_date: last }, signal }),
+      ask('GET /model/latency', {
+        query: { group_by: isDeployment ? 'deployment' : 'model', start_date: first, end_date: last },
+        signal,
+      }),
     enabled: isTimed,
   })
   const groups = isTimed ? asked.data?.groups : undefined
   return useMemo(
-    () => (groups ? timedColumns(new Map(groups.map(one => [one.model ?? '', one]))) : sumColumns),
+    () => (groups ? timedColumns(new Map(groups.map(one => [one.model ?? one.model_id ?? '', one]))) : sumColumns),
     [groups],
   )
 }

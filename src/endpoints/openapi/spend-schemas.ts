@@ -55,6 +55,7 @@ const dailyActivity = shape({
         model_groups: described('By their public names.', parts),
         providers: parts,
         endpoints: parts,
+        deployments: described('By their ids, in reports of users; empty elsewhere, and without parts by key.', parts),
         mcp_servers: parts,
         api_keys: keyParts,
         entities: parts,

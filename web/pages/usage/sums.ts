@@ -16,6 +16,7 @@ export interface Dimension {
 
 export const dimensions = {
   model: { report: 'user', part: 'model_groups' },
+  deployment: { report: 'user', part: 'deployments' },
   provider: { report: 'user', part: 'providers' },
   key: { report: 'user', part: 'api_keys' },
   user: { report: 'user', part: 'entities' },
@@ -97,8 +98,9 @@ export function partsOf(results: readonly Day[], part: PartName, spans: Spans): 
   )
 }
 
-/** Keys and teams have a name beside their id. */
+/** Keys and teams have a name beside their id, deployments the model that they serve and what they ask. */
 function nameOf(id: string, metadata: Readonly<Record<string, unknown>>): string {
+  if (typeof metadata.model_name === 'string') return `${metadata.model_name} → ${String(metadata.model)}`
   const alias = metadata.key_alias ?? metadata.team_alias
   return typeof alias === 'string' ? alias : id
 }

@@ -50,6 +50,8 @@ const listedMax = 100
 /** Tags with parts by key, where there are very many sums. */
 const detailedTags = 10
 const callFields = ['model', 'provider', 'upstream_model', 'route'] as const
+/** The sums of teams, organizations, tags and customers know no deployments (`rollup-derived.ts`). */
+const dividesDeployments = ({ field }: EntityKind) => field === 'user_id'
 
 const word = onUse(() => z.string().min(1).max(255))
 const activityFields = onUse(() => ({
@@ -125,7 +127,8 @@ async function activityPage(services: Services, caller: Caller, kind: EntityKind
   const span = pageDays ? { firstDay: pageDays.at(-1)!.day, lastDay: pageDays[0]!.day } : asked.span
   // The whole last: what is counted meanwhile is in it, and not missing.
   const parts = await partsOf(services, caller, kind, { ...asked, span })
-  const groups = await usageFor(services, caller, { ...base, ...span, groups: ['day', ...callFields] })
+  const fields = [...callFields, ...(dividesDeployments(kind) ? (['deployment_id'] as const) : [])]
+  const groups = await usageFor(services, caller, { ...base, ...span, groups: ['day', ...fields] })
   const isCut = groups.length >= groupsMax
   const shown = isCut ? await usageFor(services, caller, { ...base, ...span, groups: ['day'] }) : daysOf(groups)
   const others: Others = { isAny: false }
@@ -260,6 +263,7 @@ function breakdown(kind: EntityKind, parts: DayParts): object {
     model_groups: callParts('model'),
     providers: callParts('provider'),
     endpoints: callParts('route'),
+    deployments: deploymentParts(groups),
     mcp_servers: {},
     api_keys: keyParts(details, day),
     entities: withOther(parts, by(kind.field, entities ?? details), day, {
@@ -274,6 +278,24 @@ function breakdown(kind: EntityKind, parts: DayParts): object {
       nameOf: value => value,
     }),
   }
+}
+
+/** Without parts by key: no sums that are kept for long divide them. */
+function deploymentParts(groups: readonly UsageGroup[]): Record<string, object> {
+  const used = Map.groupBy(groups, one => one.fields.deployment_id)
+  return shownParts(
+    sumsBy(groups, one => one.fields.deployment_id),
+    (id, sums) => {
+      // A pattern serves several names.
+      const [most] = used.get(id)!.toSorted((one, other) => other.requests - one.requests)
+      const { model, provider, upstream_model: upstream } = most!.fields
+      return {
+        metrics: shownMetrics(sums),
+        metadata: { model_name: model, model: `${provider}/${upstream}` },
+        api_key_breakdown: {},
+      }
+    },
+  )
 }
 
 function sumsBy(rows: readonly UsageGroup[], nameOf: (row: UsageGroup) => string): ReadonlyMap<string, UsageSums> {
