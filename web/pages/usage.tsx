@@ -100,7 +100,7 @@ const timedColumns = (of: ReadonlyMap<string, Latency>): readonly Column<Part>[]
 
 type Latency = ModelLatency['groups'][number]
 
-/** The columns of the table; of models and deployments also how long their calls took, for those who read everything. */
+/** The columns of the table; of models and deployments also how long calls took, for those who read everything. */
 function useColumns(by: DimensionName, days: readonly string[]): readonly Column<Part>[] {
   const session = useSession().data
   const isDeployment = by === 'deployment'

@@ -55,7 +55,7 @@ interface CallHistogramProps {
   readonly onSelect: (span: Span) => void
 }
 
-/** All calls of the filter over time, counted by the gateway. A time of which nothing is known is not drawn as empty. */
+/** All calls of the filter over time, counted by the gateway. A time of which nothing is known is not drawn. */
 export function CallHistogram({ asked, rows, onSelect }: CallHistogramProps) {
   const counts = useQuery(histogramQuery(asked))
   if (counts.isPending) return <Skeleton className="h-24 w-full" />
