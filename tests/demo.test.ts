@@ -46,6 +46,9 @@ test('a full house: people, keys, models, sums equal to rows, a budget nearly sp
     expect(total('api_requests')).toBe(found.calls)
     expect(total('spend')).toBeCloseTo(Number(found.nanoUsd) / 1e9, 6)
 
+    // The pages say that nothing in them is real.
+    expect(await (await fetch(`${demo.url}/ui/`)).text()).toContain('<html data-demo ')
+
     const { data: chats } = await ask('/chat/conversations')
     expect((chats as Json[]).length).toBe(4)
     const { credentials } = await ask('/credentials')

@@ -129,6 +129,7 @@ function serveDemo({ directory, pages, masterKey, port }: Serving) {
       MODELGATE_DRAIN_MS: '500',
       MODELGATE_DISCOVER: '0',
       MODELGATE_WEB_DIRECTORY: pages,
+      MODELGATE_DEMO: '1',
     },
   })
 }

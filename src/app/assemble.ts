@@ -193,9 +193,9 @@ function effectiveOf({ options, source }: Assembling) {
 /** No other process works on runs of this database. */
 const isAlone = (store: Store) => () => store.redis === undefined && store.isOnlyReplica()
 
-/** What no reload changes. The launcher sets the variable, and has the pages made (bin/web.mjs). */
+/** What no reload changes. The launcher and the demo (`scripts/demo`) set the variables. */
 function fixedParts({ environment }: ServeOptions): Pick<Services, 'pages' | 'clock' | 'version'> {
-  const pages = new BuiltPages(environment.MODELGATE_WEB_DIRECTORY || undefined)
+  const pages = new BuiltPages(environment.MODELGATE_WEB_DIRECTORY || undefined, environment.MODELGATE_DEMO === '1')
   return { pages, clock, version: packageJson.version }
 }
 

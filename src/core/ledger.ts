@@ -22,18 +22,36 @@ export interface LedgerQuery {
   readonly fromMs?: number
   readonly toMs?: number
   readonly limit: number
+  /** Absent = the newest first. */
+  readonly isOldestFirst?: boolean
   /** Opaque, from the page before. */
   readonly cursor?: string
 }
 
 /** Which calls are counted, from when to when, in how many equal parts. Times are milliseconds since 1970. */
-export interface HistogramQuery extends Omit<LedgerQuery, 'limit' | 'cursor'> {
+export interface HistogramQuery extends Omit<LedgerQuery, 'limit' | 'cursor' | 'isOldestFirst'> {
   readonly fromMs: number
   readonly toMs: number
   /** Parts of the span, 1 at least. Days, where they are counted, are no more than these. */
   readonly bars: number
   /** Sums of the present day are whole up to now. */
   readonly nowMs: number
+}
+
+/** Of whom, and since when. */
+export interface RecentSpendQuery {
+  readonly visible?: VisibleUsage | undefined
+  readonly fromMs: number
+}
+
+/** The newest calls of the span, as many as are read quickly. */
+export interface RecentSpend {
+  readonly calls: number
+  readonly costNanoUsd: bigint
+  /** Calls of upstreams whose cost is not known. */
+  readonly unpriced: number
+  /** From here on all calls are counted; later than was asked = there are too many. */
+  readonly fromMs: number
 }
 
 /** Append-only record of every call. Appending is synchronous and survives kill -9 when it returns. */
@@ -47,6 +65,8 @@ export interface Ledger {
   shown(query: LedgerQuery): Promise<Uint8Array>
   /** Counts over time of what `query` lists; sees every call that was settled before it was asked. */
   histogram(query: HistogramQuery): Promise<CallHistogram>
+  /** What calls have cost that began at `fromMs` or later; sees what is stored, which may be a moment behind. */
+  recentSpend(query: RecentSpendQuery): Promise<RecentSpend>
   /** Sums by day; sees every call that was settled before it was asked. */
   usage(query: UsageQuery): Promise<UsageGroup[]>
   /**

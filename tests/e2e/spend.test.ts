@@ -89,6 +89,15 @@ for (const backend of backends())
       expect(sent.filter(body => body.tags !== undefined || body.metadata?.tags !== undefined)).toEqual([])
     })
 
+    test('the list begins with the oldest where it is asked to, page by page', async () => {
+      const newest = (await get('/spend/logs?user_id=ann')).body.data as Json[]
+      const first = (await get('/spend/logs?user_id=ann&order=asc&limit=1')).body
+      expect(first.data.map((row: Json) => row.request_id)).toEqual([newest[1]!.request_id])
+      const next = (await get(`/spend/logs?user_id=ann&order=asc&limit=1&cursor=${first.next_cursor}`)).body
+      expect(next.data.map((row: Json) => row.request_id)).toEqual([newest[0]!.request_id])
+      expect(next.next_cursor).toBeNull()
+    })
+
     test('tags that are none are refused by name, and nothing is sent', async () => {
       const key = await gateway.key({ user_id: 'carl' })
       const before = gateway.simulator.truth.entries.length

@@ -96,13 +96,15 @@ describe.skipIf(!hasChromium)('the overview', () => {
     for (let at = 0; at < 5; at++) await call('broken', other)
     const overviewOf = async (as: string) =>
       (await fetch(`${gateway.url}/overview`, { headers: { authorization: `Bearer ${as}` } })).json() as Promise<{
-        now: { api_requests: number }
+        now: { api_requests: number; spend: number }
+        last_hour: { api_requests: number; spend: number; is_whole: boolean }
         budgets: { id: string }[]
         setup: object | null
       }>
     let own = await overviewOf(key)
     while (own.budgets.length === 0) own = await overviewOf(key)
     expect(own).toMatchObject({ now: { api_requests: 1 }, budgets: [{ id: 'kim' }], setup: null })
+    expect(own.last_hour).toMatchObject({ api_requests: 1, spend: own.now.spend, is_whole: true })
 
     const asked: string[] = []
     const { page, close, faults } = await openSignedIn(browser, gateway)
@@ -118,6 +120,7 @@ describe.skipIf(!hasChromium)('the overview', () => {
       .waitFor()
     await page.getByRole('img', { name: /^Spend by model/ }).waitFor()
     await page.getByText('Answered in, p50 / p95').waitFor()
+    await page.getByText(/ in the last hour$/).waitFor()
     const calls = panel('Last calls').getByRole('listitem')
     const before = await calls.count()
     expect(before).toBeLessThanOrEqual(10)

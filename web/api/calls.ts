@@ -1,5 +1,6 @@
 /** One call of the ledger, and what was said in it. */
 import { ApiError, ask } from './client.ts'
+import type { SpendLog } from './schema.d.ts'
 
 /** Rows and bodies are stored behind the answer, and perhaps by another replica than the one that is asked. */
 const storedWithinMs = 5 * 60_000
@@ -29,13 +30,44 @@ export const callQuery = (id: string, tookMs = 0) => ({
   refetchInterval: untilStored(id, tookMs),
 })
 
-const sessionCallsMax = 200
+/** Calls of one moment in a session: among so many the next one is looked for. */
+const sameMomentMax = 20
 
-/** The newest calls of a session, conversation or trace, newest first. */
-export const sessionQuery = (id: string) => ({
-  queryKey: ['logs', 'session', id],
-  queryFn: ({ signal }: { signal: AbortSignal }) =>
-    ask('GET /spend/logs', { query: { session_id: id, limit: sessionCallsMax }, signal }),
+/** Where a call stands in its session. */
+export interface SessionPlace {
+  /** Which it is by time, from 1, and of how many; calls of the same millisecond before it count. */
+  readonly place: number
+  readonly count: number
+  /** The calls before and after it; undefined = there is none. */
+  readonly earlier: SpendLog | undefined
+  readonly later: SpendLog | undefined
+}
+
+/** Where the call stands among all calls of its session, conversation or trace. */
+export const sessionQuery = (call: Pick<SpendLog, 'request_id' | 'started_at_ms'>, sessionId: string) => ({
+  queryKey: ['logs', 'session', sessionId, call.request_id],
+  queryFn: async ({ signal }: { signal: AbortSignal }): Promise<SessionPlace> => {
+    const moment = (ms: number) => new Date(ms).toISOString()
+    const [from, to] = [moment(call.started_at_ms), moment(call.started_at_ms + 1)]
+    const session = { session_id: sessionId }
+    const countOf = async (span: { start_date: string; end_date?: string }) =>
+      (await ask('GET /spend/logs/histogram', { query: { ...session, ...span, bars: 4 }, signal })).calls
+    const listOf = async (query: { order: 'asc' | 'desc'; start_date?: string; end_date?: string }) =>
+      (await ask('GET /spend/logs', { query: { ...session, ...query, limit: sameMomentMax }, signal })).data
+    const [before, after, down, up] = await Promise.all([
+      countOf({ start_date: moment(0), end_date: from }),
+      countOf({ start_date: from }),
+      listOf({ order: 'desc', end_date: to }),
+      listOf({ order: 'asc', start_date: from }),
+    ])
+    const placeIn = (calls: readonly SpendLog[]) => calls.findIndex(one => one.request_id === call.request_id)
+    return {
+      place: before + placeIn(up) + 1,
+      count: before + after,
+      earlier: down[placeIn(down) + 1],
+      later: up[placeIn(up) + 1],
+    }
+  },
 })
 
 /** The stored request and answer of a call; null = nothing is stored, or nothing that this person may read. */

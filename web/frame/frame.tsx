@@ -44,6 +44,7 @@ function StrangerFrame({ path }: { readonly path: string }) {
     <div className="flex h-full flex-col">
       <header className="flex items-center justify-between gap-2 border-b border-line bg-panel px-4 py-2">
         <Brand />
+        <DemoMark />
         <Link to="/login" search={{ from: path } as never} className={buttonClass('primary')}>
           {t('signIn.action')}
         </Link>
@@ -82,6 +83,7 @@ function FullFrame({ path }: { readonly path: string }) {
             aria-label={t('all.showMenu')}
             onClick={() => setOpen('menu')}
           />
+          <DemoMark />
           {session.data ? (
             <Account session={session.data} onShortcuts={() => setOpen('shortcuts')} />
           ) : (
@@ -103,6 +105,16 @@ function FullFrame({ path }: { readonly path: string }) {
       </Suspense>
       <SignedOutWatch />
     </div>
+  )
+}
+
+/** That people, calls and money of these pages are made up (`npm run demo`). */
+function DemoMark() {
+  if (document.documentElement.dataset.demo === undefined) return null
+  return (
+    <p role="note" title={t('frame.demoHelp')} className="ml-auto rounded-control border border-warn px-2 text-warn">
+      {t('frame.demo')}
+    </p>
   )
 }
 

@@ -75,8 +75,12 @@ const columns: readonly Column<Row>[] = [
     id: 'upstream',
     title: t('health.upstream'),
     isWideOnly: true,
-    width: 'minmax(100px, 1fr)',
-    cell: one => <span className="truncate text-muted">{one.model}</span>,
+    width: 'minmax(190px, 2fr)',
+    cell: one => (
+      <span className="truncate text-muted" title={one.model}>
+        {one.model}
+      </span>
+    ),
   },
   {
     id: 'days',

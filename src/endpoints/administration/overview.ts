@@ -8,13 +8,14 @@ import type { Services } from '../../core/endpoint.ts'
 import { addUsage, noUsage } from '../../core/usage-report.ts'
 import type { UsageGroup, UsageSums } from '../../core/usage-report.ts'
 import { shownBudgets } from './limits/budget-usage.ts'
-import { dollars, shownMetrics, usageFor } from './spend/access.ts'
+import { dollars, shownMetrics, usageFor, visibleUsage } from './spend/access.ts'
 import { latencyFigures } from './spend/latency-figures.ts'
 import type { LatencyFigures } from './spend/latency-figures.ts'
 import { dayText } from './spend/span.ts'
 import { withQuery } from './tenancy/managed.ts'
 
 const dayMs = 86_400_000
+const hourMs = 3_600_000
 const days = 30
 const groupsMax = 50_000
 /** Further models are summed up. */
@@ -46,7 +47,9 @@ export const overview = withQuery(() => z.strictObject({}), {
     const now = groups.filter(one => one.day >= firstDay)
     const sums = (of: readonly UsageGroup[]) => of.reduce<UsageSums>(addUsage, noUsage)
     const latencyOf = (first: number) => latencyOfDays(services, caller, first)
-    const [budgets, unwell, latency, latencyBefore] = await Promise.all([
+    const hourAgoMs = services.clock.epochMs() - hourMs
+    const [recent, budgets, unwell, latency, latencyBefore] = await Promise.all([
+      services.ledger.recentSpend({ visible: visibleUsage(caller), fromMs: hourAgoMs }),
       nearBudgets(services, caller),
       unwellDeployments(services, caller),
       latencyOf(firstDay),
@@ -58,6 +61,13 @@ export const overview = withQuery(() => z.strictObject({}), {
       end_date: dayText(today),
       now: shownMetrics(total),
       before: shownMetrics(sums(groups.filter(one => one.day < firstDay))),
+      last_hour: {
+        start_date: new Date(recent.fromMs).toISOString(),
+        is_whole: recent.fromMs === hourAgoMs,
+        spend: dollars(recent.costNanoUsd),
+        api_requests: recent.calls,
+        unpriced_requests: recent.unpriced,
+      },
       latency,
       latency_before: latencyBefore,
       spend_by_model: spendByModel(now, firstDay),

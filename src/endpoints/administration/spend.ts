@@ -35,6 +35,7 @@ const spendQuery = onUse(() =>
   rowFilter().extend({
     limit: z.coerce.number().int().min(1).max(1000).default(50),
     cursor: z.string().max(1000).optional(),
+    order: z.enum(['asc', 'desc']).optional(),
   }),
 )
 
@@ -68,16 +69,22 @@ export const spendLogs: Endpoint = {
     query: {
       ...rowFilterDoc,
       limit: { schema: { type: 'integer', default: 50, maximum: 1000 }, description: 'Rows a page.' },
-      cursor: { schema: { type: 'string' }, description: '`next_cursor` of the page before.' },
+      cursor: { schema: { type: 'string' }, description: '`next_cursor` of the page before, in the same order.' },
+      order: { schema: { enum: ['asc', 'desc'], default: 'desc' }, description: 'By time: `asc` = the oldest first.' },
     },
     success: json('SpendLogs'),
     failures: [400, 403],
   },
   async handle(request, services, caller) {
     const query = readQuery(request, spendQuery())
-    const { limit, cursor } = query
+    const { limit, cursor, order } = query
     const asked = followedRows(await withKeyId(services, query), caller!)
-    const page = await services.ledger.shown({ ...asked, limit, ...(cursor !== undefined && { cursor }) })
+    const page = await services.ledger.shown({
+      ...asked,
+      limit,
+      isOldestFirst: order === 'asc',
+      ...(cursor !== undefined && { cursor }),
+    })
     return jsonTextAnswer(page)
   },
 }

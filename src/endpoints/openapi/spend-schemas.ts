@@ -195,6 +195,16 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
     end_date: text,
     now: metrics,
     before: described('Of the 30 days before.', metrics),
+    last_hour: described(
+      'From `start_date` on; not whole: there are more calls than are read for this, these are the newest.',
+      shape({
+        start_date: dateTime,
+        is_whole: boolean,
+        spend: usd,
+        api_requests: integer,
+        unpriced_requests: unpriced,
+      }),
+    ),
     latency: nullable(described('Of everybody, for those who read everything.', shape(latency))),
     latency_before: nullable(shape(latency)),
     spend_by_model: described(

@@ -10,6 +10,7 @@ import type { LedgerDatabase } from './ledger-database.ts'
 import { exampleRow, makePlace } from './ledger-fixture.ts'
 import type { LedgerPlace } from './ledger-fixture.ts'
 import { decodeRecord, encodeSettlement } from './ledger-record.ts'
+import { readRecentSpend } from './ledger-query.ts'
 import { dayMs } from './rollup-table.ts'
 import { readUsage, usageStatement } from './usage-query.ts'
 
@@ -105,6 +106,29 @@ for (const { name, url } of servers)
         expect([found.unit, found.countedFromMs, found.bars.length]).toEqual(['part', firstMs, 10])
         expectBars(found, means)
       })
+
+    test('the spending since a moment is that of its rows, or of the newest where there are too many', async () => {
+      const ofRow = (row: LedgerRow) => BigInt(row.cost_nano_usd!)
+      const sum = (some: readonly LedgerRow[]) => some.reduce((total, row) => total + ofRow(row), 0n)
+      const fromMs = nowMs - dayMs
+      const recent = rows.filter(row => row.started_at_ms >= fromMs)
+      expect(await readRecentSpend(database, { fromMs })).toEqual({
+        calls: recent.length,
+        costNanoUsd: sum(recent),
+        unpriced: 0,
+        fromMs,
+      })
+      const own = recent.filter(row => row.key_id === 'key-1')
+      const visible = { key_id: ['key-1'] }
+      expect(await readRecentSpend(database, { fromMs, visible })).toMatchObject({ calls: own.length })
+      const newest = rows.slice(-5)
+      expect(await readRecentSpend(database, { fromMs }, 5)).toEqual({
+        calls: 5,
+        costNanoUsd: sum(newest),
+        unpriced: 0,
+        fromMs: newest[0]!.started_at_ms + 1,
+      })
+    })
 
     test('a span without a call has empty parts, and one of a moment has one part', async () => {
       const before = await count({ fromMs: firstMs - dayMs, toMs: firstMs })

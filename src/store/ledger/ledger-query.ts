@@ -2,7 +2,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import { columnList } from '../../core/ledger-columns.ts'
 import type { LedgerRow } from '../../core/ledger-columns.ts'
-import type { LedgerQuery } from '../../core/ledger.ts'
+import type { LedgerQuery, RecentSpend, RecentSpendQuery } from '../../core/ledger.ts'
 import type { VisibleUsage } from '../../core/usage-report.ts'
 import { hitConditions } from './hit-conditions.ts'
 import { shownCall } from '../../core/shown-call.ts'
@@ -47,16 +47,54 @@ export function ledgerStatement(query: LedgerQuery): PageStatement {
   if (query.toMs !== undefined) conditions.push(`started_at_ms < ${place(Math.ceil(query.toMs))}`)
   if (query.cursor !== undefined) {
     const { startedAtMs, requestId } = readCursor(query.cursor)
+    const after = query.isOldestFirst ? '>' : '<'
     // The first condition is for the index, which an `or` alone would not use.
-    conditions.push(`started_at_ms <= ${place(startedAtMs)}`)
-    conditions.push(`(started_at_ms < ${place(startedAtMs)} or request_id < ${place(requestId)})`)
+    conditions.push(`started_at_ms ${after}= ${place(startedAtMs)}`)
+    conditions.push(`(started_at_ms ${after} ${place(startedAtMs)} or request_id ${after} ${place(requestId)})`)
   }
   const pageRows = Math.max(1, Math.min(pageRowsMax, Math.trunc(query.limit) || 1))
   const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''
+  const order = query.isOldestFirst ? 'asc' : 'desc'
   // One row more than the page says whether there is another page.
   const text = `select ${selectedNames} from ledger ${where}
-    order by started_at_ms desc, request_id desc limit ${place(pageRows + 1)}`
+    order by started_at_ms ${order}, request_id ${order} limit ${place(pageRows + 1)}`
   return { text, values, pageRows }
+}
+
+/** Rows that are read for the spending of the last time: a tenth of a second of SQLite. */
+const recentRowsMax = 40_000
+
+/** The spending since a moment, of the newest calls. */
+function recentSpendStatement({ visible, fromMs }: RecentSpendQuery, rowsMax = recentRowsMax): LedgerStatement {
+  const values: (string | number)[] = []
+  const place = (value: string | number) => `$${values.push(value)}`
+  const conditions = [
+    `started_at_ms >= ${place(Math.ceil(fromMs))}`,
+    ...(visible ? [visibleCondition(visible, place)] : []),
+  ]
+  const text = `select count(*) as calls, min(started_at_ms) as from_ms,
+    cast(coalesce(sum(cost_nano_usd), 0) as text) as cost_nano_usd,
+    coalesce(sum(case when cost_nano_usd is null and attempts > 0 then 1 else 0 end), 0) as unpriced
+    from (select started_at_ms, cost_nano_usd, attempts from ledger where ${conditions.join(' and ')}
+      order by started_at_ms desc limit ${place(rowsMax)}) as recent`
+  return { text, values }
+}
+
+/** Throws what the database throws. */
+export async function readRecentSpend(
+  database: LedgerSource,
+  query: RecentSpendQuery,
+  rowsMax = recentRowsMax,
+): Promise<RecentSpend> {
+  const [found] = await database.select(recentSpendStatement(query, rowsMax))
+  const calls = Number(found?.calls ?? 0)
+  return {
+    calls,
+    costNanoUsd: BigInt(String(found?.cost_nano_usd ?? 0)),
+    unpriced: Number(found?.unpriced ?? 0),
+    // More calls of the first millisecond may have been left out.
+    fromMs: calls < rowsMax ? query.fromMs : Number(found!.from_ms) + 1,
+  }
 }
 
 /**

@@ -1,12 +1,12 @@
 /** What the ledger can be asked, and what answers it, in a thread for reading (`ledger-reader.ts`). */
 import type { CallHistogram } from '../../core/call-histogram.ts'
 import type { LatencyGroup, LatencyQuery } from '../../core/latency.ts'
-import type { HistogramQuery, LedgerQuery } from '../../core/ledger.ts'
+import type { HistogramQuery, LedgerQuery, RecentSpend, RecentSpendQuery } from '../../core/ledger.ts'
 import type { Dearest, DearestQuery, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import { countCalls } from './histogram.ts'
 import { latencyStatement, readLatency } from './latency-query.ts'
 import type { LedgerSource } from './ledger-database.ts'
-import { ledgerStatement, readLedger, readShownLedger } from './ledger-query.ts'
+import { ledgerStatement, readLedger, readRecentSpend, readShownLedger } from './ledger-query.ts'
 import type { LedgerPage } from './ledger-query.ts'
 import { totals } from './rollup-derived.ts'
 import { areTotalsFilled, isFilled } from './rollup-fill.ts'
@@ -28,6 +28,7 @@ export const ledgerReads = {
     readShownLedger(source, ledgerStatement(query)),
   histogram: (source: LedgerSource, query: HistogramQuery): Promise<CallHistogram> =>
     countCalls(source, query, usage => usageOf(source, usage)),
+  recentSpend: (source: LedgerSource, query: RecentSpendQuery): Promise<RecentSpend> => readRecentSpend(source, query),
   usage: usageOf,
   dearest: (source: LedgerSource, query: DearestQuery): Promise<Dearest | null> => dearestOf(source, query),
   latency: async (source: LedgerSource, query: LatencyQuery): Promise<LatencyGroup[]> =>

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import type { CallHistogram } from '../../core/call-histogram.ts'
 import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
-import type { HistogramQuery, Ledger, LedgerQuery } from '../../core/ledger.ts'
+import type { HistogramQuery, Ledger, LedgerQuery, RecentSpend, RecentSpendQuery } from '../../core/ledger.ts'
 import type { LatencyGroup, LatencyQuery } from '../../core/latency.ts'
 import type { Dearest, DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -235,6 +235,11 @@ class WorkerLedger implements JournalledLedger {
   async histogram(query: HistogramQuery): Promise<CallHistogram> {
     await this.#flushed()
     return this.#reader.ask('histogram', query)
+  }
+
+  /** Throws `overloaded` while the database is down. */
+  async recentSpend(query: RecentSpendQuery): Promise<RecentSpend> {
+    return this.#reader.ask('recentSpend', query)
   }
 
   /** Throws `overloaded` while the database is down. */

@@ -17,12 +17,10 @@ interface SessionCallsProps {
 /** Where a call stands among those of its session, and the ways to the others. */
 export function SessionCalls({ call, sessionId, onOpen }: SessionCallsProps) {
   const queries = useQueryClient()
-  const asked = useQuery(sessionQuery(sessionId))
+  const asked = useQuery(sessionQuery(call, sessionId))
   if (asked.isPending) return <Skeleton className="h-9 w-full" />
   if (asked.isError) return <ErrorState isInline error={asked.error} onRetry={() => void asked.refetch()} />
-  const { data: newest, next_cursor: next } = asked.data
-  const calls = newest.toReversed()
-  const at = calls.findIndex(one => one.request_id === call.request_id)
+  const { place, count, earlier, later } = asked.data
   const open = (other: SpendLog) => {
     // What is shown next is here already.
     queries.setQueryData(callQuery(other.request_id).queryKey, other)
@@ -33,14 +31,11 @@ export function SessionCalls({ call, sessionId, onOpen }: SessionCallsProps) {
       {title}
     </Button>
   )
-  const count = `${formatCount(calls.length)}${next ? '+' : ''}`
   return (
     <section aria-label={t('logs.session')} className="flex flex-wrap items-center gap-2">
-      <span className="grow">
-        {at < 0 ? t('logs.sessionOlder', { count }) : t('logs.sessionPlace', { place: formatCount(at + 1), count })}
-      </span>
-      {way(t('logs.sessionPrevious'), at < 0 ? undefined : calls[at - 1])}
-      {way(t('logs.sessionNext'), at < 0 ? undefined : calls[at + 1])}
+      <span className="grow">{t('logs.sessionPlace', { place: formatCount(place), count: formatCount(count) })}</span>
+      {way(t('logs.sessionPrevious'), earlier)}
+      {way(t('logs.sessionNext'), later)}
       <Link
         to="."
         search={(before: Record<string, unknown>) => ({ ...before, q: `session:${sessionId}`, range: '30d' })}

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import type { Overview } from '../../api/schema.d.ts'
 import { percentilesText } from '../../components/percentiles.tsx'
 import type { Percentiles } from '../../components/percentiles.tsx'
-import { formatCompact, formatCount, formatMoney } from '../../lib/format.ts'
+import { formatCompact, formatCount, formatMoment, formatMoney } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 import type { StringKey } from '../../strings/index.ts'
 
@@ -37,6 +37,7 @@ export function Figures({ overview }: { readonly overview: Overview }) {
           {before.api_requests === 0
             ? t('overview.noneBefore')
             : t('overview.before', { value: one.format(one.of(before)) })}
+          {one.title === 'overview.spend' && <LastHour of={overview.last_hour} />}
         </Tile>
       ))}
       {latency && latency.calls > 0 && (
@@ -52,6 +53,17 @@ export function Figures({ overview }: { readonly overview: Overview }) {
         </>
       )}
     </section>
+  )
+}
+
+function LastHour({ of }: { readonly of: Overview['last_hour'] }) {
+  const value = formatMoney(of.spend)
+  return (
+    <span className="block">
+      {of.is_whole
+        ? t('overview.lastHour', { value })
+        : t('overview.since', { value, time: formatMoment(Date.parse(of.start_date)) })}
+    </span>
   )
 }
 

@@ -53,13 +53,15 @@ interface Html {
 /** One folder of built pages. Names that are not in its list do not exist: no path of a client reaches the disk. */
 export class BuiltPages implements WebPages {
   readonly #directory: string | undefined
+  readonly #isDemo: boolean
   readonly #read = new Map<string, FixedContent>()
   #names: ReadonlySet<string> | undefined
   #html: Html | undefined
 
-  /** undefined = the installation has no pages. */
-  constructor(directory: string | undefined) {
+  /** undefined = the installation has no pages. `isDemo` = the pages say that nothing they show is real. */
+  constructor(directory: string | undefined, isDemo = false) {
     this.#directory = directory
+    this.#isDemo = isDemo
   }
 
   /** Asked for each page until they are there: they are made while the gateway already serves. */
@@ -96,7 +98,8 @@ export class BuiltPages implements WebPages {
   }
 
   #readHtml(): Html {
-    const html = readFileSync(join(this.#directory!, 'index.html'), 'utf8')
+    const built = readFileSync(join(this.#directory!, 'index.html'), 'utf8')
+    const html = this.#isDemo ? built.replace('<html ', '<html data-demo ') : built
     const base = html.indexOf('<head>') + '<head>'.length
     const end = html.indexOf('</head>')
     const files = JSON.parse(readFileSync(join(this.#directory!, pagesFile), 'utf8')) as Record<string, string[]>
