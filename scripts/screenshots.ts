@@ -29,6 +29,7 @@ const pages: Readonly<Record<string, string>> = {
   connect: 'connect',
   usage: 'usage',
   'usage-by-team': 'usage?by=team',
+  'usage-by-deployment': 'usage?by=deployment',
   logs: 'logs',
   health: 'health',
   audit: 'audit',

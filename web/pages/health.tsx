@@ -67,15 +67,19 @@ const columns: readonly Column<Row>[] = [
   {
     id: 'model',
     title: t('health.model'),
-    width: 'minmax(120px, 2fr)',
-    cell: one => <span className="truncate">{one.model_name}</span>,
+    width: 'minmax(110px, 2fr)',
+    cell: one => (
+      <span className="truncate" title={one.model_name}>
+        {one.model_name}
+      </span>
+    ),
   },
-  { id: 'state', title: t('health.state'), width: 'minmax(150px, 1fr)', cell: one => <StateBadge row={one} /> },
+  { id: 'state', title: t('health.state'), width: 'minmax(136px, 1fr)', cell: one => <StateBadge row={one} /> },
   {
     id: 'upstream',
     title: t('health.upstream'),
     isWideOnly: true,
-    width: 'minmax(190px, 2fr)',
+    width: 'minmax(120px, 3fr)',
     cell: one => (
       <span className="truncate text-muted" title={one.model}>
         {one.model}
@@ -86,10 +90,17 @@ const columns: readonly Column<Row>[] = [
     id: 'days',
     title: t('health.days'),
     isWideOnly: true,
-    width: 'minmax(120px, 1fr)',
+    width: 'minmax(110px, 1fr)',
     cell: one => <Sparkline requests={one.requests_by_day} failed={one.failed_by_day} />,
   },
-  { id: 'success', title: t('health.success'), align: 'end', isWideOnly: true, cell: successOf },
+  {
+    id: 'success',
+    title: t('health.success'),
+    align: 'end',
+    isWideOnly: true,
+    width: 'minmax(96px, 1fr)',
+    cell: successOf,
+  },
   {
     id: 'latency',
     title: t('health.latency'),
@@ -106,11 +117,16 @@ const columns: readonly Column<Row>[] = [
     width: 'minmax(140px, 1fr)',
     cell: one => <PercentilePair of={one.latency.first_byte} />,
   },
+]
+
+/** What was found when it was asked, and why it is switched off. */
+const reasonColumns: readonly Column<Row>[] = [
   {
     id: 'took',
     title: t('health.took'),
     align: 'end',
     isWideOnly: true,
+    width: 'minmax(90px, 1fr)',
     cell: one => <Duration milliseconds={one.checked?.response_time_ms} />,
   },
   {
@@ -165,6 +181,7 @@ export default function HealthPage() {
     </Button>
   )
   const rows = history.data?.deployments.map((one): Row => ({ ...one, checked: checked.get(one.model_id) }))
+  const hasReasons = rows?.some(one => one.blocked || one.checked !== undefined)
   return (
     <Page title={t('nav.health')} action={action}>
       {action && <p className="text-muted">{t('health.checkHelp')}</p>}
@@ -174,7 +191,7 @@ export default function HealthPage() {
       ) : (
         <Table
           label={t('nav.health')}
-          columns={mayChange ? [...columns, changeColumn] : columns}
+          columns={[...columns, ...(hasReasons ? reasonColumns : []), ...(mayChange ? [changeColumn] : [])]}
           rows={rows}
           rowId={one => one.model_id}
           rowLink={one => ({ to: '/models', search: { model: one.model_name } })}

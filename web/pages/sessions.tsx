@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { ApiError } from '../api/client.ts'
 import type { Session } from '../api/schema.d.ts'
 import { endSession, endSessions, sessionsQuery } from '../api/session.ts'
 import { Appearance } from '../components/appearance.tsx'
@@ -22,18 +23,24 @@ export default function SessionsPage() {
   const sessions = useQuery(sessionsQuery)
   const [isEndingAll, setEndingAll] = useState(false)
   const leave = useLeave()
+  // The gateway lists sessions of persons alone.
+  const isByKey = sessions.error instanceof ApiError && sessions.error.status === 403
   // That of this page is one of them.
   const endAll = useMutation({ mutationFn: endSessions, onSuccess: leave })
   return (
     <Page
       title={t('nav.sessions')}
       action={
-        <Button kind="danger" onClick={() => setEndingAll(true)}>
-          {t('sessions.endAll')}
-        </Button>
+        !isByKey && (
+          <Button kind="danger" onClick={() => setEndingAll(true)}>
+            {t('sessions.endAll')}
+          </Button>
+        )
       }
     >
-      {sessions.isError ? (
+      {isByKey ? (
+        <EmptyState title={t('sessions.byKey')}>{t('sessions.byKeyHelp')}</EmptyState>
+      ) : sessions.isError ? (
         <ErrorState error={sessions.error} onRetry={() => void sessions.refetch()} />
       ) : (
         <Table

@@ -87,6 +87,7 @@ const timedColumns = (of: ReadonlyMap<string, Latency>): readonly Column<Part>[]
     title: t('usage.took'),
     align: 'end',
     isWideOnly: true,
+    width: 'minmax(136px, 1fr)',
     cell: part => <PercentilePair of={of.get(part.id)} />,
   },
   {
@@ -94,6 +95,7 @@ const timedColumns = (of: ReadonlyMap<string, Latency>): readonly Column<Part>[]
     title: t('usage.firstByte'),
     align: 'end',
     isWideOnly: true,
+    width: 'minmax(136px, 1fr)',
     cell: part => <PercentilePair of={of.get(part.id)?.first_byte} />,
   },
 ]
