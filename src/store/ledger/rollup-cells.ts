@@ -90,11 +90,12 @@ export function rollupCells(rows: readonly (readonly ColumnValue[])[]): readonly
 }
 
 function isAlike({ first, day }: Group, row: readonly ColumnValue[]): boolean {
-  for (const at of distinguishing) if ((first[at] ?? null) !== (row[at] ?? null)) return false
+  for (const at of distinguishing) if (first[at] !== row[at]) return false
   return day === dayOf(row)
 }
 
-const dayOf = (row: readonly ColumnValue[]): number => Math.floor(Number(row[startedAt]) / dayMs)
+/** `Number()` here kept the compiler's work on this and on `isAlike` from holding: seven times in eight seconds. */
+const dayOf = (row: readonly ColumnValue[]): number => Math.floor((row[startedAt] as number) / dayMs)
 
 /** No value has a separator in it; null is not an empty text. */
 function groupName(row: readonly ColumnValue[]): string {
