@@ -85,6 +85,13 @@ describe.skipIf(!hasChromium)('roles and pages', () => {
       const refusal = page.getByText('Your role does not allow this')
       await heading.or(refusal).first().waitFor()
       expect([path, await heading.count(), await refusal.count()]).toEqual([path, may ? 1 : 0, may ? 0 : 1])
+      if (!may) {
+        const main = page.getByRole('main')
+        await main.getByRole('link', { name: 'Overview' }).waitFor()
+        expect(await main.innerText()).toMatch(
+          new RegExp(`${title} is a page for other roles.\\s+Your role is (Member|Admin)`),
+        )
+      }
       const links = navigation.getByRole('link', { name: title, exact: true })
       expect([path, await links.count()]).toEqual([path, may ? 1 : 0])
       if (ask === undefined) continue

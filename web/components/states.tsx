@@ -3,6 +3,7 @@ import clsx from 'clsx'
 import type { ReactNode } from 'react'
 import { ApiError } from '../api/client.ts'
 import { useSession } from '../api/session.ts'
+import { roleNames } from '../lib/role-names.ts'
 import { t } from '../strings/index.ts'
 import type { StringKey } from '../strings/index.ts'
 import { Button } from './button.tsx'
@@ -93,10 +94,16 @@ function explain(error: unknown, role: string | undefined): Explained {
   const [title, help] = byStatus[status] ?? fallback
   return {
     title: t(title),
-    help: help && t(help, { role: role ?? t('all.none') }),
+    help: help && t(help, { role: roleText(role) }),
     ...(status !== 0 && { detail: sentence, original }),
     requestId,
   }
+}
+
+/** The word for a role of the gateway. */
+function roleText(role: string | undefined): string {
+  if (role === undefined) return t('all.none')
+  return Object.hasOwn(roleNames, role) ? t(roleNames[role as keyof typeof roleNames]) : role
 }
 
 /** A grey shape in the size of what is on its way. `className` gives the size. */

@@ -1,7 +1,8 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, redirect } from '@tanstack/react-router'
 import { ApiError } from '../api/client.ts'
 import { isNoSession, sessionQuery } from '../api/session.ts'
+import { buttonClass } from '../components/button.tsx'
 import { ErrorState } from '../components/states.tsx'
 import { parseSearch, writeSearch } from '../lib/address.ts'
 import { pagesPath } from '../lib/places.ts'
@@ -27,7 +28,10 @@ export function makeRouter(client: QueryClient) {
           if (page.isOpen) return null
           throw redirect({ to: '/login', search: { from: location.href } as never })
         })
-        if (session && !page.for(session)) throw new ApiError(page.path, { status: 403 })
+        if (session && !page.for(session))
+          throw new ApiError(t('error.pageOfOthers', { page: t(page.nav?.title ?? 'error.pageHeading') }), {
+            status: 403,
+          })
       },
     })
   return createRouter({
@@ -44,7 +48,16 @@ export function makeRouter(client: QueryClient) {
     defaultErrorComponent: ({ error, reset }) => (
       <>
         <h1 className="sr-only">{t('error.pageHeading')}</h1>
-        <ErrorState error={error} onRetry={reset} />
+        {error instanceof ApiError && error.status === 403 ? (
+          <div className="flex flex-col items-center">
+            <ErrorState error={error} />
+            <Link to="/" className={buttonClass()}>
+              {t('nav.overview')}
+            </Link>
+          </div>
+        ) : (
+          <ErrorState error={error} onRetry={reset} />
+        )}
       </>
     ),
   })

@@ -10,7 +10,8 @@ interface WelcomeProps {
 
 /** Before the first question: what becomes of what is written here. */
 export function Welcome({ isTemporary, problem }: WelcomeProps) {
-  const name = useSession().data?.user_id
+  const session = useSession().data
+  const name = session?.alias ?? session?.user_id
   const Icon = isTemporary ? Ghost : MessageSquare
   return (
     <div className="mx-auto flex max-w-dialog flex-col items-center gap-3 py-8 text-center text-muted">

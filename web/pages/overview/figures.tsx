@@ -1,3 +1,4 @@
+import clsx from 'clsx'
 import type { ReactNode } from 'react'
 import type { Overview } from '../../api/schema.d.ts'
 import { percentilesText } from '../../components/percentiles.tsx'
@@ -30,8 +31,12 @@ const figures: readonly Figure[] = [
 /** Figures of the last 30 days, each against the 30 days before. */
 export function Figures({ overview }: { readonly overview: Overview }) {
   const { now, before, latency, latency_before: latencyBefore } = overview
+  const isTimed = latency !== null && latency.calls > 0
   return (
-    <section aria-label={t('overview.figures')} className="grid grid-cols-2 gap-4 wide:grid-cols-3">
+    <section
+      aria-label={t('overview.figures')}
+      className={clsx('grid grid-cols-2 gap-4', isTimed ? 'wide:grid-cols-3' : 'wide:grid-cols-4')}
+    >
       {figures.map(one => (
         <Tile key={one.title} title={t(one.title)} value={one.format(one.of(now))}>
           {before.api_requests === 0
@@ -40,7 +45,7 @@ export function Figures({ overview }: { readonly overview: Overview }) {
           {one.title === 'overview.spend' && <LastHour of={overview.last_hour} />}
         </Tile>
       ))}
-      {latency && latency.calls > 0 && (
+      {isTimed && (
         <>
           <TimeTile title={t('overview.took')} now={latency} before={latencyBefore} />
           {latency.first_byte.calls > 0 && (
