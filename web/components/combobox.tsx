@@ -37,8 +37,8 @@ export function Combobox({ label, choices, help, error, placeholder, onSearch, v
         filter={onSearch ? null : undefined}
       >
         <div className="relative">
-          <Base.Input placeholder={placeholder ?? t('all.search')} className={clsx(inputClass, 'pr-8')} />
-          <Base.Trigger className="absolute inset-y-0 right-0 px-2 text-muted" aria-label={label}>
+          <Base.Input placeholder={placeholder ?? t('all.search')} className={clsx(inputClass, 'pr-8 touch:pr-11')} />
+          <Base.Trigger className="absolute inset-y-0 right-0 px-2 text-muted touch:w-11" aria-label={label}>
             <ChevronsUpDown size={14} aria-hidden />
           </Base.Trigger>
         </div>
@@ -68,18 +68,20 @@ export function MultiCombobox({ label, choices, help, error, placeholder, value,
         }}
         isItemEqualToValue={(one, other) => one.value === other.value}
       >
-        <Base.Chips className={clsx(inputClass, 'flex h-auto min-h-8 flex-wrap items-center gap-1 px-1 py-1')}>
+        <Base.Chips
+          className={clsx(inputClass, 'flex h-auto min-h-8 flex-wrap items-center gap-1 px-1 py-1 touch:py-0')}
+        >
           {chosen.map(one => (
             <Base.Chip key={one.value} className="flex items-center gap-1 rounded-control bg-hover pl-2">
               {one.label}
-              <Base.ChipRemove className="p-1 text-muted" aria-label={t('all.remove', { what: one.label })}>
+              <Base.ChipRemove className="p-1 text-muted touch:p-4" aria-label={t('all.remove', { what: one.label })}>
                 <X size={12} aria-hidden />
               </Base.ChipRemove>
             </Base.Chip>
           ))}
           <Base.Input
             placeholder={chosen.length === 0 ? (placeholder ?? t('all.search')) : ''}
-            className="h-6 min-w-24 grow bg-transparent px-2 outline-none"
+            className="h-6 min-w-24 grow bg-transparent px-2 outline-none touch:h-11"
           />
         </Base.Chips>
         <ChoiceList />

@@ -97,7 +97,7 @@ export function NumberField({ label, help, error, value, onChange, unit, placeho
           <BaseNumber.Input
             placeholder={placeholder}
             aria-invalid={error ? true : undefined}
-            className="numbers min-w-0 grow bg-transparent outline-none"
+            className="numbers h-full touch:-my-px touch:h-11 min-w-0 grow bg-transparent outline-none"
           />
           <span className="text-muted">{unit}</span>
         </BaseNumber.Group>

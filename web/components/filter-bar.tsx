@@ -67,7 +67,7 @@ export function FilterBar({ label, value, onChange, fields, example }: FilterBar
   const list = useId()
   return (
     <div className="relative min-w-0 grow">
-      <div className={clsx(inputClass, 'flex h-auto min-h-8 flex-wrap items-center gap-1 px-2 py-1')}>
+      <div className={clsx(inputClass, 'flex h-auto min-h-8 flex-wrap items-center gap-1 px-2 py-1 touch:py-0')}>
         <Search size={14} className="text-muted" aria-hidden />
         {terms.map((term, index) => (
           <Chip
@@ -93,10 +93,15 @@ export function FilterBar({ label, value, onChange, fields, example }: FilterBar
           onFocus={() => setOpen(true)}
           onBlur={() => setOpen(false)}
           onKeyDown={press}
-          className="h-6 min-w-24 grow bg-transparent font-mono text-code outline-none placeholder:font-sans"
+          className="h-6 min-w-24 touch:h-11 grow bg-transparent font-mono text-code outline-none placeholder:font-sans"
         />
         {terms.length > 0 && (
-          <button type="button" aria-label={t('filter.clear')} onClick={() => onChange('')} className="p-1 text-muted">
+          <button
+            type="button"
+            aria-label={t('filter.clear')}
+            onClick={() => onChange('')}
+            className="p-1 text-muted touch:p-4"
+          >
             <X size={14} aria-hidden />
           </button>
         )}
@@ -137,7 +142,12 @@ function Chip({ term, onRemove }: { readonly term: string; readonly onRemove: ()
   return (
     <span className="inline-flex items-center gap-1 rounded-control bg-hover pl-2 font-mono text-code">
       {term}
-      <button type="button" aria-label={t('all.remove', { what: term })} onClick={onRemove} className="p-1 text-muted">
+      <button
+        type="button"
+        aria-label={t('all.remove', { what: term })}
+        onClick={onRemove}
+        className="p-1 text-muted touch:p-4"
+      >
         <X size={12} aria-hidden />
       </button>
     </span>

@@ -20,7 +20,7 @@ export function Id({ id }: { readonly id: string }) {
       }}
       title={id}
       aria-label={`${short}: ${t('all.copy')}`}
-      className="inline-flex items-center gap-1 font-mono text-code whitespace-nowrap text-muted hover:text-text"
+      className="inline-flex touch:min-h-11 items-center gap-1 font-mono text-code whitespace-nowrap text-muted hover:text-text"
     >
       {short}
       {copied ? <Check size={12} aria-hidden /> : <Copy size={12} aria-hidden />}

@@ -1,4 +1,5 @@
 /** Budget and limits with their units, as they are typed in forms. */
+import { Fragment } from 'react'
 import { t } from '../strings/index.ts'
 import type { StringKey } from '../strings/index.ts'
 import { NumberField } from './field.tsx'
@@ -42,11 +43,10 @@ interface LimitFieldsProps {
 export function LimitFields({ values, problem, onChange }: LimitFieldsProps) {
   return (
     <div className="grid gap-4 narrow:grid-cols-2">
-      {numbers.map(
-        ({ name, label, unit, help }) =>
-          values[name] !== undefined && (
+      {numbers.map(({ name, label, unit, help }) => (
+        <Fragment key={name}>
+          {values[name] !== undefined && (
             <NumberField
-              key={name}
               label={t(label)}
               help={t(help)}
               error={problem(name)}
@@ -55,15 +55,16 @@ export function LimitFields({ values, problem, onChange }: LimitFieldsProps) {
               value={values[name]}
               onChange={value => onChange({ [name]: value })}
             />
-          ),
-      )}
-      {values.budget_duration !== undefined && (
-        <PeriodField
-          value={values.budget_duration}
-          error={problem('budget_duration')}
-          onChange={period => onChange({ budget_duration: period })}
-        />
-      )}
+          )}
+          {name === 'max_budget' && values.budget_duration !== undefined && (
+            <PeriodField
+              value={values.budget_duration}
+              error={problem('budget_duration')}
+              onChange={period => onChange({ budget_duration: period })}
+            />
+          )}
+        </Fragment>
+      ))}
     </div>
   )
 }

@@ -2,8 +2,8 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useImperativeHandle } from 'react'
 import type { ReactNode, RefObject } from 'react'
 
-/** `--row` of tokens.css. */
-const rowHeight = 36
+/** `--row` of tokens.css, and `--touch` where fingers press. */
+const rowHeight = matchMedia('(pointer: coarse)').matches ? 44 : 36
 
 interface LongRowsProps {
   readonly count: number

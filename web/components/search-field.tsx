@@ -22,7 +22,7 @@ export function SearchField({ label, value, onChange }: SearchFieldProps) {
         placeholder={t('all.search')}
         value={value}
         onChange={event => onChange(event.target.value)}
-        className="min-w-0 grow bg-transparent outline-none"
+        className="h-full touch:-my-px touch:h-11 min-w-0 grow bg-transparent outline-none"
       />
     </span>
   )

@@ -182,7 +182,7 @@ function HeadRow<Row>({ columns, template, sort, onSort }: HeadRowProps<Row>) {
               {column.isSortable && onSort ? (
                 <button
                   type="button"
-                  className="inline-flex items-center gap-1"
+                  className="inline-flex touch:min-h-11 touch:min-w-11 items-center gap-1"
                   aria-label={t('table.sortBy', { column: column.title })}
                   onClick={() => onSort({ by: column.id, order: isSorted && sort.order === 'desc' ? 'asc' : 'desc' })}
                 >
@@ -219,9 +219,9 @@ function BodyRow<Row>({ row, index, top, template, columns, rowId, rowLink, open
       onFocus={onFocus}
       className={clsx(
         rowClass,
-        'min-h-9 border-b border-line hover:bg-hover',
+        'min-h-9 touch:min-h-11 border-b border-line hover:bg-hover',
         openId === rowId(row) && 'bg-selected',
-        top === undefined ? 'relative' : 'absolute inset-x-0 h-9',
+        top === undefined ? 'relative' : 'absolute inset-x-0 h-9 touch:h-11',
       )}
       style={{ ...template, ...(top !== undefined && { transform: `translateY(${top}px)` }) }}
     >

@@ -17,7 +17,7 @@ interface TabsProps {
 }
 
 const tabClass = clsx(
-  '-mb-px h-8 touch:h-11 border-b-2 border-transparent whitespace-nowrap text-muted',
+  '-mb-px h-8 touch:h-11 touch:min-w-11 border-b-2 border-transparent whitespace-nowrap text-muted',
   'data-active:border-accent data-active:text-text',
 )
 

@@ -27,15 +27,17 @@ export function useShortcuts({ palette, help }: { palette: () => void; help: () 
         if (page) void navigate({ to: page.path })
         return
       }
-      const selector = pressed[event.key]
+      // From there on it is the list that is walked.
+      const isInList = event.target instanceof Element && event.target.closest('[role=table], [role=dialog]') !== null
+      const selector = isInList && isWalk(event.key) ? undefined : pressed[event.key]
       if (event.key === 'g') goToSinceMs = event.timeStamp
       else if (event.key === '?') help()
       else if (selector) {
         const element = document.querySelector<HTMLElement>(selector)
         if (!element) return
         event.preventDefault()
-        if (event.key === '/') element.focus()
-        else element.click()
+        if (event.key === 'c') element.click()
+        else element.focus()
       }
     }
     addEventListener('keydown', press)
@@ -44,4 +46,12 @@ export function useShortcuts({ palette, help }: { palette: () => void; help: () 
 }
 
 /** What these keys find on a page. */
-const pressed: Readonly<Record<string, string>> = { '/': '[data-search]', c: '[data-primary]' }
+const firstRow = 'main [role=table] [data-row] a'
+const pressed: Readonly<Record<string, string>> = {
+  '/': '[data-search]',
+  c: '[data-primary]',
+  j: firstRow,
+  k: firstRow,
+}
+
+const isWalk = (key: string): boolean => key === 'j' || key === 'k'

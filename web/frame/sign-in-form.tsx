@@ -35,7 +35,7 @@ export function SignInForm({ onSignedIn, from }: SignInFormProps) {
           <WordsForm key="user" kind="user" onSignedIn={onSignedIn} />
           {forgottenPasswordUrl !== null && (
             <p className="mt-4">
-              <a href={apiUrl(forgottenPasswordUrl).href} className="underline">
+              <a href={apiUrl(forgottenPasswordUrl).href} className="target underline">
                 {t('signIn.forgotten')}
               </a>
             </p>

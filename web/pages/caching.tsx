@@ -137,7 +137,7 @@ function CacheSettings({ shown }: { readonly shown: Readonly<Record<string, unkn
     <Panel
       title={t('caching.settings')}
       action={
-        <Link to="/settings" search={{ group: 'cache' }} className="underline">
+        <Link to="/settings" search={{ group: 'cache' }} className="target underline">
           {t('caching.sources')}
         </Link>
       }

@@ -33,7 +33,7 @@ export default function LoginPage() {
         />
       </Panel>
       <p className="text-center text-muted">
-        <a href={apiUrl('/fallback/login').href} className="underline">
+        <a href={apiUrl('/fallback/login').href} className="target underline">
           {t('signIn.fallback')}
         </a>
       </p>

@@ -155,7 +155,7 @@ function LastCalls() {
     <Panel
       title={t('overview.lastCalls')}
       action={
-        <Link to="/usage" search={{ by: 'key', days: '7' }} className="underline">
+        <Link to="/usage" search={{ by: 'key', days: '7' }} className="target underline">
           {t('overview.whoSpends')}
         </Link>
       }

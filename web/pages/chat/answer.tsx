@@ -119,7 +119,7 @@ function Figures({ content }: { readonly content: Message['content'] }) {
       )}
       {cached && <span>{t('chat.cached')}</span>}
       {call_id && (
-        <Link to="/logs" search={{ call: call_id }} className="underline">
+        <Link to="/logs" search={{ call: call_id }} className="target underline">
           {t('chat.log')}
         </Link>
       )}

@@ -161,7 +161,7 @@ function TextBox({ text, onText, onFiles, onEnter, onEscape }: TextBoxProps) {
         event.preventDefault()
         onFiles([...event.clipboardData.files])
       }}
-      className="max-h-(--composer) resize-none bg-transparent px-2 py-1 outline-none"
+      className="max-h-(--composer) touch:min-h-11 resize-none bg-transparent px-2 py-1 outline-none"
     />
   )
 }

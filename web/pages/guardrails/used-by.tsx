@@ -36,21 +36,21 @@ function Users({ users: { default_on: isAlways, models, keys, teams, has_more: h
       {isUnused && <p className="text-muted">{t('guardrails.usedByNone')}</p>}
       <Group title={t('nav.models')}>
         {models.map(name => (
-          <Link key={name} to="/models" search={{ model: name }} className="underline">
+          <Link key={name} to="/models" search={{ model: name }} className="target underline">
             {name}
           </Link>
         ))}
       </Group>
       <Group title={t('nav.teams')}>
         {teams.map(one => (
-          <Link key={one.team_id} to="/teams" search={{ team: one.team_id }} className="underline">
+          <Link key={one.team_id} to="/teams" search={{ team: one.team_id }} className="target underline">
             {one.team_alias ?? one.team_id}
           </Link>
         ))}
       </Group>
       <Group title={t('nav.keys')}>
         {keys.map(one => (
-          <Link key={one.key_id} to="/keys" search={{ key: one.key_id }} className="underline">
+          <Link key={one.key_id} to="/keys" search={{ key: one.key_id }} className="target underline">
             {one.key_alias ?? one.key_id}
           </Link>
         ))}

@@ -105,7 +105,7 @@ function FirstCalls({ name, calls, isStranger }: FirstCallsProps) {
       <div className="flex flex-wrap justify-between gap-2">
         <span className="text-muted">{t(hasKey ? 'hub.useHelp' : 'hub.useKeyHelp')}</span>
         {!isStranger && (
-          <Link to="/playground" search={{ model: name, op: operation }} className="underline">
+          <Link to="/playground" search={{ model: name, op: operation }} className="target underline">
             {t('hub.tryThis')}
           </Link>
         )}

@@ -42,7 +42,7 @@ export function Figures({ run }: { readonly run: Run }) {
         </Figure>
       </dl>
       {call && (
-        <Link to="/logs" search={{ call: call.request_id }} className="underline">
+        <Link to="/logs" search={{ call: call.request_id }} className="target underline">
           {t('playground.openLog')}
         </Link>
       )}

@@ -38,7 +38,7 @@ function DeploymentState({ deployment: one, mayChange }: { deployment: Deploymen
   return (
     <section className="flex flex-col gap-3" aria-label={`${one.model_name} ${one.model}`}>
       <h3 className="min-w-0 font-semibold break-words">
-        <Link to="/models" search={{ model: one.model_name }} className="underline">
+        <Link to="/models" search={{ model: one.model_name }} className="target underline">
           {one.model_name}
         </Link>{' '}
         <span className="font-normal text-muted">{one.model}</span>

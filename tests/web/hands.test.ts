@@ -1,0 +1,230 @@
+/** How pages are used by hand: every shortcut that the help lists, and what a finger can press. */
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Browser, Page } from 'playwright-core'
+import { standardConfig } from '../e2e/harness.ts'
+import type { Gateway } from '../e2e/harness.ts'
+import { goTo, hasChromium, openSignedIn, pageMs, withPages } from './browser.ts'
+
+setDefaultTimeout(5 * pageMs)
+
+/** The part of a route that the walk needs. `web` and `tests` are checked by the types of different worlds. */
+interface Route {
+  readonly path: string
+  readonly isBare?: boolean
+}
+const { routes } = (await import(`${import.meta.dir}/../../web/frame/routes.ts`)) as { routes: readonly Route[] }
+const paths = routes.filter(one => !one.isBare).map(one => one.path)
+
+/** The smallest target for a finger, in CSS pixels. */
+const targetPx = 44
+
+describe.skipIf(!hasChromium)('pages under the hand', () => {
+  let gateway: Gateway
+  let browser: Browser
+  withPages({ config: standardConfig }, opened => {
+    gateway = opened.gateway
+    browser = opened.browser
+  })
+  let filled: Promise<void> | undefined
+  /** Lists with rows: keys, a team, a user, a customer, calls. */
+  const fill = () =>
+    (filled ??= (async () => {
+      const key = await gateway.key({ key_alias: 'first-key' })
+      await gateway.key({ key_alias: 'second-key', max_budget: 3 })
+      await gateway.admin('/team/new', { team_id: 'team', team_alias: 'Team' })
+      await gateway.admin('/user/new', { user_id: 'user', user_alias: 'User' })
+      await gateway.admin('/customer/new', { user_id: 'customer' })
+      await gateway.admin('/organization/new', { organization_alias: 'Organization' })
+      await (
+        await fetch(`${gateway.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'chat-model', messages: [{ role: 'user', content: 'Hello' }] }),
+        })
+      ).text()
+      while ((await gateway.rows()).length < 1) await Bun.sleep(20)
+    })())
+  const open = async (path: string, options = {}) => {
+    await fill()
+    const opened = await openSignedIn(browser, gateway, options)
+    await opened.page.goto(`${gateway.url}/ui${path}`)
+    await opened.page.getByRole('heading', { level: 1 }).waitFor()
+    return opened
+  }
+
+  /** What a key does, by its words in the help. `page` is at Keys, with nothing open and nothing in focus. */
+  const proofs: Readonly<Record<string, (page: Page, press: () => Promise<void>) => Promise<void>>> = {
+    'Open the command palette': async (page, press) => {
+      await press()
+      await page.getByRole('dialog', { name: 'Go to or do' }).getByRole('combobox').waitFor()
+    },
+    'Search on this page': async (page, press) => {
+      await goTo(page, '/logs')
+      await press()
+      await page.locator('[data-search]:focus').waitFor()
+    },
+    'The main action of this page': async (page, press) => {
+      await press()
+      await page.getByRole('dialog', { name: 'Create key' }).waitFor()
+    },
+    'Next and previous row': async (page, press) => {
+      await press()
+      await page.locator('[data-row="0"] a:focus').waitFor()
+      await page.keyboard.press('j')
+      await page.locator('[data-row="1"] a:focus').waitFor()
+      await page.keyboard.press('k')
+      await page.locator('[data-row="0"] a:focus').waitFor()
+    },
+    'Open the row': async (page, press) => {
+      await page.keyboard.press('j')
+      await page.locator('[data-row="0"] a:focus').waitFor()
+      await press()
+      await page.getByRole('dialog').getByText('Requests per minute').waitFor()
+    },
+    'Close what is open': async (page, press) => {
+      await page.keyboard.press('c')
+      await page.getByRole('dialog').waitFor()
+      await press()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    },
+    'Show this list': async (page, press) => {
+      await press()
+      await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
+    },
+  }
+
+  test('every shortcut of the help does what it says', async () => {
+    const { page, faults } = await open('/keys')
+    await page.getByRole('link', { name: 'first-key' }).waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog').locator('dt').first().waitFor()
+    const listed = await page.getByRole('dialog').evaluate(help =>
+      [...help.querySelectorAll('dt')].map(keys => ({
+        keys: [...keys.querySelectorAll('kbd')].map(key => key.textContent),
+        what: keys.nextElementSibling!.textContent,
+      })),
+    )
+    expect(listed.length).toBeGreaterThan(20)
+    for (const { keys, what } of listed) {
+      await page.keyboard.press('Escape')
+      await page.locator('[role=dialog]').waitFor({ state: 'detached' })
+      const place = /^Go to (.*)$/.exec(what)?.[1]
+      if (place !== undefined) {
+        // Each leads on from the one before.
+        const link = page.locator('nav a[aria-current=page]').getByText(place, { exact: true })
+        expect(await link.count()).toBe(0)
+        for (const key of keys) await page.keyboard.press(key)
+        await link.waitFor({ state: 'attached' })
+        continue
+      }
+      await page.goto(`${gateway.url}/ui/keys`)
+      await page.getByRole('link', { name: 'first-key' }).waitFor()
+      if (!proofs[what]) throw new Error(`no proof of ${keys.join(' ')}: ${what}`)
+      const isChord = keys[0] === 'Ctrl'
+      await proofs[what](page, () =>
+        page.keyboard.press(isChord ? 'Control+k' : keys[0] === 'Esc' ? 'Escape' : keys[0]!),
+      )
+    }
+    expect(faults).toEqual([])
+  })
+
+  test('c, / and j reach what each page has for them', async () => {
+    const { page } = await open('/keys')
+    for (const path of paths) {
+      await goTo(page, path)
+      await page.waitForFunction(() => document.querySelector('main [role=status][aria-label="Loading"]') === null)
+      for (const [key, selector, event] of [
+        ['c', '[data-primary]', 'click'],
+        ['/', '[data-search]', 'focus'],
+        ['j', 'main [role=table] [data-row] a', 'focus'],
+      ] as const) {
+        const isThere = await page.evaluate(
+          ([found, name]) => {
+            if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
+            const element = document.querySelector<HTMLElement & { disabled?: boolean }>(found)
+            const seen = window as unknown as { reached: boolean }
+            seen.reached = false
+            if (!element || element.disabled) return false
+            const reach = (happened: Event) => {
+              seen.reached = true
+              happened.preventDefault()
+              happened.stopImmediatePropagation()
+            }
+            addEventListener(name, reach, { capture: true, once: true })
+            return true
+          },
+          [selector, event] as const,
+        )
+        if (!isThere) continue
+        await page.keyboard.press(key)
+        await page
+          .waitForFunction(() => (window as unknown as { reached: boolean }).reached, undefined, {
+            timeout: 5000,
+          })
+          .catch(() => {
+            throw new Error(`${key} does nothing on ${path}`)
+          })
+      }
+    }
+  })
+
+  test('what a finger presses is at least 44 pixels wide and high', async () => {
+    const { page } = await open('/keys', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
+    expect(await page.evaluate(() => matchMedia('(pointer: coarse)').matches)).toBe(true)
+    const small: string[] = []
+    for (const path of [...paths, '/login', '/keys?new=1', '/teams?new=1', '/models?new=1']) {
+      await goTo(page, path)
+      await page.waitForFunction(() => document.querySelector('main [role=status][aria-label="Loading"]') === null)
+      small.push(...(await page.evaluate(smallTargets, targetPx)).map(one => `${path}: ${one}`))
+    }
+    expect(small).toEqual([])
+  })
+})
+
+/** Runs in the page: what can be pressed and is smaller, one line each. Links in running text may be (WCAG 2.5.8). */
+function smallTargets(least: number): string[] {
+  const pressable = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [role=button], [role=switch]'
+  const more = '[role=tab], [role=checkbox], [role=combobox], [role=slider], [role=option], [role=menuitem]'
+  const isSeen = (element: Element) =>
+    element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) &&
+    element.getBoundingClientRect().width > 1 &&
+    !element.closest('[inert], [aria-hidden=true], .sr-only')
+  const isInText = (element: Element) =>
+    element.matches('a') &&
+    getComputedStyle(element).display === 'inline' &&
+    element.closest('p, li, dd') !== null &&
+    (element.parentElement!.textContent ?? '').trim().length > (element.textContent ?? '').trim().length
+  /** Pixels in one direction from its middle on that a press there reaches. */
+  const reach = (
+    element: Element,
+    labels: readonly Element[],
+    [x, y]: readonly [number, number],
+    step: readonly number[],
+  ) => {
+    let pixels = 0
+    for (; pixels < 200; pixels++) {
+      const hit = document.elementFromPoint(x + step[0]! * (pixels + 1), y + step[1]! * (pixels + 1))
+      if (!hit || !(element.contains(hit) || labels.some(one => one.contains(hit)))) break
+    }
+    return pixels
+  }
+  return [...document.querySelectorAll(`${pressable}, ${more}`)].flatMap(element => {
+    if (!isSeen(element) || isInText(element) || (element as HTMLButtonElement).disabled) return []
+    element.scrollIntoView({ block: 'center', inline: 'center' })
+    const box = element.getBoundingClientRect()
+    const middle = [box.x + box.width / 2, box.y + box.height / 2] as const
+    const wrapper = element.closest('label')
+    const labels = [...((element as HTMLInputElement).labels ?? []), ...(wrapper ? [wrapper] : [])]
+    const above = document.elementFromPoint(...middle)
+    // A dialog lies above it.
+    if (above?.closest('[data-base-ui-inert], [role=dialog], .veil') && !element.closest('[role=dialog]')) return []
+    const width = 1 + reach(element, labels, middle, [1, 0]) + reach(element, labels, middle, [-1, 0])
+    const height = 1 + reach(element, labels, middle, [0, 1]) + reach(element, labels, middle, [0, -1])
+    const [wide, high] = [Math.max(width, box.width), Math.max(height, box.height)]
+    if (wide >= least - 1 && high >= least - 1) return []
+    const name = element.getAttribute('aria-label') ?? element.textContent?.slice(0, 30) ?? ''
+    return [
+      `${element.tagName.toLowerCase()} ${element.getAttribute('role') ?? ''} "${name}" ${Math.round(wide)}x${Math.round(high)}`,
+    ]
+  })
+}
