@@ -223,8 +223,7 @@ function smallTargets(least: number): string[] {
     const [wide, high] = [Math.max(width, box.width), Math.max(height, box.height)]
     if (wide >= least - 1 && high >= least - 1) return []
     const name = element.getAttribute('aria-label') ?? element.textContent?.slice(0, 30) ?? ''
-    return [
-      `${element.tagName.toLowerCase()} ${element.getAttribute('role') ?? ''} "${name}" ${Math.round(wide)}x${Math.round(high)}`,
-    ]
+    const what = `${element.tagName.toLowerCase()} ${element.getAttribute('role') ?? ''}`
+    return [`${what} "${name}" ${Math.round(wide)}x${Math.round(high)}`]
   })
 }

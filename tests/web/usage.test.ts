@@ -55,6 +55,30 @@ describe.skipIf(!hasChromium)('the page of usage', () => {
     await close()
   })
 
+  test('a day of the chart, and a row of the table, lead to their calls in the logs', async () => {
+    const { page, close, faults } = await openUsage('?days=7')
+    const calls = page.getByRole('table').locator('[data-row]')
+    const picture = page.locator('.u-over')
+    await picture.waitFor()
+    const box = (await picture.boundingBox())!
+    await picture.click({ position: { x: box.width - 2, y: box.height / 2 } })
+    await page.getByRole('heading', { name: 'Logs', level: 1 }).waitFor()
+    await calls.nth(2).waitFor()
+    const today = Date.parse(new Date().toISOString().slice(0, 10))
+    expect(new URL(page.url()).searchParams.get('range')).toBe(`${today}..${today + 86_400_000}`)
+    // For the keyboard the table of the chart says the same.
+    await page.goBack()
+    await page.getByRole('button', { name: 'As a table' }).click()
+    expect(await page.locator('figure td a').last().getAttribute('href')).toContain(`range=${today}..`)
+    await page.getByRole('link', { name: 'chat-model' }).click()
+    await page.getByRole('heading', { name: 'Logs', level: 1 }).waitFor()
+    await calls.nth(1).waitFor()
+    expect(await calls.count()).toBe(2)
+    expect(new URL(page.url()).searchParams.get('q')).toBe('model:chat-model')
+    expect(faults).toEqual([])
+    await close()
+  })
+
   test('models have percentiles of how long they took, for those who read everything', async () => {
     const answer = await fetch(`${gateway.url}/model/latency?group_by=model`, {
       headers: { authorization: `Bearer ${masterKey}` },

@@ -1,3 +1,4 @@
+import clsx from 'clsx'
 import { Check, Copy } from 'lucide-react'
 import { useCopy } from '../lib/copy.ts'
 import { t } from '../strings/index.ts'
@@ -20,7 +21,10 @@ export function Id({ id }: { readonly id: string }) {
       }}
       title={id}
       aria-label={`${short}: ${t('all.copy')}`}
-      className="inline-flex touch:min-h-11 items-center gap-1 font-mono text-code whitespace-nowrap text-muted hover:text-text"
+      className={clsx(
+        'inline-flex touch:min-h-11 items-center gap-1 font-mono text-code',
+        'whitespace-nowrap text-muted hover:text-text',
+      )}
     >
       {short}
       {copied ? <Check size={12} aria-hidden /> : <Copy size={12} aria-hidden />}

@@ -1,3 +1,4 @@
+import { useNavigate } from '@tanstack/react-router'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'react'
@@ -7,9 +8,11 @@ import { useTheme } from '../lib/theme.ts'
 import type { LineChartProps, Series } from './line-chart.tsx'
 
 /** Made anew when the data or the theme changes; a canvas takes its colours when it is drawn. */
-export default function LineChartPicture({ label, timesMs, series, format, isStacked = false }: LineChartProps) {
+export default function LineChartPicture(props: LineChartProps) {
+  const { label, timesMs, series, format, isStacked = false, linkOf } = props
   const place = useRef<HTMLDivElement>(null)
   const theme = useTheme()
+  const navigate = useNavigate()
   // biome-ignore lint/correctness/useExhaustiveDependencies: the theme decides on the colours that are read here
   useEffect(() => {
     const element = place.current!
@@ -21,11 +24,17 @@ export default function LineChartPicture({ label, timesMs, series, format, isSta
     const chart = new uPlot({ ...size(), ...options(element, series, format) }, data, element)
     const watch = new ResizeObserver(() => chart.setSize(size()))
     watch.observe(element)
+    const follow = () => {
+      const timeMs = timesMs[chart.cursor.idx ?? -1]
+      if (linkOf && timeMs !== undefined) void navigate(linkOf(timeMs) as never)
+    }
+    chart.over.addEventListener('click', follow)
+    if (linkOf) chart.over.style.cursor = 'pointer'
     return () => {
       watch.disconnect()
       chart.destroy()
     }
-  }, [timesMs, series, format, isStacked, theme])
+  }, [timesMs, series, format, isStacked, linkOf, navigate, theme])
   return <div ref={place} role="img" aria-label={label} className="h-(--chart) w-full" />
 }
 

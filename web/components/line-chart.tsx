@@ -1,6 +1,8 @@
+import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { formatMoment } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
+import type { RowLink } from './table.tsx'
 import { Button } from './button.tsx'
 import { Skeleton } from './states.tsx'
 
@@ -20,6 +22,8 @@ export interface LineChartProps {
   readonly format: (value: number) => string
   /** Series stand on each other. */
   readonly isStacked?: boolean
+  /** Where a press on a time leads; in the table it is a link. */
+  readonly linkOf?: (timeMs: number) => RowLink
 }
 
 /** Loaded when the first chart is shown. */
@@ -47,7 +51,7 @@ export function LineChart(props: LineChartProps) {
   )
 }
 
-function ValueTable({ label, timesMs, series, format }: LineChartProps) {
+function ValueTable({ label, timesMs, series, format, linkOf }: LineChartProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
     <section className="max-h-(--chart) overflow-auto" tabIndex={0} aria-label={label}>
@@ -65,7 +69,15 @@ function ValueTable({ label, timesMs, series, format }: LineChartProps) {
         <tbody>
           {timesMs.map((timeMs, at) => (
             <tr key={timeMs} className="border-t border-line">
-              <td>{formatMoment(timeMs)}</td>
+              <td>
+                {linkOf ? (
+                  <Link {...linkOf(timeMs)} className="target underline">
+                    {formatMoment(timeMs)}
+                  </Link>
+                ) : (
+                  formatMoment(timeMs)
+                )}
+              </td>
               {series.map(one => {
                 const value = one.values[at]
                 return (

@@ -1,7 +1,9 @@
+import { Link, useNavigate } from '@tanstack/react-router'
 import clsx from 'clsx'
 import { useState } from 'react'
 import { t } from '../strings/index.ts'
 import { Button } from './button.tsx'
+import type { RowLink } from './table.tsx'
 
 export interface BarSeries {
   readonly label: string
@@ -16,13 +18,16 @@ interface StackedBarsProps {
   /** The first stands at the bottom. At most six have a shade of their own. */
   readonly series: readonly BarSeries[]
   readonly format: (value: number) => string
+  /** Where a press on a bar leads, or on the part of a series; in the table the bars are links. */
+  readonly linkOf?: (bar: number, series?: BarSeries) => RowLink
 }
 
 const shades = ['bg-accent', 'bg-accent opacity-75', 'bg-accent opacity-50', 'bg-accent opacity-25', 'bg-line-control']
 const shadeOf = (at: number): string => shades[at] ?? 'bg-line-strong'
 
 /** Sums and their parts, as a picture or as the table that says the same. */
-export function StackedBars({ label, bars, series, format }: StackedBarsProps) {
+export function StackedBars(props: StackedBarsProps) {
+  const { label, bars, series } = props
   const [isTable, setTable] = useState(false)
   const totals = bars.map((_, at) => series.reduce((sum, one) => sum + one.values[at]!, 0))
   const top = Math.max(...totals, 0)
@@ -35,29 +40,13 @@ export function StackedBars({ label, bars, series, format }: StackedBarsProps) {
         </Button>
       </figcaption>
       {isTable ? (
-        <BarTable label={label} bars={bars} series={series} format={format} totals={totals} />
+        <BarTable {...props} totals={totals} />
       ) : (
         <>
-          <div role="img" aria-label={label} className="flex h-(--chart) items-end gap-px border-b border-line-strong">
-            {bars.map((name, at) => (
-              <div
-                key={name}
-                title={describe(name, at, { series, format, total: totals[at]! })}
-                className="flex h-full min-w-0 grow flex-col-reverse hover:bg-hover"
-              >
-                {series.map((one, place) => (
-                  <div
-                    key={one.label}
-                    className={shadeOf(place)}
-                    style={{ height: top === 0 ? 0 : `${(one.values[at]! / top) * 100}%` }}
-                  />
-                ))}
-              </div>
-            ))}
-          </div>
+          <BarPicture {...props} totals={totals} top={top} />
           <div className="flex justify-between text-muted">
             <span>{bars[0]}</span>
-            <span className="numbers">{t('chart.top', { value: format(top) })}</span>
+            <span className="numbers">{t('chart.top', { value: props.format(top) })}</span>
             <span>{bars.at(-1)}</span>
           </div>
           <ul className="flex flex-wrap gap-x-4 gap-y-1">
@@ -65,13 +54,53 @@ export function StackedBars({ label, bars, series, format }: StackedBarsProps) {
               <li key={one.label} className="flex min-w-0 items-center gap-2">
                 <span className={clsx('size-2 shrink-0 rounded-full', shadeOf(place))} aria-hidden />
                 <span className="truncate">{one.label}</span>
-                <span className="numbers text-muted">{format(one.values.reduce((sum, value) => sum + value, 0))}</span>
+                <span className="numbers text-muted">
+                  {props.format(one.values.reduce((sum, value) => sum + value, 0))}
+                </span>
               </li>
             ))}
           </ul>
         </>
       )}
     </figure>
+  )
+}
+
+interface BarPictureProps extends StackedBarsProps {
+  readonly totals: readonly number[]
+  /** Of the highest bar. */
+  readonly top: number
+}
+
+/** For the mouse: the keyboard has the links of the table. */
+function BarPicture({ label, bars, series, format, linkOf, totals, top }: BarPictureProps) {
+  const navigate = useNavigate()
+  const follow = (bar: number, part?: BarSeries) => linkOf && void navigate(linkOf(bar, part) as never)
+  return (
+    <div role="img" aria-label={label} className="flex h-(--chart) items-end gap-px border-b border-line-strong">
+      {bars.map((name, at) => (
+        // biome-ignore lint/a11y/noStaticElementInteractions: part of a picture, whose table has the same as links
+        // biome-ignore lint/a11y/useKeyWithClickEvents: as above
+        <div
+          key={name}
+          title={describe(name, at, { series, format, total: totals[at]! })}
+          className={clsx('flex h-full min-w-0 grow flex-col-reverse hover:bg-hover', linkOf && 'cursor-pointer')}
+          onClick={event => {
+            const part = (event.target as HTMLElement).dataset.part
+            follow(at, part === undefined ? undefined : series[Number(part)])
+          }}
+        >
+          {series.map((one, place) => (
+            <div
+              key={one.label}
+              data-part={place}
+              className={shadeOf(place)}
+              style={{ height: top === 0 ? 0 : `${(one.values[at]! / top) * 100}%` }}
+            />
+          ))}
+        </div>
+      ))}
+    </div>
   )
 }
 
@@ -90,7 +119,14 @@ function describe(name: string, at: number, { series, format, total }: Described
   return [`${name}: ${format(total)}`, ...parts].join('\n')
 }
 
-function BarTable({ label, bars, series, format, totals }: StackedBarsProps & { readonly totals: readonly number[] }) {
+function BarTable({
+  label,
+  bars,
+  series,
+  format,
+  linkOf,
+  totals,
+}: StackedBarsProps & { readonly totals: readonly number[] }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
     <section className="max-h-(--chart) overflow-auto" tabIndex={0} aria-label={label}>
@@ -109,7 +145,15 @@ function BarTable({ label, bars, series, format, totals }: StackedBarsProps & { 
         <tbody>
           {bars.map((name, at) => (
             <tr key={name} className="border-t border-line">
-              <td className="whitespace-nowrap">{name}</td>
+              <td className="whitespace-nowrap">
+                {linkOf ? (
+                  <Link {...linkOf(at)} className="target underline">
+                    {name}
+                  </Link>
+                ) : (
+                  name
+                )}
+              </td>
               <td className="text-right">{format(totals[at]!)}</td>
               {series.map(one => (
                 <td key={one.label} className="text-right">

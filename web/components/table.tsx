@@ -39,8 +39,8 @@ export interface TableProps<Row> {
   /** undefined = on their way. */
   readonly rows: readonly Row[] | undefined
   readonly rowId: (row: Row) => string
-  /** Where a row leads, as `to` of a Link: a drawer of its page keeps the search of the address. */
-  readonly rowLink?: (row: Row) => RowLink
+  /** Where a row leads, as `to` of a Link: a drawer of its page keeps the search of the address; else undefined. */
+  readonly rowLink?: (row: Row) => RowLink | undefined
   /** The id of the row that is open. */
   readonly openId?: string | null
   readonly sort?: Sort

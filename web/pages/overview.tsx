@@ -14,6 +14,7 @@ import { Ago, Money } from '../components/values.tsx'
 import { formatCount, formatDay, formatMoney } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
 import { kindName, limitOf, placeOf } from './budgets/kinds.ts'
+import { logsLink } from './logs/link.ts'
 import { OutcomeBadge } from './logs/outcome.tsx'
 import { Figures } from './overview/figures.tsx'
 
@@ -59,6 +60,11 @@ function Running({ overview }: { readonly overview: Overview }) {
                 bars={shown[0]!.spend.map((_, at) => formatDay(firstMs + at * dayMs))}
                 series={shown.map(one => ({ label: one.model || t('overview.otherModels'), values: one.spend }))}
                 format={formatMoney}
+                linkOf={(bar, part) => {
+                  const fromMs = firstMs + bar * dayMs
+                  const model = shown.find(one => one.model !== '' && one.model === part?.label)?.model
+                  return logsLink({ fromMs, toMs: fromMs + dayMs }, { model })
+                }}
               />
             )}
           </Panel>

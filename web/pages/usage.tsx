@@ -19,6 +19,7 @@ import { csvText, download } from '../lib/csv.ts'
 import { formatCompact, formatCount, formatMoney } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
 import type { StringKey } from '../strings/index.ts'
+import { logsLink, spanOfDays } from './logs/link.ts'
 import { byDay, dimensions, partsOf, total, twoSpans } from './usage/sums.ts'
 import type { Dimension, DimensionName, Metrics, Part } from './usage/sums.ts'
 
@@ -35,6 +36,14 @@ const measures = {
 >
 type Measure = keyof typeof measures
 const measureNames = Object.keys(measures) as Measure[]
+/** What the filter of the log calls a dimension. */
+const loggedBy: Partial<Record<DimensionName, string>> = {
+  model: 'model',
+  key: 'key',
+  user: 'user',
+  team: 'team',
+  customer: 'customer',
+}
 const dimensionNames = Object.keys(dimensions) as DimensionName[]
 
 const sumColumns: readonly Column<Part>[] = [
@@ -189,11 +198,8 @@ export default function UsagePage() {
   )
   return (
     <Page title={t('nav.usage')} filters={filters} action={action}>
-      {all.isError ? (
-        <ErrorState error={all.error} onRetry={() => void all.refetch()} />
-      ) : (
-        <Overall results={all.data?.results} spans={spans} measure={measure} />
-      )}
+      {all.isError && <ErrorState error={all.error} onRetry={() => void all.refetch()} />}
+      {!all.isError && <Overall results={all.data?.results} spans={spans} measure={measure} />}
       {parted.isError && report !== 'user' && <ErrorState error={parted.error} onRetry={() => void parted.refetch()} />}
       {!parted.isError && (
         <Table
@@ -201,6 +207,7 @@ export default function UsagePage() {
           columns={columns}
           rows={parts}
           rowId={one => one.id}
+          rowLink={one => linkOfPart(one, by, spans.now)}
           empty={<EmptyState title={t('usage.empty')}>{t('usage.emptyHelp')}</EmptyState>}
         />
       )}
@@ -214,6 +221,14 @@ interface OverallProps {
   readonly spans: ReturnType<typeof twoSpans>
   readonly measure: Measure
 }
+
+/** The calls of a row; the log has no filter for what is not listed for itself. */
+function linkOfPart({ id }: Part, by: DimensionName, days: readonly string[]) {
+  const name = loggedBy[by]
+  return name && id !== '' ? logsLink(spanOfDays(days[0]!, days.at(-1)!), { [name]: id }) : undefined
+}
+
+const linkOfDay = (dayMs: number) => logsLink(spanOfDays(new Date(dayMs).toISOString().slice(0, 10)))
 
 /** Four figures, and one of them by day. */
 function Overall({ results, spans, measure }: OverallProps) {
@@ -236,6 +251,7 @@ function Overall({ results, spans, measure }: OverallProps) {
             { label: t('usage.before'), values: before.map(of), tone: 'grey' },
           ]}
           format={format}
+          linkOf={linkOfDay}
         />
       </Panel>
     </>
