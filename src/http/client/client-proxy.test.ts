@@ -383,9 +383,9 @@ for (const scheme of ['http', 'https'] as const)
   })
 
 test('a proxy that does not run, that fails the handshake, or whose certificate is not trusted', async () => {
-  const send = async (port: number, scheme: Scheme, url: string) => {
+  const send = async (port: number, scheme: Scheme, url: string, connectMs = 20_000) => {
     const transport = createHttp1Transport()
-    const request = { method: 'GET', head: head(url), body: [], timeouts: timeouts({ connectMs: 200 }) } as const
+    const request = { method: 'GET', head: head(url), body: [], timeouts: timeouts({ connectMs }) } as const
     const error = await failure(transport.send({ ...request, proxies: through(port, scheme, authorization) }).response)
     expect([error.kind, transport.connections()]).toEqual(['upstream-unreachable', none])
     return error.message.replaceAll(String(port), 'PORT')
@@ -401,7 +401,7 @@ test('a proxy that does not run, that fails the handshake, or whose certificate 
       expect(await send(closed.port, scheme, url)).toBe(
         'the proxy localhost:PORT cannot be reached: it refused the connection',
       )
-    expect(await send(port, 'https', url)).toBe(
+    expect(await send(port, 'https', url, 200)).toBe(
       'the proxy localhost:PORT cannot be reached: no connection within 0.2 s',
     )
     expect(await send(secure.port, 'https', url)).toBe(
