@@ -98,9 +98,9 @@ export function partsOf(results: readonly Day[], part: PartName, spans: Spans): 
   )
 }
 
-/** Keys and teams have a name beside their id, deployments the model that they serve and what they ask. */
+/** Keys and teams have a name beside their id, deployments the model that they serve. */
 function nameOf(id: string, metadata: Readonly<Record<string, unknown>>): string {
-  if (typeof metadata.model_name === 'string') return `${metadata.model_name} → ${String(metadata.model)}`
+  if (typeof metadata.model_name === 'string') return `${metadata.model_name} → ${id}`
   const alias = metadata.key_alias ?? metadata.team_alias
   return typeof alias === 'string' ? alias : id
 }
