@@ -37,8 +37,11 @@ export function Combobox({ label, choices, help, error, placeholder, onSearch, v
         filter={onSearch ? null : undefined}
       >
         <div className="relative">
-          <Base.Input placeholder={placeholder ?? t('all.search')} className={clsx(inputClass, 'pr-8 touch:pr-11')} />
-          <Base.Trigger className="absolute inset-y-0 right-0 px-2 text-muted touch:w-11" aria-label={label}>
+          <Base.Input placeholder={placeholder ?? t('all.search')} className={clsx(inputClass, 'pr-8')} />
+          <Base.Trigger
+            className="absolute inset-y-0 right-0 flex items-center justify-end px-2 text-muted touch:w-11"
+            aria-label={label}
+          >
             <ChevronsUpDown size={14} aria-hidden />
           </Base.Trigger>
         </div>
