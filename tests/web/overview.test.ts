@@ -63,6 +63,23 @@ describe.skipIf(!hasChromium)('the overview', () => {
     await close()
   })
 
+  test('models that come later than the overview are asked for once', async () => {
+    await gateway.admin('/user/new', { user_id: 'late', user_role: 'internal_user' })
+    const key = await gateway.key({ user_id: 'late' })
+    const { page, close } = await openSignedIn(browser, gateway, { key })
+    const isShown = page.getByText('Last calls').waitFor()
+    let asked = 0
+    await page.route('**/v1/model/info', async route => {
+      asked++
+      await isShown
+      await route.continue()
+    })
+    await page.goto(`${gateway.url}/ui/`)
+    await page.getByText('local/simulated-chat').waitFor()
+    expect(asked).toBe(1)
+    await close()
+  })
+
   test('it asks three times at most, follows calls live, and shows a member nothing of others', async () => {
     const made = await gateway.admin('/user/new', { user_id: 'kim', user_role: 'internal_user', max_budget: 0.000_001 })
     const { key } = (await made.json()) as { key: string }

@@ -24,6 +24,8 @@ const SetupList = later(async () => (await import('./overview/setup-list.tsx')).
 export default function OverviewPage() {
   const overview = useOverview()
   const found = overview.data
+  // Who reads them changes when the overview comes: a question under way would be given up and asked again.
+  useModelNames()
   return (
     <Page title={t('nav.overview')}>
       {overview.isError ? (
