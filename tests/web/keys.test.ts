@@ -192,6 +192,23 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await close()
   })
 
+  test('a block is shown before the gateway answers, and taken back when it refuses', async () => {
+    await gateway.key({ key_alias: 'to-be-blocked' })
+    const { page, close } = await openKeys()
+    const refuse = Promise.withResolvers<void>()
+    await page.route('**/key/block', async route => {
+      await refuse.promise
+      await route.fulfill({ status: 500, json: { error: { message: 'no store', type: 'server_error' } } })
+    })
+    await page.getByRole('link', { name: 'to-be-blocked' }).click()
+    await page.getByRole('button', { name: 'Block key' }).click()
+    await page.getByRole('dialog').getByText('Blocked', { exact: true }).waitFor()
+    refuse.resolve()
+    await page.getByRole('dialog').getByText('Active', { exact: true }).waitFor()
+    await page.getByText('no store').first().waitFor()
+    await close()
+  })
+
   test('a key is deleted only when its name is typed, and refused from then on', async () => {
     const key = await gateway.key({ key_alias: 'to-be-deleted' })
     const { page, close } = await openKeys()
