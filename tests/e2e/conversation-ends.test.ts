@@ -93,6 +93,8 @@ for (const backend of backends()) {
 test('SQLite: an answer whose end cannot be stored is shown whole, and stored once the database takes it', async () => {
   const gateway = await started((await opened(backends()[0]!)).backend)
   const sql = new SQL(`sqlite:${join(gateway.dataDirectory, 'modelgate.sqlite')}`)
+  // The gateway writes to the same file.
+  await sql`pragma busy_timeout = 10000`
   cleanups.push(() => sql.close())
   const call = caller(gateway.url, await gateway.key())
   const { id, answer } = await askSlowly(call, 20)

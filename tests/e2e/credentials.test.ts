@@ -156,6 +156,8 @@ test('each change has its row in the audit log, without secrets', async () => {
     await fetch(`${gateway.url}/credentials/audited`, { ...change, body: JSON.stringify(values('sk-never-either')) })
     await fetch(`${gateway.url}/credentials/audited`, { ...change, method: 'DELETE' })
     const sql = new SQL(`sqlite:${gateway.dataDirectory}/modelgate.sqlite`)
+    // The gateway writes to the same file.
+    await sql`pragma busy_timeout = 10000`
     const rows = (await sql`select * from audit_log where kind = 'credential' order by at_ms, id`) as Json[]
     await sql.close()
     expect(rows.map(one => [one.action, one.actor_key])).toEqual([

@@ -136,6 +136,8 @@ test('passwords are stored as argon2id alone, and links as hashes', async () => 
   await addUserWithPassword('fay')
   const { token } = await invite('fay')
   const sql = new SQL(`sqlite:${gateway.dataDirectory}/modelgate.sqlite`)
+  // The gateway writes to the same file.
+  await sql`pragma busy_timeout = 10000`
   const rows = (await sql`select hash from user_passwords where user_id = 'fay'`) as { hash: string }[]
   expect(rows[0]!.hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   const all = JSON.stringify([
