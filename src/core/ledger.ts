@@ -18,6 +18,9 @@ export interface LedgerQuery {
   readonly outcome?: string
   /** Only calls in which a guardrail found something or was not answered, or that the cache answered. */
   readonly hits?: 'guardrail' | 'cache'
+  /** Only calls that took so long, or cost so much. A page may then have fewer rows than its limit, and a next one. */
+  readonly minDurationMs?: number
+  readonly minCostNanoUsd?: number
   /** Milliseconds since 1970, inclusive / exclusive. */
   readonly fromMs?: number
   readonly toMs?: number

@@ -62,6 +62,21 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await close()
   })
 
+  test('long and dear calls are found by what they took and cost', async () => {
+    const { page, close } = await openLogs('?q=latency:>0ms')
+    await page.getByText('Calls: 4').waitFor()
+    await page.getByRole('button', { name: 'Remove latency:>0ms' }).click()
+    const bar = page.getByRole('combobox', { name: 'Filter calls' })
+    await bar.fill('cost:>$1000')
+    await page.keyboard.press('Enter')
+    await page.getByText('Nothing matches').waitFor()
+    await page.getByRole('button', { name: 'Remove cost:>$1000' }).click()
+    await bar.fill('latency:>2 cost:0.1')
+    await page.keyboard.press('Enter')
+    await page.getByText('This filter cannot be read: latency:>2 cost:0.1').waitFor()
+    await close()
+  })
+
   test('arrows walk the filtered calls while one is open', async () => {
     const { page, close } = await openLogs('?q=model:chat-model')
     await page.getByText('Calls: 2').waitFor()

@@ -11,6 +11,7 @@ import { Switch } from '../components/switch.tsx'
 import { Table } from '../components/table.tsx'
 import { TimeRange } from '../components/time-range.tsx'
 import { useChangeSearch, useSearchValue } from '../lib/address.ts'
+import { formatCount } from '../lib/format.ts'
 import { useKeptColumns } from '../lib/kept-columns.ts'
 import { rangeOf, spanOf } from '../lib/time-range.ts'
 import type { Span } from '../lib/time-range.ts'
@@ -22,6 +23,8 @@ import { CallHistogram, histogramQuery, withCounted } from './logs/histogram.tsx
 import { logFields, readLogFilter } from './logs/query.ts'
 
 const pageSize = 200
+/** Calls that a page of the ledger looks at for a filter that it has no index for (`/spend/logs`). */
+const lookedAt = 40_000
 /** New calls that are put into the list before it is read again, so that it does not grow without end. */
 const addedMax = 1000
 
@@ -154,9 +157,17 @@ export default function LogsPage() {
             rowLink={call => ({ to: '.', search: { call: call.request_id } })}
             openId={openId}
             empty={
-              <EmptyState title={t(isFiltered ? 'all.noMatch' : 'logs.empty')}>
-                {t(isFiltered ? 'logs.noMatchHelp' : 'logs.emptyHelp')}
-              </EmptyState>
+              calls.hasNextPage ? (
+                <EmptyState title={t('logs.notYet', { count: formatCount(lookedAt * calls.data!.pages.length) })}>
+                  <Button busy={calls.isFetchingNextPage} onClick={() => void calls.fetchNextPage()}>
+                    {t('logs.further')}
+                  </Button>
+                </EmptyState>
+              ) : (
+                <EmptyState title={t(isFiltered ? 'all.noMatch' : 'logs.empty')}>
+                  {t(isFiltered ? 'logs.noMatchHelp' : 'logs.emptyHelp')}
+                </EmptyState>
+              )
             }
             onMore={calls.hasNextPage ? () => void calls.fetchNextPage() : undefined}
             isLoadingMore={calls.isFetchingNextPage}

@@ -27,6 +27,8 @@ export const rowFilter = onUse(() =>
     outcome: z.enum(outcomes).optional(),
     hits: z.enum(['guardrail', 'cache']).optional(),
     end_user: word().optional(),
+    min_duration_ms: z.coerce.number().min(0).max(1e12).optional(),
+    min_spend: z.coerce.number().min(0).max(1e6).optional(),
     api_key: word().optional(),
     ...spanFields(),
   }),
@@ -54,6 +56,15 @@ export const rowFilterDoc: NonNullable<EndpointDoc['query']> = {
   },
   end_user: { schema: { type: 'string' }, description: 'Only calls for this customer.' },
   api_key: { schema: { type: 'string' }, description: 'Only calls of this key: its `token_id` or hash.' },
+  min_duration_ms: {
+    schema: { type: 'number', minimum: 0 },
+    description:
+      'Only calls that took so long. A page then looks at 40,000 calls: with fewer rows it may have a next one.',
+  },
+  min_spend: {
+    schema: { type: 'number', minimum: 0 },
+    description: 'Only calls that cost so many dollars; pages as with `min_duration_ms`.',
+  },
   ...spanDoc,
 }
 
@@ -111,6 +122,8 @@ export function followedRows(query: RowFilter, caller: Caller): FollowedRows {
     ...(query.end_user !== undefined && { endUser: query.end_user }),
     ...(query.outcome !== undefined && { outcome: query.outcome }),
     ...(query.hits !== undefined && { hits: query.hits }),
+    ...(query.min_duration_ms !== undefined && { minDurationMs: query.min_duration_ms }),
+    ...(query.min_spend !== undefined && { minCostNanoUsd: Math.round(query.min_spend * 1e9) }),
     ...(fromMs !== undefined && { fromMs }),
     ...(toMs !== undefined && { toMs }),
   }

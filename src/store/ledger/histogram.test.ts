@@ -10,8 +10,9 @@ import type { LedgerDatabase } from './ledger-database.ts'
 import { exampleRow, makePlace } from './ledger-fixture.ts'
 import type { LedgerPlace } from './ledger-fixture.ts'
 import { decodeRecord, encodeSettlement } from './ledger-record.ts'
-import { readRecentSpend } from './ledger-query.ts'
+import { ledgerStatement, readLedger, readRecentSpend } from './ledger-query.ts'
 import { dayMs } from './rollup-table.ts'
+import { isFollowed } from './tail/tail-match.ts'
 import { readUsage, usageStatement } from './usage-query.ts'
 
 const firstMs = 20_000 * dayMs
@@ -30,6 +31,8 @@ const rows: readonly LedgerRow[] = Array.from({ length: 500 }, (_, at) =>
     session_id: at % 50 === 0 ? 'session-1' : null,
     cache_hit_kind: at % 13 === 0 ? 'exact' : null,
     guardrails: at % 17 === 0 ? 'names:mask(NAME=1)' : null,
+    duration_ms: at % 60,
+    cost_nano_usd: String(at * 2),
   }),
 )
 
@@ -53,6 +56,11 @@ const filters: Readonly<Record<string, readonly [query: Partial<HistogramQuery>,
     ],
     'a session': [{ sessionId: 'session-1' }, row => row.session_id === 'session-1'],
     'one call': [{ requestId: rows[42]!.request_id }, row => row === rows[42]],
+    'long ones': [{ minDurationMs: 40 }, row => row.duration_ms >= 40],
+    'dear ones of a key': [
+      { keyId: 'key-1', minCostNanoUsd: 500 },
+      row => row.key_id === 'key-1' && Number(row.cost_nano_usd) >= 500,
+    ],
     'answers of the cache': [{ hits: 'cache' }, row => row.cache_hit_kind !== null],
     'hits of guardrails of a user': [
       { hits: 'guardrail', userId: 'user-0' },
@@ -105,7 +113,27 @@ for (const { name, url } of servers)
         const found = await count(query)
         expect([found.unit, found.countedFromMs, found.bars.length]).toEqual(['part', firstMs, 10])
         expectBars(found, means)
+        expect(rows.filter(row => isFollowed(row, query))).toEqual(rows.filter(means))
       })
+
+    test('a page of long or dear calls looks at so many calls, and the next one goes on behind them', async () => {
+      for (const [query, means] of [filters['long ones']!, filters['dear ones of a key']!])
+        for (const isOldestFirst of [false, true]) {
+          const found: string[] = []
+          let [cursor, pages] = [undefined as string | undefined, 0]
+          do {
+            const asked = { ...query, limit: 4, isOldestFirst, ...(cursor !== undefined && { cursor }) }
+            const page = await readLedger(database, ledgerStatement(asked, 30))
+            expect(page.rows.length).toBeLessThanOrEqual(4)
+            found.push(...page.rows.map(row => row.request_id))
+            cursor = page.nextCursor ?? undefined
+            pages++
+          } while (cursor !== undefined)
+          const expected = rows.filter(means).map(row => row.request_id)
+          expect(found).toEqual(isOldestFirst ? expected : expected.reverse())
+          expect(pages).toBeGreaterThan(expected.length / 4)
+        }
+    })
 
     test('the spending since a moment is that of its rows, or of the newest where there are too many', async () => {
       const ofRow = (row: LedgerRow) => BigInt(row.cost_nano_usd!)

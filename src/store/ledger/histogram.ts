@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallHistogram, HistogramBar } from '../../core/call-histogram.ts'
 import type { HistogramQuery } from '../../core/ledger.ts'
 import type { UsageGroup, UsageQuery } from '../../core/usage-report.ts'
+import { amountConditions } from './amount-conditions.ts'
 import { hitConditions } from './hit-conditions.ts'
 import type { LedgerSource, LedgerStatement } from './ledger-database.ts'
 import { storableParameter, visibleCondition } from './ledger-query.ts'
@@ -30,6 +31,9 @@ interface Condition {
   readonly columns: readonly string[]
 }
 type Place = (value: string | number) => string
+
+/** What all calls have: they are found by their moment. */
+const anyCall: Condition = { columns: [], text: () => '1 = 1' }
 
 /** Calls that have all of the conditions. The first is found in its index, the others are looked at in its rows. */
 type Part = readonly Condition[]
@@ -136,7 +140,11 @@ export async function chosenParts(database: LedgerSource, query: HistogramQuery)
       )
       sizes.set(one, Number(found?.calls ?? 0))
     }
-  const ordered = (part: Part) => part.toSorted((a, b) => (sizes.get(a) ?? 0) - (sizes.get(b) ?? 0))
+  const amounts = amountConditions(query).map(({ column, text }): Condition => ({ columns: [column], text }))
+  const ordered = (part: Part) => {
+    const found = part.toSorted((a, b) => (sizes.get(a) ?? 0) - (sizes.get(b) ?? 0))
+    return amounts.length > 0 && found.length === 0 ? [anyCall, ...amounts] : [...found, ...amounts]
+  }
   const failed = ordered(all)
   return { calls: isFailure(query.outcome) ? failed : ordered(conditions), failed, outcome: query.outcome }
 }
@@ -173,6 +181,7 @@ function conditionsOf(query: HistogramQuery): Condition[] {
 /** The same from the sums of days, which know neither sessions nor kinds of failures; undefined = they do not say. */
 function usageQuery(query: HistogramQuery): UsageQuery | undefined {
   const { visible, requestId, sessionId, hits, outcome, endUser, keyId, userId, teamId, model } = query
+  if (amountConditions(query).length > 0) return undefined
   if (requestId !== undefined || sessionId !== undefined || hits !== undefined || isFailure(outcome)) return undefined
   const isOwned = [visible, keyId, userId, teamId].some(one => one !== undefined)
   const where = {

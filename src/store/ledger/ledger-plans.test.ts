@@ -137,6 +137,7 @@ async function filled(url: string | undefined): Promise<LedgerDatabase> {
 /** Questions of pages beside these, which are several statements: those that follow have an index, too. */
 const questions: Readonly<Record<string, readonly [ReadKind, query: unknown]>> = {
   'a page of calls with the hashes of their keys': ['shown', { limit: 200 }],
+  'a page of long and dear calls': ['shown', { limit: 200, minDurationMs: 1000, minCostNanoUsd: 1000 }],
   ...Object.fromEntries(
     (
       [

@@ -4,6 +4,7 @@ import { columnList } from '../../core/ledger-columns.ts'
 import type { LedgerRow } from '../../core/ledger-columns.ts'
 import type { LedgerQuery, RecentSpend, RecentSpendQuery } from '../../core/ledger.ts'
 import type { VisibleUsage } from '../../core/usage-report.ts'
+import { amountConditions } from './amount-conditions.ts'
 import { hitConditions } from './hit-conditions.ts'
 import { shownCall } from '../../core/shown-call.ts'
 import type { LedgerSource, LedgerStatement } from './ledger-database.ts'
@@ -20,10 +21,18 @@ export interface LedgerPage {
 interface PageStatement extends LedgerStatement {
   /** How many rows a page has. */
   readonly pageRows: number
+  /**
+   * Of conditions that no index knows: finds the last row of those that the statement looks at, if there are so many.
+   * The next page begins behind it where this one is not full.
+   */
+  readonly lastLookedAt?: LedgerStatement
 }
 
+/** Rows that a page looks at for conditions that no index knows: a tenth of a second of SQLite. */
+const lookedAtMax = 40_000
+
 /** Throws `invalid-request` on a cursor that this program did not make. */
-export function ledgerStatement(query: LedgerQuery): PageStatement {
+export function ledgerStatement(query: LedgerQuery, lookedAt = lookedAtMax): PageStatement {
   const values: (string | number)[] = []
   const place = (value: string | number) => `$${values.push(value)}`
   const conditions: string[] = []
@@ -55,10 +64,23 @@ export function ledgerStatement(query: LedgerQuery): PageStatement {
   const pageRows = Math.max(1, Math.min(pageRowsMax, Math.trunc(query.limit) || 1))
   const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''
   const order = query.isOldestFirst ? 'asc' : 'desc'
-  // One row more than the page says whether there is another page.
-  const text = `select ${selectedNames} from ledger ${where}
-    order by started_at_ms ${order}, request_id ${order} limit ${place(pageRows + 1)}`
-  return { text, values, pageRows }
+  const ordered = `order by started_at_ms ${order}, request_id ${order}`
+  const amounts = amountConditions(query)
+  if (amounts.length === 0) {
+    // One row more than the page says whether there is another page.
+    const text = `select ${selectedNames} from ledger ${where} ${ordered} limit ${place(pageRows + 1)}`
+    return { text, values, pageRows }
+  }
+  const lastLookedAt: LedgerStatement = {
+    text: `select started_at_ms, request_id from ledger ${where} ${ordered} limit 1 offset $${values.length + 1}`,
+    values: [...values, lookedAt - 1],
+  }
+  const columns = ['started_at_ms', 'request_id', ...amounts.map(one => one.column)].join(', ')
+  const looked = `select ${columns} from ledger ${where} ${ordered} limit ${place(lookedAt)}`
+  const tested = amounts.map(one => one.text(place)).join(' and ')
+  const found = `select request_id from (${looked}) as looked where ${tested} ${ordered} limit ${place(pageRows + 1)}`
+  const text = `select ${selectedNames} from ledger where request_id in (${found}) ${ordered}`
+  return { text, values, pageRows, lastLookedAt }
 }
 
 /** Rows that are read for the spending of the last time: a tenth of a second of SQLite. */
@@ -113,8 +135,18 @@ export async function readLedger(database: LedgerSource, statement: PageStatemen
   const found = await database.select(statement)
   const rows = found.slice(0, statement.pageRows).map(readRow)
   const last = rows.at(-1)
-  return { rows, nextCursor: found.length > rows.length && last !== undefined ? writeCursor(last) : null }
+  if (found.length > rows.length && last !== undefined) return { rows, nextCursor: writeCursor(last) }
+  if (statement.lastLookedAt === undefined) return { rows, nextCursor: null }
+  const [looked] = await database.select(statement.lastLookedAt)
+  return { rows, nextCursor: looked === undefined ? null : writeCursor(readPlace(looked)) }
 }
+
+type RowPlace = Pick<LedgerRow, 'started_at_ms' | 'request_id'>
+
+const readPlace = (found: Record<string, unknown>): RowPlace => ({
+  started_at_ms: Number(found.started_at_ms),
+  request_id: String(found.request_id),
+})
 
 /**
  * As `readLedger`, the answer of `/spend/logs` in UTF-8. Keys are named by their hashes, those that are deleted by
@@ -164,7 +196,7 @@ function listOf(stored: string): readonly string[] | null {
   }
 }
 
-function writeCursor(row: LedgerRow): string {
+function writeCursor(row: RowPlace): string {
   return Buffer.from(JSON.stringify([row.started_at_ms, row.request_id])).toString('base64url')
 }
 

@@ -12,6 +12,21 @@ interface LogField {
   readonly asked: keyof LogQuery
   readonly about: StringKey
   readonly values?: readonly string[]
+  /** What the ledger is asked for a value as it is typed; undefined = it is none. Absent = the same. */
+  readonly read?: (value: string) => string | undefined
+}
+
+const msOf: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000 }
+
+/** `>2s`, `>300ms`, `>1.5min` in milliseconds. */
+function readDuration(value: string): string | undefined {
+  const [, number, unit] = /^>=?(\d+(?:\.\d+)?)(ms|s|min)$/.exec(value) ?? []
+  return number === undefined ? undefined : String(Number(number) * msOf[unit!]!)
+}
+
+/** `>0.01` or `>$0.01` in dollars. */
+function readCost(value: string): string | undefined {
+  return /^>=?\$?(\d+(?:\.\d+)?)$/.exec(value)?.[1]
 }
 
 /** What may stand before a colon. */
@@ -24,6 +39,8 @@ export const logFields: Readonly<Record<string, LogField>> = {
   customer: { asked: 'end_user', about: 'logs.by.customer' },
   session: { asked: 'session_id', about: 'logs.by.session' },
   id: { asked: 'request_id', about: 'logs.by.id' },
+  latency: { asked: 'min_duration_ms', about: 'logs.by.latency', read: readDuration },
+  cost: { asked: 'min_spend', about: 'logs.by.cost', read: readCost },
 }
 
 /** The terms that the ledger can be asked by, and those that it cannot: an own name, negated, or there twice. */
@@ -35,7 +52,9 @@ export function readLogFilter(text: string): { readonly query: LogQuery; readonl
     const key = name ?? 'id'
     const field = Object.hasOwn(logFields, key) ? logFields[key] : undefined
     const isUsable = field && !isNegated && value !== '' && !(field.asked in query)
-    if (isUsable && (!field.values || field.values.includes(value))) query[field.asked] = value
+    const asked =
+      isUsable && (!field.values || field.values.includes(value)) ? (field.read ?? String)(value) : undefined
+    if (field && asked !== undefined) query[field.asked] = asked
     else unread.push(`${isNegated ? '-' : ''}${name === null ? '' : `${name}:`}${value}`)
   }
   return { query: query as LogQuery, unread }

@@ -5,7 +5,7 @@ import type { VisibleUsage } from '../../../core/usage-report.ts'
 
 /** A test compares it with the database. */
 export function isFollowed(row: LedgerRow, query: FollowedRows): boolean {
-  const { fromMs, toMs, visible, hits } = query
+  const { fromMs, toMs, visible, hits, minDurationMs, minCostNanoUsd } = query
   const asked = [
     [query.keyId, row.key_id],
     [query.userId, row.user_id],
@@ -21,7 +21,9 @@ export function isFollowed(row: LedgerRow, query: FollowedRows): boolean {
     (fromMs === undefined || row.started_at_ms >= Math.ceil(fromMs)) &&
     (toMs === undefined || row.started_at_ms < Math.ceil(toMs)) &&
     (visible === undefined || isVisible(row, visible)) &&
-    (hits === undefined || isHit[hits](row))
+    (hits === undefined || isHit[hits](row)) &&
+    (minDurationMs === undefined || row.duration_ms >= minDurationMs) &&
+    (minCostNanoUsd === undefined || (row.cost_nano_usd !== null && Number(row.cost_nano_usd) >= minCostNanoUsd))
   )
 }
 
