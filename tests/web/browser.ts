@@ -210,3 +210,9 @@ export async function violations(
     nodes.map(({ target, failureSummary }) => `${id} ${target} ${failureSummary}`),
   )
 }
+
+/** Types where the focus is, once it is in a field: a dialog gives it to its first one a moment after it is there. */
+export async function typeAtFocus(page: Page, text: string): Promise<void> {
+  await page.waitForFunction(() => document.activeElement?.matches('input, textarea'))
+  await page.keyboard.type(text)
+}

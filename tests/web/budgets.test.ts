@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
 import type { Gateway } from '../e2e/harness.ts'
-import { hasChromium, openSignedIn, pageMs, violations, withPages } from './browser.ts'
+import { hasChromium, openSignedIn, pageMs, violations, withPages, typeAtFocus } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -89,7 +89,7 @@ describe.skipIf(!hasChromium)('the page of budgets', () => {
     await page.getByText('No named budgets yet').waitFor()
     await page.keyboard.press('c')
     await page.getByRole('dialog', { name: 'Create budget', exact: true }).waitFor()
-    await page.keyboard.type('free-tier')
+    await typeAtFocus(page, 'free-tier')
     const dialog = page.getByRole('dialog', { name: 'Create budget', exact: true })
     await dialog.getByRole('textbox', { name: 'Budget', exact: true }).fill('4')
     await dialog.getByRole('button', { name: 'Create budget' }).click()

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Browser, Page } from 'playwright-core'
 import { startGateway, standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations, typeAtFocus } from './browser.ts'
 
 type Json = Record<string, any>
 
@@ -113,7 +113,7 @@ describe.skipIf(!hasChromium)('the chat', () => {
     await page.keyboard.press('Enter')
     await page.getByLabel('System prompt').waitFor()
     expect(await violations(page)).toEqual([])
-    await page.keyboard.type('Be short')
+    await typeAtFocus(page, 'Be short')
     await page.keyboard.press('Tab')
     await page.keyboard.type('0.3')
     await page.keyboard.press('Enter')
@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)('the chat', () => {
     }
     const chats = page.getByRole('navigation', { name: 'Chats' })
     await page.keyboard.press('/')
-    await page.keyboard.type('WALNUT')
+    await typeAtFocus(page, 'WALNUT')
     await chats.getByRole('link', { name: 'hazel' }).waitFor({ state: 'detached' })
     await chats.getByRole('link', { name: 'walnut' }).click()
     await answered(page, 'walnut')

@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { until } from '../redis-replicas.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations, typeAtFocus } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -69,7 +69,7 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await page.keyboard.press('c')
     await page.getByRole('dialog').waitFor()
     // The focus is in the first field.
-    await page.keyboard.type(name)
+    await typeAtFocus(page, name)
     await page.keyboard.press('Enter')
     const secret = page.getByRole('dialog').locator('output')
     await secret.waitFor()

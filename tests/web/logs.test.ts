@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Browser } from 'playwright-core'
 import { standardConfig, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations, typeAtFocus } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -102,7 +102,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     const { page, close } = await openLogs()
     await page.getByRole('row').nth(1).waitFor()
     await page.keyboard.press('/')
-    await page.keyboard.type('outcome:error')
+    await typeAtFocus(page, 'outcome:error')
     await page.keyboard.press('Enter')
     await page.waitForURL(url => url.searchParams.get('q') === 'outcome:error')
     // The list is there: while it is on its way, the focus finds nothing to stop at.

@@ -3,7 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
 import { masterKey } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { hasChromium, openSignedIn, pageMs, violations, withPages } from './browser.ts'
+import { hasChromium, openSignedIn, pageMs, violations, withPages, typeAtFocus } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await page.getByText('No organizations yet').waitFor()
     await page.keyboard.press('c')
     await page.getByRole('dialog').waitFor()
-    await page.keyboard.type('Nordwind')
+    await typeAtFocus(page, 'Nordwind')
     await number(page, 'Budget').fill('250')
     await page.getByRole('combobox', { name: 'Budget period' }).click()
     await page.getByRole('option', { name: 'Each month' }).click()
@@ -173,7 +173,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await page.getByText('No customers yet').waitFor()
     await page.keyboard.press('c')
     await page.getByRole('dialog').waitFor()
-    await page.keyboard.type('shop-1')
+    await typeAtFocus(page, 'shop-1')
     await number(page, 'Budget').fill('3')
     await page.getByRole('dialog').getByRole('button', { name: 'Create customer' }).click()
     const drawer = page.getByRole('dialog', { name: 'shop-1', exact: true })
@@ -198,7 +198,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await asked('/customer/new', { user_id: 'shop-2', alias: 'Second shop' })
     await page.keyboard.press('c')
     await page.getByRole('dialog', { name: 'Create customer', exact: true }).waitFor()
-    await page.keyboard.type('shop-2')
+    await typeAtFocus(page, 'shop-2')
     await page.keyboard.press('Enter')
     await page
       .getByRole('dialog', { name: 'Create customer', exact: true })
@@ -291,7 +291,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await page.locator('[role=table]').waitFor()
     await page.keyboard.press('c')
     await page.getByRole('dialog', { name: 'Create user', exact: true }).waitFor()
-    await page.keyboard.type('ivy@example.com')
+    await typeAtFocus(page, 'ivy@example.com')
     await page.keyboard.press('Enter')
     const drawer = page.getByRole('dialog', { name: 'ivy@example.com', exact: true })
     await drawer.getByRole('button', { name: 'Invite' }).click()
