@@ -21,7 +21,7 @@ test.skipIf(!hasProcesses)('what others do counts, what is measured and outlives
   const all = Array.from({ length: cores }, () => start('-e', loop))
   const asOthers = await shareOf(start('-e', 'setTimeout(() => {}, 100)'), Promise.all(all.map(one => one.exited)))
   expect(asOthers).toBeGreaterThan(0.5)
-  // The parent ends before the loops, which nobody waits for.
+  // The parent ends before the loops, which no process waits for.
   const parent = `
     for (let at = 0; at < ${cores}; at++)
       Bun.spawn([process.execPath, '-e', ${JSON.stringify(loop)}], { detached: true, stdio: ['ignore', 'ignore', 'ignore'] }).unref()

@@ -69,7 +69,7 @@ interface Route {
 }
 const { routes } = (await import(`${import.meta.dir}/../../web/frame/routes.ts`)) as { routes: readonly Route[] }
 
-/** Whatever of it became an element would set `ran`, or be refused by the content security policy. */
+/** A part of it that became an element would set `ran`, or be refused by the content security policy. */
 const hostile = (place: string) =>
   `${place} <img src=x onerror="ran='${place}'"><script>ran='${place}'</script><svg onload="ran='${place}'">`
 const hostileModel = hostile('model')

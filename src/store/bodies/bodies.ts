@@ -172,9 +172,7 @@ class StoredBodies implements RunningBodyStore {
   async #flush(timeoutMs: number): Promise<boolean> {
     if (this.#sent.bodies === 0) return true
     const lower = raised(this.#priority)
-    const isDone = await this.#ask(id => ({ kind: 'flush', id }), timeoutMs)
-    lower()
-    return isDone
+    return this.#ask(id => ({ kind: 'flush', id }), timeoutMs).finally(lower)
   }
 
   /** false = no answer in time. */

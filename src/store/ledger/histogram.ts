@@ -9,7 +9,7 @@ import type { UsageGroup, UsageQuery } from '../../core/usage-report.ts'
 import { amountConditions } from './amount-conditions.ts'
 import { hitConditions } from './hit-conditions.ts'
 import type { LedgerSource, LedgerStatement } from './ledger-database.ts'
-import { storableParameter, visibleCondition } from './ledger-query.ts'
+import { lookedAtMax, storableParameter, visibleCondition } from './ledger-query.ts'
 import { dayMs } from './rollup-table.ts'
 
 /** What may be read for one histogram: entries of an index alone, and those whose rows are looked at too. */
@@ -18,7 +18,7 @@ export interface ReadBounds {
   readonly rows: number
 }
 /** A tenth of a second of SQLite each, with a million rows: an entry takes 0.06 us, a row one. */
-const readBounds: ReadBounds = { entries: 1_500_000, rows: 40_000 }
+const readBounds: ReadBounds = { entries: 1_500_000, rows: lookedAtMax }
 /** Entries of each index that are counted to find the one with the fewest. */
 const comparedEntries = 10_000
 /** Of a shorter span days say too little. */

@@ -28,8 +28,8 @@ interface PageStatement extends LedgerStatement {
   readonly lastLookedAt?: LedgerStatement
 }
 
-/** Rows that a page looks at for conditions that no index knows: a tenth of a second of SQLite. */
-const lookedAtMax = 40_000
+/** Rows that one question looks at, where no index or sum answers it: a tenth of a second of SQLite. */
+export const lookedAtMax = 40_000
 
 /** Throws `invalid-request` on a cursor that this program did not make. */
 export function ledgerStatement(query: LedgerQuery, lookedAt = lookedAtMax): PageStatement {
@@ -83,11 +83,8 @@ export function ledgerStatement(query: LedgerQuery, lookedAt = lookedAtMax): Pag
   return { text, values, pageRows, lastLookedAt }
 }
 
-/** Rows that are read for the spending of the last time: a tenth of a second of SQLite. */
-const recentRowsMax = 40_000
-
 /** The spending since a moment, of the newest calls. */
-function recentSpendStatement({ visible, fromMs }: RecentSpendQuery, rowsMax = recentRowsMax): LedgerStatement {
+function recentSpendStatement({ visible, fromMs }: RecentSpendQuery, rowsMax = lookedAtMax): LedgerStatement {
   const values: (string | number)[] = []
   const place = (value: string | number) => `$${values.push(value)}`
   const conditions = [
@@ -106,7 +103,7 @@ function recentSpendStatement({ visible, fromMs }: RecentSpendQuery, rowsMax = r
 export async function readRecentSpend(
   database: LedgerSource,
   query: RecentSpendQuery,
-  rowsMax = recentRowsMax,
+  rowsMax = lookedAtMax,
 ): Promise<RecentSpend> {
   const [found] = await database.select(recentSpendStatement(query, rowsMax))
   const calls = Number(found?.calls ?? 0)

@@ -13,7 +13,7 @@ const answerTimeoutMs = 15_000
  * So long the thread that takes only the time that is left may take. Then there is none, or the question is a long one:
  * it is asked in the second thread as well.
  */
-const patienceMs = 300
+const secondThreadAfterMs = 300
 /** Of a day with very many sums, in the time that is left. */
 const rankingTimeoutMs = 300_000
 /** A thread ends after so long without a question: it has some ten megabytes. */
@@ -59,10 +59,10 @@ export class LedgerReader {
 
   /** What the first of the two threads answers. */
   async #first(of: ReadKind, query: unknown): Promise<Answered> {
-    if (this.#idle.hasWaitedMs > patienceMs) return this.#second.ask(of, query, answerTimeoutMs)
+    if (this.#idle.hasWaitedMs > secondThreadAfterMs) return this.#second.ask(of, query, answerTimeoutMs)
     const asked = this.#idle.ask(of, query, answerTimeoutMs)
     const late = Promise.withResolvers<'late'>()
-    const timer = setTimeout(late.resolve, patienceMs, 'late')
+    const timer = setTimeout(late.resolve, secondThreadAfterMs, 'late')
     const first = await Promise.race([asked, late.promise])
     clearTimeout(timer)
     if (first !== 'late' && first !== undefined) return first

@@ -301,8 +301,7 @@ class WorkerLedger implements JournalledLedger {
     const { position, waiting } = this.#journal
     const leftMs = flushTimeoutMs - (performance.now() - startMs)
     const lower = raised(this.#settings.priority)
-    const reply = await this.#ask(id => ({ kind: 'flush', id, position }), leftMs)
-    lower()
+    const reply = await this.#ask(id => ({ kind: 'flush', id, position }), leftMs).finally(lower)
     return reply?.kind === 'flushed' && reply.committed && !waiting
   }
 

@@ -213,7 +213,7 @@ export function locationOf({ services }: Pick<Asked, 'services'>, type: Resource
   return `${baseUrl ?? rootPath}${scimBase}${type.endpoint}/${encodeURIComponent(id)}`
 }
 
-interface Dressing {
+interface ShownParts {
   readonly asked: Pick<Asked, 'services'>
   readonly type: ResourceType
   readonly of: Stamped
@@ -221,7 +221,7 @@ interface Dressing {
 }
 
 /** A resource with what the server adds to it. */
-export function dressed(resource: Values, { asked, type, of, version }: Dressing): Values {
+export function shownResource(resource: Values, { asked, type, of, version }: ShownParts): Values {
   const extensions = type.extensions.filter(one => one.id in resource).map(one => one.id)
   return {
     schemas: [type.schema.id, ...extensions],

@@ -18,7 +18,7 @@ import {
   absentResource,
   changing,
   checkVersion,
-  dressed,
+  shownResource,
   listAnswer,
   listQuery,
   locationOf,
@@ -53,7 +53,7 @@ async function shownTeams(asked: Asked, teams: readonly Team[]): Promise<Values[
   return teams.map(team => {
     const list = members.get(team.id)
     const resource = { ...resourceOfTeam(team), ...(list && { members: list }) }
-    return dressed(resource, { asked, type: groupType, of: team, version: versionOf(team, revisions) })
+    return shownResource(resource, { asked, type: groupType, of: team, version: versionOf(team, revisions) })
   })
 }
 

@@ -22,7 +22,7 @@ import {
   absentResource,
   changing,
   checkVersion,
-  dressed,
+  shownResource,
   listAnswer,
   listQuery,
   locationOf,
@@ -55,7 +55,7 @@ async function shownUsers(asked: Pick<Asked, 'services'>, users: readonly User[]
       display: nameOfTeam(team),
     }))
     const resource = { ...shownResourceOfUser(user), ...(groups.length > 0 && { groups }) }
-    return dressed(resource, { asked, type: userType, of: user, version: versionOf(user, teams) })
+    return shownResource(resource, { asked, type: userType, of: user, version: versionOf(user, teams) })
   })
 }
 
