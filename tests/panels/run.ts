@@ -73,6 +73,10 @@ const pages: Readonly<Record<string, () => readonly string[]>> = {
   'Logs, one model that failed': () => [
     `/spend/logs?limit=200&start_date=${moment(720)}&model=model-${random(12)}&outcome=error`,
   ],
+  'Logs, long calls': () => [
+    `/spend/logs?limit=200&start_date=${moment(720)}&min_duration_ms=60000`,
+    `/spend/logs/histogram?start_date=${moment(720)}&min_duration_ms=60000`,
+  ],
   'Logs, a session': () => [`/spend/logs?limit=200&session_id=session-${random(1000)}`],
   'Usage by model': () => [usage('user'), latency()],
   'Usage by team': () => [usage('user'), usage('team')],
