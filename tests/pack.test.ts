@@ -38,11 +38,11 @@ const entries = [
   ...Object.values(bin),
   'src/main.ts',
   'src/store/ledger/ledger-worker.ts',
-  'src/store/ledger/ledger-read-worker.ts',
+  'src/store/ledger/reads/ledger-read-worker.ts',
   'src/store/bodies/bodies-worker.ts',
   'src/lib/tokens/tokenizer-worker.ts',
   'src/sign-in/password-worker.ts',
-  'src/core/text-window.ts',
+  'src/core/hub/text-window.ts',
 ]
 const settings = ['bin/bunfig.toml', 'bin/bun-tsconfig.json', 'package.json']
 const documents =

@@ -1,5 +1,5 @@
 /** Helpers for provider tests: a target, a request, and streams in pieces of any size. */
-import type { ChatEvent, ChatRequest } from '../src/core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../src/core/hub/chat.ts'
 import type { ChatAdapter, Provider, Target } from '../src/core/provider.ts'
 import { frameSplitter } from '../src/lib/frames.ts'
 import { Secret } from '../src/lib/secret.ts'

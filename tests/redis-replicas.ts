@@ -1,7 +1,7 @@
 /** For tests: replicas in this process, each over a connection of its own length to one Redis. */
 import { startTcpProxy } from './tcp-proxy.ts'
 import type { TcpProxy } from './tcp-proxy.ts'
-import type { LimitScope, LimitVerdict } from '../src/core/limits.ts'
+import type { LimitScope, LimitVerdict } from '../src/core/tenancy/limits.ts'
 import type { WithoutRedis } from '../src/core/settings.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { BudgetCounters } from '../src/store/limits/budget-counters.ts'

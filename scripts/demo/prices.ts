@@ -1,6 +1,6 @@
 /** What the deployments of the demo cost, as the gateway itself says. */
-import { tokenKeys, unitKeys } from '../../src/accounts/price-keys.ts'
-import type { Prices } from '../../src/core/prices.ts'
+import { tokenKeys, unitKeys } from '../../src/accounts/costs/price-keys.ts'
+import type { Prices } from '../../src/core/usage/prices.ts'
 import type { AskGateway } from './fill.ts'
 
 /** Nano-dollars for a million, of dollars for one: see `Prices`. */

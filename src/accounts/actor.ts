@@ -2,7 +2,7 @@
 import { isMaster } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { KeyRecord } from '../core/ports.ts'
-import type { Actor } from '../core/tenancy.ts'
+import type { Actor } from '../core/tenancy/tenancy.ts'
 
 /** The caller's user, or its key where it has none; `master` for the master key. */
 export function actorOf(caller: Caller): Actor {

@@ -1,7 +1,7 @@
 /** Compiles the caller of a key from the objects that the key belongs to. */
 import { bareKey, isAdministrator } from '../core/caller.ts'
 import type { Caller, VirtualKey } from '../core/caller.ts'
-import type { Membership, NamedBudget, Organization, SpendingFields, Tag, Team, User } from '../core/tenancy.ts'
+import type { Membership, NamedBudget, Organization, SpendingFields, Tag, Team, User } from '../core/tenancy/tenancy.ts'
 
 /** What a caller is made of; absent = there is none, or none of this id is stored. */
 export interface CallerParts {

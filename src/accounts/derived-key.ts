@@ -5,8 +5,8 @@
 import { z } from 'zod'
 import type { Caller, DerivedKey } from '../core/caller.ts'
 import { bareKey } from '../core/caller.ts'
-import { budgetNanoUsdMax } from '../core/limits.ts'
-import { unlimited } from '../core/tenancy.ts'
+import { budgetNanoUsdMax } from '../core/tenancy/limits.ts'
+import { unlimited } from '../core/tenancy/tenancy.ts'
 import { onUse } from '../lib/on-use.ts'
 
 /** Every derived key begins so. */

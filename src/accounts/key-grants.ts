@@ -1,6 +1,6 @@
 /** That no key grants more than its maker holds. */
 import type { Caller, VirtualKey } from '../core/caller.ts'
-import type { SpendingFields } from '../core/tenancy.ts'
+import type { SpendingFields } from '../core/tenancy/tenancy.ts'
 import { readDuration, tagsOfKey } from './key.ts'
 
 type Limits = Pick<

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Deployment } from '../core/deployment.ts'
 import type { Settings } from '../core/settings.ts'
 import { modelWarnings } from './key-warnings.ts'
-import { ModelIndex } from './model-index.ts'
+import { ModelIndex } from './models/model-index.ts'
 
 const deployments = ['gpt-5', 'claude-sonnet', 'groq/*'].map(
   modelName => ({ id: `id-${modelName}`, modelName, target: { model: '*', provider: { name: 'groq' } } }) as Deployment,

@@ -1,7 +1,7 @@
 /** What is allowed in a key's fields but probably a mistake: said to the administrator, not refused. */
 import type { ModelDirectory } from '../core/ports.ts'
 import { closestMatch } from '../lib/closest-match.ts'
-import { wildcardRest } from './model-index.ts'
+import { wildcardRest } from './models/model-index.ts'
 
 /** Words of a list of models that are no names. */
 const specialNames: ReadonlySet<string> = new Set(['all-proxy-models', 'all-team-models', 'no-default-models'])

@@ -1,6 +1,6 @@
 /** The rules of virtual keys, as pure functions. */
 import type { VirtualKey } from '../core/caller.ts'
-import { NameList } from './name-list.ts'
+import { NameList } from './models/name-list.ts'
 
 const keyBytes = 32
 

@@ -1,7 +1,7 @@
 /** Who may see and manage which keys, teams, users and organizations: what is not allowed here is refused. */
 import { isAdministrator } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
-import type { Membership, Team } from '../core/tenancy.ts'
+import type { Membership, Team } from '../core/tenancy/tenancy.ts'
 
 /** May read everything: administrators, and users with the role `proxy_admin_viewer`. */
 export function mayReadAll({ role }: Caller): boolean {

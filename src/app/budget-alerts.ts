@@ -1,6 +1,6 @@
 /** Tells the operator of soft budgets: by webhooks and by mail. */
-import { nanoUsdToText } from '../accounts/cost.ts'
-import type { BudgetSettings } from '../core/budgets.ts'
+import { nanoUsdToText } from '../accounts/costs/cost.ts'
+import type { BudgetSettings } from '../core/tenancy/budgets.ts'
 import type { Mail } from '../core/mail.ts'
 import type { DeliverAlert } from './alert-delivery.ts'
 import type { SoftBudgetAlert } from './limits.ts'

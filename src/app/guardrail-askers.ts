@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'bun'
 import { toResponse } from '../core/answer.ts'
 import type { Services } from '../core/endpoint.ts'
-import { readErrorBody } from '../core/error-body.ts'
+import { readErrorBody } from '../core/dialects/error-body.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Format } from '../core/format.ts'
 import { internalRequest, SignalClient } from '../core/internal-request.ts'

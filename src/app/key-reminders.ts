@@ -1,5 +1,5 @@
 /** Tells of keys that soon end, or whose text soon has to be replaced: in the log, by webhooks and by mail. */
-import type { KeyReminder, KeyReminderQuery, KeyReminderStore } from '../core/key-reminders.ts'
+import type { KeyReminder, KeyReminderQuery, KeyReminderStore } from '../core/tenancy/key-reminders.ts'
 import type { Mail, Mailer } from '../core/mail.ts'
 import type { KeyRotationSettings } from '../core/settings.ts'
 import type { Clock } from '../lib/clock.ts'

@@ -1,7 +1,7 @@
 /** Opens what counts limits and budgets: in this process, or over Redis for all replicas. */
 import { randomBytes } from 'node:crypto'
 import { systemClock as clock } from '../lib/clock.ts'
-import type { Limiter } from '../core/limits.ts'
+import type { Limiter } from '../core/tenancy/limits.ts'
 import type { WithoutRedis } from '../core/settings.ts'
 import type { Database } from '../store/database/open.ts'
 import type { JournalledLedger } from '../store/ledger/ledger.ts'

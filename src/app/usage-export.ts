@@ -1,10 +1,10 @@
 /** Sends rows of the ledger to a webhook and to Stripe, again until they have arrived; ids tell copies apart. */
 import { createHmac } from 'node:crypto'
-import type { LedgerRow } from '../core/ledger-columns.ts'
+import type { LedgerRow } from '../core/ledger/ledger-columns.ts'
 import { toGatewayError } from '../core/errors.ts'
 import type { Transport } from '../core/transport.ts'
-import type { ExportDestination, StripeMeter, UsageExportSettings } from '../core/usage-export.ts'
-import type { GivenUpRow, UsageOutbox, WaitingRow } from '../core/usage-outbox.ts'
+import type { ExportDestination, StripeMeter, UsageExportSettings } from '../core/ledger/usage-export.ts'
+import type { GivenUpRow, UsageOutbox, WaitingRow } from '../core/ledger/usage-outbox.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../telemetry/log.ts'
 

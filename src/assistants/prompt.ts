@@ -3,7 +3,7 @@
  */
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import { estimateInput } from '../core/input-tokens.ts'
+import { estimateInput } from '../core/hub/input-tokens.ts'
 import type { AssistantObject } from '../core/ports.ts'
 import { openaiChat } from '../formats/openai/chat/index.ts'
 import { JsonBody } from '../lib/json/json-body.ts'

@@ -1,10 +1,10 @@
 /** Keeps answers and gives them again; equal calls at the same time share one upstream call. */
 import type { Reply } from '../core/answer.ts'
-import type { CacheCounts, CacheHit, CacheSettings, SharedAnswers } from '../core/answer-cache.ts'
-import type { AnswerCache } from '../core/kept-answers.ts'
+import type { CacheCounts, CacheHit, CacheSettings, SharedAnswers } from '../core/cache/cache-settings.ts'
+import type { AnswerCache } from '../core/cache/answer-cache.ts'
 import type { Call, Settlement } from '../core/call.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { AnswerDialects } from '../core/answer-reader.ts'
+import type { AnswerDialects } from '../core/dialects/answer-reader.ts'
 import { cacheKey, partitionOf } from './cache-key.ts'
 import type { Sign } from './cache-key.ts'
 import { controlsOf } from './controls.ts'

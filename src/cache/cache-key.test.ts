@@ -1,7 +1,7 @@
 /** Which calls have the same key: every field of every dialect shapes it, or stands on the list of those that do not. */
 import { expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
-import type { CacheSettings } from '../core/answer-cache.ts'
+import type { CacheSettings } from '../core/cache/cache-settings.ts'
 import type { Call } from '../core/call.ts'
 import { bareKey } from '../core/caller.ts'
 import type { Format } from '../core/format.ts'

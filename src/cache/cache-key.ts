@@ -1,7 +1,7 @@
 /** The key of a call: calls with the same one are answered alike, however the client writes them. */
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { CacheScope, CacheSettings } from '../core/answer-cache.ts'
+import type { CacheScope, CacheSettings } from '../core/cache/cache-settings.ts'
 import type { Call } from '../core/call.ts'
 import { ownerOf } from '../core/caller.ts'
 import type { Dialect } from '../core/provider.ts'

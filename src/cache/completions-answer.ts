@@ -1,11 +1,11 @@
 /** Text completions as they go to clients (OpenAI API reference, "Completions", legacy), as events of the hub. */
-import type { ChatEvent, FinishReason } from '../core/chat.ts'
+import type { ChatEvent, FinishReason } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
-import { readChunkUsage } from '../core/openai-usage.ts'
+import { readChunkUsage } from '../core/usage/openai-usage.ts'
 import type { Frame } from '../lib/frame.ts'
 import { isObject, listOf, textOf } from '../lib/json/json-values.ts'
 import type { Json } from '../lib/json/json-values.ts'
-import type { AnswerDialect } from '../core/answer-reader.ts'
+import type { AnswerDialect } from '../core/dialects/answer-reader.ts'
 
 /** Throws for log probabilities, whose old columns the hub does not have, and for what is no completion. */
 export const completionsAnswer: AnswerDialect = {

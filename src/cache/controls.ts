@@ -1,6 +1,6 @@
 /** What a call says about the cache: fields of its body and the header `Cache-Control` (RFC 9111, 5.2.1). */
-import { noCacheControls } from '../core/answer-cache.ts'
-import type { CacheControls } from '../core/answer-cache.ts'
+import { noCacheControls } from '../core/cache/cache-settings.ts'
+import type { CacheControls } from '../core/cache/cache-settings.ts'
 import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 

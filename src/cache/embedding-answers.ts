@@ -1,6 +1,6 @@
 /** Calls for embeddings, answered input by input: from kept embeddings, and by asking for the others alone. */
 import type { Reply } from '../core/answer.ts'
-import type { CacheSettings, SharedAnswers } from '../core/answer-cache.ts'
+import type { CacheSettings, SharedAnswers } from '../core/cache/cache-settings.ts'
 import type { Settlement } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { askOnlyFor, keptReply, mergedReply, shares, vectorOf, vectorsOf, weightOf } from './embedding-inputs.ts'

@@ -1,6 +1,6 @@
 /** Embeddings are kept input by input: what of a list is known is not asked for again. */
 import type { Reply } from '../core/answer.ts'
-import type { CacheSettings } from '../core/answer-cache.ts'
+import type { CacheSettings } from '../core/cache/cache-settings.ts'
 import type { Call } from '../core/call.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import { isObject } from '../lib/json/json-values.ts'

@@ -1,7 +1,7 @@
 /** A kept answer: of a chat as events of the hub, of all others as the bytes. */
 import type { Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
-import type { ChatEvent } from '../core/chat.ts'
+import type { ChatEvent } from '../core/hub/chat.ts'
 import type { Dialect } from '../core/provider.ts'
 
 /** What was answered. */

@@ -1,7 +1,7 @@
 /** One upstream call and all equal calls that wait for its answer: each of them gets it from its beginning. */
 import type { AnswerSink, AnswerStream, Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
-import type { ChatEvent } from '../core/chat.ts'
+import type { ChatEvent } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ChatFormat, EventWriter } from '../core/format.ts'
 import { eventSize, replyOf } from './entry.ts'

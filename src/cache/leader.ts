@@ -1,9 +1,9 @@
 /** The call whose answer is kept and shared, from the reply of its upstream to its end. */
 import type { Reply } from '../core/answer.ts'
-import type { ReplyWatch } from '../core/answer-cache.ts'
+import type { ReplyWatch } from '../core/cache/cache-settings.ts'
 import type { Call, Settlement } from '../core/call.ts'
-import { StreamReader, wholeEvents } from '../core/answer-reader.ts'
-import type { AnswerDialect } from '../core/answer-reader.ts'
+import { StreamReader, wholeEvents } from '../core/dialects/answer-reader.ts'
+import type { AnswerDialect } from '../core/dialects/answer-reader.ts'
 import type { KeptContent } from './entry.ts'
 import type { Flight } from './flight.ts'
 import { TappedStream } from './tapped-stream.ts'

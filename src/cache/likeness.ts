@@ -1,7 +1,7 @@
 /** Which calls may share answers by meaning, and what is compared of them. */
-import type { SemanticCacheSettings } from '../core/answer-cache.ts'
+import type { SemanticCacheSettings } from '../core/cache/cache-settings.ts'
 import type { Call } from '../core/call.ts'
-import type { ChatRequest } from '../core/chat.ts'
+import type { ChatRequest } from '../core/hub/chat.ts'
 import { isPlain } from './cache-key.ts'
 import { factsOf } from './prompt-facts.ts'
 

@@ -1,7 +1,7 @@
 /** Prompts that other replicas have answered: each takes from the shared list what was added since its last look. */
 import { LRUCache } from 'lru-cache'
 import { entryLimit } from '../lib/entry-limit.ts'
-import type { SharedAnswers } from '../core/answer-cache.ts'
+import type { SharedAnswers } from '../core/cache/cache-settings.ts'
 import type { Sign } from './cache-key.ts'
 import type { IndexedPrompt, PromptIndex } from './prompt-index.ts'
 

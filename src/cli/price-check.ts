@@ -1,11 +1,11 @@
 /** Makes the costs of the ledger's rows anew from what stands in them. */
-import { usageOfRow } from '../accounts/ledger-usage.ts'
-import { costUnder, readTerms } from '../accounts/price-terms.ts'
-import { requestCosts } from '../accounts/request-cost.ts'
+import { usageOfRow } from '../accounts/costs/ledger-usage.ts'
+import { costUnder, readTerms } from '../accounts/costs/price-terms.ts'
+import { requestCosts } from '../accounts/costs/request-cost.ts'
 import { priceListVersion } from '../config/prices/catalogue.ts'
 import { catalogPrices } from '../config/prices/prices.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { LedgerRow } from '../core/ledger-columns.ts'
+import type { LedgerRow } from '../core/ledger/ledger-columns.ts'
 
 /** A row whose cost is another than its facts say. Nano-dollars. */
 interface PriceDifference {

@@ -1,5 +1,5 @@
 /** The settings of budgets, from a checked configuration. */
-import type { BudgetRule, BudgetSettings } from '../core/budgets.ts'
+import type { BudgetRule, BudgetSettings } from '../core/tenancy/budgets.ts'
 import type { Settings } from '../core/settings.ts'
 import type { Config } from './file/schema.ts'
 

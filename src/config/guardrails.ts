@@ -1,6 +1,6 @@
 /** Guardrails of the file and of the API, as settings. */
-import { secretMask } from '../core/configured-objects.ts'
-import type { CheckedModel, ConfiguredObject, GuardrailEntry } from '../core/configured-objects.ts'
+import { secretMask } from '../core/objects/configured-objects.ts'
+import type { CheckedModel, ConfiguredObject, GuardrailEntry } from '../core/objects/configured-objects.ts'
 import { unprocessable } from '../core/errors.ts'
 import type { GuardrailMode, GuardrailSettings } from '../core/guardrails.ts'
 import { problemsIn } from '../core/schema-problems.ts'

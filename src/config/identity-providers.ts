@@ -5,12 +5,12 @@ import type {
   IdentitySettings,
   ProviderEndpoints,
   TokenSettings,
-} from '../core/identity-providers.ts'
+} from '../core/sign-in/identity-providers.ts'
 import type { ProxyRules } from '../core/transport.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Environment } from './environment.ts'
-import { identitySettings } from './file/identity-settings.ts'
-import type { WrittenProvider, WrittenTokens } from './file/identity-settings.ts'
+import { identitySettings } from './file/sections/identity-settings.ts'
+import type { WrittenProvider, WrittenTokens } from './file/sections/identity-settings.ts'
 import type { Config } from './file/schema.ts'
 
 /** What was read; `settings` counts only without mistakes. */

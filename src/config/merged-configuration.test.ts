@@ -1,6 +1,6 @@
 /** The file with what was made by API: mistakes there do not keep the file's own models from being served. */
 import { expect, test } from 'bun:test'
-import type { ConfiguredKind, ConfiguredObject } from '../core/configured-objects.ts'
+import type { ConfiguredKind, ConfiguredObject } from '../core/objects/configured-objects.ts'
 import { Secret } from '../lib/secret.ts'
 import { providers } from '../providers/index.ts'
 import { MergedConfiguration } from './merged-configuration.ts'

@@ -1,5 +1,5 @@
 /** The configuration file as it was read last, with what was made by API. */
-import { secretNamesOf } from '../core/configured-objects.ts'
+import { secretNamesOf } from '../core/objects/configured-objects.ts'
 import type {
   CheckedModel,
   ConfigurationChecks,
@@ -7,7 +7,7 @@ import type {
   FileCredential,
   GuardrailEntry,
   ModelBlockBody,
-} from '../core/configured-objects.ts'
+} from '../core/objects/configured-objects.ts'
 import type { Settings } from '../core/settings.ts'
 import { checkCredential, connectionOf, SentModels, splitSecrets } from './models/sent-models.ts'
 import type { EntrySurroundings, MergedSettings } from './models/sent-models.ts'

@@ -1,6 +1,6 @@
 /** Settings of sign-in, from the file and the environment. */
 import { BlockList, isIP } from 'node:net'
-import type { SignInSettings } from '../core/sign-in-settings.ts'
+import type { SignInSettings } from '../core/sign-in/sign-in-settings.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Environment } from './environment.ts'
 import type { Config } from './file/schema.ts'

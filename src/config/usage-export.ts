@@ -1,5 +1,5 @@
 /** The settings of exported usage, from a checked configuration. */
-import type { UsageExportSettings } from '../core/usage-export.ts'
+import type { UsageExportSettings } from '../core/ledger/usage-export.ts'
 import type { Config } from './file/schema.ts'
 
 const waitingDefault = 1_000_000

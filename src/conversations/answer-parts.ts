@@ -1,5 +1,5 @@
 /** What an answer holds beside its text: calls of tools, and the pages that it names as its sources. */
-import type { AnswerSource, AnswerToolCall } from '../core/conversations.ts'
+import type { AnswerSource, AnswerToolCall } from '../core/objects/conversations.ts'
 import { isObject, objectsOf, textOf } from '../lib/json/json-values.ts'
 import type { Json } from '../lib/json/json-values.ts'
 

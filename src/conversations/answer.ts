@@ -11,7 +11,7 @@ import type {
   ConversationMessage,
   LiveAnswer,
   MessageContent,
-} from '../core/conversations.ts'
+} from '../core/objects/conversations.ts'
 import type { Services } from '../core/endpoint.ts'
 import { toGatewayError } from '../core/errors.ts'
 import type { HeldRun } from '../core/ports.ts'

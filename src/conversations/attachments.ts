@@ -1,5 +1,5 @@
 /** Files that are sent with a question: which kinds there are, and how a model gets them. */
-import type { Attachment } from '../core/conversations.ts'
+import type { Attachment } from '../core/objects/conversations.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { mediaTypeOf } from '../lib/media-type.ts'

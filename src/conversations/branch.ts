@@ -1,5 +1,5 @@
 /** A branch of the tree that the messages of a conversation are. */
-import type { ConversationMessage } from '../core/conversations.ts'
+import type { ConversationMessage } from '../core/objects/conversations.ts'
 
 /** From the first message to the one of this id; empty = there is no such message. */
 export function branchTo(all: readonly ConversationMessage[], id: string | null): ConversationMessage[] {

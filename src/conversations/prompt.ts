@@ -1,5 +1,5 @@
 /** The body of the call that makes an answer: the branch of the conversation that leads to it. */
-import type { Attachment, Conversation, ConversationMessage } from '../core/conversations.ts'
+import type { Attachment, Conversation, ConversationMessage } from '../core/objects/conversations.ts'
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { HoldBytes } from '../core/ports.ts'

@@ -1,7 +1,7 @@
 /** Who calls the gateway. */
-import type { Session } from './session.ts'
-import type { Membership, Organization, SpendingFields, Tag, Team, User, UserRole } from './tenancy.ts'
-import { unlimited } from './tenancy.ts'
+import type { Session } from './sign-in/session.ts'
+import type { Membership, Organization, SpendingFields, Tag, Team, User, UserRole } from './tenancy/tenancy.ts'
+import { unlimited } from './tenancy/tenancy.ts'
 
 /** A virtual key as calls need it. Immutable; a change makes a new object. */
 export interface VirtualKey extends SpendingFields {

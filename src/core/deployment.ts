@@ -1,7 +1,7 @@
 /** A model at an upstream, among which the router chooses. Frozen when the configuration is read. */
 import type { Target } from './provider.ts'
 import type { ProxyRules } from './transport.ts'
-import type { Prices, PriceSource } from './prices.ts'
+import type { Prices, PriceSource } from './usage/prices.ts'
 
 /** How long content of a stream is waited for, in milliseconds. Comments, pings and empty deltas are none. */
 export interface ContentTimeouts {

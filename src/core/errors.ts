@@ -1,4 +1,4 @@
-import type { Usage } from './usage.ts'
+import type { Usage } from './usage/usage.ts'
 
 /**
  * Every way a call can fail. One closed table: the status the client sees, the `type`, `code` and

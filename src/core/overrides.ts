@@ -1,6 +1,6 @@
 /** Options for the gateway itself in the body of a call; they are not sent upstream. */
 
-import type { CacheControls } from './answer-cache.ts'
+import type { CacheControls } from './cache/cache-settings.ts'
 
 /** Per call; absent = the router's setting. */
 export interface RequestOverrides {

@@ -2,7 +2,7 @@
 import type { Reply } from './answer.ts'
 import type { Call, Settlement } from './call.ts'
 import type { Caller } from './caller.ts'
-import type { ChatEvent } from './chat.ts'
+import type { ChatEvent } from './hub/chat.ts'
 import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { RequestHeaders } from './request.ts'

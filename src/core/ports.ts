@@ -1,6 +1,6 @@
 /** Interfaces implemented by `store`, `pipeline` and `telemetry`, connected in `app/`. */
-import type { BatchAmount } from './budget-charge.ts'
-import type { StoredAmount } from './limits.ts'
+import type { BatchAmount } from './tenancy/budget-charge.ts'
+import type { StoredAmount } from './tenancy/limits.ts'
 import type { HttpRequest } from './request.ts'
 import type { Caller, VirtualKey } from './caller.ts'
 import type { Deployment } from './deployment.ts'

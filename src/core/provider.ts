@@ -5,16 +5,16 @@
 import type { Framing } from '../lib/frames.ts'
 import type { Frame } from '../lib/frame.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { ChatEvent, ChatRequest } from './chat.ts'
-import type { EmbeddingsRequest, EmbeddingsResult } from './embeddings.ts'
+import type { ChatEvent, ChatRequest } from './hub/chat.ts'
+import type { EmbeddingsRequest, EmbeddingsResult } from './hub/embeddings.ts'
 import type { FaultKind } from './errors.ts'
-import type { FieldRules } from './field-rules.ts'
-import type { ImagesRequest, ImagesResult } from './images.ts'
-import type { ModerationsRequest, ModerationsResult } from './moderations.ts'
-import type { RerankRequest, RerankResult } from './rerank.ts'
-import type { SpeechRequest, SpeechResult } from './speech.ts'
+import type { FieldRules } from './dialects/field-rules.ts'
+import type { ImagesRequest, ImagesResult } from './hub/images.ts'
+import type { ModerationsRequest, ModerationsResult } from './hub/moderations.ts'
+import type { RerankRequest, RerankResult } from './hub/rerank.ts'
+import type { SpeechRequest, SpeechResult } from './hub/speech.ts'
 import type { AnswerHead, CallHead } from './transport.ts'
-import type { Usage } from './usage.ts'
+import type { Usage } from './usage/usage.ts'
 
 /** The wire formats. A provider that speaks the client's own gets its bytes forwarded. */
 export type Dialect =
@@ -223,7 +223,7 @@ export interface Provider {
   answer?(head: CallHead, body: unknown, files?: readonly InProcessFile[]): InProcessAnswer
   /**
    * Fields of chat, in OpenAI's names, that it takes beside those of the hub, which its translation is asked for
-   * (core/params.ts).
+   * (core/hub/params.ts).
    */
   readonly chatExtras?: readonly string[]
 }

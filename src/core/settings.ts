@@ -1,17 +1,17 @@
 /** Frozen settings. A reload makes a new object; open calls keep theirs. */
-import type { CacheSettings } from './answer-cache.ts'
+import type { CacheSettings } from './cache/cache-settings.ts'
 import type { AgentSettings } from './agents.ts'
-import type { BodySettings } from './call-bodies.ts'
-import type { BudgetSettings } from './budgets.ts'
-import type { PriceTermSettings } from './price-terms.ts'
-import type { UsageExportSettings } from './usage-export.ts'
-import type { LedgerRetention } from './usage-report.ts'
+import type { BodySettings } from './ledger/call-bodies.ts'
+import type { BudgetSettings } from './tenancy/budgets.ts'
+import type { PriceTermSettings } from './usage/price-terms.ts'
+import type { UsageExportSettings } from './ledger/usage-export.ts'
+import type { LedgerRetention } from './ledger/usage-report.ts'
 import type { Deployment } from './deployment.ts'
-import type { IdentitySettings } from './identity-providers.ts'
+import type { IdentitySettings } from './sign-in/identity-providers.ts'
 import type { GuardrailSettings } from './guardrails.ts'
-import type { LimitScope } from './limits.ts'
-import type { SignInSettings } from './sign-in-settings.ts'
-import type { User } from './tenancy.ts'
+import type { LimitScope } from './tenancy/limits.ts'
+import type { SignInSettings } from './sign-in/sign-in-settings.ts'
+import type { User } from './tenancy/tenancy.ts'
 
 /** Everything that a configuration file decides. */
 export interface Settings {

@@ -1,5 +1,5 @@
 /** For models whose chat template accepts at most one system message and then user and assistant alternately. */
-import type { Message } from '../core/chat.ts'
+import type { Message } from '../core/hub/chat.ts'
 import type { Emulation } from './decorate.ts'
 import { appendParts, isSystem } from './messages.ts'
 

@@ -1,5 +1,5 @@
 /** Parses tool calls in the notations that models write: JSON objects, Python calls, XML. Only offered tools count. */
-import type { Tool } from '../core/chat.ts'
+import type { Tool } from '../core/hub/chat.ts'
 import { readOrUndefined, LiteralReader, NotLiteral, readLiteral } from '../lib/json/literal.ts'
 import type { Literal } from '../lib/json/literal.ts'
 

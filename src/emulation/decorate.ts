@@ -1,5 +1,5 @@
 /** Wraps a chat adapter in an emulation: the result is a chat adapter as well, so that emulations can be nested. */
-import type { ChatEvent, ChatRequest } from '../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import type { ChatAdapter } from '../core/provider.ts'
 
 /** Maps each event of one answer, in order. Buffered events are emitted with the choice's `finish` at the latest. */

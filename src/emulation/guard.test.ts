@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent, ChatRequest, Message } from '../core/chat.ts'
+import type { ChatEvent, ChatRequest, Message } from '../core/hub/chat.ts'
 import { nativeProfile } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { ModerationsRequest } from '../core/moderations.ts'
+import type { ModerationsRequest } from '../core/hub/moderations.ts'
 import type { ChatAdapter, Target } from '../core/provider.ts'
 import { emulate, moderationsByGuard } from './index.ts'
 

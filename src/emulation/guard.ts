@@ -1,7 +1,7 @@
 /** Safety classifiers ("guard models", such as Llama Guard): one user message in, `safe` or `unsafe` out. */
-import type { ChatEvent, ChatRequest } from '../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
-import type { ModerationsRequest, ModerationsResult } from '../core/moderations.ts'
+import type { ModerationsRequest, ModerationsResult } from '../core/hub/moderations.ts'
 import type { ChatAdapter, UnaryAdapter } from '../core/provider.ts'
 
 /**

@@ -1,5 +1,5 @@
 /** Emulates abilities that a model lacks: pure decorators around its provider's chat adapter, chosen by its profile. */
-import type { ChatRequest, Message } from '../core/chat.ts'
+import type { ChatRequest, Message } from '../core/hub/chat.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import type { ChatAdapter } from '../core/provider.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { ChatRequest } from '../core/chat.ts'
+import type { ChatRequest } from '../core/hub/chat.ts'
 import { nativeProfile } from '../core/deployment.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import type { ChatAdapter, Target } from '../core/provider.ts'

@@ -2,7 +2,7 @@
  * JSON answers from models without constrained decoding: the schema is put into the prompt, the answer is read
  * leniently and validated.
  */
-import type { ChatRequest, ResponseFormat } from '../core/chat.ts'
+import type { ChatRequest, ResponseFormat } from '../core/hub/chat.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import { unprocessable } from '../core/errors.ts'
 import type { Emulation } from './decorate.ts'

@@ -1,5 +1,5 @@
 /** Changes to conversations that several emulations share. */
-import type { Message, Part } from '../core/chat.ts'
+import type { Message, Part } from '../core/hub/chat.ts'
 
 /** `developer` is OpenAI's newer name of the role `system`. */
 export const isSystem = (message: Pick<Message, 'role'>): boolean =>

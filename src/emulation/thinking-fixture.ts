@@ -1,6 +1,6 @@
 /** Answers with thinking in them, for its tests. */
 import { expect } from 'bun:test'
-import type { ChatEvent, ChatRequest } from '../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import { nativeProfile } from '../core/deployment.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import type { ChatAdapter } from '../core/provider.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent } from '../core/chat.ts'
+import type { ChatEvent } from '../core/hub/chat.ts'
 import { split, collected } from './thinking-fixture.ts'
 
 /** Text, what of it is thinking, what is the answer: with tags, and with tags that the template opened. */

@@ -3,7 +3,7 @@
  * an answer can be thinking: a `<think>` later on is content and stays text. The prompt template may already contain
  * the opening tag, so that the answer holds the closing tag alone; text is buffered until that is decided.
  */
-import type { ChatEvent, ChatRequest } from '../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import { perChoice } from './decorate.ts'
 import type { Emulation } from './decorate.ts'
 

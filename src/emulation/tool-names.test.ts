@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import type { ChatEvent, ChatRequest } from '../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import { chatRequest } from '../../tests/provider-rig.ts'
 import { fitToolNames } from './tool-names.ts'
 

@@ -3,7 +3,7 @@
  * Mistral take letters, digits, `_` and `-`, at most 64 of them (their API references); Gemini a letter or `_` first.
  */
 import { createHash } from 'node:crypto'
-import type { ChatEvent, ChatRequest, Message, Part } from '../core/chat.ts'
+import type { ChatEvent, ChatRequest, Message, Part } from '../core/hub/chat.ts'
 import type { Emulation } from './decorate.ts'
 
 const fitting = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/

@@ -1,5 +1,5 @@
 /** Tools as prompt text: their description for a model without native tool calling, and past calls and results. */
-import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../core/chat.ts'
+import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../core/hub/chat.ts'
 import { appendParts } from './messages.ts'
 import { readLiteral } from '../lib/json/literal.ts'
 

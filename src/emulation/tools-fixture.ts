@@ -1,6 +1,6 @@
 /** Tools, requests and upstreams that answer with given texts, for the tests of calls in text. */
 import { expect } from 'bun:test'
-import type { ChatEvent, ChatRequest, Tool } from '../core/chat.ts'
+import type { ChatEvent, ChatRequest, Tool } from '../core/hub/chat.ts'
 import { nativeProfile } from '../core/deployment.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import type { ChatAdapter } from '../core/provider.ts'

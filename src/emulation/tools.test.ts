@@ -1,6 +1,6 @@
 /** Calls in text: every notation, everything that must stay text, and the same result wherever the text is cut. */
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent, ChatRequest, Message, Part } from '../core/chat.ts'
+import type { ChatEvent, ChatRequest, Message, Part } from '../core/hub/chat.ts'
 import { nativeProfile } from '../core/deployment.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import type { Target } from '../core/provider.ts'

@@ -1,5 +1,5 @@
 /** Tool calling for models without it: tools are described in the prompt, calls are parsed out of the text. */
-import type { ChatEvent, ChatRequest } from '../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import { unprocessable } from '../core/errors.ts'
 import type { GatewayError } from '../core/errors.ts'

@@ -4,7 +4,7 @@ import type { Answer, AnswerBody, AnswerSink, AnswerStream } from '../core/answe
 import type { Caller } from '../core/caller.ts'
 import type { Endpoint, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { KeptResponse, OnceClaim, OnceRequest } from '../core/idempotency.ts'
+import type { KeptResponse, OnceClaim, OnceRequest } from '../core/objects/idempotency.ts'
 import { readBody } from '../core/request.ts'
 import type { HttpRequest } from '../core/request.ts'
 import { Secret } from '../lib/secret.ts'

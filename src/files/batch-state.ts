@@ -1,6 +1,6 @@
 /** The state of a batch: read from its upstream, stored, and settled when it has ended. */
 import type { Services } from '../core/endpoint.ts'
-import type { FileCall } from '../core/files.ts'
+import type { FileCall } from '../core/objects/files.ts'
 import type { FileRecord } from '../core/ports.ts'
 import type { Client } from '../core/request.ts'
 import type { Json } from '../lib/json/json-values.ts'

@@ -1,10 +1,10 @@
 /** Starts batches, and reads their state for lists. */
-import { isFree } from '../accounts/cost.ts'
+import { isFree } from '../accounts/costs/cost.ts'
 import type { Call, StartedBatch } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import { accountOf } from '../core/files.ts'
+import { accountOf } from '../core/objects/files.ts'
 import type { BatchLease, FileOwner, FileRecord } from '../core/ports.ts'
 import type { Client } from '../core/request.ts'
 import type { Json } from '../lib/json/json-values.ts'

@@ -1,11 +1,11 @@
 /** Chooses the upstream for a file: as the client says, among those that its key may use. */
 import { isMaster } from '../core/caller.ts'
-import { callableDeployments, mayCall, usableDeployments } from '../accounts/model-access.ts'
+import { callableDeployments, mayCall, usableDeployments } from '../accounts/models/model-access.ts'
 import { blockedModel } from '../core/blocked-model.ts'
 import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
-import { accountOf } from '../core/files.ts'
+import { accountOf } from '../core/objects/files.ts'
 
 /** The upstream that the client asks for; every part may be missing. */
 export interface FileTarget {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '../core/errors.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import { cohereRerank, jinaRerank } from './rerank.ts'
-import { fieldRules, noFieldRules } from '../core/field-rules.ts'
+import { fieldRules, noFieldRules } from '../core/dialects/field-rules.ts'
 
 const bodyOf = (value: unknown): JsonBody => JsonBody.read(Buffer.from(JSON.stringify(value)))
 const problems = (value: unknown) =>

@@ -3,10 +3,10 @@
  * "Reranker API"). Both send the same body; answers differ by path.
  */
 import { GatewayError } from '../core/errors.ts'
-import * as type from '../core/fields.ts'
+import * as type from '../core/dialects/fields.ts'
 import type { ForwardRules, Inspection, UnaryFormat } from '../core/format.ts'
-import type { RerankRequest, RerankResult } from '../core/rerank.ts'
-import type { Usage } from '../core/usage.ts'
+import type { RerankRequest, RerankResult } from '../core/hub/rerank.ts'
+import type { Usage } from '../core/usage/usage.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Edit } from '../lib/json/json-body.ts'
 import {

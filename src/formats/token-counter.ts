@@ -2,9 +2,9 @@
  * What `/utils/token_counter` is sent: a text, or the input of a chat in the words of OpenAI, Anthropic or Gemini
  * (the peer's TokenCountRequest).
  */
-import type { ChatRequest, Message } from '../core/chat.ts'
+import type { ChatRequest, Message } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
-import { FieldNames } from '../core/field-names.ts'
+import { FieldNames } from '../core/dialects/field-names.ts'
 import type { Inspection, UnaryFormat } from '../core/format.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { anthropicCountTokens } from './anthropic/index.ts'

@@ -1,6 +1,6 @@
 /** What is written so that rules would not see it is found in streams as in whole texts, wherever they are cut. */
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent } from '../core/chat.ts'
+import type { ChatEvent } from '../core/hub/chat.ts'
 import { literalPattern } from '../lib/linear-regex/index.ts'
 import { Scanner } from './scanner.ts'
 import { replaced, replacedJson, TextFilter } from './text-filter.ts'

@@ -1,5 +1,5 @@
 /** Holds an answer until those who judge it, or the question beside it, have let it pass. */
-import type { ChatEvent } from '../core/chat.ts'
+import type { ChatEvent } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { AnswerFilter } from '../core/policy.ts'
 import type { GuardedCall, Guardrail } from './guarded-call.ts'

@@ -1,7 +1,7 @@
 /** What of a call judges are asked about. */
-import type { ChatEvent, ChatRequest, Message } from '../core/chat.ts'
-import { changeTexts } from '../core/input.ts'
-import type { CallInput, InputTextKind } from '../core/input.ts'
+import type { ChatEvent, ChatRequest, Message } from '../core/hub/chat.ts'
+import { changeTexts } from '../core/hub/input.ts'
+import type { CallInput, InputTextKind } from '../core/hub/input.ts'
 import type { Subject } from './check.ts'
 
 /** The texts of an input, in their order, and what each is. */

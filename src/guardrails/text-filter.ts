@@ -2,7 +2,7 @@
  * Searches the texts of an answer as they come: what a rule looks for is replaced, or refused, before any of it goes
  * out, wherever the upstream splits it. Only what may still become a find waits, never longer than the longest find.
  */
-import type { ChatEvent, Source } from '../core/chat.ts'
+import type { ChatEvent, Source } from '../core/hub/chat.ts'
 import type { AnswerFilter } from '../core/policy.ts'
 import { escapedJson, JsonReader, openHalf } from './json-text.ts'
 import type { JsonUnits } from './json-text.ts'

@@ -3,7 +3,7 @@
  * judged once more with what follows them. So the delay is bounded by a window and the time of a judge, and does not
  * grow with the answer.
  */
-import type { ChatEvent } from '../core/chat.ts'
+import type { ChatEvent } from '../core/hub/chat.ts'
 import type { AnswerFilter, AnswerGate } from '../core/policy.ts'
 import type { GuardedCall, Guardrail } from './guarded-call.ts'
 import { changedTexts } from './judge-filter.ts'

@@ -1,7 +1,7 @@
 /** Controls one running call: cancels the upstream exchange when the client leaves, settles the call once. */
 import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
-import type { Outcome } from '../core/operation.ts'
+import type { Outcome } from '../core/hub/operation.ts'
 import { clientClosed } from '../core/request.ts'
 import type { Client } from '../core/request.ts'
 import type { UpstreamExchange } from '../core/transport.ts'

@@ -2,20 +2,20 @@
 import type { Reply } from '../core/answer.ts'
 import type { AskedCall, Call, CallBounds, FallbackModel, SentRequest } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
-import type { ChatEvent } from '../core/chat.ts'
+import type { ChatEvent } from '../core/hub/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { BatchLine } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Format, StreamRelay } from '../core/format.ts'
-import type { CallInput, InputEdit } from '../core/input.ts'
+import type { CallInput, InputEdit } from '../core/hub/input.ts'
 import { noOverrides } from '../core/overrides.ts'
 import type { RequestOverrides } from '../core/overrides.ts'
-import type { Operation } from '../core/operation.ts'
+import type { Operation } from '../core/hub/operation.ts'
 import type { CurrentConfiguration, ModelDirectory } from '../core/ports.ts'
 import { clientRequestId } from '../core/request.ts'
 import type { Client, HttpRequest, RequestHeaders } from '../core/request.ts'
-import type { CostSource } from '../core/request-cost.ts'
-import type { Usage, UsageSource } from '../core/usage.ts'
+import type { CostSource } from '../core/usage/request-cost.ts'
+import type { Usage, UsageSource } from '../core/usage/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { decodeInput, ownBody } from './input.ts'
@@ -26,7 +26,7 @@ export interface CallParts {
   readonly clock: Clock
   /** Read once for each call: a reload replaces what is in it. */
   readonly current: CurrentConfiguration
-  /** `Call.bounds` by the rules of prices (`accounts/cost-bounds.ts`). */
+  /** `Call.bounds` by the rules of prices (`accounts/costs/cost-bounds.ts`). */
   boundsOf(call: Call, maxOutputTokens?: number): CallBounds
 }
 

@@ -1,7 +1,7 @@
 /** Encodes a policy's answers from hub types to the client's dialect. */
 import type { Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
-import type { ChatEvent } from '../core/chat.ts'
+import type { ChatEvent } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ChatFormat, Format, UnaryFormat, UnaryOperations } from '../core/format.ts'
 import { streamingOf } from './lanes/streaming.ts'

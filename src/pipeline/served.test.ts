@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Call } from '../core/call.ts'
-import type { Served, Usage } from '../core/usage.ts'
+import type { Served, Usage } from '../core/usage/usage.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import { withServed } from './served.ts'
 

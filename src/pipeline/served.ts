@@ -1,8 +1,8 @@
 /** What served a request, where the usage of its answer does not say it. */
-import { askedService } from '../core/asked-service.ts'
+import { askedService } from '../core/usage/asked-service.ts'
 import type { Call } from '../core/call.ts'
-import { setServed } from '../core/usage-fields.ts'
-import type { Usage } from '../core/usage.ts'
+import { setServed } from '../core/usage/usage-fields.ts'
+import type { Usage } from '../core/usage/usage.ts'
 
 /**
  * The usage with what served the current request: as its usage says, or as the head of its answer does; else as was

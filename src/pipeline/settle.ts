@@ -3,10 +3,10 @@ import type { Call, EndedBatch, ModelUse, Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { EndedCall } from '../core/endpoint.ts'
 import type { Client } from '../core/request.ts'
-import { unknownCost } from '../core/request-cost.ts'
-import type { RequestCost, RequestTimes } from '../core/request-cost.ts'
-import type { PriceTerm } from '../core/price-terms.ts'
-import type { Usage } from '../core/usage.ts'
+import { unknownCost } from '../core/usage/request-cost.ts'
+import type { RequestCost, RequestTimes } from '../core/usage/request-cost.ts'
+import type { PriceTerm } from '../core/usage/price-terms.ts'
+import type { Usage } from '../core/usage/usage.ts'
 import type { CallPolicies } from './admission.ts'
 import type { Settle } from './call-control.ts'
 import { CallRecord } from './call-record.ts'
@@ -17,9 +17,9 @@ import { addEarlierUsage, completeRequest, countedTokens, isOwed, recordUsage, t
 /** What calls are settled and answered with. */
 export interface SettleParts extends CallParts, RespondParts {
   readonly policies: CallPolicies
-  /** What a request to an upstream cost (`accounts/request-cost.ts`). */
+  /** What a request to an upstream cost (`accounts/costs/request-cost.ts`). */
   cost(usage: Usage, deployment: Deployment, times: RequestTimes): RequestCost
-  /** Discounts and margins (`accounts/price-terms.ts`): of the deployment that answered, or failed last. */
+  /** Discounts and margins (`accounts/costs/price-terms.ts`): of the deployment that answered, or failed last. */
   readonly terms: {
     of(call: Call): readonly PriceTerm[]
     cost(terms: readonly PriceTerm[], listNanoUsd: bigint): bigint

@@ -3,8 +3,8 @@
  * owed in it: docs/decisions/0012.
  */
 import type { Call } from '../core/call.ts'
-import { estimatedInput } from '../core/input-tokens.ts'
-import type { Usage } from '../core/usage.ts'
+import { estimatedInput } from '../core/hub/input-tokens.ts'
+import type { Usage } from '../core/usage/usage.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import { isObject } from '../lib/json/json-values.ts'
 import { bodyTokens } from '../lib/tokens/body-tokens.ts'

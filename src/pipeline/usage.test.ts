@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Call } from '../core/call.ts'
-import type { Operation } from '../core/operation.ts'
-import type { Usage, UsageSource } from '../core/usage.ts'
+import type { Operation } from '../core/hub/operation.ts'
+import type { Usage, UsageSource } from '../core/usage/usage.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import { addEarlierUsage, completeRequest, countedTokens, endRequest } from './usage.ts'
 

@@ -3,8 +3,8 @@ import type { Call, SentRequest } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { StreamRelay } from '../core/format.ts'
 import { withServed } from './served.ts'
-import { addUsage } from '../core/usage-sum.ts'
-import type { Usage, UsageSource } from '../core/usage.ts'
+import { addUsage } from '../core/usage/usage-sum.ts'
+import type { Usage, UsageSource } from '../core/usage/usage.ts'
 import { estimatedUsage, noteUnusableAnswer, plausibleUsage, sentInput } from './usage-estimate.ts'
 
 const nothingBefore: readonly SentRequest[] = []

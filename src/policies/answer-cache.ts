@@ -1,6 +1,6 @@
 /** Answers calls from kept answers, and keeps those of upstreams (docs/cache.md). */
-import type { CacheControls } from '../core/answer-cache.ts'
-import type { AnswerCache } from '../core/kept-answers.ts'
+import type { CacheControls } from '../core/cache/cache-settings.ts'
+import type { AnswerCache } from '../core/cache/answer-cache.ts'
 import type { Call } from '../core/call.ts'
 import type { Policy } from '../core/policy.ts'
 

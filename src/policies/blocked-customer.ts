@@ -2,8 +2,8 @@
 import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
-import type { TenantDirectory } from '../core/tenancy-store.ts'
-import type { Customer } from '../core/tenancy.ts'
+import type { TenantDirectory } from '../core/tenancy/tenancy-store.ts'
+import type { Customer } from '../core/tenancy/tenancy.ts'
 
 /** Throws `forbidden`. A call that names no end user costs nothing, one of a cached customer no wait. */
 export function blockedCustomer(tenants: TenantDirectory): Policy {

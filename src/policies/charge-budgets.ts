@@ -1,6 +1,6 @@
 /** Decides what a call is charged in its budgets, before the ledger has its row. */
 import type { Settlement } from '../core/call.ts'
-import type { BudgetAmount, Limiter, LimitScope } from '../core/limits.ts'
+import type { BudgetAmount, Limiter, LimitScope } from '../core/tenancy/limits.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CallLimits } from './limits/call-limits.ts'

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import type { Call } from '../core/call.ts'
-import type { ChatRequest } from '../core/chat.ts'
+import type { ChatRequest } from '../core/hub/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
-import { estimateInput } from '../core/input-tokens.ts'
+import { estimateInput } from '../core/hub/input-tokens.ts'
 import type { Provider } from '../core/provider.ts'
 import { countTokens } from './count-tokens.ts'
 

@@ -2,7 +2,7 @@
 import type { Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
-import { estimateInput } from '../core/input-tokens.ts'
+import { estimateInput } from '../core/hub/input-tokens.ts'
 import type { Policy } from '../core/policy.ts'
 
 /** Tells clients that the number is an estimate. */

@@ -2,7 +2,7 @@
 import type { Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { EmbeddingsResult } from '../core/embeddings.ts'
+import type { EmbeddingsResult } from '../core/hub/embeddings.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Policy } from '../core/policy.ts'

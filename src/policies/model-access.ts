@@ -1,5 +1,5 @@
 /** The model must exist and the key must be allowed to use it; finds the deployments that serve it. */
-import { callableDeployments, shownModel, unaliased } from '../accounts/model-access.ts'
+import { callableDeployments, shownModel, unaliased } from '../accounts/models/model-access.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 

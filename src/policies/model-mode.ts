@@ -2,7 +2,7 @@
 import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
-import type { Operation } from '../core/operation.ts'
+import type { Operation } from '../core/hub/operation.ts'
 import type { Policy } from '../core/policy.ts'
 import { isObject } from '../lib/json/json-values.ts'
 

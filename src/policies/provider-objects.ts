@@ -2,7 +2,7 @@
 import type { Call } from '../core/call.ts'
 import { isMaster } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
-import { isLocalFileId } from '../core/files.ts'
+import { isLocalFileId } from '../core/objects/files.ts'
 import type { Policy } from '../core/policy.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { isObject } from '../lib/json/json-values.ts'

@@ -1,7 +1,7 @@
 /** Requests per minute, tokens per minute, parallel calls and budgets, taken together or not at all. */
-import type { ModelLimits } from '../accounts/limit-scopes.ts'
+import type { ModelLimits } from '../accounts/limits/limit-scopes.ts'
 import type { Call } from '../core/call.ts'
-import type { Limiter, LimitScope, LimitTaken, LimitVerdict } from '../core/limits.ts'
+import type { Limiter, LimitScope, LimitTaken, LimitVerdict } from '../core/tenancy/limits.ts'
 import type { Policy, RequestHead, RequestPolicy } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'

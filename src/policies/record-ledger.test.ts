@@ -1,12 +1,12 @@
 /** The row of a call has everything that its cost was computed from: row and prices give the same sum. */
-import { usageOfRow } from '../accounts/ledger-usage.ts'
+import { usageOfRow } from '../accounts/costs/ledger-usage.ts'
 import { expect, test } from 'bun:test'
-import { costNanoUsd } from '../accounts/cost.ts'
+import { costNanoUsd } from '../accounts/costs/cost.ts'
 import type { Settlement } from '../core/call.ts'
-import type { LedgerRow } from '../core/ledger-columns.ts'
-import type { Ledger } from '../core/ledger.ts'
-import type { Prices } from '../core/prices.ts'
-import type { Usage } from '../core/usage.ts'
+import type { LedgerRow } from '../core/ledger/ledger-columns.ts'
+import type { Ledger } from '../core/ledger/ledger.ts'
+import type { Prices } from '../core/usage/prices.ts'
+import type { Usage } from '../core/usage/usage.ts'
 import { recordLedger } from './record-ledger.ts'
 
 /** Nano-dollars for a million; no two alike, so that no unit can be billed as another. */

@@ -1,7 +1,7 @@
 /** Reads error answers of OpenAI's shape and its variants, for vendors without a rule of their own. */
-import type { ChatEvent } from '../core/chat.ts'
-import { readErrorBody } from '../core/error-body.ts'
-import type { ErrorBody } from '../core/error-body.ts'
+import type { ChatEvent } from '../core/hub/chat.ts'
+import { readErrorBody } from '../core/dialects/error-body.ts'
+import type { ErrorBody } from '../core/dialects/error-body.ts'
 import type { FaultKind } from '../core/errors.ts'
 import type { UpstreamFault } from '../core/provider.ts'
 

@@ -1,7 +1,7 @@
 /** Images by URL at every provider: passed on, or refused with one error. */
 import { describe, expect, test } from 'bun:test'
 import { chatRequest, targetOf } from '../../tests/provider-rig.ts'
-import type { Part } from '../core/chat.ts'
+import type { Part } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import { providers } from './index.ts'
 

@@ -1,5 +1,5 @@
 /** Images by URL at vendors that fetch none: one refusal for all of them, before anything is sent. */
-import type { Message, Part } from '../core/chat.ts'
+import type { Message, Part } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Target } from '../core/provider.ts'
 

@@ -1,6 +1,6 @@
 /** Rules for every provider: streams and whole answers give the same events at any cut, dropped fields are reported. */
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent, ChatRequest } from '../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import type { Target } from '../core/provider.ts'
 import { Secret } from '../lib/secret.ts'
 import { SseSplitter } from '../lib/sse.ts'

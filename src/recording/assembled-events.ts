@@ -1,5 +1,5 @@
 /** The events of a stream, put together as they come: as few as a whole answer has, and bounded in size. */
-import type { ChatEvent } from '../core/chat.ts'
+import type { ChatEvent } from '../core/hub/chat.ts'
 
 /** One for each answer. */
 export class AssembledEvents {

@@ -1,5 +1,5 @@
 /** Decides which calls are stored, and lets a recorder take part in them. Others pay a few comparisons. */
-import type { BodySettings } from '../core/call-bodies.ts'
+import type { BodySettings } from '../core/ledger/call-bodies.ts'
 import type { Call } from '../core/call.ts'
 import type { Policy } from '../core/policy.ts'
 import { Recorder } from './recorder.ts'

@@ -1,11 +1,11 @@
 /** One call that is stored: its request when it is admitted, its answer as it goes out, both handed on at its end. */
 import type { AnswerSink, AnswerStream, Reply } from '../core/answer.ts'
-import { StreamReader } from '../core/answer-reader.ts'
-import type { AnswerDialects } from '../core/answer-reader.ts'
-import type { BodySettings, BodySink, CallRecorder, SaidInCall, StoredBody } from '../core/call-bodies.ts'
+import { StreamReader } from '../core/dialects/answer-reader.ts'
+import type { AnswerDialects } from '../core/dialects/answer-reader.ts'
+import type { BodySettings, BodySink, CallRecorder, SaidInCall, StoredBody } from '../core/ledger/call-bodies.ts'
 import type { Call, Settlement } from '../core/call.ts'
-import type { ChatEvent, ChatRequest } from '../core/chat.ts'
-import { ledgerIntent } from '../core/ledger-columns.ts'
+import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
+import { ledgerIntent } from '../core/ledger/ledger-columns.ts'
 import { AssembledEvents } from './assembled-events.ts'
 import { storedBody, storedHeaders } from './stored-text.ts'
 

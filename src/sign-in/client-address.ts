@@ -1,6 +1,6 @@
 /** Whose request it is, where proxies of the operator's stand in front. */
 import { isIP } from 'node:net'
-import type { SignInRequest } from '../core/sign-in.ts'
+import type { SignInRequest } from '../core/sign-in/sign-in.ts'
 
 const hopsMax = 20
 

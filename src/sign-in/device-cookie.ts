@@ -1,7 +1,7 @@
 /** Marks a browser that has signed in to an account, so that failures of others do not count against it. */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { setCookie, shownCookie } from '../accounts/session-cookie.ts'
-import type { SignInRequest } from '../core/sign-in.ts'
+import type { SignInRequest } from '../core/sign-in/sign-in.ts'
 
 type Sign = (text: string) => Buffer
 

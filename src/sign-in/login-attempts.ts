@@ -13,7 +13,7 @@
 import { LRUCache } from 'lru-cache'
 import { AttemptLimit, clientNetwork } from '../lib/attempt-limit.ts'
 import { entryLimit } from '../lib/entry-limit.ts'
-import type { Turn } from '../core/sign-in.ts'
+import type { Turn } from '../core/sign-in/sign-in.ts'
 import type { Clock } from '../lib/clock.ts'
 
 /** Entries of each kind: a few MB at most, however many addresses and names are tried. */

@@ -11,11 +11,11 @@ import type {
   RefusedSignIn,
   SignedIn,
   SignInService,
-} from '../core/sign-in.ts'
-import type { SignInSettings } from '../core/sign-in-settings.ts'
-import type { SignInMethod } from '../core/session.ts'
-import type { TenancyReader } from '../core/tenancy-store.ts'
-import type { User } from '../core/tenancy.ts'
+} from '../core/sign-in/sign-in.ts'
+import type { SignInSettings } from '../core/sign-in/sign-in-settings.ts'
+import type { SignInMethod } from '../core/sign-in/session.ts'
+import type { TenancyReader } from '../core/tenancy/tenancy-store.ts'
+import type { User } from '../core/tenancy/tenancy.ts'
 import type { Clock } from '../lib/clock.ts'
 import { LoginAttempts } from './login-attempts.ts'
 import type { AdmittedAttempt, Attempt } from './login-attempts.ts'

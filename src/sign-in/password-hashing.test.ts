@@ -1,6 +1,6 @@
 /** Whose password is checked first when many wait. */
 import { expect, test } from 'bun:test'
-import type { WaitingForPassword } from '../core/sign-in.ts'
+import type { WaitingForPassword } from '../core/sign-in/sign-in.ts'
 import { createPasswordHashing } from './password-hashing.ts'
 import { PasswordLine } from './password-line.ts'
 

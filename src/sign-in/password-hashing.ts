@@ -5,7 +5,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { password as argon2 } from 'bun'
-import type { PasswordHashing, Turn } from '../core/sign-in.ts'
+import type { PasswordHashing, Turn } from '../core/sign-in/sign-in.ts'
 import { PasswordLine } from './password-line.ts'
 import { PasswordProcess } from './password-process.ts'
 

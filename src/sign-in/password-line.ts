@@ -1,6 +1,6 @@
 /** Those who wait for their password to be checked. */
 import { GatewayError } from '../core/errors.ts'
-import type { Turn, WaitingForPassword } from '../core/sign-in.ts'
+import type { Turn, WaitingForPassword } from '../core/sign-in/sign-in.ts'
 import { FairLine } from '../lib/fair-line.ts'
 
 /** Of one kind of turn. */

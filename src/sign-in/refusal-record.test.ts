@@ -1,6 +1,6 @@
 /** Which refusals have a row of their own in the audit log, and which are counted. */
 import { expect, test } from 'bun:test'
-import type { RefusedSignIn } from '../core/sign-in.ts'
+import type { RefusedSignIn } from '../core/sign-in/sign-in.ts'
 import { TimerWheel } from '../lib/timer-wheel.ts'
 import { RefusalRecord } from './refusal-record.ts'
 

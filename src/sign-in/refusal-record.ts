@@ -2,7 +2,7 @@
  * Refused sign-ins in the audit log: each a row of its own, as long as they are few. A flood must not fill the log, and
  * must not cost a write each: further ones of a minute are one row for each user and reason, with their number.
  */
-import type { PasswordStore, RefusedSignIn } from '../core/sign-in.ts'
+import type { PasswordStore, RefusedSignIn } from '../core/sign-in/sign-in.ts'
 import { TimerEntry } from '../lib/timer-wheel.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 

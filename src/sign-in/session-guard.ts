@@ -1,6 +1,6 @@
 /** Whether a session still counts: its two ends, and what the operator signed in with. */
-import type { Session } from '../core/session.ts'
-import type { SessionGuard, SessionStore } from '../core/sign-in.ts'
+import type { Session } from '../core/sign-in/session.ts'
+import type { SessionGuard, SessionStore } from '../core/sign-in/sign-in.ts'
 import type { Clock } from '../lib/clock.ts'
 
 interface SessionGuardParts {

@@ -1,9 +1,9 @@
 /** Begins and ends sessions of browsers. */
 import { actorOf } from '../accounts/actor.ts'
 import { sessionCookie, shownSession } from '../accounts/session-cookie.ts'
-import type { Session } from '../core/session.ts'
-import type { SessionStore, SignInRequest, SignInService } from '../core/sign-in.ts'
-import type { SignInSettings } from '../core/sign-in-settings.ts'
+import type { Session } from '../core/sign-in/session.ts'
+import type { SessionStore, SignInRequest, SignInService } from '../core/sign-in/sign-in.ts'
+import type { SignInSettings } from '../core/sign-in/sign-in-settings.ts'
 import { clientAddressOf } from './client-address.ts'
 import type { KeyDirectory } from '../core/ports.ts'
 

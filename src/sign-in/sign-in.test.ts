@@ -1,6 +1,6 @@
 /** Small parts of signing in. */
 import { expect, test } from 'bun:test'
-import type { Session } from '../core/session.ts'
+import type { Session } from '../core/sign-in/session.ts'
 import { clientAddressOf } from './client-address.ts'
 import { deviceCookie, knownDevice } from './device-cookie.ts'
 import { ownPath } from './own-path.ts'

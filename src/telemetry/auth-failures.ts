@@ -1,5 +1,5 @@
 /** Refused requests and sign-ins in the log: the first at once, further ones together, one line every ten seconds. */
-import type { AuthFailure } from '../core/auth-failure.ts'
+import type { AuthFailure } from '../core/sign-in/auth-failure.ts'
 import { TimerEntry } from '../lib/timer-wheel.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import type { LogFields, Logger } from './log.ts'

@@ -1,5 +1,5 @@
 /** Metrics of the cache of answers. */
-import type { CacheCounts } from '../core/answer-cache.ts'
+import type { CacheCounts } from '../core/cache/cache-settings.ts'
 import type { Exposition } from './exposition.ts'
 
 /** Nothing is shown while no call has taken part. */

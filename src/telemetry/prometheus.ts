@@ -2,16 +2,16 @@
  * Metrics of calls. Label values come from the configuration, never from clients: no key, no user, no model that does
  * not exist has a series of its own. Series are bounded in number all the same.
  */
-import type { OutboxState } from '../core/usage-outbox.ts'
-import type { CacheCounts } from '../core/answer-cache.ts'
-import type { BodyCounts } from '../core/call-bodies.ts'
+import type { OutboxState } from '../core/ledger/usage-outbox.ts'
+import type { CacheCounts } from '../core/cache/cache-settings.ts'
+import type { BodyCounts } from '../core/ledger/call-bodies.ts'
 import type { Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { FaultKind } from '../core/errors.ts'
 import type { GuardrailOutcome, Verdict } from '../core/guardrails.ts'
-import type { Outcome } from '../core/operation.ts'
-import type { AuthFailureReason } from '../core/auth-failure.ts'
-import type { Usage } from '../core/usage.ts'
+import type { Outcome } from '../core/hub/operation.ts'
+import type { AuthFailureReason } from '../core/sign-in/auth-failure.ts'
+import type { Usage } from '../core/usage/usage.ts'
 import { exposeBodies } from './body-metrics.ts'
 import { exposeCache } from './cache-metrics.ts'
 import { Exposition, HistogramValues } from './exposition.ts'

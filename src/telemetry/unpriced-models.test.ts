@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Deployment } from '../core/deployment.ts'
-import type { Prices } from '../core/prices.ts'
+import type { Prices } from '../core/usage/prices.ts'
 import { unpricedModels } from './unpriced-models.ts'
 
 const deployment = (model: string, prices: Prices | null = null) =>

@@ -1,6 +1,6 @@
 /** Tells of models whose calls have no known price: once for each, because a busy one would fill the log. */
 import type { Deployment } from '../core/deployment.ts'
-import type { Usage } from '../core/usage.ts'
+import type { Usage } from '../core/usage/usage.ts'
 import type { Logger } from './log.ts'
 
 /** Clients choose the names of models that a pattern stands for: after so many no more are told of. */

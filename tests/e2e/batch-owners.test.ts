@@ -1,7 +1,7 @@
 /** Who is charged for a batch: everything that its caller belonged to when it was started, as of a call. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import OpenAI, { toFile } from 'openai'
-import type { LedgerRow } from '../../src/core/ledger-columns.ts'
+import type { LedgerRow } from '../../src/core/ledger/ledger-columns.ts'
 import { startProvider } from '../identity-provider.ts'
 import type { TestProvider } from '../identity-provider.ts'
 import { until } from '../redis-replicas.ts'

@@ -1,6 +1,6 @@
 /** Limits and budgets of single models, where calls are passed on to fallbacks: each counts what its model was sent. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readBudgetScopes } from '../../src/core/budget-charge.ts'
+import { readBudgetScopes } from '../../src/core/tenancy/budget-charge.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

@@ -7,7 +7,7 @@ import { startSimulator } from '../../simulator/index.ts'
 import type { Simulator } from '../../simulator/index.ts'
 import { startServer } from '../../src/app/index.ts'
 import type { RunningServer } from '../../src/config/serve-options.ts'
-import type { LedgerRow } from '../../src/core/ledger-columns.ts'
+import type { LedgerRow } from '../../src/core/ledger/ledger-columns.ts'
 import type { Policy } from '../../src/core/policy.ts'
 import { Secret } from '../../src/lib/secret.ts'
 

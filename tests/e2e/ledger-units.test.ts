@@ -1,7 +1,7 @@
 /** Rows have what is billed: pictures, speech, transcription, reranking and kinds of tokens, call by call. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Server } from 'bun'
-import type { LedgerRow } from '../../src/core/ledger-columns.ts'
+import type { LedgerRow } from '../../src/core/ledger/ledger-columns.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

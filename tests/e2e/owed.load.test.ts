@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { TruthEntry } from '../../simulator/server/truth-log.ts'
-import type { LedgerRow } from '../../src/core/ledger-columns.ts'
+import type { LedgerRow } from '../../src/core/ledger/ledger-columns.ts'
 import type { Policy } from '../../src/core/policy.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'

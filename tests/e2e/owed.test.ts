@@ -1,6 +1,6 @@
 /** What was sent to an upstream is owed, for each way in which an answer can end: docs/decisions/0012, row by row. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import type { LedgerRow } from '../../src/core/ledger-columns.ts'
+import type { LedgerRow } from '../../src/core/ledger/ledger-columns.ts'
 import { answer, rawUpstream, until } from '../raw-upstream.ts'
 import type { RawPeer, RawUpstream } from '../raw-upstream.ts'
 import { startGateway } from './harness.ts'

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openLedgerDatabase } from '../../src/store/ledger/ledger-database.ts'
 import { exampleRow, makePlace, rankDay } from '../../src/store/ledger/ledger-fixture.ts'
-import { decodeRecord, encodeSettlement } from '../../src/store/ledger/ledger-record.ts'
-import { fillTotalsStep } from '../../src/store/ledger/rollup-totals.ts'
+import { decodeRecord, encodeSettlement } from '../../src/store/ledger/journal/ledger-record.ts'
+import { fillTotalsStep } from '../../src/store/ledger/sums/rollup-totals.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

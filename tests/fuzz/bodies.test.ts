@@ -5,7 +5,7 @@ import type { ModelProfile } from '../../src/core/deployment.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import type { ChatFormat, Format, StreamRelay, UnaryFormat, UnaryOperations } from '../../src/core/format.ts'
 import type { ChatAdapter, UnaryAdapter } from '../../src/core/provider.ts'
-import type { Usage } from '../../src/core/usage.ts'
+import type { Usage } from '../../src/core/usage/usage.ts'
 import { emulate, validateJson } from '../../src/emulation/index.ts'
 import { schemaProblems } from '../../src/lib/json/json-schema.ts'
 import * as formats from '../../src/formats/index.ts'
@@ -38,7 +38,7 @@ import {
 } from './hostile-bodies.ts'
 import type { Json } from './hostile-bodies.ts'
 import { hostRule } from '../../rules/hosts.ts'
-import { noFieldRules } from '../../src/core/field-rules.ts'
+import { noFieldRules } from '../../src/core/dialects/field-rules.ts'
 import { chatFieldRules } from '../../src/providers/openai-compatible/field-rules.ts'
 
 const unhandled: unknown[] = []

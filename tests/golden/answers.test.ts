@@ -3,7 +3,7 @@
  * bytes.
  */
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent, ChatRequest } from '../../src/core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../../src/core/hub/chat.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import type { ChatFormat } from '../../src/core/format.ts'
 import type { ChatAdapter } from '../../src/core/provider.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ChatRequest } from '../../src/core/chat.ts'
+import type { ChatRequest } from '../../src/core/hub/chat.ts'
 import type { ChatAdapter, Provider, Target } from '../../src/core/provider.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import { openaiChat } from '../../src/formats/index.ts'

@@ -1,15 +1,15 @@
 /** Fills a database with a large ledger, and with keys, users and teams, by few large statements. */
 import { existsSync } from 'node:fs'
 import { SQL } from 'bun'
-import { columnList } from '../../src/core/ledger-columns.ts'
+import { columnList } from '../../src/core/ledger/ledger-columns.ts'
 import { migrate } from '../../src/store/database/migrate.ts'
 import { openDatabase } from '../../src/store/database/open.ts'
 import { openLedgerDatabase } from '../../src/store/ledger/ledger-database.ts'
 import { exampleRow } from '../../src/store/ledger/ledger-fixture.ts'
-import { addLatencyText, expectedLatencyText } from '../../src/store/ledger/latency-table.ts'
-import { decodeRecord, encodeSettlement } from '../../src/store/ledger/ledger-record.ts'
-import { addDerivedText, derivedTables, summedText } from '../../src/store/ledger/rollup-derived.ts'
-import { addRollupText, expectedRollupText, rollupScopes } from '../../src/store/ledger/rollup-table.ts'
+import { addLatencyText, expectedLatencyText } from '../../src/store/ledger/sums/latency-table.ts'
+import { decodeRecord, encodeSettlement } from '../../src/store/ledger/journal/ledger-record.ts'
+import { addDerivedText, derivedTables, summedText } from '../../src/store/ledger/sums/rollup-derived.ts'
+import { addRollupText, expectedRollupText, rollupScopes } from '../../src/store/ledger/sums/rollup-table.ts'
 
 /** Users of a team, and keys of a user. */
 export const [usersPerTeam, keysPerUser] = [50, 5]

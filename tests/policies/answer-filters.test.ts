@@ -1,6 +1,6 @@
 /** What filters of answers may do beside changing texts: end an answer with an error, and hold events back. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { ChatEvent } from '../../src/core/chat.ts'
+import type { ChatEvent } from '../../src/core/hub/chat.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import type { AnswerFilter } from '../../src/core/policy.ts'
 import { masterKey, startGateway } from '../e2e/harness.ts'

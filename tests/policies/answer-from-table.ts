@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../../src/core/chat.ts'
+import type { ChatRequest } from '../../src/core/hub/chat.ts'
 import type { Policy } from '../../src/core/policy.ts'
 
 /** Answers chats whose last text is in the table, without any upstream: whole or as a stream, in the client's dialect. */

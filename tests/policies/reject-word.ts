@@ -1,5 +1,5 @@
 import { GatewayError } from '../../src/core/errors.ts'
-import { changeTexts } from '../../src/core/input.ts'
+import { changeTexts } from '../../src/core/hub/input.ts'
 import type { Policy } from '../../src/core/policy.ts'
 
 /**

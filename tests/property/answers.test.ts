@@ -1,9 +1,9 @@
 /** Answers there and back: what a dialect's writer says, the reader of the same vendor understands. */
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent, ChatRequest, FinishReason } from '../../src/core/chat.ts'
+import type { ChatEvent, ChatRequest, FinishReason } from '../../src/core/hub/chat.ts'
 import type { ChatFormat } from '../../src/core/format.ts'
 import type { ChatAdapter } from '../../src/core/provider.ts'
-import type { Usage, UsageCounts } from '../../src/core/usage.ts'
+import type { Usage, UsageCounts } from '../../src/core/usage/usage.ts'
 import {
   anthropicMessages,
   geminiGenerate,

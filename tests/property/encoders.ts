@@ -1,5 +1,5 @@
 /** Requests of the hub in the words of the clients: the way that only tests go. */
-import type { ChatRequest, Message, Part, Source, Tool } from '../../src/core/chat.ts'
+import type { ChatRequest, Message, Part, Source, Tool } from '../../src/core/hub/chat.ts'
 import { encodeSignature } from '../../src/formats/anthropic/thinking-signature.ts'
 import { encodeThoughts } from '../../src/formats/gemini/thought-signature.ts'
 import type { SignedThought } from '../../src/formats/gemini/thought-signature.ts'

@@ -7,7 +7,7 @@ import type {
   ReasoningEffort,
   ResponseFormat,
   Tool,
-} from '../../src/core/chat.ts'
+} from '../../src/core/hub/chat.ts'
 
 /** How many seeds a property is tried with; `SEEDS=n` for more. */
 export function seedsOf(usual: number): readonly number[] {

@@ -1,6 +1,6 @@
 /** Requests there and back: through every dialect of clients, and through every vendor that is also a dialect. */
 import { describe, expect, test } from 'bun:test'
-import type { ChatRequest, Message, Part } from '../../src/core/chat.ts'
+import type { ChatRequest, Message, Part } from '../../src/core/hub/chat.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import type { ChatFormat } from '../../src/core/format.ts'
 import { anthropicMessages, cursorChat, geminiGenerate, openaiChat, openaiResponses } from '../../src/formats/index.ts'

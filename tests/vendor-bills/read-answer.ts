@@ -1,15 +1,15 @@
 /** What the gateway reads of an answer, on both of its lanes, and what it makes of it. */
-import { requestCosts } from '../../src/accounts/request-cost.ts'
+import { requestCosts } from '../../src/accounts/costs/request-cost.ts'
 import { catalogPrices } from '../../src/config/prices/prices.ts'
 import { pricesInPlace } from '../../src/config/prices/place-premiums.ts'
 import type { Call } from '../../src/core/call.ts'
-import type { ChatEvent } from '../../src/core/chat.ts'
+import type { ChatEvent } from '../../src/core/hub/chat.ts'
 import type { Deployment } from '../../src/core/deployment.ts'
 import type { ForwardRules } from '../../src/core/format.ts'
 import type { ChatAdapter, Provider } from '../../src/core/provider.ts'
-import type { RequestCost } from '../../src/core/request-cost.ts'
+import type { RequestCost } from '../../src/core/usage/request-cost.ts'
 import type { AnswerHead } from '../../src/core/transport.ts'
-import type { Usage } from '../../src/core/usage.ts'
+import type { Usage } from '../../src/core/usage/usage.ts'
 import {
   anthropicMessages,
   geminiGenerate,

@@ -1,5 +1,5 @@
 /** The golden shapes in the words of every client: the same conversation as chat, Messages, Gemini's and Responses. */
-import type { ChatRequest, Message } from '../../src/core/chat.ts'
+import type { ChatRequest, Message } from '../../src/core/hub/chat.ts'
 import { openaiChat } from '../../src/formats/index.ts'
 import { JsonBody } from '../../src/lib/json/json-body.ts'
 import { shapes } from '../golden/shapes.ts'

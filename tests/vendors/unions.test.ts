@@ -13,8 +13,8 @@ import {
   messagesFinishWords,
   openaiFinishWords,
   responsesFinishWords,
-} from '../../src/core/finish-words.ts'
-import type { FinishWords } from '../../src/core/finish-words.ts'
+} from '../../src/core/dialects/finish-words.ts'
+import type { FinishWords } from '../../src/core/dialects/finish-words.ts'
 import { membersOf } from './unions.ts'
 import type { UnionName } from './unions.ts'
 

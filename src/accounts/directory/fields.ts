@@ -1,10 +1,10 @@
 /** Users and teams as resources of SCIM, and what a resource says of a user or a team. */
 import { z } from 'zod'
-import type { DirectoryFields, Team, User } from '../../core/tenancy.ts'
+import type { DirectoryFields, Team, User } from '../../core/tenancy/tenancy.ts'
 import { ScimError } from '../../lib/scim/error.ts'
 import { isValues } from '../../lib/scim/schema.ts'
 import type { Values } from '../../lib/scim/schema.ts'
-import { keyName } from '../spending-fields.ts'
+import { keyName } from '../fields/spending-fields.ts'
 import { onUse } from '../../lib/on-use.ts'
 
 const attributesLengthMax = 32 * 1024

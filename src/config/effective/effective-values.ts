@@ -1,6 +1,6 @@
 /** What holds, setting by setting, and where each value comes from: for `GET /config/effective` and `config print`. */
 import { resolve } from 'node:path'
-import { secretMask } from '../../core/configured-objects.ts'
+import { secretMask } from '../../core/objects/configured-objects.ts'
 import { settingGroups } from '../../core/effective-values.ts'
 import type { EffectiveValue, SettingGroup, SettingSource } from '../../core/effective-values.ts'
 import type { Environment } from '../environment.ts'

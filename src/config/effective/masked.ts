@@ -1,5 +1,5 @@
 /** Values of settings as they are shown: without what is secret. */
-import { secretMask } from '../../core/configured-objects.ts'
+import { secretMask } from '../../core/objects/configured-objects.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { Redactor } from '../../lib/redact.ts'
 

@@ -3,21 +3,26 @@
  * that have no function here are warnings (litellm-keys.ts), so that an existing file starts.
  */
 import { z } from 'zod'
-import { agentSettings } from './agent-settings.ts'
-import { budgetSettings, commonBudgetSettings, newUserSettings, providerBudgetSettings } from './budget-settings.ts'
-import { cacheSettings } from './cache-settings.ts'
-import { identitySettings } from './identity-settings.ts'
-import { guardrailList } from './guardrail-settings.ts'
-import { bodyRefusalSettings, bodyStoreSettings } from './body-store-settings.ts'
-import { exportSettings } from './export-settings.ts'
-import { ledgerSettings } from './ledger-settings.ts'
-import { keyAgeSettings } from './key-age-settings.ts'
-import { limitSettings } from './limit-settings.ts'
-import { modelHubSettings } from './model-hub-settings.ts'
-import { priceTermSettings } from './price-term-settings.ts'
+import { agentSettings } from './sections/agent-settings.ts'
+import {
+  budgetSettings,
+  commonBudgetSettings,
+  newUserSettings,
+  providerBudgetSettings,
+} from './sections/budget-settings.ts'
+import { cacheSettings } from './sections/cache-settings.ts'
+import { identitySettings } from './sections/identity-settings.ts'
+import { guardrailList } from './sections/guardrail-settings.ts'
+import { bodyRefusalSettings, bodyStoreSettings } from './sections/body-store-settings.ts'
+import { exportSettings } from './sections/export-settings.ts'
+import { ledgerSettings } from './sections/ledger-settings.ts'
+import { keyAgeSettings } from './sections/key-age-settings.ts'
+import { limitSettings } from './sections/limit-settings.ts'
+import { modelHubSettings } from './sections/model-hub-settings.ts'
+import { priceTermSettings } from './sections/price-term-settings.ts'
 import { ruled } from './ruled-text.ts'
-import { storageSettings } from './storage-settings.ts'
-import { storedSettings } from './stored-settings.ts'
+import { storageSettings } from './sections/storage-settings.ts'
+import { storedSettings } from './sections/stored-settings.ts'
 import {
   commonExamples,
   generalExamples,
@@ -27,14 +32,14 @@ import {
   routerExamples,
   withExamples,
 } from './key-examples.ts'
-import { priceExamples, prices, priceSource } from './price-settings.ts'
+import { priceExamples, prices, priceSource } from './sections/price-settings.ts'
 import { proxyProblem, proxySettingHelp } from '../models/proxies.ts'
 import { masterKeyProblem } from '../../accounts/key.ts'
 import { unsentHeaders } from '../../core/transport.ts'
-import { defaultModelSettings, fieldParams, fieldSettings, objectIdSettings } from './body-field-settings.ts'
+import { defaultModelSettings, fieldParams, fieldSettings, objectIdSettings } from './sections/body-field-settings.ts'
 import { addressProblem, databaseUrlProblem, isHeaderText, isKeyText, isModelName } from './value-checks.ts'
 import { abilities, flag } from './abilities.ts'
-import { signInSettings } from './sign-in-settings.ts'
+import { signInSettings } from './sections/sign-in-settings.ts'
 
 const text = z.string().min(1)
 const noHeaderText = 'has a line break or another character that no header can carry'

@@ -4,8 +4,8 @@
  */
 import { unprocessable } from '../../core/errors.ts'
 import type { Problem } from '../../core/errors.ts'
-import { secretMask } from '../../core/configured-objects.ts'
-import type { CheckedModel, ConfiguredObject } from '../../core/configured-objects.ts'
+import { secretMask } from '../../core/objects/configured-objects.ts'
+import type { CheckedModel, ConfiguredObject } from '../../core/objects/configured-objects.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Settings } from '../../core/settings.ts'
 import { isObject } from '../../lib/json/json-values.ts'

@@ -1,5 +1,5 @@
 /** What is known of a model by its name: the price lists in force, with limits, modes and abilities. */
-import type { Prices } from '../../core/prices.ts'
+import type { Prices } from '../../core/usage/prices.ts'
 import { flags } from '../models/capabilities.ts'
 import type { Capabilities } from '../models/capabilities.ts'
 import { builtInList, builtInModels } from './price-list.ts'

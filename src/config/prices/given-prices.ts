@@ -1,5 +1,5 @@
 /** Prices that are given by LiteLLM's keys, by themselves or over those of a list. */
-import type { Prices, PriceTier } from '../../core/prices.ts'
+import type { Prices, PriceTier } from '../../core/usage/prices.ts'
 import { isTokenUnit, priceUnits } from './list-prices.ts'
 import type { PriceTerm, ReadPrices } from './read-price-keys.ts'
 

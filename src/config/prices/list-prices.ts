@@ -2,7 +2,7 @@
  * How prices are written in the built-in list: the fields of `Prices`, in dollars for a million tokens or characters,
  * and in dollars for one of every other unit.
  */
-import type { HourPrices, LaterPrices, Prices, PriceTier } from '../../core/prices.ts'
+import type { HourPrices, LaterPrices, Prices, PriceTier } from '../../core/usage/prices.ts'
 import { scaleDecimal } from '../../lib/decimal.ts'
 
 /** Every price that is one number, with what it is counted in. */

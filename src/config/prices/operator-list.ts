@@ -3,7 +3,7 @@
  * by the name of their model. Its models win over those of the built-in list.
  */
 import { createHash, createPublicKey, verify } from 'node:crypto'
-import type { Prices } from '../../core/prices.ts'
+import type { Prices } from '../../core/usage/prices.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { flags } from '../models/capabilities.ts'
 import type { Capabilities } from '../models/capabilities.ts'

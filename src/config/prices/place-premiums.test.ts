@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Prices } from '../../core/prices.ts'
+import type { Prices } from '../../core/usage/prices.ts'
 import { pricesInPlace } from './place-premiums.ts'
 import type { PlacedTarget } from './place-premiums.ts'
 

@@ -3,7 +3,7 @@
  * global endpoints; Amazon's list has both, under names of their own (`us.`, `eu.`, `global.`).
  */
 import type { Deployment } from '../../core/deployment.ts'
-import type { HourPrices, LaterPrices, Prices, PriceTier } from '../../core/prices.ts'
+import type { HourPrices, LaterPrices, Prices, PriceTier } from '../../core/usage/prices.ts'
 import type { Provider, Target } from '../../core/provider.ts'
 
 /** What tells where a deployment computes, and which model. */

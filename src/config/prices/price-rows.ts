@@ -1,5 +1,5 @@
 /** Prices as rows for people: one line for each price, with what it holds for. */
-import type { Prices } from '../../core/prices.ts'
+import type { Prices } from '../../core/usage/prices.ts'
 import { priceUnits, unitScales } from './list-prices.ts'
 import type { PriceUnit } from './list-prices.ts'
 

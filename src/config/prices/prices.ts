@@ -1,5 +1,5 @@
 /** Prices of a model: the operator's values over the list prices, as exact integers. */
-import type { Prices, PriceSource } from '../../core/prices.ts'
+import type { Prices, PriceSource } from '../../core/usage/prices.ts'
 import { catalogueEntry } from './catalogue.ts'
 import { givenOver } from './given-prices.ts'
 import { readPriceKeys } from './read-price-keys.ts'

@@ -3,8 +3,8 @@
  * (docs.litellm.ai/docs/proxy/custom_pricing, 2026-11; the keys are those of its list at version 1.109.1). A key is a
  * unit, then a lifetime, then a tier (`_above_200k_tokens`), then a variant (`_flex`): every combination is read.
  */
-import type { HourPrices } from '../../core/prices.ts'
-import { tokenKeys, unitKeys, variantOf } from '../../accounts/price-keys.ts'
+import type { HourPrices } from '../../core/usage/prices.ts'
+import { tokenKeys, unitKeys, variantOf } from '../../accounts/costs/price-keys.ts'
 import { scaleDecimal } from '../../lib/decimal.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { isTokenUnit } from './list-prices.ts'

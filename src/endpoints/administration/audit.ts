@@ -1,10 +1,10 @@
 /** The audit log: who changed what, and when. */
 import { z } from 'zod'
-import { iso, keyName, moment } from '../../accounts/spending-fields.ts'
+import { iso, keyName, moment } from '../../accounts/fields/spending-fields.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { auditActions } from '../../core/tenancy.ts'
-import type { AuditEntry } from '../../core/tenancy.ts'
+import { auditActions } from '../../core/tenancy/tenancy.ts'
+import type { AuditEntry } from '../../core/tenancy/tenancy.ts'
 import { cursorField, pageFields, pageOf } from './tenancy/answers.ts'
 import { withQuery } from './tenancy/managed.ts'
 import { onUse } from '../../lib/on-use.ts'

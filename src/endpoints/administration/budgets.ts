@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
-import { keyName } from '../../accounts/spending-fields.ts'
+import { keyName } from '../../accounts/fields/spending-fields.ts'
 import {
   budgetBody,
   budgetChanges,
@@ -10,10 +10,10 @@ import {
   budgetUpdateBody,
   newBudget,
   shownBudget,
-} from '../../accounts/tenant-fields.ts'
+} from '../../accounts/fields/tenant-fields.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { NamedBudget } from '../../core/tenancy.ts'
+import type { NamedBudget } from '../../core/tenancy/tenancy.ts'
 import { onUse } from '../../lib/on-use.ts'
 import { budgetUsage } from './limits/budget-usage.ts'
 import { checkedSpending, cursorField, pageFields, pageOf } from './tenancy/answers.ts'

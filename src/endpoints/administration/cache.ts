@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { CacheAdministration, CacheHour } from '../../core/kept-answers.ts'
+import type { CacheAdministration, CacheHour } from '../../core/cache/answer-cache.ts'
 import { dayText } from './spend/span.ts'
 import type { Asked } from './tenancy/managed.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'

@@ -1,8 +1,8 @@
 /** GET /health/deployments: how the calls of each deployment ended lately, from the ledger. It asks no upstream. */
 import { z } from 'zod'
 import type { Deployment } from '../../core/deployment.ts'
-import type { LatencyGroup } from '../../core/latency.ts'
-import type { UsageGroup } from '../../core/usage-report.ts'
+import type { LatencyGroup } from '../../core/ledger/latency.ts'
+import type { UsageGroup } from '../../core/ledger/usage-report.ts'
 import { shownBlock } from './configured/model-blocks.ts'
 import { latencyFigures } from './spend/latency-figures.ts'
 import { dayText } from './spend/span.ts'

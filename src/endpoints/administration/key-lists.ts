@@ -1,8 +1,8 @@
 /** Keys read: one, several, lists of them, their aliases, and whether the caller's own works. */
 import { z } from 'zod'
-import { shownKey } from '../../accounts/key-fields.ts'
+import { shownKey } from '../../accounts/fields/key-fields.ts'
 import { groupsOf, mayReadAll, maySeeKey, organizationsOf } from '../../accounts/rights.ts'
-import { keyName, shownTenant } from '../../accounts/spending-fields.ts'
+import { keyName, shownTenant } from '../../accounts/fields/spending-fields.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import { isMaster } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'

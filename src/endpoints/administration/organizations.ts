@@ -3,8 +3,8 @@ import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
 import { administersOrganization, groupsOf, mayReadAll, membershipIn } from '../../accounts/rights.ts'
-import { keyName } from '../../accounts/spending-fields.ts'
-import { shownMembership } from '../../accounts/team-fields.ts'
+import { keyName } from '../../accounts/fields/spending-fields.ts'
+import { shownMembership } from '../../accounts/fields/team-fields.ts'
 import {
   newOrganization,
   organizationAdminFields,
@@ -15,13 +15,13 @@ import {
   organizationMemberUpdateBody,
   organizationUpdateBody,
   shownOrganization,
-} from '../../accounts/tenant-fields.ts'
+} from '../../accounts/fields/tenant-fields.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
-import { unlimited } from '../../core/tenancy.ts'
-import type { Membership, Organization } from '../../core/tenancy.ts'
-import type { TenancyReader } from '../../core/tenancy-store.ts'
+import { unlimited } from '../../core/tenancy/tenancy.ts'
+import type { Membership, Organization } from '../../core/tenancy/tenancy.ts'
+import type { TenancyReader } from '../../core/tenancy/tenancy-store.ts'
 import { onUse } from '../../lib/on-use.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
 import { absent, checkedSpending, cursorField, pageFields, pageOf, spentBy } from './tenancy/answers.ts'

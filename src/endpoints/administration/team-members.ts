@@ -1,7 +1,7 @@
 /** The members of a team: added, changed, removed by its admins. */
 import type { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
-import { dollarsOf } from '../../accounts/money.ts'
+import { dollarsOf } from '../../accounts/fields/money.ts'
 import {
   bulkMemberAddBody,
   memberAddBody,
@@ -9,12 +9,12 @@ import {
   memberUpdateBody,
   shareChanges,
   shownMembership,
-} from '../../accounts/team-fields.ts'
-import type { NamedMember } from '../../accounts/team-fields.ts'
+} from '../../accounts/fields/team-fields.ts'
+import type { NamedMember } from '../../accounts/fields/team-fields.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import type { Caller } from '../../core/caller.ts'
-import { unlimited } from '../../core/tenancy.ts'
-import type { Membership } from '../../core/tenancy.ts'
+import { unlimited } from '../../core/tenancy/tenancy.ts'
+import type { Membership } from '../../core/tenancy/tenancy.ts'
 import { teamRow } from './teams.ts'
 import { withBody } from './tenancy/managed.ts'
 import { administeredTeam, memberOf, userForMembership, visibleTeam } from './tenancy/places.ts'

@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
-import { shownKey } from '../../accounts/key-fields.ts'
+import { shownKey } from '../../accounts/fields/key-fields.ts'
 import {
   administersOrganization,
   administersTeam,
@@ -10,7 +10,7 @@ import {
   mayReadAll,
   organizationsOf,
 } from '../../accounts/rights.ts'
-import { keyName } from '../../accounts/spending-fields.ts'
+import { keyName } from '../../accounts/fields/spending-fields.ts'
 import {
   memberPermissions,
   newTeam,
@@ -20,13 +20,13 @@ import {
   teamBody,
   teamChanges,
   teamUpdateBody,
-} from '../../accounts/team-fields.ts'
+} from '../../accounts/fields/team-fields.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
-import { unlimited } from '../../core/tenancy.ts'
-import type { Team } from '../../core/tenancy.ts'
-import type { TenancyTransaction, TenantFilter } from '../../core/tenancy-store.ts'
+import { unlimited } from '../../core/tenancy/tenancy.ts'
+import type { Team } from '../../core/tenancy/tenancy.ts'
+import type { TenancyTransaction, TenantFilter } from '../../core/tenancy/tenancy-store.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, spentBy, wrongField } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'

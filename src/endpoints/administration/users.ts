@@ -3,19 +3,26 @@ import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
 import { keyHint, mintKey, readDuration } from '../../accounts/key.ts'
-import { shownKey } from '../../accounts/key-fields.ts'
+import { shownKey } from '../../accounts/fields/key-fields.ts'
 import { callRoutes, restrictionOf } from '../../accounts/key-grants.ts'
 import { administersOrganization, groupsOf, mayReadAll, maySeeTeam, organizationsOf } from '../../accounts/rights.ts'
-import { keyName } from '../../accounts/spending-fields.ts'
-import { newUser, selfFields, shownUser, userBody, userChanges, userUpdateBody } from '../../accounts/user-fields.ts'
+import { keyName } from '../../accounts/fields/spending-fields.ts'
+import {
+  newUser,
+  selfFields,
+  shownUser,
+  userBody,
+  userChanges,
+  userUpdateBody,
+} from '../../accounts/fields/user-fields.ts'
 import { bareKey, isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { KeyQuery } from '../../core/ports.ts'
-import { unlimited, userRoles } from '../../core/tenancy.ts'
-import type { Team, User } from '../../core/tenancy.ts'
-import type { TenancyReader, TenancyTransaction } from '../../core/tenancy-store.ts'
+import { unlimited, userRoles } from '../../core/tenancy/tenancy.ts'
+import type { Team, User } from '../../core/tenancy/tenancy.ts'
+import type { TenancyReader, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
 import { absent, checkedSpending, cursorField, forbidden, pageFields, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'

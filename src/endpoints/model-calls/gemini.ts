@@ -1,12 +1,12 @@
 /** The paths of Gemini's API: `/v1beta` (@google/genai 2.x, Gemini CLI) and `/v1` (3.x), the action behind a colon. */
-import { mayCall } from '../../accounts/model-access.ts'
+import { mayCall } from '../../accounts/models/model-access.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointDoc, ModelCall, Services } from '../../core/endpoint.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { bodySchema } from '../../core/fields.ts'
+import { bodySchema } from '../../core/dialects/fields.ts'
 import type { ModelDirectory } from '../../core/ports.ts'
 import {
   geminiBatchEmbedContents,

@@ -1,7 +1,7 @@
 /** Messages for Claude Code and Anthropic's SDKs. `?beta=true`, which they send with betas, changes nothing here. */
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, EndpointDoc } from '../../core/endpoint.ts'
-import { bodySchema } from '../../core/fields.ts'
+import { bodySchema } from '../../core/dialects/fields.ts'
 import { clientRequestId } from '../../core/request.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../../formats/anthropic/index.ts'

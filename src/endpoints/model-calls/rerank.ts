@@ -1,5 +1,5 @@
 import type { Endpoint, EndpointDoc } from '../../core/endpoint.ts'
-import { bodySchema } from '../../core/fields.ts'
+import { bodySchema } from '../../core/dialects/fields.ts'
 import type { UnaryFormat } from '../../core/format.ts'
 import { cohereRerank, jinaRerank, rerankTable } from '../../formats/rerank.ts'
 import { json } from '../openapi/schema.ts'

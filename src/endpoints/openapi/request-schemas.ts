@@ -1,8 +1,8 @@
 /**
  * Request bodies of the OpenAPI document. Those of the dialects follow from the tables by which bodies are checked
- * (core/fields.ts).
+ * (core/dialects/fields.ts).
  */
-import { bodySchema } from '../../core/fields.ts'
+import { bodySchema } from '../../core/dialects/fields.ts'
 import { chatTable } from '../../formats/openai/chat/fields.ts'
 import { completionTable } from '../../formats/openai/completions/index.ts'
 import { embeddingsTable } from '../../formats/openai/embeddings.ts'

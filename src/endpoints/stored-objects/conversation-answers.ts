@@ -14,7 +14,7 @@ import type {
   ConversationMessage,
   ConversationPlace,
   NewAttachment,
-} from '../../core/conversations.ts'
+} from '../../core/objects/conversations.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'

@@ -3,12 +3,12 @@
  * sending them.
  */
 import { z } from 'zod'
-import { visibleDeployments } from '../../accounts/model-access.ts'
+import { visibleDeployments } from '../../accounts/models/model-access.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { supportedParams } from '../../core/params.ts'
+import { supportedParams } from '../../core/hub/params.ts'
 import { readJsonAs, readQuery } from '../checked-input.ts'
 import { json, reference } from '../openapi/schema.ts'
 import { countTokens } from './utils/token-counter.ts'

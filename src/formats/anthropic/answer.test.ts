@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { frameSplitter } from '../../lib/frames.ts'

@@ -1,7 +1,7 @@
 /** A whole answer as a Message (platform.claude.com/docs/en/api/messages, "Message"). */
-import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
-import { argumentsObject } from '../../core/tool-arguments.ts'
-import type { Usage } from '../../core/usage.ts'
+import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
+import { argumentsObject } from '../../core/hub/tool-arguments.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import type { Fields } from '../common/field-checks.ts'
 import { answerId } from '../common/answer-id.ts'
 import { BlockSequence } from './blocks.ts'

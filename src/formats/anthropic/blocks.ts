@@ -2,7 +2,7 @@
  * An answer as content blocks (platform.claude.com/docs/en/build-with-claude/streaming): one after another, each begun,
  * filled by deltas and stopped. Whole answers and streams are made of the same steps, so that they cannot differ.
  */
-import type { ChatEvent, FinishReason, Source } from '../../core/chat.ts'
+import type { ChatEvent, FinishReason, Source } from '../../core/hub/chat.ts'
 import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
 import type { ThinkingDisplay } from './decode.ts'

@@ -6,7 +6,7 @@ import { anthropicErrorBody, broken } from './error.ts'
 import { countTable } from './fields.ts'
 import { messagesEdits, messagesHeaders, readAnswer } from './forward.ts'
 import { inspectCount } from './inspect.ts'
-import { countOf } from '../../core/usage-fields.ts'
+import { countOf } from '../../core/usage/usage-fields.ts'
 import { readOverrides } from '../common/overrides.ts'
 
 /** A forwarded answer passes byte for byte; without a plausible count it is `upstream-broken`. */

@@ -1,9 +1,9 @@
 /** What would be lost or refused when a conversation moves between vendors. */
 import { expect, test } from 'bun:test'
-import type { ChatEvent } from '../../core/chat.ts'
+import type { ChatEvent } from '../../core/hub/chat.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { anthropicMessages } from './index.ts'
-import { noFieldRules } from '../../core/field-rules.ts'
+import { noFieldRules } from '../../core/dialects/field-rules.ts'
 
 const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value))
 const plain = JsonBody.read(bytesOf({ model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'x' }] }))

@@ -1,5 +1,5 @@
 /** `messages` and `system` in the gateway's own words. Only for what passed the inspection. */
-import type { CacheControl, Message, Part, Source } from '../../core/chat.ts'
+import type { CacheControl, Message, Part, Source } from '../../core/hub/chat.ts'
 import { isObject, shown } from '../common/field-checks.ts'
 import type { Fields, Path } from '../common/field-checks.ts'
 import { readCacheControl } from '../common/cache-control.ts'

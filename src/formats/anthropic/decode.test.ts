@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { ChatRequest } from '../../core/chat.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { anthropicMessages } from './index.ts'
 

@@ -1,6 +1,6 @@
 /** A Messages request in the gateway's own words. */
 import { createHash } from 'node:crypto'
-import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/chat.ts'
+import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/hub/chat.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { isObject, parseChecked, shown } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'

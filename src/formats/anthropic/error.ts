@@ -1,5 +1,5 @@
 /** Errors as Anthropic's clients read them (platform.claude.com/docs/en/api/errors). */
-import { anthropicErrorKinds } from '../../core/anthropic-error-kinds.ts'
+import { anthropicErrorKinds } from '../../core/dialects/anthropic-error-kinds.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import { isObject } from '../common/field-checks.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { anthropicCountTokens, anthropicMessages } from './index.ts'
-import { fieldRules, noFieldRules } from '../../core/field-rules.ts'
+import { fieldRules, noFieldRules } from '../../core/dialects/field-rules.ts'
 
 const { forward } = anthropicMessages
 const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value))

@@ -1,9 +1,9 @@
 /** The forward lane: the client's bytes go to an upstream of the same dialect, in any version of the API. */
-import { readAnthropicUsage, runsCode, withFacts } from '../../core/anthropic-usage.ts'
+import { readAnthropicUsage, runsCode, withFacts } from '../../core/usage/anthropic-usage.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { endingOf, messagesFinishWords } from '../../core/finish-words.ts'
+import { endingOf, messagesFinishWords } from '../../core/dialects/finish-words.ts'
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
-import type { FieldRules } from '../../core/field-rules.ts'
+import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { RequestHeaders } from '../../core/request.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import type { Edit } from '../../lib/json/json-body.ts'

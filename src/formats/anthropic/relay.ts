@@ -2,16 +2,15 @@
  * A stream of Messages on its way to a client of the same dialect. Each event is parsed to be judged; of nearly all the
  * text goes out as it came.
  */
-import { mergeAnthropicUsage, readAnthropicUsage, runsCode, withFacts } from '../../core/anthropic-usage.ts'
+import { mergeAnthropicUsage, readAnthropicUsage, runsCode, withFacts } from '../../core/usage/anthropic-usage.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { endingOf, messagesFinishWords } from '../../core/finish-words.ts'
+import { endingOf, messagesFinishWords } from '../../core/dialects/finish-words.ts'
 import type { StreamRelay } from '../../core/format.ts'
-import type { Usage } from '../../core/usage.ts'
-import { ChoiceStates, endWaitMs } from '../../core/stream-end.ts'
-import { unfinishedStream } from '../../core/unfinished-stream.ts'
+import type { Usage } from '../../core/usage/usage.ts'
+import { ChoiceStates, endWaitMs, unfinishedStream } from '../../core/dialects/stream-end.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame } from '../../lib/frame.ts'
-import { frameworkError } from '../../core/error-body.ts'
+import { frameworkError } from '../../core/dialects/error-body.ts'
 import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
 import { isWholeEvent } from '../common/last-event.ts'

@@ -2,7 +2,7 @@
  * `usage` as clients get it (platform.claude.com/docs/en/api/messages, "Usage"). Anthropic counts cached input apart,
  * the hub's input includes it.
  */
-import type { Usage } from '../../core/usage.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import type { Fields } from '../common/field-checks.ts'
 
 /** `usage` of a message, and of the event that ends a stream. Nothing known = 0, because clients add the counts up. */

@@ -1,7 +1,7 @@
 /** An answer as a stream of named events (platform.claude.com/docs/en/build-with-claude/streaming). */
-import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import type { EventWriter } from '../../core/format.ts'
-import type { Usage } from '../../core/usage.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import { messageHead } from './answer.ts'
 import { BlockSequence } from './blocks.ts'
 import type { Step } from './blocks.ts'

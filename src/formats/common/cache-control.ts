@@ -1,5 +1,5 @@
 /** Breakpoints of a provider's prompt cache (platform.claude.com/docs/en/build-with-claude/prompt-caching). */
-import type { CacheControl } from '../../core/chat.ts'
+import type { CacheControl } from '../../core/hub/chat.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 
 /** `cache_control` of Anthropic's API, which many clients put into OpenAI bodies too; undefined = none. */

@@ -4,7 +4,7 @@
  */
 import { GatewayError } from '../../core/errors.ts'
 import type { Problem } from '../../core/errors.ts'
-import type { Field } from '../../core/fields.ts'
+import type { Field } from '../../core/dialects/fields.ts'
 import { JsonBodyError } from '../../lib/json/json-body.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { isObject } from '../../lib/json/json-values.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import * as type from '../../core/fields.ts'
+import * as type from '../../core/dialects/fields.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, ProblemList } from './field-checks.ts'
 import type { CheckedField } from './field-checks.ts'

@@ -1,6 +1,6 @@
 /** What follows from a dialect's table of fields: the checks, and how each field is decoded. */
-import { FieldNames } from '../../core/field-names.ts'
-import type { Field, PlainSchema } from '../../core/fields.ts'
+import { FieldNames } from '../../core/dialects/field-names.ts'
+import type { Field, PlainSchema } from '../../core/dialects/fields.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { isObject, readField } from './field-checks.ts'
 import type { Check, CheckedField, Fields, Path, ProblemList } from './field-checks.ts'

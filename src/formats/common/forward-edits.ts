@@ -1,5 +1,5 @@
 /** What changes in every body on the forward lane. */
-import type { FieldRule, FieldRules, MemberRules } from '../../core/field-rules.ts'
+import type { FieldRule, FieldRules, MemberRules } from '../../core/dialects/field-rules.ts'
 import { editMembers } from '../../lib/json/json-members.ts'
 import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
 import { gatewayFields } from './gateway-fields.ts'

@@ -2,7 +2,7 @@
  * Fields for the gateway itself, and fields by which a client could try to choose the upstream's host or key
  * (CVE-2024-6587): accepted, and never part of what a provider sees.
  */
-import * as type from '../../core/fields.ts'
+import * as type from '../../core/dialects/fields.ts'
 import { isObject } from './field-checks.ts'
 import type { CheckedField, Path, ProblemList } from './field-checks.ts'
 

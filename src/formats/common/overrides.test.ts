@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import { noCacheControls } from '../../core/answer-cache.ts'
+import { noCacheControls } from '../../core/cache/cache-settings.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { noOverrides } from '../../core/overrides.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { openaiChat } from '../openai/chat/index.ts'
 import { gatewayFields } from './gateway-fields.ts'
 import { readOverrides } from './overrides.ts'
-import { noFieldRules } from '../../core/field-rules.ts'
+import { noFieldRules } from '../../core/dialects/field-rules.ts'
 
 const bodyOf = (fields: object) => JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', ...fields })))
 const overrides = (fields: object) => readOverrides(bodyOf(fields))

@@ -2,8 +2,8 @@
  * Fields by which a client steers the gateway itself (gateway API specification, chat body; the peer's names). They
  * mean the same in every dialect whose bodies may carry them.
  */
-import { noCacheControls } from '../../core/answer-cache.ts'
-import type { CacheControls } from '../../core/answer-cache.ts'
+import { noCacheControls } from '../../core/cache/cache-settings.ts'
+import type { CacheControls } from '../../core/cache/cache-settings.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { noOverrides } from '../../core/overrides.ts'
 import type { RequestOverrides } from '../../core/overrides.ts'

@@ -1,5 +1,5 @@
 /** The check of a plain field, made once from its row in the table. */
-import type { PlainSchema } from '../../core/fields.ts'
+import type { PlainSchema } from '../../core/dialects/fields.ts'
 import { isInteger, isObject } from './field-checks.ts'
 import type { Check, Path } from './field-checks.ts'
 

@@ -1,5 +1,5 @@
 /** Answers in Gemini's words (ai.google.dev/api/generate-content, "GenerateContentResponse"). */
-import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../core/chat.ts'
+import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../core/hub/chat.ts'
 import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
 import { encodeThoughts } from './thought-signature.ts'

@@ -1,6 +1,6 @@
 /** `countTokens` (ai.google.dev/api/tokens): contents alone, or a whole request with its tools and instructions. */
-import type { ChatRequest } from '../../core/chat.ts'
-import * as type from '../../core/fields.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
+import * as type from '../../core/dialects/fields.ts'
 import type { Inspection, UnaryFormat } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, isObject, parseChecked, ProblemList } from '../common/field-checks.ts'

@@ -1,5 +1,5 @@
 /** `contents` in the gateway's own words. Only for contents that passed the inspection. */
-import type { Message, Part } from '../../core/chat.ts'
+import type { Message, Part } from '../../core/hub/chat.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { shown } from '../common/field-checks.ts'
 import type { Fields, Path } from '../common/field-checks.ts'

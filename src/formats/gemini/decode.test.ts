@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { ChatRequest } from '../../core/chat.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { geminiBatchEmbedContents, geminiCountTokens, geminiEmbedContent, geminiGenerate } from './index.ts'
 import { encodeThoughts } from './thought-signature.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { ChatRequest } from '../../core/chat.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { geminiGenerate } from './index.ts'
 

@@ -1,6 +1,6 @@
 /** `embedContent` and `batchEmbedContents` (ai.google.dev/api/embeddings). */
-import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
-import * as type from '../../core/fields.ts'
+import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
+import * as type from '../../core/dialects/fields.ts'
 import type { EmbeddingsFormat, Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, isInteger, isObject, parseChecked, ProblemList } from '../common/field-checks.ts'

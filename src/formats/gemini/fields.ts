@@ -1,6 +1,6 @@
 /** The fields of a `generateContent` body with their checks (ai.google.dev/api/generate-content). */
-import type { ChatRequest } from '../../core/chat.ts'
-import * as type from '../../core/fields.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
+import * as type from '../../core/dialects/fields.ts'
 import { isObject } from '../common/field-checks.ts'
 import type { CheckedField, Path, ProblemList } from '../common/field-checks.ts'
 import { fieldTable } from '../common/field-table.ts'

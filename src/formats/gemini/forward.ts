@@ -1,8 +1,8 @@
 /** The forward lane: the client's bytes go to an upstream of the same dialect; the model's name stands in the path. */
 import { GatewayError } from '../../core/errors.ts'
-import { endingOf, geminiFinishReason, geminiFinishWords } from '../../core/finish-words.ts'
+import { endingOf, geminiFinishReason, geminiFinishWords } from '../../core/dialects/finish-words.ts'
 import type { ForwardRules } from '../../core/format.ts'
-import { readGeminiUsage } from '../../core/gemini-usage.ts'
+import { readGeminiUsage } from '../../core/usage/gemini-usage.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { ruleEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'

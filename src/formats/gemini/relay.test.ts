@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import { geminiGenerate, geminiGenerateArray } from './index.ts'
-import { fieldRules } from '../../core/field-rules.ts'
+import { fieldRules } from '../../core/dialects/field-rules.ts'
 
 const eventOf = (answer: unknown): string => `data: ${JSON.stringify(answer)}\n\n`
 

@@ -3,14 +3,13 @@
  * server-sent events; the client gets them as such, or as the elements of an array. Gemini's events are few and
  * large, so each is parsed; of its bytes only the model's name is changed.
  */
-import { frameworkError } from '../../core/error-body.ts'
+import { frameworkError } from '../../core/dialects/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { endingOf, geminiFinishReason, geminiFinishWords } from '../../core/finish-words.ts'
+import { endingOf, geminiFinishReason, geminiFinishWords } from '../../core/dialects/finish-words.ts'
 import type { StreamRelay } from '../../core/format.ts'
-import { GeminiUsage } from '../../core/gemini-usage.ts'
-import type { Usage } from '../../core/usage.ts'
-import { silentEndMs } from '../../core/stream-end.ts'
-import { unfinishedStream } from '../../core/unfinished-stream.ts'
+import { GeminiUsage } from '../../core/usage/gemini-usage.ts'
+import type { Usage } from '../../core/usage/usage.ts'
+import { silentEndMs, unfinishedStream } from '../../core/dialects/stream-end.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { SseSplitter } from '../../lib/sse.ts'
 import { isObject } from '../common/field-checks.ts'

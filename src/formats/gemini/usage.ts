@@ -1,5 +1,5 @@
 /** `usageMetadata` as clients get it (ai.google.dev/api/generate-content, "UsageMetadata"). */
-import type { Usage } from '../../core/usage.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import type { Fields } from '../common/field-checks.ts'
 
 /** Gemini counts thinking beside the candidates, not among them. */

@@ -1,8 +1,8 @@
 /** An answer as a stream: many small answers, of which the last says why it ended and what it used. */
-import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { EventWriter } from '../../core/format.ts'
-import type { Usage } from '../../core/usage.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import type { Fields } from '../common/field-checks.ts'
 import { Candidate, responseId } from './answer.ts'
 import { showsThoughts } from './decode.ts'

@@ -1,6 +1,6 @@
 /** Parts of OpenAI's answers that whole answers and streams share. */
-import type { FinishReason, Source } from '../../core/chat.ts'
-import type { Usage } from '../../core/usage.ts'
+import type { FinishReason, Source } from '../../core/hub/chat.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { isObject } from '../common/field-checks.ts'
 

@@ -1,7 +1,7 @@
 /** Embeddings (OpenAI API reference, "Embeddings"; gateway API specification, "Embeddings request body"). */
-import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
+import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
-import * as type from '../../core/fields.ts'
+import * as type from '../../core/dialects/fields.ts'
 import type { EmbeddingsFormat, Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { answerId } from '../common/answer-id.ts'

@@ -2,12 +2,12 @@
  * The forward lane of OpenAI's dialects: the client's bytes go to the upstream and back, and only what
  * must change is touched (the model's name, usage asked for, gateway-only fields removed).
  */
-import { defaultEffort } from '../../core/chat-fields.ts'
+import { defaultEffort } from '../../core/hub/chat-fields.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
-import { choiceEnding, finishReasonOf, reportedError } from '../../core/openai-chunk.ts'
-import { readChunkUsage, readOpenaiUsage } from '../../core/openai-usage.ts'
-import type { FieldRules } from '../../core/field-rules.ts'
+import { choiceEnding, finishReasonOf, reportedError } from '../../core/dialects/openai-chunk.ts'
+import { readChunkUsage, readOpenaiUsage } from '../../core/usage/openai-usage.ts'
+import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'

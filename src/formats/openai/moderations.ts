@@ -1,13 +1,13 @@
 /** Moderation (OpenAI API reference, "Create moderation"; gateway API specification, "Moderation request"). */
 import { GatewayError } from '../../core/errors.ts'
-import * as type from '../../core/fields.ts'
+import * as type from '../../core/dialects/fields.ts'
 import type { Inspection, UnaryFormat } from '../../core/format.ts'
 import type {
   ModerationPart,
   ModerationsRequest,
   ModerationsResult,
   ModerationVerdict,
-} from '../../core/moderations.ts'
+} from '../../core/hub/moderations.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, isObject, parseChecked, ProblemList, textOf } from '../common/field-checks.ts'
 import type { Path } from '../common/field-checks.ts'

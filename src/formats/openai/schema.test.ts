@@ -1,7 +1,7 @@
 /** Every answer against OpenAI's own schema. */
 import { describe, expect, test } from 'bun:test'
 import { deviations } from '../../../tests/conformance.ts'
-import type { ChatEvent } from '../../core/chat.ts'
+import type { ChatEvent } from '../../core/hub/chat.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { openaiChat, openaiCompletions, openaiEmbeddings } from '../index.ts'
 

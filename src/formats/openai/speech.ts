@@ -1,8 +1,8 @@
 /** Speech from text (OpenAI API reference, "Create speech"): JSON in, audio or events out as they come. */
 import type { Inspection, SpeechFormat } from '../../core/format.ts'
 import { GatewayError } from '../../core/errors.ts'
-import * as type from '../../core/fields.ts'
-import type { SpeechRequest } from '../../core/speech.ts'
+import * as type from '../../core/dialects/fields.ts'
+import type { SpeechRequest } from '../../core/hub/speech.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, isObject, parseChecked, ProblemList, textOf } from '../common/field-checks.ts'
 import { checkRequired, fieldTable, readFields } from '../common/field-table.ts'

@@ -3,8 +3,8 @@
  * nested (`{type, custom: {name, format}}`; API reference, "Create chat completion") or flat (`{type, name, format}`),
  * as in Responses; Cursor sends these to the chat path too.
  */
-import type { ChatRequest, FreeTextFormat, Tool } from '../../core/chat.ts'
-import { freeTextArguments, freeTextOf } from '../../core/tool-arguments.ts'
+import type { ChatRequest, FreeTextFormat, Tool } from '../../core/hub/chat.ts'
+import { freeTextArguments, freeTextOf } from '../../core/hub/tool-arguments.ts'
 import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
 

@@ -1,10 +1,10 @@
 /** Text from speech (OpenAI API reference, "Create transcription", "Create translation"): forms that are forwarded. */
 import { GatewayError } from '../../core/errors.ts'
-import * as type from '../../core/fields.ts'
+import * as type from '../../core/dialects/fields.ts'
 import type { ForwardedAnswer, Inspection, UploadFormat } from '../../core/format.ts'
 import type { AnswerHead } from '../../core/transport.ts'
 import type { Dialect } from '../../core/provider.ts'
-import type { Usage } from '../../core/usage.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, ProblemList, textOf } from '../common/field-checks.ts'
 import type { CheckedField } from '../common/field-checks.ts'

@@ -1,5 +1,5 @@
 /** Pictures and documents that OpenAI's dialects give as URLs: an address, or `data:` with the bytes in it. */
-import type { Source } from '../../core/chat.ts'
+import type { Source } from '../../core/hub/chat.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { shown } from '../common/field-checks.ts'
 import type { Path } from '../common/field-checks.ts'

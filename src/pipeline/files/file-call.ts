@@ -1,8 +1,8 @@
 /** Calls of files and batches: one upstream, no routing, no retry, under the limits of the key. */
 import type { AnswerSink, AnswerStream } from '../../core/answer.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Outcome } from '../../core/operation.ts'
-import type { FileCall, FileCalls, FileContent } from '../../core/files.ts'
+import type { Outcome } from '../../core/hub/operation.ts'
+import type { FileCall, FileCalls, FileContent } from '../../core/objects/files.ts'
 import { clientClosed } from '../../core/request.ts'
 import type {
   BodyPiece,

@@ -1,6 +1,6 @@
 /** Rewrites a large file line by line into a spool, with at most one line and one buffer in memory. */
 import { GatewayError } from '../../core/errors.ts'
-import type { RewriteLine } from '../../core/files.ts'
+import type { RewriteLine } from '../../core/objects/files.ts'
 import type { BodyPiece } from '../../core/transport.ts'
 import type { Upload, UploadPart } from '../../core/upload.ts'
 import { Spool } from './spool.ts'

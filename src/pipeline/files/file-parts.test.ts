@@ -1,7 +1,7 @@
 /** Where ids stand in the bodies of each dialect, and what a file looks like in their place. */
 import { describe, expect, test } from 'bun:test'
 import { newId } from '../../files/objects.ts'
-import { isLocalFileId } from '../../core/files.ts'
+import { isLocalFileId } from '../../core/objects/files.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { fileReferences, rewriteReferences } from './file-parts.ts'
 import type { InlineFile } from './file-parts.ts'

@@ -2,7 +2,7 @@
  * Where the body of a chat names an uploaded file, in the dialects that support this, and how the same part contains
  * the file itself. OpenAI's API reference, "Chat" and "Responses"; Anthropic's, "Files" and "PDF support".
  */
-import { isLocalFileId } from '../../core/files.ts'
+import { isLocalFileId } from '../../core/objects/files.ts'
 import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
 
 type Fields = Record<string, unknown>

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { FileCall } from '../../core/files.ts'
+import type { FileCall } from '../../core/objects/files.ts'
 import type { Upload } from '../../core/upload.ts'
 import { providers } from '../../providers/index.ts'
 import { KeptFiles } from './in-memory-files.ts'

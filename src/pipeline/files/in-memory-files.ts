@@ -3,7 +3,7 @@
  * OpenAI's shapes (API reference, "Files" and "Batch"), so that every other part treats it like an upstream.
  */
 import { randomUUIDv7 } from 'bun'
-import type { FileCall } from '../../core/files.ts'
+import type { FileCall } from '../../core/objects/files.ts'
 import type { Dialect, InProcessAnswer, Target } from '../../core/provider.ts'
 import type { BodyPiece } from '../../core/transport.ts'
 import type { Upload } from '../../core/upload.ts'

@@ -1,6 +1,6 @@
 /** By which API of its upstream a chat goes: chat completions, or OpenAI's Responses (docs/decisions/0017). */
-import type { ChatRequest } from '../../core/chat.ts'
-import { defaultEffort } from '../../core/chat-fields.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
+import { defaultEffort } from '../../core/hub/chat-fields.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { ChatAdapter, Dialect } from '../../core/provider.ts'

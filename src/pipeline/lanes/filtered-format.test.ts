@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { AnswerFilter } from '../../core/policy.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'

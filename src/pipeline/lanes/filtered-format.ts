@@ -1,6 +1,6 @@
 /** Applies the policies' filters to the answers of a call, whole or streamed. */
 import type { Call } from '../../core/call.ts'
-import type { ChatEvent } from '../../core/chat.ts'
+import type { ChatEvent } from '../../core/hub/chat.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { ChatFormat, EventWriter } from '../../core/format.ts'
 import type { AnswerFilter } from '../../core/policy.ts'

@@ -1,6 +1,6 @@
 /** An upstream's own ids of files never reach a client, in any part of an answer. */
 import { describe, expect, test } from 'bun:test'
-import type { ChatRequest } from '../../core/chat.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'

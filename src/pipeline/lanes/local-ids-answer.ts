@@ -2,8 +2,8 @@
 import type { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { AnswerHead } from '../../core/transport.ts'
-import { replacedIds, withLocalIds } from '../../core/local-ids.ts'
-import type { Usage } from '../../core/usage.ts'
+import { replacedIds, withLocalIds } from '../../core/dialects/local-ids.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import type { LateAnswer } from './filtered-format.ts'
 import { WrappedRelay } from './wrapped-relay.ts'
 

@@ -1,6 +1,6 @@
 /** Prompts asked one after the other: one answer to everyone else, wherever its bytes are cut. */
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent, ChatRequest, Message } from '../../core/chat.ts'
+import type { ChatEvent, ChatRequest, Message } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { ChatFormat } from '../../core/format.ts'
 import type { ChatAdapter, Target } from '../../core/provider.ts'

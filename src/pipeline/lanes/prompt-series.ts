@@ -2,11 +2,11 @@
  * Several prompts of one call (text completions with a list) at an upstream that takes one conversation at a time:
  * sent one after the other, their answers are further choices. The router sees one exchange with one answer.
  */
-import type { ChatEvent, ChatRequest, Message } from '../../core/chat.ts'
+import type { ChatEvent, ChatRequest, Message } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
-import { addUsage } from '../../core/usage-sum.ts'
-import type { Usage } from '../../core/usage.ts'
+import { addUsage } from '../../core/usage/usage-sum.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import { SuccessiveStreams } from './successive-streams.ts'
 import type { TranslatedStream } from './translate.ts'
 

@@ -1,7 +1,7 @@
 /** A streamed answer: pushed from the upstream's socket through the relay into the client's response. */
 import type { AnswerSink, AnswerStream } from '../../core/answer.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import type { Outcome } from '../../core/operation.ts'
+import type { Outcome } from '../../core/hub/operation.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange } from '../../core/transport.ts'

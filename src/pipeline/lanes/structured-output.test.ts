@@ -2,7 +2,7 @@
  * Answers that are asked for again: the same wherever a stream is cut, within the time, and cancelled as one exchange.
  */
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { ChatFormat } from '../../core/format.ts'
 import type { ChatAdapter, Target } from '../../core/provider.ts'

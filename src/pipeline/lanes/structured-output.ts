@@ -3,13 +3,13 @@
  * with a description of the problem. The router sees one exchange, however many requests were sent.
  */
 import type { Call } from '../../core/call.ts'
-import type { ChatEvent, ChatRequest, Message } from '../../core/chat.ts'
+import type { ChatEvent, ChatRequest, Message } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { StrictSchema } from '../../core/format.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { AnswerHead } from '../../core/transport.ts'
-import { addUsage } from '../../core/usage-sum.ts'
-import type { Usage } from '../../core/usage.ts'
+import { addUsage } from '../../core/usage/usage-sum.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import { checkReferences, correctionPrompt, validateJson, schemaMismatch } from '../../emulation/index.ts'
 import type { OutputSchema } from '../../emulation/index.ts'
 import type { LateAnswer } from './filtered-format.ts'

@@ -1,9 +1,9 @@
 /** One answer to the client that is read from several streams of an upstream, one after the other. */
-import type { ChatEvent } from '../../core/chat.ts'
+import type { ChatEvent } from '../../core/hub/chat.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { EventWriter, StreamRelay } from '../../core/format.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
-import type { Usage } from '../../core/usage.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 import { answerState, quietMsOf, unreadable, usageIn } from './translate.ts'

@@ -1,6 +1,6 @@
 /** What an upstream says twice, and answers without a first choice. */
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { ChatAdapter } from '../../core/provider.ts'
 import { decorated } from '../../emulation/decorate.ts'

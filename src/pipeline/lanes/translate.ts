@@ -1,11 +1,10 @@
 /** The translate lane: the upstream's frames become events, the events become the client's dialect. */
-import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { ChatFormat, EventWriter, StreamRelay } from '../../core/format.ts'
 import type { ChatAdapter } from '../../core/provider.ts'
-import type { Usage } from '../../core/usage.ts'
-import { ChoiceStates, endWaitMs, silentEndMs } from '../../core/stream-end.ts'
-import { unfinishedStream } from '../../core/unfinished-stream.ts'
+import type { Usage } from '../../core/usage/usage.ts'
+import { ChoiceStates, endWaitMs, silentEndMs, unfinishedStream } from '../../core/dialects/stream-end.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
-import type { Usage } from '../../core/usage.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 
 /** A relay around another one, whose state it has; what it gives out is decided by its `push` and `end`. */
 export abstract class WrappedRelay implements StreamRelay {

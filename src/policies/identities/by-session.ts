@@ -5,7 +5,7 @@ import type { ShownSession } from '../../accounts/session-cookie.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { RequestHead } from '../../core/policy.ts'
 import type { KeyDirectory } from '../../core/ports.ts'
-import type { SessionGuard } from '../../core/sign-in.ts'
+import type { SessionGuard } from '../../core/sign-in/sign-in.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { KeyRefusal } from './key-refusal.ts'
 

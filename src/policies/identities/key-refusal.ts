@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { AuthFailureReason } from '../../core/auth-failure.ts'
+import type { AuthFailureReason } from '../../core/sign-in/auth-failure.ts'
 
 /** A key, a token or a session that is refused: what the client is told, and why. */
 export class KeyRefusal extends GatewayError {

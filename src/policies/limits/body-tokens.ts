@@ -1,6 +1,6 @@
 /** The tokens that a call takes from limits before they are known. */
 import type { Call } from '../../core/call.ts'
-import { estimatedInput } from '../../core/input-tokens.ts'
+import { estimatedInput } from '../../core/hub/input-tokens.ts'
 
 /** The tokens of larger bodies are taken once they are read: the bytes of an inline picture say little about them. */
 export const announcedBytesMax = 64 * 1024

@@ -1,12 +1,12 @@
 /** The limits of a call: its key's, and those of the customer and the tags that it names. */
-import { CallerLimits } from '../../accounts/limit-scopes.ts'
-import type { LimitOwner, ModelLimits } from '../../accounts/limit-scopes.ts'
+import { CallerLimits } from '../../accounts/limits/limit-scopes.ts'
+import type { LimitOwner, ModelLimits } from '../../accounts/limits/limit-scopes.ts'
 import type { Call } from '../../core/call.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Settings } from '../../core/settings.ts'
-import type { TenantDirectory } from '../../core/tenancy-store.ts'
-import { unlimited } from '../../core/tenancy.ts'
-import type { Customer, SpendingFields, Tag } from '../../core/tenancy.ts'
+import type { TenantDirectory } from '../../core/tenancy/tenancy-store.ts'
+import { unlimited } from '../../core/tenancy/tenancy.ts'
+import type { Customer, SpendingFields, Tag } from '../../core/tenancy/tenancy.ts'
 
 /** Finds compiled limits. */
 export interface CallLimits {

@@ -1,8 +1,8 @@
 /** How clients are told of limits and budgets: OpenAI's headers, and one error for each kind. */
-import { nanoUsdToText } from '../../accounts/cost.ts'
+import { nanoUsdToText } from '../../accounts/costs/cost.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { thousandthsText } from '../../lib/number-text.ts'
-import type { LimitRefusal, LimitState } from '../../core/limits.ts'
+import type { LimitRefusal, LimitState } from '../../core/tenancy/limits.ts'
 
 /** OpenAI's header names, in its notation (`1.5s`). Literal names: computing them would double the cost (measured). */
 export const limitHeaders = {

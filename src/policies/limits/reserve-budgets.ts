@@ -1,12 +1,12 @@
 /** Reserves what a call can cost at most in all of its budgets, and charges what it cost. */
-import type { BudgetPlan } from '../../accounts/budget-plan.ts'
-import { costNanoUsd } from '../../accounts/cost.ts'
-import type { BudgetReservation, BudgetScopes } from '../../core/budget-charge.ts'
-import type { BudgetSettings } from '../../core/budgets.ts'
+import type { BudgetPlan } from '../../accounts/limits/budget-plan.ts'
+import { costNanoUsd } from '../../accounts/costs/cost.ts'
+import type { BudgetReservation, BudgetScopes } from '../../core/tenancy/budget-charge.ts'
+import type { BudgetSettings } from '../../core/tenancy/budgets.ts'
 import type { Call } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { budgetNanoUsdMax } from '../../core/limits.ts'
-import type { Limiter, LimitScope, LimitTaken, LimitVerdict } from '../../core/limits.ts'
+import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
+import type { Limiter, LimitScope, LimitTaken, LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { reserveModelAttempt } from './reserve-model.ts'
 

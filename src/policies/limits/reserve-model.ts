@@ -2,13 +2,13 @@
  * Limits and budgets of single models, where a call is passed on from one model to another: each counts the requests
  * that this model was sent.
  */
-import { chargeList } from '../../core/budget-charge.ts'
-import type { BudgetCharge } from '../../core/budget-charge.ts'
+import { chargeList } from '../../core/tenancy/budget-charge.ts'
+import type { BudgetCharge } from '../../core/tenancy/budget-charge.ts'
 import type { Call, TakenModel } from '../../core/call.ts'
-import { budgetNanoUsdMax } from '../../core/limits.ts'
-import type { BudgetAmount, Limiter, LimitScope, OwnUses } from '../../core/limits.ts'
+import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
+import type { BudgetAmount, Limiter, LimitScope, OwnUses } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { ModelLimits } from '../../accounts/limit-scopes.ts'
+import type { ModelLimits } from '../../accounts/limits/limit-scopes.ts'
 import type { CallLimits } from './call-limits.ts'
 import { bodyTokens } from './body-tokens.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { chatRequest, targetOf } from '../../../tests/provider-rig.ts'
-import type { Part, Tool } from '../../core/chat.ts'
+import type { Part, Tool } from '../../core/hub/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { anthropic } from './index.ts'
 

@@ -1,6 +1,6 @@
 /** What a Claude refuses of a request in its own dialect, which is forwarded as the client wrote it. */
-import { noFieldRules, refused } from '../../core/field-rules.ts'
-import type { FieldRule, FieldRules } from '../../core/field-rules.ts'
+import { noFieldRules, refused } from '../../core/dialects/field-rules.ts'
+import type { FieldRule, FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Target } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { knownClaudeRule } from '../../../rules/claude.ts'

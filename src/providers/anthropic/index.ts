@@ -1,7 +1,7 @@
 /** Anthropic: the Messages API and its token counter (platform.claude.com/docs/en/api). */
-import { anthropicErrorKinds } from '../../core/anthropic-error-kinds.ts'
-import { readErrorBody } from '../../core/error-body.ts'
-import type { ChatRequest } from '../../core/chat.ts'
+import { anthropicErrorKinds } from '../../core/dialects/anthropic-error-kinds.ts'
+import { readErrorBody } from '../../core/dialects/error-body.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Provider, Target, TokenCount, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'

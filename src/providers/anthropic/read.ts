@@ -2,13 +2,13 @@
  * Answers of the Messages API, whole or streamed, as events (docs: "Streaming Messages"). Both are read by the same
  * class, so that they give the same events.
  */
-import { anthropicErrorKinds } from '../../core/anthropic-error-kinds.ts'
-import { mergeAnthropicUsage, readAnthropicUsage, runsCode, withFacts } from '../../core/anthropic-usage.ts'
-import type { ChatEvent } from '../../core/chat.ts'
-import { frameworkError } from '../../core/error-body.ts'
+import { anthropicErrorKinds } from '../../core/dialects/anthropic-error-kinds.ts'
+import { mergeAnthropicUsage, readAnthropicUsage, runsCode, withFacts } from '../../core/usage/anthropic-usage.ts'
+import type { ChatEvent } from '../../core/hub/chat.ts'
+import { frameworkError } from '../../core/dialects/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { endingOf, messagesFinishWords } from '../../core/finish-words.ts'
-import type { Usage } from '../../core/usage.ts'
+import { endingOf, messagesFinishWords } from '../../core/dialects/finish-words.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'

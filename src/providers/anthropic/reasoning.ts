@@ -2,7 +2,7 @@
  * Reasoning as Claude's `thinking`: a budget of tokens within the output limit or, since 4.6, an effort (docs:
  * "Extended thinking", "Adaptive thinking", "Effort"). Also used for Claude on Vertex AI and Bedrock.
  */
-import type { ChatRequest, ReasoningEffort } from '../../core/chat.ts'
+import type { ChatRequest, ReasoningEffort } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'

@@ -1,10 +1,10 @@
 /** A chat request as the body of Anthropic's Messages API (docs: "Create a Message"). */
-import { namesOfSet } from '../../core/chat-fields.ts'
-import type { CarriedProperty } from '../../core/chat-fields.ts'
-import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../../core/chat.ts'
+import { namesOfSet } from '../../core/hub/chat-fields.ts'
+import type { CarriedProperty } from '../../core/hub/chat-fields.ts'
+import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../../core/hub/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { argumentsObject } from '../../core/tool-arguments.ts'
+import { argumentsObject } from '../../core/hub/tool-arguments.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 
 import { claudeRule } from '../../../rules/claude.ts'

@@ -1,5 +1,5 @@
 /** Enforces `response_format` on Claude: by structured outputs, by a forced tool, or only by an instruction. */
-import type { ChatRequest, ResponseFormat } from '../../core/chat.ts'
+import type { ChatRequest, ResponseFormat } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
 import { outputSchema } from './schema.ts'

@@ -2,7 +2,7 @@
  * Azure AI Foundry: models of other vendors in OpenAI's dialect
  * (learn.microsoft.com, "Azure AI Model Inference REST API").
  */
-import { noFieldRules } from '../../core/field-rules.ts'
+import { noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { Provider, Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'

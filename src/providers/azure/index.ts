@@ -1,6 +1,6 @@
 /** Azure OpenAI: OpenAI's dialects under Azure's URLs (learn.microsoft.com, "Azure OpenAI REST API reference"). */
-import { newestChatFields } from '../../core/chat-fields.ts'
-import { noFieldRules } from '../../core/field-rules.ts'
+import { newestChatFields } from '../../core/hub/chat-fields.ts'
+import { noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { MakeHead, Provider, Target } from '../../core/provider.ts'
 import { joined } from '../../../rules/chat.ts'
 import type { ChatRule } from '../../../rules/chat.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { chatRequest, targetOf } from '../../../tests/provider-rig.ts'
 import type { Target } from '../../core/provider.ts'
-import type { EmbeddingsRequest } from '../../core/embeddings.ts'
+import type { EmbeddingsRequest } from '../../core/hub/embeddings.ts'
 import { readSettings } from '../../config/settings.ts'
 import { signAwsCall } from '../../lib/aws/aws-signature.ts'
 import { Secret } from '../../lib/secret.ts'

@@ -1,7 +1,7 @@
 /** `CountTokens` (docs.aws.amazon.com/bedrock, "CountTokens"). It takes ids of models, not of inference profiles. */
-import type { ChatRequest } from '../../core/chat.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { Target, TokenCount, TranslatedCall } from '../../core/provider.ts'
-import { countOf } from '../../core/usage-fields.ts'
+import { countOf } from '../../core/usage/usage-fields.ts'
 import { broken, objectOf } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
 import { converseBody } from './request.ts'

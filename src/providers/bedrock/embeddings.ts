@@ -2,14 +2,14 @@
  * Embeddings by `invoke`, in each vendor's own format (docs.aws.amazon.com/bedrock, "Amazon Titan Text Embeddings",
  * "Cohere Embed").
  */
-import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
+import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { AnswerHead } from '../../core/transport.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { embedBody, embedResult } from '../cohere/embeddings.ts'
-import { countOf } from '../../core/usage-fields.ts'
+import { countOf } from '../../core/usage/usage-fields.ts'
 import { broken, vectorOf } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
 

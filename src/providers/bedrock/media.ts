@@ -2,7 +2,7 @@
  * Images, documents and audio as blocks of Converse (docs.aws.amazon.com/bedrock, "ContentBlock"): bytes or objects in
  * S3; the service fetches no web addresses.
  */
-import type { Part, Source } from '../../core/chat.ts'
+import type { Part, Source } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { ReadableUrls } from '../image-urls.ts'

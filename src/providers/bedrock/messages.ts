@@ -3,9 +3,9 @@
  * (docs.aws.amazon.com/bedrock, "Message", "ContentBlock").
  */
 import { createHash } from 'node:crypto'
-import type { CacheControl, Message, Part } from '../../core/chat.ts'
+import type { CacheControl, Message, Part } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { argumentsObject } from '../../core/tool-arguments.ts'
+import { argumentsObject } from '../../core/hub/tool-arguments.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { continueText } from '../anthropic/request.ts'
 import { isClaudeSignature } from '../anthropic/signature.ts'

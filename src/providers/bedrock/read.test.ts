@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { crc32 } from 'node:zlib'
 import { joined } from '../../../tests/provider-rig.ts'
-import type { ChatEvent } from '../../core/chat.ts'
+import type { ChatEvent } from '../../core/hub/chat.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import { bedrock } from './index.ts'
 

@@ -1,7 +1,7 @@
 /** Answers of Converse, whole or streamed, as events. Both are read by one class, so that they give the same events. */
-import type { ChatEvent } from '../../core/chat.ts'
+import type { ChatEvent } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { converseFinishWords, endingOf } from '../../core/finish-words.ts'
+import { converseFinishWords, endingOf } from '../../core/dialects/finish-words.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'

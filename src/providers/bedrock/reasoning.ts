@@ -3,7 +3,7 @@
  * Sources: docs.claude.com "Extended thinking", "Adaptive thinking"; docs.aws.amazon.com/nova "Extended thinking";
  * the model card of gpt-oss.
  */
-import type { ChatRequest } from '../../core/chat.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
 import { claudeThinking, effortOfBudget } from '../anthropic/reasoning.ts'

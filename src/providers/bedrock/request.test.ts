@@ -1,7 +1,7 @@
 /** Requests of Converse: conversations, tools, thinking and the features of each vendor's models. */
 import { describe, expect, test } from 'bun:test'
 import { chatRequest, targetOf } from '../../../tests/provider-rig.ts'
-import type { ChatRequest, Message, Part } from '../../core/chat.ts'
+import type { ChatRequest, Message, Part } from '../../core/hub/chat.ts'
 import { bedrock } from './index.ts'
 import { bedrockModel } from './model.ts'
 

@@ -1,7 +1,7 @@
 /** A chat request as the body of Converse (docs.aws.amazon.com/bedrock, "Converse"). */
-import { namesOfSet } from '../../core/chat-fields.ts'
-import type { CarriedProperty } from '../../core/chat-fields.ts'
-import type { ChatRequest } from '../../core/chat.ts'
+import { namesOfSet } from '../../core/hub/chat-fields.ts'
+import type { CarriedProperty } from '../../core/hub/chat-fields.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { isObject } from '../../lib/json/json-values.ts'

@@ -1,5 +1,5 @@
 /** Enforces `response_format`: by Bedrock's structured output, by a forced tool, or only by an instruction. */
-import type { ChatRequest, ResponseFormat } from '../../core/chat.ts'
+import type { ChatRequest, ResponseFormat } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { outputSchema } from '../anthropic/schema.ts'
 import { answerTool, fitsTool, instructionOf, jsonObjectInstruction } from '../anthropic/structured.ts'

@@ -1,5 +1,5 @@
 /** Tools as Converse's `toolConfig` (docs.aws.amazon.com/bedrock, "ToolConfiguration"). */
-import type { CacheControl, ChatRequest, Tool } from '../../core/chat.ts'
+import type { CacheControl, ChatRequest, Tool } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { outputSchema } from '../anthropic/schema.ts'
 import { answerTool } from '../anthropic/structured.ts'

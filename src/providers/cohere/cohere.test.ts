@@ -1,7 +1,7 @@
 /** Fixtures follow docs.cohere.com: "Streaming", "Tool use", "Citations", "Embed", "Rerank". */
 import { describe, expect, test } from 'bun:test'
-import type { ChatRequest } from '../../core/chat.ts'
-import type { EmbeddingsRequest } from '../../core/embeddings.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
+import type { EmbeddingsRequest } from '../../core/hub/embeddings.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import { chatRequest, joined, namedEvents, readStream, targetOf } from '../../../tests/provider-rig.ts'
 import { cohere } from './index.ts'

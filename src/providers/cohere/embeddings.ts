@@ -1,5 +1,5 @@
 /** Embeddings of texts and images (docs.cohere.com/reference/embed). */
-import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
+import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'

@@ -2,7 +2,7 @@
  * A conversation as Cohere's `messages`. Documents in it go to the body's `documents`
  * (docs.cohere.com/v2/docs/rag-complete-example).
  */
-import type { Message, Part } from '../../core/chat.ts'
+import type { Message, Part } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { address } from '../openai-compatible/request.ts'

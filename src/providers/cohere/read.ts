@@ -2,15 +2,15 @@
  * Cohere's answers and streams as events (docs.cohere.com/v2/docs/streaming). A whole message is read as the deltas of
  * the equivalent stream, so that both give the same events.
  */
-import type { ChatEvent } from '../../core/chat.ts'
-import { failureOfBody, frameworkError } from '../../core/error-body.ts'
+import type { ChatEvent } from '../../core/hub/chat.ts'
+import { failureOfBody, frameworkError } from '../../core/dialects/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { cohereFinishWords, endingOf } from '../../core/finish-words.ts'
-import type { Usage } from '../../core/usage.ts'
+import { cohereFinishWords, endingOf } from '../../core/dialects/finish-words.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { countOf, firstCount, setCount } from '../../core/usage-fields.ts'
+import { countOf, firstCount, setCount } from '../../core/usage/usage-fields.ts'
 import { broken, objectOf } from '../json.ts'
 import { errorLast } from '../fault.ts'
 

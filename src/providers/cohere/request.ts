@@ -1,7 +1,7 @@
 /** A chat request as the body of Cohere's `/v2/chat` (docs.cohere.com/reference/chat). */
-import { namesOfSet } from '../../core/chat-fields.ts'
-import type { CarriedProperty } from '../../core/chat-fields.ts'
-import type { ChatRequest, ReasoningEffort, Tool } from '../../core/chat.ts'
+import { namesOfSet } from '../../core/hub/chat-fields.ts'
+import type { CarriedProperty } from '../../core/hub/chat-fields.ts'
+import type { ChatRequest, ReasoningEffort, Tool } from '../../core/hub/chat.ts'
 import { unprocessable } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'

@@ -1,6 +1,6 @@
 /** Reranking (docs.cohere.com/reference/rerank); billed by search units, not by tokens. */
 import type { TranslatedCall } from '../../core/provider.ts'
-import type { RerankRequest } from '../../core/rerank.ts'
+import type { RerankRequest } from '../../core/hub/rerank.ts'
 import { rerankExtra } from '../openai-compatible/rerank.ts'
 
 export { rerankResult } from '../openai-compatible/rerank.ts'

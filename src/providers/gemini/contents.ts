@@ -1,7 +1,7 @@
 /** Messages as Gemini's `contents` and `systemInstruction` (ai.google.dev/api/caching, "Content"). */
-import type { Message, Part } from '../../core/chat.ts'
+import type { Message, Part } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { argumentsObject } from '../../core/tool-arguments.ts'
+import { argumentsObject } from '../../core/hub/tool-arguments.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'

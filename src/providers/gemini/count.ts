@@ -1,6 +1,6 @@
 /** `countTokens` (ai.google.dev/api/tokens). */
 import type { TokenCount } from '../../core/provider.ts'
-import { countOf } from '../../core/usage-fields.ts'
+import { countOf } from '../../core/usage/usage-fields.ts'
 import { broken, objectOf } from '../json.ts'
 
 /** Throws `upstream-broken` when there is no count. */

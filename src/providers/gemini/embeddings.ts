@@ -1,10 +1,10 @@
 /** `batchEmbedContents` (ai.google.dev/api/embeddings). */
-import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
+import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { broken, objectOf, vectorOf } from '../json.ts'
-import { readGeminiUsage } from '../../core/gemini-usage.ts'
+import { readGeminiUsage } from '../../core/usage/gemini-usage.ts'
 
 /** The parts of an embeddings request that Google's two APIs (AI Studio, Vertex AI) share. */
 export interface EmbeddingInput {

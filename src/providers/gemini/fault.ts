@@ -2,7 +2,7 @@
  * Google's error bodies (cloud.google.com/apis/design/errors): `{error: {code, message, status, details}}`; some
  * streams wrap it in a list of one.
  */
-import { readErrorBody } from '../../core/error-body.ts'
+import { readErrorBody } from '../../core/dialects/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { UpstreamFault } from '../../core/provider.ts'

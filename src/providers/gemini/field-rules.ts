@@ -1,7 +1,7 @@
 /** What a Gemini refuses of a request in its own dialect, which is forwarded as the client wrote it. */
-import type { ReasoningEffort } from '../../core/chat.ts'
-import { noFieldRules } from '../../core/field-rules.ts'
-import type { FieldRule, FieldRules } from '../../core/field-rules.ts'
+import type { ReasoningEffort } from '../../core/hub/chat.ts'
+import { noFieldRules } from '../../core/dialects/field-rules.ts'
+import type { FieldRule, FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Target } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'

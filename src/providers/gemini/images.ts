@@ -3,7 +3,7 @@
  * `generateContent` (ai.google.dev/gemini-api/docs/image-generation).
  */
 import { GatewayError } from '../../core/errors.ts'
-import type { ImagesRequest, ImagesResult } from '../../core/images.ts'
+import type { ImagesRequest, ImagesResult } from '../../core/hub/images.ts'
 import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { generateResult } from './read.ts'

@@ -1,5 +1,5 @@
 /** Images, audio and files as parts of a Gemini request (ai.google.dev/api/caching, "Part"). */
-import type { Part, Source } from '../../core/chat.ts'
+import type { Part, Source } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { shownUrl } from '../image-urls.ts'

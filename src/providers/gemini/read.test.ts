@@ -1,6 +1,6 @@
 /** Answers of Gemini: whole and streamed give the same events, errors are named, signatures keep their parts. */
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'

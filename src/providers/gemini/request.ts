@@ -1,7 +1,7 @@
 /** A chat request as the body of Gemini's `generateContent` (ai.google.dev/api/generate-content). */
-import { namesOfSet } from '../../core/chat-fields.ts'
-import type { CarriedProperty } from '../../core/chat-fields.ts'
-import type { ChatRequest, Tool } from '../../core/chat.ts'
+import { namesOfSet } from '../../core/hub/chat-fields.ts'
+import type { CarriedProperty } from '../../core/hub/chat-fields.ts'
+import type { ChatRequest, Tool } from '../../core/hub/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'

@@ -2,7 +2,7 @@
  * Reasoning as Gemini's `thinkingConfig` (ai.google.dev/gemini-api/docs/thinking): a level from version 3 on, a budget
  * of tokens in 2.5, nothing before (`rules/gemini.ts`).
  */
-import type { ChatRequest, ReasoningEffort } from '../../core/chat.ts'
+import type { ChatRequest, ReasoningEffort } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'
 import type { GeminiModel } from './model.ts'

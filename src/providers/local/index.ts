@@ -2,10 +2,10 @@
  * The built-in provider: no key, no network, no model. It answers in OpenAI's wire format, so that a first call works
  * without any configuration. The names of its models say that they are simulated.
  */
-import { chatFields } from '../../core/chat-fields.ts'
+import { chatFields } from '../../core/hub/chat-fields.ts'
 import type { ModelMode } from '../../core/deployment.ts'
-import { fieldRules } from '../../core/field-rules.ts'
-import type { FieldRules } from '../../core/field-rules.ts'
+import { fieldRules } from '../../core/dialects/field-rules.ts'
+import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import type { Json } from '../../lib/json/json-values.ts'

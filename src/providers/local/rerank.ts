@@ -1,5 +1,5 @@
 /** Simulated reranking: the cosine similarity of the n-gram embeddings of query and document. */
-import type { RerankRequest, RerankResult } from '../../core/rerank.ts'
+import type { RerankRequest, RerankResult } from '../../core/hub/rerank.ts'
 import { embed } from './embeddings.ts'
 import { LocalRefusal } from './refusal.ts'
 

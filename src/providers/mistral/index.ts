@@ -2,8 +2,8 @@
  * Mistral (docs.mistral.ai/api): OpenAI's format with differences (ids of tool calls, order of roles, content parts,
  * thinking) that cannot be edited into the bytes, so chat is always translated.
  */
-import { fieldRules, noFieldRules } from '../../core/field-rules.ts'
-import type { FieldRules } from '../../core/field-rules.ts'
+import { fieldRules, noFieldRules } from '../../core/dialects/field-rules.ts'
+import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Provider, Target, UpstreamFault } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { generalFault } from '../fault.ts'

@@ -4,7 +4,7 @@
  * prefix; ids of tool calls are 9 letters and digits.
  */
 import { createHash } from 'node:crypto'
-import type { Message, Part } from '../../core/chat.ts'
+import type { Message, Part } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { address } from '../openai-compatible/request.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'

@@ -1,6 +1,6 @@
 /** Fixtures follow docs.mistral.ai: "Chat Completion", "Reasoning", "Function calling", "Moderation", "FIM". */
 import { describe, expect, test } from 'bun:test'
-import type { ChatRequest, Message } from '../../core/chat.ts'
+import type { ChatRequest, Message } from '../../core/hub/chat.ts'
 import { chatRequest, dataEvents, joined, readStream, targetOf } from '../../../tests/provider-rig.ts'
 import { mistral } from './index.ts'
 

@@ -1,7 +1,7 @@
 /** Mistral's classifier (docs.mistral.ai/api, "Moderations"): scores by its own categories, no overall verdict. */
 import { GatewayError } from '../../core/errors.ts'
-import type { ModerationsRequest, ModerationsResult, ModerationVerdict } from '../../core/moderations.ts'
-import { readOpenaiUsage } from '../../core/openai-usage.ts'
+import type { ModerationsRequest, ModerationsResult, ModerationVerdict } from '../../core/hub/moderations.ts'
+import { readOpenaiUsage } from '../../core/usage/openai-usage.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { broken } from '../json.ts'

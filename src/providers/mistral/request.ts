@@ -1,8 +1,8 @@
 /** A chat request as a body for Mistral (docs.mistral.ai/api, "Chat Completion", "Fill in the Middle"). */
-import type { ChatRequest } from '../../core/chat.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { fieldRules } from '../../core/field-rules.ts'
-import type { FieldRules } from '../../core/field-rules.ts'
+import { fieldRules } from '../../core/dialects/field-rules.ts'
+import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'

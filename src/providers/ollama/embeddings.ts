@@ -1,5 +1,5 @@
 /** Embeddings by `/api/embed` (Ollama's docs/api.md, "Generate Embeddings"), for clients of other dialects. */
-import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
+import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import { vector } from '../openai-compatible/embeddings.ts'

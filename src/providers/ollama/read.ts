@@ -2,14 +2,14 @@
  * Ollama's answers as events (Ollama's docs/api.md, "Generate a chat completion"). A whole answer is read like a stream
  * of one line.
  */
-import type { ChatEvent } from '../../core/chat.ts'
+import type { ChatEvent } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { endingOf, ollamaFinishWords, withCalls } from '../../core/finish-words.ts'
-import type { Usage } from '../../core/usage.ts'
+import { endingOf, ollamaFinishWords, withCalls } from '../../core/dialects/finish-words.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { countOf } from '../../core/usage-fields.ts'
+import { countOf } from '../../core/usage/usage-fields.ts'
 import { broken } from '../json.ts'
 import { errorLast, generalFault } from '../fault.ts'
 

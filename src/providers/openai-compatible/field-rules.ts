@@ -1,7 +1,7 @@
 /** What a host and its model refuse of OpenAI's chat completions, compiled from the tables of `rules/`. */
-import { neutralOf } from '../../core/chat-fields.ts'
-import { fieldRules, noFieldRules, refused } from '../../core/field-rules.ts'
-import type { FieldReader, FieldRule, FieldRules, FieldVerdict, MemberRules } from '../../core/field-rules.ts'
+import { neutralOf } from '../../core/hub/chat-fields.ts'
+import { fieldRules, noFieldRules, refused } from '../../core/dialects/field-rules.ts'
+import type { FieldReader, FieldRule, FieldRules, FieldVerdict, MemberRules } from '../../core/dialects/field-rules.ts'
 import type { Target } from '../../core/provider.ts'
 import type { ChatRule, FieldRule as FieldRow } from '../../../rules/chat.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'

@@ -1,6 +1,6 @@
 /** Turns one row of the catalogue into a provider. */
-import { newestChatFields } from '../../core/chat-fields.ts'
-import type { FieldRules } from '../../core/field-rules.ts'
+import { newestChatFields } from '../../core/hub/chat-fields.ts'
+import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { ChatAdapter, Dialect, MakeHead, Provider, Target } from '../../core/provider.ts'
 import { hostRule } from '../../../rules/hosts.ts'
 import { openaiRule } from '../../../rules/openai.ts'

@@ -1,9 +1,9 @@
 /** OpenAI's chat completions and streams as events, with the variations of compatible hosts. */
-import type { ChatEvent, Source } from '../../core/chat.ts'
+import type { ChatEvent, Source } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { withCalls } from '../../core/finish-words.ts'
-import { choiceEnding, choiceIndex, finishReasonOf, reportedError } from '../../core/openai-chunk.ts'
-import { readChunkUsage } from '../../core/openai-usage.ts'
+import { withCalls } from '../../core/dialects/finish-words.ts'
+import { choiceEnding, choiceIndex, finishReasonOf, reportedError } from '../../core/dialects/openai-chunk.ts'
+import { readChunkUsage } from '../../core/usage/openai-usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'

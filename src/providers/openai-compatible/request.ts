@@ -1,9 +1,9 @@
 /** A chat request in OpenAI's dialect (API reference, "Create chat completion"). */
-import { carriedFields } from '../../core/chat-fields.ts'
-import type { ChatRequest, Message, Part, ResponseFormat, Source, Tool } from '../../core/chat.ts'
+import { carriedFields } from '../../core/hub/chat-fields.ts'
+import type { ChatRequest, Message, Part, ResponseFormat, Source, Tool } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { removeMember } from '../../core/field-rules.ts'
-import type { FieldRules } from '../../core/field-rules.ts'
+import { removeMember } from '../../core/dialects/field-rules.ts'
+import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { RuledFields } from './field-rules.ts'

@@ -2,10 +2,10 @@
  * Reranking in Jina's format (jina.ai/reranker), which Together, SiliconFlow and vLLM share, and in Voyage's
  * (docs.voyageai.com/docs/reranker). Cohere's answers have the same `results` and are read here as well.
  */
-import { readOpenaiUsage } from '../../core/openai-usage.ts'
+import { readOpenaiUsage } from '../../core/usage/openai-usage.ts'
 import type { MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
-import type { RerankRequest, RerankResult } from '../../core/rerank.ts'
-import type { Usage } from '../../core/usage.ts'
+import type { RerankRequest, RerankResult } from '../../core/hub/rerank.ts'
+import type { Usage } from '../../core/usage/usage.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { broken } from '../json.ts'

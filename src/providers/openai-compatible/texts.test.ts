@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { chatRequest, targetOf } from '../../../tests/provider-rig.ts'
-import type { Message, Part } from '../../core/chat.ts'
+import type { Message, Part } from '../../core/hub/chat.ts'
 import { providers } from '../index.ts'
 import { joinTexts } from './texts.ts'
 

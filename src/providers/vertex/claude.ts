@@ -1,5 +1,5 @@
 /** Claude on Vertex AI: Anthropic's Messages API by `rawPredict` (docs.claude.com, "Claude on Vertex AI"). */
-import type { ChatRequest } from '../../core/chat.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Target, TokenCount, TranslatedCall } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'

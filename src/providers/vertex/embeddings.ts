@@ -1,9 +1,9 @@
 /** Text embeddings by `predict` (cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api). */
-import type { EmbeddingsResult } from '../../core/embeddings.ts'
+import type { EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { EmbeddingInput } from '../gemini/embeddings.ts'
-import { countOf } from '../../core/usage-fields.ts'
+import { countOf } from '../../core/usage/usage-fields.ts'
 import { broken, objectOf, vectorOf } from '../json.ts'
 
 /** The body of `predict`: one instance per text. */

@@ -1,5 +1,5 @@
 /** Vertex AI: the translators of Gemini and Anthropic with Google Cloud's URLs and access tokens. */
-import type { ChatEvent } from '../../core/chat.ts'
+import type { ChatEvent } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Provider, Target, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'

@@ -1,12 +1,12 @@
 /** Finds or makes the user of a person at an identity provider, and gives it what the provider's claims say. */
 import { randomUUIDv7 } from 'bun'
-import { newUser } from '../../accounts/user-fields.ts'
-import { IdentityRefusal } from '../../core/identity-providers.ts'
-import type { AccountRules, Identity } from '../../core/identity-providers.ts'
+import { newUser } from '../../accounts/fields/user-fields.ts'
+import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
+import type { AccountRules, Identity } from '../../core/sign-in/identity-providers.ts'
 import type { Settings } from '../../core/settings.ts'
-import { unlimited } from '../../core/tenancy.ts'
-import type { Actor, Membership, User } from '../../core/tenancy.ts'
-import type { TenancyStore, TenancyTransaction, TenantChanges } from '../../core/tenancy-store.ts'
+import { unlimited } from '../../core/tenancy/tenancy.ts'
+import type { Actor, Membership, User } from '../../core/tenancy/tenancy.ts'
+import type { TenancyStore, TenancyTransaction, TenantChanges } from '../../core/tenancy/tenancy-store.ts'
 
 /** What an account is found and made by. */
 export interface AccountParts {

@@ -1,7 +1,7 @@
 /** What claims mean, by the mapping of the configuration. */
 import { expect, test } from 'bun:test'
-import { IdentityRefusal } from '../../core/identity-providers.ts'
-import type { ClaimMapping } from '../../core/identity-providers.ts'
+import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
+import type { ClaimMapping } from '../../core/sign-in/identity-providers.ts'
 import { hasAllClaims, readIdentity } from './claims.ts'
 import type { Claims } from './claims.ts'
 

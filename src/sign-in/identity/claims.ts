@@ -1,8 +1,8 @@
 /** What the claims of a person mean here, by the mapping of the configuration. Pure. */
-import { IdentityRefusal } from '../../core/identity-providers.ts'
-import type { ClaimMapping, Identity } from '../../core/identity-providers.ts'
-import { userRoles } from '../../core/tenancy.ts'
-import type { UserRole } from '../../core/tenancy.ts'
+import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
+import type { ClaimMapping, Identity } from '../../core/sign-in/identity-providers.ts'
+import { userRoles } from '../../core/tenancy/tenancy.ts'
+import type { UserRole } from '../../core/tenancy/tenancy.ts'
 
 /** Claims as a provider sends them. */
 export type Claims = Readonly<Record<string, unknown>>

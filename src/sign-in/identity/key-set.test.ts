@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { exportJWK, generateKeyPair } from 'jose'
 import type { JWK } from 'jose'
-import { IdentityRefusal } from '../../core/identity-providers.ts'
+import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
 import { KeySet } from './key-set.ts'
 
 async function publicKey(kid: string): Promise<JWK> {

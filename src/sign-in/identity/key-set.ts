@@ -1,6 +1,6 @@
 /** The public keys of one issuer, by which its tokens are checked: fetched when needed, kept, and renewed. */
 import type { JWK, JWTVerifyGetKey, LocalJWKSet } from 'jose'
-import { IdentityRefusal } from '../../core/identity-providers.ts'
+import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { fetchProblem } from './provider-fetch.ts'
 import type { ProviderFetch } from './provider-fetch.ts'

@@ -1,7 +1,7 @@
 /** The authorization code flow with one provider (openid-client), with PKCE, state, nonce and checked signatures. */
 import type { ClientAuth, Configuration } from 'openid-client'
-import { IdentityRefusal } from '../../core/identity-providers.ts'
-import type { Identity, IdentityProvider } from '../../core/identity-providers.ts'
+import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
+import type { Identity, IdentityProvider } from '../../core/sign-in/identity-providers.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isLoopback } from '../../lib/no-proxy.ts'
 import { hasAllClaims, readIdentity } from './claims.ts'

@@ -1,5 +1,5 @@
 /** What went wrong at a provider, in a sentence for an administrator. */
-import { IdentityRefusal } from '../../core/identity-providers.ts'
+import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
 import { fetchProblem } from './provider-fetch.ts'
 
 /** A library's error, as far as it is read. */

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { gatewayAddress } from '../gateway-address.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { IdentityRefusal } from '../../core/identity-providers.ts'
+import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
 import type {
   IdentityProvider,
   SignInBeginning,
@@ -10,9 +10,9 @@ import type {
   SignInEnd,
   SignInReturns,
   SingleSignOn,
-} from '../../core/identity-providers.ts'
+} from '../../core/sign-in/identity-providers.ts'
 import type { Settings } from '../../core/settings.ts'
-import type { TenancyStore } from '../../core/tenancy-store.ts'
+import type { TenancyStore } from '../../core/tenancy/tenancy-store.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { clientAddressOf } from '../client-address.ts'
 import { ownPath } from '../own-path.ts'

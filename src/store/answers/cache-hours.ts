@@ -2,8 +2,8 @@
  * What the cache found and saved, summed by hour for all replicas: each adds what it has counted since it did so last.
  * A process that is killed loses its last seconds.
  */
-import type { CacheCounts } from '../../core/answer-cache.ts'
-import type { CacheHour, CacheHours } from '../../core/kept-answers.ts'
+import type { CacheCounts } from '../../core/cache/cache-settings.ts'
+import type { CacheHour, CacheHours } from '../../core/cache/answer-cache.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { answerInTime, toNumber, transactionUnsynced, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'

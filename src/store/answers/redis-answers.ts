@@ -1,7 +1,7 @@
 /** Kept answers in Redis, encrypted. While it is away there is no cache: a call waits for it once, and not long. */
 import { createHash } from 'node:crypto'
 import { RedisClient } from 'bun'
-import type { SharedAnswers, SharedFinding, SharedPromptList } from '../../core/answer-cache.ts'
+import type { SharedAnswers, SharedFinding, SharedPromptList } from '../../core/cache/cache-settings.ts'
 import { DecryptionError } from '../../lib/encryption.ts'
 import type { KeyRing } from '../../lib/encryption.ts'
 

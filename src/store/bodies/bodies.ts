@@ -8,10 +8,10 @@ import type {
   CallBodies,
   CallOwner,
   FoundBodies,
-} from '../../core/call-bodies.ts'
+} from '../../core/ledger/call-bodies.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Actor } from '../../core/tenancy.ts'
-import type { VisibleUsage } from '../../core/usage-report.ts'
+import type { Actor } from '../../core/tenancy/tenancy.ts'
+import type { VisibleUsage } from '../../core/ledger/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DecryptionError } from '../../lib/encryption.ts'
 import { siblingModule } from '../../lib/sibling-module.ts'

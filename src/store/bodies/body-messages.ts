@@ -1,5 +1,5 @@
 /** The messages between the main thread and the thread that stores bodies. */
-import type { BodyLoss, CallBodies } from '../../core/call-bodies.ts'
+import type { BodyLoss, CallBodies } from '../../core/ledger/call-bodies.ts'
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import type { SharedPriority } from '../../platform/thread-priority.ts'
 

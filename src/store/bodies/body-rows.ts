@@ -1,6 +1,6 @@
 /** Rows of `call_bodies`: what was said is packed and encrypted in them, under the id of its call. */
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
-import type { CallBodies, CallOwner, SaidInCall } from '../../core/call-bodies.ts'
+import type { CallBodies, CallOwner, SaidInCall } from '../../core/ledger/call-bodies.ts'
 import type { KeyRing } from '../../lib/encryption.ts'
 
 const dayMs = 86_400_000

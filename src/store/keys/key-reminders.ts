@@ -1,6 +1,6 @@
 /** Keys that soon end, or soon have to be replaced, each told once for each stage over all replicas. */
 import type { SQL } from 'bun'
-import type { KeyReminder, KeyReminderQuery, KeyReminderStore } from '../../core/key-reminders.ts'
+import type { KeyReminder, KeyReminderQuery, KeyReminderStore } from '../../core/tenancy/key-reminders.ts'
 import { toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 

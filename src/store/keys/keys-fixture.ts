@@ -1,7 +1,7 @@
 /** For tests: keys read and changed one at a time, each change in a transaction of its own. */
 import type { KeyChanges, KeyRecord, KeyStore } from '../../core/ports.ts'
-import type { Actor } from '../../core/tenancy.ts'
-import type { NewKey } from '../../core/tenancy-store.ts'
+import type { Actor } from '../../core/tenancy/tenancy.ts'
+import type { NewKey } from '../../core/tenancy/tenancy-store.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Database } from '../database/open.ts'
 import type { Subject } from '../tenancy/changes.ts'

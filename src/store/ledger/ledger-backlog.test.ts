@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { systemClock } from '../../lib/clock.ts'
-import { listSegments, segmentPath } from './journal.ts'
+import { listSegments, segmentPath } from './journal/journal.ts'
 import { allRows, exampleRow, intentOf, leaveJournal, ledgerRig, record, storedRows, until } from './ledger-fixture.ts'
 import { openLedger } from './ledger.ts'
 

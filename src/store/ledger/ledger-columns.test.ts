@@ -13,14 +13,14 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { columnList, emptyRow } from '../../core/ledger-columns.ts'
+import { columnList, emptyRow } from '../../core/ledger/ledger-columns.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { testServers } from '../database/database-fixture.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
-import { createSegmentFile, segmentPath, SegmentWriter } from './journal.ts'
+import { createSegmentFile, segmentPath, SegmentWriter } from './journal/journal.ts'
 import { allRows, exampleRow, intentOf, record } from './ledger-fixture.ts'
-import { encodeIntent, encodeSettlement } from './ledger-record.ts'
+import { encodeIntent, encodeSettlement } from './journal/ledger-record.ts'
 import { addColumnTexts, createTableText } from './ledger-table.ts'
 import { openLedger } from './ledger.ts'
 import type { JournalledLedger } from './ledger.ts'
@@ -220,7 +220,7 @@ describe('a new column', () => {
     cpSync(join(root, 'src'), join(copy, 'src'), { recursive: true })
     for (const file of ['package.json', 'tsconfig.json']) cpSync(join(root, file), join(copy, file))
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
-    const path = join(copy, 'src/core/ledger-columns.ts')
+    const path = join(copy, 'src/core/ledger/ledger-columns.ts')
     const source = readFileSync(path, 'utf8')
     const end = '}\n\ntype Columns ='
     expect(source).toContain(end)

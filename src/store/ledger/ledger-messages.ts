@@ -1,10 +1,10 @@
 /** The messages between the main thread and the ledger's worker. */
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import type { SharedPriority } from '../../platform/thread-priority.ts'
-import type { LedgerRetention } from '../../core/usage-report.ts'
-import type { Backlog } from './journal-backlog.ts'
-import type { JournalPosition } from './journal.ts'
-import type { DayRanking } from './rollup-top.ts'
+import type { LedgerRetention } from '../../core/ledger/usage-report.ts'
+import type { Backlog } from './journal/journal-backlog.ts'
+import type { JournalPosition } from './journal/journal.ts'
+import type { DayRanking } from './sums/rollup-top.ts'
 
 /** Where the journal is and where its rows go. */
 export interface LedgerWriterSettings {

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { randomUUIDv7 } from 'bun'
 import { exampleRow } from './ledger-fixture.ts'
-import { columnList } from '../../core/ledger-columns.ts'
-import type { LedgerRow } from '../../core/ledger-columns.ts'
+import { columnList } from '../../core/ledger/ledger-columns.ts'
+import type { LedgerRow } from '../../core/ledger/ledger-columns.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { migrate } from '../database/migrate.ts'
@@ -13,9 +13,9 @@ import { openLedgerDatabase } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { isPartitioned, keepPartitions, sweptTables, takeOver } from './ledger-partitions.ts'
 import { deleteOldRows, firstWholeDay } from './ledger-retention.ts'
-import { ledgerStatement, readLedger } from './ledger-query.ts'
-import { dayOf, rollupDifferences } from './rollup-check.ts'
-import { dayMs } from './rollup-table.ts'
+import { ledgerStatement, readLedger } from './reads/ledger-query.ts'
+import { dayOf, rollupDifferences } from './sums/rollup-check.ts'
+import { dayMs } from './sums/rollup-table.ts'
 
 const today = dayOf(Date.now())
 /** A call so many days ago; `id` of another time or kind than its own. */

@@ -1,17 +1,17 @@
 /** Searches of the ledger and reports of usage read what they show by an index, and not the whole table. */
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { LedgerQuery } from '../../core/ledger.ts'
-import type { UsageQuery } from '../../core/usage-report.ts'
-import { barStatement, chosenParts } from './histogram.ts'
+import type { LedgerQuery } from '../../core/ledger/ledger.ts'
+import type { UsageQuery } from '../../core/ledger/usage-report.ts'
+import { barStatement, chosenParts } from './reads/histogram.ts'
 import { openLedgerDatabase } from './ledger-database.ts'
 import type { LedgerDatabase, LedgerSource, LedgerStatement } from './ledger-database.ts'
 import { exampleRow, makePlace } from './ledger-fixture.ts'
-import { ledgerStatement } from './ledger-query.ts'
-import { ledgerReads } from './ledger-reads.ts'
-import type { ReadKind } from './ledger-reads.ts'
-import { decodeRecord, encodeSettlement } from './ledger-record.ts'
-import { dayOf } from './rollup-check.ts'
-import { narrowSums, usageStatement } from './usage-query.ts'
+import { ledgerStatement } from './reads/ledger-query.ts'
+import { ledgerReads } from './reads/ledger-reads.ts'
+import type { ReadKind } from './reads/ledger-reads.ts'
+import { decodeRecord, encodeSettlement } from './journal/ledger-record.ts'
+import { dayOf } from './sums/rollup-check.ts'
+import { narrowSums, usageStatement } from './sums/usage-query.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterAll(async () => {

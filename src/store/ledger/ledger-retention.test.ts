@@ -5,8 +5,8 @@ import { openLedgerDatabase } from './ledger-database.ts'
 import { exampleRow, ledgerRig, record, until } from './ledger-fixture.ts'
 import { deleteOldRows, deleteOldSums, firstWholeDay } from './ledger-retention.ts'
 import { openLedger } from './ledger.ts'
-import { dayOf, daysWithin, rollupDifferences } from './rollup-check.ts'
-import { dayMs } from './rollup-table.ts'
+import { dayOf, daysWithin, rollupDifferences } from './sums/rollup-check.ts'
+import { dayMs } from './sums/rollup-table.ts'
 
 const rig = ledgerRig()
 afterEach(() => rig.end())

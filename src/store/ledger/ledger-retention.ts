@@ -1,9 +1,9 @@
 /** Deletes what the ledger keeps no longer, in steps of so many rows as the caller says. */
 import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
-import { deleteHoursText, foldLatencyText, hourMs, latencyKey } from './latency-table.ts'
-import { derivedTables } from './rollup-derived.ts'
-import { dayMs } from './rollup-table.ts'
-import { lockRows, uncounted } from './rollup-totals.ts'
+import { deleteHoursText, foldLatencyText, hourMs, latencyKey } from './sums/latency-table.ts'
+import { derivedTables } from './sums/rollup-derived.ts'
+import { dayMs } from './sums/rollup-table.ts'
+import { lockRows, uncounted } from './sums/rollup-totals.ts'
 
 /** Rows of `installation`: days from which on rows, and sums, are complete. */
 const marks = { rows: 'ledger_rows_from_day', sums: 'ledger_sums_from_day' } as const

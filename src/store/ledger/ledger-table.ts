@@ -1,6 +1,6 @@
 /** The statements about table `ledger` that follow from its columns. */
-import { columnList } from '../../core/ledger-columns.ts'
-import type { ColumnKind, LedgerColumn } from '../../core/ledger-columns.ts'
+import { columnList } from '../../core/ledger/ledger-columns.ts'
+import type { ColumnKind, LedgerColumn } from '../../core/ledger/ledger-columns.ts'
 
 /** The same names on both databases: SQLite has 64 bits for every integer, and Postgres 64, 64 and 32. */
 const sqlTypes: Readonly<Record<ColumnKind, string>> = {

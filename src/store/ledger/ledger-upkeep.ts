@@ -1,16 +1,16 @@
 /** Work on the ledger beside storing rows, in small steps while no rows wait: pending sums, and what is too old. */
-import type { LedgerRetention } from '../../core/usage-report.ts'
+import type { LedgerRetention } from '../../core/ledger/usage-report.ts'
 import { StepPace } from '../../lib/step-pace.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { keepPartitions, sweptTables } from './ledger-partitions.ts'
 import { deleteOldRows, deleteOldSums, foldLatency } from './ledger-retention.ts'
 import type { DeletedStep } from './ledger-retention.ts'
-import { fillStep, noteMissed } from './rollup-fill.ts'
-import { dayToRank, storeRanking } from './rollup-top.ts'
-import type { DayRanking } from './rollup-top.ts'
-import { fillTotalsStep } from './rollup-totals.ts'
-import { dayMs } from './rollup-table.ts'
-import { dayOf, pendingDay, rebuildRollup } from './rollup-check.ts'
+import { fillStep, noteMissed } from './sums/rollup-fill.ts'
+import { dayToRank, storeRanking } from './sums/rollup-top.ts'
+import type { DayRanking } from './sums/rollup-top.ts'
+import { fillTotalsStep } from './sums/rollup-totals.ts'
+import { dayMs } from './sums/rollup-table.ts'
+import { dayOf, pendingDay, rebuildRollup } from './sums/rollup-check.ts'
 import type { ThrottledReport } from './throttled-report.ts'
 
 /** How long the thread rests after everything is done, and after a failure. */

@@ -4,11 +4,11 @@
  * will never be sent moves to `usage_given_up`.
  */
 import type { SQL } from 'bun'
-import type { ExportDestination } from '../../core/usage-export.ts'
-import type { GivenUpRow, OutboxState, UsageOutbox, WaitingRow } from '../../core/usage-outbox.ts'
+import type { ExportDestination } from '../../core/ledger/usage-export.ts'
+import type { GivenUpRow, OutboxState, UsageOutbox, WaitingRow } from '../../core/ledger/usage-outbox.ts'
 import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
-import { readRow } from './ledger-query.ts'
+import { readRow } from './reads/ledger-query.ts'
 import { selectedNames } from './ledger-table.ts'
 
 const waitingOf = '(select count(*) from usage_outbox o where o.destination = usage_exports.destination)'

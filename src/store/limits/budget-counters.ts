@@ -4,7 +4,7 @@
  * own amount the larger one counts, so that nothing is missed and nothing counts twice, whenever the table is read.
  */
 import { GatewayError } from '../../core/errors.ts'
-import type { BudgetAmount, BudgetPeriod, LimitScope, StoredAmount } from '../../core/limits.ts'
+import type { BudgetAmount, BudgetPeriod, LimitScope, StoredAmount } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 
 /** Reads what is stored of budgets. */

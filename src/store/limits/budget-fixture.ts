@@ -1,5 +1,5 @@
 /** For tests: budgets over a table in memory, written as the ledger's writer does it. */
-import type { LimitTaken, LimitVerdict } from '../../core/limits.ts'
+import type { LimitTaken, LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { BudgetScope, BudgetSpend } from './budget-counters.ts'
 

@@ -1,5 +1,5 @@
 /** Calls that wait until reservations of a budget shrink to what calls really cost. */
-import type { LimitRefusal, LimitVerdict } from '../../core/limits.ts'
+import type { LimitRefusal, LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { BudgetCounter } from './budget-counters.ts'
 
 /** How long a call waits at most: as long as one that waits for other replicas. */

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { SQL } from 'bun'
 import { systemClock } from '../../lib/clock.ts'
-import type { BudgetSettings } from '../../core/budgets.ts'
+import type { BudgetSettings } from '../../core/tenancy/budgets.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { makePlace } from '../ledger/ledger-fixture.ts'

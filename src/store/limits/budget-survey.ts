@@ -1,10 +1,16 @@
 /** Every budget, the nearest to its limit first: for people who look at them, not for decisions about calls. */
 import type { SQL } from 'bun'
-import { BudgetPlan, budgetDefinitions } from '../../accounts/budget-plan.ts'
+import { BudgetPlan, budgetDefinitions } from '../../accounts/limits/budget-plan.ts'
 import { withBudget, withTeamShare } from '../../accounts/caller.ts'
-import type { BudgetSettings, BudgetRule, BudgetSurvey, SurveyedBudget, SurveyedKind } from '../../core/budgets.ts'
-import { budgetNanoUsdMax } from '../../core/limits.ts'
-import { unlimited } from '../../core/tenancy.ts'
+import type {
+  BudgetSettings,
+  BudgetRule,
+  BudgetSurvey,
+  SurveyedBudget,
+  SurveyedKind,
+} from '../../core/tenancy/budgets.ts'
+import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
+import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type {
   Membership,
   NamedBudget,
@@ -13,7 +19,7 @@ import type {
   TenantFields,
   TenantKind,
   User,
-} from '../../core/tenancy.ts'
+} from '../../core/tenancy/tenancy.ts'
 import type { KeyRecord } from '../../core/ports.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { whileAvailable } from '../database/open.ts'

@@ -1,6 +1,6 @@
 /** Spending as the ledger's worker stores it: the sum of the rows, also of rows stored twice, late, or by others. */
 import { afterEach, describe, expect, test } from 'bun:test'
-import { budgetScopesOf } from '../../core/budget-charge.ts'
+import { budgetScopesOf } from '../../core/tenancy/budget-charge.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { openDatabase } from '../database/open.ts'
 import { exampleRow, makePlace } from '../ledger/ledger-fixture.ts'

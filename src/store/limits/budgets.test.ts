@@ -1,6 +1,6 @@
 /** Budgets of one process: never exceeded, all of it usable, and what was spent is what the ledger says. */
 import { expect, test } from 'bun:test'
-import type { LimitTaken } from '../../core/limits.ts'
+import type { LimitTaken } from '../../core/tenancy/limits.ts'
 import { BudgetCounters } from './budget-counters.ts'
 import type { BudgetScope } from './budget-counters.ts'
 import { budgetOf, takenOf, TestClock, TestLedger } from './budget-fixture.ts'

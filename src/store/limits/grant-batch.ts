@@ -1,6 +1,6 @@
 /** What one exchange carries: calls that no grant covers, and reports of counters. */
 import type { GatewayError } from '../../core/errors.ts'
-import type { LimitVerdict } from '../../core/limits.ts'
+import type { LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
 import type { CallAnswer, CallReport, CounterReport } from './grant-script.ts'
 

@@ -1,5 +1,5 @@
 /** The counters of one replica: those that calls used lately, or that hold something. */
-import type { LimitScope, LimitUse } from '../../core/limits.ts'
+import type { LimitScope, LimitUse } from '../../core/tenancy/limits.ts'
 import { hasBudget } from './budget-counters.ts'
 import type { BudgetCounter, BudgetCounters, BudgetScope } from './budget-counters.ts'
 import { Counter } from './grant-counter.ts'

@@ -1,5 +1,5 @@
 /** Verdicts made of counters. */
-import type { LimitRefusal, LimitState, LimitVerdict, OwnUses } from '../../core/limits.ts'
+import type { LimitRefusal, LimitState, LimitVerdict, OwnUses } from '../../core/tenancy/limits.ts'
 import type { BudgetScope } from './budget-counters.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
 import { systemClock } from '../../lib/clock.ts'

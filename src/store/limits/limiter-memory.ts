@@ -15,7 +15,7 @@ import type {
   LimitVerdict,
   OwnUses,
   StoredAmount,
-} from '../../core/limits.ts'
+} from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { SlidingWindow, windowMs } from './sliding-window.ts'
 

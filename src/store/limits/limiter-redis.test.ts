@@ -1,7 +1,7 @@
 /** Limits across replicas: exact over any distance to Redis and through its failures, with few round trips. */
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
-import type { LimitScope, LimitVerdict } from '../../core/limits.ts'
+import type { LimitScope, LimitVerdict } from '../../core/tenancy/limits.ts'
 import { counterKey, exchangeScript, mailKey, parametersOf, readAnswer, replicasKey } from './grant-script.ts'
 import type { CounterKind, Exchange } from './grant-script.ts'
 import { openReplica, openReplicas, redisDatabase, until } from '../../../tests/redis-replicas.ts'

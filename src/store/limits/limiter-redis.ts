@@ -4,7 +4,8 @@
  * far Redis is. A call that no grant covers waits for Redis. See docs/decisions/0013-grants-over-redis.md.
  */
 import { GatewayError } from '../../core/errors.ts'
-import type { BudgetAmount, Limiter, LimitScope, LimitUse, LimitVerdict, StoredAmount } from '../../core/limits.ts'
+import type { BudgetAmount, StoredAmount } from '../../core/tenancy/limits.ts'
+import type { Limiter, LimitScope, LimitUse, LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { WithoutRedis } from '../../core/settings.ts'
 import { atEndOfTick } from '../../lib/end-of-tick.ts'
 import type { TickTask } from '../../lib/end-of-tick.ts'

@@ -1,6 +1,6 @@
 /** Limits of one process: never more than allowed in any 60 seconds, all scopes or none. */
 import { expect, test } from 'bun:test'
-import type { LimitScope, LimitVerdict } from '../../core/limits.ts'
+import type { LimitScope, LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { BudgetCounters } from './budget-counters.ts'
 import { MemoryLimiter } from './limiter-memory.ts'

@@ -3,12 +3,12 @@
  * long as its record is there and not settled, whichever process made it and whichever ends it.
  */
 import type { SQL } from 'bun'
-import type { SpendWriter } from '../../core/budget-charge.ts'
-import type { BudgetAmount, StoredAmount } from '../../core/limits.ts'
+import type { SpendWriter } from '../../core/tenancy/budget-charge.ts'
+import type { BudgetAmount, StoredAmount } from '../../core/tenancy/limits.ts'
 import type { BatchLease, BegunBatch, FileRecord } from '../../core/ports.ts'
 import { isOfStatement, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
-import { addBudgetText, budgetColumns } from '../ledger/budget-spend.ts'
+import { addBudgetText, budgetColumns } from '../ledger/sums/budget-spend.ts'
 import { findUpstream, toRecord, toRow } from './file-rows.ts'
 import type { FileRow } from './file-rows.ts'
 import type { StorageGuard } from './storage-guard.ts'

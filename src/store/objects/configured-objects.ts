@@ -4,16 +4,16 @@
  */
 import { randomUUIDv7 } from 'bun'
 import type { SQL } from 'bun'
-import { secretNamesOf } from '../../core/configured-objects.ts'
+import { secretNamesOf } from '../../core/objects/configured-objects.ts'
 import type {
   ConfiguredChange,
   ConfiguredContent,
   ConfiguredKind,
   ConfiguredObject,
   ConfiguredStore,
-} from '../../core/configured-objects.ts'
+} from '../../core/objects/configured-objects.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Actor } from '../../core/tenancy.ts'
+import type { Actor } from '../../core/tenancy/tenancy.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DecryptionError, keyIdOf } from '../../lib/encryption.ts'
 import { Secret } from '../../lib/secret.ts'

@@ -1,6 +1,6 @@
 /** The files of conversations as rows: encrypted, and gone with their conversation. */
 import type { SQL } from 'bun'
-import type { ConversationPlace, NewAttachment, StoredAttachment } from '../../core/conversations.ts'
+import type { ConversationPlace, NewAttachment, StoredAttachment } from '../../core/objects/conversations.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { HoldBytes } from '../../core/ports.ts'
 import { DecryptionError } from '../../lib/encryption.ts'

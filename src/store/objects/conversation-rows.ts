@@ -1,5 +1,5 @@
 /** Rows of conversations and their messages: what persons and models wrote is encrypted in them. */
-import type { Conversation, ConversationMessage, MessageContent } from '../../core/conversations.ts'
+import type { Conversation, ConversationMessage, MessageContent } from '../../core/objects/conversations.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { DecryptionError } from '../../lib/encryption.ts'
 import { toNumber, toNumberOrNull } from '../database/open.ts'

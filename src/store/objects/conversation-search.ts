@@ -1,6 +1,6 @@
 /** Lists of conversations. What is encrypted cannot be searched by the database: a search reads the latest first. */
 import type { SQL } from 'bun'
-import type { ConversationPage, ConversationQuery, ListedConversation } from '../../core/conversations.ts'
+import type { ConversationPage, ConversationQuery, ListedConversation } from '../../core/objects/conversations.ts'
 import { toNumber } from '../database/open.ts'
 import { toConversation, toMessage } from './conversation-rows.ts'
 import type { ConversationRow, MessageRow, SealingKeys } from './conversation-rows.ts'

@@ -1,6 +1,6 @@
 /** Conversations in the database: how long they are kept, what goes with them, and how an answer may end. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import type { ConversationMessage } from '../../core/conversations.ts'
+import type { ConversationMessage } from '../../core/objects/conversations.ts'
 import { KeyRing } from '../../lib/encryption.ts'
 import { Secret } from '../../lib/secret.ts'
 import { guardOf, testServers } from '../database/database-fixture.ts'

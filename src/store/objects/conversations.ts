@@ -10,7 +10,7 @@ import type {
   ConversationQuery,
   ConversationStore,
   StoredAttachment,
-} from '../../core/conversations.ts'
+} from '../../core/objects/conversations.ts'
 import { userKeyId } from '../../core/caller.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { HoldBytes } from '../../core/ports.ts'

@@ -1,6 +1,6 @@
 /** Files and batches in the database: the gateway's id, the upstream's id, the deployment and the owner of each. */
 import type { SQL } from 'bun'
-import type { SpendWriter } from '../../core/budget-charge.ts'
+import type { SpendWriter } from '../../core/tenancy/budget-charge.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { pageBytesMax } from '../../core/ports.ts'
 import type { BatchLease, FileKind, FilePage, FileQuery, FileRecord, FileStore } from '../../core/ports.ts'

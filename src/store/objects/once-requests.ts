@@ -1,7 +1,7 @@
 /** Table `idempotent_requests`: which requests were begun, and their answers. */
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
-import type { KeptResponse, OnceClaim, OnceRequest, OnceRequests } from '../../core/idempotency.ts'
+import type { KeptResponse, OnceClaim, OnceRequest, OnceRequests } from '../../core/objects/idempotency.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DecryptionError, KeyRing } from '../../lib/encryption.ts'
 import { toNumber, transaction, whileAvailable } from '../database/open.ts'

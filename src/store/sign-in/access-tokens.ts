@@ -5,9 +5,9 @@ import { entryLimit } from '../../lib/entry-limit.ts'
 import { isAccessToken, readAccessToken } from '../../accounts/access-token.ts'
 import type { AccessClaims } from '../../accounts/access-token.ts'
 import type { Sign } from '../../accounts/derived-key.ts'
-import type { DeviceSignInStore } from '../../core/device-sign-in.ts'
+import type { DeviceSignInStore } from '../../core/sign-in/device-sign-in.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { TokenVerifier, VerifiedToken } from '../../core/sign-in.ts'
+import type { TokenVerifier, VerifiedToken } from '../../core/sign-in/sign-in.ts'
 import type { Clock } from '../../lib/clock.ts'
 
 interface AccessTokenOptions {

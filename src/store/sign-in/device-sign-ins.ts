@@ -9,9 +9,9 @@ import type {
   GrantState,
   RefreshAttempt,
   RefreshOutcome,
-} from '../../core/device-sign-in.ts'
-import type { Session } from '../../core/session.ts'
-import type { Actor } from '../../core/tenancy.ts'
+} from '../../core/sign-in/device-sign-in.ts'
+import type { Session } from '../../core/sign-in/session.ts'
+import type { Actor } from '../../core/tenancy/tenancy.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DependentCache } from '../../lib/dependent-cache.ts'
 import { toNumber, transaction, transactionUnsynced, whileAvailable } from '../database/open.ts'

@@ -1,7 +1,7 @@
 /** The names under which callers without a key are cached beside those of keys, whose names are hashes. */
 import { masterCaller } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
-import type { SessionStore } from '../../core/sign-in.ts'
+import type { SessionStore } from '../../core/sign-in/sign-in.ts'
 import { tenantSubject } from '../tenancy/changes.ts'
 
 const sessionPrefix = 'session:'

@@ -1,9 +1,9 @@
 /** Sessions as rows: found by the hash of their secret, ended with their audit rows, followed by every process. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { noDirectory, unlimited } from '../../core/tenancy.ts'
-import type { NewSession, SessionStore } from '../../core/sign-in.ts'
-import type { TenancyStore } from '../../core/tenancy-store.ts'
+import { noDirectory, unlimited } from '../../core/tenancy/tenancy.ts'
+import type { NewSession, SessionStore } from '../../core/sign-in/sign-in.ts'
+import type { TenancyStore } from '../../core/tenancy/tenancy-store.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { migrate } from '../database/migrate.ts'

@@ -1,8 +1,8 @@
 /** The audit log: one row for each change of a managed object, in the transaction of the change. */
 import { randomUUIDv7 } from 'bun'
 import type { SQL } from 'bun'
-import type { AuditEntry } from '../../core/tenancy.ts'
-import type { AuditQuery, Page } from '../../core/tenancy-store.ts'
+import type { AuditEntry } from '../../core/tenancy/tenancy.ts'
+import type { AuditQuery, Page } from '../../core/tenancy/tenancy-store.ts'
 import { toNumber } from '../database/open.ts'
 import { Where } from './where.ts'
 

@@ -1,6 +1,6 @@
 /** Every change of a key or of an object of tenancy has a revision of its own, by which other processes follow. */
 import type { SQL } from 'bun'
-import type { Membership, TenantKind } from '../../core/tenancy.ts'
+import type { Membership, TenantKind } from '../../core/tenancy/tenancy.ts'
 import { answerInTime, toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 

@@ -8,7 +8,7 @@ import type {
   TenantFields,
   TenantKind,
   Tenants,
-} from '../../core/tenancy.ts'
+} from '../../core/tenancy/tenancy.ts'
 import { toNumber, toNumberOrNull } from '../database/open.ts'
 
 /** A value as it is bound to a statement; it is JSON, too. */

@@ -1,6 +1,6 @@
 /** Conditions on users and teams as SQL. Equality of what directories search by is answered by an index. */
-import type { TenantKind } from '../../core/tenancy.ts'
-import type { SearchField, TenantCondition } from '../../core/tenancy-store.ts'
+import type { TenantKind } from '../../core/tenancy/tenancy.ts'
+import type { SearchField, TenantCondition } from '../../core/tenancy/tenancy-store.ts'
 import type { Where } from './where.ts'
 
 type Compared = Extract<TenantCondition, { readonly field: SearchField }>

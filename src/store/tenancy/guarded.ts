@@ -1,6 +1,6 @@
 /** Keys and teams with guardrails of their own: few among many, found by the indexes of migration 100. */
 import type { SQL } from 'bun'
-import type { Guarded } from '../../core/tenancy-store.ts'
+import type { Guarded } from '../../core/tenancy/tenancy-store.ts'
 import { Where } from './where.ts'
 
 interface Row {

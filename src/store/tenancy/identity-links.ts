@@ -1,6 +1,6 @@
 /** Which person at an identity provider is which user: by issuer and subject, which never change. */
 import type { SQL } from 'bun'
-import type { IdentityLink } from '../../core/identity-providers.ts'
+import type { IdentityLink } from '../../core/sign-in/identity-providers.ts'
 import { toNumber } from '../database/open.ts'
 
 interface Row {

@@ -1,7 +1,7 @@
 /** Persons at identity providers whose user was deleted, so that their next sign-in or token makes no other one. */
 import type { SQL } from 'bun'
-import type { IdentityLink, IdentityRemoval } from '../../core/identity-providers.ts'
-import type { User } from '../../core/tenancy.ts'
+import type { IdentityLink, IdentityRemoval } from '../../core/sign-in/identity-providers.ts'
+import type { User } from '../../core/tenancy/tenancy.ts'
 import { toNumber } from '../database/open.ts'
 import { linksOf } from './identity-links.ts'
 

@@ -1,7 +1,7 @@
 /** Reads objects of tenancy, inside and outside of a transaction. */
 import type { SQL } from 'bun'
-import { membershipsMax } from '../../core/tenancy.ts'
-import type { Membership, TenantKind, Tenants } from '../../core/tenancy.ts'
+import { membershipsMax } from '../../core/tenancy/tenancy.ts'
+import type { Membership, TenantKind, Tenants } from '../../core/tenancy/tenancy.ts'
 import type {
   MembershipQuery,
   Page,
@@ -9,7 +9,7 @@ import type {
   TenancyReader,
   TenantCondition,
   TenantFilter,
-} from '../../core/tenancy-store.ts'
+} from '../../core/tenancy/tenancy-store.ts'
 import { toNumber } from '../database/open.ts'
 import { findKey, findKeyOfText } from '../keys/keys.ts'
 import { conditionText } from './conditions.ts'

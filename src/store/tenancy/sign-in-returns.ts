@@ -1,6 +1,6 @@
 /** Sign-ins that came back from an identity provider: none of them comes back twice, at any replica. */
 import type { SQL } from 'bun'
-import type { RefusedSignIn, SignInReturns } from '../../core/identity-providers.ts'
+import type { RefusedSignIn, SignInReturns } from '../../core/sign-in/identity-providers.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { transactionUnsynced, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'

@@ -1,12 +1,12 @@
 /** What was spent by keys, teams and the like, from the daily sums of the ledger. */
 import type { SQL } from 'bun'
-import { nanoUsdToText } from '../../accounts/cost.ts'
+import { nanoUsdToText } from '../../accounts/costs/cost.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { budgetNanoUsdMax } from '../../core/limits.ts'
-import type { SpendKind, SpendReset } from '../../core/tenancy-store.ts'
-import { addBudgetText } from '../ledger/budget-spend.ts'
-import { totals } from '../ledger/rollup-derived.ts'
-import { unfilledTotals } from '../ledger/rollup-fill.ts'
+import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
+import type { SpendKind, SpendReset } from '../../core/tenancy/tenancy-store.ts'
+import { addBudgetText } from '../ledger/sums/budget-spend.ts'
+import { totals } from '../ledger/sums/rollup-derived.ts'
+import { unfilledTotals } from '../ledger/sums/rollup-fill.ts'
 import { Where } from './where.ts'
 
 /** The table with the sums by day of each kind, in the scope of its name, where there are no totals yet. */

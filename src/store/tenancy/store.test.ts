@@ -1,9 +1,9 @@
 /** Objects of tenancy as rows: kept exactly, changed with their audit rows or not at all, followed by every process. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { bareKey } from '../../core/caller.ts'
-import { noDirectory, unlimited } from '../../core/tenancy.ts'
-import type { Tenants } from '../../core/tenancy.ts'
-import type { NewKey, NewTenant, TenancyStore } from '../../core/tenancy-store.ts'
+import { noDirectory, unlimited } from '../../core/tenancy/tenancy.ts'
+import type { Tenants } from '../../core/tenancy/tenancy.ts'
+import type { NewKey, NewTenant, TenancyStore } from '../../core/tenancy/tenancy-store.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { migrate } from '../database/migrate.ts'

@@ -1,6 +1,6 @@
 /** The store of tenancy: objects, memberships and keys, changed in transactions that keep the audit log. */
 import { GatewayError } from '../../core/errors.ts'
-import type { TenancyReader, TenancyStore } from '../../core/tenancy-store.ts'
+import type { TenancyReader, TenancyStore } from '../../core/tenancy/tenancy-store.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { transaction, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'

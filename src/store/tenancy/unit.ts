@@ -2,10 +2,10 @@
 import type { SQL } from 'bun'
 import { rotateBy } from '../../accounts/key-rotation.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { IdentityLink, IdentityRemoval } from '../../core/identity-providers.ts'
+import type { IdentityLink, IdentityRemoval } from '../../core/sign-in/identity-providers.ts'
 import type { KeyChanges, KeyRecord } from '../../core/ports.ts'
-import { membershipsMax } from '../../core/tenancy.ts'
-import type { Actor, AuditEntry, Membership, TenantKind, Tenants } from '../../core/tenancy.ts'
+import { membershipsMax } from '../../core/tenancy/tenancy.ts'
+import type { Actor, AuditEntry, Membership, TenantKind, Tenants } from '../../core/tenancy/tenancy.ts'
 import type {
   KeyUpdateOptions,
   MembershipQuery,
@@ -16,7 +16,7 @@ import type {
   TenancyTransaction,
   TenantChanges,
   TenantCondition,
-} from '../../core/tenancy-store.ts'
+} from '../../core/tenancy/tenancy-store.ts'
 import { toNumber } from '../database/open.ts'
 import { checkQuota } from '../keys/keys.ts'
 import { deleteConversationsOf } from '../objects/conversations.ts'

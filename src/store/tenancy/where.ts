@@ -1,6 +1,6 @@
 /** The conditions of a list, with bound values: no value becomes part of a statement's text. */
 import type { SQL } from 'bun'
-import type { PageQuery } from '../../core/tenancy-store.ts'
+import type { PageQuery } from '../../core/tenancy/tenancy-store.ts'
 import { toNumber } from '../database/open.ts'
 import type { Stored } from './columns.ts'
 

@@ -1,5 +1,5 @@
 /** A vendor's answers: whole and as the bytes of a stream, from the vendor's documented examples. */
-import type { ChatRequest } from '../../../src/core/chat.ts'
+import type { ChatRequest } from '../../../src/core/hub/chat.ts'
 
 export type Json = Record<string, unknown>
 

@@ -1,7 +1,7 @@
 /** Deployments that are switched off: one object for each, under the id of the deployment. */
 import { actorOf } from '../../../accounts/actor.ts'
 import type { Caller } from '../../../core/caller.ts'
-import type { ConfiguredObject, ModelBlockBody } from '../../../core/configured-objects.ts'
+import type { ConfiguredObject, ModelBlockBody } from '../../../core/objects/configured-objects.ts'
 import type { DeploymentBlock } from '../../../core/deployment.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'

@@ -1,10 +1,10 @@
 /** Reads how budgets stand now. */
-import { BudgetPlan, budgetDefinitions } from '../../../accounts/budget-plan.ts'
-import { shownBudgetState } from '../../../accounts/budget-state.ts'
+import { BudgetPlan, budgetDefinitions } from '../../../accounts/limits/budget-plan.ts'
+import { shownBudgetState } from '../../../accounts/limits/budget-state.ts'
 import { withBudget } from '../../../accounts/caller.ts'
-import type { BudgetDefinition, BudgetRule } from '../../../core/budgets.ts'
+import type { BudgetDefinition, BudgetRule } from '../../../core/tenancy/budgets.ts'
 import type { Services } from '../../../core/endpoint.ts'
-import type { SpendingFields } from '../../../core/tenancy.ts'
+import type { SpendingFields } from '../../../core/tenancy/tenancy.ts'
 
 /** A budget, and its duration as it was written; null = it never begins anew. */
 export interface DefinedBudget {

@@ -1,9 +1,9 @@
 /** What has a budget, and how it stands: keys, users, teams, ... and the budgets of the configuration. */
 import { z } from 'zod'
-import { dollarsOf } from '../../../accounts/money.ts'
-import { iso, keyName } from '../../../accounts/spending-fields.ts'
-import { surveyedKinds } from '../../../core/budgets.ts'
-import type { SurveyedBudget } from '../../../core/budgets.ts'
+import { dollarsOf } from '../../../accounts/fields/money.ts'
+import { iso, keyName } from '../../../accounts/fields/spending-fields.ts'
+import { surveyedKinds } from '../../../core/tenancy/budgets.ts'
+import type { SurveyedBudget } from '../../../core/tenancy/budgets.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { unprocessable } from '../../../core/errors.ts'
 import { onUse } from '../../../lib/on-use.ts'

@@ -1,5 +1,5 @@
 /** What ends when a directory deletes a user or a team, in steps that do not hold up other changes. */
-import type { MembershipQuery } from '../../../core/tenancy-store.ts'
+import type { MembershipQuery } from '../../../core/tenancy/tenancy-store.ts'
 import { changing } from './answers.ts'
 import type { Asked } from './answers.ts'
 

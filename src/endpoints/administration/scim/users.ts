@@ -10,10 +10,15 @@ import {
   shownResourceOfUser,
 } from '../../../accounts/directory/fields.ts'
 import { userType } from '../../../accounts/directory/schemas.ts'
-import { newUser } from '../../../accounts/user-fields.ts'
+import { newUser } from '../../../accounts/fields/user-fields.ts'
 import type { Endpoint } from '../../../core/endpoint.ts'
-import type { Team, User } from '../../../core/tenancy.ts'
-import type { TenancyReader, TenancyTransaction, TenantChanges, TenantCondition } from '../../../core/tenancy-store.ts'
+import type { Team, User } from '../../../core/tenancy/tenancy.ts'
+import type {
+  TenancyReader,
+  TenancyTransaction,
+  TenantChanges,
+  TenantCondition,
+} from '../../../core/tenancy/tenancy-store.ts'
 import { ScimError } from '../../../lib/scim/error.ts'
 import { patched } from '../../../lib/scim/patch.ts'
 import { readResource } from '../../../lib/scim/values.ts'

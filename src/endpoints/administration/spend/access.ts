@@ -10,7 +10,7 @@ import type {
   UsageQuery,
   UsageSums,
   VisibleUsage,
-} from '../../../core/usage-report.ts'
+} from '../../../core/ledger/usage-report.ts'
 
 /**
  * Administrators and their viewers see everything (undefined); a user what all of its keys do, and its teams and

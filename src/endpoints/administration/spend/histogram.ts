@@ -1,7 +1,7 @@
 /** GET /spend/logs/histogram: how many calls there were when. */
 import { z } from 'zod'
 import { jsonAnswer } from '../../../core/answer.ts'
-import type { HistogramBar } from '../../../core/call-histogram.ts'
+import type { HistogramBar } from '../../../core/ledger/call-histogram.ts'
 import type { Endpoint } from '../../../core/endpoint.ts'
 import { onUse } from '../../../lib/on-use.ts'
 import { readQuery } from '../../checked-input.ts'

@@ -1,6 +1,6 @@
 /** Percentiles as the API shows them. */
-import { latencyPercentile } from '../../../core/latency.ts'
-import type { LatencyGroup, LatencyMeasure } from '../../../core/latency.ts'
+import { latencyPercentile } from '../../../core/ledger/latency.ts'
+import type { LatencyGroup, LatencyMeasure } from '../../../core/ledger/latency.ts'
 
 interface Percentiles {
   readonly calls: number

@@ -1,8 +1,8 @@
 /** The lines of the spending report: those that are listed, and what is left of each whole, so that all add up. */
 import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'
-import { addUsage, noUsage, takeUsage } from '../../../core/usage-report.ts'
-import type { UsageField, UsageGroup, UsageQuery, UsageScope, UsageSums } from '../../../core/usage-report.ts'
+import { addUsage, noUsage, takeUsage } from '../../../core/ledger/usage-report.ts'
+import type { UsageField, UsageGroup, UsageQuery, UsageScope, UsageSums } from '../../../core/ledger/usage-report.ts'
 import { dearestFor, usageFor } from './access.ts'
 import type { DaySpan } from './span.ts'
 

@@ -1,10 +1,10 @@
 /** What the endpoints of keys, teams, users and the like share: pages, cursors, refusals. */
 import { z } from 'zod'
-import { spendingProblem } from '../../../accounts/spending-fields.ts'
+import { spendingProblem } from '../../../accounts/fields/spending-fields.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../../core/errors.ts'
-import type { PageQuery } from '../../../core/tenancy-store.ts'
-import type { SpendingFields } from '../../../core/tenancy.ts'
+import type { PageQuery } from '../../../core/tenancy/tenancy-store.ts'
+import type { SpendingFields } from '../../../core/tenancy/tenancy.ts'
 import { systemClock } from '../../../lib/clock.ts'
 import { onUse } from '../../../lib/on-use.ts'
 

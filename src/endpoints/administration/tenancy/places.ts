@@ -1,7 +1,7 @@
 /** Teams, organizations and users as a caller may see and change them, read within the transaction of a change. */
 import { randomUUIDv7 } from 'bun'
 import { reservedName } from '../../../accounts/key-grants.ts'
-import { newUser } from '../../../accounts/user-fields.ts'
+import { newUser } from '../../../accounts/fields/user-fields.ts'
 import {
   administersOrganization,
   administersTeam,
@@ -12,8 +12,8 @@ import {
 import { isAdministrator } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import type { Membership, Organization, Team, User } from '../../../core/tenancy.ts'
-import type { TenancyReader, TenancyTransaction } from '../../../core/tenancy-store.ts'
+import type { Membership, Organization, Team, User } from '../../../core/tenancy/tenancy.ts'
+import type { TenancyReader, TenancyTransaction } from '../../../core/tenancy/tenancy-store.ts'
 import { absent, forbidden, wrongField } from './answers.ts'
 
 /** The team, if the caller may read it. Throws the same 404 for one that does not exist and for a foreign one. */

@@ -1,6 +1,6 @@
 /** Links by which a user sets a password: their address, and the mail that brings them. */
 import type { Services } from '../../../core/endpoint.ts'
-import type { User } from '../../../core/tenancy.ts'
+import type { User } from '../../../core/tenancy/tenancy.ts'
 
 /** The page on which the link is used, below the gateway's address. */
 export const passwordLinkAt = (address: string, token: string): string => `${address}/fallback/password?token=${token}`

@@ -1,5 +1,5 @@
 import type { Services } from '../../../core/endpoint.ts'
-import type { Session } from '../../../core/session.ts'
+import type { Session } from '../../../core/sign-in/session.ts'
 
 /** Where the panel is. */
 export const panelPath = '/ui/'

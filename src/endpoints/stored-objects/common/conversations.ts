@@ -5,7 +5,7 @@ import type {
   ConversationMessage,
   ConversationPlace,
   MessageContent,
-} from '../../../core/conversations.ts'
+} from '../../../core/objects/conversations.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { absent, forbidden } from '../../administration/tenancy/answers.ts'

@@ -1,7 +1,7 @@
 /** The events of an answer gathered by choice. */
-import type { ChatEvent, FinishReason } from '../../../core/chat.ts'
+import type { ChatEvent, FinishReason } from '../../../core/hub/chat.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import type { Usage } from '../../../core/usage.ts'
+import type { Usage } from '../../../core/usage/usage.ts'
 import { annotation, imageObject, redactedBlock, thinkingBlock } from '../answer-fields.ts'
 
 /** Sound in OpenAI's names; `expires_at` in seconds since 1970, 0 = unknown. */

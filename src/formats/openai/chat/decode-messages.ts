@@ -1,6 +1,6 @@
 /** Messages of an OpenAI body in the gateway's own words. Only for messages that passed the inspection. */
-import type { CacheControl, Message, Part, Role, Source } from '../../../core/chat.ts'
-import { freeTextArguments } from '../../../core/tool-arguments.ts'
+import type { CacheControl, Message, Part, Role, Source } from '../../../core/hub/chat.ts'
+import { freeTextArguments } from '../../../core/hub/tool-arguments.ts'
 import { readCacheControl } from '../../common/cache-control.ts'
 import { isObject, shown } from '../../common/field-checks.ts'
 import type { Fields, Path } from '../../common/field-checks.ts'

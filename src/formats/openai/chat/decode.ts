@@ -1,6 +1,6 @@
 /** A chat request of OpenAI's dialect in the gateway's own words. */
-import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts'
-import { defaultEffort } from '../../../core/chat-fields.ts'
+import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../../core/hub/chat.ts'
+import { defaultEffort } from '../../../core/hub/chat-fields.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { readCacheControl } from '../../common/cache-control.ts'
 import { isObject, parseChecked, shown } from '../../common/field-checks.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent, ChatRequest } from '../../../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../../../core/hub/chat.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import { readOpenaiUsage } from '../../../core/openai-usage.ts'
+import { readOpenaiUsage } from '../../../core/usage/openai-usage.ts'
 import { JsonBody } from '../../../lib/json/json-body.ts'
 import { openaiChat } from './index.ts'
 

@@ -1,6 +1,6 @@
 /** A whole chat completion (OpenAI API reference, "The chat completion object"). */
-import type { ChatEvent, ChatRequest } from '../../../core/chat.ts'
-import { freeTextOf } from '../../../core/tool-arguments.ts'
+import type { ChatEvent, ChatRequest } from '../../../core/hub/chat.ts'
+import { freeTextOf } from '../../../core/hub/tool-arguments.ts'
 import { callShapeOf } from '../text-tool.ts'
 import { gather } from './answer.ts'
 import type { Called, GatheredChoice } from './answer.ts'

@@ -1,8 +1,8 @@
 /** A chat completion as a stream (OpenAI API reference, "The chat completion chunk object"). */
-import type { ChatEvent, ChatRequest } from '../../../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../../../core/hub/chat.ts'
 import type { EventWriter } from '../../../core/format.ts'
-import { freeTextOf } from '../../../core/tool-arguments.ts'
-import type { Usage } from '../../../core/usage.ts'
+import { freeTextOf } from '../../../core/hub/tool-arguments.ts'
+import type { Usage } from '../../../core/usage/usage.ts'
 import { answerId } from '../../common/answer-id.ts'
 import { openaiErrorEvent } from '../error.ts'
 import { callShapeOf } from '../text-tool.ts'

@@ -1,7 +1,7 @@
 /** Text completions from a chat's events, whole and as a stream. */
-import type { ChatEvent, ChatRequest, FinishReason } from '../../../core/chat.ts'
+import type { ChatEvent, ChatRequest, FinishReason } from '../../../core/hub/chat.ts'
 import type { EventWriter } from '../../../core/format.ts'
-import type { Usage } from '../../../core/usage.ts'
+import type { Usage } from '../../../core/usage/usage.ts'
 import { gather } from '../chat/answer.ts'
 import { isObject } from '../../common/field-checks.ts'
 import { answerId } from '../../common/answer-id.ts'

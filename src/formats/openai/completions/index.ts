@@ -2,10 +2,10 @@
  * Text completions (OpenAI API reference, "Completions", legacy). Models that only chat emulate them: each prompt
  * becomes a conversation of one user message. What cannot be emulated is refused, never ignored.
  */
-import { sharedChatFields } from '../../../core/chat-fields.ts'
-import type { ChatRequest, Message } from '../../../core/chat.ts'
+import { sharedChatFields } from '../../../core/hub/chat-fields.ts'
+import type { ChatRequest, Message } from '../../../core/hub/chat.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import * as type from '../../../core/fields.ts'
+import * as type from '../../../core/dialects/fields.ts'
 import type { ChatFormat, Inspection } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { checkFields, ProblemList, readField, parseChecked, textOf } from '../../common/field-checks.ts'

@@ -1,5 +1,5 @@
 /** What the answer needs to know of its request: the fields it repeats, and whose tools are called. */
-import type { ChatRequest } from '../../../core/chat.ts'
+import type { ChatRequest } from '../../../core/hub/chat.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { ToolNames } from './tools.ts'
 

@@ -1,7 +1,7 @@
 /** Items of a Responses body as messages. Only for items that passed the inspection. */
-import type { Message, Part, Role, Source } from '../../../core/chat.ts'
+import type { Message, Part, Role, Source } from '../../../core/hub/chat.ts'
 import { unprocessable } from '../../../core/errors.ts'
-import { freeTextArguments } from '../../../core/tool-arguments.ts'
+import { freeTextArguments } from '../../../core/hub/tool-arguments.ts'
 import { isObject, shown } from '../../common/field-checks.ts'
 import type { Fields, Path } from '../../common/field-checks.ts'
 import { untranslatable } from '../../common/untranslatable.ts'

@@ -1,5 +1,5 @@
 /** A Responses request in the gateway's own words. */
-import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../../core/chat.ts'
+import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../../core/hub/chat.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { isObject, parseChecked } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'

@@ -1,5 +1,5 @@
 /** A whole Response: the last state of its stream. */
-import type { ChatEvent, ChatRequest } from '../../../core/chat.ts'
+import type { ChatEvent, ChatRequest } from '../../../core/hub/chat.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { ResponsesWriter } from './writer.ts'
 

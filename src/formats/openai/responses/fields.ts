@@ -1,7 +1,7 @@
 /** The fields of a Responses body with their checks (API reference, "Create a model response"). */
-import { reasoningEfforts } from '../../../core/chat-fields.ts'
-import type { ChatRequest } from '../../../core/chat.ts'
-import * as type from '../../../core/fields.ts'
+import { reasoningEfforts } from '../../../core/hub/chat-fields.ts'
+import type { ChatRequest } from '../../../core/hub/chat.ts'
+import * as type from '../../../core/dialects/fields.ts'
 import { isObject } from '../../common/field-checks.ts'
 import type { CheckedField, Path, ProblemList } from '../../common/field-checks.ts'
 import { fieldTable } from '../../common/field-table.ts'

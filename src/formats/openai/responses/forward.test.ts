@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '../../../core/errors.ts'
 import { JsonBody } from '../../../lib/json/json-body.ts'
 import { openaiResponses } from './index.ts'
-import { fieldRules, noFieldRules } from '../../../core/field-rules.ts'
-import type { FieldRules } from '../../../core/field-rules.ts'
+import { fieldRules, noFieldRules } from '../../../core/dialects/field-rules.ts'
+import type { FieldRules } from '../../../core/dialects/field-rules.ts'
 
 const { forward } = openaiResponses
 const bodyOf = (fields: object) => JsonBody.read(Buffer.from(JSON.stringify(fields)))

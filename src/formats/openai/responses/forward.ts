@@ -3,8 +3,8 @@
  * background, so that what reaches the upstream stands on its own.
  */
 import type { ForwardedAnswer, ForwardRules } from '../../../core/format.ts'
-import { readResponsesUsage } from '../../../core/responses-usage.ts'
-import type { FieldRules } from '../../../core/field-rules.ts'
+import { readResponsesUsage } from '../../../core/usage/responses-usage.ts'
+import type { FieldRules } from '../../../core/dialects/field-rules.ts'
 import type { Edit, JsonBody } from '../../../lib/json/json-body.ts'
 import { isObject } from '../../common/field-checks.ts'
 import { commonEdits } from '../../common/forward-edits.ts'

@@ -1,5 +1,5 @@
 /** The items of an answer while they are written: each makes its events and its final object. */
-import { freeTextOf } from '../../../core/tool-arguments.ts'
+import { freeTextOf } from '../../../core/hub/tool-arguments.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { isObject } from '../../common/field-checks.ts'
 import { annotation } from '../answer-fields.ts'

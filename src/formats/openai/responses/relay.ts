@@ -2,12 +2,12 @@
  * A stream of the Responses dialect on its way to a client of the same dialect. Each event is parsed to be judged; only
  * those that carry the whole response are written anew, of all others the text goes out as it came.
  */
-import { frameworkError } from '../../../core/error-body.ts'
+import { frameworkError } from '../../../core/dialects/error-body.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { StreamRelay } from '../../../core/format.ts'
-import { readResponsesUsage } from '../../../core/responses-usage.ts'
-import type { Usage } from '../../../core/usage.ts'
-import { unfinishedStream } from '../../../core/unfinished-stream.ts'
+import { readResponsesUsage } from '../../../core/usage/responses-usage.ts'
+import type { Usage } from '../../../core/usage/usage.ts'
+import { unfinishedStream } from '../../../core/dialects/stream-end.ts'
 import { frameSplitter } from '../../../lib/frames.ts'
 import type { Frame } from '../../../lib/frame.ts'
 import { isObject } from '../../common/field-checks.ts'

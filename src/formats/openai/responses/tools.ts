@@ -3,7 +3,7 @@
  * becomes a function with one text argument, the tools of a namespace get the namespace into their name.
  */
 import { createHash } from 'node:crypto'
-import type { ChatRequest, Tool, ToolChoice } from '../../../core/chat.ts'
+import type { ChatRequest, Tool, ToolChoice } from '../../../core/hub/chat.ts'
 import { isObject, shown } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { untranslatable } from '../../common/untranslatable.ts'

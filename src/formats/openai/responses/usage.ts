@@ -1,5 +1,5 @@
 /** Usage in the words of the Responses dialect (API reference, "The response object", `usage`). */
-import type { Usage } from '../../../core/usage.ts'
+import type { Usage } from '../../../core/usage/usage.ts'
 
 /** The dialect requires both details: a count that was not reported is 0. */
 export function usageObject(usage: Usage): Record<string, unknown> {

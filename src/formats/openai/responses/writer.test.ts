@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { expectConforms } from '../../../../tests/conformance.ts'
-import type { ChatEvent } from '../../../core/chat.ts'
+import type { ChatEvent } from '../../../core/hub/chat.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { JsonBody } from '../../../lib/json/json-body.ts'
 import { openaiResponses } from './index.ts'

@@ -2,10 +2,10 @@
  * An answer as the items of a Response, written event by event (API reference, "Streaming events"). A whole
  * answer is built by the same steps: only its last state is then of interest.
  */
-import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../../core/chat.ts'
+import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../../core/hub/chat.ts'
 import type { GatewayError } from '../../../core/errors.ts'
 import type { EventWriter } from '../../../core/format.ts'
-import type { Usage } from '../../../core/usage.ts'
+import type { Usage } from '../../../core/usage/usage.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { createdOr } from '../answer-fields.ts'
 import { CallItem, MessageItem, ReasoningItem } from './items.ts'

@@ -1,7 +1,7 @@
 /** Chats by OpenAI's Responses (API reference, "Create a model response"). */
 import type { ChatAdapter, MakeHead, Target } from '../../../core/provider.ts'
-import { noFieldRules } from '../../../core/field-rules.ts'
-import type { FieldRules } from '../../../core/field-rules.ts'
+import { noFieldRules } from '../../../core/dialects/field-rules.ts'
+import type { FieldRules } from '../../../core/dialects/field-rules.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { isLastEvent, responsesReader, responsesResult } from './read.ts'
 import { responsesBody } from './request.ts'

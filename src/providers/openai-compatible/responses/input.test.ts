@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Part } from '../../../core/chat.ts'
+import type { Part } from '../../../core/hub/chat.ts'
 import { inputItems } from './input.ts'
 
 test('what this API takes from users alone is named when a model is said to have said it', () => {

@@ -1,7 +1,7 @@
 /** Messages as the `input` of OpenAI's Responses: a flat list of messages, calls, results and reasoning. */
-import type { Message, Part, Source } from '../../../core/chat.ts'
+import type { Message, Part, Source } from '../../../core/hub/chat.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import { freeTextOf } from '../../../core/tool-arguments.ts'
+import { freeTextOf } from '../../../core/hub/tool-arguments.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { address } from '../request.ts'
 import { joinTexts } from '../texts.ts'

@@ -1,7 +1,7 @@
 /** What hosts with a smaller form of OpenAI's Responses refuse, compiled from the tables of `rules/`. */
-import { neutralOf } from '../../../core/chat-fields.ts'
-import { refused } from '../../../core/field-rules.ts'
-import type { FieldRule, FieldRules } from '../../../core/field-rules.ts'
+import { neutralOf } from '../../../core/hub/chat-fields.ts'
+import { refused } from '../../../core/dialects/field-rules.ts'
+import type { FieldRule, FieldRules } from '../../../core/dialects/field-rules.ts'
 import { fittedEffort } from '../../../../rules/efforts.ts'
 import type { ResponsesRule } from '../../../../rules/chat.ts'
 import { isObject, objectsOf } from '../../../lib/json/json-values.ts'

@@ -3,7 +3,7 @@
  * perplexity/types/response_create_params.py and input_item_param.py, read on 2026-11-23.
  */
 import { describe, expect, test } from 'bun:test'
-import type { ChatRequest, Part } from '../../../core/chat.ts'
+import type { ChatRequest, Part } from '../../../core/hub/chat.ts'
 import { JsonBody } from '../../../lib/json/json-body.ts'
 import { openaiResponses } from '../../../formats/index.ts'
 import { providers } from '../../index.ts'

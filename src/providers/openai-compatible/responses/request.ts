@@ -1,8 +1,8 @@
 /** A chat request as the body of OpenAI's Responses (API reference, "Create a model response"). */
-import { namesOfSet } from '../../../core/chat-fields.ts'
-import type { CarriedProperty } from '../../../core/chat-fields.ts'
-import type { ChatRequest, ResponseFormat, Tool } from '../../../core/chat.ts'
-import type { FieldRules } from '../../../core/field-rules.ts'
+import { namesOfSet } from '../../../core/hub/chat-fields.ts'
+import type { CarriedProperty } from '../../../core/hub/chat-fields.ts'
+import type { ChatRequest, ResponseFormat, Tool } from '../../../core/hub/chat.ts'
+import type { FieldRules } from '../../../core/dialects/field-rules.ts'
 import type { TranslatedCall } from '../../../core/provider.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'

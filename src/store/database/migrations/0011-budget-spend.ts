@@ -1,4 +1,4 @@
-import { createBudgetTexts } from '../../ledger/budget-spend.ts'
+import { createBudgetTexts } from '../../ledger/sums/budget-spend.ts'
 import type { Migration } from '../migration.ts'
 
 /** What was spent of budgets, and which of their periods the operator was told of. */

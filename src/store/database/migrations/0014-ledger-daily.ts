@@ -1,4 +1,4 @@
-import { createRollupTexts, dayMs } from '../../ledger/rollup-table.ts'
+import { createRollupTexts, dayMs } from '../../ledger/sums/rollup-table.ts'
 import type { Migration } from '../migration.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { hitConditions } from '../../ledger/hit-conditions.ts'
+import { hitConditions } from '../../ledger/reads/hit-conditions.ts'
 import type { Migration } from '../migration.ts'
 
 /** The last hits of guardrails and of the cache, without reading the calls between them. */

@@ -1,4 +1,4 @@
-import { createTopTexts } from '../../ledger/rollup-top.ts'
+import { createTopTexts } from '../../ledger/sums/rollup-top.ts'
 import type { Migration } from '../migration.ts'
 
 /** Who spent most on each day of many sums. Filled by the ledger's worker, day by day, the newest first. */

@@ -1,7 +1,7 @@
-import { createDerivedTexts, dailyCalls, dailySpend } from '../../ledger/rollup-derived.ts'
-import { createUnfilledText } from '../../ledger/rollup-fill.ts'
-import { sumNames } from '../../ledger/rollup-table.ts'
-import { createTopKeysText } from '../../ledger/rollup-top.ts'
+import { createDerivedTexts, dailyCalls, dailySpend } from '../../ledger/sums/rollup-derived.ts'
+import { createUnfilledText } from '../../ledger/sums/rollup-fill.ts'
+import { sumNames } from '../../ledger/sums/rollup-table.ts'
+import { createTopKeysText } from '../../ledger/sums/rollup-top.ts'
 import type { Migration } from '../migration.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { createDerivedTexts, totals } from '../../ledger/rollup-derived.ts'
-import { createUnfilledTotalsText, refillTotalsText } from '../../ledger/rollup-totals.ts'
+import { createDerivedTexts, totals } from '../../ledger/sums/rollup-derived.ts'
+import { createUnfilledTotalsText, refillTotalsText } from '../../ledger/sums/rollup-totals.ts'
 import type { Migration } from '../migration.ts'
 
 /**

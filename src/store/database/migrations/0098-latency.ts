@@ -1,6 +1,6 @@
-import { createLatencyText } from '../../ledger/latency-table.ts'
+import { createLatencyText } from '../../ledger/sums/latency-table.ts'
 import { latencyFromDayMark } from '../../ledger/ledger-retention.ts'
-import { dayMs } from '../../ledger/rollup-table.ts'
+import { dayMs } from '../../ledger/sums/rollup-table.ts'
 import type { Migration } from '../migration.ts'
 
 /**

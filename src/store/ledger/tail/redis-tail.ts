@@ -3,7 +3,7 @@
  * another one follows: it asks twice a second, beside the calls, and sends no rows while there is none.
  */
 import { RedisClient, randomUUIDv7 } from 'bun'
-import type { LedgerRow } from '../../../core/ledger-columns.ts'
+import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
 import type { KeyRing } from '../../../lib/encryption.ts'
 import type { TailExchange } from './tail.ts'
 

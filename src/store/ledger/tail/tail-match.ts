@@ -1,7 +1,7 @@
 /** Whether a row is one of a query: says in memory what the conditions of `ledger-query.ts` say in SQL. */
-import type { FollowedRows } from '../../../core/ledger-tail.ts'
-import type { LedgerRow } from '../../../core/ledger-columns.ts'
-import type { VisibleUsage } from '../../../core/usage-report.ts'
+import type { FollowedRows } from '../../../core/ledger/ledger-tail.ts'
+import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
+import type { VisibleUsage } from '../../../core/ledger/usage-report.ts'
 
 /** A test compares it with the database. */
 export function isFollowed(row: LedgerRow, query: FollowedRows): boolean {

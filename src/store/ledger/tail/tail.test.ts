@@ -1,6 +1,6 @@
 /** Calls are given to those who follow them, in memory and between replicas: bounds, gaps, and Redis that goes and comes. */
 import { afterEach, expect, test } from 'bun:test'
-import type { TailFollower, TailPiece } from '../../../core/ledger-tail.ts'
+import type { TailFollower, TailPiece } from '../../../core/ledger/ledger-tail.ts'
 import { KeyRing } from '../../../lib/encryption.ts'
 import { Secret } from '../../../lib/secret.ts'
 import { startTcpProxy } from '../../../../tests/tcp-proxy.ts'

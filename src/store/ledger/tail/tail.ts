@@ -4,8 +4,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import { GatewayError } from '../../../core/errors.ts'
-import type { LedgerRow } from '../../../core/ledger-columns.ts'
-import type { LedgerTail, TailFollower, TailPiece } from '../../../core/ledger-tail.ts'
+import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
+import type { LedgerTail, TailFollower, TailPiece } from '../../../core/ledger/ledger-tail.ts'
 import { isFollowed } from './tail-match.ts'
 
 /** Rows are given away so often. */

@@ -1,0 +1,73 @@
+/** Discounts and margins: exact, in their order, and as the ledger keeps them. Figures are counted by hand. */
+import { describe, expect, test } from 'bun:test'
+import type { Call } from '../../core/call.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { PriceTerm, PriceTermSettings } from '../../core/usage/price-terms.ts'
+import { boundsUnder, costUnder, readTerms, termsFor, termsText } from './price-terms.ts'
+
+const term = (discount: number, margin = 0, fixedNanoUsd = 0n): PriceTerm => ({
+  discountPpm: discount * 1e6,
+  marginPpm: margin * 1e6,
+  fixedNanoUsd,
+})
+
+test.each([
+  // 5 % off a dollar.
+  [[term(0.05)], 1_000_000_000n, 950_000_000n],
+  // The example of LiteLLM's page: 8 % and $0.0005 on top of 2 cents.
+  [[term(0, 0.08, 500_000n)], 20_000_000n, 22_100_000n],
+  // A discount, then a margin of the discounted price: 100 * 0.9 * 1.2.
+  [[term(0.1, 0.2)], 100n, 108n],
+  // Two parties: 0.5 * 0.5, half a nano-dollar up.
+  [[term(0.5), term(0.5)], 10n, 3n],
+  // A third of nothing stays nothing, but for what is fixed.
+  [[term(0.333333, 0, 7n)], 0n, 7n],
+  // Free.
+  [[term(1)], 123n, 0n],
+  // Beyond 2^53: the integer arithmetic of the text book.
+  [[term(0, 0.000001)], 9_007_199_254_740_993_000_000n, 9_007_208_261_940_247_740_993n],
+])('%p of %p is %p', (terms, list, cost) => {
+  expect(costUnder(terms, list)).toBe(cost)
+  expect(costUnder(readTerms(termsText(terms))!, list)).toBe(cost)
+})
+
+test('a text that is none of ours is told apart', () => {
+  for (const text of ['', 'x', '1,2', '1,2,3;', '1.5,0,0']) expect(readTerms(text)).toBeUndefined()
+})
+
+const settings: PriceTermSettings = {
+  providers: { vertex_ai: term(0.05) },
+  global: term(0, 0.1),
+  organizations: { org: term(0.2) },
+  teams: { red: term(0.3) },
+  keys: { k1: term(0, 0.5) },
+}
+const callerOf = (id: string, teamId: string | null, organizationId: string | null) =>
+  ({ role: 'key', key: { id, teamId, organizationId } }) as unknown as Caller
+
+describe('the terms of a caller', () => {
+  test('are those of provider, organization, team and key, in this order', () => {
+    const caller = callerOf('k1', 'red', 'org')
+    expect(termsFor(settings, caller, 'vertex_ai')).toEqual([term(0.05), term(0.2), term(0.3), term(0, 0.5)])
+    expect(termsFor(settings, caller, 'openai')[0]).toEqual(term(0, 0.1))
+    // Compiled once.
+    expect(termsFor(settings, caller, 'openai')).toBe(termsFor(settings, caller, 'openai'))
+    expect(termsFor(settings, callerOf('other', null, null), 'openai')).toEqual([term(0, 0.1)])
+    expect(termsFor({ ...settings, global: undefined }, callerOf('other', null, null), 'openai')).toEqual([])
+  })
+
+  test('bound a call by the dearest provider that may serve it', () => {
+    const at = (name: string) => ({ target: { provider: { name } } })
+    const call = {
+      caller: callerOf('other', null, null),
+      models: { settings: { priceTerms: settings } },
+      candidates: [at('vertex_ai')],
+      fallbacksInOrder: [{ deployments: [at('openai')] }],
+      largerModels: [],
+      lenientModels: [],
+    } as unknown as Call
+    const bounds = { inputTokensMax: 1, outputTokensMax: 1, costNanoUsdMax: 1000n }
+    expect(boundsUnder(bounds, call).costNanoUsdMax).toBe(1100n)
+    expect(boundsUnder({ ...bounds, costNanoUsdMax: null }, call).costNanoUsdMax).toBeNull()
+  })
+})

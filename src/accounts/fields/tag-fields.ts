@@ -1,0 +1,59 @@
+/** Fields of tags as LiteLLM names them (its docs and source, 2026-11-23). */
+import { z } from 'zod'
+import type { Tag } from '../../core/tenancy/tenancy.ts'
+import type { NewTenant, TenantChanges } from '../../core/tenancy/tenancy-store.ts'
+import {
+  blankTenant,
+  changesOf,
+  keyName,
+  shownSpending,
+  shownTenant,
+  spendingFields,
+  tenantChanges,
+  version,
+} from './spending-fields.ts'
+import { onUse } from '../../lib/on-use.ts'
+
+const noModels = 'must be empty: a tag chooses no models here; list them in the key or the team'
+
+/** The body of `/tag/new` and `/tag/update`. */
+export const tagBody = onUse(() =>
+  z
+    .strictObject({
+      name: keyName(),
+      description: z.string().max(2000).nullable().optional(),
+      models: z.array(z.unknown()).max(0, noModels).nullable().optional(),
+      ...spendingFields(),
+      version: version(),
+    })
+    .refine(body => body.max_budget == null || body.budget_id == null, 'set `max_budget` or `budget_id`, not both'),
+)
+
+type Sent = Omit<z.infer<ReturnType<typeof tagBody>>, 'name' | 'version'>
+
+/** The changes of a tag, as far as they were sent. */
+export function tagChanges({ models: _, ...sent }: Sent): TenantChanges<'tag'> {
+  return {
+    ...tenantChanges(sent),
+    ...changesOf(sent, { description: 'description' }, { description: null as string | null }),
+  }
+}
+
+/** A new tag. Its id is its name. */
+export function newTag(name: string, sent: Sent): NewTenant<'tag'> {
+  return { ...blankTenant, description: null, id: name, ...tagChanges(sent) }
+}
+
+/** A tag as the API shows it; `spend` = dollars of the calls with it. */
+export function shownTag(tag: Tag, spend: number): Record<string, unknown> {
+  const { models, metadata: _, blocked: __, ...shown } = shownTenant(tag)
+  return {
+    name: tag.id,
+    description: tag.description,
+    models,
+    model_info: {},
+    ...shown,
+    spend,
+    litellm_budget_table: shownSpending(tag),
+  }
+}

@@ -1,0 +1,117 @@
+/** Fields of users as LiteLLM names them (https://docs.litellm.ai/docs/proxy/users, 2026-11-23). */
+import { z } from 'zod'
+import { noDirectory, userRoles } from '../../core/tenancy/tenancy.ts'
+import type { User } from '../../core/tenancy/tenancy.ts'
+import type { NewTenant, TenantChanges } from '../../core/tenancy/tenancy-store.ts'
+import { dollars } from './money.ts'
+import {
+  blankTenant,
+  changesOf,
+  durationText,
+  keyName,
+  shownTenant,
+  tenantChanges,
+  tenantFields,
+  version,
+  without,
+} from './spending-fields.ts'
+import { onUse } from '../../lib/on-use.ts'
+
+const email = onUse(() =>
+  z
+    .email()
+    .max(255)
+    .transform(text => text.toLowerCase()),
+)
+
+const fields = onUse(() => ({
+  user_alias: keyName().nullable().optional(),
+  user_email: email().nullable().optional(),
+  user_role: z.enum(userRoles).nullable().optional(),
+  sso_user_id: keyName().nullable().optional(),
+  ...tenantFields(),
+  spend: without('what a user has spent is the sum of its calls in the ledger'),
+  agent_id: without('leave it out'),
+  config: without('settings are those of the gateway'),
+  permissions: without('use `allowed_routes` of keys'),
+  aliases: without('set `aliases` on keys, or `model_aliases` on teams'),
+  object_permission: without('use `models`'),
+  allowed_cache_controls: without('set it on keys'),
+  guardrails: without('guardrails are policies of the gateway'),
+  policies: without('policies are those of the gateway'),
+  prompts: without('there are no stored prompts'),
+  password: without('users set their own by a link: POST /sign-in/invitations makes one, and mails it'),
+}))
+
+const teamPlace = onUse(() =>
+  z.union([
+    keyName(),
+    z.strictObject({
+      team_id: keyName(),
+      user_role: z.enum(['admin', 'user']).default('user'),
+      max_budget_in_team: dollars().optional(),
+    }),
+  ]),
+)
+
+/** The body of `/user/new`. */
+export const userBody = onUse(() =>
+  z.strictObject({
+    user_id: keyName().nullable().optional().describe('Absent = one is made.'),
+    ...fields(),
+    teams: z.array(teamPlace()).max(100).nullable().optional(),
+    organizations: z.array(keyName()).max(100).nullable().optional(),
+    team_id: without('use `teams`'),
+    auto_create_key: z.boolean().default(true),
+    key_alias: keyName().nullable().optional().describe('Of the key that is made.'),
+    duration: durationText().nullable().optional().describe('Time to live of the key that is made.'),
+    send_invite_email: without('send the key yourself'),
+  }),
+)
+/** The body of `/user/update`. */
+export const userUpdateBody = onUse(() =>
+  z
+    .strictObject({ user_id: keyName().optional(), ...fields(), version: version() })
+    .refine(body => body.user_id !== undefined || body.user_email != null, 'give `user_id` or `user_email`'),
+)
+/** What users may change of themselves. */
+export const selfFields: ReadonlySet<string> = new Set(['user_id', 'version', 'user_alias', 'metadata'])
+
+type UserInput = Partial<z.infer<z.ZodObject<ReturnType<typeof fields>>>>
+
+const own = {
+  alias: null,
+  email: null,
+  role: 'internal_user' as User['role'],
+  ssoUserId: null,
+}
+const names = { user_alias: 'alias', user_email: 'email', user_role: 'role', sso_user_id: 'ssoUserId' } as const
+
+/** The changes of a user, as far as they were sent. */
+export function userChanges(sent: UserInput): TenantChanges<'user'> {
+  return {
+    ...tenantChanges(sent),
+    ...changesOf<Pick<User, keyof typeof own>>(sent, names, own),
+    // An administrator has decided: the directory does not lift it.
+    ...(sent.blocked !== undefined && { blockedByDirectory: false }),
+  }
+}
+
+/** A new user. `defaults` for what was not sent. */
+export function newUser(id: string, sent: UserInput, defaults: Partial<User>): NewTenant<'user'> {
+  return { ...blankTenant, ...noDirectory, ...own, userName: null, ...defaults, id, ...userChanges(sent) }
+}
+
+/** A user as the API shows it. `spend` in dollars. */
+export function shownUser(user: User, teamIds: readonly string[], spend: number): Record<string, unknown> {
+  return {
+    user_id: user.id,
+    user_email: user.email,
+    user_alias: user.alias,
+    user_role: user.role,
+    sso_user_id: user.ssoUserId,
+    ...shownTenant(user),
+    spend,
+    teams: teamIds,
+  }
+}

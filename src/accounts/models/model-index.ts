@@ -1,0 +1,138 @@
+/** Resolves a model name to its deployments: exact names, aliases, deployment ids, wildcards. */
+import { LRUCache } from 'lru-cache'
+import { entryLimit } from '../../lib/entry-limit.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import type { ModelDirectory } from '../../core/ports.ts'
+import type { Settings } from '../../core/settings.ts'
+
+/** Makes the deployment of one model from that of a pattern, with that model's prices, abilities and profile. */
+type ExpandPattern = (pattern: Deployment, modelName: string, model: string) => Deployment
+
+const wildcardCacheMax = 1000
+/**
+ * Longer names match no pattern. No upstream has such a model, and matched names are kept in caches keyed by the name.
+ */
+const patternedLengthMax = 500
+const none: readonly Deployment[] = []
+
+/**
+ * One instance per settings. The deployments of the 1000 most recently used names that only a pattern matches are
+ * cached.
+ */
+export class ModelIndex implements ModelDirectory {
+  readonly settings: Settings
+  readonly catalogued: ModelDirectory['catalogued']
+  readonly #byName = new Map<string, Deployment[]>()
+  readonly #byId = new Map<string, Deployment[]>()
+  readonly #wildcards: Deployment[] = []
+  readonly #blocked: ReadonlySet<string>
+  readonly #expanded = new LRUCache<string, Deployment[]>(entryLimit(wildcardCacheMax))
+  readonly #expandPattern: ExpandPattern
+  /** Computed once, because every request for an unknown model reads them. */
+  readonly #names: readonly string[]
+  readonly #wildcardNames: readonly string[]
+
+  constructor(
+    settings: Settings,
+    expandPattern: ExpandPattern,
+    catalogued: ModelDirectory['catalogued'] = () => undefined,
+  ) {
+    this.catalogued = catalogued
+    this.settings = settings
+    this.#expandPattern = expandPattern
+    for (const deployment of settings.deployments) {
+      if (deployment.modelName.includes('*')) this.#wildcards.push(deployment)
+      else pushTo(this.#byName, deployment.modelName, deployment)
+      pushTo(this.#byId, deployment.id, deployment)
+    }
+    for (const [name, group] of this.#byName) this.#byName.set(name, openOf(group))
+    this.#blocked = new Set(settings.deployments.flatMap(one => (one.blocked ? [one.id] : [])))
+    // The longest fixed prefix is the most specific pattern.
+    this.#wildcards.sort((a, b) => b.modelName.indexOf('*') - a.modelName.indexOf('*'))
+    this.#names = [...this.#byName.keys(), ...Object.keys(settings.aliases)]
+    this.#wildcardNames = [...new Set(this.#wildcards.map(deployment => deployment.modelName))]
+  }
+
+  /** Public names and aliases without patterns, in order of the configuration. */
+  names(): readonly string[] {
+    return this.#names
+  }
+
+  wildcardNames(): readonly string[] {
+    return this.#wildcardNames
+  }
+
+  isBlocked(deploymentId: string): boolean {
+    return this.#blocked.size > 0 && this.#blocked.has(deploymentId)
+  }
+
+  /** Empty = no such model. */
+  resolve(name: string): readonly Deployment[] {
+    const exact = this.#byName.get(name)
+    if (exact) return exact
+    const alias = Object.hasOwn(this.settings.aliases, name) ? this.settings.aliases[name] : undefined
+    if (alias !== undefined && alias !== name) return this.#byName.get(alias) ?? this.#matchAny(alias)
+    return this.#byId.get(name) ?? this.#matchAny(name)
+  }
+
+  /** Where no pattern matches a bare name, `vendor/*` does for that vendor's names: `gpt-4o` as `openai/gpt-4o`. */
+  #matchAny(name: string): readonly Deployment[] {
+    const found = this.#match(name)
+    if (found.length > 0 || name.length > patternedLengthMax) return found
+    const pattern = this.#wildcards.find(deployment => standsForBare(deployment, name))
+    return pattern ? this.#match(`${pattern.target.provider.name}/${name}`) : none
+  }
+
+  #match(name: string): readonly Deployment[] {
+    if (this.#wildcards.length === 0 || name.length > patternedLengthMax) return none
+    const known = this.#expanded.get(name)
+    if (known) return known
+    const pattern = this.#wildcards.find(deployment => wildcardRest(deployment.modelName, name) !== undefined)
+    if (!pattern) return none
+    const group = this.#wildcards.filter(deployment => deployment.modelName === pattern.modelName)
+    const found = openOf(group).map(deployment => this.#expand(deployment, name))
+    if (found.some(one => dotSegment.test(one.target.model))) return none
+    this.#expanded.set(name, found)
+    return found
+  }
+
+  #expand(deployment: Deployment, name: string): Deployment {
+    const rest = wildcardRest(deployment.modelName, name)!
+    const model = deployment.target.model.replace('*', () => rest)
+    return this.#expandPattern(deployment, name, model)
+  }
+}
+
+/**
+ * No model has such a name, and in the path of a URL it would lead to another place of the upstream: percent-encoding
+ * leaves dots as they are (RFC 3986, 5.2.4 and 6.2.2.3).
+ */
+const dotSegment = /(^|\/)\.{1,2}(\/|$)/
+
+/** Whether `pattern` is that of a whole vendor, `openai/*`, and `name` the bare name of one of its models. */
+export function standsForBare({ modelName, target }: Deployment, name: string): boolean {
+  const { provider } = target
+  return modelName === `${provider.name}/*` && !name.includes('/') && provider.ownNames?.test(name) === true
+}
+
+/** The part of `name` that the pattern's `*` matches (at least one character); undefined = it does not match. */
+export function wildcardRest(pattern: string, name: string): string | undefined {
+  const star = pattern.indexOf('*')
+  if (star < 0) return pattern === name ? '' : undefined
+  const head = pattern.slice(0, star)
+  const tail = pattern.slice(star + 1)
+  if (name.length <= head.length + tail.length) return undefined
+  return name.startsWith(head) && name.endsWith(tail) ? name.slice(head.length, name.length - tail.length) : undefined
+}
+
+/** Without those that are blocked; where all are, all of them: the model is known, and says why it does not answer. */
+function openOf(group: Deployment[]): Deployment[] {
+  const open = group.filter(one => one.blocked === undefined)
+  return open.length > 0 ? open : group
+}
+
+function pushTo<K>(map: Map<K, Deployment[]>, key: K, value: Deployment): void {
+  const list = map.get(key)
+  if (list) list.push(value)
+  else map.set(key, [value])
+}

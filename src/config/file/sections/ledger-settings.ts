@@ -1,0 +1,30 @@
+/** Keys of `general_settings` about how long the ledger is kept. */
+import { z } from 'zod'
+import { readDuration } from '../../../accounts/key.ts'
+
+const dayMs = 86_400_000
+
+/** A text such as `90d`; whole days, because days are what usage is summed by. */
+export const days = z.string().refine(text => {
+  const read = readDuration(text)
+  return 'ms' in read && read.ms >= dayMs && read.ms % dayMs === 0
+}, 'must be a number of days, weeks or months: 30d, 12w, 6mo')
+
+/** The first is LiteLLM's. */
+export const ledgerSettings = {
+  maximum_spend_logs_retention_period: days
+    .optional()
+    .describe(
+      'How long rows of the ledger are kept, in whole days: 90d, 12w, 6mo (30 days each). Usage by day stays. For ' +
+        'ever when left out.',
+    ),
+  maximum_daily_usage_retention_period: days
+    .optional()
+    .describe('How long the sums of usage by day are kept. For ever when left out.'),
+}
+
+/** Milliseconds of a period that the schema has accepted; null = for ever. */
+export function retentionMs(period: string | undefined): number | null {
+  const read = period === undefined ? undefined : readDuration(period)
+  return read && 'ms' in read ? read.ms : null
+}

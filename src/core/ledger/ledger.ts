@@ -1,0 +1,87 @@
+/** The ledger as the rest of the program uses it: one row a call. Implemented by `store`. */
+import type { CallHistogram } from './call-histogram.ts'
+import type { LatencyGroup, LatencyQuery } from './latency.ts'
+import type { LedgerIntent, LedgerRow } from './ledger-columns.ts'
+import type { Dearest, DearestQuery, UsageGroup, UsageQuery, VisibleUsage } from './usage-report.ts'
+
+/** Which rows of the ledger are shown, and their page. */
+export interface LedgerQuery {
+  /** Absent = everything. */
+  readonly visible?: VisibleUsage | undefined
+  readonly keyId?: string
+  readonly userId?: string
+  readonly teamId?: string
+  readonly endUser?: string
+  readonly model?: string
+  readonly requestId?: string
+  readonly sessionId?: string
+  readonly outcome?: string
+  /** Only calls in which a guardrail found something or was not answered, or that the cache answered. */
+  readonly hits?: 'guardrail' | 'cache'
+  /** Only calls that took so long, or cost so much. A page may then have fewer rows than its limit, and a next one. */
+  readonly minDurationMs?: number
+  readonly minCostNanoUsd?: number
+  /** Milliseconds since 1970, inclusive / exclusive. */
+  readonly fromMs?: number
+  readonly toMs?: number
+  readonly limit: number
+  /** Absent = the newest first. */
+  readonly isOldestFirst?: boolean
+  /** Opaque, from the page before. */
+  readonly cursor?: string
+}
+
+/** Which calls are counted, from when to when, in how many equal parts. Times are milliseconds since 1970. */
+export interface HistogramQuery extends Omit<LedgerQuery, 'limit' | 'cursor' | 'isOldestFirst'> {
+  readonly fromMs: number
+  readonly toMs: number
+  /** Parts of the span, 1 at least. Days, where they are counted, are no more than these. */
+  readonly bars: number
+  /** Sums of the present day are whole up to now. */
+  readonly nowMs: number
+}
+
+/** Of whom, and since when. */
+export interface RecentSpendQuery {
+  readonly visible?: VisibleUsage | undefined
+  readonly fromMs: number
+}
+
+/** The newest calls of the span, as many as are read quickly. */
+export interface RecentSpend {
+  readonly calls: number
+  readonly costNanoUsd: bigint
+  /** Calls of upstreams whose cost is not known. */
+  readonly unpriced: number
+  /** From here on all calls are counted; later than was asked = there are too many. */
+  readonly fromMs: number
+}
+
+/** Append-only record of every call. Appending is synchronous and survives kill -9 when it returns. */
+export interface Ledger {
+  /** Before the call is dispatched. */
+  begin(intent: LedgerIntent): void
+  settle(row: LedgerRow): void
+  /** Newest first. Sees every call that was settled before it was asked. */
+  query(query: LedgerQuery): Promise<{ rows: LedgerRow[]; nextCursor: string | null }>
+  /** As `query`: the answer of `/spend/logs`, JSON in UTF-8 (`core/ledger/shown-call.ts`). */
+  shown(query: LedgerQuery): Promise<Uint8Array>
+  /** Counts over time of what `query` lists; sees every call that was settled before it was asked. */
+  histogram(query: HistogramQuery): Promise<CallHistogram>
+  /** What calls have cost that began at `fromMs` or later; sees what is stored, which may be a moment behind. */
+  recentSpend(query: RecentSpendQuery): Promise<RecentSpend>
+  /** Sums by day; sees every call that was settled before it was asked. */
+  usage(query: UsageQuery): Promise<UsageGroup[]>
+  /**
+   * Whose sums a report shows for themselves, where there are very many: a choice that may be some minutes old. null =
+   * there are few, all of them can be read.
+   */
+  dearest(query: DearestQuery): Promise<Dearest | null>
+  /** How long calls took; sees what is stored, which may be a moment behind. */
+  latency(query: LatencyQuery): Promise<LatencyGroup[]>
+  /** true = everything journalled is in the database; false = it is down, or does not take all of it in time. */
+  flush(): Promise<boolean>
+  /** false = the journal cannot be written (disk full): readiness reports it. */
+  readonly healthy: boolean
+  close(): Promise<void>
+}

@@ -1,0 +1,26 @@
+/** How a client asks to be served, in the words of all dialects. */
+import type { JsonBody } from '../../lib/json/json-body.ts'
+import type { Served } from './usage.ts'
+
+const askedFields = {
+  serviceTier: ['service_tier', 'serviceTier'],
+  speed: ['speed'],
+  place: ['inference_geo'],
+} as const
+/** They ask for nothing in particular. */
+const undecided: ReadonlySet<string> = new Set(['auto', 'unspecified', 'service_tier_unspecified'])
+
+/** undefined = the body does not ask for it. What was left out of the request (`dropped`) was not asked for. */
+export function askedService(
+  body: JsonBody | undefined,
+  dropped: readonly string[],
+  name: keyof Served,
+): string | undefined {
+  if (!body) return undefined
+  for (const field of askedFields[name]) {
+    if (!body.has(field) || dropped.includes(field)) continue
+    const value = body.get(field)
+    if (typeof value === 'string' && !undecided.has(value.toLowerCase())) return value.toLowerCase()
+  }
+  return undefined
+}

@@ -1,0 +1,234 @@
+/**
+ * Counts calls over time: rows by the index of what is asked for, newest first, as many as are read quickly; where
+ * there are more, the sums of days. Nothing is estimated: what is not counted is not in the answer.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { CallHistogram, HistogramBar } from '../../../core/ledger/call-histogram.ts'
+import type { HistogramQuery } from '../../../core/ledger/ledger.ts'
+import type { UsageGroup, UsageQuery } from '../../../core/ledger/usage-report.ts'
+import { amountConditions } from './amount-conditions.ts'
+import { hitConditions } from './hit-conditions.ts'
+import type { LedgerSource, LedgerStatement } from '../ledger-database.ts'
+import { lookedAtMax, storableParameter, visibleCondition } from './ledger-query.ts'
+import { dayMs } from '../sums/rollup-table.ts'
+
+/** What may be read for one histogram: entries of an index alone, and those whose rows are looked at too. */
+export interface ReadBounds {
+  readonly entries: number
+  readonly rows: number
+}
+/** A tenth of a second of SQLite each, with a million rows: an entry takes 0.06 us, a row one. */
+const readBounds: ReadBounds = { entries: 1_500_000, rows: lookedAtMax }
+/** Entries of each index that are counted to find the one with the fewest. */
+const comparedEntries = 10_000
+/** Of a shorter span days say too little. */
+const daysFromMs = 2 * dayMs
+
+/** A condition that has an index, with the moment behind it. */
+interface Condition {
+  readonly text: (place: Place) => string
+  /** What has to be selected to test it elsewhere. */
+  readonly columns: readonly string[]
+}
+type Place = (value: string | number) => string
+
+/** What all calls have: they are found by their moment. */
+const anyCall: Condition = { columns: [], text: () => '1 = 1' }
+
+/** Calls that have all of the conditions. The first is found in its index, the others are looked at in its rows. */
+type Part = readonly Condition[]
+
+type UsageOf = (query: UsageQuery) => Promise<UsageGroup[]>
+
+/** Throws what the database throws. */
+export async function countCalls(
+  database: LedgerSource,
+  query: HistogramQuery,
+  usageOf: UsageOf,
+  bounds = readBounds,
+): Promise<CallHistogram> {
+  const parts = await chosenParts(database, query)
+  const equal = await countBars(database, parts, equalBars(query), bounds)
+  if (equal.countedFromMs <= query.fromMs || query.toMs - query.fromMs < daysFromMs) return { ...equal, unit: 'part' }
+  const asked = usageQuery(query)
+  if (!asked) return { ...equal, unit: 'part' }
+  return countDays(query, await usageOf(asked), edges => countBars(database, parts, edges, bounds))
+}
+
+type Span = Pick<HistogramBar, 'fromMs' | 'toMs'>
+type Counted = Omit<CallHistogram, 'unit'>
+
+function equalBars({ fromMs, toMs, bars }: HistogramQuery): Span[] {
+  const count = Math.max(1, Math.min(bars, toMs - fromMs))
+  const edge = (at: number) => fromMs + Math.round(((toMs - fromMs) * at) / count)
+  return Array.from({ length: count }, (_, at) => ({ fromMs: edge(at), toMs: edge(at + 1) }))
+}
+
+interface Parts {
+  readonly calls: Part
+  /** Those of `calls` that failed. */
+  readonly failed: Part
+  readonly outcome: string | undefined
+}
+
+/** Newest first, until the bounds are reached: a bar that was not read to its end is left out, and all before it. */
+async function countBars(
+  database: LedgerSource,
+  parts: Parts,
+  spans: readonly Span[],
+  bounds: ReadBounds,
+): Promise<Counted> {
+  const bars: HistogramBar[] = []
+  // One column is in its index with the moment.
+  const isIndexed = (part: Part) => part.length < 2 && (part[0]?.columns.length ?? 1) < 2
+  const boundOf = (part: Part) => (isIndexed(part) ? bounds.entries : bounds.rows)
+  const left = { calls: boundOf(parts.calls), failed: boundOf(parts.failed) }
+  for (const span of spans.toReversed()) {
+    const [found] = await database.select(barStatement(parts, span, left))
+    const number = (name: string) => Number(found?.[name] ?? 0)
+    left.calls -= number('read_calls')
+    left.failed -= number('read_failed')
+    if (left.calls <= 0 || left.failed <= 0) break
+    bars.push({ ...span, ...outcomeCounts(parts.outcome, number('calls'), number('failed')) })
+    // Other questions are answered in between.
+    await nextTurn()
+  }
+  return { bars: bars.reverse(), countedFromMs: bars[0]?.fromMs ?? spans.at(-1)!.toMs }
+}
+
+/** Of calls and failed ones those with the outcome: what succeeded is what did not fail. */
+function outcomeCounts(outcome: string | undefined, calls: number, failed: number): { calls: number; failed: number } {
+  if (outcome === undefined) return { calls, failed }
+  return outcome === 'success' ? { calls: calls - failed, failed: 0 } : { calls: failed, failed }
+}
+
+/** Both counts in one statement, which sees one state of the table. Exported for the test of its plan. */
+export function barStatement(
+  { calls, failed }: Parts,
+  { fromMs, toMs }: Span,
+  left: { readonly calls: number; readonly failed: number },
+): LedgerStatement {
+  const values: (string | number)[] = []
+  const place: Place = value => `$${values.push(value)}`
+  const counted = (name: string, part: Part, limit: number) => {
+    const [first, ...others] = part
+    const columns = [...new Set(others.flatMap(one => one.columns))]
+    const span = `started_at_ms >= ${place(fromMs)} and started_at_ms < ${place(toMs)}`
+    const read = `select ${columns.join(', ') || '1'} from ledger
+      where ${first ? `${first.text(place)} and ` : ''}${span} limit ${place(limit)}`
+    const tested = others.map(one => one.text(place)).join(' and ')
+    const matching = tested === '' ? 'count(*)' : `coalesce(sum(case when ${tested} then 1 else 0 end), 0)`
+    return `(select count(*) as read_${name}, ${matching} as ${name} from (${read}) as rows_${name}) as of_${name}`
+  }
+  const text = `select * from ${counted('calls', calls, left.calls)}, ${counted('failed', failed, left.failed)}`
+  return { text, values }
+}
+
+/** The conditions of the query, those with the fewest entries first. Exported for the test of their plans. */
+export async function chosenParts(database: LedgerSource, query: HistogramQuery): Promise<Parts> {
+  const conditions = conditionsOf(query)
+  const failure = failureCondition(query.outcome)
+  const all = [...conditions, failure]
+  const sizes = new Map<Condition, number>()
+  if (conditions.length > 0)
+    for (const one of all) {
+      const [found] = await database.select(
+        barStatement({ calls: [one], failed: [one], outcome: undefined }, query, {
+          calls: comparedEntries,
+          failed: 0,
+        }),
+      )
+      sizes.set(one, Number(found?.calls ?? 0))
+    }
+  const amounts = amountConditions(query).map(({ column, text }): Condition => ({ columns: [column], text }))
+  const ordered = (part: Part) => {
+    const found = part.toSorted((a, b) => (sizes.get(a) ?? 0) - (sizes.get(b) ?? 0))
+    return amounts.length > 0 && found.length === 0 ? [anyCall, ...amounts] : [...found, ...amounts]
+  }
+  const failed = ordered(all)
+  return { calls: isFailure(query.outcome) ? failed : ordered(conditions), failed, outcome: query.outcome }
+}
+
+const isFailure = (outcome: string | undefined) => outcome !== undefined && outcome !== 'success'
+
+/** What did not succeed, as the index of failures says it (`migrations/0066-searches.ts`). */
+function failureCondition(outcome: string | undefined): Condition {
+  const failures = ['error', 'client_closed', 'upstream_cut', 'interrupted']
+  const wanted = isFailure(outcome) ? [outcome!] : failures
+  return {
+    columns: ['outcome'],
+    text: place => `outcome in (${wanted.map(place).join(', ')}) and outcome <> 'success'`,
+  }
+}
+
+function conditionsOf(query: HistogramQuery): Condition[] {
+  const { visible, hits } = query
+  const equal = (column: string, value: string | undefined): Condition[] =>
+    value === undefined ? [] : [{ columns: [column], text: place => `${column} = ${place(storableParameter(value))}` }]
+  return [
+    ...equal('request_id', query.requestId),
+    ...equal('session_id', query.sessionId),
+    ...equal('key_id', query.keyId),
+    ...equal('end_user', query.endUser),
+    ...equal('user_id', query.userId),
+    ...equal('team_id', query.teamId),
+    ...(visible ? [{ columns: Object.keys(visible), text: (place: Place) => visibleCondition(visible, place) }] : []),
+    ...(hits ? [{ columns: ['guardrails', 'cache_hit_kind'], text: () => hitConditions[hits] }] : []),
+    ...equal('model', query.model),
+  ]
+}
+
+/** The same from the sums of days, which know neither sessions nor kinds of failures; undefined = they do not say. */
+function usageQuery(query: HistogramQuery): UsageQuery | undefined {
+  const { visible, requestId, sessionId, hits, outcome, endUser, keyId, userId, teamId, model } = query
+  if (amountConditions(query).length > 0) return undefined
+  if (requestId !== undefined || sessionId !== undefined || hits !== undefined || isFailure(outcome)) return undefined
+  const isOwned = [visible, keyId, userId, teamId].some(one => one !== undefined)
+  const where = {
+    ...(endUser !== undefined && { entity: [endUser] }),
+    ...(keyId !== undefined && { key_id: [keyId] }),
+    ...(userId !== undefined && { user_id: [userId] }),
+    ...(teamId !== undefined && { team_id: [teamId] }),
+    ...(model !== undefined && { model: [model] }),
+  }
+  const [firstDay, lastDay] = [Math.floor(query.fromMs / dayMs), Math.floor((query.toMs - 1) / dayMs)]
+  return {
+    scope: endUser !== undefined ? 'customer' : isOwned ? 'key' : 'total',
+    firstDay,
+    lastDay,
+    where,
+    visible,
+    groups: ['day'],
+    order: 'day',
+    limit: lastDay - firstDay + 1,
+  }
+}
+
+/** Whole days by their sums, and the parts of a day at both ends of the span by its rows. */
+async function countDays(
+  { fromMs, toMs, bars, nowMs, outcome }: HistogramQuery,
+  groups: readonly UsageGroup[],
+  countRows: (spans: readonly Span[]) => Promise<Counted>,
+): Promise<CallHistogram> {
+  const sums = new Map(groups.map(group => [group.day, group]))
+  const firstDay = Math.ceil(fromMs / dayMs)
+  // All of the present day is before now.
+  const endDay = toMs >= nowMs ? Math.ceil(toMs / dayMs) : Math.floor(toMs / dayMs)
+  const end = endDay * dayMs < toMs ? await countRows([{ fromMs: endDay * dayMs, toMs }]) : undefined
+  if (end && end.bars.length === 0) return { bars: [], countedFromMs: toMs, unit: 'day' }
+  const days = Math.max(1, Math.ceil((endDay - firstDay) / Math.max(1, bars - 2)))
+  const whole: HistogramBar[] = []
+  for (let day = firstDay; day < endDay; day += days) {
+    const of = Array.from({ length: Math.min(days, endDay - day) }, (_, at) => sums.get(day + at))
+    const calls = of.reduce((sum, one) => sum + (one?.requests ?? 0), 0)
+    const failed = of.reduce((sum, one) => sum + (one ? one.requests - one.successfulRequests : 0), 0)
+    whole.push({
+      fromMs: day * dayMs,
+      toMs: Math.min(toMs, (day + of.length) * dayMs),
+      ...outcomeCounts(outcome, calls, failed),
+    })
+  }
+  const start = firstDay * dayMs > fromMs ? await countRows([{ fromMs, toMs: firstDay * dayMs }]) : undefined
+  const counted = [...(start?.bars ?? []), ...whole, ...(end?.bars ?? [])]
+  return { bars: counted, countedFromMs: counted[0]?.fromMs ?? toMs, unit: 'day' }
+}

@@ -1,0 +1,238 @@
+/** Reads the ledger: filters, newest first, pages by keyset so that new rows do not shift a page. */
+import { GatewayError } from '../../../core/errors.ts'
+import { columnList } from '../../../core/ledger/ledger-columns.ts'
+import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
+import type { LedgerQuery, RecentSpend, RecentSpendQuery } from '../../../core/ledger/ledger.ts'
+import type { VisibleUsage } from '../../../core/ledger/usage-report.ts'
+import { amountConditions } from './amount-conditions.ts'
+import { hitConditions } from './hit-conditions.ts'
+import { shownCall } from '../../../core/ledger/shown-call.ts'
+import type { LedgerSource, LedgerStatement } from '../ledger-database.ts'
+import { selectedNames } from '../ledger-table.ts'
+
+const pageRowsMax = 1000
+
+/** A page of the ledger; the cursor is null on the last one. */
+export interface LedgerPage {
+  readonly rows: LedgerRow[]
+  readonly nextCursor: string | null
+}
+
+interface PageStatement extends LedgerStatement {
+  /** How many rows a page has. */
+  readonly pageRows: number
+  /**
+   * Of conditions that no index knows: finds the last row of those that the statement looks at, if there are so many.
+   * The next page begins behind it where this one is not full.
+   */
+  readonly lastLookedAt?: LedgerStatement
+}
+
+/** Rows that one question looks at, where no index or sum answers it: a tenth of a second of SQLite. */
+export const lookedAtMax = 40_000
+
+/** Throws `invalid-request` on a cursor that this program did not make. */
+export function ledgerStatement(query: LedgerQuery, lookedAt = lookedAtMax): PageStatement {
+  const values: (string | number)[] = []
+  const place = (value: string | number) => `$${values.push(value)}`
+  const conditions: string[] = []
+  const equal = (column: string, value: string | undefined) => {
+    if (value !== undefined) conditions.push(`${column} = ${place(storableParameter(value))}`)
+  }
+  if (query.visible !== undefined) conditions.push(visibleCondition(query.visible, place))
+  equal('key_id', query.keyId)
+  equal('user_id', query.userId)
+  equal('team_id', query.teamId)
+  equal('end_user', query.endUser)
+  equal('request_id', query.requestId)
+  equal('session_id', query.sessionId)
+  const [model, outcome] = searchedColumns(query)
+  equal(model, query.model)
+  equal(outcome, query.outcome)
+  // What the index of failures says.
+  if (outcome === 'outcome' && query.outcome !== 'success') conditions.push("outcome <> 'success'")
+  if (query.hits !== undefined) conditions.push(hitConditions[query.hits])
+  if (query.fromMs !== undefined) conditions.push(`started_at_ms >= ${place(Math.ceil(query.fromMs))}`)
+  if (query.toMs !== undefined) conditions.push(`started_at_ms < ${place(Math.ceil(query.toMs))}`)
+  if (query.cursor !== undefined) {
+    const { startedAtMs, requestId } = readCursor(query.cursor)
+    const after = query.isOldestFirst ? '>' : '<'
+    // The first condition is for the index, which an `or` alone would not use.
+    conditions.push(`started_at_ms ${after}= ${place(startedAtMs)}`)
+    conditions.push(`(started_at_ms ${after} ${place(startedAtMs)} or request_id ${after} ${place(requestId)})`)
+  }
+  const pageRows = Math.max(1, Math.min(pageRowsMax, Math.trunc(query.limit) || 1))
+  const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''
+  const order = query.isOldestFirst ? 'asc' : 'desc'
+  const ordered = `order by started_at_ms ${order}, request_id ${order}`
+  const amounts = amountConditions(query)
+  if (amounts.length === 0) {
+    // One row more than the page says whether there is another page.
+    const text = `select ${selectedNames} from ledger ${where} ${ordered} limit ${place(pageRows + 1)}`
+    return { text, values, pageRows }
+  }
+  const lastLookedAt: LedgerStatement = {
+    text: `select started_at_ms, request_id from ledger ${where} ${ordered} limit 1 offset $${values.length + 1}`,
+    values: [...values, lookedAt - 1],
+  }
+  const columns = ['started_at_ms', 'request_id', ...amounts.map(one => one.column)].join(', ')
+  const looked = `select ${columns} from ledger ${where} ${ordered} limit ${place(lookedAt)}`
+  const tested = amounts.map(one => one.text(place)).join(' and ')
+  const found = `select request_id from (${looked}) as looked where ${tested} ${ordered} limit ${place(pageRows + 1)}`
+  const text = `select ${selectedNames} from ledger where request_id in (${found}) ${ordered}`
+  return { text, values, pageRows, lastLookedAt }
+}
+
+/** The spending since a moment, of the newest calls. */
+function recentSpendStatement({ visible, fromMs }: RecentSpendQuery, rowsMax = lookedAtMax): LedgerStatement {
+  const values: (string | number)[] = []
+  const place = (value: string | number) => `$${values.push(value)}`
+  const conditions = [
+    `started_at_ms >= ${place(Math.ceil(fromMs))}`,
+    ...(visible ? [visibleCondition(visible, place)] : []),
+  ]
+  const text = `select count(*) as calls, min(started_at_ms) as from_ms,
+    cast(coalesce(sum(cost_nano_usd), 0) as text) as cost_nano_usd,
+    coalesce(sum(case when cost_nano_usd is null and attempts > 0 then 1 else 0 end), 0) as unpriced
+    from (select started_at_ms, cost_nano_usd, attempts from ledger where ${conditions.join(' and ')}
+      order by started_at_ms desc limit ${place(rowsMax)}) as recent`
+  return { text, values }
+}
+
+/** Throws what the database throws. */
+export async function readRecentSpend(
+  database: LedgerSource,
+  query: RecentSpendQuery,
+  rowsMax = lookedAtMax,
+): Promise<RecentSpend> {
+  const [found] = await database.select(recentSpendStatement(query, rowsMax))
+  const calls = Number(found?.calls ?? 0)
+  return {
+    calls,
+    costNanoUsd: BigInt(String(found?.cost_nano_usd ?? 0)),
+    unpriced: Number(found?.unpriced ?? 0),
+    // More calls of the first millisecond may have been left out.
+    fromMs: calls < rowsMax ? query.fromMs : Number(found!.from_ms) + 1,
+  }
+}
+
+/**
+ * How model and outcome are written. SQLite takes any index that fits: where another condition leaves fewer rows, an
+ * expression keeps it from that of the model, and one of few failures from both.
+ */
+function searchedColumns(query: LedgerQuery): readonly [model: string, outcome: string] {
+  const { visible, keyId, userId, teamId, endUser, requestId, sessionId, hits } = query
+  const isNarrow = [visible, keyId, userId, teamId, endUser, requestId, sessionId, hits].some(one => one !== undefined)
+  const isFailure = query.outcome !== undefined && query.outcome !== 'success'
+  return [isNarrow || isFailure ? "model || ''" : 'model', isNarrow || !isFailure ? "outcome || ''" : 'outcome']
+}
+
+/** Throws what the database throws. */
+export async function readLedger(database: LedgerSource, statement: PageStatement): Promise<LedgerPage> {
+  const found = await database.select(statement)
+  const rows = found.slice(0, statement.pageRows).map(readRow)
+  const last = rows.at(-1)
+  if (found.length > rows.length && last !== undefined) return { rows, nextCursor: writeCursor(last) }
+  if (statement.lastLookedAt === undefined) return { rows, nextCursor: null }
+  const [looked] = await database.select(statement.lastLookedAt)
+  return { rows, nextCursor: looked === undefined ? null : writeCursor(readPlace(looked)) }
+}
+
+type RowPlace = Pick<LedgerRow, 'started_at_ms' | 'request_id'>
+
+const readPlace = (found: Record<string, unknown>): RowPlace => ({
+  started_at_ms: Number(found.started_at_ms),
+  request_id: String(found.request_id),
+})
+
+/**
+ * As `readLedger`, the answer of `/spend/logs` in UTF-8. Keys are named by their hashes, those that are deleted by
+ * their ids. Throws what the database throws.
+ */
+export async function readShownLedger(
+  source: LedgerSource,
+  statement: PageStatement,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { rows, nextCursor } = await readLedger(source, statement)
+  const hashes = await hashesOf(source, [...new Set(rows.map(row => row.key_id))])
+  const shown = rows.map(row => shownCall(row, hashes.get(row.key_id) ?? row.key_id))
+  return new TextEncoder().encode(`{"data":[${shown.join(',')}],"next_cursor":${JSON.stringify(nextCursor)}}`)
+}
+
+/** Of these keys, by id, as far as they are not deleted. */
+async function hashesOf(source: LedgerSource, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const found = await source.select({
+    text: `select id, hash from virtual_keys where deleted_at_ms is null
+      and id in (${ids.map((_, at) => `$${at + 1}`).join(', ')})`,
+    values: ids,
+  })
+  return new Map(found.map(row => [String(row.id), String(row.hash)]))
+}
+
+/** Numbers arrive as number or text, booleans as 0 and 1: here they become what `LedgerRow` says. */
+export function readRow(found: Record<string, unknown>): LedgerRow {
+  const row: Record<string, unknown> = {}
+  for (const { name, kind } of columnList) {
+    const value = found[name]
+    if (value === null || value === undefined) row[name] = null
+    else if (kind === 'text' || kind === 'decimal') row[name] = String(value)
+    else if (kind === 'list') row[name] = listOf(String(value))
+    else row[name] = kind === 'boolean' ? Number(value) === 1 : Number(value)
+  }
+  return row as unknown as LedgerRow
+}
+
+/** null = it was changed by hand, and is no list: the rest of the row is worth showing all the same. */
+function listOf(stored: string): readonly string[] | null {
+  try {
+    const list: unknown = JSON.parse(stored)
+    return Array.isArray(list) ? list.map(String) : null
+  } catch {
+    return null
+  }
+}
+
+function writeCursor(row: RowPlace): string {
+  return Buffer.from(JSON.stringify([row.started_at_ms, row.request_id])).toString('base64url')
+}
+
+function readCursor(cursor: string): { startedAtMs: number; requestId: string } {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+    if (Array.isArray(parts) && parts.length === 2) {
+      const [startedAtMs, requestId] = parts as unknown[]
+      if (Number.isSafeInteger(startedAtMs) && typeof requestId === 'string')
+        return { startedAtMs: startedAtMs as number, requestId: storableParameter(requestId) }
+    }
+  } catch {
+    // Falls through to the error for every foreign cursor.
+  }
+  throw new GatewayError('invalid-request', 'cursor is not one that this gateway gave out', {
+    param: 'cursor',
+  })
+}
+
+/** A condition on rows of the ledger. `place` gives a value its place in the statement. */
+export function visibleCondition(visible: VisibleUsage, place: (value: string) => string): string {
+  const alternatives = visibleAlternatives(visible, place)
+  return alternatives.length === 0 ? '1 = 0' : `(${alternatives.join(' or ')})`
+}
+
+/** Conditions of which one has to hold, on rows of the ledger or on its sums. `place` as in `visibleCondition`. */
+export function visibleAlternatives(
+  visible: VisibleUsage,
+  place: (value: string) => string,
+  columnOf: (field: string) => string = field => field,
+): string[] {
+  return Object.entries(visible)
+    .filter(([, values]) => values.length > 0)
+    .map(
+      ([field, values]) => `${columnOf(field)} in (${values.map(value => place(storableParameter(value))).join(', ')})`,
+    )
+}
+
+/** Postgres refuses a NUL in a parameter; no stored text has one. */
+export function storableParameter(text: string): string {
+  return text.replaceAll('\0', '\ufffd').toWellFormed()
+}

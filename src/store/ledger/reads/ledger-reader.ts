@@ -1,0 +1,177 @@
+/**
+ * Reads the ledger in threads of its own, beside the one that stores rows: a page of two hundred calls takes ten
+ * milliseconds, a report up to a hundred. See docs/decisions/0073.
+ */
+import { GatewayError } from '../../../core/errors.ts'
+import { siblingModule } from '../../../lib/sibling-module.ts'
+import type { ReadReply, ReadRequest, ReadThreadSettings } from './ledger-reader-messages.ts'
+import type { ReadAnswer, ReadKind, ReadQuery } from './ledger-reads.ts'
+import type { DayRanking } from '../sums/rollup-top.ts'
+
+const answerTimeoutMs = 15_000
+/**
+ * So long the thread that takes only the time that is left may take. Then there is none, or the question is a long one:
+ * it is asked in the second thread as well.
+ */
+const secondThreadAfterMs = 300
+/** Of a day with very many sums, in the time that is left. */
+const rankingTimeoutMs = 300_000
+/** A thread ends after so long without a question: it has some ten megabytes. */
+const idleMs = 60_000
+const closeTimeoutMs = 1000
+
+interface ReaderParts {
+  settings(): Omit<ReadThreadSettings, 'isIdle'>
+  report(problem: string): void
+}
+
+/** One per ledger. No thread is started before the first question. */
+export class LedgerReader {
+  readonly #idle: ReadThread
+  readonly #second: ReadThread
+  readonly #ranking: ReadThread
+
+  constructor({ settings, report }: ReaderParts) {
+    const thread = (isIdle: boolean) => new ReadThread({ settings: () => ({ ...settings(), isIdle }), report })
+    this.#idle = thread(true)
+    this.#second = thread(false)
+    this.#ranking = thread(true)
+  }
+
+  /** Throws `overloaded` where it cannot be answered. */
+  async ask<Kind extends ReadKind>(of: Kind, query: ReadQuery<Kind>): Promise<ReadAnswer<Kind>> {
+    const reply = await this.#first(of, query)
+    if (reply?.kind === 'answer') return reply.answer as ReadAnswer<Kind>
+    const cause = reply?.error ?? 'no answer from the threads that read it'
+    throw new GatewayError('overloaded', 'the ledger cannot be read at the moment', { cause })
+  }
+
+  /** Whose sums of a day are the largest; undefined = it could not be read. */
+  async ranking(day: number): Promise<DayRanking | undefined> {
+    const reply = await this.#ranking.ask('ranking', day, rankingTimeoutMs)
+    return reply?.kind === 'answer' ? (reply.answer as DayRanking) : undefined
+  }
+
+  /** Questions that are open get no answer. */
+  async close(): Promise<void> {
+    await Promise.all([this.#idle, this.#second, this.#ranking].map(thread => thread.close()))
+  }
+
+  /** What the first of the two threads answers. */
+  async #first(of: ReadKind, query: unknown): Promise<Answered> {
+    if (this.#idle.hasWaitedMs > secondThreadAfterMs) return this.#second.ask(of, query, answerTimeoutMs)
+    const asked = this.#idle.ask(of, query, answerTimeoutMs)
+    const late = Promise.withResolvers<'late'>()
+    const timer = setTimeout(late.resolve, secondThreadAfterMs, 'late')
+    const first = await Promise.race([asked, late.promise])
+    clearTimeout(timer)
+    if (first !== 'late' && first !== undefined) return first
+    return Promise.any([asked, this.#second.ask(of, query, answerTimeoutMs)].map(thereIs)).catch(() => undefined)
+  }
+}
+
+/** undefined = no answer in time, or the thread has ended. */
+type Answered = Extract<ReadReply, { id: number }> | undefined
+
+async function thereIs(answer: Promise<Answered>): Promise<Answered> {
+  const found = await answer
+  if (found === undefined) throw new Error('no answer')
+  return found
+}
+
+interface Asked {
+  readonly sinceMs: number
+  answer(reply: Answered): void
+}
+
+interface ThreadParts {
+  settings(): ReadThreadSettings
+  report(problem: string): void
+}
+
+/** Started by a question, and ended after a while without one. */
+class ReadThread {
+  readonly #parts: ThreadParts
+  /** By their ids, in the order of asking. */
+  readonly #asked = new Map<number, Asked>()
+  #worker: Worker | undefined
+  #lastId = 0
+  #endTimer: ReturnType<typeof setTimeout> | undefined
+  #isClosed = false
+
+  constructor(parts: ThreadParts) {
+    this.#parts = parts
+  }
+
+  /** The oldest question that it has not answered. */
+  get hasWaitedMs(): number {
+    const [oldest] = this.#asked.values()
+    return oldest === undefined ? 0 : performance.now() - oldest.sinceMs
+  }
+
+  ask(of: ReadKind, query: unknown, timeoutMs: number): Promise<Answered> {
+    if (this.#isClosed) return Promise.resolve(undefined)
+    clearTimeout(this.#endTimer)
+    const id = ++this.#lastId
+    return new Promise(resolve => {
+      const answer = (reply: Answered) => {
+        clearTimeout(timer)
+        this.#asked.delete(id)
+        if (this.#asked.size === 0) this.#endLater()
+        resolve(reply)
+      }
+      const timer = setTimeout(() => answer(undefined), timeoutMs)
+      this.#asked.set(id, { sinceMs: performance.now(), answer })
+      this.#worker ??= this.#start()
+      this.#worker.postMessage({ kind: 'ask', id, of, query } satisfies ReadRequest)
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const worker = this.#end()
+    this.#answerNone()
+    if (!worker) return
+    const ended = Promise.withResolvers<void>()
+    const timer = setTimeout(ended.resolve, closeTimeoutMs)
+    worker.addEventListener('close', () => ended.resolve())
+    await ended.promise
+    clearTimeout(timer)
+    worker.terminate()
+  }
+
+  #start(): Worker {
+    const worker = new Worker(siblingModule('ledger-read-worker', import.meta.url), { smol: true })
+    worker.onmessage = ({ data }: MessageEvent<ReadReply>) => this.#asked.get(data.id)?.answer(data)
+    worker.onerror = event => this.#parts.report(`a thread that reads the ledger failed: ${event.message}`)
+    worker.addEventListener('close', () => {
+      if (this.#worker !== worker) return
+      this.#worker = undefined
+      this.#answerNone()
+    })
+    // The DOM's type of Worker does not have Bun's `unref`.
+    ;(worker as Worker & { unref(): void }).unref()
+    worker.postMessage({ kind: 'open', settings: this.#parts.settings() } satisfies ReadRequest)
+    return worker
+  }
+
+  #endLater(): void {
+    if (this.#isClosed) return
+    clearTimeout(this.#endTimer)
+    this.#endTimer = setTimeout(() => this.#end(), idleMs)
+    this.#endTimer.unref()
+  }
+
+  /** It closes its connection first. */
+  #end(): Worker | undefined {
+    clearTimeout(this.#endTimer)
+    const worker = this.#worker
+    this.#worker = undefined
+    worker?.postMessage({ kind: 'close' } satisfies ReadRequest)
+    return worker
+  }
+
+  #answerNone(): void {
+    for (const asked of [...this.#asked.values()]) asked.answer(undefined)
+  }
+}
