@@ -15,6 +15,20 @@ interface Route {
 const { routes } = (await import(`${import.meta.dir}/../../web/frame/routes.ts`)) as { routes: readonly Route[] }
 const paths = routes.filter(one => !one.isBare).map(one => one.path)
 
+/** Pages whose rows open a drawer, with rows in this file. */
+const withDrawers = [
+  '/logs',
+  '/keys',
+  '/teams',
+  '/users',
+  '/customers',
+  '/organizations',
+  '/models',
+  '/audit',
+  '/providers',
+  '/settings',
+]
+
 /** The smallest target for a finger, in CSS pixels. */
 const targetPx = 44
 
@@ -175,14 +189,64 @@ describe.skipIf(!hasChromium)('pages under the hand', () => {
     for (const path of [...paths, '/login', '/keys?new=1', '/teams?new=1', '/models?new=1']) {
       await goTo(page, path)
       await page.waitForFunction(() => document.querySelector('main [role=status][aria-label="Loading"]') === null)
-      small.push(...(await page.evaluate(smallTargets, targetPx)).map(one => `${path}: ${one}`))
+      small.push(...(await page.evaluate(smallTargets, [targetPx, 'body'] as const)).map(one => `${path}: ${one}`))
+    }
+    expect(small).toEqual([])
+  })
+
+  test('so is what drawers, forms and menus hold', async () => {
+    const { page } = await open('/keys', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
+    const small: string[] = []
+    const opened = new Set<string>()
+    const drawer = page.getByRole('dialog')
+    const popups = page.locator(':is([role=menu], [role=listbox], [role=dialog]):visible')
+    const isLoaded = () =>
+      page.waitForFunction(() => document.querySelector('[role=status][aria-label="Loading"]') === null)
+    const measure = async (where: string, scope = 'body') => {
+      await isLoaded()
+      small.push(...(await page.evaluate(smallTargets, [targetPx, scope] as const)).map(one => `${where}: ${one}`))
+    }
+    for (const path of paths) {
+      await goTo(page, path)
+      await isLoaded()
+      const menus = page.locator('main button[aria-haspopup]:not([disabled]):visible')
+      for (let at = 0; at < (await menus.count()); at++) {
+        const name = (await menus.nth(at).getAttribute('aria-label')) ?? (await menus.nth(at).textContent())!
+        // Pages share their filters.
+        if (opened.has(name)) continue
+        opened.add(name)
+        await menus.nth(at).click()
+        await popups.first().waitFor()
+        await measure(`${path} menu ${name}`, '[role=menu], [role=listbox], [role=dialog]')
+        await page.keyboard.press('Escape')
+        while ((await popups.count()) > 0) await Bun.sleep(20)
+      }
+      if (!withDrawers.includes(path)) continue
+      await page.locator('main [role=table] [data-row="0"] a').first().click()
+      await drawer.waitFor()
+      await measure(`${path} drawer`)
+      const tabs = drawer.getByRole('tab')
+      for (let at = 0; at < (await tabs.count()); at++) {
+        await tabs.nth(at).click()
+        await measure(`${path} drawer, ${await tabs.nth(at).textContent()}`)
+      }
+      const edits = drawer.locator('button', { hasText: /^Edit/ })
+      for (let at = 0; at < (await edits.count()); at++) {
+        await edits.nth(at).click()
+        await measure(`${path} form ${at}`)
+      }
+      await page.keyboard.press('Escape')
+      await drawer.waitFor({ state: 'detached' })
     }
     expect(small).toEqual([])
   })
 })
 
-/** Runs in the page: what can be pressed and is smaller, one line each. Links in running text may be (WCAG 2.5.8). */
-function smallTargets(least: number): string[] {
+/**
+ * Runs in the page: what can be pressed within `scope` and is smaller, one line each. Links in running text may be
+ * (WCAG 2.5.8).
+ */
+function smallTargets([least, scope]: readonly [number, string]): string[] {
   const pressable = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [role=button], [role=switch]'
   const more = '[role=tab], [role=checkbox], [role=combobox], [role=slider], [role=option], [role=menuitem]'
   const isSeen = (element: Element) =>
@@ -209,7 +273,8 @@ function smallTargets(least: number): string[] {
     return pixels
   }
   return [...document.querySelectorAll(`${pressable}, ${more}`)].flatMap(element => {
-    if (!isSeen(element) || isInText(element) || (element as HTMLButtonElement).disabled) return []
+    if (!element.closest(scope) || !isSeen(element) || isInText(element) || (element as HTMLButtonElement).disabled)
+      return []
     element.scrollIntoView({ block: 'center', inline: 'center' })
     const box = element.getBoundingClientRect()
     const middle = [box.x + box.width / 2, box.y + box.height / 2] as const

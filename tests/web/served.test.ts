@@ -1,6 +1,6 @@
 /** How the pages are served: below any prefix, compressed, cached for ever by their hash, and with a strict policy. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -130,6 +130,10 @@ test('while the pages are built it says so and asks again; the reason of a failu
     const failed = await fetch(`${early.url}/ui/keys`)
     expect([failed.status, await failed.text()]).toEqual([500, expect.stringContaining('no &lt;module&gt;')])
     expect((await fetch(`${early.url}/health/liveliness`)).status).toBe(200)
+    mkdirSync(place)
+    writeFileSync(join(place, 'files.json'), '{"index.html":1}')
+    const older = await fetch(`${early.url}/ui/`)
+    expect([older.status, await older.text()]).toEqual([500, expect.stringContaining('built by an older version')])
   } finally {
     await early.stop()
     rmSync(join(place, '..'), { recursive: true, force: true })

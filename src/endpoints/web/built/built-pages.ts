@@ -70,7 +70,10 @@ export class BuiltPages implements WebPages {
     if (this.#directory === undefined) return { state: 'absent' }
     const list = join(this.#directory, listFile)
     if (existsSync(list)) {
-      this.#names = new Set(Object.keys(JSON.parse(readFileSync(list, 'utf8')) as object))
+      const names = new Set(Object.keys(JSON.parse(readFileSync(list, 'utf8')) as object))
+      if (!names.has(pagesFile))
+        return { state: 'failed', why: `${this.#directory} was built by an older version: it has no ${pagesFile}` }
+      this.#names = names
       return { state: 'ready' }
     }
     const failure = `${this.#directory}.failed`
