@@ -1,7 +1,7 @@
 /** Helpers for provider tests: a target, a request, and streams in pieces of any size. */
 import type { ChatEvent, ChatRequest } from '../src/core/hub/chat.ts'
 import type { ChatAdapter, Provider, Target } from '../src/core/provider.ts'
-import { frameSplitter } from '../src/lib/frames.ts'
+import { frameSplitter } from '../src/lib/frame-splitter.ts'
 import { Secret } from '../src/lib/secret.ts'
 
 export function targetOf(provider: Provider, more: Partial<Target> = {}): Target {

@@ -37,7 +37,7 @@ import { DetachedWork } from '../pipeline/background-work.ts'
 import { createAdmitLine, createCallObjects } from '../pipeline/call-objects.ts'
 import { createFileCalls } from '../pipeline/files/file-call.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
-import { createBench } from '../guardrails/bench.ts'
+import { createTrials } from '../guardrails/trials.ts'
 import { Guardrails } from '../guardrails/policies.ts'
 import { createPlaceFiles } from '../pipeline/files/named-files.ts'
 import { createDecodeInputs } from '../pipeline/text-inputs.ts'
@@ -331,7 +331,7 @@ function assembleCalls(
       relayTelemetry: createTelemetryRelay(transport),
       fileCalls,
       callModel,
-      guardrails: createBench(guardrails),
+      guardrails: createTrials(guardrails),
       callObjects: createCallObjects(serving),
       admitLine: createAdmitLine(serving),
       settleEnded: createSettleEnded(serving),

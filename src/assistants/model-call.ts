@@ -9,7 +9,7 @@ import type { HttpRequest } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
 import { internalRequest, SignalClient } from '../core/internal-request.ts'
 import { openaiChat } from '../formats/openai/chat/index.ts'
-import { frameSplitter } from '../lib/frames.ts'
+import { frameSplitter } from '../lib/frame-splitter.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import type { Ending } from './run-object.ts'
 

@@ -14,12 +14,12 @@ import { decodeAnswer, encodeAnswer, keptEvents, replyOf, sizeOf } from './entry
 import type { KeptAnswer, KeptContent } from './entry.ts'
 import { Flight } from './flight.ts'
 import { Leader } from './leader.ts'
-import { comparedPrompt } from './likeness.ts'
+import { comparedPrompt } from './compared-prompt.ts'
 import { PromptIndex, unitVector } from './prompt-index.ts'
 import { MemoryAnswers } from './memory-answers.ts'
 import { SharedPrompts } from './shared-prompts.ts'
-import { markHit, pollMs, ttlOf, wasNotJudged } from './taking.ts'
-import type { Making, Meaning, Taking } from './taking.ts'
+import { markHit, pollMs, ttlOf, wasNotJudged } from './cache-call.ts'
+import type { LeaderOptions, Meaning, CacheCall } from './cache-call.ts'
 
 /** Of the nearest prompts, how many may have lost their answers before the call goes on without. */
 const nearestTries = 3
@@ -58,8 +58,8 @@ export class KeptAnswers implements AnswerCache {
       flights: this.#flights,
       epochMs: () => parts.clock.epochMs(),
       shared: settings => parts.shared(settings),
-      follow: (taking, flight) => this.#follow(taking, flight),
-      lead: (taking, flight, making) => this.#lead(taking, flight, making),
+      follow: (cacheCall, flight) => this.#follow(cacheCall, flight),
+      lead: (cacheCall, flight, leaderOptions) => this.#lead(cacheCall, flight, leaderOptions),
       drop: (key, flight) => this.#drop(key, flight),
     })
   }
@@ -73,10 +73,10 @@ export class KeptAnswers implements AnswerCache {
     const inputs = call.operation === 'embeddings' ? askedInputs(call, settings, this.#parts.sign) : undefined
     if (inputs) return this.#embeddings.take({ call, settings, controls, dialect, key: inputs.key }, inputs)
     const key = cacheKey(call, settings, this.#parts.sign)
-    const taking = { call, settings, controls, dialect }
+    const cacheCall = { call, settings, controls, dialect }
     return typeof key === 'string'
-      ? this.#take({ ...taking, key })
-      : key.then(made => this.#take({ ...taking, key: made }))
+      ? this.#take({ ...cacheCall, key })
+      : key.then(made => this.#take({ ...cacheCall, key: made }))
   }
 
   settled(settlement: Settlement): void {
@@ -113,41 +113,41 @@ export class KeptAnswers implements AnswerCache {
 
   // ---- inside
 
-  #take(taking: Taking): undefined | Reply | Promise<undefined | Reply> {
-    const { call, key, settings, controls } = taking
+  #take(cacheCall: CacheCall): undefined | Reply | Promise<undefined | Reply> {
+    const { call, key, settings, controls } = cacheCall
     call.responseHeaders[`${call.models.settings.headerPrefix}-cache-key`] = key
     const shared = this.#parts.shared(settings)
-    if (controls.noCache) return this.#lead(taking, new Flight(settings.answerBytesMax), { shared, owner: '' })
-    const kept = shared ? undefined : this.#hit(taking, this.memory.get(key))
+    if (controls.noCache) return this.#lead(cacheCall, new Flight(settings.answerBytesMax), { shared, owner: '' })
+    const kept = shared ? undefined : this.#hit(cacheCall, this.memory.get(key))
     if (kept) return kept
     const flight = this.#flights.get(key)
-    if (flight && !flight.isClosed) return this.#follow(taking, flight)
-    if (controls.noStore) return shared && this.#read(taking, shared)
+    if (flight && !flight.isClosed) return this.#follow(cacheCall, flight)
+    if (controls.noStore) return shared && this.#read(cacheCall, shared)
     const own = new Flight(settings.answerBytesMax)
     this.#flights.set(key, own)
-    if (shared) return this.#ask(taking, own, shared)
-    if (!settings.semantic) return this.#lead(taking, own, { shared, owner: '' })
-    return this.#byMeaning(taking, own, shared).then(
-      alike => alike ?? (call.client.left ? this.#drop(key, own) : this.#lead(taking, own, { shared, owner: '' })),
+    if (shared) return this.#ask(cacheCall, own, shared)
+    if (!settings.semantic) return this.#lead(cacheCall, own, { shared, owner: '' })
+    return this.#byMeaning(cacheCall, own, shared).then(
+      alike => alike ?? (call.client.left ? this.#drop(key, own) : this.#lead(cacheCall, own, { shared, owner: '' })),
     )
   }
 
   /** Its own settings may allow less than that of the leader: an answer that is being made is never too old. */
-  #follow({ call }: Taking, flight: Flight): Promise<Reply | undefined> {
+  #follow({ call }: CacheCall, flight: Flight): Promise<Reply | undefined> {
     return flight.follow(call).then(reply => {
       if (reply) markHit(call, 0)
       return reply
     })
   }
 
-  async #read(taking: Taking, shared: SharedAnswers): Promise<Reply | undefined> {
-    const found = await shared.ask(taking.key, '')
-    return found?.state === 'found' ? this.#hit(taking, decodeAnswer(found.text)) : undefined
+  async #read(cacheCall: CacheCall, shared: SharedAnswers): Promise<Reply | undefined> {
+    const found = await shared.ask(cacheCall.key, '')
+    return found?.state === 'found' ? this.#hit(cacheCall, decodeAnswer(found.text)) : undefined
   }
 
   /** Until there is an answer, the right to make it, or no store. Other calls of this process follow meanwhile. */
-  async #ask(taking: Taking, flight: Flight, shared: SharedAnswers): Promise<Reply | undefined> {
-    const { call, key } = taking
+  async #ask(cacheCall: CacheCall, flight: Flight, shared: SharedAnswers): Promise<Reply | undefined> {
+    const { call, key } = cacheCall
     for (;;) {
       const found = await shared.ask(key, call.id)
       if (found?.state === 'made-elsewhere') {
@@ -156,7 +156,7 @@ export class KeptAnswers implements AnswerCache {
         continue
       }
       const answer = found?.state === 'found' ? decodeAnswer(found.text) : undefined
-      const hit = this.#hit(taking, answer)
+      const hit = this.#hit(cacheCall, answer)
       if (answer && hit) {
         this.#land(key, flight)
         flight.complete(answer.content, { costNanoUsd: answer.costNanoUsd })
@@ -167,18 +167,22 @@ export class KeptAnswers implements AnswerCache {
         return this.#drop(key, flight)
       }
       const owner = found?.state === 'leads' ? call.id : ''
-      const alike = await this.#byMeaning(taking, flight, shared)
+      const alike = await this.#byMeaning(cacheCall, flight, shared)
       if (alike) {
         if (owner !== '') void shared.release(key, owner)
         return alike
       }
-      return this.#lead(taking, flight, { shared, owner })
+      return this.#lead(cacheCall, flight, { shared, owner })
     }
   }
 
   /** The answer to a prompt that means the same. Those who follow this call get it too. */
-  async #byMeaning(taking: Taking, flight: Flight, shared: SharedAnswers | undefined): Promise<Reply | undefined> {
-    const { call, settings, key } = taking
+  async #byMeaning(
+    cacheCall: CacheCall,
+    flight: Flight,
+    shared: SharedAnswers | undefined,
+  ): Promise<Reply | undefined> {
+    const { call, settings, key } = cacheCall
     const { semantic } = settings
     const compared = semantic && comparedPrompt(call, semantic)
     if (!semantic || !compared) return undefined
@@ -186,12 +190,12 @@ export class KeptAnswers implements AnswerCache {
     const unit = vector && unitVector(vector)
     if (!unit) return undefined
     const partition = `${partitionOf(call, settings)}\n${semantic.model}\n${compared.rest}`
-    taking.meaning = { partition, vector: unit, facts: compared.facts }
+    cacheCall.meaning = { partition, vector: unit, facts: compared.facts }
     if (shared) await this.#sharedPrompts.follow(shared, partition, semantic.promptsMax)
-    const near = await this.#nearest(taking.meaning, semantic.similarityMin, shared)
+    const near = await this.#nearest(cacheCall.meaning, semantic.similarityMin, shared)
     if (!near || call.client.left) return undefined
     const { answer } = near
-    const hit = this.#hit(taking, answer)
+    const hit = this.#hit(cacheCall, answer)
     if (!hit) return undefined
     call.cacheHit = 'semantic'
     call.responseHeaders[`${call.models.settings.headerPrefix}-semantic-similarity`] = near.similarity.toFixed(4)
@@ -229,7 +233,7 @@ export class KeptAnswers implements AnswerCache {
   }
 
   /** undefined = there is none that this call takes. */
-  #hit({ call, controls }: Taking, answer: KeptAnswer | undefined): Reply | undefined {
+  #hit({ call, controls }: CacheCall, answer: KeptAnswer | undefined): Reply | undefined {
     if (!answer) return undefined
     const ageMs = Math.max(this.#parts.clock.epochMs() - answer.storedAtMs, 0)
     if (controls.ageMaxMs !== undefined && ageMs >= controls.ageMaxMs) return undefined
@@ -242,8 +246,8 @@ export class KeptAnswers implements AnswerCache {
   }
 
   /** The call is sent; its answer goes to those who follow, and is kept. */
-  #lead(taking: Taking, flight: Flight, { shared, owner, reshape, keep }: Making): undefined {
-    const { call, key, settings, dialect } = taking
+  #lead(cacheCall: CacheCall, flight: Flight, { shared, owner, reshape, keep }: LeaderOptions): undefined {
+    const { call, key, settings, dialect } = cacheCall
     this.#misses++
     const renewing = owner === '' ? undefined : setInterval(() => shared?.renew(key, owner), renewMs)
     call.watch = new Leader({
@@ -263,12 +267,12 @@ export class KeptAnswers implements AnswerCache {
           else flight.fail()
           return
         }
-        const answer = content && settlement && this.#kept(taking, content, settlement)
-        if (answer && taking.meaning && settings.semantic) this.#remember(taking, taking.meaning, shared)
+        const answer = content && settlement && this.#kept(cacheCall, content, settlement)
+        if (answer && cacheCall.meaning && settings.semantic) this.#remember(cacheCall, cacheCall.meaning, shared)
         if (answer && !shared) this.memory.set(key, answer, settings.memoryBytesMax)
         if (shared && (answer || owner !== ''))
           void (answer
-            ? shared.keep(key, owner, { text: encodeAnswer(answer), ttlMs: ttlOf(taking) })
+            ? shared.keep(key, owner, { text: encodeAnswer(answer), ttlMs: ttlOf(cacheCall) })
             : shared.release(key, owner))
         if (content) flight.complete(content, { costNanoUsd })
         else flight.fail()
@@ -277,16 +281,16 @@ export class KeptAnswers implements AnswerCache {
   }
 
   /** For this process at once, for the others in the shared list. */
-  #remember(taking: Taking, { partition, facts, vector }: Meaning, shared: SharedAnswers | undefined): void {
-    const { promptsMax } = taking.settings.semantic!
-    const prompt = { key: taking.key, facts, vector }
+  #remember(cacheCall: CacheCall, { partition, facts, vector }: Meaning, shared: SharedAnswers | undefined): void {
+    const { promptsMax } = cacheCall.settings.semantic!
+    const prompt = { key: cacheCall.key, facts, vector }
     this.prompts.add(partition, prompt, promptsMax)
-    if (shared) void this.#sharedPrompts.add(shared, partition, prompt, { promptsMax, ttlMs: ttlOf(taking) })
+    if (shared) void this.#sharedPrompts.add(shared, partition, prompt, { promptsMax, ttlMs: ttlOf(cacheCall) })
   }
 
   /** undefined = is not to be kept. */
-  #kept(taking: Taking, content: KeptContent, { call, costNanoUsd }: Settlement): KeptAnswer | undefined {
-    const { settings, controls } = taking
+  #kept(cacheCall: CacheCall, content: KeptContent, { call, costNanoUsd }: Settlement): KeptAnswer | undefined {
+    const { settings, controls } = cacheCall
     if (controls.noStore || call.fallbacks > 0 || wasNotJudged(call)) return undefined
     const events = content.kind === 'chat' ? keptEvents(content.events) : undefined
     if (content.kind === 'chat' && !events) return undefined
@@ -294,7 +298,7 @@ export class KeptAnswers implements AnswerCache {
     const bytes = sizeOf(whole)
     if (bytes > settings.answerBytesMax) return undefined
     const storedAtMs = this.#parts.clock.epochMs()
-    return { content: whole, storedAtMs, endMs: storedAtMs + ttlOf(taking), costNanoUsd, bytes }
+    return { content: whole, storedAtMs, endMs: storedAtMs + ttlOf(cacheCall), costNanoUsd, bytes }
   }
 }
 

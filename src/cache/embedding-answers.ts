@@ -9,8 +9,8 @@ import { decodeAnswer, encodeAnswer, sizeOf } from './entry.ts'
 import type { KeptAnswer, KeptContent } from './entry.ts'
 import { Flight } from './flight.ts'
 import type { MemoryAnswers } from './memory-answers.ts'
-import { markHit, pollMs, ttlOf, wasNotJudged } from './taking.ts'
-import type { Making, Taking } from './taking.ts'
+import { markHit, pollMs, ttlOf, wasNotJudged } from './cache-call.ts'
+import type { LeaderOptions, CacheCall } from './cache-call.ts'
 
 /** What it needs of the cache. */
 export interface EmbeddingHost {
@@ -19,8 +19,8 @@ export interface EmbeddingHost {
   readonly flights: Map<string, Flight>
   epochMs(): number
   shared(settings: CacheSettings): SharedAnswers | undefined
-  follow(taking: Taking, flight: Flight): Promise<Reply | undefined>
-  lead(taking: Taking, flight: Flight, making: Making): undefined
+  follow(cacheCall: CacheCall, flight: Flight): Promise<Reply | undefined>
+  lead(cacheCall: CacheCall, flight: Flight, leaderOptions: LeaderOptions): undefined
   drop(key: string, flight: Flight): undefined
 }
 
@@ -32,57 +32,57 @@ export class EmbeddingAnswers {
     this.#host = host
   }
 
-  take(taking: Taking, inputs: AskedInputs): undefined | Reply | Promise<undefined | Reply> {
-    const { call, key, settings, controls } = taking
+  take(cacheCall: CacheCall, inputs: AskedInputs): undefined | Reply | Promise<undefined | Reply> {
+    const { call, key, settings, controls } = cacheCall
     call.responseHeaders[`${call.models.settings.headerPrefix}-cache-key`] = key
     const shared = this.#host.shared(settings)
     const none = new Map<string, KeptAnswer>()
-    const making = { shared, owner: '', inputs }
-    if (controls.noCache) return this.#leadInputs(taking, new Flight(settings.answerBytesMax), none, making)
-    if (shared) return this.#askInputs(taking, shared, inputs)
+    const leaderOptions = { shared, owner: '', inputs }
+    if (controls.noCache) return this.#leadInputs(cacheCall, new Flight(settings.answerBytesMax), none, leaderOptions)
+    if (shared) return this.#askInputs(cacheCall, shared, inputs)
     const known = this.#fresh(
-      taking,
+      cacheCall,
       [...inputs.inputs.keys()].map(one => [one, this.#host.memory.get(one)]),
     )
-    const hit = this.#inputsHit(taking, inputs, known)
+    const hit = this.#inputsHit(cacheCall, inputs, known)
     if (hit) return hit
     const flight = this.#host.flights.get(key)
-    if (flight && !flight.isClosed) return this.#host.follow(taking, flight)
-    return this.#leadInputs(taking, this.#begin(taking), known, making)
+    if (flight && !flight.isClosed) return this.#host.follow(cacheCall, flight)
+    return this.#leadInputs(cacheCall, this.#begin(cacheCall), known, leaderOptions)
   }
 
   /** Until all inputs are known, or there is the right to ask for the others, or no store. */
-  async #askInputs(taking: Taking, shared: SharedAnswers, inputs: AskedInputs): Promise<Reply | undefined> {
-    const { call, key } = taking
+  async #askInputs(cacheCall: CacheCall, shared: SharedAnswers, inputs: AskedInputs): Promise<Reply | undefined> {
+    const { call, key } = cacheCall
     const before = this.#host.flights.get(key)
-    if (before && !before.isClosed) return this.#host.follow(taking, before)
-    const flight = this.#begin(taking)
+    if (before && !before.isClosed) return this.#host.follow(cacheCall, before)
+    const flight = this.#begin(cacheCall)
     const keys = [...inputs.inputs.keys()]
     for (let owner = ''; ; ) {
       const texts = (await shared.readMany(keys)) ?? []
       const known = this.#fresh(
-        taking,
+        cacheCall,
         keys.map((one, at) => [one, texts[at] ? decodeAnswer(texts[at]) : undefined]),
       )
-      const hit = this.#inputsHit(taking, inputs, known)
+      const hit = this.#inputsHit(cacheCall, inputs, known)
       if (hit || call.client.left) {
         if (owner !== '') void shared.release(key, owner)
         // Those who follow find what is kept, or go themselves.
         this.#host.drop(key, flight)
         return hit
       }
-      if (owner !== '' || taking.controls.noStore)
-        return this.#leadInputs(taking, flight, known, { shared, owner, inputs })
+      if (owner !== '' || cacheCall.controls.noStore)
+        return this.#leadInputs(cacheCall, flight, known, { shared, owner, inputs })
       const found = await shared.ask(key, call.id)
-      if (!found) return this.#leadInputs(taking, flight, known, { shared, owner: '', inputs })
+      if (!found) return this.#leadInputs(cacheCall, flight, known, { shared, owner: '', inputs })
       // Whether the one before has kept its answer in the meantime is seen by reading again.
       if (found.state === 'leads') owner = call.id
       else if (found.state === 'made-elsewhere') await Bun.sleep(pollMs)
-      else return this.#leadInputs(taking, flight, known, { shared, owner: '', inputs })
+      else return this.#leadInputs(cacheCall, flight, known, { shared, owner: '', inputs })
     }
   }
 
-  #begin({ key, settings, controls }: Taking): Flight {
+  #begin({ key, settings, controls }: CacheCall): Flight {
     const flight = new Flight(settings.answerBytesMax)
     if (!controls.noStore) this.#host.flights.set(key, flight)
     return flight
@@ -90,7 +90,7 @@ export class EmbeddingAnswers {
 
   /** Those that are embeddings, and not older than the call allows. */
   #fresh(
-    { controls }: Taking,
+    { controls }: CacheCall,
     found: readonly (readonly [string, KeptAnswer | undefined])[],
   ): ReadonlyMap<string, KeptAnswer> {
     const nowMs = this.#host.epochMs()
@@ -101,9 +101,9 @@ export class EmbeddingAnswers {
     return known
   }
 
-  #inputsHit(taking: Taking, inputs: AskedInputs, known: ReadonlyMap<string, KeptAnswer>): Reply | undefined {
+  #inputsHit(cacheCall: CacheCall, inputs: AskedInputs, known: ReadonlyMap<string, KeptAnswer>): Reply | undefined {
     if (known.size < inputs.inputs.size) return undefined
-    const { call } = taking
+    const { call } = cacheCall
     call.cacheHit = 'exact'
     call.savedNanoUsd = costOf(known.values())
     const storedAtMs = Math.min(...[...known.values()].map(one => one.storedAtMs))
@@ -112,9 +112,14 @@ export class EmbeddingAnswers {
   }
 
   /** Asks for the inputs that are not known; the client gets the whole list. */
-  #leadInputs(taking: Taking, flight: Flight, known: ReadonlyMap<string, KeptAnswer>, making: InputsMaking): undefined {
-    const { call } = taking
-    const { inputs } = making
+  #leadInputs(
+    cacheCall: CacheCall,
+    flight: Flight,
+    known: ReadonlyMap<string, KeptAnswer>,
+    leaderOptions: InputsLeaderOptions,
+  ): undefined {
+    const { call } = cacheCall
+    const { inputs } = leaderOptions
     // A fallback is another model: its embeddings do not belong beside kept ones.
     const hasFallbacks = [call.fallbacksInOrder, call.largerModels, call.lenientModels].some(({ length }) => length > 0)
     const asked = hasFallbacks
@@ -131,8 +136,8 @@ export class EmbeddingAnswers {
       call.responseHeaders[`${call.models.settings.headerPrefix}-cached-inputs`] = String(known.size)
     }
     let made: ReadonlyMap<string, KeptVector> = new Map()
-    return this.#host.lead(taking, flight, {
-      ...making,
+    return this.#host.lead(cacheCall, flight, {
+      ...leaderOptions,
       reshape: reply => {
         const read = vectorsOf(reply, inputs, asked)
         if (read) made = read.vectors
@@ -140,44 +145,44 @@ export class EmbeddingAnswers {
         if (read) return mergedReply(reply, read.about, inputs, new Map([...vectorsIn(known), ...made]))
         throw new GatewayError('upstream-broken', 'the upstream did not answer with one embedding for each input')
       },
-      keep: settlement => this.#keepInputs(taking, making, made, settlement),
+      keep: settlement => this.#keepInputs(cacheCall, leaderOptions, made, settlement),
     })
   }
 
   #keepInputs(
-    taking: Taking,
-    { shared, inputs }: InputsMaking,
+    cacheCall: CacheCall,
+    { shared, inputs }: InputsLeaderOptions,
     made: ReadonlyMap<string, KeptVector>,
     { call, costNanoUsd }: Settlement,
   ): Promise<void> | undefined {
-    const { settings, controls } = taking
+    const { settings, controls } = cacheCall
     if (controls.noStore || call.fallbacks > 0 || wasNotJudged(call) || made.size === 0) return undefined
     const weights = [...made.keys()].map(key => weightOf(inputs.inputs.get(key)!))
     const costs = costNanoUsd === null ? undefined : shares(costNanoUsd, weights)
     const entries = [...made].map(([key, vector], at) => ({
       key,
-      answer: this.#entry(taking, { kind: 'vector', ...vector }, costs?.[at] ?? null),
+      answer: this.#entry(cacheCall, { kind: 'vector', ...vector }, costs?.[at] ?? null),
     }))
     if (inputs.keys.length > 1)
       entries.push({
         key: inputs.key,
-        answer: this.#entry(taking, { kind: 'keys', keys: [...inputs.inputs.keys()] }, 0n),
+        answer: this.#entry(cacheCall, { kind: 'keys', keys: [...inputs.inputs.keys()] }, 0n),
       })
     if (shared) {
       const texts = entries.map(({ key, answer }) => ({ key, text: encodeAnswer(answer) }))
-      return shared.keepMany(texts, ttlOf(taking))
+      return shared.keepMany(texts, ttlOf(cacheCall))
     }
     for (const { key, answer } of entries) this.#host.memory.set(key, answer, settings.memoryBytesMax)
     return undefined
   }
 
-  #entry(taking: Taking, content: KeptContent, costNanoUsd: bigint | null): KeptAnswer {
+  #entry(cacheCall: CacheCall, content: KeptContent, costNanoUsd: bigint | null): KeptAnswer {
     const storedAtMs = this.#host.epochMs()
-    return { content, storedAtMs, endMs: storedAtMs + ttlOf(taking), costNanoUsd, bytes: sizeOf(content) }
+    return { content, storedAtMs, endMs: storedAtMs + ttlOf(cacheCall), costNanoUsd, bytes: sizeOf(content) }
   }
 }
 
-interface InputsMaking extends Pick<Making, 'shared' | 'owner'> {
+interface InputsLeaderOptions extends Pick<LeaderOptions, 'shared' | 'owner'> {
   readonly inputs: AskedInputs
 }
 

@@ -9,10 +9,10 @@ import type {
   ModelBlockBody,
 } from '../core/objects/configured-objects.ts'
 import type { Settings } from '../core/settings.ts'
-import { checkCredential, connectionOf, SentModels, splitSecrets } from './models/sent-models.ts'
-import type { EntrySurroundings, MergedSettings } from './models/sent-models.ts'
+import { checkCredential, connectionOf, SentModels, splitSecrets } from './models/api-models.ts'
+import type { EntrySurroundings, MergedSettings } from './models/api-models.ts'
 import { checkedGuardrail, mergedGuardrails, sentGuardrail } from './guardrails.ts'
-import { problemOf } from './models/sent-references.ts'
+import { problemOf } from './models/api-references.ts'
 import { secretReferencesIn } from './secret-sources.ts'
 import type { SecretSources } from './secret-sources.ts'
 

@@ -17,7 +17,7 @@ import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
 import type { SingleSignOn } from './sign-in/identity-providers.ts'
 import type { FileCalls } from './objects/files.ts'
-import type { GuardrailBench } from './guardrails.ts'
+import type { GuardrailTrials } from './guardrails.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { LedgerTail } from './ledger/ledger-tail.ts'
 import type { BudgetSurvey } from './tenancy/budgets.ts'
@@ -196,7 +196,7 @@ export interface Services {
   coolingDown(): readonly Deployment[]
   /** What calls told of the upstreams, in this process. */
   readonly upstreams: UpstreamNotes
-  readonly guardrails: GuardrailBench
+  readonly guardrails: GuardrailTrials
   readonly fileCalls: FileCalls
   readonly detached: DetachedRuns
   readonly runWatch: RunWatch

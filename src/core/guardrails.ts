@@ -86,7 +86,7 @@ export interface GuardrailSample {
 }
 
 /** What endpoints may ask of guardrails, beside what is configured. */
-export interface GuardrailBench {
+export interface GuardrailTrials {
   /** Judges a sample; nothing is stored, but calls of models that judge have their rows in the ledger. */
   tryOut(sample: GuardrailSample, caller: Caller, request: HttpRequest): Promise<GuardrailTrial>
 }

@@ -2,7 +2,7 @@
  * A provider is a set of pure translators: no fetch, no clock, no store. An operation it does not
  * offer is a key it does not have.
  */
-import type { Framing } from '../lib/frames.ts'
+import type { Framing } from '../lib/frame-splitter.ts'
 import type { Frame } from '../lib/frame.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { ChatEvent, ChatRequest } from './hub/chat.ts'

@@ -4,7 +4,7 @@ import { faults, GatewayError } from '../core/errors.ts'
 import type { FaultKind } from '../core/errors.ts'
 import type { UpstreamFault } from '../core/provider.ts'
 import type { UpstreamResponse } from '../core/transport.ts'
-import { withoutInnerAddresses } from '../lib/inner-addresses.ts'
+import { withoutPrivateAddresses } from '../lib/private-addresses.ts'
 import { Secret } from '../lib/secret.ts'
 
 const errorBodyBytesMax = 256 * 1024
@@ -81,7 +81,7 @@ export function cleanFault(thrown: unknown, deployment: Deployment): unknown {
 function clean(message: string, deployment: Deployment): string {
   let shown = message
   for (const secret of secretsOf(deployment)) shown = shown.replaceAll(secret, '[redacted]')
-  shown = withoutInnerAddresses(shown.slice(0, searchedLengthMax), hostOf(deployment))
+  shown = withoutPrivateAddresses(shown.slice(0, searchedLengthMax), hostOf(deployment))
   return shown.length > messageLengthMax ? `${shown.slice(0, messageLengthMax)}...` : shown
 }
 

@@ -8,10 +8,10 @@ import type { Policy } from '../core/policy.ts'
  * do not mind the case would read it as that field, past the checks of this gateway.
  */
 export function fieldNames(): Policy {
-  return { name: 'field-names', stage: 'body', admit: readNames }
+  return { name: 'field-names', stage: 'body', admit: translateNames }
 }
 
-function readNames(call: Call): void {
+function translateNames(call: Call): void {
   const { body, format } = call
   if (!body || !format) return
   const known = (call.asked.formatOf?.(body) ?? format).fieldNames

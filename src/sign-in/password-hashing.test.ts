@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import type { WaitingForPassword } from '../core/sign-in/sign-in.ts'
 import { createPasswordHashing } from './password-hashing.ts'
-import { PasswordLine } from './password-line.ts'
+import { PasswordQueue } from './password-queue.ts'
 
 const password = 'correct horse battery'
 
@@ -23,7 +23,7 @@ test('passwords are right, wrong, or of no user, in the same way for known brows
 
 /** A line whose only place is taken, until the function that is returned with it is called. */
 function busyLine() {
-  const line = new PasswordLine({ runningMax: 1, turns: ['returning', 'first-try', 'other'], rest: 0 })
+  const line = new PasswordQueue({ runningMax: 1, turns: ['returning', 'first-try', 'other'], rest: 0 })
   let free: () => void = () => {}
   const taken = line.run({ turn: 'other', network: '' }, () => new Promise<void>(done => (free = done)))
   const order: string[] = []
@@ -73,7 +73,7 @@ test('for clients that have left nothing is checked', async () => {
 })
 
 test('after a check of a stranger its place rests as long as the check took', async () => {
-  const line = new PasswordLine({ runningMax: 1, turns: ['first-try'], rest: 1 })
+  const line = new PasswordQueue({ runningMax: 1, turns: ['first-try'], rest: 1 })
   const waiting: WaitingForPassword = { turn: 'first-try', network: '192.0.2.1' }
   const work = async () => {
     const startedMs = performance.now()

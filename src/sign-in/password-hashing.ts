@@ -6,7 +6,7 @@
 import { availableParallelism } from 'node:os'
 import { password as argon2 } from 'bun'
 import type { PasswordHashing, Turn } from '../core/sign-in/sign-in.ts'
-import { PasswordLine } from './password-line.ts'
+import { PasswordQueue } from './password-queue.ts'
 import { PasswordProcess } from './password-process.ts'
 
 /** OWASP's password storage cheat sheet, 2026-11: argon2id with 19 MiB and two passes. */
@@ -21,8 +21,8 @@ const own = { turn: 'known', network: '' } as const
 
 /** One for the process. */
 export function createPasswordHashing(): PasswordHashing {
-  const known = new PasswordLine({ runningMax, turns: ['known'], rest: 0 })
-  const strangers = new PasswordLine({ runningMax: 1, turns: ['returning', 'first-try', 'other'], rest: 1 })
+  const known = new PasswordQueue({ runningMax, turns: ['known'], rest: 0 })
+  const strangers = new PasswordQueue({ runningMax: 1, turns: ['returning', 'first-try', 'other'], rest: 1 })
   const apart = new PasswordProcess()
   const isKnown = (turn: Turn): boolean => turn === 'known'
   return {

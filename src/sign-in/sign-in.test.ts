@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import type { Session } from '../core/sign-in/session.ts'
 import { clientAddressOf } from './client-address.ts'
 import { deviceCookie, knownDevice } from './device-cookie.ts'
-import { ownPath } from './own-path.ts'
+import { returnPath } from './return-path.ts'
 import { createSessionGuard } from './session-guard.ts'
 import { readSignInSettings } from '../config/sign-in.ts'
 
@@ -67,7 +67,7 @@ test('a device cookie counts for its account, by its signature', () => {
 
 test('own paths are those that stay on the gateway in every browser', () => {
   for (const path of ['/', '/ui/', '/ui/keys?team=a%20b#top', '/a//b', '/@evil.example'])
-    expect(ownPath(path)).toBe(path)
+    expect(returnPath(path)).toBe(path)
   const foreign = [
     '//e.example',
     '/\\e.example',
@@ -84,7 +84,7 @@ test('own paths are those that stay on the gateway in every browser', () => {
     null,
     undefined,
   ]
-  for (const path of foreign) expect(ownPath(path)).toBeUndefined()
+  for (const path of foreign) expect(returnPath(path)).toBeUndefined()
 })
 
 const session: Session = {

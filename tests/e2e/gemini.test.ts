@@ -1,7 +1,7 @@
 /** Gemini's dialect through a real gateway: translated to the simulator's dialects, forwarded to an upstream of its own. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Server } from 'bun'
-import { frameSplitter } from '../../src/lib/frames.ts'
+import { frameSplitter } from '../../src/lib/frame-splitter.ts'
 import { standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

@@ -15,7 +15,7 @@ import {
   openaiCompletions,
   openaiResponses,
 } from '../../src/formats/index.ts'
-import { frameSplitter } from '../../src/lib/frames.ts'
+import { frameSplitter } from '../../src/lib/frame-splitter.ts'
 import type { Frame } from '../../src/lib/frame.ts'
 import { AnswerState, TranslatedRelay, readAnswer } from '../../src/pipeline/lanes/translate.ts'
 import { providers } from '../../src/providers/index.ts'

@@ -92,6 +92,6 @@ export function providerOf(name: string): Provider {
 /** The properties of a catalogue row that change a translated call: hosts with equal properties send equal bodies. */
 export function rowKey(name: string): string | undefined {
   const row = (catalog as Readonly<Record<string, CompatibleRow>>)[name]
-  const ruled = name in hostRules ? name : ''
-  return row && JSON.stringify([row.maxTokensField ?? 'max_tokens', row.topK ?? false, row.quirks ?? {}, ruled])
+  const checkedText = name in hostRules ? name : ''
+  return row && JSON.stringify([row.maxTokensField ?? 'max_tokens', row.topK ?? false, row.quirks ?? {}, checkedText])
 }

@@ -12,8 +12,8 @@ import {
   openaiCompletions,
   openaiResponses,
 } from '../../src/formats/index.ts'
-import type { Framing } from '../../src/lib/frames.ts'
-import { frameSplitter } from '../../src/lib/frames.ts'
+import type { Framing } from '../../src/lib/frame-splitter.ts'
+import { frameSplitter } from '../../src/lib/frame-splitter.ts'
 import { JsonBody } from '../../src/lib/json/json-body.ts'
 import { providerOf } from '../golden/targets.ts'
 import { canonical, forSeeds, seedsOf } from './random.ts'

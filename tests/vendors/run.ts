@@ -18,7 +18,7 @@ interface Row {
   sent: number
   checked: number
   invalid: number
-  ruled: number
+  checkedText: number
   against: number
   readonly referees: Set<string>
 }
@@ -56,7 +56,7 @@ async function named(language: string, job: Promise<Verdicts | undefined>): Prom
 function judge(one: Capture, at: number): void {
   let row = rows.get(one.provider)
   if (!row)
-    rows.set(one.provider, (row = { sent: 0, checked: 0, invalid: 0, ruled: 0, against: 0, referees: new Set() }))
+    rows.set(one.provider, (row = { sent: 0, checked: 0, invalid: 0, checkedText: 0, against: 0, referees: new Set() }))
   row.sent++
   const verdicts = jobs.flatMap(job => job.get(at) ?? [])
   if (verdicts.length > 0) row.checked++
@@ -70,7 +70,7 @@ function judge(one: Capture, at: number): void {
   }
   if (isInvalid) row.invalid++
   const breaches = ruleBreaches(one)
-  if (breaches) row.ruled++
+  if (breaches) row.checkedText++
   if (breaches && breaches.length > 0) row.against++
   for (const breach of breaches ?? []) note(one, `against a rule: ${breach}`)
 }
@@ -82,8 +82,8 @@ function note({ provider, dialect, shape }: Capture, what: string): void {
 
 function tableOf(): string {
   const lines = [...rows].map(
-    ([provider, { sent: count, checked, invalid, ruled, against, referees }]) =>
-      `| ${provider} | ${count} | ${checked} | ${invalid} | ${[...referees].sort().join(', ') || '-'} | ${ruled} | ${against} |`,
+    ([provider, { sent: count, checked, invalid, checkedText, against, referees }]) =>
+      `| ${provider} | ${count} | ${checked} | ${invalid} | ${[...referees].sort().join(', ') || '-'} | ${checkedText} | ${against} |`,
   )
   return [
     '| provider | sent | checked | invalid | by | under a rule | against it |',

@@ -7,25 +7,25 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { catalogPrices } from '../../src/config/prices/prices.ts'
 import {
-  cohereFinishWords,
+  cohereFinishReasons,
   geminiFinishReason,
-  geminiFinishWords,
-  messagesFinishWords,
-  openaiFinishWords,
-  responsesFinishWords,
-} from '../../src/core/dialects/finish-words.ts'
-import type { FinishWords } from '../../src/core/dialects/finish-words.ts'
+  geminiFinishReasons,
+  messagesFinishReasons,
+  openaiFinishReasons,
+  responsesFinishReasons,
+} from '../../src/core/dialects/finish-reasons.ts'
+import type { FinishReasonTable } from '../../src/core/dialects/finish-reasons.ts'
 import { membersOf } from './unions.ts'
 import type { UnionName } from './unions.ts'
 
-const finishes: readonly (readonly [UnionName, FinishWords])[] = [
-  ['OpenaiFinish', openaiFinishWords],
-  ['GroqFinish', openaiFinishWords],
-  ['MistralFinish', openaiFinishWords],
-  ['ResponsesIncomplete', responsesFinishWords],
-  ['AnthropicFinish', messagesFinishWords],
-  ['CohereFinish', cohereFinishWords],
-  ['GeminiFinish', geminiFinishWords],
+const finishes: readonly (readonly [UnionName, FinishReasonTable])[] = [
+  ['OpenaiFinish', openaiFinishReasons],
+  ['GroqFinish', openaiFinishReasons],
+  ['MistralFinish', openaiFinishReasons],
+  ['ResponsesIncomplete', responsesFinishReasons],
+  ['AnthropicFinish', messagesFinishReasons],
+  ['CohereFinish', cohereFinishReasons],
+  ['GeminiFinish', geminiFinishReasons],
 ]
 
 test.each(finishes)(

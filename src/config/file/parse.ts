@@ -4,7 +4,7 @@ import type { Environment } from '../environment.ts'
 import { configSchema } from './schema.ts'
 import { knownKeys } from './schema-keys.ts'
 import { inlineSecrets } from './inline-secrets.ts'
-import { readNames } from './written-names.ts'
+import { translateNames } from './translate-names.ts'
 import { credentialsOf, withCredentials, withoutSpare } from './credentials.ts'
 import type { Credentials } from './credentials.ts'
 import { validParts } from './valid-parts.ts'
@@ -71,7 +71,7 @@ export function readConfig(
   const unset: Finding[] = []
   /** References to secrets that are not read here. */
   const unread: Finding[] = []
-  const names = readNames(yaml.value, { findings, warnings, keysAt: knownKeys })
+  const names = translateNames(yaml.value, { findings, warnings, keysAt: knownKeys })
   const known = withPlainValues(names.value)
   const withVariables = withEnvironment(known, [], {
     environment: ownEnvironment(known, environment),

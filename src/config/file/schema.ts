@@ -20,7 +20,7 @@ import { keyAgeSettings } from './sections/key-age-settings.ts'
 import { limitSettings } from './sections/limit-settings.ts'
 import { modelHubSettings } from './sections/model-hub-settings.ts'
 import { priceTermSettings } from './sections/price-term-settings.ts'
-import { ruled } from './ruled-text.ts'
+import { checkedText } from './checked-text.ts'
 import { storageSettings } from './sections/storage-settings.ts'
 import { storedSettings } from './sections/stored-settings.ts'
 import {
@@ -52,7 +52,10 @@ const proxy = z.union([z.literal(false), z.string()], { error: proxySettingHelp 
   if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
 })
 
-const address = ruled(z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }), addressProblem)
+const address = checkedText(
+  z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }),
+  addressProblem,
+)
 const headerName = z
   .string()
   .regex(/^[A-Za-z0-9-]+$/, 'a header name has letters, digits and dashes')
@@ -381,13 +384,13 @@ const commonSettings = z.strictObject(
 const generalSettings = z.strictObject(
   withExamples(
     {
-      master_key: ruled(text, masterKeyProblem)
+      master_key: checkedText(text, masterKeyProblem)
         .optional()
         .describe(
           "The administrator's key, at least 32 random characters. MODELGATE_MASTER_KEY wins; without either " +
             'the first start makes one.',
         ),
-      database_url: ruled(text, databaseUrlProblem)
+      database_url: checkedText(text, databaseUrlProblem)
         .optional()
         .describe('`postgres://...` or `sqlite:path`. DATABASE_URL wins; else a SQLite file in the data directory.'),
       max_keys_per_user: count.optional().describe('Valid keys that a user may have; no limit when left out.'),

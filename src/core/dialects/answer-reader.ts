@@ -1,7 +1,7 @@
 /** Reads answers in the dialects of clients, as they go out, back into the events of the hub. */
 import type { ChatEvent } from '../hub/chat.ts'
 import type { ChatAdapter, Dialect } from '../provider.ts'
-import { frameSplitter, framingMediaTypes } from '../../lib/frames.ts'
+import { frameSplitter, framingMediaTypes } from '../../lib/frame-splitter.ts'
 import type { FrameSplitter } from '../../lib/frame.ts'
 import type { Frame } from '../../lib/frame.ts'
 

@@ -4,7 +4,7 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { failureOfBody, frameworkError } from './error-body.ts'
 import type { FinishReason } from '../hub/chat.ts'
 import type { GatewayError } from '../errors.ts'
-import { endingOf, openaiFinishWords } from './finish-words.ts'
+import { endingOf, openaiFinishReasons } from './finish-reasons.ts'
 
 /** Bounds the numbers of choices; far above what the API generates. */
 const choicesMax = 4096
@@ -40,6 +40,6 @@ export function reportedError(body: Json): GatewayError | undefined {
  */
 export function choiceEnding(choice: Json, error: unknown = choice.error): FinishReason | GatewayError {
   const word = finishReasonOf(choice)
-  if (word !== 'error') return endingOf(openaiFinishWords, word)
+  if (word !== 'error') return endingOf(openaiFinishReasons, word)
   return failureOfBody({ error: error || 'the upstream failed while it answered' })
 }

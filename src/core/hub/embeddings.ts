@@ -1,4 +1,4 @@
-/** Embeddings in the gateway's own words. */
+/** Hub types of embeddings. */
 import type { Usage } from '../usage/usage.ts'
 
 /** A call for embeddings in the hub's words. */

@@ -1,4 +1,4 @@
-/** Pictures from words, in the gateway's own words. */
+/** Hub types of image generation. */
 import type { Source } from './chat.ts'
 import type { Usage } from '../usage/usage.ts'
 

@@ -1,4 +1,4 @@
-/** Moderation in the gateway's own words: is a text or an image harmful, and how. */
+/** Hub types of moderation: whether a text or an image is harmful, and how. */
 import type { Source } from './chat.ts'
 import type { Usage } from '../usage/usage.ts'
 

@@ -1,4 +1,4 @@
-/** Reranking in the gateway's own words: documents ordered by how well they answer a query. */
+/** Hub types of reranking: documents ordered by how well they answer a query. */
 import type { Usage } from '../usage/usage.ts'
 
 /** A call to order documents in the hub's words. */

@@ -1,4 +1,4 @@
-/** Speech from text, in the gateway's own words. */
+/** Hub types of speech from text. */
 import type { Usage } from '../usage/usage.ts'
 
 /** A call for spoken text in the hub's words. */

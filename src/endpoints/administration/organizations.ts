@@ -26,7 +26,7 @@ import { onUse } from '../../lib/on-use.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
 import { absent, checkedSpending, cursorField, pageFields, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
-import { administeredOrganization, checkFields, checkMetadata, memberOf, userForMembership } from './tenancy/places.ts'
+import { administeredOrganization, checkFields, checkMetadata, memberOf, userForMembership } from './tenancy/access.ts'
 
 const about = { tag: 'Organizations', answer: 'Organization' }
 const listMax = 1000

@@ -12,7 +12,7 @@ import type { SpendReset, TenancyTransaction } from '../../core/tenancy/tenancy-
 import { absent, forbidden } from './tenancy/answers.ts'
 import { changeableKey, checkMaker, teamOf } from './tenancy/key-rights.ts'
 import { withBody } from './tenancy/managed.ts'
-import { administeredTeam } from './tenancy/places.ts'
+import { administeredTeam } from './tenancy/access.ts'
 import { onUse } from '../../lib/on-use.ts'
 
 const body = onUse(() =>

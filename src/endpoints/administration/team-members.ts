@@ -17,7 +17,7 @@ import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Membership } from '../../core/tenancy/tenancy.ts'
 import { teamRow } from './teams.ts'
 import { withBody } from './tenancy/managed.ts'
-import { administeredTeam, memberOf, userForMembership, visibleTeam } from './tenancy/places.ts'
+import { administeredTeam, memberOf, userForMembership, visibleTeam } from './tenancy/access.ts'
 
 const about = { tag: 'Teams', auth: 'manager' as const, failures: [404, 409] }
 

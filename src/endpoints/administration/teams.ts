@@ -38,7 +38,7 @@ import {
   checkOrganization,
   userForMembership,
   visibleTeam,
-} from './tenancy/places.ts'
+} from './tenancy/access.ts'
 import { onUse } from '../../lib/on-use.ts'
 
 const about = { tag: 'Teams', answer: 'Team' }

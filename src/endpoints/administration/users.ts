@@ -26,7 +26,7 @@ import type { TenancyReader, TenancyTransaction } from '../../core/tenancy/tenan
 import { budgetStateOf } from './limits/budget-states.ts'
 import { absent, checkedSpending, cursorField, forbidden, pageFields, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
-import { administeredTeam, checkFields, checkMetadata, findUser, sharesGroup } from './tenancy/places.ts'
+import { administeredTeam, checkFields, checkMetadata, findUser, sharesGroup } from './tenancy/access.ts'
 import { onUse } from '../../lib/on-use.ts'
 
 const about = { tag: 'Users', answer: 'User' }

@@ -5,7 +5,7 @@ import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import type { HttpRequest } from '../../core/request.ts'
-import { ownPath } from '../../sign-in/own-path.ts'
+import { returnPath } from '../../sign-in/return-path.ts'
 import { html } from '../../lib/html.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json, text } from '../openapi/schema.ts'
@@ -91,7 +91,7 @@ const loginPage: Endpoint = {
     failures: [403],
   },
   handle: (request, services) =>
-    loginPageAnswer({ request, services, returnTo: ownPath(request.query.get('return_to')) }),
+    loginPageAnswer({ request, services, returnTo: returnPath(request.query.get('return_to')) }),
 }
 
 const login: Endpoint = {
@@ -115,12 +115,12 @@ async function loginByJson(request: HttpRequest, services: Services): Promise<An
   checkOwnOrigin(request, services)
   const { username, password, return_to: returnTo } = await readJsonAs(request, loginBody())
   const { session, cookies } = await services.login.login({ account: username, password, request })
-  return { ...jsonAnswer(signedIn(session, services, ownPath(returnTo))), cookies }
+  return { ...jsonAnswer(signedIn(session, services, returnPath(returnTo))), cookies }
 }
 
 async function loginByForm(request: HttpRequest, services: Services): Promise<Answer> {
   const fields = await readForm(request)
-  const returnTo = ownPath(fields.get('return_to'))
+  const returnTo = returnPath(fields.get('return_to'))
   const again = (message: string, status: number) => loginPageAnswer({ request, services, returnTo, message, status })
   if (!isOwnForm(request, fields, services)) return again('The page was too old. Please try again.', 403)
   const account = (fields.get('username') ?? '').slice(0, accountLengthMax)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
-import { frameSplitter } from '../../lib/frames.ts'
+import { frameSplitter } from '../../lib/frame-splitter.ts'
 import { anthropicMessages } from './index.ts'
 
 type Json = Record<string, unknown>

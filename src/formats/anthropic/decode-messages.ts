@@ -1,4 +1,4 @@
-/** `messages` and `system` in the gateway's own words. Only for what passed the inspection. */
+/** Decodes `messages` and `system` into hub types. Takes only what passed the inspection (`inspect-messages.ts`). */
 import type { CacheControl, Message, Part, Source } from '../../core/hub/chat.ts'
 import { isObject, shown } from '../common/field-checks.ts'
 import type { Fields, Path } from '../common/field-checks.ts'

@@ -1,4 +1,4 @@
-/** A Messages request in the gateway's own words. */
+/** Decodes a Messages request into hub types. */
 import { createHash } from 'node:crypto'
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/hub/chat.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'

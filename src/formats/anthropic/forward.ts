@@ -1,7 +1,7 @@
 /** The forward lane: the client's bytes go to an upstream of the same dialect, in any version of the API. */
 import { readAnthropicUsage, runsCode, withFacts } from '../../core/usage/anthropic-usage.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { endingOf, messagesFinishWords } from '../../core/dialects/finish-words.ts'
+import { endingOf, messagesFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { RequestHeaders } from '../../core/request.ts'
@@ -85,7 +85,7 @@ function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
     stopReason: reason,
     stopDetails: body.get('stop_details'),
   })
-  const ending = endingOf(messagesFinishWords, reason)
+  const ending = endingOf(messagesFinishReasons, reason)
   if (ending instanceof GatewayError) throw ending.withUsage(usage)
   const edits: Edit[] = body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }]
   return { body: editedAnswer(body, edits), usage }

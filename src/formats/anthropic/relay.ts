@@ -4,11 +4,11 @@
  */
 import { mergeAnthropicUsage, readAnthropicUsage, runsCode, withFacts } from '../../core/usage/anthropic-usage.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { endingOf, messagesFinishWords } from '../../core/dialects/finish-words.ts'
+import { endingOf, messagesFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { ChoiceStates, endWaitMs, unfinishedStream } from '../../core/dialects/stream-end.ts'
-import { frameSplitter } from '../../lib/frames.ts'
+import { frameSplitter } from '../../lib/frame-splitter.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { frameworkError } from '../../core/dialects/error-body.ts'
 import { isObject } from '../common/field-checks.ts'
@@ -136,7 +136,7 @@ export class MessagesRelay implements StreamRelay {
     if (!isObject(delta) || typeof delta.stop_reason !== 'string' || delta.stop_reason === '') return
     this.#facts.stopReason = delta.stop_reason
     this.#facts.stopDetails = delta.stop_details
-    const ending = endingOf(messagesFinishWords, delta.stop_reason)
+    const ending = endingOf(messagesFinishReasons, delta.stop_reason)
     if (ending instanceof GatewayError) {
       this.failure = ending
       return

@@ -1,4 +1,4 @@
-/** `contents` in the gateway's own words. Only for contents that passed the inspection. */
+/** Decodes `contents` into hub types. Takes only what passed the inspection (`inspect-contents.ts`). */
 import type { Message, Part } from '../../core/hub/chat.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { shown } from '../common/field-checks.ts'

@@ -1,4 +1,4 @@
-/** A `generateContent` request in the gateway's own words. */
+/** Decodes a `generateContent` request into hub types. */
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/hub/chat.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { isObject, parseChecked, shown } from '../common/field-checks.ts'

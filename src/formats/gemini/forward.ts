@@ -1,6 +1,6 @@
 /** The forward lane: the client's bytes go to an upstream of the same dialect; the model's name stands in the path. */
 import { GatewayError } from '../../core/errors.ts'
-import { endingOf, geminiFinishReason, geminiFinishWords } from '../../core/dialects/finish-words.ts'
+import { endingOf, geminiFinishReason, geminiFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import type { ForwardRules } from '../../core/format.ts'
 import { readGeminiUsage } from '../../core/usage/gemini-usage.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
@@ -46,7 +46,7 @@ function readAnswer(bytes: Uint8Array): JsonBody {
   for (const candidate of candidates) {
     const word = geminiFinishReason(candidate)
     if (word === '') throw broken("the upstream's answer has no finish reason")
-    const ending = endingOf(geminiFinishWords, word, textOrEmpty(candidate.finishMessage))
+    const ending = endingOf(geminiFinishReasons, word, textOrEmpty(candidate.finishMessage))
     if (ending instanceof GatewayError) throw ending.withUsage(usageOf(body))
   }
   return body

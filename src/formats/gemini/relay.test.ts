@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { JsonBody } from '../../lib/json/json-body.ts'
-import { frameSplitter } from '../../lib/frames.ts'
+import { frameSplitter } from '../../lib/frame-splitter.ts'
 import { geminiGenerate, geminiGenerateArray } from './index.ts'
 import { fieldRules } from '../../core/dialects/field-rules.ts'
 

@@ -5,7 +5,7 @@
  */
 import { frameworkError } from '../../core/dialects/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { endingOf, geminiFinishReason, geminiFinishWords } from '../../core/dialects/finish-words.ts'
+import { endingOf, geminiFinishReason, geminiFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import { GeminiUsage } from '../../core/usage/gemini-usage.ts'
 import type { Usage } from '../../core/usage/usage.ts'
@@ -140,7 +140,7 @@ export class GenerateRelay implements StreamRelay {
     }
     const word = geminiFinishReason(candidate)
     if (word === '') return
-    const ending = endingOf(geminiFinishWords, word, textOrEmpty(candidate.finishMessage))
+    const ending = endingOf(geminiFinishReasons, word, textOrEmpty(candidate.finishMessage))
     if (ending instanceof GatewayError) {
       this.failure ??= ending
       return

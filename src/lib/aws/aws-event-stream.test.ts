@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { crc32 } from 'node:zlib'
 import { EventStreamError, EventStreamSplitter } from './aws-event-stream.ts'
-import { frameSplitter } from '../frames.ts'
+import { frameSplitter } from '../frame-splitter.ts'
 import type { Frame } from '../frame.ts'
 import { FrameTooLargeError } from '../frame.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { frameSplitter } from '../frames.ts'
-import type { Framing } from '../frames.ts'
+import { frameSplitter } from '../frame-splitter.ts'
+import type { Framing } from '../frame-splitter.ts'
 
 /** The frames of `bytes` when they arrive cut at `cuts`. */
 function split(framing: Framing, bytes: Uint8Array, cuts: readonly number[]): { data: string[]; rest: string } {

@@ -2,7 +2,7 @@
  * Counts and decodes with OpenAI's own vocabularies, on a thread of its own: reading one takes 0.4 s and 0.1 GB, and
  * some texts take seconds. The thread starts with the first request and ends after a while without one.
  */
-import { FairLine } from '../fair-line.ts'
+import { FairQueue } from '../fair-queue.ts'
 import { siblingModule } from '../sibling-module.ts'
 
 /** A vocabulary, by tiktoken's name. */
@@ -86,7 +86,7 @@ const defaults: Required<TokenizerOptions> = {
  */
 export class Tokenizer {
   readonly #limits: Required<TokenizerOptions>
-  readonly #waiting: FairLine<Waiting>
+  readonly #waiting: FairQueue<Waiting>
   #worker: Worker | undefined
   #current: Waiting | undefined
   /** Ends the thread: it idles, or works for too long. */
@@ -95,7 +95,7 @@ export class Tokenizer {
 
   constructor(options: TokenizerOptions = {}) {
     this.#limits = { ...defaults, ...options }
-    this.#waiting = new FairLine(this.#limits.waitingMax)
+    this.#waiting = new FairQueue(this.#limits.waitingMax)
   }
 
   /** Holds memory at the moment. */

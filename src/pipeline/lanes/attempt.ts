@@ -13,7 +13,7 @@ import type { ChatAdapter, MakeHead, Target, TranslatedCall, UnaryAdapter } from
 import type { AnswerHead, BodyPiece, CallHead } from '../../core/transport.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { emulate, needsNoEmulation, moderationsByGuard } from '../../emulation/index.ts'
-import { framingMediaTypes } from '../../lib/frames.ts'
+import { framingMediaTypes } from '../../lib/frame-splitter.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import type { Edit } from '../../lib/json/json-body.ts'
 import type { CallPolicies } from '../admission.ts'

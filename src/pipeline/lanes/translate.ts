@@ -5,7 +5,7 @@ import type { ChatFormat, EventWriter, StreamRelay } from '../../core/format.ts'
 import type { ChatAdapter } from '../../core/provider.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { ChoiceStates, endWaitMs, silentEndMs, unfinishedStream } from '../../core/dialects/stream-end.ts'
-import { frameSplitter } from '../../lib/frames.ts'
+import { frameSplitter } from '../../lib/frame-splitter.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 
 /** The state of an answer as a whole, from its events. */

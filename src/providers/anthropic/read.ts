@@ -7,7 +7,7 @@ import { mergeAnthropicUsage, readAnthropicUsage, runsCode, withFacts } from '..
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { frameworkError } from '../../core/dialects/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { endingOf, messagesFinishWords } from '../../core/dialects/finish-words.ts'
+import { endingOf, messagesFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
@@ -119,7 +119,7 @@ const citations = (value: unknown): ChatEvent[] =>
 
 /** `calls` = calls of the client's tools. With none, `tool_use` was the forced answer, and the reason is `stop`. */
 function finish({ stop_reason: reason, stop_sequence: sequence }: Json, calls: number): ChatEvent {
-  const ending = endingOf(messagesFinishWords, textOf(reason))
+  const ending = endingOf(messagesFinishReasons, textOf(reason))
   if (ending instanceof GatewayError) return { type: 'error', error: ending }
   return {
     type: 'finish',

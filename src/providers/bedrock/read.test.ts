@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { crc32 } from 'node:zlib'
 import { joined } from '../../../tests/provider-rig.ts'
 import type { ChatEvent } from '../../core/hub/chat.ts'
-import { frameSplitter } from '../../lib/frames.ts'
+import { frameSplitter } from '../../lib/frame-splitter.ts'
 import { bedrock } from './index.ts'
 
 type Json = Record<string, unknown>

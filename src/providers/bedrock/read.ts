@@ -1,7 +1,7 @@
 /** Answers of Converse, whole or streamed, as events. Both are read by one class, so that they give the same events. */
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { converseFinishWords, endingOf } from '../../core/dialects/finish-words.ts'
+import { converseFinishReasons, endingOf } from '../../core/dialects/finish-reasons.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -74,7 +74,7 @@ class Answer {
     if (typeof reason !== 'string') throw broken('no stopReason')
     // Some models send no `contentBlockStop` for the last block.
     const ends = [...this.#open.keys()].flatMap(at => this.stop(at))
-    const ending = endingOf(converseFinishWords, reason)
+    const ending = endingOf(converseFinishReasons, reason)
     // In a stream the report of the usage is the next event.
     if (ending instanceof GatewayError) return [...ends, { type: 'error', error: ending, awaitsUsage: true }]
     const sequence = objectOf(additional).stop_sequence

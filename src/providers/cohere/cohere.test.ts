@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { EmbeddingsRequest } from '../../core/hub/embeddings.ts'
-import { frameSplitter } from '../../lib/frames.ts'
+import { frameSplitter } from '../../lib/frame-splitter.ts'
 import { chatRequest, joined, namedEvents, readStream, targetOf } from '../../../tests/provider-rig.ts'
 import { cohere } from './index.ts'
 

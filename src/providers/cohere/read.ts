@@ -5,7 +5,7 @@
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { failureOfBody, frameworkError } from '../../core/dialects/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { cohereFinishWords, endingOf } from '../../core/dialects/finish-words.ts'
+import { cohereFinishReasons, endingOf } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
@@ -141,7 +141,7 @@ function logprobs(entry: unknown): ChatEvent[] {
 
 function finish(reason: unknown, error: unknown): ChatEvent[] {
   if (typeof reason !== 'string') throw broken('no finish_reason')
-  const ending = endingOf(cohereFinishWords, reason, textOf(error))
+  const ending = endingOf(cohereFinishReasons, reason, textOf(error))
   return ending instanceof GatewayError
     ? [{ type: 'error', error: ending }]
     : [{ type: 'finish', choice: 0, reason: ending }]

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { frameworkError } from '../../core/dialects/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { endingOf, geminiFinishReason, geminiFinishWords, withCalls } from '../../core/dialects/finish-words.ts'
+import { endingOf, geminiFinishReason, geminiFinishReasons, withCalls } from '../../core/dialects/finish-reasons.ts'
 import { GeminiUsage } from '../../core/usage/gemini-usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
@@ -81,7 +81,7 @@ class AnswerReader {
     const word = geminiFinishReason(candidate)
     if (word === '' || choice.finished) return events
     choice.finished = true
-    const ending = endingOf(geminiFinishWords, word, textOf(candidate.finishMessage))
+    const ending = endingOf(geminiFinishReasons, word, textOf(candidate.finishMessage))
     if (ending instanceof GatewayError) return [...events, { type: 'error', error: ending }]
     return [...events, { type: 'finish', choice: choice.index, reason: withCalls(ending, choice.calls > 0) }]
   }

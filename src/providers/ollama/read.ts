@@ -4,7 +4,7 @@
  */
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { endingOf, ollamaFinishWords, withCalls } from '../../core/dialects/finish-words.ts'
+import { endingOf, ollamaFinishReasons, withCalls } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
@@ -85,7 +85,7 @@ class Answer {
   #end(line: Json): ChatEvent[] {
     const usage = usageOf(line)
     // Servers of before 0.1.38 name no reason. It is `stop` also after tool calls.
-    const ending = endingOf(ollamaFinishWords, textOf(line.done_reason) || 'stop')
+    const ending = endingOf(ollamaFinishReasons, textOf(line.done_reason) || 'stop')
     const events: ChatEvent[] = [
       ending instanceof GatewayError
         ? { type: 'error', error: ending }

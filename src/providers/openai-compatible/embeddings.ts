@@ -31,12 +31,12 @@ export function embeddingsAdapter(
 function embeddingsBody(request: EmbeddingsRequest, model: string, row: EmbeddingsHost): Omit<TranslatedCall, 'head'> {
   const own = request.extra.format === 'openai-embeddings'
   const dropped = own ? [] : Object.keys(request.extra.fields)
-  const ruled = new RuledFields(row.rules ?? noFieldRules, () => undefined)
-  if (own) for (const [name, value] of Object.entries(request.extra.fields)) ruled.set(name, value)
-  if (row.embeddings !== 'plain') ruled.body.encoding_format = 'float'
-  ruled.set('dimensions', request.dimensions)
-  ruled.set('user', request.user)
-  return { body: { model, input: request.inputs, ...ruled.body }, dropped: [...dropped, ...ruled.dropped] }
+  const checkedText = new RuledFields(row.rules ?? noFieldRules, () => undefined)
+  if (own) for (const [name, value] of Object.entries(request.extra.fields)) checkedText.set(name, value)
+  if (row.embeddings !== 'plain') checkedText.body.encoding_format = 'float'
+  checkedText.set('dimensions', request.dimensions)
+  checkedText.set('user', request.user)
+  return { body: { model, input: request.inputs, ...checkedText.body }, dropped: [...dropped, ...checkedText.dropped] }
 }
 
 /** Vectors in the order of `index`. Throws `upstream-broken` on an invalid or repeated index, and as `vector` does. */

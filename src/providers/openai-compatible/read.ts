@@ -1,7 +1,7 @@
 /** OpenAI's chat completions and streams as events, with the variations of compatible hosts. */
 import type { ChatEvent, Source } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { withCalls } from '../../core/dialects/finish-words.ts'
+import { withCalls } from '../../core/dialects/finish-reasons.ts'
 import { choiceEnding, choiceIndex, finishReasonOf, reportedError } from '../../core/dialects/openai-chunk.ts'
 import { readChunkUsage } from '../../core/usage/openai-usage.ts'
 import type { Frame } from '../../lib/frame.ts'

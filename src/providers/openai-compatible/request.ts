@@ -32,18 +32,18 @@ export function chatFields(
   rules: FieldRules,
   host: Pick<CompatibleRow, 'maxTokensField' | 'topK'> = {},
 ): { fields: Json; dropped: string[] } {
-  const ruled = new RuledFields(rules, name => read(request, name))
-  const { body, dropped } = ruled
+  const checkedText = new RuledFields(rules, name => read(request, name))
+  const { body, dropped } = checkedText
   if (request.extra.format === 'openai-chat')
-    for (const [name, value] of Object.entries(request.extra.fields)) ruled.set(name, value)
+    for (const [name, value] of Object.entries(request.extra.fields)) checkedText.set(name, value)
   else dropped.push(...Object.keys(request.extra.fields))
   for (const { name, property } of carriedFields) {
     if (request[property] === undefined) continue
     const write = writers[property]
     const value = write ? write(request) : request[property]
-    if (property === 'maxOutputTokens') ruled.set(host.maxTokensField ?? name, value, name)
+    if (property === 'maxOutputTokens') checkedText.set(host.maxTokensField ?? name, value, name)
     else if (property === 'topK' && !host.topK) dropped.push(name)
-    else ruled.set(name, value)
+    else checkedText.set(name, value)
   }
   dropped.push(...withoutRefused(body.tools, 'tools', rules), ...unsaidReasoning(request))
   if (usesCacheControl(request)) dropped.push('cache_control')

@@ -15,7 +15,7 @@ import type { Settings } from '../../core/settings.ts'
 import type { TenancyStore } from '../../core/tenancy/tenancy-store.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { clientAddressOf } from '../client-address.ts'
-import { ownPath } from '../own-path.ts'
+import { returnPath } from '../return-path.ts'
 import { signInUser } from './accounts.ts'
 import { claimedIssuer, mappedIds } from './claims.ts'
 import { IdTokenCookie } from './id-token-cookie.ts'
@@ -76,7 +76,7 @@ class SignOn implements SingleSignOn {
       state: randomText(),
       nonce: randomText(),
       verifier: randomText(),
-      returnTo: ownPath(returnTo) ?? startPage,
+      returnTo: returnPath(returnTo) ?? startPage,
       endMs: clock.epochMs() + pendingSeconds * 1000,
     }
     const setCookie = pendingCookie(pending, headers, this.#baseUrl, sign)

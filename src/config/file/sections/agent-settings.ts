@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { telemetrySignals } from '../../../core/agents.ts'
 import type { AgentSettings } from '../../../core/agents.ts'
-import { ruled } from '../ruled-text.ts'
+import { checkedText } from '../checked-text.ts'
 import { addressProblem, isHeaderText } from '../value-checks.ts'
 
 const dayMs = 86_400_000
@@ -25,7 +25,7 @@ export const agentSettings = {
     .record(z.string().min(1), policy)
     .optional()
     .describe('Further ones by the id of a team, over `managed_settings`: objects are joined, `deny` lists added up.'),
-  agent_telemetry_endpoint: ruled(
+  agent_telemetry_endpoint: checkedText(
     z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }),
     addressProblem,
   )

@@ -1,11 +1,11 @@
 /** How budgets are kept, and those of the configuration itself. */
 import { z } from 'zod'
 import { isTimeZone, readBudgetDuration } from '../../../accounts/limits/budget-window.ts'
-import { ruled } from '../ruled-text.ts'
+import { checkedText } from '../checked-text.ts'
 
 const alertUrl = z.url({ protocol: /^https?$/ })
 const usd = z.number().min(0).max(9_000_000)
-const duration = ruled(z.string(), text => {
+const duration = checkedText(z.string(), text => {
   const read = readBudgetDuration(text)
   return 'problem' in read ? read.problem : undefined
 })
@@ -69,7 +69,7 @@ export const budgetSettings = {
 
 /** Keys of `settings`. */
 export const commonBudgetSettings = {
-  timezone: ruled(z.string(), name => (isTimeZone(name) ? undefined : 'is no time zone of the IANA database'))
+  timezone: checkedText(z.string(), name => (isTimeZone(name) ? undefined : 'is no time zone of the IANA database'))
     .optional()
     .describe('Of the days, weeks and months after which budgets begin anew; UTC when left out.'),
   max_budget: usd.optional().describe('In US dollars: what all calls with virtual keys together may cost.'),

@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { userRoles } from '../../../core/tenancy/tenancy.ts'
 import { isLoopback } from '../../../lib/no-proxy.ts'
 import { identityProviderExamples, serviceAccountExamples, tokenExamples, withExamples } from '../key-examples.ts'
-import { ruled } from '../ruled-text.ts'
+import { checkedText } from '../checked-text.ts'
 
 const text = z.string().min(1).max(2000)
 const claim = z.string().min(1).max(200)
 /** Keys and tokens would be read, and changed, on their way over plain http. */
-const address = ruled(z.url({ protocol: /^https?$/, error: 'must be an https:// address' }), value => {
+const address = checkedText(z.url({ protocol: /^https?$/, error: 'must be an https:// address' }), value => {
   if (!URL.canParse(value)) return undefined
   const { protocol, hostname } = new URL(value)
   return protocol === 'http:' && !isLoopback(hostname) ? 'must be an https:// address' : undefined

@@ -1,9 +1,9 @@
 /** How old the texts of keys may become, and who is told before. */
 import { z } from 'zod'
 import { readDuration } from '../../../accounts/key.ts'
-import { ruled } from '../ruled-text.ts'
+import { checkedText } from '../checked-text.ts'
 
-const duration = ruled(z.string(), text => {
+const duration = checkedText(z.string(), text => {
   const read = readDuration(text)
   return 'problem' in read ? read.problem : undefined
 })

@@ -1,7 +1,7 @@
 /** Keys of `general_settings` about signing in. */
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { ruled } from '../ruled-text.ts'
+import { checkedText } from '../checked-text.ts'
 
 function networkProblem(value: string): string | undefined {
   const [address = '', bits, ...more] = value.split('/')
@@ -27,7 +27,7 @@ export const signInSettings = {
     .optional()
     .describe('A session of a browser ends after as long in any case. 168 (7 days) when left out.'),
   trusted_proxies: z
-    .array(ruled(z.string(), networkProblem))
+    .array(checkedText(z.string(), networkProblem))
     .max(1000)
     .optional()
     .describe(

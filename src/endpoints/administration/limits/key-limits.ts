@@ -16,7 +16,7 @@ import { onUse } from '../../../lib/on-use.ts'
 import { absent, forbidden } from '../tenancy/answers.ts'
 import { lookForKey, teamOf } from '../tenancy/key-rights.ts'
 import { withQuery } from '../tenancy/managed.ts'
-import { visibleTeam } from '../tenancy/places.ts'
+import { visibleTeam } from '../tenancy/access.ts'
 import { budgetStates } from './budget-states.ts'
 
 const query = onUse(() =>

@@ -32,7 +32,7 @@ import {
   shownQuery,
 } from './answers.ts'
 import type { Asked } from './answers.ts'
-import { endMemberships } from './leaving.ts'
+import { endMemberships } from './deprovisioning.ts'
 import { directoryUserId } from './tokens.ts'
 
 /** Changes of members in one request: all of them, or none. */

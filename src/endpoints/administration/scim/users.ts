@@ -41,7 +41,7 @@ import {
   shownQuery,
 } from './answers.ts'
 import type { Asked } from './answers.ts'
-import { endUser } from './leaving.ts'
+import { endUser } from './deprovisioning.ts'
 import { directoryUserId } from './tokens.ts'
 
 /** The user of the tokens is none of the directory's. */

@@ -8,7 +8,7 @@ import type { KeyChanges, KeyRecord } from '../../../core/ports.ts'
 import type { Team } from '../../../core/tenancy/tenancy.ts'
 import type { NewKey, TenancyReader, TenancyTransaction } from '../../../core/tenancy/tenancy-store.ts'
 import { absent, checkedSpending, forbidden } from './answers.ts'
-import { checkMetadata } from './places.ts'
+import { checkMetadata } from './access.ts'
 
 /** A key may be named by its text, its hash (`token`) or its id. */
 export async function lookForKey({ keys, hashKey }: Services, named: string): Promise<KeyRecord | undefined> {

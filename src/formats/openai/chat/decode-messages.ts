@@ -1,4 +1,4 @@
-/** Messages of an OpenAI body in the gateway's own words. Only for messages that passed the inspection. */
+/** Decodes messages of an OpenAI body into hub types. Takes only what passed the inspection (`inspect-messages.ts`). */
 import type { CacheControl, Message, Part, Role, Source } from '../../../core/hub/chat.ts'
 import { freeTextArguments } from '../../../core/hub/tool-arguments.ts'
 import { readCacheControl } from '../../common/cache-control.ts'

@@ -1,4 +1,4 @@
-/** A chat request of OpenAI's dialect in the gateway's own words. */
+/** Decodes a chat request of OpenAI's dialect into hub types. */
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../../core/hub/chat.ts'
 import { defaultEffort } from '../../../core/hub/chat-fields.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'

@@ -1,4 +1,4 @@
-/** A Responses request in the gateway's own words. */
+/** Decodes a Responses request into hub types. */
 import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../../core/hub/chat.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { isObject, parseChecked } from '../../common/field-checks.ts'

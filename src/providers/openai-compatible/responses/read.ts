@@ -3,7 +3,7 @@ import type { ChatEvent, FinishReason } from '../../../core/hub/chat.ts'
 import { readErrorBody } from '../../../core/dialects/error-body.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { FaultKind } from '../../../core/errors.ts'
-import { endingOf, responsesFinishWords } from '../../../core/dialects/finish-words.ts'
+import { endingOf, responsesFinishReasons } from '../../../core/dialects/finish-reasons.ts'
 import { readResponsesUsage } from '../../../core/usage/responses-usage.ts'
 import { freeTextArguments } from '../../../core/hub/tool-arguments.ts'
 import type { Frame } from '../../../lib/frame.ts'
@@ -236,7 +236,7 @@ class ResponseEvents {
     if (status === 'completed') return this.#calls > 0 ? 'tool-calls' : 'stop'
     const word = isObject(details) ? textOf(details.reason) : ''
     // Without a reason it is cut all the same.
-    return word === '' ? 'length' : endingOf(responsesFinishWords, word)
+    return word === '' ? 'length' : endingOf(responsesFinishReasons, word)
   }
 }
 

@@ -54,7 +54,7 @@ export function responsesBody(
   const tools = host.textTools ? request.tools : request.tools?.map(({ freeText: _, ...tool }) => tool)
   const { items, dropped } = input(request, new Set(textToolNames(tools)), host)
   const { maxOutputTokens } = request
-  const ruled = ruledFields(request, tools, { model, rules: host.rules })
+  const checkedText = ruledFields(request, tools, { model, rules: host.rules })
   const body: Json = {
     model,
     input: items,
@@ -62,11 +62,11 @@ export function responsesBody(
     ...given({
       max_output_tokens: maxOutputTokens === undefined ? undefined : Math.max(maxOutputTokens, outputTokensMin),
     }),
-    ...ruled.body,
+    ...checkedText.body,
     ...(request.stream && { stream: true }),
   }
   const cached = usesCacheControl(request) ? ['cache_control'] : []
-  const lost = [...ruled.dropped, ...namesOfSet(request, unsaid), ...unsaidReasoning(request)]
+  const lost = [...checkedText.dropped, ...namesOfSet(request, unsaid), ...unsaidReasoning(request)]
   return { body, dropped: [...lost, ...cached, ...dropped] }
 }
 
@@ -92,32 +92,33 @@ function ruledFields(request: ChatRequest, tools: readonly Tool[] | undefined, {
   const asked = request.reasoning?.effort === undefined ? undefined : { effort: request.reasoning.effort }
   const choice = toolChoice(request, tools)
   const others: Json = { reasoning: asked, tool_choice: choice }
-  const ruled = new RuledFields(rules, name => others[name])
-  ruled.dropped.push(...fields.dropped)
-  ruled.set('reasoning', asked, 'reasoning_effort')
+  const checkedText = new RuledFields(rules, name => others[name])
+  checkedText.dropped.push(...fields.dropped)
+  checkedText.set('reasoning', asked, 'reasoning_effort')
   // Where none can be included, only what the client itself asks for is lost.
-  const thinks = !rules.fields.has('include') && (ruled.body.reasoning !== undefined || reasoningModel.test(model))
-  ruled.set('include', includes(request, thinks), 'logprobs')
-  ruled.set('tools', tools?.map(toolOf))
-  ruled.set('tool_choice', choice)
-  ruled.set('parallel_tool_calls', request.parallelToolCalls)
-  ruled.set('temperature', request.temperature)
-  ruled.set('top_p', request.topP)
-  ruled.set('top_logprobs', request.logprobs ? request.topLogprobs : undefined)
-  setText(ruled, request)
-  ruled.set('user', request.user)
-  ruled.set('metadata', request.metadata)
-  ruled.set('service_tier', request.serviceTier)
-  for (const [name, value] of Object.entries(fields.taken)) ruled.set(name, value)
-  return ruled
+  const thinks =
+    !rules.fields.has('include') && (checkedText.body.reasoning !== undefined || reasoningModel.test(model))
+  checkedText.set('include', includes(request, thinks), 'logprobs')
+  checkedText.set('tools', tools?.map(toolOf))
+  checkedText.set('tool_choice', choice)
+  checkedText.set('parallel_tool_calls', request.parallelToolCalls)
+  checkedText.set('temperature', request.temperature)
+  checkedText.set('top_p', request.topP)
+  checkedText.set('top_logprobs', request.logprobs ? request.topLogprobs : undefined)
+  setText(checkedText, request)
+  checkedText.set('user', request.user)
+  checkedText.set('metadata', request.metadata)
+  checkedText.set('service_tier', request.serviceTier)
+  for (const [name, value] of Object.entries(fields.taken)) checkedText.set(name, value)
+  return checkedText
 }
 
 /** The format and the verbosity are one field here, and two of a chat. */
-function setText(ruled: RuledFields, { responseFormat, extra }: ChatRequest): void {
-  if (responseFormat) ruled.set('text', { format: formatOf(responseFormat) }, 'response_format')
+function setText(checkedText: RuledFields, { responseFormat, extra }: ChatRequest): void {
+  if (responseFormat) checkedText.set('text', { format: formatOf(responseFormat) }, 'response_format')
   const verbosity = extra.format === 'openai-chat' ? extra.fields.verbosity : undefined
-  const { text } = ruled.body
-  if (verbosity !== undefined) ruled.set('text', { ...(isObject(text) && text), verbosity }, 'verbosity')
+  const { text } = checkedText.body
+  if (verbosity !== undefined) checkedText.set('text', { ...(isObject(text) && text), verbosity }, 'verbosity')
 }
 
 function given(fields: Json): Json {

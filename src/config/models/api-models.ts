@@ -15,7 +15,7 @@ import { readConfig } from '../file/parse.ts'
 import { knownKeys } from '../file/schema-keys.ts'
 import type { ModelEntry } from '../file/schema.ts'
 import { secretFields } from '../file/secret-fields.ts'
-import { readNames } from '../file/written-names.ts'
+import { translateNames } from '../file/translate-names.ts'
 import type { Finding, Path } from '../file/yaml-document.ts'
 import { placeFields } from './deployment-ids.ts'
 import { accessGroups, missingPriceWarnings } from './deployment-lists.ts'
@@ -23,7 +23,7 @@ import { buildDeployment } from './deployments.ts'
 import type { BuildContext } from './deployments.ts'
 import type { ProxySettings } from './proxies.ts'
 import type { KnownSecret } from '../secret-sources.ts'
-import { isReference, sentReferenceProblems } from './sent-references.ts'
+import { isReference, apiReferenceProblems } from './api-references.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -103,13 +103,13 @@ export class SentModels {
   ): CheckedModel {
     const findings: Finding[] = []
     const notes: Finding[] = []
-    const names = readNames({ model_list: [entry] }, { findings, warnings: notes, keysAt: knownKeys })
+    const names = translateNames({ model_list: [entry] }, { findings, warnings: notes, keysAt: knownKeys })
     const sent = (names.value as { model_list: [Fields] }).model_list[0]
     const merged = withId(before ? mergedEntry(plainEntry(before), sent) : withoutNulls(sent), id)
     const written = (path: Path) => names.writtenPath(['model_list', 0, ...path]).slice(2)
     const refuse = (problems: readonly Pick<Finding, 'path' | 'message'>[]) =>
       unprocessable(problems.map(({ path, message }) => toProblem(written(path), message)))
-    const references = sentReferenceProblems(sent, this.#surroundings.secretDirectories)
+    const references = apiReferenceProblems(sent, this.#surroundings.secretDirectories)
     const early = [...findings.map(one => ({ ...one, path: one.path.slice(2) })), ...references, ...masksIn(merged)]
     if (early.length > 0) throw refuse(early)
     const { deployment, problems, notices = [] } = this.#readEntry(merged, id, credentialsIn(objects))
@@ -190,7 +190,7 @@ export function checkCredential(
   })
   const problems = [
     ...reading.problems.map(({ path, message }) => ({ path: path.slice(2), message })),
-    ...sentReferenceProblems({ credential_values: values }, secretDirectories),
+    ...apiReferenceProblems({ credential_values: values }, secretDirectories),
     ...masksIn({ credential_values: merged }),
   ]
   if (problems.length > 0) throw unprocessable(problems.map(({ path, message }) => toProblem(path, message)))

@@ -1,6 +1,7 @@
 /**
- * References to secrets in what is sent by API. An administrator of models must not read what belongs to the gateway or
- * its machine by sending it to an address of their own: not the gateway's variables, not any file, no command.
+ * References to secrets in models and credentials that are made by API. An administrator of models must not learn
+ * secrets of the gateway or its machine by having them sent to an address of their own: variables of the gateway, files
+ * outside of the allowed directories and commands are refused.
  */
 import { resolve, sep } from 'node:path'
 import type { Finding, Path } from '../file/yaml-document.ts'
@@ -14,7 +15,7 @@ export function isReference(value: unknown): boolean {
 }
 
 /** What may not be referred to from the API; paths are those in `value`. */
-export function sentReferenceProblems(
+export function apiReferenceProblems(
   value: unknown,
   directories: readonly string[],
 ): Pick<Finding, 'path' | 'message'>[] {

@@ -1,4 +1,4 @@
-/** Reads a file in LiteLLM's names as one in ours: other names are replaced, keys without a function are left out. */
+/** Translates LiteLLM's names in a configuration into ours; leaves out keys that have no function here. */
 import { isOtherPriceKey, isReadPriceKey } from '../prices/read-price-keys.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
@@ -20,7 +20,7 @@ interface Reading {
 }
 
 /** Adds a mistake where a key is given under two names, and a warning for each key that has no effect. */
-export function readNames(value: unknown, reading: Reading): NamedFile {
+export function translateNames(value: unknown, reading: Reading): NamedFile {
   /** By path in our names: the name in the file, where it is another. */
   const written = new Map<string, string>()
   const writtenPath = (path: Path): Path =>

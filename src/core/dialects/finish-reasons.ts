@@ -13,9 +13,9 @@ export type Ending =
   | Extract<FaultKind, 'upstream-failed' | 'upstream-overloaded' | 'upstream-timeout' | 'upstream-credentials'>
 
 /** One dialect's words. */
-export type FinishWords = ReadonlyMap<string, Ending>
+export type FinishReasonTable = ReadonlyMap<string, Ending>
 
-const wordsOf = (words: Record<string, Ending>): FinishWords => new Map(Object.entries(words))
+const wordsOf = (words: Record<string, Ending>): FinishReasonTable => new Map(Object.entries(words))
 
 /**
  * OpenAI's `finish_reason` and what hosts of its dialect write there; no word has two meanings. Sources, all read on
@@ -24,7 +24,7 @@ const wordsOf = (words: Record<string, Ending>): FinishWords => new Map(Object.e
  * docs.z.ai/api-reference/llm/chat-completion; vllm/v1/engine (`FINISH_REASON_STRINGS`); sglang's protocol.py;
  * text-generation-inference's `FinishReason`.
  */
-export const openaiFinishWords: FinishWords = wordsOf({
+export const openaiFinishReasons: FinishReasonTable = wordsOf({
   stop: 'stop',
   length: 'length',
   tool_calls: 'tool-calls',
@@ -60,7 +60,7 @@ export const openaiFinishWords: FinishWords = wordsOf({
 })
 
 /** `incomplete_details.reason` of a Response: types of openai 7.55 (2026-11). A steered one is continued by another. */
-export const responsesFinishWords: FinishWords = wordsOf({
+export const responsesFinishReasons: FinishReasonTable = wordsOf({
   max_output_tokens: 'length',
   max_messages: 'length',
   steered: 'length',
@@ -71,7 +71,7 @@ export const responsesFinishWords: FinishWords = wordsOf({
  * `stop_reason` of the Messages API: `BetaStopReason` of @anthropic-ai/sdk 1.11 (2026-11). A paused turn and a
  * compaction are to be continued by another request: no `stop`, where a client would take the answer for whole.
  */
-export const messagesFinishWords: FinishWords = wordsOf({
+export const messagesFinishReasons: FinishReasonTable = wordsOf({
   end_turn: 'stop',
   stop_sequence: 'stop',
   max_tokens: 'length',
@@ -83,7 +83,7 @@ export const messagesFinishWords: FinishWords = wordsOf({
 })
 
 /** `FinishReason` of @google/genai 3.1 and google-genai 3.4 (2026-11); ai.google.dev/api/generate-content. */
-export const geminiFinishWords: FinishWords = wordsOf({
+export const geminiFinishReasons: FinishReasonTable = wordsOf({
   STOP: 'stop',
   MAX_TOKENS: 'length',
   // The limit of one request; the rest has to be asked for.
@@ -117,7 +117,7 @@ export function geminiFinishReason({ finishReason: word }: Json): string {
 }
 
 /** `StopReason` of Bedrock's Converse: botocore 1.44, service model bedrock-runtime (2026-11). */
-export const converseFinishWords: FinishWords = wordsOf({
+export const converseFinishReasons: FinishReasonTable = wordsOf({
   end_turn: 'stop',
   stop_sequence: 'stop',
   tool_use: 'tool-calls',
@@ -130,7 +130,7 @@ export const converseFinishWords: FinishWords = wordsOf({
 })
 
 /** `ChatFinishReason` of cohere-ai 8.1 (2026-11), and `FinishReason` of its API of before. */
-export const cohereFinishWords: FinishWords = wordsOf({
+export const cohereFinishReasons: FinishReasonTable = wordsOf({
   COMPLETE: 'stop',
   STOP_SEQUENCE: 'stop',
   MAX_TOKENS: 'length',
@@ -144,7 +144,7 @@ export const cohereFinishWords: FinishWords = wordsOf({
 })
 
 /** `done_reason`: `DoneReason` in Ollama's llm/server.go, and those of requests that generate nothing (2026-11). */
-export const ollamaFinishWords: FinishWords = wordsOf({
+export const ollamaFinishReasons: FinishReasonTable = wordsOf({
   stop: 'stop',
   length: 'length',
   load: 'upstream-failed',
@@ -158,7 +158,7 @@ const wordLengthMax = 100
  * What the upstream's word means; a failure as an error that has the word as its code. `detail` = the upstream's own
  * sentence about it; '' = it wrote none.
  */
-export function endingOf(words: FinishWords, word: string, detail = ''): FinishReason | GatewayError {
+export function endingOf(words: FinishReasonTable, word: string, detail = ''): FinishReason | GatewayError {
   // Some hosts write their words in capitals, or add their own reason after a colon.
   const ending = words.get(word) ?? words.get(word.toLowerCase().split(':', 1)[0]!)
   if (ending && !isFailure(ending)) return ending

@@ -1,14 +1,14 @@
 /** Tries a guardrail on a sample, as a call would. */
 import { GatewayError } from '../core/errors.ts'
 import type { GuardrailOutcome } from '../core/guardrails.ts'
-import type { GuardrailBench, GuardrailSample, GuardrailTrial } from '../core/guardrails.ts'
+import type { GuardrailTrials, GuardrailSample, GuardrailTrial } from '../core/guardrails.ts'
 import { GuardedCall, scannerOf } from './guarded-call.ts'
 import type { GuardedSubject } from './guarded-call.ts'
 import type { Guardrails } from './policies.ts'
 import { replaced } from './text-filter.ts'
 
 /** The trials of these guardrails. Rejects with `overloaded` where a service does not answer. */
-export function createBench(guardrails: Guardrails): GuardrailBench {
+export function createTrials(guardrails: Guardrails): GuardrailTrials {
   return {
     async tryOut({ guardrail: settings, text, stage, prompt = '' }: GuardrailSample, caller, { id }) {
       const guardrail = guardrails.guardrail({ ...settings, modes: ['pre_call', 'during_call', 'post_call'] })

@@ -1,7 +1,7 @@
 /** Those who wait for their password to be checked. */
 import { GatewayError } from '../core/errors.ts'
 import type { Turn, WaitingForPassword } from '../core/sign-in/sign-in.ts'
-import { FairLine } from '../lib/fair-line.ts'
+import { FairQueue } from '../lib/fair-queue.ts'
 
 /** Of one kind of turn. */
 const waitingMax = 64
@@ -34,14 +34,14 @@ interface LineOptions {
 }
 
 /** Some at a time, by their turn; of one turn each part of the net by turns. */
-export class PasswordLine {
+export class PasswordQueue {
   readonly #options: LineOptions
-  readonly #lines: ReadonlyMap<Turn, FairLine<Waiting>>
+  readonly #lines: ReadonlyMap<Turn, FairQueue<Waiting>>
   #running = 0
 
   constructor(options: LineOptions) {
     this.#options = options
-    this.#lines = new Map(options.turns.map(turn => [turn, new FairLine<Waiting>(waitingMax)]))
+    this.#lines = new Map(options.turns.map(turn => [turn, new FairQueue<Waiting>(waitingMax)]))
   }
 
   /** Throws `rate-limited` where too many wait, or after a long wait. */

@@ -17,10 +17,10 @@ for (const [net, bits] of [
 inner.addSubnet('fc00::', 7, 'ipv6')
 
 /** Names that no public DNS resolves (RFC 6761, RFC 6762, RFC 8375, ICANN's `internal`, Kubernetes). */
-const innerName = /(^|\.)(localhost|local|localdomain|internal|intranet|lan|corp|home|svc|home\.arpa|test)$/i
+const privateName = /(^|\.)(localhost|local|localdomain|internal|intranet|lan|corp|home|svc|home\.arpa|test)$/i
 
 /** Addresses of private networks and of this machine, names of inner zones, and names without a dot. */
-function isInnerHost(hostname: string): boolean {
+function isPrivateHost(hostname: string): boolean {
   const host = hostname
     .replace(/^\[|\]$/g, '')
     .replace(/\.$/, '')
@@ -28,7 +28,7 @@ function isInnerHost(hostname: string): boolean {
   const kind = isIP(host)
   if (isLoopback(host) || isLinkLocal(host)) return true
   if (kind !== 0) return inner.check(host, kind === 6 ? 'ipv6' : 'ipv4')
-  return innerName.test(host) || !host.includes('.')
+  return privateName.test(host) || !host.includes('.')
 }
 
 const urls = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'`<>()]+/gi
@@ -40,9 +40,9 @@ const names = /(?<![\w.-])(?:[a-z0-9_-]{1,63}\.){0,10}[a-z0-9_-]{1,63}(?::\d{1,5
  * `ownHost` = the host of the upstream itself, with its port, which is hidden though it may be public. Long texts take
  * long: cut them first.
  */
-export function withoutInnerAddresses(text: string, ownHost: string | undefined): string {
+export function withoutPrivateAddresses(text: string, ownHost: string | undefined): string {
   const [own = ''] = ownHost?.split(/:\d+$/) ?? []
-  const isHidden = (host: string): boolean => host.toLowerCase() === own || isInnerHost(host)
+  const isHidden = (host: string): boolean => host.toLowerCase() === own || isPrivateHost(host)
   return text
     .replace(urls, url => {
       const end = /[.,;:!?\]}]*$/.exec(url)![0]
@@ -57,6 +57,6 @@ export function withoutInnerAddresses(text: string, ownHost: string | undefined)
       const [host = '', port] = name.toLowerCase().split(':')
       // A single word may be anything, unless it has the port of the upstream behind it.
       const isOwn = host === own && (host.includes('.') || port !== undefined)
-      return isOwn || host === 'localhost' || (host.includes('.') && innerName.test(host)) ? hiddenAddress : name
+      return isOwn || host === 'localhost' || (host.includes('.') && privateName.test(host)) ? hiddenAddress : name
     })
 }

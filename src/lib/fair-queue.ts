@@ -2,7 +2,7 @@
 import { FairShare } from './fair-share.ts'
 
 /** Of one owner first come, first served. */
-export class FairLine<Item> {
+export class FairQueue<Item> {
   /** By owner, in the order of their turns. */
   readonly #waiting = new Map<string, Item[]>()
   readonly #places: FairShare

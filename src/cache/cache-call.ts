@@ -6,8 +6,8 @@ import type { AnswerDialect } from '../core/dialects/answer-reader.ts'
 
 /** Between two looks at an answer that another replica makes. */
 export const pollMs = 40
-/** One call that takes part. */
-export interface Taking {
+/** One call that takes part in the cache. */
+export interface CacheCall {
   readonly call: Call
   readonly key: string
   readonly settings: CacheSettings
@@ -17,15 +17,15 @@ export interface Taking {
   meaning?: Meaning | undefined
 }
 
-/** What it was compared by. */
+/** What the call was compared by, where answers are also found by meaning. */
 export interface Meaning {
   readonly partition: string
   readonly vector: Float32Array
   readonly facts: string
 }
 
-/** `owner` is empty where no right to make the answer was taken. */
-export interface Making {
+/** How the call that leads makes the shared answer. `owner` is empty where it holds no lock for the answer in Redis. */
+export interface LeaderOptions {
   readonly shared: SharedAnswers | undefined
   readonly owner: string
   /** See `Leader`. */
@@ -46,4 +46,4 @@ export function markHit({ responseHeaders, models }: Call, ageMs: number): void 
 }
 
 /** How long its answer is kept, in milliseconds. */
-export const ttlOf = ({ settings, controls }: Taking): number => controls.ttlMs ?? settings.ttlMs
+export const ttlOf = ({ settings, controls }: CacheCall): number => controls.ttlMs ?? settings.ttlMs

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { withoutInnerAddresses } from './inner-addresses.ts'
+import { withoutPrivateAddresses } from './private-addresses.ts'
 
-const shown = (text: string, own?: string) => withoutInnerAddresses(text, own)
+const shown = (text: string, own?: string) => withoutPrivateAddresses(text, own)
 
 test.each([
   ['cannot reach http://10.1.2.3:8000/v1/models.', 'cannot reach [address].'],

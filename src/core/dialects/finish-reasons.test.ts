@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { endingOf, geminiFinishReason, openaiFinishWords, withCalls } from './finish-words.ts'
+import { endingOf, geminiFinishReason, openaiFinishReasons, withCalls } from './finish-reasons.ts'
 
 describe('the meaning of a finish word', () => {
   test.each([
@@ -9,7 +9,7 @@ describe('the meaning of a finish word', () => {
     ['sensitive', 'content-filter'],
     ['content_filter: PROHIBITED_CONTENT', 'content-filter'],
   ])('%s is %s', (word, reason) => {
-    expect<unknown>(endingOf(openaiFinishWords, word)).toBe(reason)
+    expect<unknown>(endingOf(openaiFinishReasons, word)).toBe(reason)
   })
 
   test.each([
@@ -19,11 +19,11 @@ describe('the meaning of a finish word', () => {
     ['constructor', 'upstream-failed'],
     ['', 'upstream-failed'],
   ])('%s is a failure that names it', (word, kind) => {
-    expect(endingOf(openaiFinishWords, word)).toMatchObject({ kind, code: word, retry: 'other-target' })
+    expect(endingOf(openaiFinishReasons, word)).toMatchObject({ kind, code: word, retry: 'other-target' })
   })
 
   test('a word of any length is bounded, and the words of the upstream follow it', () => {
-    const error = endingOf(openaiFinishWords, 'x'.repeat(5000), 'no room')
+    const error = endingOf(openaiFinishReasons, 'x'.repeat(5000), 'no room')
     expect(error).toMatchObject({ code: 'x'.repeat(100) })
     expect((error as Error).message).toEndWith(': no room')
   })
