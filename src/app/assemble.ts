@@ -12,6 +12,7 @@ import { effectiveValues } from '../config/effective/effective-values.ts'
 import { concreteModel } from '../config/models/model-facts.ts'
 import { catalogPrices } from '../config/prices/prices.ts'
 import { watchRuns } from '../pipeline/run-watch.ts'
+import type { BudgetCheck } from '../core/tenancy/budget-check.ts'
 import type { Call } from '../core/call.ts'
 import type { PriceTerm } from '../core/usage/price-terms.ts'
 import type { ReloadReport, ServeOptions } from '../config/serve-options.ts'
@@ -45,6 +46,7 @@ import { createPreviewCall } from '../pipeline/preview.ts'
 import { Router } from '../pipeline/deployment-router.ts'
 import { createCallModel } from '../pipeline/serve.ts'
 import { createCallLimits } from '../policies/limits/call-limits.ts'
+import { createBudgetCheck } from '../policies/limits/check-budgets.ts'
 import { createAdmission } from '../policies/index.ts'
 import { chatBodyOf } from '../providers/index.ts'
 import { recordBodies } from '../recording/policy.ts'
@@ -261,8 +263,18 @@ function recordedAndOwn(
   return { recording: recordBodies({ sink, dialects: clientDialects, chatBodyOf, answersChangeLater }), own }
 }
 
-function guardrailsOver(transport: Transport, callModel: () => Services['callModel']): Guardrails {
+function limitsOver({ tenants, limits: { limiter, spendWriter } }: Store, current: CurrentConfiguration) {
+  const limits = createCallLimits(tenants, spendWriter)
+  return { limiter, limits, budgets: createBudgetCheck({ limiter, clock, limits, current }) }
+}
+
+function guardrailsOver(
+  transport: Transport,
+  budgets: BudgetCheck,
+  callModel: () => Services['callModel'],
+): Guardrails {
   return new Guardrails({
+    budgets,
     askers: createAskers({ transport, callModel }),
     epochMs: () => clock.epochMs(),
     nowMs: () => clock.monotonicMs(),
@@ -278,13 +290,14 @@ function assembleCalls(
   const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
   const placeFiles = placeFilesOf(store, fileCalls)
   const decodeInputs = createDecodeInputs(tokenizer)
-  const guardrails = guardrailsOver(transport, () => callModel)
+  const limited = limitsOver(store, current)
+  const { budgets } = limited
+  const guardrails = guardrailsOver(transport, budgets, () => callModel)
   const identity = identityParts(store, current, transport)
   const admission = createAdmission({
     ...identity,
     clock,
-    limiter: store.limits.limiter,
-    limits: createCallLimits(store.tenants, store.limits.spendWriter),
+    ...limited,
     tenants: store.tenants,
     ledger: store.ledger,
     current,
@@ -331,7 +344,7 @@ function assembleCalls(
       relayTelemetry: createTelemetryRelay(transport),
       fileCalls,
       callModel,
-      guardrails: createTrials(guardrails),
+      guardrails: createTrials(guardrails, budgets),
       callObjects: createCallObjects(serving),
       admitLine: createAdmitLine(serving),
       settleEnded: createSettleEnded(serving),

@@ -117,6 +117,16 @@ test('what is not plain inside of a field changes the key', () => {
   expect(new Set(keys).size).toBe(4)
 })
 
+test('a name that is given twice is another question than either: an upstream may take the first', () => {
+  const inputOf = (body: JsonBody) => ({ kind: 'chat' as const, request: formats.openaiChat.decode(body) })
+  const of = (message: string) => {
+    const body = JsonBody.read(Buffer.from(`{"messages":[{"role":"user",${message}}]}`))
+    return keyOf(formats.openaiChat, {}, { body, input: () => inputOf(body) })
+  }
+  expect(of('"content":"a","content":"b"')).not.toBe(of('"content":"b"'))
+  expect(of('"content":"a","content":"b"')).not.toBe(of('"content":"c","content":"b"'))
+})
+
 test('chat_template_kwargs is part of the key', () => {
   const of = (mode: string) =>
     keyOf(formats.openaiChat, {

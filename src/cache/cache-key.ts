@@ -136,7 +136,7 @@ function bodyQuestion(call: Call): string {
 /** Only texts and the usual numbers, and no policy has changed anything. */
 export function isPlain({ format, body, edits, operation }: Call): boolean {
   const fields = operation === 'chat' && format && edits.length === 0 ? plainFields[format.dialect] : undefined
-  if (!fields || !body) return false
+  if (!fields || !body || body.repeatedName()) return false
   for (const name of body.names()) {
     if (fieldsBesideTheKey.has(name) || body.rawText(name) === 'null') continue
     if (!fields.has(name) || !isPlainValue(body.get(name))) return false

@@ -39,6 +39,8 @@ export interface Check {
   readonly rules?: readonly Rule[]
   /** Asked about the whole question or answer; a stream is held until then. */
   judge?(subject: Subject, asking: Asking): Judgement | Promise<Judgement>
+  /** The judge is a model, whose calls the operator pays. */
+  readonly isPaid?: boolean
   /** The stages that the judge has a word about; absent = both. */
   readonly judges?: readonly Subject['stage'][]
   /** What was masked in the question comes back in the answer. */

@@ -28,6 +28,14 @@ export interface GuardedSubject extends Pick<Call, 'id' | 'model' | 'caller'> {
   guardrailOutcomes: Call['guardrailOutcomes']
 }
 
+/** What a guarded call is told of its surroundings. */
+export interface GuardedParts {
+  /** Milliseconds of a monotonic clock. */
+  nowMs(): number
+  /** Asked before models judge the question: throws or rejects with `budget-exceeded` where it could not be paid. */
+  checkBudgets(): Promise<void>
+}
+
 /** State of one call, from its admission to its end. */
 export class GuardedCall {
   readonly guardrails: readonly Guardrail[]
@@ -36,14 +44,14 @@ export class GuardedCall {
   beside: Promise<void> | undefined
   readonly #call: GuardedSubject
   readonly #outcomes: ReadonlyMap<string, GuardrailOutcome>
-  readonly #nowMs: () => number
+  readonly #parts: GuardedParts
   /** What was noted already: the question is read once by all rules before the call, and once beside it. */
   readonly #unreadable = new Set<string>()
 
-  constructor(call: GuardedSubject, guardrails: readonly Guardrail[], nowMs: () => number) {
+  constructor(call: GuardedSubject, guardrails: readonly Guardrail[], parts: GuardedParts) {
     this.guardrails = guardrails
     this.#call = call
-    this.#nowMs = nowMs
+    this.#parts = parts
     const outcomes = guardrails.map(({ settings }) => new GuardrailOutcome(settings.name))
     call.guardrailOutcomes = outcomes
     this.#outcomes = new Map(outcomes.map(one => [one.name, one]))
@@ -99,9 +107,16 @@ export class GuardedCall {
 
   /**
    * Asks all judges about the same subject, side by side; resolves with the texts in place of the given ones. Without a
-   * service the answer is there at once. Throws or rejects with the first refusal, in the order of the guardrails.
+   * service the answer is there at once. Throws or rejects with the first refusal, in the order of the guardrails; with
+   * `budget-exceeded` before models are asked about a question that its budgets leave no room for.
    */
   judge(judges: readonly Guardrail[], subject: Subject): readonly string[] | Promise<readonly string[]> {
+    const isPaid = subject.stage === 'input' && judges.some(({ check }) => check.isPaid)
+    const checking = isPaid ? this.#parts.checkBudgets() : undefined
+    return checking ? checking.then(() => this.#askAll(judges, subject)) : this.#askAll(judges, subject)
+  }
+
+  #askAll(judges: readonly Guardrail[], subject: Subject): readonly string[] | Promise<readonly string[]> {
     const asked = judges.map(one => this.#ask(one, subject))
     const weigh = (judgements: readonly (Judgement | undefined)[]): readonly string[] => {
       let { texts } = subject
@@ -124,10 +139,10 @@ export class GuardedCall {
     const { check, settings } = guardrail
     const answer = check.judge!(subject, this.#asking(settings))
     if (!(answer instanceof Promise)) return answer
-    const beganMs = this.#nowMs()
+    const beganMs = this.#parts.nowMs()
     return answer
       .catch(thrown => this.#unanswered(settings, toGatewayError(thrown)))
-      .finally(() => (this.#outcomes.get(settings.name)!.waitedMs += this.#nowMs() - beganMs))
+      .finally(() => (this.#outcomes.get(settings.name)!.waitedMs += this.#parts.nowMs() - beganMs))
   }
 
   #asking({ name, params }: GuardrailSettings): Asking {

@@ -33,6 +33,7 @@ test('a call of 2 KB under one pattern is admitted in at most 15 microseconds, i
     askers: { complete: fail, moderate: fail, post: fail },
     epochMs: () => 0,
     nowMs: () => 0,
+    budgets: { ofCall: fail, ofCaller: fail },
   }).policies()
   const tickets: GuardrailSettings = {
     id: 'tickets',

@@ -1,6 +1,7 @@
 /** Guardrails as policies: they read every call that they hold for, of any dialect, lane and operation. */
 import { createHash } from 'node:crypto'
 import { noCacheControls } from '../core/cache/cache-settings.ts'
+import type { BudgetCheck } from '../core/tenancy/budget-check.ts'
 import type { CallRecorder } from '../core/ledger/call-bodies.ts'
 import type { Call } from '../core/call.ts'
 import type { ChatRequest, Part } from '../core/hub/chat.ts'
@@ -32,6 +33,7 @@ export const guardrailCaller: Caller = { ...masterCaller, key: { ...masterCaller
 export interface GuardrailParts extends Pick<CheckParts, 'askers' | 'epochMs'> {
   /** Milliseconds of a monotonic clock. */
   nowMs(): number
+  readonly budgets: BudgetCheck
 }
 
 /** The guardrails of a call, with what is told of them. */
@@ -83,7 +85,9 @@ export class Guardrails {
     if (chosen.length === 0) return undefined
     let set = this.#sets.get(chosen)
     if (!set) this.#sets.set(chosen, (set = this.#setOf(chosen)))
-    const guarded = new GuardedCall(call, set.guardrails, this.#parts.nowMs)
+    const { nowMs, budgets } = this.#parts
+    refuseRepeatedNames(call)
+    const guarded = new GuardedCall(call, set.guardrails, { nowMs, checkBudgets: () => budgets.ofCall(call) })
     this.#calls.set(call, guarded)
     call.responseHeaders[`${call.models.settings.headerPrefix}-applied-guardrails`] = set.names
     call.guardrails = set.fingerprints
@@ -280,6 +284,15 @@ function chosenFor(call: Call, all: readonly GuardrailSettings[]): readonly Guar
           'to take its name out of the key, team or model',
       )
   return all.filter(one => one.defaultOn || demanded.has(one.name) || asked.includes(one.name))
+}
+
+/** Throws `invalid-request`: a guardrail would read one of two values of a name, and the upstream perhaps the other. */
+function refuseRepeatedNames({ body, upload }: Call): void {
+  const repeated = upload ? undefined : body?.repeatedName()
+  if (!repeated) return
+  const { name, offset } = repeated
+  const text = `a guardrail reads this call, and the field ${JSON.stringify(name)} is given twice in one object`
+  throw new GatewayError('invalid-request', `${text} (at byte ${offset}); send it once`)
 }
 
 /** Throws `invalid-request` for token ids, which no guardrail can read. */

@@ -1,4 +1,5 @@
 /** Tries a guardrail on a sample, as a call would. */
+import type { BudgetCheck } from '../core/tenancy/budget-check.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { GuardrailOutcome } from '../core/guardrails.ts'
 import type { GuardrailTrials, GuardrailSample, GuardrailTrial } from '../core/guardrails.ts'
@@ -7,13 +8,20 @@ import type { GuardedSubject } from './guarded-call.ts'
 import type { Guardrails } from './policies.ts'
 import { replaced } from './text-filter.ts'
 
-/** The trials of these guardrails. Rejects with `overloaded` where a service does not answer. */
-export function createTrials(guardrails: Guardrails): GuardrailTrials {
+/**
+ * The trials of these guardrails. Rejects with `overloaded` where a service does not answer, with `budget-exceeded`
+ * before a model is asked for a caller whose budget is spent.
+ */
+export function createTrials(guardrails: Guardrails, budgets: BudgetCheck): GuardrailTrials {
   return {
     async tryOut({ guardrail: settings, text, stage, prompt = '' }: GuardrailSample, caller, { id }) {
       const guardrail = guardrails.guardrail({ ...settings, modes: ['pre_call', 'during_call', 'post_call'] })
       const subject: GuardedSubject = { id, model: '', caller, guardrailOutcomes: undefined }
-      const guarded = new GuardedCall(subject, [guardrail], () => performance.now())
+      if (guardrail.check.isPaid) await budgets.ofCaller(caller)
+      const guarded = new GuardedCall(subject, [guardrail], {
+        nowMs: () => performance.now(),
+        checkBudgets: () => Promise.resolve(),
+      })
       const outcome = (): GuardrailOutcome => subject.guardrailOutcomes![0]!
       try {
         const changed = await judged(guarded, { text, stage, prompt })

@@ -104,6 +104,17 @@ describe('a card number is refused', () => {
       expect([asked.status, asked.text, asked.sent]).toEqual([400, expect.stringContaining('CREDIT_CARD'), undefined])
     })
 
+  test('under a name that is given twice, of which upstreams may take the first', async () => {
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${keys.words}` },
+      body: '{"model":"openai","messages":[{"role":"user","content":"to zanzibar","content":"Hi"}]}',
+    })
+    const { error } = (await response.json()) as Json
+    expect([response.status, error.message]).toEqual([400, expect.stringContaining('"content" is given twice')])
+    expect(gateway.simulator.truth.entries).toEqual([])
+  })
+
   test('split over parts of a message, which upstreams join', async () => {
     const part = (text: string) => ({ type: 'text', text })
     const asked = await ask('cards', user([part('pay with 4111 1111 '), part('1111 1111 please')]))

@@ -61,7 +61,7 @@ beforeAll(async () => {
     config: `
 model_list:
   - model_name: chat
-    proxy_params: { model: custom_openai/sim, api_base: "{simulator}/v1", api_key: k }
+    proxy_params: { model: custom_openai/sim, api_base: "{simulator}/v1", api_key: k, input_cost_per_token: 0.001, output_cost_per_token: 0.001 }
   - model_name: judge
     proxy_params: { model: custom_openai/guard, api_base: "{simulator}/v1", api_key: k }
   - model_name: mod
@@ -125,6 +125,28 @@ describe('a guard model', () => {
     expect(sentTo('guard')).toMatchObject([{ messages: [{ role: 'user', content: 'How are you?' }] }])
     const [row] = (await gateway.rows()).filter(one => one.model === 'judge')
     expect(row).toMatchObject({ key_id: 'master', outcome: 'success', guardrails: null })
+  })
+
+  for (const guardrail of ['guard', 'beside', 'moderated'])
+    test(`is not asked at the operator's cost where the budget has no room for the call (${guardrail})`, async () => {
+      keys.poor = await gateway.key({ guardrails: [guardrail], max_budget: 0.001 })
+      expect(await ask('poor', 'How are you?')).toMatchObject({ status: 429, row: { error_kind: 'budget-exceeded' } })
+      expect(gateway.simulator.truth.entries).toEqual([])
+    })
+
+  test('is asked about no sample for a key whose budget is spent', async () => {
+    judgeSays('safe')
+    const apply = async (key: string) =>
+      (
+        await fetch(`${gateway.url}/guardrails/apply`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ guardrail_name: 'alone', text: 'How are you?', input_type: 'response' }),
+        })
+      ).status
+    const [spent, left] = await Promise.all([gateway.key({ max_budget: 0 }), gateway.key({ max_budget: 0.001 })])
+    expect([await apply(spent), sentTo('guard').length]).toEqual([429, 0])
+    expect([await apply(left), sentTo('guard').length]).toEqual([200, 1])
   })
 
   test('that says unsafe refuses the call, which reaches no model', async () => {

@@ -78,6 +78,7 @@ function checkKind(kind: string, value: unknown, path: Path, problems: ProblemLi
     return
   }
   if (!isObject(value)) return problems.wrong(path, 'an object', value)
+  checkSpelling(value, path, problems)
   const fields = camel(value)
   for (const name of needs.get(kind) ?? [])
     if (typeof fields[name] !== 'string' || fields[name] === '')

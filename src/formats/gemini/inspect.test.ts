@@ -93,6 +93,10 @@ test.each([
   ],
   [{ contents: [user], generationConfig: {}, generation_config: {} }, ['generation_config invalid']],
   [{ contents: [user], generationConfig: { topP: 1, top_p: 1 } }, ['generationConfig.top_p invalid']],
+  [
+    { contents: [{ parts: [{ fileData: { fileUri: 'https://a.example/b', file_uri: 'files/of-the-operator' } }] }] },
+    ['contents.0.parts.0.fileData.file_uri invalid'],
+  ],
 ])('%j is refused by name', (body, expected) => {
   expect(problems(body)).toEqual(expected)
 })

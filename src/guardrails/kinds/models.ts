@@ -27,6 +27,7 @@ export function guardModel({ settings, askers }: CheckParts): Check {
     return contents.map(response => guardMessage({ ...withPrompt, response }))
   }
   return {
+    isPaid: true,
     async judge(subject, asking) {
       const asked = messages(subject).filter(one => one.trim() !== '')
       const answers = await Promise.all(asked.map(text => askers.complete(params.model!, text, asking)))
@@ -45,6 +46,7 @@ export function moderationModel({ settings, askers }: CheckParts): Check {
   const verdict = verdictOf(params)
   const { categories } = params
   return {
+    isPaid: true,
     async judge({ contents }, asking) {
       const texts = contents.filter(one => one.trim() !== '')
       if (texts.length === 0) return { verdict: 'pass' }

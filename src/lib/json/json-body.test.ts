@@ -79,6 +79,25 @@ for (const [text, message] of refused)
     expect(() => read(text)).toThrow(message)
   })
 
+const repeated: [string, string | undefined][] = [
+  ['{"a":[{"b":1,"b":2}]}', 'b 13'],
+  ['{"a":{"b":{"c":1},"d":2,"b":3}}', 'b 24'],
+  ['{"a":{"é":1,"\\u00e9":2}}', 'é 13'],
+  ['{"a":{"b\\"":1,"c":"b\\"","b\\"":2}}', 'b" 24'],
+  ['{"a":{"b":1},"c":[{"b":1},{"b":1},"b","b",{"b":{"b":"b"}}]}', undefined],
+  ['{"a":"{\\"b\\":1,\\"b\\":2}"}', undefined],
+  ['{"a":{},"b":[],"c":[[{}],{"a":1}]}', undefined],
+]
+for (const [text, found] of repeated)
+  test(`a name that stands twice: ${text}`, () => {
+    const repeats = (sent: string): string | undefined => {
+      const one = JsonBody.read(bytes(sent)).repeatedName()
+      return one && `${one.name} ${one.offset}`
+    }
+    expect([repeats(text), repeats(text)]).toEqual([found, found])
+    expect(repeats(`\ufeff${text}`)).toBe(found?.replace(/\d+$/, at => String(Number(at) + 3)))
+  })
+
 test('says where: in small bodies, in large ones, behind a byte order mark, in names', () => {
   const place = (work: () => unknown): number | undefined => {
     try {

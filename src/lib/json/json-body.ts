@@ -51,6 +51,13 @@ interface Span {
   valueEnd: number
 }
 
+/** A name that stands twice in one object. */
+export interface RepeatedName {
+  readonly name: string
+  /** Bytes, to its second place. */
+  readonly offset: number
+}
+
 /** A change to the top level of the body. `json` is ready JSON text. */
 export type Edit = { readonly set: string; readonly json: string } | { readonly remove: string }
 
@@ -70,6 +77,8 @@ export class JsonBody {
   readonly #longStrings: LongStrings
   #shape: Record<string, unknown> | undefined
   #names: readonly string[] | undefined
+  /** null = it was looked for, and there is none. */
+  #repeated: RepeatedName | null | undefined
 
   private constructor(bytes: Uint8Array, { spans, end, longStrings }: Outline, start: number) {
     this.bytes = bytes
@@ -161,6 +170,15 @@ export class JsonBody {
   rawText(field: string): string | undefined {
     const span = this.#spans.get(field)
     return span && decoded(this.bytes.subarray(span.valueStart, span.valueEnd), this.#start + span.valueStart)
+  }
+
+  /**
+   * A name that an object below the top level has twice; undefined = none has. Parsers differ in which of the two
+   * values counts (RFC 8259, 4), so that what is read here need not be what an upstream reads in the same bytes.
+   */
+  repeatedName(): RepeatedName | undefined {
+    if (this.#repeated === undefined) this.#repeated = findRepeatedName(asBuffer(this.bytes), this.#start) ?? null
+    return this.#repeated ?? undefined
   }
 
   /**
@@ -314,6 +332,37 @@ function outline(bytes: Uint8Array, limits: JsonLimits): Outline {
     }
   }
   throw new JsonBodyError('the body ends in the middle of its JSON', bytes.length)
+}
+
+/** `bytes` have passed `outline`; `from` = where they begin in what was sent. */
+function findRepeatedName(bytes: Buffer, from: number): RepeatedName | undefined {
+  /** Of each object around the place; undefined = it is a list. */
+  const names: (Set<string> | undefined)[] = []
+  let isName = false
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!
+    if (byte === quote) {
+      const end = stringEnd(bytes, at)
+      if (isName) {
+        const known = names.at(-1)!
+        const name = keyText(bytes, at + 1, end)
+        if (known.has(name)) return { name, offset: from + at }
+        known.add(name)
+        isName = false
+      }
+      at = end
+    } else if (byte === openBrace) {
+      names.push(new Set())
+      isName = true
+    } else if (byte === openBracket) {
+      names.push(undefined)
+      isName = false
+    } else if (byte === closeBrace || byte === closeBracket) {
+      names.pop()
+      isName = false
+    } else if (byte === comma) isName = names.at(-1) !== undefined
+  }
+  return undefined
 }
 
 function addSpan(spans: Map<string, Span>, key: string, span: Span, limits: JsonLimits): void {

@@ -18,8 +18,8 @@ const freeShare = 0.25
 const outputTokensMin = 16
 /** More than the output of any model. */
 const outputTokensMax = 1_048_576
-/** Where nothing is known to be reserved: a budget that is spent has no room for it. */
-const leastNanoUsd = 1
+/** Where nothing is known to be reserved: a budget that is spent has no room for it. Nano-dollars. */
+export const leastNanoUsd = 1
 
 interface BudgetTaking {
   readonly plan: BudgetPlan
@@ -77,6 +77,22 @@ function amountOf(limiter: Limiter, call: Call, scopes: readonly LimitScope[]): 
   return fittedAmount(call, bound, Math.max(left, 0)) ?? bound ?? unknownAmount(call, settings)
 }
 
+/** Nano-dollars below which the call is refused in any case; 0 = it is free. */
+export function leastAmount(call: Call): number {
+  if (call.operation === 'count-tokens') return leastNanoUsd
+  const bound = nanoUsdOf(call.bounds().costNanoUsdMax)
+  if (bound === 0) return 0
+  const input = call.input()
+  const asked = input.kind === 'chat' ? input.request.maxOutputTokens : undefined
+  const isFixed = input.kind !== 'chat' || (asked !== undefined && call.models.settings.budgets.fit === 'refuse')
+  const least = isFixed ? bound : leastOf(call, asked)
+  return least ?? bound ?? leastNanoUsd
+}
+
+/** With the least maximum of output tokens that it may get; null = not known. */
+const leastOf = (call: Call, asked: number | undefined): number | null =>
+  nanoUsdOf(call.bounds(Math.min(asked ?? outputTokensMin, outputTokensMin)).costNanoUsdMax)
+
 /** undefined = the call's maximum of output tokens stays as it is, or does not decide what it costs. */
 function fittedAmount(call: Call, bound: number | null, left: number): number | undefined {
   const input = call.input()
@@ -84,7 +100,7 @@ function fittedAmount(call: Call, bound: number | null, left: number): number | 
   const asked = input.request.maxOutputTokens
   if (asked !== undefined && call.models.settings.budgets.fit === 'refuse') return undefined
   const costAt = (tokens: number) => nanoUsdOf(call.bounds(tokens).costNanoUsdMax)
-  const least = costAt(Math.min(asked ?? outputTokensMin, outputTokensMin))
+  const least = leastOf(call, asked)
   const free = costAt(freeOutputTokens)
   if (least === null || free === null) return undefined
   const most = asked === undefined ? Math.max(left * freeShare, Math.min(left, free)) : left
