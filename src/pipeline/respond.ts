@@ -53,12 +53,15 @@ interface HeaderNames {
   readonly retries: string
   readonly fallbacks: string
   readonly overheadMs: string
+  /** LiteLLM's, with its prefix alone; empty = not sent. */
+  readonly durationMs: string
   readonly cost: string
   readonly usageSource: string
   readonly dropped: string
 }
 
 function headerNames(prefix: string): HeaderNames {
+  const isLitellm = prefix === 'x-litellm'
   return {
     prefix,
     callId: `${prefix}-call-id`,
@@ -66,7 +69,8 @@ function headerNames(prefix: string): HeaderNames {
     modelGroup: `${prefix}-model-group`,
     retries: `${prefix}-attempted-retries`,
     fallbacks: `${prefix}-attempted-fallbacks`,
-    overheadMs: `${prefix}-overhead-ms`,
+    overheadMs: isLitellm ? `${prefix}-overhead-duration-ms` : `${prefix}-overhead-ms`,
+    durationMs: isLitellm ? `${prefix}-response-duration-ms` : '',
     cost: `${prefix}-response-cost`,
     usageSource: `${prefix}-usage-source`,
     dropped: `${prefix}-dropped-params`,
@@ -88,13 +92,16 @@ export function answerHeaders(parts: RespondParts, call: Call): Record<string, s
     headers[names.modelGroup] = call.model
   headers[names.retries] = String(call.retries ?? 0)
   headers[names.fallbacks] = String(call.fallbacks)
-  const overheadMs = parts.clock.monotonicMs() - call.startedMs - call.upstreamMs - call.waitedMs
-  headers[names.overheadMs] = thousandthsText(Math.max(Math.round(overheadMs * 100), 0) * 10)
+  const durationMs = parts.clock.monotonicMs() - call.startedMs
+  headers[names.overheadMs] = millisecondsText(durationMs - call.upstreamMs - call.waitedMs)
+  if (names.durationMs !== '') headers[names.durationMs] = millisecondsText(durationMs)
   if (!call.stream && call.costNanoUsd !== null) headers[names.cost] = parts.costText(call.costNanoUsd)
   if (isEstimated(call)) headers[names.usageSource] = call.usageSource
   if (call.dropped.length > 0) headers[names.dropped] = droppedText(call.dropped)
   return headers
 }
+
+const millisecondsText = (ms: number): string => thousandthsText(Math.max(Math.round(ms * 100), 0) * 10)
 
 /** Counting tokens is free: its header says itself that the count is an estimate. */
 function isEstimated({ usageSource, operation }: Call): boolean {

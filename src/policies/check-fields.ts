@@ -4,6 +4,7 @@ import { unprocessable } from '../core/errors.ts'
 import { noOverrides } from '../core/overrides.ts'
 import { isSafeId } from '../core/request.ts'
 import type { Policy } from '../core/policy.ts'
+import { readControlHeaders } from './control/control-headers.ts'
 
 /** Sets model, stream, end user and overrides of the call. Throws `unprocessable` with every problem. */
 export function checkFields(): Policy {
@@ -45,6 +46,7 @@ function readFields(call: Call): void {
     throw unprocessable([{ loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' }])
   if (body.has('proxy_call_id')) readCallId(call, body.get('proxy_call_id'))
   call.overrides = format.overrides?.(body) ?? noOverrides
+  if (call.headers) readControlHeaders(call, call.headers)
 }
 
 /** The ledger keeps the gateway's own id: only that one is certain to be unique. */

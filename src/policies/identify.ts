@@ -1,5 +1,5 @@
 /**
- * Identifies the caller: by a key in one of four headers or, on Gemini's paths, in `?key=`; by a token of an identity
+ * Identifies the caller: by a key in one of five headers or, on Gemini's paths, in `?key=`; by a token of an identity
  * provider in the place of a key; without either by the cookie of a session.
  */
 import { callerProblem } from '../accounts/caller.ts'
@@ -114,8 +114,14 @@ function tooLong(keyText: string): KeyRefusal {
     : new KeyRefusal('malformed', 'the API key is too long to be one')
 }
 
-/** The one key in the headers; empty = none. Throws `unauthenticated` when there are two that differ. */
+/**
+ * The one key in the headers; empty = none. That of `x-litellm-api-key` comes first: agents that are signed in at a
+ * vendor send it beside the vendor's own token (LiteLLM's page on Claude Code with a subscription). Throws
+ * `unauthenticated` when there are two others that differ.
+ */
 function headerKey(headers: RequestHeaders): string {
+  const own = headers.get(ownHeader)
+  if (own) return own.includes(' ') ? bearer(own, ownHeader) : own
   const authorization = headers.get('authorization')
   let key = ''
   let from = ''
@@ -156,13 +162,14 @@ function masterKeyInQuery(): KeyRefusal {
   )
 }
 
+const ownHeader = 'x-litellm-api-key'
 const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key']
 
 function contradiction(one: string, other: string): GatewayError {
   return new KeyRefusal('contradictory', `${one} and ${other} carry different keys; send only one`)
 }
 
-function bearer(value: string): string {
+function bearer(value: string, header = 'Authorization'): string {
   if (value.startsWith('Bearer ')) {
     const token = value.slice(7).trim()
     if (token) return token
@@ -171,7 +178,7 @@ function bearer(value: string): string {
   const isBearer = scheme!.toLowerCase() === 'bearer'
   if (isBearer && token) return token
   const slip = isBearer ? '; there is nothing behind Bearer: is the variable that holds the key empty?' : ''
-  throw new KeyRefusal('malformed', `the Authorization header must be \`Bearer <key>\`${slip}`)
+  throw new KeyRefusal('malformed', `the ${header} header must be \`Bearer <key>\`${slip}`)
 }
 
 /** One message for unknown, revoked, blocked and expired keys: it must not reveal which keys exist. */

@@ -1,6 +1,5 @@
 /** Keys read: one, several, lists of them, their aliases, and whether the caller's own works. */
 import { z } from 'zod'
-import { shownKey } from '../../accounts/fields/key-fields.ts'
 import { groupsOf, mayReadAll, maySeeKey, organizationsOf } from '../../accounts/rights.ts'
 import { keyName, shownTenant } from '../../accounts/fields/spending-fields.ts'
 import { jsonAnswer } from '../../core/answer.ts'
@@ -12,7 +11,7 @@ import type { KeyQuery, KeyRecord } from '../../core/ports.ts'
 import { readJsonAs, readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
-import { cursorField, forbidden, nextCursor, pageOf, spentBy } from './tenancy/answers.ts'
+import { cursorField, forbidden, nextCursor, pageOf, shownKeyWithSpend, shownKeys } from './tenancy/answers.ts'
 import { lookForKey, teamOf } from './tenancy/key-rights.ts'
 import { onUse } from '../../lib/on-use.ts'
 
@@ -99,9 +98,9 @@ async function visibleKey(services: Services, caller: Caller, named: string): Pr
 }
 
 async function infoOf(services: Services, record: KeyRecord): Promise<object> {
-  const spent = await spentBy(services, 'key', [record.id])
   const budget = record.budgetId === null ? undefined : await services.tenancy.find('budget', record.budgetId)
-  return { ...shownKey(record), spend: spent(record.id), litellm_budget_table: budget ? shownTenant(budget) : null }
+  const shown = await shownKeyWithSpend(services, record)
+  return { ...shown, litellm_budget_table: budget ? shownTenant(budget) : null }
 }
 
 /** What a caller may list; undefined = everything. */
@@ -137,7 +136,7 @@ export const keyList: Endpoint = {
       visible: visibleTo(caller!, query.include_team_keys),
       ...page,
     })
-    const shown = query.return_full_object ? await withSpend(services, keys) : keys.map(record => record.hash)
+    const shown = query.return_full_object ? await shownKeys(services, keys) : keys.map(record => record.hash)
     return jsonAnswer({
       keys: shown,
       total_count: total,
@@ -146,15 +145,6 @@ export const keyList: Endpoint = {
       next_cursor: nextCursor(keys, query.size),
     })
   },
-}
-
-async function withSpend(services: Services, keys: readonly KeyRecord[]): Promise<object[]> {
-  const spent = await spentBy(
-    services,
-    'key',
-    keys.map(record => record.id),
-  )
-  return keys.map(record => ({ ...shownKey(record), spend: spent(record.id) }))
 }
 
 /** The aliases of the keys that the caller may list. */

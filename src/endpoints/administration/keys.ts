@@ -16,7 +16,7 @@ import type { KeyChanges, KeyRecord } from '../../core/ports.ts'
 import type { KeyUpdateOptions, NewKey, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
-import { forbidden, wrongField } from './tenancy/answers.ts'
+import { forbidden, shownKeyWithSpend, wrongField } from './tenancy/answers.ts'
 import { changeableKey, checkKeyChange, checkMaker, grantedKey } from './tenancy/key-rights.ts'
 import { onUse } from '../../lib/on-use.ts'
 
@@ -101,7 +101,12 @@ async function create(services: Services, caller: Caller, fields: KeyFields, isS
   const record = await services.tenancy.change(actorOf(caller), async tx =>
     tx.insertKey(await grantedNew(tx, caller, asked, isService), keysPerUser),
   )
-  return jsonAnswer({ key: keyText, ...shownKey(record), ...(await keyWarnings(services, caller, fields, record)) })
+  return jsonAnswer({
+    key: keyText,
+    ...shownKey(record),
+    spend: 0,
+    ...(await keyWarnings(services, caller, fields, record)),
+  })
 }
 
 /** Members get a key of their own where they ask for one of the team: it would end with them. Throws 403. */
@@ -170,7 +175,8 @@ async function update(
   const record = await changeableKey(services, caller, key)
   const changes = keyChanges(fields, services.clock.epochMs())
   const changed = await change(services, caller, record, changes, { version })
-  return { key: record.hint, ...shownKey(changed), ...(await keyWarnings(services, caller, fields, changed)) }
+  const shown = await shownKeyWithSpend(services, changed)
+  return { key: record.hint, ...shown, ...(await keyWarnings(services, caller, fields, changed)) }
 }
 
 /** Checked against the state of the key within the transaction. */
@@ -257,7 +263,7 @@ export const keyRegenerate: Endpoint = {
     })
     return jsonAnswer({
       key: keyText,
-      ...shownKey(changed),
+      ...(await shownKeyWithSpend(services, changed)),
       ...(await keyWarnings(services, caller!, fields, changed)),
     })
   },
@@ -278,9 +284,8 @@ function blocking(path: string, blocked: boolean): Endpoint {
     },
     async handle(request, services, caller) {
       const { key } = await readJsonAs(request, oneKey())
-      return jsonAnswer(
-        shownKey(await change(services, caller!, await changeableKey(services, caller!, key), { blocked })),
-      )
+      const changed = await change(services, caller!, await changeableKey(services, caller!, key), { blocked })
+      return jsonAnswer(await shownKeyWithSpend(services, changed))
     },
   }
 }

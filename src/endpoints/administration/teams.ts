@@ -2,7 +2,6 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
-import { shownKey } from '../../accounts/fields/key-fields.ts'
 import {
   administersOrganization,
   administersTeam,
@@ -28,7 +27,7 @@ import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Team } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction, TenantFilter } from '../../core/tenancy/tenancy-store.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
-import { checkedSpending, cursorField, pageFields, pageOf, spentBy, wrongField } from './tenancy/answers.ts'
+import { checkedSpending, cursorField, pageFields, pageOf, shownKeys, spentBy, wrongField } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import type { Asked } from './tenancy/managed.ts'
 import {
@@ -212,7 +211,7 @@ const teamInfo = withQuery(oneTeam, {
       team_id: id,
       team_info: await teamRow(services, team),
       budget: await budgetStateOf(services, 'team', team),
-      keys: keys.keys.map(shownKey),
+      keys: await shownKeys(services, keys.keys),
       keys_total: keys.total,
       team_memberships: members.map(shownMembership),
     }

@@ -3,7 +3,6 @@ import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
 import { keyHint, mintKey, readDuration } from '../../accounts/key.ts'
-import { shownKey } from '../../accounts/fields/key-fields.ts'
 import { callRoutes, restrictionOf } from '../../accounts/key-grants.ts'
 import { administersOrganization, groupsOf, mayReadAll, maySeeTeam, organizationsOf } from '../../accounts/rights.ts'
 import { keyName } from '../../accounts/fields/spending-fields.ts'
@@ -24,7 +23,16 @@ import { unlimited, userRoles } from '../../core/tenancy/tenancy.ts'
 import type { Team, User } from '../../core/tenancy/tenancy.ts'
 import type { TenancyReader, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
-import { absent, checkedSpending, cursorField, forbidden, pageFields, pageOf, spentBy } from './tenancy/answers.ts'
+import {
+  absent,
+  checkedSpending,
+  cursorField,
+  forbidden,
+  pageFields,
+  pageOf,
+  shownKeys,
+  spentBy,
+} from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/managed.ts'
 import { administeredTeam, checkFields, checkMetadata, findUser, sharesGroup } from './tenancy/access.ts'
 import { onUse } from '../../lib/on-use.ts'
@@ -223,7 +231,7 @@ const userInfo = withQuery(infoQuery, {
       user_id: user.id,
       user_info: (await userRows(services, caller, [user]))[0],
       budget: await budgetStateOf(services, 'user', user),
-      keys: own.keys.map(shownKey),
+      keys: await shownKeys(services, own.keys),
       keys_total: own.total,
       teams: teams.map(team => ({ team_id: team.id, team_alias: team.alias })),
     }

@@ -70,10 +70,11 @@ const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'A virtual key or the master key.' },
   xApiKey: keyHeader('x-api-key'),
   apiKey: keyHeader('api-key'),
+  xLitellmApiKey: keyHeader('x-litellm-api-key'),
   xGoogApiKey: keyHeader('x-goog-api-key'),
   keyParameter: { type: 'apiKey', in: 'query', name: 'key' },
 }
-const keyHeaders = ['bearer', 'xApiKey', 'apiKey', 'xGoogApiKey'] as const
+const keyHeaders = ['bearer', 'xApiKey', 'apiKey', 'xGoogApiKey', 'xLitellmApiKey'] as const
 
 /** What the document says of the gateway that serves it. */
 export interface Naming {

@@ -59,6 +59,7 @@ const paging: Properties = {
 
 const key: Properties = {
   ...spending,
+  spend,
   ...stamps,
   token: described("The key's hash.", text),
   token_id: text,
@@ -119,7 +120,7 @@ const ownBudget = described(
   nullable(shape(budgetState)),
 )
 const keyWarnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
-const keyRow = shape({ ...key, spend, litellm_budget_table: nullable(anyObject) })
+const keyRow = shape({ ...key, litellm_budget_table: nullable(anyObject) })
 
 const keySchemas: Readonly<Record<string, Schema>> = {
   Key: shape(key),
@@ -139,7 +140,7 @@ const keySchemas: Readonly<Record<string, Schema>> = {
   KeyInfo: shape({ key: described('As it was asked for.', text), info: keyRow, budget: ownBudget }),
   KeyInfos: shape({ key: listOf(text), info: listOf(keyRow) }),
   KeyList: shape({
-    keys: listOf(either(described('The hash of a key.', text), shape({ ...key, spend }))),
+    keys: listOf(either(described('The hash of a key.', text), shape(key))),
     total_count: integer,
     current_page: integer,
     total_pages: integer,

@@ -1,8 +1,10 @@
 /** What the endpoints of keys, teams, users and the like share: pages, cursors, refusals. */
 import { z } from 'zod'
+import { shownKey } from '../../../accounts/fields/key-fields.ts'
 import { spendingProblem } from '../../../accounts/fields/spending-fields.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../../core/errors.ts'
+import type { KeyRecord } from '../../../core/ports.ts'
 import type { PageQuery } from '../../../core/tenancy/tenancy-store.ts'
 import type { SpendingFields } from '../../../core/tenancy/tenancy.ts'
 import { systemClock } from '../../../lib/clock.ts'
@@ -77,4 +79,17 @@ export function checkedSpending<Fields extends Partial<SpendingFields>>(
   const problem = spendingProblem(fields, { before, nowMs: systemClock.epochMs() })
   if (problem) throw wrongField(problem.field, problem.msg)
   return fields
+}
+
+/** Keys as lists show them, with the dollars that each has spent. */
+export async function shownKeys(services: Services, keys: readonly KeyRecord[]): Promise<Record<string, unknown>[]> {
+  const ids = keys.map(record => record.id)
+  const spent = await spentBy(services, 'key', ids)
+  return keys.map(record => ({ ...shownKey(record), spend: spent(record.id) }))
+}
+
+/** As `shownKeys`, of one. */
+export async function shownKeyWithSpend(services: Services, key: KeyRecord): Promise<Record<string, unknown>> {
+  const [shown] = await shownKeys(services, [key])
+  return shown!
 }

@@ -1,0 +1,49 @@
+/** Request headers by which clients control the gateway, under LiteLLM's names (its page "Request Headers"). */
+import type { Call } from '../../core/call.ts'
+import { unprocessable } from '../../core/errors.ts'
+import { isSafeId } from '../../core/request.ts'
+import type { RequestHeaders } from '../../core/request.ts'
+
+const retriesMost = 10
+const secondsMost = 86_400
+const endUserLengthMax = 256
+
+/**
+ * They win over the body's fields: `x-litellm-call-id`, `-timeout` and `-stream-timeout` (seconds), `-num-retries`,
+ * `-customer-id` or `-end-user-id`. Throws `unprocessable` with the name of the header.
+ */
+export function readControlHeaders(call: Call, headers: RequestHeaders): void {
+  const callId = headers.get('x-litellm-call-id')
+  if (callId !== null) call.clientCallId = checkedId(callId)
+  const endUser = headers.get('x-litellm-customer-id') ?? headers.get('x-litellm-end-user-id')
+  if (endUser !== null) call.endUser = checkedEndUser(endUser)
+  const retries = headers.get('x-litellm-num-retries')
+  if (retries !== null) call.overrides = { ...call.overrides, retries: checkedRetries(retries) }
+  const ofStream = call.stream ? 'x-litellm-stream-timeout' : ''
+  const name = ofStream !== '' && headers.has(ofStream) ? ofStream : 'x-litellm-timeout'
+  const timeout = headers.get(name)
+  if (timeout !== null) call.overrides = { ...call.overrides, timeoutMs: checkedSeconds(timeout, name) * 1000 }
+}
+
+const refused = (name: string, msg: string) => unprocessable([{ loc: ['header', name], msg, type: 'invalid' }])
+
+function checkedId(id: string): string {
+  if (isSafeId(id)) return id
+  throw refused('x-litellm-call-id', 'must be 1 to 128 letters, digits and . _ : / @ = + ~ -')
+}
+
+function checkedEndUser(id: string): string {
+  if (id.length <= endUserLengthMax) return id
+  throw refused('x-litellm-customer-id', `must have at most ${endUserLengthMax} characters`)
+}
+
+function checkedRetries(text: string): number {
+  if (/^\d{1,2}$/.test(text) && Number(text) <= retriesMost) return Number(text)
+  throw refused('x-litellm-num-retries', `must be a whole number from 0 to ${retriesMost}`)
+}
+
+function checkedSeconds(text: string, name: string): number {
+  const seconds = /^\d{1,6}(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN
+  if (seconds > 0 && seconds <= secondsMost) return seconds
+  throw refused(name, `must be a number of seconds, more than 0 and at most ${secondsMost}`)
+}
