@@ -71,7 +71,6 @@ const modelInfo = shape({
         litellm_provider: described('The same as `provider`.', text),
         key: described('The name of the model at its provider.', text),
         max_tokens: nullable(described('The same as `max_output_tokens`.', integer)),
-        supported_openai_params: listOf(text),
         source: text,
         blocked: described('An administrator has switched it off: it gets no calls.', boolean),
         ...alwaysPriced,

@@ -4,7 +4,6 @@ import { mayCall } from '../../accounts/models/model-access.ts'
 import { priceFields } from '../../accounts/costs/price-keys.ts'
 import { pricesAt } from '../../accounts/costs/price-variants.ts'
 import { mayReadAll } from '../../accounts/rights.ts'
-import { supportedParams } from '../../core/hub/params.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
@@ -197,7 +196,6 @@ function infoEntry(
       litellm_provider: target.provider.name,
       key: target.model,
       max_tokens: deployment.info.max_output_tokens ?? deployment.info.max_tokens ?? null,
-      supported_openai_params: supportedParams([deployment]),
       source: deployment.origin.kind,
       // The file may have the name of a folder of the operator's.
       ...(showOrigin && { source_where: deployment.origin.where }),
