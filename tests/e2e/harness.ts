@@ -10,6 +10,7 @@ import type { RunningServer } from '../../src/config/serve-options.ts'
 import type { LedgerRow } from '../../src/core/ledger/ledger-columns.ts'
 import type { Policy } from '../../src/core/policy.ts'
 import { Secret } from '../../src/lib/secret.ts'
+import { createFromTemplate, placeSqliteTemplate } from '../../src/store/database/database-fixture.ts'
 
 export const masterKey = 'sk-master-4fT9qL2vX8mB6nR1cW7yK3pZ5dH0gJ'
 
@@ -32,7 +33,7 @@ export function backends(): Backend[] {
 async function openPostgres(url: string, redisUrl: string) {
   const name = `modelgate_test_${crypto.randomUUID().replaceAll('-', '')}`
   const admin = new SQL(url, { max: 1 })
-  await admin.unsafe(`create database ${name}`)
+  await admin.unsafe(createFromTemplate(name))
   const own = new URL(url)
   own.pathname = `/${name}`
   return {
@@ -101,13 +102,15 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     (options.config ?? standardConfig).replaceAll('{simulator}', simulator.url.replace(/\/$/, '')),
   )
   const dataDirectory = join(folder, 'data')
+  const databaseFile = join(dataDirectory, 'modelgate.sqlite')
+  if (!store.databaseUrl) placeSqliteTemplate(databaseFile)
   const server = await startServer({
     configFile,
     host: '127.0.0.1',
     port: 0,
     dataDirectory,
     masterKey: new Secret(masterKey),
-    databaseUrl: store.databaseUrl ?? `sqlite:${join(dataDirectory, 'modelgate.sqlite')}`,
+    databaseUrl: store.databaseUrl ?? `sqlite:${databaseFile}`,
     redisUrl: store.redisUrl,
     environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DRAIN_DELAY_MS: '0', ...options.environment },
     rootPath: options.rootPath,

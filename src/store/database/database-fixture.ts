@@ -1,12 +1,29 @@
 /** Empty databases for the tests of the stores: SQLite always, Postgres where `TEST_DATABASE_URL` is set. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { randomUUIDv7, SQL } from 'bun'
 import type { StorageQuota } from '../../accounts/storage-quota.ts'
 import { createStorageGuard } from '../objects/storage-guard.ts'
 import type { StorageGuard } from '../objects/storage-guard.ts'
 import type { Database } from './open.ts'
+
+/** Databases with all steps, where the run of the tests has made them: tests/database-templates.ts. */
+const { TEST_SQLITE_TEMPLATE: templateFile, TEST_DATABASE_TEMPLATE: templateName } = process.env
+
+/**
+ * Begins the file of a test that does not care how its database came to have all steps, as a copy of the template;
+ * where there is none, it stays to be made.
+ */
+export function placeSqliteTemplate(path: string): void {
+  if (!templateFile) return
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  copyFileSync(templateFile, path)
+}
+
+/** The statement that makes such a database on Postgres. */
+export const createFromTemplate = (name: string): string =>
+  `create database ${name}${templateName ? ` template ${templateName}` : ''}`
 
 /** An empty database of its own. */
 export interface TestDatabase {

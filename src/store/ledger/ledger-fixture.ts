@@ -14,6 +14,7 @@ import { openLedger } from './ledger.ts'
 import type { JournalledLedger } from './ledger.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { dayToRank, rankingOf, storeRanking } from './sums/rollup-top.ts'
+import { createFromTemplate, placeSqliteTemplate } from '../database/database-fixture.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 
@@ -72,9 +73,10 @@ export interface LedgerPlace {
 export async function makePlace(postgresUrl?: string): Promise<LedgerPlace> {
   const directory = mkdtempSync(join(tmpdir(), 'ledger-'))
   const name = `ledger_${randomUUIDv7('hex').replaceAll('-', '')}`
-  const file = `sqlite:${join(directory, 'gateway.db')}`
-  const databaseUrl = postgresUrl ? databaseNamed(postgresUrl, name) : file
-  if (postgresUrl) await withServer(postgresUrl, sql => sql.unsafe(`create database ${name}`))
+  const file = join(directory, 'gateway.db')
+  const databaseUrl = postgresUrl ? databaseNamed(postgresUrl, name) : `sqlite:${file}`
+  if (postgresUrl) await withServer(postgresUrl, sql => sql.unsafe(createFromTemplate(name)))
+  else placeSqliteTemplate(file)
   const database = await openDatabase(databaseUrl)
   await migrate(database)
   await database.close()

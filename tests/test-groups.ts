@@ -1,0 +1,38 @@
+/** Which test files take turns in a process, and which have one of their own. */
+
+/** In a process: so few that its end is near when the others end. */
+const filesTogetherMax = 8
+
+/** What only a process as a whole has: a file that names one of them changes it for those behind it, or reads what they left. */
+const ofTheProcess = [
+  /\bprocess\.env\.\w+ = /,
+  /\bdelete process\.env\b/,
+  /\bObject\.assign\(process\.env\b/,
+  /\bprocess\.(on|once|off|emit|exit|chdir)\(/,
+  /\bprocess\.kill\(process\.pid\b/,
+  /\bprocess\.(memoryUsage|cpuUsage|resourceUsage)\b/,
+  /\bglobalThis\.\w+ = /,
+  /\bObject\.assign\(globalThis\b/,
+  /\b(heapStats|setSystemTime|spyOn)\(/,
+  /\bmock\.module\(/,
+  /\bBun\.gc\(/,
+  /\/proc\/self\b/,
+]
+
+/** `text`: of the test file. */
+const needsProcess = (text: string): boolean => ofTheProcess.some(word => word.test(text))
+
+/** Files of a room lean on the same parts of the program, and often on the same helpers. */
+const roomOf = (file: string): string => file.split('/').slice(0, 2).join('/')
+
+/**
+ * Groups of files, each for one process, in the order of their first files. Those of a room are dealt out like cards, so
+ * that where the largest stand first, each group has one of them. `textOf`: of a file.
+ */
+export function groupsOf(files: readonly string[], textOf: (file: string) => string): string[][] {
+  const rooms = Map.groupBy(files, file => (needsProcess(textOf(file)) ? file : roomOf(file)))
+  return [...rooms.values()].flatMap(inRoom => {
+    const count = Math.ceil(inRoom.length / filesTogetherMax)
+    return Array.from({ length: count }, (_, first) => inRoom.filter((_, at) => at % count === first))
+  })
+}
