@@ -14,7 +14,7 @@ const ofTheProcess = [
   /\bglobalThis\.\w+ = /,
   /\bObject\.assign\(globalThis\b/,
   /\b(heapStats|setSystemTime|spyOn)\(/,
-  /\bmock\.module\(/,
+  /\b(mock\.module|instrument|plugin)\(/,
   /\bBun\.gc\(/,
   /\/proc\/self\b/,
 ]
