@@ -270,6 +270,8 @@ export interface Call {
   taken: LimitTaken | undefined
   /** What it reserved in budgets; absent = nothing. */
   reserved?: BudgetReservation
+  /** The client asked for no maximum of output tokens: that of the request is what its budgets have room for. */
+  budgetSetsMaximum?: boolean
   /** What it reserved for the batch that it starts; absent = nothing. */
   batch?: BatchReservation
   /** It is the end of a batch; absent = it is not. */

@@ -134,6 +134,7 @@ export class CallRecord implements Call {
   unknownFields = noFields
   dropped = noFields
   taken: Call['taken'] = undefined
+  budgetSetsMaximum = false
   responseHeaders: Record<string, string> = {}
   releaseBody: Call['releaseBody'] = undefined
   edits = noEdits

@@ -81,11 +81,15 @@ function seenOutput({ progress, answerCharacters }: Call): number {
   return Math.max(progress?.contentEvents ?? 0, Math.ceil(characters / charactersPerToken))
 }
 
-/** The output that the request asked for: its own maximum, else the operator's, else 1,024 tokens an answer. */
+/**
+ * The output that the client asked for: its own maximum, else the operator's, else 1,024 tokens an answer. A maximum
+ * that budgets set is a part of what is left in them, and nothing that anyone asked for: it only bounds the others.
+ */
 function askedOutput(call: Call): number {
-  const { deployment } = call
+  const { deployment, budgetSetsMaximum } = call
   const { answers, tokens } = askedAnswers(call)
-  const each = tokens ?? tokensOf(deployment?.target.options.max_tokens) ?? unaskedOutputTokens
+  const unasked = tokensOf(deployment?.target.options.max_tokens) ?? unaskedOutputTokens
+  const each = tokens === undefined ? unasked : budgetSetsMaximum ? Math.min(tokens, unasked) : tokens
   const able = tokensOf(deployment?.info.max_output_tokens) ?? each
   return Math.min(each, able) * answers
 }

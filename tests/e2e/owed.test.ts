@@ -181,6 +181,18 @@ describe('sent and not answered', () => {
     )
   })
 
+  test('a maximum that a budget has set is nothing that was asked for: a lost answer takes no quarter of it', async () => {
+    const key = await gateway.key({ max_budget: 10 })
+    const { row } = await ask({ model: 'raw/silent', messages }, { leave: true, key })
+    expect([row.output_tokens, row.cost_nano_usd]).toEqual([1024, cost(row)])
+    expect((await ask({ model: 'raw/reset', messages }, { key })).row.output_tokens).toBe(1024)
+    const asked = await ask({ model: 'raw/silent', messages, max_tokens: 2000 }, { leave: true, key })
+    expect(asked.row.output_tokens).toBe(2000)
+    const poor = await gateway.key({ max_budget: 0.01 })
+    const bounded = await ask({ model: 'raw/silent', messages }, { leave: true, key: poor })
+    expect(bounded.row.output_tokens).toBeLessThan(1000)
+  })
+
   test('a stream that the client did not wait for owes its input: it ends with its connection', async () => {
     const { row } = await ask({ model: 'raw/silent', messages, stream: true, max_tokens: 300 }, { leave: true })
     expect(row).toMatchObject({ outcome: 'client_closed', usage_source: 'estimated', output_tokens: 0 })

@@ -19,6 +19,14 @@ export const keyName = onUse(() =>
     .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not hold control characters'),
 )
 
+/** Some sentences about an object, with line breaks. */
+export const descriptionText = onUse(() =>
+  z
+    .string()
+    .max(2000, 'must be at most 2000 characters')
+    .regex(/^[^\u0000]*$/, 'must not hold U+0000'),
+)
+
 /** The range of a limit, as an error text; for the command line, where no `null` can be given. */
 export const limitRange = 'must be a whole number from 0 to 1000000000'
 const limitText = `${limitRange}, or null for no limit`

@@ -5,6 +5,7 @@ import type { NewTenant, TenantChanges } from '../../core/tenancy/tenancy-store.
 import {
   blankTenant,
   changesOf,
+  descriptionText,
   keyName,
   shownSpending,
   shownTenant,
@@ -21,7 +22,7 @@ export const tagBody = onUse(() =>
   z
     .strictObject({
       name: keyName(),
-      description: z.string().max(2000).nullable().optional(),
+      description: descriptionText().nullable().optional(),
       models: z.array(z.unknown()).max(0, noModels).nullable().optional(),
       ...spendingFields(),
       version: version(),

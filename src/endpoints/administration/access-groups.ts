@@ -5,6 +5,7 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
+import { keyName } from '../../accounts/fields/spending-fields.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { ConfiguredObject } from '../../core/objects/configured-objects.ts'
@@ -15,7 +16,7 @@ import { json } from '../openapi/schema.ts'
 import { dateOf, prepareChange } from './configured/storing.ts'
 import { onUse } from '../../lib/on-use.ts'
 
-const groupName = onUse(() => z.string().min(1).max(200))
+const groupName = onUse(() => keyName().max(200))
 const models = onUse(() => z.array(z.string().min(1).max(500)).max(10_000))
 const namedModels = onUse(() => ({ model_names: models().nullish(), model_ids: models().nullish() }))
 const newBody = onUse(() => z.strictObject({ access_group: groupName(), ...namedModels() }))

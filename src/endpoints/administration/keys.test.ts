@@ -71,6 +71,10 @@ for (const backend of backends())
       expect((await gateway.admin('/key/info?key=%00')).status).toBe(404)
       expect((await gateway.admin('/key/list?user_id=%00')).status).toBe(422)
       expect((await gateway.admin('/key/delete', { key_aliases: ['\u0000'] })).status).toBe(422)
+      const group = { access_group: 'a\u0000b', model_names: ['chat-model'] }
+      expect((await gateway.admin('/access_group/new', group)).status).toBe(422)
+      expect((await gateway.admin('/tag/new', { name: 'told', description: 'two\nlines\u0000' })).status).toBe(422)
+      expect((await gateway.admin('/tag/new', { name: 'told', description: 'two\nlines' })).status).toBe(200)
     })
 
     test('what was deleted is named, by text and by alias; an alias of several keys deletes none of them', async () => {

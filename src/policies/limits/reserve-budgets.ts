@@ -116,6 +116,7 @@ function fittedAmount(call: Call, bound: number | null, left: number): number | 
   }
   const cost = costAt(fits)!
   if (asked !== undefined && fits >= asked) return cost
+  call.budgetSetsMaximum = asked === undefined
   call.change(edited => {
     if (edited.kind === 'chat') edited.request.maxOutputTokens = fits
   })

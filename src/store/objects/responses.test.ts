@@ -106,6 +106,15 @@ for (const [name, open] of [
       expect((await store.answer('key', 'running'))!.json).toBe('{"id":"running","status":"in_progress"}')
     })
 
+    test('an id that no row can have is not there', async () => {
+      const [key, id] = ['key', 'r\u0000']
+      expect(
+        await Promise.all([store.find(key, id), store.answer(key, id), store.input(key, id), store.delete(key, id)]),
+      ).toEqual([undefined, undefined, undefined, false])
+      expect(await store.conversation(key, id, 1000)).toBeUndefined()
+      expect((await store.items(key, [id])).size).toBe(0)
+    })
+
     test('two keys may have the same id of an upstream; the same key replaces its own', async () => {
       await store.save(record({ id: 'r' }))
       await store.save(record({ id: 'r', keyId: 'other', deploymentId: 'e' }))

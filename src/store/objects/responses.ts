@@ -58,13 +58,14 @@ export function createResponseStore({ database, clock, guard, report }: Response
         return 'failed'
       }
     },
-    find: (keyId, id, hold) => available(findOne(sql, clock, { keyId, id, hold })),
-    answer: (keyId, id, hold) => available(findAnswer(sql, clock, { keyId, id, hold })),
-    input: (keyId, id, hold) => available(findInput(sql, clock, { keyId, id, hold })),
-    conversation: (keyId, id, bytesMax, hold) => available(readConversation(sql, clock, { keyId, id, bytesMax, hold })),
-    items: (keyId, ids) => available(readItems(sql, keyId, ids)),
+    find: (keyId, id, hold) => available(findOne(sql, clock, { keyId, id: asStored(id), hold })),
+    answer: (keyId, id, hold) => available(findAnswer(sql, clock, { keyId, id: asStored(id), hold })),
+    input: (keyId, id, hold) => available(findInput(sql, clock, { keyId, id: asStored(id), hold })),
+    conversation: (keyId, id, bytesMax, hold) =>
+      available(readConversation(sql, clock, { keyId, id: asStored(id), bytesMax, hold })),
+    items: (keyId, ids) => available(readItems(sql, keyId, ids.map(asStored))),
     delete: (keyId, id) =>
-      available(changed(sql`delete from responses where key_id = ${keyId} and id = ${id} returning id`)),
+      available(changed(sql`delete from responses where key_id = ${keyId} and id = ${asStored(id)} returning id`)),
     finish: record => available(transaction(database, tx => finish(tx, record))),
     renew: (keyId, id, nowMs) =>
       available(
@@ -76,6 +77,9 @@ export function createResponseStore({ database, clock, guard, report }: Response
     stop: () => clearInterval(timer),
   }
 }
+
+/** No row holds a NUL, and Postgres refuses it in a parameter. */
+const asStored = (id: string): string => id.replaceAll('\0', '\ufffd')
 
 /** While the database is away only stored responses fail; other calls go on. */
 function available<T>(work: Promise<T>): Promise<T> {
