@@ -29,6 +29,7 @@ import { createFrontDoor } from '../endpoints/router.ts'
 import { BuiltPages } from '../endpoints/web/built/built-pages.ts'
 import type { ClientCounts } from '../http/server/server.ts'
 import { systemClock as clock } from '../lib/clock.ts'
+import { tickClock } from '../lib/end-of-tick.ts'
 import { TimerWheel } from '../lib/timer-wheel.ts'
 import { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import { createSettleEnded } from '../pipeline/settle.ts'
@@ -89,7 +90,7 @@ function watchesOf(store: Store): Pick<Services, 'runWatch' | 'answerWatch' | 'l
 export function assemble(assembling: Assembling) {
   const { source, store, logger } = assembling
   const transport = openTransport(logger)
-  const timers = new TimerWheel(clock)
+  const timers = new TimerWheel(tickClock)
   const models = modelsOf(source)
   const current = { models, settings: models.settings }
   const metrics = assembleMetrics(assembling, { transport, cooling: () => calls.router.coolingDown() })
@@ -296,7 +297,7 @@ function assembleCalls(
   const identity = identityParts(store, current, transport)
   const admission = createAdmission({
     ...identity,
-    clock,
+    clock: tickClock,
     ...limited,
     tenants: store.tenants,
     ledger: store.ledger,

@@ -11,6 +11,7 @@ import { listen } from '../http/server/server.ts'
 import type { ConnectionLimit } from '../http/server/server.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { endAll } from '../lib/end-all.ts'
+import { tickClock } from '../lib/end-of-tick.ts'
 import { providers } from '../providers/index.ts'
 import { lockDataDirectory } from '../platform/data-directory-lock.ts'
 import type { DataLock } from '../platform/data-directory-lock.ts'
@@ -89,7 +90,7 @@ async function serveStore(serving: Serving): Promise<RunningServer> {
   const server = listen({
     hostname: options.host,
     port: options.port,
-    clock,
+    clock: tickClock,
     wheel: parts.timers,
     handle: parts.door.handle,
     refuse: parts.door.refuse,

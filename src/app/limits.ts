@@ -1,6 +1,7 @@
 /** Opens what counts limits and budgets: in this process, or over Redis for all replicas. */
 import { randomBytes } from 'node:crypto'
 import { systemClock as clock } from '../lib/clock.ts'
+import { tickClock } from '../lib/end-of-tick.ts'
 import type { Limiter } from '../core/tenancy/limits.ts'
 import type { WithoutRedis } from '../core/settings.ts'
 import type { Database } from '../store/database/open.ts'
@@ -54,7 +55,7 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
   })
   const redis = redisUrl === undefined ? undefined : await openRedis(redisUrl, budgets, options)
   return {
-    limiter: redis ?? new MemoryLimiter(clock, budgets),
+    limiter: redis ?? new MemoryLimiter(tickClock, budgets),
     redis,
     spendWriter,
     survey: createBudgetSurvey({ database, clock }),

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { atEndOfTick } from './end-of-tick.ts'
+import { atEndOfTick, tickClock } from './end-of-tick.ts'
 
 const task = (work: () => void) => ({ endOfTick: work })
 
@@ -35,4 +35,21 @@ test('a task that throws does not keep the others from running', async () => {
     { stdout: 'pipe' },
   )
   expect((await new Response(child.stdout).text()).trim().split('\n').sort()).toEqual(['caught broken', 'ran'])
+})
+
+test('the clock of the tick stands still until its tasks have run, and is the system clock in the next tick', async () => {
+  const [readMs, readEpochMs] = [tickClock.monotonicMs(), tickClock.epochMs()]
+  Bun.sleepSync(3)
+  const atEnd = new Promise(resolve => atEndOfTick(task(() => resolve([tickClock.monotonicMs(), tickClock.epochMs()]))))
+  expect([tickClock.monotonicMs(), tickClock.epochMs()]).toEqual([readMs, readEpochMs])
+  expect(await atEnd).toEqual([readMs, readEpochMs])
+  await new Promise(resolve => setImmediate(resolve))
+  expect(tickClock.monotonicMs()).toBeGreaterThanOrEqual(readMs + 3)
+  expect(tickClock.epochMs()).toBeGreaterThan(readEpochMs)
+})
+
+test('the clock of the tick goes on where nothing else happens', async () => {
+  const readMs = tickClock.monotonicMs()
+  await Bun.sleep(5)
+  expect(tickClock.monotonicMs()).toBeGreaterThanOrEqual(readMs + 4)
 })

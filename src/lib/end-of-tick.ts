@@ -1,7 +1,10 @@
 /**
- * Tasks that run at the end of the event loop's current tick, behind all events that are already queued. Socket writes
- * belong there: a send that wakes its sleeping peer costs twice the others, and of a row of sends only the first does.
+ * The current tick of the event loop: tasks at its end, behind all events that are already queued, and its time. Socket
+ * writes belong at the end: a send that wakes its sleeping peer costs twice the others, and of a row of sends only the
+ * first does.
  */
+import { systemClock } from './clock.ts'
+import type { Clock } from './clock.ts'
 
 /** An error that a task throws is rethrown later, so that the other tasks of the tick still run. */
 export interface TickTask {
@@ -9,10 +12,41 @@ export interface TickTask {
 }
 
 let waiting: TickTask[] = []
+let isEndScheduled = false
+let tickMs: number | undefined
+let tickEpochMs: number | undefined
 
 /** In the order of the calls. A task that is added twice runs twice. */
 export function atEndOfTick(task: TickTask): void {
-  if (waiting.push(task) === 1) setImmediate(run)
+  waiting.push(task)
+  scheduleEnd()
+}
+
+/**
+ * The system's clock, read at most once a tick; a reading costs 35 ns, and a call would need a dozen. For deadlines and
+ * windows, to which milliseconds do not matter; what a call takes is measured by `systemClock`.
+ */
+export const tickClock: Clock = {
+  epochMs() {
+    if (tickEpochMs === undefined) {
+      tickEpochMs = systemClock.epochMs()
+      scheduleEnd()
+    }
+    return tickEpochMs
+  },
+  monotonicMs() {
+    if (tickMs === undefined) {
+      tickMs = systemClock.monotonicMs()
+      scheduleEnd()
+    }
+    return tickMs
+  },
+}
+
+function scheduleEnd(): void {
+  if (isEndScheduled) return
+  isEndScheduled = true
+  setImmediate(run)
 }
 
 function run(): void {
@@ -26,4 +60,9 @@ function run(): void {
         throw thrown
       })
     }
+  // Last: what the tasks ask for is still the time of this tick.
+  tickMs = undefined
+  tickEpochMs = undefined
+  isEndScheduled = false
+  if (waiting.length > 0) scheduleEnd()
 }

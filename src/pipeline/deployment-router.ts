@@ -71,7 +71,7 @@ export class Router implements AttemptListener {
   constructor(parts: RouterParts) {
     this.#parts = parts
     this.#cooldowns = new Cooldowns(parts.clock, parts.reportCooldown)
-    this.#notes = new NotesOfUpstreams(parts.clock)
+    this.#notes = new NotesOfUpstreams()
     this.#choice = new DeploymentChoice(this.#cooldowns, parts.random, parts.isBlocked)
     this.#budgets = new RetryBudgets(parts.clock)
     this.#authorizer = new Authorizer(parts.transport, parts.clock)

@@ -60,8 +60,8 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
   readonly #at: ServingParts
   #resolve: (answer: Answer) => void
   #next: Step = 'body'
-  /** When the body was asked for, on the monotonic clock. */
-  #readMs = 0
+  /** Since when the body has been waited for, on the monotonic clock; -1 = it was there at once. */
+  #readMs = -1
 
   constructor(at: ServingParts, resolve: (answer: Answer) => void) {
     this.#at = at
@@ -142,9 +142,9 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
 
   #read(): void {
     const { parts, request, asked, control } = this.#at
-    this.#readMs = parts.clock.monotonicMs()
     if ('multipart' in asked.format) this.#readForm(takeForm(parts, request, control))
     else request.body.read(control.call.models.settings.bodyBytesMax, this)
+    if (this.#next === 'body') this.#readMs = parts.clock.monotonicMs()
   }
 
   #readForm(form: Promise<JsonBody>): void {
@@ -158,6 +158,7 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
 
   /** The time that the client took to send its body is not the gateway's. */
   #waited(): void {
+    if (this.#readMs < 0) return
     const { parts, control } = this.#at
     control.call.waitedMs += parts.clock.monotonicMs() - this.#readMs
   }

@@ -5,6 +5,7 @@ import type { GatewayError } from '../core/errors.ts'
 import type { UpstreamResponse } from '../core/transport.ts'
 import type { UpstreamFailure, UpstreamNote, UpstreamRateLimit } from '../core/upstream-notes.ts'
 import type { Clock } from '../lib/clock.ts'
+import { tickClock } from '../lib/end-of-tick.ts'
 import { entryLimit } from '../lib/entry-limit.ts'
 import { rateLimitsIn } from './rate-limit-headers.ts'
 
@@ -25,7 +26,7 @@ export class NotesOfUpstreams {
   readonly #clock: Clock
   readonly #notes = new LRUCache<string, Noted>(entryLimit(10_000))
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock = tickClock) {
     this.#clock = clock
   }
 

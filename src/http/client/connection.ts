@@ -88,14 +88,14 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
 
   // ---- what the owner and the exchange call
 
-  /** Sends the next exchange on an idle connection. */
-  send(exchange: Exchange): void {
+  /** Sends the next exchange on an idle connection, at the end of this tick. */
+  send(exchange: Exchange, nowMs: number): void {
     this.#exchange = exchange
     exchange.connection = this
     this.#reused = true
     this.#answerBegan = false
     this.#phase = 'queued'
-    this.#deadline(exchange.request.timeouts.firstByteMs)
+    this.#deadlineFrom(nowMs, exchange.request.timeouts.firstByteMs)
     atEndOfTick(this)
   }
 
@@ -160,12 +160,12 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
     }
     this.#socket = socket
     const { tunnel, hop } = this.#target
-    if (!tunnel && !hop.tls) this.#write(this.#exchange!)
+    if (!tunnel && !hop.tls) this.#established(this.#exchange!)
   }
 
   onHandshake(success: boolean, error: Error | null): void {
     if (this.#phase !== 'connecting') return
-    if (success) this.#write(this.#exchange!)
+    if (success) this.#established(this.#exchange!)
     else this.#fail(unreachable(error, this.#subject()))
   }
 
@@ -223,10 +223,14 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
 
   // ---- inside
 
+  #established(exchange: Exchange): void {
+    this.#deadline(exchange.request.timeouts.firstByteMs)
+    this.#write(exchange)
+  }
+
   #write(exchange: Exchange): void {
     this.#phase = 'head'
     this.#answerBegan = false
-    this.#deadline(exchange.request.timeouts.firstByteMs)
     const state = this.#writer.start(this.#socket!, exchange.prepared, exchange.request)
     exchange.sent = state !== 'closed'
     // The close event may already have been delivered. A microtask later, because the caller has no exchange yet.
@@ -318,9 +322,12 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
 
   /** The nearer of `ms` from now (0 = no limit) and the end of the whole call. */
   #deadline(ms: number): void {
-    const { wheel } = this.#owner
-    const atMs = ms > 0 ? wheel.nowMs() + ms : Infinity
+    this.#deadlineFrom(this.#owner.wheel.nowMs(), ms)
+  }
+
+  #deadlineFrom(nowMs: number, ms: number): void {
+    const atMs = ms > 0 ? nowMs + ms : Infinity
     const totalAtMs = this.#exchange?.totalAtMs ?? Infinity
-    wheel.touch(this, atMs < totalAtMs ? atMs : totalAtMs)
+    this.#owner.wheel.touch(this, atMs < totalAtMs ? atMs : totalAtMs)
   }
 }

@@ -42,8 +42,9 @@ export class Pool implements ConnectionOwner {
 
   /** Sends `exchange` on an idle connection, or on a new one. */
   dispatch(exchange: Exchange): void {
+    const nowMs = this.wheel.nowMs()
     for (let kept = this.#idle.pop(); kept; kept = this.#idle.pop()) {
-      if (kept.deadlineMs > this.wheel.nowMs()) return kept.send(exchange)
+      if (kept.deadlineMs > nowMs) return kept.send(exchange, nowMs)
       kept.close()
     }
     this.#connect(exchange)
