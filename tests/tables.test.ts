@@ -1,7 +1,8 @@
-/** docs/threats.md and docs/faults.md: every promise names the test that shows it. */
+/** Documents name what exists: the test of each promise, the files of ARCHITECTURE.md, the targets of their links. */
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'bun:test'
+import { Glob } from 'bun'
 import packageJson from '../package.json'
 
 const root = join(import.meta.dir, '..')
@@ -51,4 +52,50 @@ test.each(['docs/threats.md', 'docs/faults.md'])('each row of %s has a case, a p
     expect(testsOf(row[2]!).length).toBeGreaterThan(0)
   }
   expect(rows.flatMap(row => testsOf(row[2]!)).flatMap(problem)).toEqual([])
+})
+
+test('each file that ARCHITECTURE.md names exists', () => {
+  const missing: string[] = []
+  for (const line of readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8').split('\n')) {
+    // A name without a folder stands in that of the path before it.
+    let folder = ''
+    for (const [, path] of line.matchAll(/`([\w./*<>-]+(?:\.(?:ts|tsx|md|json)|\/)|src\/[\w-]+)`/g)) {
+      if (/[<*]/.test(path!) || path!.startsWith('/')) continue
+      const found = [path!, `src/${path}`, join(folder, path!)].find(one => existsSync(join(root, one)))
+      if (found === undefined) missing.push(`${path}: ${line.slice(0, 80)}`)
+      else folder = /\.\w+$/.test(found) ? dirname(found) : found
+    }
+  }
+  expect(missing).toEqual([])
+})
+
+/** As GitHub makes it of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
+
+/** Those that people read; model-rules.md is made of tables of patterns, which look like links. */
+const documents = ['*.md', 'docs/*.md', 'docs/decisions/*.md', 'web/*.md']
+  .flatMap(pattern => [...new Glob(pattern).scanSync(root)])
+  .filter(file => file !== 'docs/model-rules.md')
+
+test('links between documents lead to a file and to a heading', () => {
+  const wrong: string[] = []
+  expect(documents.length).toBeGreaterThan(60)
+  for (const file of documents) {
+    const text = readFileSync(join(root, file), 'utf8')
+    for (const [, path, anchor] of text.matchAll(/\]\(([\w./-]*)(#[\w-]+)?\)/g)) {
+      const target = path === '' ? join(root, file) : join(root, dirname(file), path!)
+      if (!existsSync(target)) wrong.push(`${file}: ${path}`)
+      else if (anchor !== undefined) {
+        const headings = [...readFileSync(target, 'utf8').matchAll(/^#+ (.*)$/gm)].map(
+          ([, heading]) => `#${anchorOf(heading!)}`,
+        )
+        if (!headings.includes(anchor)) wrong.push(`${file}: ${path}${anchor}`)
+      }
+    }
+  }
+  expect(wrong).toEqual([])
 })
