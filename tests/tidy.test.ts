@@ -142,7 +142,7 @@ test('every provider, policy and endpoint is registered', () => {
     'providers/image-urls.ts',
     'providers/catalog.ts',
     'endpoints/router.ts',
-    'endpoints/request-once.ts',
+    'endpoints/idempotency.ts',
     'endpoints/request-fingerprint.ts',
     'endpoints/checked-input.ts',
     'endpoints/unknown-path.ts',

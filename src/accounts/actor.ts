@@ -1,7 +1,7 @@
 /** Who makes a change, as the audit log names it. */
 import { isMaster } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
-import type { KeyRecord } from '../core/ports.ts'
+import type { KeyRecord } from '../core/tenancy/keys.ts'
 import type { Actor } from '../core/tenancy/tenancy.ts'
 
 /** The caller's user, or its key where it has none; `master` for the master key. */

@@ -1,5 +1,5 @@
 /** What is allowed in a key's fields but probably a mistake: said to the administrator, not refused. */
-import type { ModelDirectory } from '../core/ports.ts'
+import type { ModelDirectory } from '../core/model-directory.ts'
 import { closestMatch } from '../lib/closest-match.ts'
 import { wildcardRest } from './models/model-index.ts'
 

@@ -21,7 +21,7 @@ import { countModels } from '../config/model-counts.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
 import type { Policy } from '../core/policy.ts'
-import type { CurrentConfiguration } from '../core/ports.ts'
+import type { CurrentConfiguration } from '../core/model-directory.ts'
 import type { Settings } from '../core/settings.ts'
 import { watchBatches } from '../files/batch-watch.ts'
 import { endpoints } from '../endpoints/index.ts'
@@ -364,7 +364,7 @@ function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadRe
 
 function storedParts(store: Store) {
   const { keys, tenancy, tenants, sessions, passwords, deviceSignIns, ledger, ledgerTail } = store
-  const { responses, assistants, files, once, conversations, bodies, configured } = store
+  const { responses, assistants, files, idempotentRequests, conversations, bodies, configured } = store
   const { hashKey, sign } = store.installation
   const access = { hashKey, sign, keys, tenancy, tenants, sessions, passwords, deviceSignIns }
   const cache = (settings: Pick<Settings, 'cache'>) => store.answerCache.administration(settings.cache)
@@ -378,7 +378,7 @@ function storedParts(store: Store) {
     responses,
     assistants,
     files,
-    once,
+    idempotentRequests,
     conversations,
     bodies,
     configured,

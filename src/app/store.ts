@@ -1,9 +1,11 @@
 /** Opens the parts with state beyond a call: database, keys, limits, ledger. */
 import { join } from 'node:path'
 import type { ServeOptions } from '../config/serve-options.ts'
-import type { OnceRequests } from '../core/objects/idempotency.ts'
+import type { IdempotentRequests } from '../core/objects/idempotency.ts'
 import type { KeyReminderStore } from '../core/tenancy/key-reminders.ts'
-import type { AssistantStore, FileStore, KeyStore } from '../core/ports.ts'
+import type { AssistantStore } from '../core/objects/assistants.ts'
+import type { FileStore } from '../core/objects/file-records.ts'
+import type { KeyStore } from '../core/tenancy/keys.ts'
 import type { DeviceSignInStore } from '../core/sign-in/device-sign-in.ts'
 import type { SignInReturns } from '../core/sign-in/identity-providers.ts'
 import type { PasswordStore, SessionStore } from '../core/sign-in/sign-in.ts'
@@ -22,7 +24,7 @@ import type { RunningBodyStore } from '../store/bodies/bodies.ts'
 import { createAssistantStore } from '../store/objects/assistants.ts'
 import { createConversationStore } from '../store/objects/conversations.ts'
 import type { RunningConversationStore } from '../store/objects/conversations.ts'
-import { createOnceRequests } from '../store/objects/once-requests.ts'
+import { createIdempotentRequests } from '../store/objects/idempotent-requests.ts'
 import { createFileStore } from '../store/objects/files.ts'
 import { createStorageGuard } from '../store/objects/storage-guard.ts'
 import { openInstallation, restoreInstallation } from '../store/keys/installation.ts'
@@ -89,7 +91,7 @@ export interface Store {
   readonly responses: RunningResponseStore
   readonly assistants: AssistantStore
   readonly files: FileStore
-  readonly once: OnceRequests
+  readonly idempotentRequests: IdempotentRequests
   readonly conversations: RunningConversationStore
   readonly bodies: RunningBodyStore
   /** Models, credentials and access groups made by API. */
@@ -162,7 +164,7 @@ export async function openStore(
       endAll([
         () => (stopped = true),
         () => objects.responses.stop(),
-        () => objects.once.stop(),
+        () => objects.idempotentRequests.stop(),
         () => objects.conversations.stop(),
         () => keys.directory.stop(),
         () => bodies.close(),
@@ -274,7 +276,7 @@ function objectStores(
       retentionMsMax: () => settings().chatRetentionMs ?? null,
       report: problem => logger.error('the store of conversations reports a problem', { problem }),
     }),
-    once: createOnceRequests({
+    idempotentRequests: createIdempotentRequests({
       database,
       clock,
       guard,

@@ -2,7 +2,7 @@
 import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'
 import { toGatewayError } from '../core/errors.ts'
-import type { AssistantChange, AssistantObject, HeldRun } from '../core/ports.ts'
+import type { AssistantChange, AssistantObject, HeldRun } from '../core/objects/assistants.ts'
 import { nowS } from './objects.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { askModel, failureOfError, serverFailure } from './model-call.ts'

@@ -1,7 +1,7 @@
 /** Messages of threads: the request body, the stored object, and the message of a chat request. */
 import { z } from 'zod'
 import type { Services } from '../core/endpoint.ts'
-import type { AssistantObject } from '../core/ports.ts'
+import type { AssistantObject } from '../core/objects/assistants.ts'
 import { newObject, nowS } from './objects.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { attachmentsField, metadataField } from './fields.ts'

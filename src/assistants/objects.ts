@@ -4,7 +4,7 @@ import { callableDeployments } from '../accounts/models/model-access.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { AssistantKind, AssistantObject } from '../core/ports.ts'
+import type { AssistantKind, AssistantObject } from '../core/objects/assistants.ts'
 import { ownerOf } from '../core/caller.ts'
 import type { Json } from '../lib/json/json-values.ts'
 

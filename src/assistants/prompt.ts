@@ -4,7 +4,7 @@
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import { estimateInput } from '../core/hub/input-tokens.ts'
-import type { AssistantObject } from '../core/ports.ts'
+import type { AssistantObject } from '../core/objects/assistants.ts'
 import { openaiChat } from '../formats/openai/chat/index.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import type { Json } from '../lib/json/json-values.ts'

@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import type { Services } from '../core/endpoint.ts'
-import type { AssistantObject } from '../core/ports.ts'
+import type { AssistantObject } from '../core/objects/assistants.ts'
 import { newObject, nowS } from './objects.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import {

@@ -2,7 +2,7 @@
 import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { AssistantObject } from '../core/ports.ts'
+import type { AssistantObject } from '../core/objects/assistants.ts'
 import { newObject, notFound } from './objects.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { currentRun } from './run-object.ts'

@@ -1,6 +1,6 @@
 /** One answer of the model within a run: takes the deltas of a chat, makes the events and objects of a thread. */
 import type { Services } from '../core/endpoint.ts'
-import type { AssistantObject } from '../core/ports.ts'
+import type { AssistantObject } from '../core/objects/assistants.ts'
 import { newObject, nowS } from './objects.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import type { Emit } from '../formats/openai/event-stream.ts'

@@ -3,7 +3,7 @@ import type { Reply } from '../core/answer.ts'
 import type { CacheSettings } from '../core/cache/cache-settings.ts'
 import type { Call } from '../core/call.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
-import { isObject } from '../lib/json/json-values.ts'
+import { parsedObject } from '../lib/json/json-values.ts'
 import { TextCounter } from '../lib/tokens/count-tokens.ts'
 import { besideInputs, partitionOf } from './cache-key.ts'
 import type { Sign } from './cache-key.ts'
@@ -73,7 +73,7 @@ export function vectorsOf(
   { form }: AskedInputs,
   asked: readonly (readonly [string, Input])[],
 ): { readonly about: Record<string, unknown>; readonly vectors: Map<string, KeptVector> } | undefined {
-  const about = parsed(reply.body)
+  const about = objectOfBody(reply.body)
   const data = about && form.vectorsOf(about)
   if (!about || !data || data.length !== asked.length) return undefined
   const tokens = shares(
@@ -136,14 +136,9 @@ function written(
   return `{${[...texts].map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 }
 
-function parsed(body: Reply['body']): Record<string, unknown> | undefined {
+function objectOfBody(body: Reply['body']): Record<string, unknown> | undefined {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return undefined
-  try {
-    const read: unknown = JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString('utf8'))
-    return isObject(read) ? read : undefined
-  } catch {
-    return undefined
-  }
+  return parsedObject(typeof body === 'string' ? body : Buffer.from(body).toString('utf8'))
 }
 
 function tokensOf(count: unknown): bigint {

@@ -14,7 +14,7 @@ import type {
 } from '../core/objects/conversations.ts'
 import type { Services } from '../core/endpoint.ts'
 import { toGatewayError } from '../core/errors.ts'
-import type { HeldRun } from '../core/ports.ts'
+import type { HeldRun } from '../core/objects/assistants.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { textOf } from '../lib/json/json-values.ts'
 import { withSources, withToolCalls } from './answer-parts.ts'

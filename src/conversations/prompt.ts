@@ -2,7 +2,7 @@
 import type { Attachment, Conversation, ConversationMessage } from '../core/objects/conversations.ts'
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { HoldBytes } from '../core/ports.ts'
+import type { HoldBytes } from '../core/objects/object-pages.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { partOf } from './attachments.ts'
 import { branchTo } from './branch.ts'

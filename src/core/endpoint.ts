@@ -24,19 +24,16 @@ import type { BudgetSurvey } from './tenancy/budgets.ts'
 import type { Limiter } from './tenancy/limits.ts'
 import type { Settings } from './settings.ts'
 import type { CacheAdministration, CacheHours } from './cache/answer-cache.ts'
-import type { OnceRequests } from './objects/idempotency.ts'
+import type { IdempotentRequests } from './objects/idempotency.ts'
 import type { Mailer } from './mail.ts'
 import type { Operation, Outcome } from './hub/operation.ts'
-import type {
-  AssistantStore,
-  CurrentConfiguration,
-  DetachedRuns,
-  FileStore,
-  KeyStore,
-  ResponseStore,
-  RunWatch,
-  WebPages,
-} from './ports.ts'
+import type { AssistantStore, RunWatch } from './objects/assistants.ts'
+import type { CurrentConfiguration } from './model-directory.ts'
+import type { DetachedRuns } from './objects/detached-runs.ts'
+import type { FileStore } from './objects/file-records.ts'
+import type { KeyStore } from './tenancy/keys.ts'
+import type { ResponseStore } from './objects/responses.ts'
+import type { WebPages } from './web-pages.ts'
 import type { AuthClass } from './policy.ts'
 import type { Client, HttpRequest } from './request.ts'
 import type { LoginService, PasswordStore, SessionStore, SignInService } from './sign-in/sign-in.ts'
@@ -179,7 +176,7 @@ export interface Services {
   readonly responses: ResponseStore
   readonly assistants: AssistantStore
   readonly files: FileStore
-  readonly once: OnceRequests
+  readonly idempotentRequests: IdempotentRequests
   /** undefined = no answers are kept under these settings. */
   cache(settings: Pick<Settings, 'cache'>): CacheAdministration | undefined
   readonly cacheHours: CacheHours

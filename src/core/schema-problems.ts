@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import { closestMatch } from '../lib/closest-match.ts'
 import type { Problem } from './errors.ts'
+import { valueAt } from '../lib/json/json-values.ts'
 
 type Issue = z.core.$ZodIssue
 type Place = 'body' | 'query'
@@ -85,16 +86,6 @@ function closestOf(branches: readonly Issue[][]): Issue[] | undefined {
   const inside = branches.find(issues => issues.every(issue => issue.path.length > 0))
   const wrongType = (issue: Issue) => issue.path.length === 0 && issue.code === 'invalid_type'
   return inside ?? branches.find(issues => !issues.some(wrongType)) ?? branches.at(-1)
-}
-
-function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
-  let at = value
-  for (const part of path)
-    at =
-      typeof at === 'object' && at !== null && Object.hasOwn(at, part)
-        ? (at as Record<string | number, unknown>)[part]
-        : undefined
-  return at
 }
 
 /**

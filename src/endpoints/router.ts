@@ -11,7 +11,7 @@ import type { HttpRequest, IncomingRequest, RequestHeaders } from '../core/reque
 import { openaiErrorBody } from '../formats/openai/error.ts'
 import { PathTable } from '../lib/path-table.ts'
 import { scimErrorBody, scimMediaType } from './administration/scim/error-body.ts'
-import { handleOnce, isOnce } from './request-once.ts'
+import { handleIdempotent, isIdempotent } from './idempotency.ts'
 import { dialectOfPath, PathHints } from './unknown-path.ts'
 
 /** `endpoints` are indexed once; everything else is used for each request. */
@@ -206,8 +206,8 @@ function perform(
   head: AdmittedHead,
 ): Answer | Promise<Answer> {
   const answer =
-    request.method === 'POST' && isOnce(endpoint, request, head.routeGroup === 'llm_api_routes')
-      ? handleOnce({ endpoint, request, services: parts.services, caller: head.caller! })
+    request.method === 'POST' && isIdempotent(endpoint, request, head.routeGroup === 'llm_api_routes')
+      ? handleIdempotent({ endpoint, request, services: parts.services, caller: head.caller! })
       : endpoint.handle(request, parts.services, head.caller)
   if (answer instanceof Promise) return finishLater(answer, { parts, endpoint, request, head })
   return finished(endpoint, request, head, answer)

@@ -5,7 +5,7 @@
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { FaultKind } from '../core/errors.ts'
-import type { FileRecord } from '../core/ports.ts'
+import type { FileRecord } from '../core/objects/file-records.ts'
 import type { Client } from '../core/request.ts'
 import { objectsOf } from '../lib/json/json-values.ts'
 import type { Json } from '../lib/json/json-values.ts'

@@ -8,7 +8,7 @@ import type { Deployment } from '../core/deployment.ts'
 import type { AdmittedLine, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import { accountOf } from '../core/objects/files.ts'
-import type { FileRecord } from '../core/ports.ts'
+import type { FileRecord } from '../core/objects/file-records.ts'
 import type { Format } from '../core/format.ts'
 import {
   openaiChat,

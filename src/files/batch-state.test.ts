@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { EndedCall, Services } from '../core/endpoint.ts'
-import type { BatchLease, FileRecord } from '../core/ports.ts'
+import type { BatchLease, FileRecord } from '../core/objects/file-records.ts'
 import type { Client } from '../core/request.ts'
 import { refreshedBatch } from './batch-state.ts'
 

@@ -1,7 +1,7 @@
 /** The state of a batch: read from its upstream, stored, and settled when it has ended. */
 import type { Services } from '../core/endpoint.ts'
 import type { FileCall } from '../core/objects/files.ts'
-import type { FileRecord } from '../core/ports.ts'
+import type { FileRecord } from '../core/objects/file-records.ts'
 import type { Client } from '../core/request.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { aboutObject, deploymentOf, isIntent, publicBatch, upstreamPath } from './objects.ts'

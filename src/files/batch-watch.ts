@@ -1,6 +1,6 @@
 /** Reads open batches from their upstreams periodically, so that each is settled also when no client asks for it. */
 import type { Services } from '../core/endpoint.ts'
-import type { FileRecord } from '../core/ports.ts'
+import type { FileRecord } from '../core/objects/file-records.ts'
 import type { Client } from '../core/request.ts'
 import { lookForBatch } from './batch-intents.ts'
 import { askForBatch } from './batch-state.ts'

@@ -8,7 +8,7 @@ import type { Client } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { FileCall } from '../core/objects/files.ts'
 import { replacedIdsIn, withLocalIds } from '../core/dialects/local-ids.ts'
-import type { FileKind, FileOwner, FileRecord } from '../core/ports.ts'
+import type { FileKind, FileOwner, FileRecord } from '../core/objects/file-records.ts'
 import { ownerOf } from '../core/caller.ts'
 import type { Json } from '../lib/json/json-values.ts'
 

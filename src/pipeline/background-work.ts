@@ -1,6 +1,6 @@
 /** Work that continues after its request was answered: limited in number, and ended before the program ends. */
 import { GatewayError } from '../core/errors.ts'
-import type { DetachedRuns } from '../core/ports.ts'
+import type { DetachedRuns } from '../core/objects/detached-runs.ts'
 import { FairShare } from '../lib/fair-share.ts'
 
 const runsMax = 1000

@@ -2,8 +2,8 @@
  * Runs are renewed while they are worked on, all of a process with one statement a second. A run that is not renewed
  * any more has lost its process, and is ended when it is read, so that its thread is free within seconds of a crash.
  */
-import type { AssistantStore, HeldRun, RunWatch } from '../core/ports.ts'
-import { abandonedAfterMs } from '../core/ports.ts'
+import type { AssistantStore, HeldRun, RunWatch } from '../core/objects/assistants.ts'
+import { abandonedAfterMs } from '../core/objects/detached-runs.ts'
 import type { Clock } from '../lib/clock.ts'
 
 const renewalMs = 1000

@@ -5,7 +5,7 @@ import type { Session } from '../core/sign-in/session.ts'
 import type { SessionStore, SignInRequest, SignInService } from '../core/sign-in/sign-in.ts'
 import type { SignInSettings } from '../core/sign-in/sign-in-settings.ts'
 import { clientAddressOf } from './client-address.ts'
-import type { KeyDirectory } from '../core/ports.ts'
+import type { KeyDirectory } from '../core/tenancy/keys.ts'
 
 interface SignInParts {
   readonly sessions: SessionStore

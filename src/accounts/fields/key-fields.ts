@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { bareKey } from '../../core/caller.ts'
 import type { VirtualKey } from '../../core/caller.ts'
 import { unprocessable } from '../../core/errors.ts'
-import type { KeyChanges, KeyRecord } from '../../core/ports.ts'
+import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'
 import type { NewKey } from '../../core/tenancy/tenancy-store.ts'
 import { keyHint, readDuration } from '../key.ts'
 import {

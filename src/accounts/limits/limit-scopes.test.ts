@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { bareKey, masterCaller } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
-import type { ModelDirectory } from '../../core/ports.ts'
+import type { ModelDirectory } from '../../core/model-directory.ts'
 import type { Settings } from '../../core/settings.ts'
 import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { SpendingFields } from '../../core/tenancy/tenancy.ts'

@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import { entryLimit } from '../../lib/entry-limit.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import type { ModelDirectory } from '../../core/ports.ts'
+import type { ModelDirectory } from '../../core/model-directory.ts'
 import type { Settings } from '../../core/settings.ts'
 
 /** Makes the deployment of one model from that of a pattern, with that model's prices, abilities and profile. */

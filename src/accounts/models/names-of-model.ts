@@ -1,6 +1,6 @@
 /** The names under which a caller reaches one model: a limit of the model holds under each of them. */
 import type { Caller } from '../../core/caller.ts'
-import type { ModelDirectory } from '../../core/ports.ts'
+import type { ModelDirectory } from '../../core/model-directory.ts'
 import { modelAliases } from './model-access.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** Sets values in a file of JSON, and sets them back. */
 import { isDeepStrictEqual } from 'node:util'
-import { isObject } from '../../lib/json/json-values.ts'
+import { isObject, valueAt } from '../../lib/json/json-values.ts'
 
 /** A value at a place: the names from the outside in. */
 export interface JsonSetting {
@@ -50,12 +50,6 @@ function parsedObject(text: string): Settings {
 }
 
 const written = (value: Settings): string => `${JSON.stringify(value, null, 2)}\n`
-
-function valueAt(settings: Settings, place: readonly string[]): unknown {
-  let value: unknown = settings
-  for (const name of place) value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
-  return value
-}
 
 /** undefined takes the value out, and objects that are empty without it. */
 function put(settings: Settings, { place, value }: JsonSetting): Settings {

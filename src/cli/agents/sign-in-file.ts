@@ -8,6 +8,7 @@ import type { Environment } from '../../config/environment.ts'
 import { withFileLock } from '../../store/database/file-lock.ts'
 import { nonEmpty } from '../options.ts'
 import { onUse } from '../../lib/on-use.ts'
+import { parsedJson } from '../../lib/json/json-values.ts'
 
 const signInSchema = onUse(() =>
   z.object({
@@ -62,17 +63,9 @@ export function readSignIns(environment: Environment): SignIns {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { version: 1, signIns: {} }
     throw error
   }
-  const { data } = fileSchema().safeParse(parsed(text))
+  const { data } = fileSchema().safeParse(parsedJson(text))
   if (data) return data
   throw new Error(`${path} cannot be read: it is of another version, or damaged; delete it, and sign in again`)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Replaces the file at once, so that a reader sees the one before or the new one. */

@@ -13,6 +13,7 @@ import { cacheDefaults, defaultValues } from './defaults.ts'
 import { isSecretKey, maskedValue } from './masked.ts'
 import { fillingVariables, variables, winningVariables } from './variables.ts'
 import type { Variable } from './variables.ts'
+import { valueAt } from '../../lib/json/json-values.ts'
 
 /** What decides. */
 export interface EffectiveInput {
@@ -168,10 +169,3 @@ class Finder {
 }
 
 const wholeReference = /^(?:os\.environ\/[^\s=]+|\$\{[A-Za-z_][A-Za-z0-9_]*\})$/
-
-function valueAt(root: unknown, path: readonly string[]): unknown {
-  let at: unknown = root
-  for (const part of path)
-    at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[part] : undefined
-  return at
-}

@@ -13,7 +13,7 @@ import type { Config } from './schema.ts'
 import { takePrices, withPrices } from './price-entries.ts'
 import type { WithoutPrices } from './price-entries.ts'
 import { wantedBy } from '../../core/schema-problems.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { isObject, valueAt } from '../../lib/json/json-values.ts'
 import { isSecretReference } from '../secret-sources.ts'
 import type { KnownSecret } from '../secret-sources.ts'
 import { secretFields } from './secret-fields.ts'
@@ -289,11 +289,4 @@ function shownValue(issue: z.core.$ZodIssue, path: Path, got: unknown): string {
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   return value === null ? 'nothing' : typeof value === 'object' ? 'a map' : `a ${typeof value}`
-}
-
-function valueAt(root: unknown, path: Path): unknown {
-  let at: unknown = root
-  for (const part of path)
-    at = typeof at === 'object' && at !== null ? (at as Record<string | number, unknown>)[part] : undefined
-  return at
 }

@@ -3,7 +3,7 @@
  * mistake.
  */
 import type { z } from 'zod'
-import { isObject } from '../../lib/json/json-values.ts'
+import { isObject, valueAt } from '../../lib/json/json-values.ts'
 import { configSchema, modelEntrySchema } from './schema.ts'
 import type { Config, ModelEntry } from './schema.ts'
 
@@ -84,11 +84,4 @@ function removeAt(root: unknown, path: Path, removed: Set<string>): boolean {
     return true
   }
   return false
-}
-
-function valueAt(root: unknown, path: Path): unknown {
-  let at = root
-  for (const part of path)
-    at = typeof at === 'object' && at !== null ? (at as Record<string | number, unknown>)[part] : undefined
-  return at
 }

@@ -1,5 +1,5 @@
 /** Conversations that the gateway keeps for the persons who chat: a tree of messages each. */
-import type { HoldBytes } from '../ports.ts'
+import type { HoldBytes } from './object-pages.ts'
 
 /** How the answers of a conversation are asked for; absent = the default of the model. */
 export interface ConversationSettings {

@@ -9,7 +9,7 @@ export interface KeptResponse {
 }
 
 /** A request that asks to be done once. */
-export interface OnceRequest {
+export interface IdempotentRequest {
   /** Of caller and `Idempotency-Key`; says nothing about either. */
   readonly id: string
   readonly keyId: string
@@ -25,7 +25,7 @@ export interface OnceRequest {
 }
 
 /** What is known of a request when it comes. `fingerprint` of the first one; null = not known yet. */
-export type OnceClaim =
+export type IdempotentClaim =
   /** It is the first: to be done now. The record is stored. */
   | { readonly state: 'first' }
   /** The first one is under way, in this process or another. */
@@ -35,16 +35,18 @@ export type OnceClaim =
   | { readonly state: 'lost'; readonly fingerprint: string | null }
 
 /** Remembers requests for all replicas. Its methods throw `overloaded` when the database is unreachable. */
-export interface OnceRequests {
+export interface IdempotentRequests {
   /** Throws `quota-exceeded` when the key may not store another object. */
-  claim(request: OnceRequest): Promise<OnceClaim>
+  claim(request: IdempotentRequest): Promise<IdempotentClaim>
   /** The same without a claim; undefined = it is not known, or was forgotten. */
-  look(request: Pick<OnceRequest, 'id' | 'sealingKey'>): Promise<Exclude<OnceClaim, { state: 'first' }> | undefined>
+  look(
+    request: Pick<IdempotentRequest, 'id' | 'sealingKey'>,
+  ): Promise<Exclude<IdempotentClaim, { state: 'first' }> | undefined>
   /** The first one is done. An answer that the key has no room for is not kept: the request is then `lost`. */
-  answered(request: OnceRequest, response: KeptResponse): Promise<void>
+  answered(request: IdempotentRequest, response: KeptResponse): Promise<void>
   /** The first one has ended without an answer that can be kept, and may have been billed. */
-  lost(request: OnceRequest): Promise<void>
+  lost(request: IdempotentRequest): Promise<void>
   /** The first one did nothing that is billed: the next one is done as if it were the first. */
-  forget(request: OnceRequest): Promise<void>
+  forget(request: IdempotentRequest): Promise<void>
   stop(): void
 }

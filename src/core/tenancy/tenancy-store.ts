@@ -1,7 +1,7 @@
 /** Interface of the store of tenancy, implemented by `store/tenancy`. */
 import type { Caller, VirtualKey } from '../caller.ts'
 import type { IdentityLink, IdentityRemoval } from '../sign-in/identity-providers.ts'
-import type { KeyChanges, KeyRecord } from '../ports.ts'
+import type { KeyChanges, KeyRecord } from './keys.ts'
 import type { Actor, AuditEntry, Membership, TenantFields, TenantKind, Tenants } from './tenancy.ts'
 
 /** The fields of an object that can change; absent = unchanged. */

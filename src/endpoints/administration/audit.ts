@@ -6,7 +6,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { auditActions } from '../../core/tenancy/tenancy.ts'
 import type { AuditEntry } from '../../core/tenancy/tenancy.ts'
 import { cursorField, pageFields, pageOf } from './tenancy/answers.ts'
-import { withQuery } from './tenancy/managed.ts'
+import { withQuery } from './tenancy/json-endpoint.ts'
 import { onUse } from '../../lib/on-use.ts'
 
 const shown = (entry: AuditEntry) => ({

@@ -17,7 +17,7 @@ import type { NamedBudget } from '../../core/tenancy/tenancy.ts'
 import { onUse } from '../../lib/on-use.ts'
 import { budgetUsage } from './limits/budget-usage.ts'
 import { checkedSpending, cursorField, pageFields, pageOf } from './tenancy/answers.ts'
-import { withBody, withQuery } from './tenancy/managed.ts'
+import { withBody, withQuery } from './tenancy/json-endpoint.ts'
 
 const about = { tag: 'Budgets', answer: 'Budget' }
 

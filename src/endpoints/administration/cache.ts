@@ -4,8 +4,8 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { CacheAdministration, CacheHour } from '../../core/cache/answer-cache.ts'
 import { dayText } from './spend/span.ts'
-import type { Asked } from './tenancy/managed.ts'
-import { withBody, withQuery } from './tenancy/managed.ts'
+import type { Asked } from './tenancy/json-endpoint.ts'
+import { withBody, withQuery } from './tenancy/json-endpoint.ts'
 import { onUse } from '../../lib/on-use.ts'
 
 const nothing = onUse(() => z.strictObject({}))

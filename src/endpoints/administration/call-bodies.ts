@@ -10,7 +10,7 @@ import type { VisibleUsage } from '../../core/ledger/usage-report.ts'
 import { onUse } from '../../lib/on-use.ts'
 import { visibleUsage } from './spend/access.ts'
 import { forbidden } from './tenancy/answers.ts'
-import { withQuery } from './tenancy/managed.ts'
+import { withQuery } from './tenancy/json-endpoint.ts'
 
 const one = '/spend/logs/{request_id}/bodies'
 const nothing = onUse(() => z.strictObject({}))

@@ -1,7 +1,7 @@
 /** What holds in this process, setting by setting, with the source of each value; secrets are never shown. */
 import { z } from 'zod'
 import { onUse } from '../../lib/on-use.ts'
-import { withQuery } from './tenancy/managed.ts'
+import { withQuery } from './tenancy/json-endpoint.ts'
 
 const nothing = onUse(() => z.strictObject({}))
 

@@ -9,8 +9,8 @@ import type { Customer } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, spentBy } from './tenancy/answers.ts'
-import { withBody, withQuery } from './tenancy/managed.ts'
-import type { Asked } from './tenancy/managed.ts'
+import { withBody, withQuery } from './tenancy/json-endpoint.ts'
+import type { Asked } from './tenancy/json-endpoint.ts'
 import { onUse } from '../../lib/on-use.ts'
 
 const about = { tag: 'Customers', answer: 'Customer' }

@@ -6,7 +6,7 @@ import type { UsageGroup } from '../../core/ledger/usage-report.ts'
 import { shownBlock } from './configured/model-blocks.ts'
 import { latencyFigures } from './spend/latency-figures.ts'
 import { dayText } from './spend/span.ts'
-import { withQuery } from './tenancy/managed.ts'
+import { withQuery } from './tenancy/json-endpoint.ts'
 
 const dayMs = 86_400_000
 const hourMs = 3_600_000

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Services } from '../../core/endpoint.ts'
 import { onUse } from '../../lib/on-use.ts'
 import { block, blockOf, noSuchModel, shownBlock, unblock } from './configured/model-blocks.ts'
-import { withBody } from './tenancy/managed.ts'
+import { withBody } from './tenancy/json-endpoint.ts'
 
 const modelId = () => z.string().min(1).max(128).describe('The `x-proxy-model-id` of calls; GET /model/info lists it.')
 const blockBody = onUse(() =>

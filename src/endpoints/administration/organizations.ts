@@ -25,7 +25,7 @@ import type { TenancyReader } from '../../core/tenancy/tenancy-store.ts'
 import { onUse } from '../../lib/on-use.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
 import { absent, checkedSpending, cursorField, pageFields, pageOf, spentBy } from './tenancy/answers.ts'
-import { withBody, withQuery } from './tenancy/managed.ts'
+import { withBody, withQuery } from './tenancy/json-endpoint.ts'
 import { administeredOrganization, checkFields, checkMetadata, memberOf, userForMembership } from './tenancy/access.ts'
 
 const about = { tag: 'Organizations', answer: 'Organization' }

@@ -12,7 +12,7 @@ import { dollars, shownMetrics, usageFor, visibleUsage } from './spend/access.ts
 import { latencyFigures } from './spend/latency-figures.ts'
 import type { LatencyFigures } from './spend/latency-figures.ts'
 import { dayText } from './spend/span.ts'
-import { withQuery } from './tenancy/managed.ts'
+import { withQuery } from './tenancy/json-endpoint.ts'
 
 const dayMs = 86_400_000
 const hourMs = 3_600_000

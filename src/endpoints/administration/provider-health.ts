@@ -6,7 +6,7 @@ import { faults } from '../../core/errors.ts'
 import type { UpstreamFailure, UpstreamRateLimit } from '../../core/upstream-notes.ts'
 import { shownBlock } from './configured/model-blocks.ts'
 import { dateOf } from './configured/storing.ts'
-import { withQuery } from './tenancy/managed.ts'
+import { withQuery } from './tenancy/json-endpoint.ts'
 
 /** Those with a deployment in a cooldown stand first, then by name. */
 export const providerHealth = withQuery(() => z.strictObject({}), {

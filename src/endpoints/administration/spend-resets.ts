@@ -11,7 +11,7 @@ import type { SpendingFields } from '../../core/tenancy/tenancy.ts'
 import type { SpendReset, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { absent, forbidden } from './tenancy/answers.ts'
 import { changeableKey, checkMaker, teamOf } from './tenancy/key-rights.ts'
-import { withBody } from './tenancy/managed.ts'
+import { withBody } from './tenancy/json-endpoint.ts'
 import { administeredTeam } from './tenancy/access.ts'
 import { onUse } from '../../lib/on-use.ts'
 

@@ -8,7 +8,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Tag } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { checkedSpending, cursorField, pageOf, spentBy } from './tenancy/answers.ts'
-import { withBody, withQuery } from './tenancy/managed.ts'
+import { withBody, withQuery } from './tenancy/json-endpoint.ts'
 import { onUse } from '../../lib/on-use.ts'
 
 const about = { tag: 'Tags', answer: 'ChangedTag' }

@@ -16,7 +16,7 @@ import type { Caller } from '../../core/caller.ts'
 import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Membership } from '../../core/tenancy/tenancy.ts'
 import { teamRow } from './teams.ts'
-import { withBody } from './tenancy/managed.ts'
+import { withBody } from './tenancy/json-endpoint.ts'
 import { administeredTeam, memberOf, userForMembership, visibleTeam } from './tenancy/access.ts'
 
 const about = { tag: 'Teams', auth: 'manager' as const, failures: [404, 409] }

@@ -28,8 +28,8 @@ import type { Team } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction, TenantFilter } from '../../core/tenancy/tenancy-store.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, shownKeys, spentBy, wrongField } from './tenancy/answers.ts'
-import { withBody, withQuery } from './tenancy/managed.ts'
-import type { Asked } from './tenancy/managed.ts'
+import { withBody, withQuery } from './tenancy/json-endpoint.ts'
+import type { Asked } from './tenancy/json-endpoint.ts'
 import {
   administeredTeam,
   checkFields,

@@ -18,7 +18,7 @@ import { bareKey, isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { KeyQuery } from '../../core/ports.ts'
+import type { KeyQuery } from '../../core/tenancy/keys.ts'
 import { unlimited, userRoles } from '../../core/tenancy/tenancy.ts'
 import type { Team, User } from '../../core/tenancy/tenancy.ts'
 import type { TenancyReader, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
@@ -33,7 +33,7 @@ import {
   shownKeys,
   spentBy,
 } from './tenancy/answers.ts'
-import { withBody, withQuery } from './tenancy/managed.ts'
+import { withBody, withQuery } from './tenancy/json-endpoint.ts'
 import { administeredTeam, checkFields, checkMetadata, findUser, sharesGroup } from './tenancy/access.ts'
 import { onUse } from '../../lib/on-use.ts'
 

@@ -7,7 +7,7 @@ import type { Endpoint, EndpointDoc, ModelCall, Services } from '../../core/endp
 import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { bodySchema } from '../../core/dialects/fields.ts'
-import type { ModelDirectory } from '../../core/ports.ts'
+import type { ModelDirectory } from '../../core/model-directory.ts'
 import {
   geminiBatchEmbedContents,
   geminiCountTokens,

@@ -10,7 +10,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Session } from '../../core/sign-in/session.ts'
 import type { SessionOwner } from '../../core/sign-in/sign-in.ts'
 import { cursorField, forbidden, nextCursor, pageOf } from '../administration/tenancy/answers.ts'
-import { withBody, withQuery } from '../administration/tenancy/managed.ts'
+import { withBody, withQuery } from '../administration/tenancy/json-endpoint.ts'
 import { onUse } from '../../lib/on-use.ts'
 
 const tag = 'Sign-in'

@@ -20,8 +20,8 @@ import { GatewayError, toGatewayError, unprocessable } from '../../core/errors.t
 import type { HttpRequest } from '../../core/request.ts'
 import { onUse } from '../../lib/on-use.ts'
 import { absent } from '../administration/tenancy/answers.ts'
-import { withBody, withQuery } from '../administration/tenancy/managed.ts'
-import type { Asked } from '../administration/tenancy/managed.ts'
+import { withBody, withQuery } from '../administration/tenancy/json-endpoint.ts'
+import type { Asked } from '../administration/tenancy/json-endpoint.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { bytes, json } from '../openapi/schema.ts'
 import {

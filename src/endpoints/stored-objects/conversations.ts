@@ -4,8 +4,8 @@ import { branchTo } from '../../conversations/branch.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { onUse } from '../../lib/on-use.ts'
 import { absent, cursorField, nextCursor, pageOf } from '../administration/tenancy/answers.ts'
-import { withBody, withQuery } from '../administration/tenancy/managed.ts'
-import type { Asked } from '../administration/tenancy/managed.ts'
+import { withBody, withQuery } from '../administration/tenancy/json-endpoint.ts'
+import type { Asked } from '../administration/tenancy/json-endpoint.ts'
 import {
   conversationPath,
   conversationsPath,

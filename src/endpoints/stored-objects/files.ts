@@ -11,7 +11,7 @@ import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { FileCall } from '../../core/objects/files.ts'
 import { withLocalIds } from '../../core/dialects/local-ids.ts'
 import type { Outcome } from '../../core/hub/operation.ts'
-import type { FileRecord } from '../../core/ports.ts'
+import type { FileRecord } from '../../core/objects/file-records.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import {
   aboutObject,

@@ -5,6 +5,7 @@ import type { Fields, Path } from '../common/field-checks.ts'
 import { readCacheControl } from '../common/cache-control.ts'
 import { untranslatable } from '../common/untranslatable.ts'
 import { decodeSignature } from './thinking-signature.ts'
+import { objectsOf } from '../../lib/json/json-values.ts'
 
 /** Claude Code's first system block: new in every conversation, it would defeat other vendors' prompt caches. */
 const billingHeader = /^x-anthropic-billing-header\s*:/i
@@ -13,7 +14,6 @@ const serverBlock = /^(?:server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/
 /** What only Claude can make sense of in the result of a tool. */
 const claudeOnly: ReadonlySet<unknown> = new Set(['tool_reference', 'browser_state'])
 
-const parsed = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isObject) : [])
 const withCache = <P extends Part>(part: P, cache: CacheControl | undefined): P => (cache ? { ...part, cache } : part)
 
 /** `dropped` takes the names of what is left out. Throws `unprocessable` for what no other vendor has. */
@@ -49,7 +49,7 @@ export class MessagesDecoder {
   #instructions(value: unknown): Part[] {
     if (typeof value === 'string')
       return value === '' || billingHeader.test(value) ? [] : [{ type: 'text', text: value }]
-    return parsed(value)
+    return objectsOf(value)
       .filter(block => block.type === 'text' && block.text !== '' && !billingHeader.test(String(block.text)))
       .map(block => withCache({ type: 'text', text: String(block.text) }, readCacheControl(block.cache_control)))
   }
@@ -77,7 +77,7 @@ export class MessagesDecoder {
 
   #content(content: unknown, path: Path, isAnswer: boolean): Part[] {
     if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-    return parsed(content).flatMap((block, at) => this.#block(block, [...path, at], isAnswer))
+    return objectsOf(content).flatMap((block, at) => this.#block(block, [...path, at], isAnswer))
   }
 
   #block(block: Fields, path: Path, isAnswer: boolean): Part[] {
@@ -148,6 +148,6 @@ function sourceOf(source: Fields, path: Path): Source {
 
 /** Other vendors have no such block: title and source as words, so that the model can name them. */
 function searchResult({ title, source, content }: Fields): string {
-  const texts = typeof content === 'string' ? [content] : parsed(content).map(block => String(block.text ?? ''))
+  const texts = typeof content === 'string' ? [content] : objectsOf(content).map(block => String(block.text ?? ''))
   return [`Search result: ${String(title)}`, `Source: ${String(source)}`, ...texts].join('\n')
 }

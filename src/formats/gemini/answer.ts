@@ -7,6 +7,7 @@ import type { SignedThought } from './thought-signature.ts'
 import { showsThoughts } from './decode.ts'
 import { usageMetadata } from './usage.ts'
 import { broken, objectsOf, textOrEmpty } from './json-names.ts'
+import { parsedObject } from '../../lib/json/json-values.ts'
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'STOP',
@@ -140,13 +141,7 @@ export class Candidate {
 
 /** Gemini's calls carry an object; models that take none write nothing. */
 function readArguments(text: string): Fields | undefined {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  return text.trim() === '' ? {} : parsedObject(text)
 }
 
 function imagePart(source: Source): Fields {

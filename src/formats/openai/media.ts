@@ -11,6 +11,7 @@ import { looksLikeObject } from '../../lib/json/json-object-check.ts'
 import { lastEventEnd, SseSplitter } from '../../lib/sse.ts'
 import { isObject } from '../common/field-checks.ts'
 import { openaiErrorEvent } from './error.ts'
+import { parsedObject } from '../../lib/json/json-values.ts'
 
 const nothing = new Uint8Array(0)
 const secondsMax = 1_000_000
@@ -206,7 +207,7 @@ export class EventRelay extends MediaRelay {
       data.includes('"error"') ||
       data.includes('"usage"') ||
       this.#rules.last.some(type => data.includes(type))
-    const parsed = isOfInterest ? parseObject(data) : looksLikeObject(data) ? {} : undefined
+    const parsed = isOfInterest ? parsedObject(data) : looksLikeObject(data) ? {} : undefined
     if (!parsed) this.failure = broken('an event of the upstream is not valid JSON')
     else if (event === 'error' || parsed.type === 'error' || parsed.object === 'error' || isFault(parsed.error))
       this.failure = failureOf(parsed)
@@ -226,19 +227,10 @@ export class EventRelay extends MediaRelay {
 
 function isWhole(event: Uint8Array): boolean {
   const [frame] = new SseSplitter(eventBytesMax).push(event)
-  return frame !== undefined && (frame.data === '[DONE]' || parseObject(frame.data) !== undefined)
+  return frame !== undefined && (frame.data === '[DONE]' || parsedObject(frame.data) !== undefined)
 }
 
 const isFault = (error: unknown): boolean => isObject(error) || (typeof error === 'string' && error !== '')
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
 
 /** `{error: {message, code}}`, `{type: 'error', message}`, `{error: "text"}`. */
 function failureOf(parsed: Record<string, unknown>): GatewayError {

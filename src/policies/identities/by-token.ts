@@ -2,7 +2,7 @@
 import { callerProblem } from '../../accounts/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { KeyDirectory } from '../../core/ports.ts'
+import type { KeyDirectory } from '../../core/tenancy/keys.ts'
 import type { TokenVerifier, VerifiedToken } from '../../core/sign-in/sign-in.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { KeyRefusal } from './key-refusal.ts'

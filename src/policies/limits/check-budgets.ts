@@ -2,7 +2,7 @@
 import type { BudgetCheck } from '../../core/tenancy/budget-check.ts'
 import type { Call } from '../../core/call.ts'
 import type { Limiter } from '../../core/tenancy/limits.ts'
-import type { CurrentConfiguration } from '../../core/ports.ts'
+import type { CurrentConfiguration } from '../../core/model-directory.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { CallLimits, LimitedCall } from './call-limits.ts'
 import { refused } from './refusal.ts'

@@ -2,7 +2,7 @@
 import type { Message, Part } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { argumentsObject } from '../../core/hub/tool-arguments.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { isObject, parsedJson } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
 import { mediaPart } from './media.ts'
@@ -192,16 +192,8 @@ function mediaOf(part: Part, { fileNames }: ConversationOptions): Json[] {
 function responseOf(result: Result): Json {
   const text = joinTexts(result.parts.map(part => (part.type === 'text' ? part.text : '')))
   if (result.isError) return { error: text }
-  const value = parsed(text)
+  const value = parsedJson(text)
   return isObject(value) ? value : { output: text }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The part as Gemini's; empty for an empty text, which Gemini refuses. */

@@ -5,7 +5,7 @@ import { entryLimit } from '../../lib/entry-limit.ts'
 import { derivedCaller, derivedPrefix, readDerivedKey } from '../../accounts/derived-key.ts'
 import type { DerivedClaims, Sign } from '../../accounts/derived-key.ts'
 import type { Caller } from '../../core/caller.ts'
-import type { KeyDirectory } from '../../core/ports.ts'
+import type { KeyDirectory } from '../../core/tenancy/keys.ts'
 
 const claimsMax = 20_000
 

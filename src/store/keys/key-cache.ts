@@ -6,7 +6,7 @@
 import { LRUCache } from 'lru-cache'
 import { entryLimit } from '../../lib/entry-limit.ts'
 import type { Caller } from '../../core/caller.ts'
-import type { KeyDirectory } from '../../core/ports.ts'
+import type { KeyDirectory } from '../../core/tenancy/keys.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DependentCache } from '../../lib/dependent-cache.ts'
 import { DatabaseMoved } from '../../platform/sqlite-file-guard.ts'

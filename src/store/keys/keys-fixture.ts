@@ -1,5 +1,5 @@
 /** For tests: keys read and changed one at a time, each change in a transaction of its own. */
-import type { KeyChanges, KeyRecord, KeyStore } from '../../core/ports.ts'
+import type { KeyChanges, KeyRecord, KeyStore } from '../../core/tenancy/keys.ts'
 import type { Actor } from '../../core/tenancy/tenancy.ts'
 import type { NewKey } from '../../core/tenancy/tenancy-store.ts'
 import type { Clock } from '../../lib/clock.ts'

@@ -1,7 +1,7 @@
 /** Reads virtual keys; `store/tenancy` changes them. */
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
-import type { KeyQuery, KeyRecord, KeyStore } from '../../core/ports.ts'
+import type { KeyQuery, KeyRecord, KeyStore } from '../../core/tenancy/keys.ts'
 import { toNumber, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { keyColumns, toRecord } from '../tenancy/columns.ts'

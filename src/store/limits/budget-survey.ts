@@ -20,7 +20,7 @@ import type {
   TenantKind,
   User,
 } from '../../core/tenancy/tenancy.ts'
-import type { KeyRecord } from '../../core/ports.ts'
+import type { KeyRecord } from '../../core/tenancy/keys.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'

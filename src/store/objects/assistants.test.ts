@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import type { AssistantObject, AssistantQuery } from '../../core/ports.ts'
+import type { AssistantObject, AssistantQuery } from '../../core/objects/assistants.ts'
 import { createAssistantStore } from './assistants.ts'
 import { guardOf, testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'

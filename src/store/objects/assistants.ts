@@ -8,7 +8,7 @@ import type {
   AssistantPage,
   AssistantQuery,
   AssistantStore,
-} from '../../core/ports.ts'
+} from '../../core/objects/assistants.ts'
 import { toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import type { StorageGuard } from './storage-guard.ts'

@@ -5,7 +5,7 @@
 import type { SQL } from 'bun'
 import type { SpendWriter } from '../../core/tenancy/budget-charge.ts'
 import type { BudgetAmount, StoredAmount } from '../../core/tenancy/limits.ts'
-import type { BatchLease, BegunBatch, FileRecord } from '../../core/ports.ts'
+import type { BatchLease, BegunBatch, FileRecord } from '../../core/objects/file-records.ts'
 import { isOfStatement, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { addBudgetText, budgetColumns } from '../ledger/sums/budget-spend.ts'

@@ -2,7 +2,7 @@
 import type { SQL } from 'bun'
 import type { ConversationPlace, NewAttachment, StoredAttachment } from '../../core/objects/conversations.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { HoldBytes } from '../../core/ports.ts'
+import type { HoldBytes } from '../../core/objects/object-pages.ts'
 import { DecryptionError } from '../../lib/encryption.ts'
 import { toNumber } from '../database/open.ts'
 import { placeOf, seal } from './conversation-rows.ts'

@@ -13,7 +13,7 @@ import type {
 } from '../../core/objects/conversations.ts'
 import { userKeyId } from '../../core/caller.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { HoldBytes } from '../../core/ports.ts'
+import type { HoldBytes } from '../../core/objects/object-pages.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { toNumber, toNumberOrNull, transaction, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'

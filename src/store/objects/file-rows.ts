@@ -1,6 +1,6 @@
 /** Rows of table `upstream_files`. */
 import type { SQL } from 'bun'
-import type { FileKind, FileOwner, FileRecord } from '../../core/ports.ts'
+import type { FileKind, FileOwner, FileRecord } from '../../core/objects/file-records.ts'
 import { toNumber } from '../database/open.ts'
 
 type There = Pick<FileRecord, 'kind' | 'keyId' | 'deploymentId' | 'upstreamId'>

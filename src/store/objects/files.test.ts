@@ -1,6 +1,6 @@
 /** Whose file is where: on both databases, also while two replicas see the same file for the first time. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import type { FileRecord, FileStore } from '../../core/ports.ts'
+import type { FileRecord, FileStore } from '../../core/objects/file-records.ts'
 import { guardOf, testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { createFileStore } from './files.ts'

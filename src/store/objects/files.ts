@@ -2,8 +2,15 @@
 import type { SQL } from 'bun'
 import type { SpendWriter } from '../../core/tenancy/budget-charge.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { pageBytesMax } from '../../core/ports.ts'
-import type { BatchLease, FileKind, FilePage, FileQuery, FileRecord, FileStore } from '../../core/ports.ts'
+import { pageBytesMax } from '../../core/objects/object-pages.ts'
+import type {
+  BatchLease,
+  FileKind,
+  FilePage,
+  FileQuery,
+  FileRecord,
+  FileStore,
+} from '../../core/objects/file-records.ts'
 import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { batchRecords } from './batch-records.ts'

@@ -1,7 +1,8 @@
 /** Answers of the Responses dialect in the database, each under the key that asked for it. */
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
-import type { HoldBytes, ResponseStore, StoredAnswer, StoredItem, StoredResponse } from '../../core/ports.ts'
+import type { HoldBytes } from '../../core/objects/object-pages.ts'
+import type { ResponseStore, StoredAnswer, StoredItem, StoredResponse } from '../../core/objects/responses.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { parseListInTurns } from '../../lib/json/list-in-turns.ts'
 import { answerInTime, toNumber, transaction } from '../database/open.ts'

@@ -1,6 +1,8 @@
 /** What keys store is counted exactly, through every kind of change, and kept within the quota on all replicas. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import type { AssistantObject, FileRecord, StoredResponse } from '../../core/ports.ts'
+import type { AssistantObject } from '../../core/objects/assistants.ts'
+import type { FileRecord } from '../../core/objects/file-records.ts'
+import type { StoredResponse } from '../../core/objects/responses.ts'
 import { masterKeyId } from '../../core/caller.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { guardOf, testServers } from '../database/database-fixture.ts'

@@ -1,7 +1,7 @@
 /** Callers as JSON, for the file of known keys. */
 import { compileCaller } from '../../accounts/caller.ts'
 import type { Caller } from '../../core/caller.ts'
-import type { KeyRecord } from '../../core/ports.ts'
+import type { KeyRecord } from '../../core/tenancy/keys.ts'
 import { keyColumns, membershipColumns, tenantColumns, toRecord, toRow } from './columns.ts'
 import type { Row } from './columns.ts'
 

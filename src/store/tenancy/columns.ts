@@ -1,5 +1,5 @@
 /** How the objects of tenancy and the keys are stored: for each field its column, and how its value is written. */
-import type { KeyRecord } from '../../core/ports.ts'
+import type { KeyRecord } from '../../core/tenancy/keys.ts'
 import type {
   DirectoryFields,
   Membership,

@@ -10,7 +10,7 @@ import type { Subject } from './changes.ts'
 import { guardedBy } from './guarded.ts'
 import { createReader, listTenants } from './reader.ts'
 import { spentOf } from './spend.ts'
-import { Unit } from './unit.ts'
+import { SqlTransaction } from './transaction.ts'
 
 interface TenancyStoreOptions {
   readonly database: Database
@@ -32,17 +32,17 @@ export function createTenancyStore({ database, clock, onChange }: TenancyStoreOp
     audit: query => available(listAudit(sql, query)),
     spend: (kind, ids) => available(spentOf(sql, kind, ids)),
     async change(actor, work) {
-      let unit: Unit | undefined
+      let made: SqlTransaction | undefined
       const done = await available(
         transaction(database, async tx => {
           await lockRevision(tx, database.kind)
-          unit = new Unit(tx, actor, clock.epochMs())
-          return work(unit)
+          made = new SqlTransaction(tx, actor, clock.epochMs())
+          return work(made)
         }),
       ).catch((thrown: unknown) => {
         throw explained(thrown)
       })
-      if (unit && unit.changed.length > 0) onChange?.(unit.changed)
+      if (made && made.changed.length > 0) onChange?.(made.changed)
       return done
     },
   }

@@ -7,7 +7,7 @@ import type { SurveyedBudget } from '../../../core/tenancy/budgets.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { unprocessable } from '../../../core/errors.ts'
 import { onUse } from '../../../lib/on-use.ts'
-import { withQuery } from '../tenancy/managed.ts'
+import { withQuery } from '../tenancy/json-endpoint.ts'
 import { budgetStates } from './budget-states.ts'
 
 const pageSizeMax = 100

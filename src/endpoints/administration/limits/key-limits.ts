@@ -15,7 +15,7 @@ import { unlimited } from '../../../core/tenancy/tenancy.ts'
 import { onUse } from '../../../lib/on-use.ts'
 import { absent, forbidden } from '../tenancy/answers.ts'
 import { lookForKey, teamOf } from '../tenancy/key-rights.ts'
-import { withQuery } from '../tenancy/managed.ts'
+import { withQuery } from '../tenancy/json-endpoint.ts'
 import { visibleTeam } from '../tenancy/access.ts'
 import { budgetStates } from './budget-states.ts'
 

@@ -9,7 +9,7 @@ import { newUser } from '../../../accounts/fields/user-fields.ts'
 import { bareKey } from '../../../core/caller.ts'
 import type { Endpoint } from '../../../core/endpoint.ts'
 import { forbidden } from '../tenancy/answers.ts'
-import { withBody } from '../tenancy/managed.ts'
+import { withBody } from '../tenancy/json-endpoint.ts'
 import { onUse } from '../../../lib/on-use.ts'
 
 /** The user of all tokens: no person, so that no departure ends the synchronisation. SCIM does not see it. */

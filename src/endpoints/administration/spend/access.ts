@@ -2,7 +2,7 @@
 import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import type { KeyRecord } from '../../../core/ports.ts'
+import type { KeyRecord } from '../../../core/tenancy/keys.ts'
 import type {
   Dearest,
   DearestQuery,

@@ -4,7 +4,7 @@ import { administersOrganization, administersTeam, mayChangeKey, membershipIn } 
 import { isAdministrator } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'
-import type { KeyChanges, KeyRecord } from '../../../core/ports.ts'
+import type { KeyChanges, KeyRecord } from '../../../core/tenancy/keys.ts'
 import type { Team } from '../../../core/tenancy/tenancy.ts'
 import type { NewKey, TenancyReader, TenancyTransaction } from '../../../core/tenancy/tenancy-store.ts'
 import { absent, checkedSpending, forbidden } from './answers.ts'

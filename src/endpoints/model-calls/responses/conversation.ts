@@ -1,7 +1,7 @@
 /** Resolves what a call refers to: earlier responses and single items, read from the key's store. */
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import type { StoredResponse } from '../../../core/ports.ts'
+import type { StoredResponse } from '../../../core/objects/responses.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { itemsOf } from '../../../formats/openai/responses/decode.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'

@@ -2,7 +2,8 @@
 import { streamOf } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import type { Services } from '../../../core/endpoint.ts'
-import type { StoredResponse } from '../../../core/ports.ts'
+import type { StoredResponse } from '../../../core/objects/responses.ts'
+import { parsedObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 
 const retentionMsDefault = 30 * 86_400_000
@@ -58,7 +59,7 @@ export async function keepAnswer(answer: Answer, call: KeptCall, services: Servi
     return stream ? { ...answer, body: keepStream(stream, deploymentOf(answer, services), { call, services }) } : answer
   }
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
-  const response = parsed(text)
+  const response = parsedObject(text)
   const changed = response && (await kept(response, { call, services }, deploymentOf(answer, services)))
   return { ...answer, body: changed ? JSON.stringify(response) : text }
 }
@@ -115,19 +116,10 @@ async function keptPiece(piece: Uint8Array, keeping: Keeping, deploymentId: stri
   const at = Math.max(...terminalEvents.map(event => buffer.lastIndexOf(event)))
   if (at < 0) return piece
   const [head, ...lines] = buffer.toString('utf8', at).split('\n')
-  const data = lines[0]?.startsWith('data: ') ? parsed(lines[0].slice('data: '.length)) : undefined
+  const data = lines[0]?.startsWith('data: ') ? parsedObject(lines[0].slice('data: '.length)) : undefined
   const response = data?.response as Json | undefined
   if (!data || typeof response !== 'object' || response === null) return piece
   if (!(await kept(response, keeping, deploymentId))) return piece
   const event = [head, `data: ${JSON.stringify(data)}`, ...lines.slice(1)].join('\n')
   return Buffer.concat([buffer.subarray(0, at), Buffer.from(event)])
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Json) : undefined
-  } catch {
-    return undefined
-  }
 }

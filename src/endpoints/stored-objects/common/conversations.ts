@@ -9,7 +9,7 @@ import type {
 import type { Services } from '../../../core/endpoint.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { absent, forbidden } from '../../administration/tenancy/answers.ts'
-import type { Asked } from '../../administration/tenancy/managed.ts'
+import type { Asked } from '../../administration/tenancy/json-endpoint.ts'
 
 /** In the document of the API. */
 export const conversationTag = 'Conversations'

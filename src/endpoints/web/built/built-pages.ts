@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import type { PagesState, WebPages } from '../../../core/ports.ts'
+import type { PagesState, WebPages } from '../../../core/web-pages.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { fixedContent } from '../../openapi/fixed-content.ts'
 import type { FixedContent } from '../../openapi/fixed-content.ts'

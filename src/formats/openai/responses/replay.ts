@@ -2,7 +2,7 @@
  * A stored Response written once more as a stream (API reference, "Streaming events"): the events of a fresh stream,
  * each text in one piece. The sequence numbers are the same each time: a client can go on where it was cut.
  */
-import { isObject } from '../../common/field-checks.ts'
+import { objectsOf } from '../../../lib/json/json-values.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { sseEvent } from './response-object.ts'
 
@@ -112,5 +112,3 @@ function* textEvents(
   if (whole !== '') yield [`${type}.delta`, { ...where, delta: whole }]
   yield [`${type}.done`, { ...where, ...more, [name]: whole }]
 }
-
-const objectsOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isObject) : [])

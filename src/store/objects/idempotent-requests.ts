@@ -1,7 +1,12 @@
 /** Table `idempotent_requests`: which requests were begun, and their answers. */
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
-import type { KeptResponse, OnceClaim, OnceRequest, OnceRequests } from '../../core/objects/idempotency.ts'
+import type {
+  KeptResponse,
+  IdempotentClaim,
+  IdempotentRequest,
+  IdempotentRequests,
+} from '../../core/objects/idempotency.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DecryptionError, KeyRing } from '../../lib/encryption.ts'
 import { toNumber, transaction, whileAvailable } from '../database/open.ts'
@@ -16,7 +21,7 @@ const cleanMs = 600_000
 /** Besides its answer. */
 const recordBytes = 256
 
-interface OnceParts {
+interface IdempotentRequestParts {
   readonly database: Database
   readonly guard: StorageGuard
   readonly clock: Clock
@@ -34,12 +39,12 @@ interface Row {
 }
 
 /** Renews what this process works on until `stop`. */
-export function createOnceRequests(parts: OnceParts): OnceRequests {
+export function createIdempotentRequests(parts: IdempotentRequestParts): IdempotentRequests {
   return new StoredOnceRequests(parts)
 }
 
-class StoredOnceRequests implements OnceRequests {
-  readonly #parts: OnceParts
+class StoredOnceRequests implements IdempotentRequests {
+  readonly #parts: IdempotentRequestParts
   readonly #sql: SQL
   /** What this process works on, by id. */
   readonly #held = new Map<string, string>()
@@ -47,7 +52,7 @@ class StoredOnceRequests implements OnceRequests {
   readonly #ready: Promise<unknown>
   readonly #timers: readonly ReturnType<typeof setInterval>[]
 
-  constructor(parts: OnceParts) {
+  constructor(parts: IdempotentRequestParts) {
     this.#parts = parts
     this.#sql = parts.database.sql
     this.#ready =
@@ -63,15 +68,15 @@ class StoredOnceRequests implements OnceRequests {
     ]
   }
 
-  claim(request: OnceRequest): Promise<OnceClaim> {
+  claim(request: IdempotentRequest): Promise<IdempotentClaim> {
     return this.#available(this.#claim(request))
   }
 
-  look(request: Sealed): Promise<Exclude<OnceClaim, { state: 'first' }> | undefined> {
+  look(request: Sealed): Promise<Exclude<IdempotentClaim, { state: 'first' }> | undefined> {
     return this.#available(this.#find(request))
   }
 
-  async answered(request: OnceRequest, response: KeptResponse): Promise<void> {
+  async answered(request: IdempotentRequest, response: KeptResponse): Promise<void> {
     const { id, keyId, fingerprint, owner } = request
     const keys = new KeyRing([request.sealingKey])
     const body = keys.seal(response.body, placeOf(id, 'body'))
@@ -93,13 +98,13 @@ class StoredOnceRequests implements OnceRequests {
     }
   }
 
-  async lost({ id, fingerprint, owner }: OnceRequest): Promise<void> {
+  async lost({ id, fingerprint, owner }: IdempotentRequest): Promise<void> {
     this.#held.delete(id)
     await this.#sql`update idempotent_requests set state = 'lost', fingerprint = ${fingerprint}
       where id = ${id} and owner = ${owner}`
   }
 
-  async forget({ id, owner }: OnceRequest): Promise<void> {
+  async forget({ id, owner }: IdempotentRequest): Promise<void> {
     this.#held.delete(id)
     await this.#sql`delete from idempotent_requests where id = ${id} and owner = ${owner}`
   }
@@ -115,7 +120,7 @@ class StoredOnceRequests implements OnceRequests {
   }
 
   /** The record is stored when this resolves with `first`: so a request is done once, also where a process dies. */
-  async #claim(request: OnceRequest): Promise<OnceClaim> {
+  async #claim(request: IdempotentRequest): Promise<IdempotentClaim> {
     const { id, keyId, fingerprint, owner } = request
     await this.#ready
     const known = await this.#find(request)
@@ -135,7 +140,7 @@ class StoredOnceRequests implements OnceRequests {
     return { state: 'first' }
   }
 
-  async #find({ id, sealingKey }: Sealed): Promise<Exclude<OnceClaim, { state: 'first' }> | undefined> {
+  async #find({ id, sealingKey }: Sealed): Promise<Exclude<IdempotentClaim, { state: 'first' }> | undefined> {
     const nowMs = this.#parts.clock.epochMs()
     const [row] = (await this.#sql`select state, fingerprint, lease_end_ms, status, headers, body, end_ms
       from idempotent_requests where id = ${id}`) as Row[]
@@ -162,7 +167,7 @@ class StoredOnceRequests implements OnceRequests {
   }
 }
 
-type Sealed = Pick<OnceRequest, 'id' | 'sealingKey'>
+type Sealed = Pick<IdempotentRequest, 'id' | 'sealingKey'>
 
 const placeOf = (id: string, column: 'headers' | 'body'): string => `idempotent_requests.${column}:${id}`
 

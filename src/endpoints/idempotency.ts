@@ -4,7 +4,7 @@ import type { Answer, AnswerBody, AnswerSink, AnswerStream } from '../core/answe
 import type { Caller } from '../core/caller.ts'
 import type { Endpoint, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { KeptResponse, OnceClaim, OnceRequest } from '../core/objects/idempotency.ts'
+import type { KeptResponse, IdempotentClaim, IdempotentRequest } from '../core/objects/idempotency.ts'
 import { readBody } from '../core/request.ts'
 import type { HttpRequest } from '../core/request.ts'
 import { Secret } from '../lib/secret.ts'
@@ -19,11 +19,11 @@ const answerBytesMax = 16 * 1024 * 1024
 const passingHeaders = /^(?:x-ratelimit-|retry-after|x-proxy-overhead)/
 
 /** true = the request asks to be done once, and its endpoint can do it: calls, uploads, batches, runs. */
-export function isOnce(endpoint: Endpoint, { headers }: HttpRequest, isOfCalls: boolean): boolean {
+export function isIdempotent(endpoint: Endpoint, { headers }: HttpRequest, isOfCalls: boolean): boolean {
   return headers.has('idempotency-key') && isOfCalls && endpoint.auth === 'key'
 }
 
-interface Once {
+interface RepeatableRequest {
   readonly endpoint: Endpoint
   readonly request: HttpRequest
   readonly services: Services
@@ -31,8 +31,8 @@ interface Once {
 }
 
 /** Rejects as the endpoint does; with `conflict` for another body, and where the first request was lost. */
-export async function handleOnce(once: Once): Promise<Answer> {
-  const { request, services, caller } = once
+export async function handleIdempotent(repeatable: RepeatableRequest): Promise<Answer> {
+  const { request, services, caller } = repeatable
   const text = request.headers.get('idempotency-key')!
   if (!keyForm.test(text))
     throw new GatewayError(
@@ -40,41 +40,45 @@ export async function handleOnce(once: Once): Promise<Answer> {
       '`Idempotency-Key` must have 1 to 255 visible ASCII characters without blanks; a UUID is usual',
       { param: 'Idempotency-Key' },
     )
-  const own = await fingerprinted(once)
-  const claimed: OnceRequest = {
+  const own = await fingerprinted(repeatable)
+  const claimed: IdempotentRequest = {
     id: services.sign(`idempotency\n${caller.key.id}\n${text}`).toString('hex'),
     sealingKey: new Secret(services.sign(`answer of idempotency\n${caller.key.id}\n${text}`).toString('hex')),
     keyId: caller.key.id,
     fingerprint: own.fingerprint ?? null,
     owner: request.id,
   }
-  const claim = await services.once.claim(claimed)
-  if (claim.state === 'first') return doFirst(once, own, claimed)
-  return again(once, own, { claimed, claim })
+  const claim = await services.idempotentRequests.claim(claimed)
+  if (claim.state === 'first') return doFirst(repeatable, own, claimed)
+  return again(repeatable, own, { claimed, claim })
 }
 
 /** A JSON body is read at once; a form is read by its endpoint, and hashed on the way. */
-async function fingerprinted({ request, services }: Once): Promise<FingerprintedRequest> {
+async function fingerprinted({ request, services }: RepeatableRequest): Promise<FingerprintedRequest> {
   const own = new FingerprintedRequest(request)
   if (!own.isForm) own.take(await readBody(request.body, services.current.settings.bodyBytesMax))
   return own
 }
 
 interface Repeated {
-  readonly claimed: OnceRequest
-  readonly claim: OnceClaim
+  readonly claimed: IdempotentRequest
+  readonly claim: IdempotentClaim
 }
 
 /**
  * Waits for the first one, and gives its answer. A form stays unread until then: where the first one did nothing, this
  * one takes its place, and a form can be read once.
  */
-async function again(once: Once, own: FingerprintedRequest, { claimed, claim }: Repeated): Promise<Answer> {
-  const { request, services } = once
-  let now: OnceClaim | undefined = claim
+async function again(
+  repeatable: RepeatableRequest,
+  own: FingerprintedRequest,
+  { claimed, claim }: Repeated,
+): Promise<Answer> {
+  const { request, services } = repeatable
+  let now: IdempotentClaim | undefined = claim
   for (let waitMs: number = pollsMs[0]; ; waitMs = Math.min(waitMs * 2, pollsMs[1])) {
-    now ??= await services.once.claim(claimed)
-    if (now.state === 'first') return doFirst(once, own, claimed)
+    now ??= await services.idempotentRequests.claim(claimed)
+    if (now.state === 'first') return doFirst(repeatable, own, claimed)
     if (now.state !== 'running' && own.isForm) await own.readAll()
     if (now.fingerprint !== null && own.fingerprint !== undefined && now.fingerprint !== own.fingerprint)
       throw otherRequest()
@@ -82,7 +86,7 @@ async function again(once: Once, own: FingerprintedRequest, { claimed, claim }: 
     if (now.state === 'lost') throw lostRequest()
     if (request.left) throw new GatewayError('client-closed', 'the client left while it waited for the first request')
     await Bun.sleep(waitMs)
-    now = await services.once.look(claimed)
+    now = await services.idempotentRequests.look(claimed)
   }
 }
 
@@ -109,9 +113,13 @@ function replay({ status, headers, body }: KeptResponse): Answer {
 }
 
 /** The request is stored as begun before anything is done, and goes on when its client leaves. */
-async function doFirst(once: Once, own: FingerprintedRequest, claimed: OnceRequest): Promise<Answer> {
-  const { endpoint, services, caller } = once
-  const { once: store } = services
+async function doFirst(
+  repeatable: RepeatableRequest,
+  own: FingerprintedRequest,
+  claimed: IdempotentRequest,
+): Promise<Answer> {
+  const { endpoint, services, caller } = repeatable
+  const { idempotentRequests: store } = services
   let answer: Answer
   try {
     answer = await endpoint.handle(own, services, caller)

@@ -3,7 +3,7 @@ import type { SQL } from 'bun'
 import { rotateBy } from '../../accounts/key-rotation.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { IdentityLink, IdentityRemoval } from '../../core/sign-in/identity-providers.ts'
-import type { KeyChanges, KeyRecord } from '../../core/ports.ts'
+import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'
 import { membershipsMax } from '../../core/tenancy/tenancy.ts'
 import type { Actor, AuditEntry, Membership, TenantKind, Tenants } from '../../core/tenancy/tenancy.ts'
 import type {
@@ -40,7 +40,7 @@ const keysDeletedMax = 1000
 const idFields: Partial<Record<TenantKind, string>> = { customer: 'user_id', tag: 'name' }
 
 /** To be used under the lock on the revision alone. */
-export class Unit implements TenancyTransaction {
+export class SqlTransaction implements TenancyTransaction {
   readonly changed: Subject[] = []
   readonly nowMs: number
   readonly #tx: SQL

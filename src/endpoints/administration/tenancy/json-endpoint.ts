@@ -14,7 +14,7 @@ export interface Asked {
   readonly request: HttpRequest
 }
 
-interface Managed<Input> extends Pick<Endpoint, 'paths' | 'auth'> {
+interface JsonEndpoint<Input> extends Pick<Endpoint, 'paths' | 'auth'> {
   readonly method?: Endpoint['method']
   readonly operationId: string
   readonly summary: string
@@ -28,7 +28,7 @@ interface Managed<Input> extends Pick<Endpoint, 'paths' | 'auth'> {
 /** An endpoint with a JSON body; POST unless it says otherwise. */
 export function withBody<Schema extends z.ZodType>(
   request: () => Schema,
-  { method = 'POST', paths, auth, handle, answer, ...about }: Managed<z.infer<Schema>>,
+  { method = 'POST', paths, auth, handle, answer, ...about }: JsonEndpoint<z.infer<Schema>>,
 ): Endpoint {
   return {
     method,
@@ -45,7 +45,7 @@ export function withBody<Schema extends z.ZodType>(
 /** An endpoint with parameters in the query; GET unless it says otherwise. */
 export function withQuery<Schema extends z.ZodObject>(
   query: () => Schema,
-  { method = 'GET', paths, auth, handle, answer, ...about }: Managed<z.infer<Schema>>,
+  { method = 'GET', paths, auth, handle, answer, ...about }: JsonEndpoint<z.infer<Schema>>,
 ): Endpoint {
   return {
     method,

@@ -1,0 +1,15 @@
+/** Work that continues after its request was answered. Implemented by `pipeline/background-work.ts`. */
+
+/** Milliseconds without a renewal after which stored work counts as abandoned: its process has ended. */
+export const abandonedAfterMs = 60_000
+
+/** Work that continues after its request was answered. */
+export interface DetachedRuns {
+  /**
+   * `work` must not reject; `signal` aborts on `cancel` and when the program stops. Throws `rate-limited` when the key
+   * has its share of the places, `overloaded` when none is free, and `conflict` when a run of this id goes on.
+   */
+  start(run: { readonly id: string; readonly keyId: string }, work: (signal: AbortSignal) => Promise<void>): void
+  /** Nothing happens when no such run is in this process. */
+  cancel(id: string): void
+}

@@ -1,0 +1,70 @@
+/** Virtual keys: stored, listed and changed; and how callers are found by them. Implemented by `store/keys`. */
+import type { Caller, VirtualKey } from '../caller.ts'
+
+/** A key as administrators see it. Timestamps are milliseconds since 1970. */
+export interface KeyRecord extends VirtualKey {
+  /** HMAC-SHA256 of the key under the installation's pepper, lower-case hex. The key itself is not stored. */
+  readonly hash: string
+  /** `sk-...` and the last four characters. */
+  readonly hint: string
+  /** Grows with every change; a change may name the version that it was made for. */
+  readonly version: number
+  readonly createdAtMs: number
+  /** Id of the key that made it, or `cli`. */
+  readonly createdBy: string
+  readonly updatedAtMs: number
+  readonly updatedBy: string
+}
+
+/** Which keys a list shows, and its page: newest first, from `offset`, or after the last key of the page before. */
+export interface KeyQuery {
+  readonly userId?: string | undefined
+  readonly teamId?: string | undefined
+  readonly organizationId?: string | undefined
+  readonly alias?: string | undefined
+  readonly hash?: string | undefined
+  /** Only this key. */
+  readonly id?: string | undefined
+  /** Deleted keys instead of those that exist. */
+  readonly deleted?: boolean | undefined
+  /** Only keys of this user, of these teams or of these organizations: what a caller may see. */
+  readonly visible?:
+    | {
+        readonly userId: string | null
+        readonly teamIds: readonly string[]
+        readonly organizationIds: readonly string[]
+      }
+    | undefined
+  readonly limit: number
+  readonly offset: number
+  readonly after?: { readonly createdAtMs: number; readonly id: string } | undefined
+}
+
+/** The fields of a key that can change; absent = unchanged. A new `hash` and `hint` give it another text. */
+export type KeyChanges = Partial<
+  Omit<KeyRecord, 'id' | 'version' | 'createdAtMs' | 'createdBy' | 'updatedAtMs' | 'updatedBy'>
+>
+
+/** Reads keys; `TenancyStore` changes them. All methods throw `overloaded` when the database is unreachable. */
+export interface KeyStore {
+  /** By hash, id or alias. */
+  find(by: { hash: string } | { id: string } | { alias: string }): Promise<KeyRecord | undefined>
+  /** Those of these ids that there are, in any order, by one question. */
+  findAll(ids: readonly string[]): Promise<KeyRecord[]>
+  list(query: KeyQuery): Promise<{ keys: KeyRecord[]; total: number }>
+}
+
+/**
+ * Finds callers. Synchronous when cached; what is asked of the database may reject with `overloaded`. Every change of
+ * what a caller is made of is seen within a second, also by other replicas.
+ */
+export interface KeyDirectory {
+  /** By the text of a key. */
+  lookup(keyText: string): Caller | undefined | Promise<Caller | undefined>
+  /** A user without a key, in a team where one is named; undefined = there is no such user. */
+  lookupUser(userId: string, teamId?: string): Caller | undefined | Promise<Caller | undefined>
+  /** A service account without a key; undefined = there is no such team. */
+  lookupServiceAccount(name: string, teamId: string): Caller | undefined | Promise<Caller | undefined>
+  /** By the secret of a session's cookie, with `session` set. */
+  lookupSession(secret: string): Caller | undefined | Promise<Caller | undefined>
+}
