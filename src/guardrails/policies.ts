@@ -23,7 +23,7 @@ import { placeholderForm } from './placeholders.ts'
 import type { Scanner } from './scanner.ts'
 import { questionOf, textsOf } from './subject.ts'
 import { replaced, replacedJson, TextFilter } from './text-filter.ts'
-import { unreadFields, unreadTexts } from './unread-fields.ts'
+import { addInner, unreadFields, unreadParts, unreadTexts } from './unread-fields.ts'
 import { WindowFilter } from './window-filter.ts'
 
 /** Calls that guardrails make themselves: no guardrail holds for them, or they would never end. */
@@ -331,7 +331,8 @@ function searchInput(call: Call, guarded: GuardedCall, scanner: Scanner): void {
   const unread = 'request' in input ? unreadFields(call) : []
   const known = new Set<string>()
   changeTexts(input, (text, kind) => {
-    if (unread.length > 0) known.add(text)
+    known.add(text)
+    if (kind === 'json') addInner(known, text)
     if (skipsFiles && kind !== 'text') return undefined
     if (kind === 'unreadable') guarded.noteUnreadable(text)
     else if (kind === 'json') replacedJson(text, scanner, replace(kind))
@@ -340,6 +341,8 @@ function searchInput(call: Call, guarded: GuardedCall, scanner: Scanner): void {
   })
   if (input.kind === 'chat') refuseSplit(input.request, guarded, scanner)
   if (unread.length > 0) replaced(unreadTexts(call.body!, unread, known), scanner, replace('name'))
+  // What is to be masked there is left out instead: the change below makes a translation of the call.
+  if (input.kind === 'chat' && call.body) replaced(unreadParts(call.body, known), scanner, replace('text'))
   if (!masks) return
   call.change(one =>
     changeTexts(one, (text, kind) => {

@@ -5,12 +5,14 @@
 import type { Call } from '../core/call.ts'
 import { isObject } from '../lib/json/json-values.ts'
 
-/** What is said: the decoded input has all of it. It also holds ids, signatures and sound, which are no texts. */
-const conversation =
-  'messages input contents content requests prompt query system instructions systemInstruction system_instruction'
+/** What is said: the decoded input has nearly all of it (`unreadParts` the rest), beside ids, signatures and sound. */
+const conversationFields = [
+  ...['messages', 'input', 'contents', 'content', 'requests', 'prompt', 'query', 'system', 'instructions'],
+  ...['systemInstruction', 'system_instruction'],
+]
 /** Steer the gateway, and are not sent. */
 const own = 'model guardrails tags cache fallbacks context_window_fallback_dict proxy_call_id'
-const passedOver: ReadonlySet<string> = new Set(`${conversation} ${own}`.split(' '))
+const passedOver: ReadonlySet<string> = new Set([...conversationFields, ...own.split(' ')])
 /** Made by an upstream or by the gateway. */
 const isId = (name: string): boolean => /(?:^|_)ids?$/.test(name)
 
@@ -41,4 +43,41 @@ export function unreadTexts(
   }
   for (const field of fields) read(body.get(field))
   return found.join('\0')
+}
+
+/** Members with words of a protocol, ids, signatures or bytes: no texts, in which a find by chance would do harm. */
+const wordless: ReadonlySet<string> = new Set(
+  'role type status detail format media_type mime_type mimeType outcome language data file_data b64_json'.split(' '),
+)
+const isWordless = (name: string): boolean =>
+  wordless.has(name) || isId(name) || /^encrypted_|signatures?$|Signatures?$|Id$/.test(name)
+
+/**
+ * The texts inside of a conversation that are not among `known`, with U+0000 between them: citations, searches of a
+ * vendor's tools, members that only the upstream knows. A translation leaves them out. Empty = there are none.
+ */
+export function unreadParts(body: NonNullable<Call['body']>, known: ReadonlySet<string>): string {
+  const found: string[] = []
+  const read = (value: unknown): void => {
+    if (typeof value === 'string') {
+      if (value !== '' && !known.has(value) && !value.startsWith('data:')) found.push(value)
+    } else if (Array.isArray(value)) for (const one of value) read(one)
+    else if (isObject(value)) for (const name of Object.keys(value)) if (!isWordless(name)) read(value[name])
+  }
+  for (const field of conversationFields) if (body.has(field)) read(body.get(field))
+  return found.join('\0')
+}
+
+/** Adds the texts inside of JSON that is known as a whole: the arguments of a tool are an object in some dialects. */
+export function addInner(known: Set<string>, json: string): void {
+  const add = (value: unknown): void => {
+    if (typeof value === 'string') known.add(value)
+    else if (Array.isArray(value)) for (const one of value) add(one)
+    else if (isObject(value)) for (const one of Object.values(value)) add(one)
+  }
+  try {
+    add(JSON.parse(json))
+  } catch {
+    // It is known as the text that it is.
+  }
 }

@@ -62,6 +62,14 @@ const chats: Record<string, Json> = {
   'the name of a bias': { logit_bias: { [word]: 1 } },
   'a setting of the vendor': { service_tier: word },
   'the format of a sound': user({ type: 'input_audio', input_audio: { data: 'YQ==', format: word } }),
+  'a member of a message that its host alone knows': {
+    messages: [
+      ...messages,
+      { role: 'assistant', content: 'There.', reasoning_details: [{ type: 'reasoning.text', text: `to ${word}` }] },
+      ...messages,
+    ],
+  },
+  'a member of a part that its host alone knows': user({ type: 'text', text: 'Hi', note: { of: word } }),
   'an inline PDF': user({
     type: 'file',
     file: { filename: 'a.pdf', file_data: inline('application/pdf', `%PDF-1.4 a walk in ${word} today`) },
@@ -80,6 +88,36 @@ const others: Record<string, [string, Json]> = {
       model: 'claude',
       max_tokens: 9,
       ...user({ type: 'document', source: { type: 'url', url: `https://example.com/${word}.pdf` } }),
+    },
+  ],
+  'a passage that an answer before has cited': [
+    '/v1/messages',
+    {
+      model: 'claude',
+      max_tokens: 9,
+      messages: [
+        ...messages,
+        {
+          role: 'assistant',
+          content: [
+            {
+              type: 'text',
+              text: 'There.',
+              citations: [
+                {
+                  type: 'char_location',
+                  cited_text: `to ${word}`,
+                  document_index: 0,
+                  document_title: 'A walk',
+                  start_char_index: 0,
+                  end_char_index: 9,
+                },
+              ],
+            },
+          ],
+        },
+        ...messages,
+      ],
     },
   ],
   'a tool that the vendor runs': [
@@ -123,6 +161,21 @@ for (const [place, path, body] of places)
     expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("guardrail 'places'")])
     expect(gateway.simulator.truth.totals().requests).toBe(before)
   })
+
+test('what only its host knows is left out of a call where something in it is to be masked', async () => {
+  const masking = await gateway.key({ guardrails: ['masked'] })
+  const ask = async (note: string) => {
+    const before = gateway.simulator.truth.entries.length
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${masking}` },
+      body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Hi', note }] }),
+    })
+    return [response.status, (gateway.simulator.truth.entries[before]!.body as Json).messages]
+  }
+  expect(await ask('to zanzibar')).toEqual([200, [{ role: 'user', content: 'Hi' }]])
+  expect(await ask('to pemba')).toEqual([200, [{ role: 'user', content: 'Hi', note: 'to pemba' }]])
+})
 
 test('the name of a file in a form is searched', async () => {
   const send = (name: string) => {
