@@ -5,7 +5,9 @@
  */
 import { join } from 'node:path'
 import { openapiDocument } from '../src/endpoints/openapi/document.ts'
-import { endpoints } from '../src/endpoints/index.ts'
+import { allEndpoints } from '../src/endpoints/index.ts'
+
+const endpoints = await allEndpoints()
 
 type Schema = boolean | { readonly [keyword: string]: unknown }
 

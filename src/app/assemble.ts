@@ -24,7 +24,7 @@ import type { Policy } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/model-directory.ts'
 import type { Settings } from '../core/settings.ts'
 import { watchBatches } from '../files/batch-watch.ts'
-import { endpoints } from '../endpoints/index.ts'
+import { publicPaths } from '../endpoints/index.ts'
 import { createFrontDoor } from '../endpoints/router.ts'
 import { BuiltPages } from '../endpoints/web/built/built-pages.ts'
 import type { ClientCounts } from '../http/server/server.ts'
@@ -121,7 +121,7 @@ export function assemble(assembling: Assembling) {
   }
   const door = createFrontDoor({
     rootPath: assembling.options.rootPath,
-    endpoints,
+    ...publicPaths,
     services,
     policies: calls.requestPolicies,
     reportInternal: ({ cause }, { id, method, path }) =>

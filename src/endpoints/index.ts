@@ -1,104 +1,43 @@
+/** Every public path: what calls need from the start, and rooms that are loaded when they are first asked for. */
 import type { Endpoint } from '../core/endpoint.ts'
-import { managedSettings } from './agents/managed-settings.ts'
-import { telemetryEndpoints } from './agents/telemetry.ts'
-import { deviceAuthorization, discovery, revocation, token } from './sign-in/device-flow.ts'
-import { deviceDecision, devicePage } from './sign-in/device-page.ts'
-import { assistantEndpoints } from './stored-objects/assistants.ts'
-import { speech, transcriptions, translations } from './model-calls/audio.ts'
-import { batchEndpoints } from './stored-objects/batches.ts'
-import { chatCompletions } from './model-calls/chat-completions.ts'
-import { answerEndpoints } from './stored-objects/conversation-answers.ts'
-import { conversationEndpoints } from './stored-objects/conversations.ts'
-import { completions } from './model-calls/completions.ts'
-import { embeddings } from './model-calls/embeddings.ts'
-import { fileEndpoints } from './stored-objects/files.ts'
-import { geminiEndpoints } from './model-calls/gemini.ts'
-import { imageEdits, imageVariations, images } from './model-calls/images.ts'
-import { liveliness, metrics, readiness } from './administration/health.ts'
-import { scimEndpoints } from './administration/scim.ts'
-import { tagEndpoints } from './administration/tags.ts'
-import { accessGroupEndpoints } from './administration/access-groups.ts'
-import { guardrailEndpoints } from './administration/guardrails.ts'
-import { effectiveConfiguration } from './administration/configuration.ts'
-import { credentialEndpoints } from './administration/credentials.ts'
-import { modelBlock, modelUnblock } from './administration/model-blocks.ts'
-import { providerHealth } from './administration/provider-health.ts'
-import { modelDelete, modelNew, modelPatch, modelUpdate } from './administration/models.ts'
 import { keyDerive } from './administration/derived-keys.ts'
-import { auditEndpoints } from './administration/audit.ts'
-import { cacheEndpoints } from './administration/cache.ts'
-import { budgetEndpoints } from './administration/budgets.ts'
-import { deploymentHistory } from './administration/deployment-history.ts'
-import { modelLatency } from './administration/latency.ts'
-import { overview } from './administration/overview.ts'
-import { customerEndpoints } from './administration/customers.ts'
-import { keyAliases, keyHealth, keyInfo, keyInfos, keyList } from './administration/key-lists.ts'
+import { liveliness, readiness, metrics } from './administration/health.ts'
+import { keyInfo, keyList, keyInfos, keyAliases, keyHealth } from './administration/key-lists.ts'
 import {
-  keyBlock,
-  keyBulkUpdate,
-  keyDelete,
   keyGenerate,
-  keyRegenerate,
-  keyUnblock,
   keyUpdate,
+  keyBlock,
+  keyUnblock,
+  keyDelete,
   serviceAccountGenerate,
+  keyBulkUpdate,
+  keyRegenerate,
 } from './administration/keys.ts'
 import { keyLimits } from './administration/limits/key-limits.ts'
-import { organizationEndpoints } from './administration/organizations.ts'
-import { teamMemberEndpoints } from './administration/team-members.ts'
-import { spendResetEndpoints } from './administration/spend-resets.ts'
-import { teamEndpoints } from './administration/teams.ts'
-import { userEndpoints } from './administration/users.ts'
+import { speech, transcriptions, translations } from './model-calls/audio.ts'
+import { chatCompletions } from './model-calls/chat-completions.ts'
+import { completions } from './model-calls/completions.ts'
+import { embeddings } from './model-calls/embeddings.ts'
+import { geminiEndpoints } from './model-calls/gemini.ts'
+import { images, imageEdits, imageVariations } from './model-calls/images.ts'
 import { messages, messagesCountTokens } from './model-calls/messages.ts'
-import { makePublic, modelGroupInfo, publicModelHub } from './utilities/model-groups.ts'
-import { modelInfo, modelInfoPages } from './utilities/model-info.ts'
-import { modelsList, modelsOne } from './utilities/models.ts'
-import { routesEndpoint } from './utilities/routes.ts'
-import { modelHealth } from './administration/model-health.ts'
 import { moderations } from './model-calls/moderations.ts'
-import { openapiEndpoints } from './openapi.ts'
+import { rerank, rerankTwo } from './model-calls/rerank.ts'
 import {
-  responsesCancel,
   responsesCreate,
-  responsesDelete,
-  responsesInputItems,
   responsesInputTokens,
   responsesRetrieve,
+  responsesDelete,
+  responsesCancel,
+  responsesInputItems,
 } from './model-calls/responses.ts'
-import { rerank, rerankTwo } from './model-calls/rerank.ts'
-import { loginEndpoints } from './sign-in/login.ts'
-import { forgottenPasswordEndpoints } from './sign-in/forgotten-password.ts'
-import { onboardingEndpoints } from './sign-in/onboarding.ts'
-import { passwordEndpoints } from './sign-in/passwords.ts'
-import { sessionEndpoints } from './sign-in/sessions.ts'
-import { callBodyEndpoints } from './administration/call-bodies.ts'
-import { spendEvents } from './administration/spend-events.ts'
-import { spendLogs } from './administration/spend.ts'
-import { activityEndpoints } from './administration/spend/activity.ts'
-import { estimateEndpoints } from './administration/spend/estimate.ts'
-import { spendHistogram } from './administration/spend/histogram.ts'
-import { reportEndpoints } from './administration/spend/report.ts'
-import { totalsEndpoints } from './administration/spend/totals.ts'
-import { singleSignOnEndpoints } from './sign-in/single-sign-on.ts'
-import { runEndpoints } from './stored-objects/runs.ts'
-import { threadEndpoints } from './stored-objects/threads.ts'
-import {
-  supportedCompatParams,
-  supportedOpenaiParams,
-  tokenCounterEndpoint,
-  transformRequestEndpoint,
-} from './utilities/utils.ts'
+import { modelsList, modelsOne } from './utilities/models.ts'
+import { openapiEndpoints } from './openapi.ts'
+import type { Room } from './endpoint-table.ts'
+import { routesEndpoint } from './utilities/routes.ts'
 import { webPages } from './web/pages.ts'
 
-const working: Endpoint[] = [
-  discovery(),
-  deviceAuthorization,
-  token,
-  revocation,
-  devicePage,
-  deviceDecision,
-  managedSettings,
-  ...telemetryEndpoints,
+const calls: readonly Endpoint[] = [
   chatCompletions,
   completions,
   responsesCreate,
@@ -107,13 +46,6 @@ const working: Endpoint[] = [
   responsesDelete,
   responsesCancel,
   responsesInputItems,
-  ...assistantEndpoints,
-  ...threadEndpoints,
-  ...runEndpoints,
-  ...conversationEndpoints,
-  ...answerEndpoints,
-  ...fileEndpoints,
-  ...batchEndpoints,
   embeddings,
   moderations,
   images,
@@ -128,22 +60,7 @@ const working: Endpoint[] = [
   messagesCountTokens,
   ...geminiEndpoints,
   modelsList,
-  modelInfo,
-  modelInfoPages,
-  modelGroupInfo,
-  publicModelHub,
-  makePublic,
   modelsOne,
-  modelNew,
-  modelUpdate,
-  modelPatch,
-  modelDelete,
-  modelBlock,
-  modelUnblock,
-  ...credentialEndpoints,
-  ...accessGroupEndpoints,
-  ...guardrailEndpoints,
-  ...tagEndpoints,
   keyGenerate,
   keyDerive,
   keyInfo,
@@ -151,7 +68,6 @@ const working: Endpoint[] = [
   keyUpdate,
   keyBlock,
   keyUnblock,
-  ...spendResetEndpoints,
   keyDelete,
   serviceAccountGenerate,
   keyBulkUpdate,
@@ -160,48 +76,92 @@ const working: Endpoint[] = [
   keyAliases,
   keyHealth,
   keyLimits,
-  ...teamEndpoints,
-  ...teamMemberEndpoints,
-  ...userEndpoints,
-  ...organizationEndpoints,
-  ...customerEndpoints,
-  ...budgetEndpoints,
-  overview,
-  deploymentHistory,
-  modelLatency,
-  providerHealth,
-  ...auditEndpoints,
-  ...cacheEndpoints,
-  effectiveConfiguration,
-  ...scimEndpoints,
-  spendLogs,
-  spendHistogram,
-  spendEvents,
-  ...callBodyEndpoints,
-  ...totalsEndpoints,
-  ...reportEndpoints,
-  ...activityEndpoints,
-  ...estimateEndpoints,
-  tokenCounterEndpoint,
-  supportedCompatParams,
-  supportedOpenaiParams,
-  transformRequestEndpoint,
-  ...loginEndpoints,
-  ...sessionEndpoints,
-  ...passwordEndpoints,
-  ...forgottenPasswordEndpoints,
-  ...onboardingEndpoints,
   liveliness,
   readiness,
-  modelHealth,
   metrics,
-  ...singleSignOnEndpoints,
 ]
 
-const documented = [...working, routesEndpoint(() => endpoints)]
+/**
+ * `words`: of the paths in it, the first part that tells them from others (`/v1/files/{file_id}`: files). A room has no
+ * path that another one has, or that fits a pattern of another one (rooms/rooms.test.ts).
+ */
+const rooms: readonly Room[] = [
+  {
+    words: ['assistants', 'threads', 'chat', 'files', 'batches'],
+    load: async () => (await import('./rooms/stored-objects.ts')).endpoints,
+  },
+  {
+    words: [
+      'access_group',
+      'unified_access_group',
+      'audit',
+      'budget',
+      'customer',
+      'end_user',
+      'key',
+      'organization',
+      'scim',
+      'tag',
+      'team',
+      'user',
+    ],
+    load: async () => (await import('./rooms/tenants.ts')).endpoints,
+  },
+  {
+    words: [
+      'cache',
+      'config',
+      'credentials',
+      'guardrails',
+      'health',
+      'model',
+      'model_group',
+      'overview',
+      'public',
+      'utils',
+    ],
+    load: async () => (await import('./rooms/operation.ts')).endpoints,
+  },
+  {
+    words: ['cost', 'customer', 'end_user', 'global', 'organization', 'spend', 'tag', 'team', 'user'],
+    load: async () => (await import('./rooms/spend.ts')).endpoints,
+  },
+  {
+    words: [
+      '.well-known',
+      'device',
+      'fallback',
+      'invitation',
+      'login',
+      'logs',
+      'managed',
+      'metrics',
+      'oauth',
+      'onboarding',
+      'sign-in',
+      'sso',
+      'traces',
+    ],
+    load: async () => (await import('./rooms/sign-in.ts')).endpoints,
+  },
+]
+
+const inRooms = async () => (await Promise.all(rooms.map(room => room.load()))).flat()
+const documents: readonly Endpoint[] = [
+  routesEndpoint(allEndpoints),
+  ...openapiEndpoints(async () => [...calls, ...(await inRooms()), ...documents]),
+]
 
 /**
- * Every public path. Exact paths win over patterns; patterns are tried in this order. The pages are for people, and no
- * part of the API that is described.
+ * What a gateway has from its start, and what it loads later. Exact paths win over patterns; patterns are tried in this
+ * order. The pages are for people, and no part of the API that is described.
  */
-export const endpoints: readonly Endpoint[] = [...documented, ...openapiEndpoints(documented), webPages]
+export const publicPaths: { readonly endpoints: readonly Endpoint[]; readonly rooms: readonly Room[] } = {
+  endpoints: [...calls, ...documents, webPages],
+  rooms,
+}
+
+/** Every public path, for documents and tests. Loads all rooms. */
+export async function allEndpoints(): Promise<readonly Endpoint[]> {
+  return [...calls, ...(await inRooms()), ...documents, webPages]
+}

@@ -4,9 +4,11 @@ import type { Answer } from '../core/answer.ts'
 import type { Services } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/request.ts'
 import { SharedText } from '../telemetry/shared-text.ts'
-import { endpoints } from './index.ts'
+import { allEndpoints } from './index.ts'
 import { createFrontDoor } from './router.ts'
 import { BuiltPages } from './web/built/built-pages.ts'
+
+const endpoints = await allEndpoints()
 
 const exposition = new SharedText(() => 'up 1\n'.repeat(1_000_000), { monotonicMs: () => 0 })
 const door = createFrontDoor({

@@ -10,9 +10,8 @@ import { answerFixed, fixedContent } from './openapi/fixed-content.ts'
 import type { FixedContent } from './openapi/fixed-content.ts'
 import { reference, text } from './openapi/schema.ts'
 
-/** `/openapi.json` over all endpoints, these included. */
-export function openapiEndpoints(others: readonly Endpoint[]): Endpoint[] {
-  const all: Endpoint[] = [...others]
+/** `/openapi.json` over `all` endpoints, these included. */
+export function openapiEndpoints(all: () => Promise<readonly Endpoint[]>): Endpoint[] {
   /** Made at the first request, and again when a reload has changed the names of headers. */
   let made: { readonly key: string; readonly content: Promise<FixedContent> } | undefined
   const document: Endpoint = {
@@ -31,20 +30,19 @@ export function openapiEndpoints(others: readonly Endpoint[]): Endpoint[] {
       const { headerPrefix } = services.current.settings
       const key = `${version} ${headerPrefix}`
       // The promise is kept, so that a crowd that asks meanwhile waits for the same one.
-      if (made?.key !== key) made = { key, content: documentOf(all, { version, headerPrefix }) }
+      if (made?.key !== key) made = { key, content: documentOf(all(), { version, headerPrefix }) }
       const { content } = made
       return answerFixed(request, await content)
     },
   }
-  all.push(document, docsPage, docsAsset)
   return [document, docsPage, docsAsset]
 }
 
 /** Takes a fifth of a second, and 30 MB for a while. */
-async function documentOf(all: readonly Endpoint[], naming: Naming): Promise<FixedContent> {
+async function documentOf(all: Promise<readonly Endpoint[]>, naming: Naming): Promise<FixedContent> {
   // Loaded when it is first asked for: the schemas of all answers are a megabyte of heap.
   const { openapiDocument } = await import('./openapi/document.ts')
-  const bytes = Buffer.from(JSON.stringify(openapiDocument(all, naming)))
+  const bytes = Buffer.from(JSON.stringify(openapiDocument(await all, naming)))
   // A new release may change it: clients ask each time, and get 304.
   return fixedContent(bytes, { 'content-type': 'application/json', 'cache-control': 'no-cache' })
 }

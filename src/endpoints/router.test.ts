@@ -5,8 +5,10 @@ import type { Services } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
 import { internalRequest, SignalClient } from '../core/internal-request.ts'
-import { endpoints } from './index.ts'
+import { allEndpoints } from './index.ts'
 import { createFrontDoor } from './router.ts'
+
+const endpoints = await allEndpoints()
 
 const door = createFrontDoor({
   endpoints,

@@ -9,16 +9,19 @@ import type { RequestHead, RequestPolicy } from '../core/policy.ts'
 import { clientRequestId } from '../core/request.ts'
 import type { HttpRequest, IncomingRequest, RequestHeaders } from '../core/request.ts'
 import { openaiErrorBody } from '../formats/openai/error.ts'
-import { PathTable } from '../lib/path-table.ts'
 import { scimErrorBody, scimMediaType } from './administration/scim/error-body.ts'
+import { EndpointTable } from './endpoint-table.ts'
+import type { Methods, Room } from './endpoint-table.ts'
 import { handleIdempotent, isIdempotent } from './idempotency.ts'
-import { dialectOfPath, PathHints } from './unknown-path.ts'
+import { dialectOfPath } from './unknown-path.ts'
 
-/** `endpoints` are indexed once; everything else is used for each request. */
+/** `endpoints` and `rooms` are indexed once; everything else is used for each request. */
 interface FrontDoorParts {
   /** `/prefix` where a proxy passes it on; absent = none. Requests without it are served as well. */
   readonly rootPath?: string | undefined
   readonly endpoints: readonly Endpoint[]
+  /** More endpoints, which are loaded when they are first asked for. */
+  readonly rooms?: readonly Room[]
   readonly services: Services
   /** Asked in order for every request that needs a key. */
   readonly policies: readonly RequestPolicy[]
@@ -26,9 +29,6 @@ interface FrontDoorParts {
   reportInternal(error: GatewayError, request: { method: string; path: string; id: string }): void
   metricsRequireKey(): boolean
 }
-
-/** The endpoints of one path by their methods. */
-type Methods = ReadonlyMap<string, Endpoint>
 
 /** Answers requests, malformed ones, and clients beyond the limit of connections. */
 export interface FrontDoor {
@@ -40,43 +40,68 @@ export interface FrontDoor {
   turnAway(request: IncomingRequest, error: GatewayError): Answer | Promise<Answer>
 }
 
-/** Endpoints may share a path where their methods differ; of two with the same method the later one is used. */
+/** The table's own rules say which endpoint answers. */
 export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
-  const table = new PathTable<Map<string, Endpoint>>()
-  for (const endpoint of parts.endpoints)
-    for (const path of endpoint.paths) {
-      const methods = table.at(path) ?? new Map<string, Endpoint>()
-      methods.set(endpoint.method, endpoint)
-      table.add(path, methods)
-    }
-  const hints = new PathHints(table, parts.endpoints)
+  const door: Door = { parts, table: new EndpointTable(parts.endpoints, parts.rooms) }
   const { rootPath } = parts
   return {
     handle(request) {
       if (rootPath !== undefined) request.path = pathBelow(rootPath, request.path)
-      const { method, path } = request
-      const found = table.find(path)
-      if (method === 'OPTIONS') return options(parts, request, found?.value)
-      if (method === 'GET' && asksForWebSocket(request)) return upgradeRefused(request)
-      if (!found) return notFound(request, hints)
-      const endpoint = endpointFor(method, found.value)
-      if (!endpoint) return otherMethod(request, found.value)
-      request.params = found.params
-      return admit(parts, endpoint, request)
+      return answer(door, request)
     },
     turnAway(request, error) {
       if (rootPath !== undefined) request.path = pathBelow(rootPath, request.path)
-      const { method } = request
-      const methods = table.find(request.path)?.value
-      const endpoint = methods && endpointFor(method, methods)
-      // Without an answer to its health checks a gateway with too many clients would be restarted.
-      if (endpoint?.auth === 'none' || (method === 'OPTIONS' && methods?.get('GET')?.isProbe))
-        return this.handle(request)
-      const body = endpoint ? endpoint.errorBody : dialectOfPath(request)
-      return withCors(request, errorAnswer(error, { request, body }), endpoint)
+      return answerTurnedAway(door, request, error)
     },
     refuse: ({ status, message }) => ({ ...errorAnswer(new GatewayError('invalid-request', message)), status }),
   }
+}
+
+interface Door {
+  readonly parts: FrontDoorParts
+  readonly table: EndpointTable
+}
+
+function answer(door: Door, request: IncomingRequest): Answer | Promise<Answer> {
+  const { method, path } = request
+  const found = door.table.find(path)
+  const loading = found ? undefined : door.table.loadFor(path)
+  if (loading) return afterLoading(loading, door, request, answer)
+  if (method === 'OPTIONS') return options(door.parts, request, found?.value)
+  if (method === 'GET' && asksForWebSocket(request)) return upgradeRefused(request)
+  if (!found) return notFound(request, door.table)
+  const endpoint = endpointFor(method, found.value)
+  if (!endpoint) return otherMethod(request, found.value)
+  request.params = found.params
+  return admit(door.parts, endpoint, request)
+}
+
+async function afterLoading(
+  loading: Promise<unknown>,
+  door: Door,
+  request: IncomingRequest,
+  next: (door: Door, request: IncomingRequest) => Answer | Promise<Answer>,
+): Promise<Answer> {
+  try {
+    await loading
+  } catch (thrown) {
+    const error = toGatewayError(thrown)
+    door.parts.reportInternal(error, { method: request.method, path: request.path, id: shownId(request) })
+    return withCors(request, errorAnswer(error, { request, body: dialectOfPath(request) }))
+  }
+  return next(door, request)
+}
+
+function answerTurnedAway(door: Door, request: IncomingRequest, error: GatewayError): Answer | Promise<Answer> {
+  const { method, path } = request
+  const methods = door.table.find(path)?.value
+  const loading = methods ? undefined : door.table.loadFor(path)
+  if (loading) return afterLoading(loading, door, request, () => answerTurnedAway(door, request, error))
+  const endpoint = methods && endpointFor(method, methods)
+  // Without an answer to its health checks a gateway with too many clients would be restarted.
+  if (endpoint?.auth === 'none' || (method === 'OPTIONS' && methods?.get('GET')?.isProbe)) return answer(door, request)
+  const body = endpoint ? endpoint.errorBody : dialectOfPath(request)
+  return withCors(request, errorAnswer(error, { request, body }), endpoint)
 }
 
 /** A proxy may remove the prefix, and checks of health come past it: a path without it stays as it is. */
@@ -264,11 +289,11 @@ function errorAnswer(error: GatewayError, { request, body = openaiErrorBody }: E
 
 const nothing = (): Answer => ({ status: 200, headers: {}, body: null })
 
-function notFound(request: HttpRequest, hints: PathHints): Answer {
+function notFound(request: HttpRequest, table: EndpointTable): Answer {
   const { method, path } = request
   // Claude Code asks so whether a gateway is there.
   if (method === 'HEAD' && path === '/api/hello') return withCors(request, nothing())
-  const hint = hints.nextStep(path)
+  const hint = table.nextStep(path)
   const why = `there is no ${method} ${path.slice(0, 200)}${hint === '' ? '' : `; ${hint}`}; see /docs for the API`
   return withCors(request, errorAnswer(new GatewayError('not-found', why), { request, body: dialectOfPath(request) }))
 }

@@ -6,8 +6,10 @@ import type { GatewayError } from '../core/errors.ts'
 import type { RequestHead } from '../core/policy.ts'
 import type { Session } from '../core/sign-in/session.ts'
 import type { User } from '../core/tenancy/tenancy.ts'
-import { endpoints } from '../endpoints/index.ts'
+import { allEndpoints } from '../endpoints/index.ts'
 import { identify } from './identify.ts'
+
+const endpoints = await allEndpoints()
 
 const caller: Caller = { role: 'key', key: { ...bareKey, id: 'k' } }
 const old: Caller = { role: 'key', key: { ...bareKey, id: 'o', rotateByMs: 10, textSinceMs: 0 } }

@@ -1,6 +1,8 @@
 /** What the attack bench does to a gateway: every route without a key, every phase of a connection. */
-import { endpoints } from '../../src/endpoints/index.ts'
+import { allEndpoints } from '../../src/endpoints/index.ts'
 import type { connectionPhases } from '../connection-phases.ts'
+
+const endpoints = await allEndpoints()
 
 /** One socket of an attacker. */
 export interface AttackSocket {

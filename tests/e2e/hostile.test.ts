@@ -1,7 +1,7 @@
 /** A stranger with a valid key, against a running gateway: every POST path, bombs, paths, headers, forms; and what it costs. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { endpoints } from '../../src/endpoints/index.ts'
+import { allEndpoints } from '../../src/endpoints/index.ts'
 import {
   chatBody,
   completionsBody,
@@ -24,6 +24,8 @@ import { sampleOf } from '../fuzz/sample-body.ts'
 import { Random, seedsOf } from '../property/random.ts'
 import { masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+
+const endpoints = await allEndpoints()
 
 const config = standardConfig.replace(
   'router_settings',

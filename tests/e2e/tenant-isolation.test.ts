@@ -1,10 +1,12 @@
 /** What is another tenant's is never readable, countable or guessable: over every route that takes an id. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Endpoint, EndpointDoc } from '../../src/core/endpoint.ts'
-import { endpoints } from '../../src/endpoints/index.ts'
+import { allEndpoints } from '../../src/endpoints/index.ts'
 import { parametersOf, schemaOf } from '../../src/endpoints/openapi/zod-schema.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+
+const endpoints = await allEndpoints()
 
 type Json = Record<string, unknown>
 

@@ -3,13 +3,15 @@
  * router. What is refused reaches no upstream, what is masked reaches it without the secret.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { endpoints } from '../../src/endpoints/index.ts'
+import { allEndpoints } from '../../src/endpoints/index.ts'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { matrixCases } from '../policies/matrix-cases.ts'
 import type { Sender } from '../policies/matrix-cases.ts'
 import { makeFixtures } from '../policies/matrix-fixtures.ts'
 import { BatchUpstream, matrixConfig } from '../policies/matrix-config.ts'
+
+const endpoints = await allEndpoints()
 
 const allowed = 'a walk in Pemba'
 const secret = 'a walk in ZanziBar'

@@ -1,6 +1,6 @@
 /** The policy `reject-word` at every endpoint that makes a call: the list comes from the router. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { endpoints } from '../../src/endpoints/index.ts'
+import { allEndpoints } from '../../src/endpoints/index.ts'
 import type { FaultKind } from '../../src/core/errors.ts'
 import type { Outcome } from '../../src/core/hub/operation.ts'
 import type { Endpoint } from '../../src/core/endpoint.ts'
@@ -14,6 +14,8 @@ import { makeFixtures } from './matrix-fixtures.ts'
 import { BatchUpstream, matrixConfig } from './matrix-config.ts'
 import { Recorder } from './recorder.ts'
 import { rejectWord } from './reject-word.ts'
+
+const endpoints = await allEndpoints()
 
 type Json = Record<string, any>
 

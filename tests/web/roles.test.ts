@@ -1,10 +1,12 @@
 /** Roles x pages: what is shown, and what the gateway refuses when the request behind a hidden page is made by hand. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
-import { endpoints } from '../../src/endpoints/index.ts'
+import { allEndpoints } from '../../src/endpoints/index.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { rolePasses } from '../e2e/role-passes.ts'
 import { goTo, hasChromium, openPage, openSignedIn, pageMs, signInByInvitation, withPages } from './browser.ts'
+
+const endpoints = await allEndpoints()
 
 setDefaultTimeout(3 * pageMs)
 

@@ -3,8 +3,10 @@ import { expect, test } from 'bun:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import type { ApiDocument } from '../../../tests/api-document.ts'
 import { z } from 'zod'
-import { endpoints } from '../index.ts'
+import { allEndpoints } from '../index.ts'
 import { openapiDocument } from './document.ts'
+
+const endpoints = await allEndpoints()
 
 type Json = Record<string, unknown>
 

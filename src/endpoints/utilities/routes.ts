@@ -4,9 +4,9 @@ import type { FixedContent } from '../openapi/fixed-content.ts'
 import { json } from '../openapi/schema.ts'
 
 /** GET /routes: every path of the endpoints, which are asked for at the first request. */
-export function routesEndpoint(endpoints: () => readonly Endpoint[]): Endpoint {
+export function routesEndpoint(endpoints: () => Promise<readonly Endpoint[]>): Endpoint {
   /** Made at the first request. */
-  let content: FixedContent | undefined
+  let content: Promise<FixedContent> | undefined
   return {
     method: 'GET',
     paths: ['/routes'],
@@ -18,12 +18,10 @@ export function routesEndpoint(endpoints: () => readonly Endpoint[]): Endpoint {
       success: json('RouteList'),
       headers: ['etag'],
     },
-    handle(request) {
-      content ??= fixedContent(Buffer.from(JSON.stringify({ routes: listOf(endpoints()) })), {
-        'content-type': 'application/json',
-        'cache-control': 'no-cache',
-      })
-      return answerFixed(request, content)
+    async handle(request) {
+      // The promise is kept, so that a crowd that asks meanwhile waits for the same one.
+      content ??= endpoints().then(contentOf)
+      return answerFixed(request, await content)
     },
   }
 }
@@ -37,3 +35,9 @@ const listOf = (endpoints: readonly Endpoint[]) =>
       endpoint: doc.operationId,
     })),
   )
+
+const contentOf = (endpoints: readonly Endpoint[]): FixedContent =>
+  fixedContent(Buffer.from(JSON.stringify({ routes: listOf(endpoints) })), {
+    'content-type': 'application/json',
+    'cache-control': 'no-cache',
+  })
