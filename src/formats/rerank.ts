@@ -9,15 +9,8 @@ import type { RerankRequest, RerankResult } from '../core/hub/rerank.ts'
 import type { Usage } from '../core/usage/usage.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Edit } from '../lib/json/json-body.ts'
-import {
-  checkFields,
-  isInteger,
-  isObject,
-  parseChecked,
-  ProblemList,
-  readField,
-  textOf,
-} from './common/field-checks.ts'
+import { checkFields, isInteger, parseChecked, ProblemList, readField, textOf } from './common/field-checks.ts'
+import { isObject } from '../lib/json/json-values.ts'
 import type { Fields } from './common/field-checks.ts'
 import { checkRequired, fieldTable, readFields } from './common/field-table.ts'
 import { commonEdits } from './common/forward-edits.ts'

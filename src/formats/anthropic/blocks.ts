@@ -3,7 +3,7 @@
  * filled by deltas and stopped. Whole answers and streams are made of the same steps, so that they cannot differ.
  */
 import type { ChatEvent, FinishReason, Source } from '../../core/hub/chat.ts'
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { Fields } from '../common/field-checks.ts'
 import type { ThinkingDisplay } from './decode.ts'
 import { broken } from './error.ts'

@@ -1,11 +1,11 @@
 /** Decodes `messages` and `system` into hub types. Takes only what passed the inspection (`inspect-messages.ts`). */
 import type { CacheControl, Message, Part, Source } from '../../core/hub/chat.ts'
-import { isObject, shown } from '../common/field-checks.ts'
+import { shown } from '../common/field-checks.ts'
 import type { Fields, Path } from '../common/field-checks.ts'
 import { readCacheControl } from '../common/cache-control.ts'
 import { untranslatable } from '../common/untranslatable.ts'
 import { decodeSignature } from './thinking-signature.ts'
-import { objectsOf } from '../../lib/json/json-values.ts'
+import { isObject, objectsOf } from '../../lib/json/json-values.ts'
 
 /** Claude Code's first system block: new in every conversation, it would defeat other vendors' prompt caches. */
 const billingHeader = /^x-anthropic-billing-header\s*:/i

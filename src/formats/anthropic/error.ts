@@ -2,7 +2,7 @@
 import { anthropicErrorKinds } from '../../core/dialects/anthropic-error-kinds.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 
 /** What is not named here is `api_error` from status 500 on, and `invalid_request_error` below. */
 const types: Readonly<Partial<Record<FaultKind, string>>> = {

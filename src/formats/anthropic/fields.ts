@@ -1,7 +1,8 @@
 /** The fields of a Messages body with their checks (platform.claude.com/docs/en/api/messages). */
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import * as type from '../../core/dialects/fields.ts'
-import { isInteger, isObject } from '../common/field-checks.ts'
+import { isInteger } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { CheckedField, Fields, Path, ProblemList } from '../common/field-checks.ts'
 import { fieldTable } from '../common/field-table.ts'
 import { checkCacheControl, checkMessages, checkSystem } from './inspect-messages.ts'

@@ -1,5 +1,5 @@
 /** Checks of `messages` and `system` that need no model (platform.claude.com/docs/en/api/messages). */
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { Fields, Path, ProblemList } from '../common/field-checks.ts'
 
 /** `system` is a role since API version 2026-10-21, and in betas before. */

@@ -1,7 +1,8 @@
 /** Checks of a request that need no model (platform.claude.com; API versions 2023-06-01 and 2026-10-21). */
 import type { Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import { checkFields, isObject, ProblemList, readField, textOf } from '../common/field-checks.ts'
+import { checkFields, ProblemList, readField, textOf } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import { isGiven } from '../common/field-table.ts'
 import { messagesTable } from './fields.ts'
 

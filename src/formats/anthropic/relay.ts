@@ -11,7 +11,7 @@ import { ChoiceStates, endWaitMs, unfinishedStream } from '../../core/dialects/s
 import { frameSplitter } from '../../lib/frame-splitter.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { frameworkError } from '../../core/dialects/error-body.ts'
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { Fields } from '../common/field-checks.ts'
 import { isWholeEvent } from '../common/last-event.ts'
 import { anthropicErrorEvent, broken, failureOf, namedEvent } from './error.ts'

@@ -4,8 +4,8 @@
  */
 import type { StrictSchema } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import { objectsOf } from '../../lib/json/json-values.ts'
-import { isObject, readField } from '../common/field-checks.ts'
+import { isObject, objectsOf } from '../../lib/json/json-values.ts'
+import { readField } from '../common/field-checks.ts'
 import { joinedTexts } from '../common/text-parts.ts'
 
 /** What ends an answer that is whole. */

@@ -8,7 +8,7 @@
  *
  * The forward lane takes marked thinking out: the upstream could not verify it.
  */
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 
 const unsigned = 'modelgate-unsigned'
 const foreignPrefix = 'modelgate-signature-'

@@ -7,9 +7,6 @@ import type { Problem } from '../../core/errors.ts'
 import type { Field } from '../../core/dialects/fields.ts'
 import { JsonBodyError } from '../../lib/json/json-body.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import { isObject } from '../../lib/json/json-values.ts'
-
-export { isObject }
 
 /** Where a value stands below the body: `['messages', 0, 'role']`. */
 export type Path = readonly (string | number)[]

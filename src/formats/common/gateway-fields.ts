@@ -3,7 +3,7 @@
  * (CVE-2024-6587): accepted, and never part of what a provider sees.
  */
 import * as type from '../../core/dialects/fields.ts'
-import { isObject } from './field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { CheckedField, Path, ProblemList } from './field-checks.ts'
 
 /** The router tries no more for any call. */

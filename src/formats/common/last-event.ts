@@ -1,5 +1,5 @@
 /** The end of a stream of server-sent events whose last blank line is missing. */
-import { isObject } from './field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 
 /** Whether what stands after the last blank line is an event of which only that line is missing. */
 export function isWholeEvent(rest: string): boolean {

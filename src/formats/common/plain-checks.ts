@@ -1,6 +1,7 @@
 /** The check of a plain field, made once from its row in the table. */
 import type { PlainSchema } from '../../core/dialects/fields.ts'
-import { isInteger, isObject } from './field-checks.ts'
+import { isInteger } from './field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { Check, Path } from './field-checks.ts'
 
 /** For values of JSON. `path` is where the field stands in the body. */

@@ -1,13 +1,12 @@
 /** Answers in Gemini's words (ai.google.dev/api/generate-content, "GenerateContentResponse"). */
 import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../core/hub/chat.ts'
-import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
 import { encodeThoughts } from './thought-signature.ts'
 import type { SignedThought } from './thought-signature.ts'
 import { showsThoughts } from './decode.ts'
 import { usageMetadata } from './usage.ts'
 import { broken, objectsOf, textOrEmpty } from './json-names.ts'
-import { parsedObject } from '../../lib/json/json-values.ts'
+import { isObject, parsedObject } from '../../lib/json/json-values.ts'
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'STOP',

@@ -1,7 +1,8 @@
 /** Decodes a `generateContent` request into hub types. */
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/hub/chat.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import { isObject, parseChecked, shown } from '../common/field-checks.ts'
+import { parseChecked, shown } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { Fields } from '../common/field-checks.ts'
 import { readFields } from '../common/field-table.ts'
 import { untranslatable } from '../common/untranslatable.ts'

@@ -1,7 +1,7 @@
 /** Errors as Google's clients read them (cloud.google.com/apis/design/errors). */
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 
 const statuses: Readonly<Record<number, string>> = {
   401: 'UNAUTHENTICATED',

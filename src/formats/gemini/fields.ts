@@ -1,7 +1,7 @@
 /** The fields of a `generateContent` body with their checks (ai.google.dev/api/generate-content). */
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import * as type from '../../core/dialects/fields.ts'
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { CheckedField, Path, ProblemList } from '../common/field-checks.ts'
 import { fieldTable } from '../common/field-table.ts'
 import { plainCheck } from '../common/plain-checks.ts'

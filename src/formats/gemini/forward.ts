@@ -8,7 +8,7 @@ import { ruleEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import type { MakeFraming } from './stream-framing.ts'
 import { GenerateRelay } from './relay.ts'
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import { broken, objectsOf, textOrEmpty } from './json-names.ts'
 
 /**

@@ -1,5 +1,5 @@
 /** Checks of `contents` that need no model (ai.google.dev/api/caching, "Content" and "Part"). */
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { Fields, Path, ProblemList } from '../common/field-checks.ts'
 import { camel, checkSpelling, entryPath, listOf } from './json-names.ts'
 

@@ -1,6 +1,6 @@
 /** How Google's JSON may be written: names in camelCase or snake_case, a list of one without its brackets. */
 import { GatewayError } from '../../core/errors.ts'
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { Fields, Path, ProblemList } from '../common/field-checks.ts'
 
 /** The message with its field names in camelCase, which counts where both spellings are sent (see `checkSpelling`). */

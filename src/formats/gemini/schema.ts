@@ -1,5 +1,5 @@
 /** Gemini's OpenAPI schemas as JSON Schema (ai.google.dev/api/caching, "Schema"). */
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { Fields } from '../common/field-checks.ts'
 import { camel, objectsOf } from './json-names.ts'
 

@@ -4,7 +4,7 @@
  * themselves. So the signed thoughts before a part travel inside that part's signature, which is bytes in
  * base64 by Google's rules (ai.google.dev/gemini-api/docs/thought-signatures) and opaque to every client.
  */
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 
 /** One thought that its vendor wants back unchanged. */
 export type SignedThought = { text: string; signature: string } | { redacted: string }

@@ -2,7 +2,7 @@
 import type { FinishReason, Source } from '../../core/hub/chat.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',

@@ -1,5 +1,5 @@
 /** Files of forms: the JSON view of a form holds what the gateway noted of each. */
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { Check } from '../common/field-checks.ts'
 
 /** As the OpenAPI document shows it: the bytes of a file. */

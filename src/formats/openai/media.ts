@@ -9,9 +9,8 @@ import type { Usage } from '../../core/usage/usage.ts'
 import { unfinishedStream } from '../../core/dialects/stream-end.ts'
 import { looksLikeObject } from '../../lib/json/json-object-check.ts'
 import { lastEventEnd, SseSplitter } from '../../lib/sse.ts'
-import { isObject } from '../common/field-checks.ts'
 import { openaiErrorEvent } from './error.ts'
-import { parsedObject } from '../../lib/json/json-values.ts'
+import { isObject, parsedObject } from '../../lib/json/json-values.ts'
 
 const nothing = new Uint8Array(0)
 const secondsMax = 1_000_000

@@ -9,7 +9,8 @@ import type {
   ModerationVerdict,
 } from '../../core/hub/moderations.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import { checkFields, isObject, parseChecked, ProblemList, textOf } from '../common/field-checks.ts'
+import { checkFields, parseChecked, ProblemList, textOf } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { Path } from '../common/field-checks.ts'
 import { checkRequired, fieldTable, readFields } from '../common/field-table.ts'
 import { readOverrides } from '../common/overrides.ts'

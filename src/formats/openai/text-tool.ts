@@ -5,7 +5,7 @@
  */
 import type { ChatRequest, FreeTextFormat, Tool } from '../../core/hub/chat.ts'
 import { freeTextArguments, freeTextOf } from '../../core/hub/tool-arguments.ts'
-import { isObject } from '../common/field-checks.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { Fields } from '../common/field-checks.ts'
 
 /** The tool under its name at the upstream; `definition` holds `format`, `description` what the model is told. */

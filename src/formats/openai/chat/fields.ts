@@ -1,7 +1,7 @@
 /** The fields of a chat body with their checks (OpenAI API reference, "Create chat completion"). */
 import { chatFields, reasoningEfforts } from '../../../core/hub/chat-fields.ts'
 import type { ChatRequest } from '../../../core/hub/chat.ts'
-import { isObject } from '../../common/field-checks.ts'
+import { isObject } from '../../../lib/json/json-values.ts'
 import type { Check, Fields, Path, ProblemList } from '../../common/field-checks.ts'
 import { fieldTable, withChecks } from '../../common/field-table.ts'
 import { overrideFields } from '../../common/gateway-fields.ts'

@@ -1,5 +1,5 @@
 /** The messages of a chat request: shapes only, no meaning. */
-import { isObject } from '../../common/field-checks.ts'
+import { isObject } from '../../../lib/json/json-values.ts'
 import type { Fields, Path, ProblemList } from '../../common/field-checks.ts'
 
 const roles = new Set<unknown>(['user', 'assistant', 'tool', 'system', 'function', 'developer'])

@@ -1,6 +1,7 @@
 /** A call that is demanded needs its tool (API reference, `tool_choice`); `auto` and `none` demand nothing. */
 import type { JsonBody } from '../../../lib/json/json-body.ts'
-import { isObject, readField, shown } from '../../common/field-checks.ts'
+import { readField, shown } from '../../common/field-checks.ts'
+import { isObject } from '../../../lib/json/json-values.ts'
 import type { Fields, Path, ProblemList } from '../../common/field-checks.ts'
 
 const demands: ReadonlySet<unknown> = new Set(['required', 'any'])

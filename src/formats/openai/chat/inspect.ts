@@ -1,7 +1,8 @@
 /** Checks of a chat request that need no model (OpenAI API reference, "Create chat completion"). */
 import type { Inspection } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
-import { checkFields, isObject, ProblemList, readField, textOf } from '../../common/field-checks.ts'
+import { checkFields, ProblemList, readField, textOf } from '../../common/field-checks.ts'
+import { isObject } from '../../../lib/json/json-values.ts'
 import { isGiven } from '../../common/field-table.ts'
 import { chatTable } from './fields.ts'
 import { checkChosenTool } from './inspect-tool-choice.ts'

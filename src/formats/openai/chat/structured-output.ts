@@ -1,8 +1,8 @@
 /** A chat answer checked against the strict schema of its request (API reference, "Structured outputs"). */
 import type { StrictSchema } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
-import { objectsOf } from '../../../lib/json/json-values.ts'
-import { isObject, readField } from '../../common/field-checks.ts'
+import { isObject, objectsOf } from '../../../lib/json/json-values.ts'
+import { readField } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { joinedTexts } from '../../common/text-parts.ts'
 

@@ -3,7 +3,7 @@ import type { ChatEvent, ChatRequest, FinishReason } from '../../../core/hub/cha
 import type { EventWriter } from '../../../core/format.ts'
 import type { Usage } from '../../../core/usage/usage.ts'
 import { gather } from '../chat/answer.ts'
-import { isObject } from '../../common/field-checks.ts'
+import { isObject } from '../../../lib/json/json-values.ts'
 import { answerId } from '../../common/answer-id.ts'
 import { createdOr, finishReason, usageObject } from '../answer-fields.ts'
 import { openaiErrorEvent } from '../error.ts'

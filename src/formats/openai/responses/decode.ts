@@ -1,7 +1,8 @@
 /** Decodes a Responses request into hub types. */
 import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../../core/hub/chat.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
-import { isObject, parseChecked } from '../../common/field-checks.ts'
+import { parseChecked } from '../../common/field-checks.ts'
+import { isObject } from '../../../lib/json/json-values.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { readFields } from '../../common/field-table.ts'
 import { untranslatable } from '../../common/untranslatable.ts'

@@ -2,7 +2,7 @@
 import { reasoningEfforts } from '../../../core/hub/chat-fields.ts'
 import type { ChatRequest } from '../../../core/hub/chat.ts'
 import * as type from '../../../core/dialects/fields.ts'
-import { isObject } from '../../common/field-checks.ts'
+import { isObject } from '../../../lib/json/json-values.ts'
 import type { CheckedField, Path, ProblemList } from '../../common/field-checks.ts'
 import { fieldTable } from '../../common/field-table.ts'
 import { oneOf } from '../../common/plain-checks.ts'

@@ -1,5 +1,5 @@
 /** The items of `input`: shapes only, no meaning (API reference, "Create a model response", `input`). */
-import { isObject } from '../../common/field-checks.ts'
+import { isObject } from '../../../lib/json/json-values.ts'
 import type { Fields, Path, ProblemList } from '../../common/field-checks.ts'
 
 const roles = new Set<unknown>(['user', 'assistant', 'system', 'developer'])

@@ -1,7 +1,8 @@
 /** Checks of a Responses request that need no model (API reference, "Create a model response"). */
 import type { Inspection } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
-import { checkFields, isObject, ProblemList, readField, textOf } from '../../common/field-checks.ts'
+import { checkFields, ProblemList, readField, textOf } from '../../common/field-checks.ts'
+import { isObject } from '../../../lib/json/json-values.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { isGiven } from '../../common/field-table.ts'
 import { responsesTable } from './fields.ts'

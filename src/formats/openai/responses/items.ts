@@ -1,7 +1,7 @@
 /** The items of an answer while they are written: each makes its events and its final object. */
 import { freeTextOf } from '../../../core/hub/tool-arguments.ts'
 import type { Fields } from '../../common/field-checks.ts'
-import { isObject } from '../../common/field-checks.ts'
+import { isObject } from '../../../lib/json/json-values.ts'
 import { annotation } from '../answer-fields.ts'
 import { encodeProof } from './encrypted-reasoning.ts'
 import type { Proof } from './encrypted-reasoning.ts'

@@ -1,7 +1,7 @@
 /** The Response object, as the API reference describes it ("The response object"). */
 import { GatewayError } from '../../../core/errors.ts'
 import type { FaultKind } from '../../../core/errors.ts'
-import { isObject } from '../../common/field-checks.ts'
+import { isObject } from '../../../lib/json/json-values.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { createdOr } from '../answer-fields.ts'
 import { objectOf } from './inspect.ts'

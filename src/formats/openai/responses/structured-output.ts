@@ -1,8 +1,8 @@
 /** A response checked against its request's strict schema (API reference, "Create a model response", `text.format`). */
 import type { StrictSchema } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
-import { objectsOf } from '../../../lib/json/json-values.ts'
-import { isObject, readField } from '../../common/field-checks.ts'
+import { isObject, objectsOf } from '../../../lib/json/json-values.ts'
+import { readField } from '../../common/field-checks.ts'
 import { joinedTexts } from '../../common/text-parts.ts'
 
 /** `schema` throws `invalid-request` when `text` is not valid JSON. */

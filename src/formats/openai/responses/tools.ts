@@ -4,7 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import type { ChatRequest, Tool, ToolChoice } from '../../../core/hub/chat.ts'
-import { isObject, shown } from '../../common/field-checks.ts'
+import { shown } from '../../common/field-checks.ts'
+import { isObject } from '../../../lib/json/json-values.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { untranslatable } from '../../common/untranslatable.ts'
 import { hasGrammar, lostGrammar, textTool } from '../text-tool.ts'

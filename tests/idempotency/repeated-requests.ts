@@ -34,7 +34,7 @@ const upstreamMs = 20
 const clients = 16
 
 /** Takes seconds for 60 requests and 3 kills. */
-export async function runDuplicates({ requests, copies, kills }: DuplicatesOptions): Promise<DuplicatesResult> {
+export async function runRepeatedRequests({ requests, copies, kills }: DuplicatesOptions): Promise<DuplicatesResult> {
   const asked = new Map<string, number>()
   const upstream = Bun.serve({
     port: 0,
@@ -138,7 +138,7 @@ async function billedRows(gateway: KilledGateway): Promise<Map<string, number>> 
 /** A gateway on one data directory, over several processes. */
 class KilledGateway {
   kills = 0
-  readonly #folder = mkdtempSync(join(tmpdir(), 'modelgate-duplicates-'))
+  readonly #folder = mkdtempSync(join(tmpdir(), 'modelgate-idempotency-'))
   readonly #port = freePort()
   #child: ReturnType<typeof Bun.spawn> | undefined
   #starting: Promise<void> | undefined

@@ -1,6 +1,6 @@
-/** `npm run duplicates -- --requests 1000 --kills 20`: requests sent again and again under kill -9; a minute or two. */
+/** `npm run idempotency -- --requests 1000 --kills 20`: requests sent again and again under kill -9; a minute or two. */
 import { parseArgs } from 'node:util'
-import { runDuplicates } from './duplicates.ts'
+import { runRepeatedRequests } from './repeated-requests.ts'
 
 const { values } = parseArgs({
   options: {
@@ -9,7 +9,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '20' },
   },
 })
-const result = await runDuplicates({
+const result = await runRepeatedRequests({
   requests: Number(values.requests),
   copies: Number(values.copies),
   kills: Number(values.kills),
