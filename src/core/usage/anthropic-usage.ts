@@ -106,12 +106,21 @@ function hasRedeemed(value: Json): boolean {
   return membersOf(membersOf(value.fallback_credit).status).type === 'redeemed'
 }
 
-/** The reports of a stream: each count replaces the one before. */
+/**
+ * The reports of a stream: each count replaces the one before. They are cumulative ("Streaming messages", 2026-11), so
+ * that a zero behind a count says that the last event does not tell it; hosts with this dialect fill it in.
+ */
 export function mergeAnthropicUsage(before: Json, report: unknown): Json {
   if (!isObject(report)) return before
   const merged = { ...before }
-  for (const name in report) if (report[name] !== null && report[name] !== undefined) merged[name] = report[name]
+  for (const name in report) if (!isUntold(report[name], before[name])) merged[name] = report[name]
   return merged
+}
+
+function isUntold(count: unknown, before: unknown): boolean {
+  if (count === null || count === undefined) return true
+  if (isObject(count) && isObject(before)) return Object.values(count).every(one => one === 0)
+  return count === 0 && typeof before === 'number'
 }
 
 /** true = a block of the vendor's tool that runs code, for which a container may be charged. */

@@ -325,6 +325,8 @@ describe('inspecting a chat body', () => {
     const { problems, ...rest } = inspectFields({ stream: true, user: 'u' })
     expect(rest).toEqual({ model: 'm', stream: true, endUser: 'u' })
     expect(problems).toEqual([])
+    expect(inspectFields({ safety_identifier: 's' }).endUser).toBe('s')
+    expect(inspectFields({ safety_identifier: 's', user: 'u' }).endUser).toBe('u')
   })
 
   test('says field, problem and remedy', () => {

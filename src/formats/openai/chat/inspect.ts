@@ -40,7 +40,8 @@ export function inspectChat(body: JsonBody): Inspection {
   return {
     model: textOf(body, 'model'),
     stream: readField(body, 'stream') === true,
-    endUser: textOf(body, 'user'),
+    // OpenAI's newer name for it, as in Responses (API reference, 2026-11).
+    endUser: textOf(body, 'user') || textOf(body, 'safety_identifier'),
     problems: list.problems,
   }
 }
