@@ -202,6 +202,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
   directory = new KeyCache({
     clock,
     hashKey: installation.hashKey,
+    hashImportedKey: installation.hashImportedKey,
     load: name => loadPrincipal(name, { tenants, sessions }),
     subjectsOf,
     dropped(subjects) {

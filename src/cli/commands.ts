@@ -12,6 +12,7 @@ import type { Command } from './command.ts'
 import { credentialsRotate } from './credentials.ts'
 import { configPrint } from './config-print.ts'
 import { configSchemaCommand } from './config-schema.ts'
+import { importLitellmCommand } from './import-litellm.ts'
 import { keysCreate, keysList, keysResetMaster, keysRevoke } from './keys.ts'
 import { ledgerExport, ledgerPartition, ledgerRebuild, ledgerVerify } from './ledger.ts'
 import { ledgerReconcile } from './ledger-reconcile.ts'
@@ -32,6 +33,7 @@ export const commands: readonly Command[] = [
   keysList,
   keysRevoke,
   keysResetMaster,
+  importLitellmCommand,
   migrateCommand,
   credentialsRotate,
   modelsList,

@@ -14,11 +14,27 @@ export interface CallFigures {
 }
 
 /** Small calls as fast as they are answered. Throws where one fails. */
-export async function measureCalls(
+export function measureCalls(
   subject: Subject,
   durationS: number,
   path = '/v1/chat/completions',
   body = requestBody,
+): Promise<CallFigures> {
+  return measureBy(64, subject, { durationS, path, body })
+}
+
+/** One small call after another, on one connection. Throws where one fails. */
+export function measureAlone(subject: Subject, durationS: number): Promise<CallFigures> {
+  return measureBy(1, subject, { durationS, path: '/v1/chat/completions', body: requestBody })
+}
+
+/** A slow gateway makes its clients wait; that is a figure, not a failure. */
+const timeoutS = 30
+
+async function measureBy(
+  connections: number,
+  subject: Subject,
+  { durationS, path, body }: { durationS: number; path: string; body: string },
 ): Promise<CallFigures> {
   const cpuBefore = subject.pids.length > 0 ? cpuUs(subject.pids) : 0
   const child = startPinned(
@@ -26,14 +42,15 @@ export async function measureCalls(
     [
       'wrk',
       '-t1',
-      '-c64',
+      `-c${connections}`,
+      `--timeout=${timeoutS}s`,
       `-d${durationS}s`,
       '--latency',
       '-s',
       join(import.meta.dir, 'chat.lua'),
       `${subject.base}${path}`,
     ],
-    { BENCH_BODY: body, BENCH_KEY: subject.key },
+    { BENCH_BODY: body, BENCH_KEY: subject.key, BENCH_HEADERS: headerLines(subject) },
   )
   const text = await new Response(child.stdout).text()
   const cpu = subject.pids.length > 0 ? cpuUs(subject.pids) - cpuBefore : Number.NaN
@@ -48,33 +65,31 @@ export async function measureCalls(
   }
 }
 
+const headerLines = ({ headers = [] }: Subject): string => headers.join('\n')
+
 function wrkMs(found: RegExpExecArray | null): number {
   if (!found) return Number.NaN
   return Number(found[1]) * (found[2] === 'us' ? 0.001 : found[2] === 's' ? 1000 : 1)
 }
 
-/** What 500 streams at 50 events a second each cost. */
+/** What many streams at 50 events a second each cost. */
 export interface StreamFigures {
   eventsPerS: number
   cpuUs: number
   failed: number
 }
 
-/** 500 streams at once. */
+/** So many streams at once. */
 export async function measureStreams(
   subject: Subject,
   durationS: number,
   path = subject.streamPath,
+  streams = 500,
 ): Promise<StreamFigures> {
-  const child = startPinned(coreOfLoad, [
-    process.execPath,
-    join(import.meta.dir, 'stream-client.ts'),
-    subject.base,
-    path,
-    subject.key,
-    '500',
-    String(durationS),
-  ])
+  const client = [process.execPath, join(import.meta.dir, 'stream-client.ts')]
+  const child = startPinned(coreOfLoad, [...client, subject.base, path, subject.key, String(streams), String(durationS)], {
+    BENCH_HEADERS: headerLines(subject),
+  })
   let cpuBefore = 0
   let text = ''
   for await (const piece of child.stdout as unknown as AsyncIterable<Uint8Array>) {

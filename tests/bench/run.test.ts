@@ -29,9 +29,10 @@ test.each([
   [['--seconds', '1.5'], '--seconds must be a whole number from 1'],
   [
     ['--only', 'calls,stream'],
-    "--only takes calls, streams, translate, bodies, cache, guardrails, budgets; got 'stream'",
+    "--only takes calls, alone, streams, translate, bodies, cache, guardrails, budgets; got 'stream'",
   ],
   [['--peer', 'localhost'], '--peer must be a URL'],
+  [['--peer', 'http://127.0.0.1:1', '--peer-pid', 'x'], '--peer-pid must be a whole number from 1'],
 ])('%p is a mistake in the call', async (words, message) => {
   const { code, out, error } = await run(...words)
   expect([code, out]).toEqual([2, ''])

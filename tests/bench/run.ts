@@ -2,8 +2,8 @@
  * `npm run bench`: the gateway with everything on (virtual key, limits, ledger, metrics, log) against nginx
  * as a plain proxy, in one run, on one core each, in front of the same upstream. Ratios are what counts.
  *
- *   npm run bench -- [--rounds N] [--seconds N] [--peer URL --peer-key KEY]
- *     [--only calls,streams,translate,bodies,cache,guardrails,budgets]
+ *   npm run bench -- [--rounds N] [--seconds N] [--peer URL --peer-key KEY --peer-pid PID]
+ *     [--only calls,alone,streams,translate,bodies,cache,guardrails,budgets]
  */
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,19 +12,22 @@ import { parseArgs } from 'node:util'
 import { measureBudgets } from './budgets.ts'
 import { largeBody, requestBody, requestOf } from './fixtures.ts'
 import { PacedTokens, windowedRules } from './guarded-stream.ts'
-import { measureCalls, measureStreams } from './loads.ts'
+import { measureAlone, measureCalls, measureStreams } from './loads.ts'
 import type { CallFigures, StreamFigures } from './loads.ts'
 import { median, memoryMb, percentile, resetPeak, runIn } from './machine.ts'
-import { ports, quietMs, settled, startGateway, startNginx, startUpstreams } from './subjects.ts'
+import { ports, quietMs, runningPeer, settled, startGateway, startNginx, startUpstreams } from './subjects.ts'
 import type { Subject } from './subjects.ts'
 
 const usage = `npm run bench -- [flags]
 
   --rounds N           Rounds of each measurement (5)
   --seconds N          Seconds of each round (4)
-  --only PARTS         Some of calls,streams,translate,bodies (all these), cache, guardrails, budgets
+  --only PARTS         Some of calls,streams,translate,bodies (all these), alone, cache, guardrails, budgets
+  --streams N          Streams at once (500)
   --peer URL           Another gateway, in a column of its own
   --peer-key KEY       Its key
+  --peer-pid PID       Its process on this machine, started with \`taskset -c 0\`: CPU time, memory and streams count, too
+  --peer-header LINE   A further header of its calls, \`name: value\`; again for more
   --help               Show this`
 
 function calledWrongly(why: string): never {
@@ -38,8 +41,11 @@ function readFlags() {
       options: {
         rounds: { type: 'string', default: '5' },
         seconds: { type: 'string', default: '4' },
+        streams: { type: 'string', default: '500' },
         peer: { type: 'string' },
         'peer-key': { type: 'string', default: 'none' },
+        'peer-pid': { type: 'string' },
+        'peer-header': { type: 'string', multiple: true, default: [] },
         only: { type: 'string', default: 'calls,streams,translate,bodies' },
         help: { type: 'boolean', short: 'h' },
       },
@@ -49,8 +55,8 @@ function readFlags() {
   }
 }
 
-function wholeNumber(name: string, text: string): number {
-  return /^[1-9]\d{0,4}$/.test(text)
+function wholeNumber(name: string, text: string, digitsMax = 5): number {
+  return /^[1-9]\d*$/.test(text) && text.length <= digitsMax
     ? Number(text)
     : calledWrongly(`--${name} must be a whole number from 1; got '${text}'`)
 }
@@ -66,11 +72,13 @@ const restMs = 10_000
 /** What the gateway may keep after the load (docs/decisions/0005); beyond it the bench fails. */
 const memoryBarMb = 110
 const seconds = wholeNumber('seconds', values.seconds)
+const partNames = ['calls', 'alone', 'streams', 'translate', 'bodies', 'cache', 'guardrails', 'budgets']
+const streams = wholeNumber('streams', values.streams)
 const parts = values.only.split(',')
 for (const part of parts)
-  if (!['calls', 'streams', 'translate', 'bodies', 'cache', 'guardrails', 'budgets'].includes(part))
-    calledWrongly(`--only takes calls, streams, translate, bodies, cache, guardrails, budgets; got '${part}'`)
+  if (!partNames.includes(part)) calledWrongly(`--only takes ${partNames.join(', ')}; got '${part}'`)
 if (values.peer !== undefined && !URL.canParse(values.peer)) calledWrongly(`--peer must be a URL; got '${values.peer}'`)
+const peerPid = values['peer-pid'] === undefined ? undefined : wholeNumber('peer-pid', values['peer-pid'], 7)
 const root = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-bench-'))
 
@@ -205,6 +213,37 @@ async function measureDelays(gateway: Subject): Promise<Record<string, number>> 
   return { addedP50Ms: p50, addedP99Ms: p99 }
 }
 
+async function measureSmallCalls(subjects: readonly Subject[], line: Line): Promise<void> {
+  const all = subjects.map(() => [] as CallFigures[])
+  for (const one of subjects) await measureCalls(one, 2)
+  for (let round = 0; round < rounds; round++)
+    for (const [at, one] of subjects.entries()) all[at]!.push(await measureCalls(one, seconds))
+  const figure = (name: keyof CallFigures) => all.map(list => median(list.map(one => one[name])))
+  for (const [label, name, digits] of [
+    ['small calls: requests/s', 'requestsPerS', 0],
+    ['small calls: CPU us/request', 'cpuUs', 1],
+    ['small calls: p50 ms at 64 connections', 'p50Ms', 2],
+    ['small calls: p99 ms at 64 connections', 'p99Ms', 2],
+  ] as const) {
+    const figures = figure(name)
+    line(label, figures, figures[1]! / figures[0]!, digits)
+  }
+}
+
+/** How long one call takes while there is no other: beyond nginx's is what a gateway adds. */
+async function measureLatency(subjects: readonly Subject[], line: Line): Promise<void> {
+  const all = subjects.map(() => [] as CallFigures[])
+  for (let round = 0; round < rounds; round++)
+    for (const [at, one] of subjects.entries()) all[at]!.push(await measureAlone(one, seconds))
+  for (const [label, name] of [
+    ['one call at a time: p50 ms', 'p50Ms'],
+    ['one call at a time: p99 ms', 'p99Ms'],
+  ] as const) {
+    const figures = all.map(list => median(list.map(one => one[name])))
+    line(label, figures, figures[1]! / figures[0]!, 2)
+  }
+}
+
 async function measureMemory(subjects: readonly Subject[], gateway: Subject, line: Line): Promise<void> {
   const print = (name: string, mb: number[]) => line(name, mb, mb[1]! / mb[0]!, 0)
   const measured = (which: 'now' | 'private') =>
@@ -240,46 +279,31 @@ async function main(): Promise<void> {
   const gateway = await startGateway({ root, folder, port: ports.gateway, name: 'modelgate' })
   const subjects = [nginx, gateway]
   if (values.peer)
-    subjects.push({
-      name: 'peer',
-      base: values.peer,
-      key: values['peer-key'],
-      streamPath: '/v1/chat/completions',
-      bodyPath: '/v1/chat/completions',
-      pids: [],
-      idleMb: Number.NaN,
-    })
+    subjects.push(
+      runningPeer({
+        base: values.peer,
+        key: values['peer-key'],
+        pid: peerPid,
+        headers: values['peer-header'],
+      }),
+    )
   const report: Record<string, unknown> = { rounds, seconds, bun: Bun.version }
   console.log(row(['', ...subjects.map(one => one.name), 'ratio']))
   const line = (label: string, figures: number[], ratio: number, digits = 1) => {
     console.log(row([label, ...figures.map(value => fixed(value, digits)), fixed(ratio, 2)]))
     report[label] = { ...Object.fromEntries(subjects.map((one, at) => [one.name, figures[at]])), ratio }
   }
-  if (parts.includes('calls')) {
-    const all = subjects.map(() => [] as CallFigures[])
-    for (const one of subjects) await measureCalls(one, 2)
-    for (let round = 0; round < rounds; round++)
-      for (const [at, one] of subjects.entries()) all[at]!.push(await measureCalls(one, seconds))
-    const figure = (name: keyof CallFigures) => all.map(list => median(list.map(one => one[name])))
-    for (const [label, name, digits] of [
-      ['small calls: requests/s', 'requestsPerS', 0],
-      ['small calls: CPU us/request', 'cpuUs', 1],
-      ['small calls: p50 ms at 64 connections', 'p50Ms', 2],
-      ['small calls: p99 ms at 64 connections', 'p99Ms', 2],
-    ] as const) {
-      const figures = figure(name)
-      line(label, figures, figures[1]! / figures[0]!, digits)
-    }
-  }
+  if (parts.includes('calls')) await measureSmallCalls(subjects, line)
+  if (parts.includes('alone')) await measureLatency(subjects, line)
   if (parts.includes('streams')) {
     const all = subjects.map(() => [] as StreamFigures[])
     for (let round = 0; round < Math.min(rounds, 3); round++)
       for (const [at, one] of subjects.entries())
-        if (one.pids.length > 0) all[at]!.push(await measureStreams(one, seconds))
+        if (one.pids.length > 0) all[at]!.push(await measureStreams(one, seconds, one.streamPath, streams))
     const events = all.map(list => median(list.map(one => one.eventsPerS)))
-    line('500 streams: events/s', events, events[1]! / events[0]!, 0)
+    line(`${streams} streams: events/s`, events, events[1]! / events[0]!, 0)
     const cpu = all.map(list => median(list.map(one => one.cpuUs)))
-    line('500 streams: CPU us/event', cpu, cpu[1]! / cpu[0]!, 1)
+    line(`${streams} streams: CPU us/event`, cpu, cpu[1]! / cpu[0]!, 1)
   }
   if (parts.includes('guardrails')) report.guardrails = await measureGuardrails(gateway)
   if (parts.includes('budgets')) {

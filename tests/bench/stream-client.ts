@@ -6,8 +6,9 @@ const streams = Number(streamsText)
 const seconds = Number(secondsText)
 const { hostname, port } = new URL(base)
 const body = JSON.stringify({ ...JSON.parse(requestBody), stream: true, stream_options: { include_usage: true } })
+const headers = (process.env.BENCH_HEADERS ?? '').split('\n').flatMap(line => (line === '' ? [] : [`${line}\r\n`]))
 const request = Buffer.from(
-  `POST ${path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  `POST ${path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n${headers.join('')}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
 )
 let events = 0
 let complete = 0

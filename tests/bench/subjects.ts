@@ -26,6 +26,8 @@ export interface Subject {
   readonly name: string
   readonly base: string
   readonly key: string
+  /** Further headers of its calls: `name: value`. */
+  readonly headers?: readonly string[]
   readonly streamPath: string
   readonly bodyPath: string
   readonly pids: number[]
@@ -159,6 +161,27 @@ export async function startGateway(options: {
     bodyPath: '/engines/bench-body/chat/completions',
     pids: gateway,
     idleMb: memoryMb(gateway, 'now'),
+  }
+}
+
+/** Another gateway, which is running. Without `pid` its processes are not measured. */
+export function runningPeer(options: {
+  readonly base: string
+  readonly key: string
+  readonly pid: number | undefined
+  readonly headers: readonly string[]
+}): Subject {
+  const { base, key, pid, headers } = options
+  const pids = pid === undefined ? [] : familyOf(pid)
+  return {
+    name: 'peer',
+    base,
+    key,
+    headers,
+    streamPath: '/engines/bench-stream/chat/completions',
+    bodyPath: '/engines/bench-body/chat/completions',
+    pids,
+    idleMb: pids.length > 0 ? memoryMb(pids, 'now') : Number.NaN,
   }
 }
 

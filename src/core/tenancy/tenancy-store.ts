@@ -171,6 +171,8 @@ export interface TenancyTransaction extends TenancyReader {
    * that are under way count in the time before. Throws `not-found`, and `invalid-request` for a larger amount.
    */
   resetSpend(kind: 'key' | 'team', id: string, toNanoUsd: bigint): Promise<SpendReset>
+  /** Of a new object: what it spent at another gateway counts as spent, in its budget and where it is shown. */
+  carrySpend(kind: 'key' | 'team' | 'user', id: string, nanoUsd: bigint): Promise<void>
   /** Throws `not-found`. A deleted key is refused from this moment on. */
   deleteKey(id: string): Promise<KeyRecord>
 }

@@ -14,6 +14,8 @@ const signatureBytes = 32
 export interface Installation {
   /** HMAC-SHA256 under the pepper, lower-case hex. */
   hashKey(keyText: string): string
+  /** As `hashKey`, of a key that was brought from LiteLLM, of which the SHA-256 alone is known. */
+  hashImportedKey(keyText: string): string
   /**
    * Signs what the gateway gives out to be shown again: HMAC-SHA512 under the pepper, 32 bytes of it. Another function
    * than `hashKey`, whose results clients see.
@@ -110,6 +112,7 @@ function installationOf(
   }
   return {
     hashKey,
+    hashImportedKey: keyText => hashOfDigest(pepper)(new CryptoHasher('sha256').update(keyText).digest('hex')),
     sign: text => new CryptoHasher('sha512', pepper.reveal()).update(text).digest().subarray(0, signatureBytes),
     isMasterKey: keyText => timingSafeEqual(Buffer.from(hashKey(keyText), 'hex'), digest),
     masterKeyName: () => valid.slice(0, nameLength),
@@ -234,6 +237,23 @@ function keyHash(pepper: Secret): Installation['hashKey'] {
   // the work on the pepper.
   const hasher = new CryptoHasher('sha256', pepper.reveal())
   return keyText => hasher.copy().update(keyText).digest('hex')
+}
+
+/** The hash of a key of LiteLLM from the SHA-256 of its text, lower-case hex. */
+export async function openImportedKeyHash(
+  database: Database,
+  givenPepper: Secret | undefined,
+): Promise<(digest: string) => string> {
+  return hashOfDigest(await openPepper(database, givenPepper))
+}
+
+/**
+ * Another function than `hashKey`: LiteLLM shows the SHA-256 of keys in its pages and logs, so that it must not be a
+ * key itself.
+ */
+function hashOfDigest(pepper: Secret): (digest: string) => string {
+  return digest =>
+    new CryptoHasher('sha512', pepper.reveal()).update(`litellm-key:${digest}`).digest('hex').slice(0, 64)
 }
 
 async function openPepper(database: Database, given: Secret | undefined): Promise<Secret> {

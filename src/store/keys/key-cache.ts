@@ -25,6 +25,8 @@ const staleMsMax = 15 * 60 * 1000
 interface KeyDirectoryOptions {
   readonly clock: Clock
   hashKey(keyText: string): string
+  /** That of a key brought from LiteLLM: looked for where there is no key of the first. Absent = there are none. */
+  hashImportedKey?(keyText: string): string
   /** Reads the caller of this name: the hash of a key, or as `principals.ts` says; undefined = there is none. */
   load(name: string): Promise<Caller | undefined>
   /** What a caller was read from. */
@@ -88,7 +90,7 @@ export class KeyCache implements KeyDirectory {
   }
 
   lookup(keyText: string): Caller | undefined | Promise<Caller | undefined> {
-    return this.lookupHash(this.#options.hashKey(keyText))
+    return this.#find(this.#options.hashKey(keyText), keyText)
   }
 
   lookupUser(userId: string, teamId?: string): Caller | undefined | Promise<Caller | undefined> {
@@ -105,10 +107,15 @@ export class KeyCache implements KeyDirectory {
 
   /** As `lookup`, by the hash of the key. */
   lookupHash(hash: string): Caller | undefined | Promise<Caller | undefined> {
+    return this.#find(hash, '')
+  }
+
+  /** `keyText` empty = it is not known. */
+  #find(hash: string, keyText: string): Caller | undefined | Promise<Caller | undefined> {
     const known = this.#known.get(hash)
     if (known) return known
     if (this.#unknown.has(hash)) return undefined
-    return this.#loading.get(hash) ?? this.#load(hash)
+    return this.#loading.get(hash) ?? this.#load(hash, keyText)
   }
 
   /** These have changed: the next call with a key that depends on one loads it again. */
@@ -188,9 +195,9 @@ export class KeyCache implements KeyDirectory {
     this.#loading.clear()
   }
 
-  async #load(hash: string): Promise<Caller | undefined> {
+  async #load(hash: string, keyText: string): Promise<Caller | undefined> {
     const generation = this.#generation
-    const loading = this.#options.load(hash)
+    const loading = keyText === '' ? this.#options.load(hash) : this.#loadKey(hash, keyText)
     this.#loading.set(hash, loading)
     try {
       const caller = await loading
@@ -205,5 +212,11 @@ export class KeyCache implements KeyDirectory {
     } finally {
       if (this.#loading.get(hash) === loading) this.#loading.delete(hash)
     }
+  }
+
+  async #loadKey(hash: string, keyText: string): Promise<Caller | undefined> {
+    const options = this.#options
+    const found = await options.load(hash)
+    return found ?? (options.hashImportedKey && options.load(options.hashImportedKey(keyText)))
   }
 }

@@ -28,10 +28,13 @@ export async function spentOf(sql: SQL, kind: SpendKind, ids: readonly string[])
   const areTotalsMissing = ((await sql.unsafe(text, [...values])) as unknown[]).length > 0
   const rows = await where.sums(sql, areTotalsMissing ? tables[kind] : totals.name, 'entity', 'cost_nano_usd')
   const offsets = await offsetsOf(sql, kind, ids)
+  const sums = new Map(rows.map(({ name, total }) => [name, BigInt(total)]))
+  // What was spent before at another gateway is a negative offset, and counts without a call, too.
+  for (const [name, offset] of offsets) if (offset < 0n && !sums.has(name)) sums.set(name, 0n)
   return new Map(
-    rows.map(({ name, total }) => {
+    [...sums].map(([name, total]) => {
       // Sums of days that are no longer kept are gone; what was reset of them is not.
-      const left = BigInt(total) - (offsets.get(name) ?? 0n)
+      const left = total - (offsets.get(name) ?? 0n)
       return [name, left > 0n ? left : 0n]
     }),
   )
@@ -41,20 +44,21 @@ export async function spentOf(sql: SQL, kind: SpendKind, ids: readonly string[])
 const resetWriter = 'reset'
 
 /** The table of each kind whose spending can be reset. */
-const resetTables = { key: 'virtual_keys', team: 'teams' } as const
+const resetTables = { key: 'virtual_keys', team: 'teams', user: 'users' } as const
 
 /** What of the sums was reset, by id; ids without any are missing. */
 async function offsetsOf(sql: SQL, kind: SpendKind, ids: readonly string[]): Promise<Map<string, bigint>> {
-  if (kind !== 'key' && kind !== 'team') return new Map()
+  if (!(kind in resetTables)) return new Map()
+  const table = resetTables[kind as keyof typeof resetTables]
   const where = new Where()
   where.raw('spend_offset_nano_usd is not null')
   where.among('id', [...new Set(ids)])
-  const rows = await where.select<{ id: string; spend_offset_nano_usd: string }>(sql, resetTables[kind])
+  const rows = await where.select<{ id: string; spend_offset_nano_usd: string }>(sql, table)
   return new Map(rows.map(row => [row.id, BigInt(row.spend_offset_nano_usd)]))
 }
 
 interface Reset {
-  readonly kind: keyof typeof resetTables
+  readonly kind: 'key' | 'team'
   readonly id: string
   readonly toNanoUsd: bigint
   /** Milliseconds since 1970. */
@@ -77,15 +81,27 @@ export async function resetSpendOf(
       { param: 'reset_to' },
     )
   const offset = (await offsetsOf(tx, kind, [id])).get(id) ?? 0n
-  if (toNanoUsd > 0n)
-    await tx.unsafe(addBudgetText('values ($1, $2, $3, $4)'), [
-      `${kind}:${id}`,
-      atMs,
-      resetWriter,
-      Math.min(Number(toNanoUsd), budgetNanoUsdMax),
-    ])
+  await countAsSpent(tx, `${kind}:${id}`, atMs, toNanoUsd)
   return {
     reset: { beforeNanoUsd, afterNanoUsd: toNanoUsd },
     offsetNanoUsd: offset + beforeNanoUsd - toNanoUsd,
   }
+}
+
+/**
+ * Begins a period of the budget in which `nanoUsd` are spent already: what it spent at another gateway. Returns the
+ * offset that shows them as spent beside the calls that come.
+ */
+export async function carrySpendOf(
+  tx: SQL,
+  of: { readonly kind: keyof typeof resetTables; readonly id: string; readonly atMs: number; readonly nanoUsd: bigint },
+): Promise<bigint> {
+  await countAsSpent(tx, `${of.kind}:${of.id}`, of.atMs, of.nanoUsd)
+  return -of.nanoUsd
+}
+
+async function countAsSpent(tx: SQL, scope: string, atMs: number, nanoUsd: bigint): Promise<void> {
+  if (nanoUsd <= 0n) return
+  const amount = Math.min(Number(nanoUsd), budgetNanoUsdMax)
+  await tx.unsafe(addBudgetText('values ($1, $2, $3, $4)'), [scope, atMs, resetWriter, amount])
 }

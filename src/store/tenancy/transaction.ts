@@ -30,7 +30,7 @@ import { endRemoval, endRemovalsOf, keepRemoval } from './identity-removals.ts'
 import { keyColumns, membershipColumns, tenantColumns, tenantTables, toRecord, toRow } from './columns.ts'
 import type { Columns, Row } from './columns.ts'
 import { createReader } from './reader.ts'
-import { resetSpendOf } from './spend.ts'
+import { carrySpendOf, resetSpendOf } from './spend.ts'
 import { Where } from './where.ts'
 
 /** Deleting a group with more keys would hold the lock, and with it every other change, for seconds. */
@@ -271,6 +271,13 @@ export class SqlTransaction implements TenancyTransaction {
     if (kind === 'key') await this.updateKey(id, changes, { action: 'spend-reset' })
     else await this.update('team', id, changes, undefined, 'spend-reset')
     return reset
+  }
+
+  async carrySpend(kind: 'key' | 'team' | 'user', id: string, nanoUsd: bigint): Promise<void> {
+    const spendOffsetNanoUsd = await carrySpendOf(this.#tx, { kind, id, nanoUsd, atMs: this.nowMs })
+    const changes = { spendResetAtMs: this.nowMs, spendOffsetNanoUsd }
+    if (kind === 'key') await this.updateKey(id, changes)
+    else await this.update(kind, id, changes)
   }
 
   async deleteKey(id: string): Promise<KeyRecord> {

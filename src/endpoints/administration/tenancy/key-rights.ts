@@ -1,4 +1,5 @@
 /** Who may make, see and change which key, decided within the transaction of the change. */
+import { CryptoHasher } from 'bun'
 import { callRoutes, callsOnly, loosenedField, memberKeyEnd, restrictionOf } from '../../../accounts/key-grants.ts'
 import { administersOrganization, administersTeam, mayChangeKey, membershipIn } from '../../../accounts/rights.ts'
 import { isAdministrator } from '../../../core/caller.ts'
@@ -15,7 +16,9 @@ export async function lookForKey({ keys, hashKey }: Services, named: string): Pr
   return (
     (await keys.find({ hash: hashKey(named) })) ??
     (await keys.find({ hash: named })) ??
-    (await keys.find({ id: named }))
+    (await keys.find({ id: named })) ??
+    // The id of a key that was brought from LiteLLM is the SHA-256 of its text.
+    (await keys.find({ id: new CryptoHasher('sha256').update(named).digest('hex') }))
   )
 }
 
