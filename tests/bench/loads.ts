@@ -87,9 +87,13 @@ export async function measureStreams(
   streams = 500,
 ): Promise<StreamFigures> {
   const client = [process.execPath, join(import.meta.dir, 'stream-client.ts')]
-  const child = startPinned(coreOfLoad, [...client, subject.base, path, subject.key, String(streams), String(durationS)], {
-    BENCH_HEADERS: headerLines(subject),
-  })
+  const child = startPinned(
+    coreOfLoad,
+    [...client, subject.base, path, subject.key, String(streams), String(durationS)],
+    {
+      BENCH_HEADERS: headerLines(subject),
+    },
+  )
   let cpuBefore = 0
   let text = ''
   for await (const piece of child.stdout as unknown as AsyncIterable<Uint8Array>) {
