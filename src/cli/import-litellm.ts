@@ -14,8 +14,8 @@ import { configFlag, dataFlag, jsonFlag, nonEmpty } from './options.ts'
 const actor = { id: 'cli', keyHash: 'cli' }
 
 /**
- * Prints how much of each kind was brought. It reads LiteLLM's database in one state and writes nothing there; a gateway
- * may serve meanwhile. Throws where that database has no table of LiteLLM.
+ * Prints how much of each kind was brought. It reads LiteLLM's database in one state and writes nothing there; a
+ * gateway may serve meanwhile. Throws where that database has no table of LiteLLM.
  */
 export const importLitellmCommand: Command = {
   name: 'import litellm',

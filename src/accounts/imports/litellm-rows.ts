@@ -188,7 +188,7 @@ export const organizationMemberOf = (row: LitellmRow): Omit<Membership, 'created
 /** Keys of LiteLLM's pages are in it: they live for a day and are made anew at each sign-in. */
 const pagesTeam = 'litellm-dashboard'
 
-/** Of `LiteLLM_VerificationToken`, whose `token` is the SHA-256 of the key's text; undefined = a session of its pages. */
+/** Of `LiteLLM_VerificationToken`; its `token` is the SHA-256 of the key's text. undefined = a session of its pages. */
 export function keyOf(row: LitellmRow, hashOfDigest: (digest: string) => string): NewKey | undefined {
   const digest = text(row.token)
   if (row.team_id === pagesTeam || digest === null || !/^[0-9a-f]{64}$/.test(digest)) return undefined

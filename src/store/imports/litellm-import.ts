@@ -26,8 +26,9 @@ const perTransaction = 200
 type Step = (tx: TenancyTransaction) => Promise<boolean>
 
 /**
- * Objects that are there already stay as they are, with their memberships: it can be run again for what came later. What
- * keys, teams and users have spent counts as spent in a period that begins now. Sessions of LiteLLM's pages are left out.
+ * Objects that are there already stay as they are, with their memberships: it can be run again for what came later.
+ * What keys, teams and users have spent counts as spent in a period that begins now. Sessions of LiteLLM's pages are
+ * left out.
  */
 export async function importLitellm(tables: LitellmTables, options: ImportOptions): Promise<ImportCount[]> {
   const counts: ImportCount[] = []
