@@ -5,7 +5,7 @@ import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 
 /** Throws `forbidden` where the key may not use a control of the body. */
-export function controlsOf({ overrides, cacheControl, caller }: Call): CacheControls {
+export function controlsOf({ overrides, headers, caller }: Call): CacheControls {
   const own = overrides.cache ?? noCacheControls
   const { allowedCacheControls: allowed } = caller.key
   const wrong = allowed.length > 0 ? own.names.find(name => !allowed.includes(name)) : undefined
@@ -15,7 +15,8 @@ export function controlsOf({ overrides, cacheControl, caller }: Call): CacheCont
       `this key may not set \`cache.${wrong}\`, only ${allowed.join(', ')}; leave it out, or ask for a key that may`,
       { param: `cache.${wrong}` },
     )
-  return cacheControl === '' ? own : withHeader(own, cacheControl, allowed)
+  const header = headers?.get('cache-control') ?? ''
+  return header === '' ? own : withHeader(own, header, allowed)
 }
 
 /** Directives that the key may not use, and all that mean nothing to a request of this kind, are passed over. */

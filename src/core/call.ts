@@ -177,10 +177,6 @@ export interface Call {
   stream: boolean
   /** The client's end user (`user` of the body). */
   endUser: string
-  /** The request's `x-litellm-tags`; empty = none. */
-  readonly tagHeader: string
-  /** The request's header `Cache-Control`; empty = none. */
-  readonly cacheControl: string
   /** The guardrails in effect, in order, each with its name and its version; absent = none. */
   guardrails?: readonly string[] | undefined
   /** Sees the reply of an upstream on its way to the client; undefined = nothing does. */

@@ -6,7 +6,7 @@ import type { ChatEvent } from '../core/hub/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { BatchLine } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Format, StreamRelay } from '../core/format.ts'
+import type { Format } from '../core/format.ts'
 import type { CallInput, InputEdit } from '../core/hub/input.ts'
 import { noOverrides } from '../core/overrides.ts'
 import type { RequestOverrides } from '../core/overrides.ts'
@@ -39,10 +39,6 @@ interface CallStart {
   readonly caller: Caller
   readonly client: Client
   readonly userAgent: string
-  /** Absent = none. */
-  readonly tagHeader?: string | undefined
-  /** Absent = none. */
-  readonly cacheControl?: string | undefined
   readonly clientAddress: string
   /** Absent = none. */
   readonly headers?: RequestHeaders | undefined
@@ -63,10 +59,21 @@ const noFields: readonly string[] = []
 const noTags: readonly string[] = []
 
 /**
- * The fields are those of `Call`. All are assigned from the start, even to undefined, so that the hidden class never
- * changes.
+ * The fields are those of `Call`. All that most calls set are assigned from the start, even to undefined, so that the
+ * hidden class never changes. Those that few calls have are declared alone: JavaScriptCore keeps 62 fields in an object
+ * itself, and more in a second block, which is made anew as they are added.
  */
 export class CallRecord implements Call {
+  declare guardrails: Call['guardrails']
+  declare watch: Call['watch']
+  declare recorder: Call['recorder']
+  declare upload: Call['upload']
+  declare namedFiles: Call['namedFiles']
+  declare guardrailOutcomes: Call['guardrailOutcomes']
+  declare retries: Call['retries']
+  declare answeredTier: Call['answeredTier']
+  declare progress: Call['progress']
+  declare releaseBody: Call['releaseBody']
   readonly id: string
   readonly requestId: string
   readonly operation: Operation
@@ -74,11 +81,6 @@ export class CallRecord implements Call {
   readonly caller: Caller
   client: Client
   readonly userAgent: string
-  readonly tagHeader: string
-  readonly cacheControl: string
-  guardrails: Call['guardrails'] = undefined
-  watch: Call['watch'] = undefined
-  recorder: Call['recorder'] = undefined
   cacheHit: Call['cacheHit'] = ''
   savedNanoUsd: bigint | null = null
   tags = noTags
@@ -92,15 +94,12 @@ export class CallRecord implements Call {
   readonly startedMs: number
   format: Format | undefined
   body: JsonBody | undefined = undefined
-  upload: Call['upload'] = undefined
-  namedFiles: Call['namedFiles'] = undefined
   forwardedHeaders: Call['forwardedHeaders'] = undefined
   clientCallId = ''
   model = ''
   stream = false
   endUser = ''
   overrides: RequestOverrides = noOverrides
-  guardrailOutcomes: Call['guardrailOutcomes'] = undefined
   isBatchLine = false
   candidates = noDeployments
   fallbacksInOrder = noModels
@@ -109,7 +108,6 @@ export class CallRecord implements Call {
   deployment: Deployment | undefined = undefined
   attempts = 0
   repeats = 0
-  retries = 0
   fallbacks = 0
   attemptedModel = ''
   usage: Usage | undefined = undefined
@@ -125,8 +123,6 @@ export class CallRecord implements Call {
   sentBody: Call['sentBody'] = undefined
   isSeries = false
   upstreamStatus = 0
-  answeredTier: string | undefined = undefined
-  progress: StreamRelay | undefined = undefined
   answerCharacters = -1
   firstByteMs = -1
   upstreamMs = 0
@@ -136,7 +132,6 @@ export class CallRecord implements Call {
   taken: Call['taken'] = undefined
   budgetSetsMaximum = false
   responseHeaders: Record<string, string> = {}
-  releaseBody: Call['releaseBody'] = undefined
   edits = noEdits
   readonly #parts: CallParts
   #input: CallInput | undefined = undefined
@@ -150,8 +145,6 @@ export class CallRecord implements Call {
     this.caller = start.caller
     this.client = start.client
     this.userAgent = start.userAgent
-    this.tagHeader = start.tagHeader ?? ''
-    this.cacheControl = start.cacheControl ?? ''
     this.clientAddress = start.clientAddress
     this.headers = start.headers
     this.asked = start.asked
@@ -214,8 +207,6 @@ export function openCall(
     caller,
     client: request,
     userAgent: request.headers.get('user-agent') ?? '',
-    tagHeader: request.headers.get('x-litellm-tags') ?? '',
-    cacheControl: request.headers.get('cache-control') ?? '',
     clientAddress: request.clientAddress,
     headers: request.headers,
     announcedBytes: request.body.announcedBytes,

@@ -21,14 +21,15 @@ export function callTags(): Policy {
 
 function readTags(call: Call): void {
   const { body, caller } = call
-  if (call.tagHeader !== '' || body?.has('tags') || body?.has('metadata')) return addOwnTags(call)
+  const header = call.headers?.get('x-litellm-tags') ?? ''
+  if (header !== '' || body?.has('tags') || body?.has('metadata')) return addOwnTags(call, header)
   const tags = tagsOf(caller)
   if (tags.length > 0) call.tags = tags
 }
 
-function addOwnTags(call: Call): void {
+function addOwnTags(call: Call, header: string): void {
   const tags = new Set(tagsOf(call.caller))
-  if (call.tagHeader !== '') addTags(tags, call.tagHeader.split(','), ['header', 'x-litellm-tags'])
+  if (header !== '') addTags(tags, header.split(','), ['header', 'x-litellm-tags'])
   const { body } = call
   if (body?.has('tags')) addTags(tags, fieldOf(body, 'tags'), ['body', 'tags'])
   if (body?.has('metadata')) {

@@ -46,15 +46,17 @@ function refused(path: Path): GatewayError {
 }
 
 function namedIn(body: JsonBody): Found {
-  for (const [field, look] of fields) {
-    if (!body.has(field) || !isWorthALook(body, field)) continue
+  for (const field of body.names()) {
+    const look = looks.get(field)
+    if (!look || !isWorthALook(body, field)) continue
     const found = under(field, look(body.get(field)))
     if (found) return found
   }
   return undefined
 }
 
-const fields: readonly (readonly [string, (value: unknown) => Found])[] = [
+/** By the top-level field. */
+const looks: ReadonlyMap<string, (value: unknown) => Found> = new Map([
   ['messages', inMessages],
   ['input', inMessages],
   ['contents', inContents],
@@ -66,7 +68,7 @@ const fields: readonly (readonly [string, (value: unknown) => Found])[] = [
   ['cachedContent', asId],
   ['cached_content', asId],
   ['vector_store_ids', asIds],
-]
+])
 
 /** Smaller fields are parsed anyway. */
 const parsedBytesMax = 256 * 1024

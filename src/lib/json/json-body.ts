@@ -2,6 +2,8 @@
  * The body of a request, read without being rewritten: one pass over the bytes finds the top-level
  * fields, refuses bombs, and later lets single fields be replaced while all other bytes stay as sent.
  */
+import { FieldPlaces } from './field-places.ts'
+import type { FieldPlace } from './field-places.ts'
 import { jsonFaultAt, utf8FaultAt } from './json-fault.ts'
 import { longStringBytes, shortened } from './json-strings.ts'
 import type { LongStrings } from './json-strings.ts'
@@ -45,12 +47,6 @@ const defaultJsonLimits: JsonLimits = { depth: 64, fields: 1000, tokens: 200_000
 /** Above this size a body is never parsed or written anew as a whole by the forward lane: only its shape is. */
 const parseWholeBytesMax = 256 * 1024
 
-interface Span {
-  keyStart: number
-  valueStart: number
-  valueEnd: number
-}
-
 /** A name that stands twice in one object. */
 export interface RepeatedName {
   readonly name: string
@@ -68,7 +64,7 @@ export class JsonBody {
   readonly bytes: Uint8Array
   /** Bytes. */
   readonly size: number
-  readonly #spans: Map<string, Span>
+  readonly #places: FieldPlaces
   /** Offset of the closing brace. */
   readonly #end: number
   /** Where `bytes` begin in what was sent. */
@@ -76,14 +72,13 @@ export class JsonBody {
   #whole: Record<string, unknown> | undefined
   readonly #longStrings: LongStrings
   #shape: Record<string, unknown> | undefined
-  #names: readonly string[] | undefined
   /** null = it was looked for, and there is none. */
   #repeated: RepeatedName | null | undefined
 
-  private constructor(bytes: Uint8Array, { spans, end, longStrings }: Outline, start: number) {
+  private constructor(bytes: Uint8Array, { places, end, longStrings }: Outline, start: number) {
     this.bytes = bytes
     this.size = bytes.length
-    this.#spans = spans
+    this.#places = places
     this.#end = end
     this.#longStrings = longStrings
     this.#start = start
@@ -125,33 +120,33 @@ export class JsonBody {
   }
 
   has(field: string): boolean {
-    return this.#spans.has(field)
+    return this.#places.has(field)
   }
 
   /** Of the top-level fields, in their order. */
   names(): readonly string[] {
-    return (this.#names ??= [...this.#spans.keys()])
+    return this.#places.names
   }
 
   /** Bytes of a field's value; 0 when it is absent. */
   sizeOf(field: string): number {
-    const span = this.#spans.get(field)
-    return span ? span.valueEnd - span.valueStart : 0
+    const place = this.#places.get(field)
+    return place ? place.valueEnd - place.valueStart : 0
   }
 
   /** The first bytes of a field's value, each as a character, to tell its kind without parsing it; '' = absent. */
   beginningOf(field: string, bytes: number): string {
-    const span = this.#spans.get(field)
-    return span
-      ? asBuffer(this.bytes).toString('latin1', span.valueStart, Math.min(span.valueStart + bytes, span.valueEnd))
+    const place = this.#places.get(field)
+    return place
+      ? asBuffer(this.bytes).toString('latin1', place.valueStart, Math.min(place.valueStart + bytes, place.valueEnd))
       : ''
   }
 
   /** A field's value; undefined when it is absent. In a large body only this field is parsed. */
   get(field: string): unknown {
     if (this.#whole) return Object.hasOwn(this.#whole, field) ? this.#whole[field] : undefined
-    const span = this.#spans.get(field)
-    return span && parseText(this.bytes.subarray(span.valueStart, span.valueEnd), this.#start + span.valueStart)
+    const place = this.#places.get(field)
+    return place && parseText(this.bytes.subarray(place.valueStart, place.valueEnd), this.#start + place.valueStart)
   }
 
   /** The whole object. Own keys only: `__proto__` arrives as a plain key. */
@@ -162,14 +157,14 @@ export class JsonBody {
 
   /** The value's bytes, a view of those of the body; undefined = the field is absent. */
   rawBytes(field: string): Uint8Array | undefined {
-    const span = this.#spans.get(field)
-    return span && this.bytes.subarray(span.valueStart, span.valueEnd)
+    const place = this.#places.get(field)
+    return place && this.bytes.subarray(place.valueStart, place.valueEnd)
   }
 
   /** The value's bytes as they were sent. */
   rawText(field: string): string | undefined {
-    const span = this.#spans.get(field)
-    return span && decoded(this.bytes.subarray(span.valueStart, span.valueEnd), this.#start + span.valueStart)
+    const place = this.#places.get(field)
+    return place && decoded(this.bytes.subarray(place.valueStart, place.valueEnd), this.#start + place.valueStart)
   }
 
   /**
@@ -190,12 +185,12 @@ export class JsonBody {
     const cuts: { from: number; to: number; text: string }[] = []
     let added = ''
     const removed = new Set<string>()
-    for (const edit of edits) if ('remove' in edit && this.#spans.has(edit.remove)) removed.add(edit.remove)
-    const survivors = this.#spans.size - removed.size
+    for (const edit of edits) if ('remove' in edit && this.#places.has(edit.remove)) removed.add(edit.remove)
+    const survivors = this.#places.names.length - removed.size
     for (const edit of edits) {
       if (!('set' in edit)) continue
-      const span = this.#spans.get(edit.set)
-      if (span) cuts.push({ from: span.valueStart, to: span.valueEnd, text: edit.json })
+      const place = this.#places.get(edit.set)
+      if (place) cuts.push({ from: place.valueStart, to: place.valueEnd, text: edit.json })
       else added += `${survivors > 0 || added ? ',' : ''}${JSON.stringify(edit.set)}:${edit.json}`
     }
     for (const name of removed) cuts.push({ ...this.#removal(name, removed), text: '' })
@@ -205,20 +200,20 @@ export class JsonBody {
 
   /** From the key to the next surviving key; the last survivor's comma goes with what follows it. */
   #removal(name: string, removed: ReadonlySet<string>): { from: number; to: number } {
-    const order = [...this.#spans]
+    const order = this.#places.entries()
     const at = order.findIndex(([key]) => key === name)
-    const span = order[at]![1]
+    const place = order[at]![1]
     const next = order[at + 1]
     if (next) {
       const hasSurvivorAfter = order.slice(at + 1).some(([key]) => !removed.has(key))
-      if (hasSurvivorAfter) return { from: span.keyStart, to: next[1].keyStart }
+      if (hasSurvivorAfter) return { from: place.keyStart, to: next[1].keyStart }
     }
     // Nothing survives after it: also take the comma before, if something survives there.
     let before = at - 1
     while (before >= 0 && removed.has(order[before]![0])) before--
     const firstOfRun = order[before + 1]![0] === name
-    const from = firstOfRun && before >= 0 ? order[before]![1].valueEnd : span.keyStart
-    return { from, to: next ? next[1].keyStart : span.valueEnd }
+    const from = firstOfRun && before >= 0 ? order[before]![1].valueEnd : place.keyStart
+    return { from, to: next ? next[1].keyStart : place.valueEnd }
   }
 }
 
@@ -274,7 +269,7 @@ const isStructural = new Uint8Array(256)
 for (const byte of [comma, colon, openBrace, closeBrace, openBracket, closeBracket]) isStructural[byte] = 1
 
 interface Outline {
-  readonly spans: Map<string, Span>
+  readonly places: FieldPlaces
   /** Offset of the closing brace. */
   readonly end: number
   readonly longStrings: LongStrings
@@ -287,7 +282,7 @@ const asBuffer = (bytes: Uint8Array): Buffer =>
 function outline(bytes: Uint8Array, limits: JsonLimits): Outline {
   const buffer = asBuffer(bytes)
   const longStrings: number[] = []
-  const spans = new Map<string, Span>()
+  const places = new FieldPlaces()
   let at = skipSpace(bytes, 0)
   if (bytes[at] !== openBrace) throw new JsonBodyError('the body must be a JSON object', at)
   let depth = 0
@@ -314,10 +309,10 @@ function outline(bytes: Uint8Array, limits: JsonLimits): Outline {
       if (++depth > limits.depth) throw new JsonBodyError(`the body is nested deeper than ${limits.depth}`, at)
     } else if (byte === closeBrace || byte === closeBracket) {
       if (depth === 1) {
-        if (valueStart >= 0) addSpan(spans, key, { keyStart, valueStart, valueEnd: trimEnd(bytes, at) }, limits)
+        if (valueStart >= 0) addField(places, key, { keyStart, valueStart, valueEnd: trimEnd(bytes, at) }, limits)
         const rest = skipSpace(bytes, at + 1)
         if (byte !== closeBrace || rest < bytes.length) throw new JsonBodyError('the body is not one JSON object', rest)
-        return { spans, end: at, longStrings }
+        return { places, end: at, longStrings }
       }
       depth--
     } else if (depth === 1) {
@@ -325,7 +320,7 @@ function outline(bytes: Uint8Array, limits: JsonLimits): Outline {
         valueStart = skipSpace(bytes, at + 1)
         expectKey = false
       } else if (byte === comma) {
-        if (valueStart >= 0) addSpan(spans, key, { keyStart, valueStart, valueEnd: trimEnd(bytes, at) }, limits)
+        if (valueStart >= 0) addField(places, key, { keyStart, valueStart, valueEnd: trimEnd(bytes, at) }, limits)
         valueStart = -1
         expectKey = true
       }
@@ -365,13 +360,11 @@ function findRepeatedName(bytes: Buffer, from: number): RepeatedName | undefined
   return undefined
 }
 
-function addSpan(spans: Map<string, Span>, key: string, span: Span, limits: JsonLimits): void {
-  const { size } = spans
-  spans.set(key, span)
-  // Each key is looked up once: what was there is replaced, and the body refused.
-  if (spans.size === size) throw new JsonBodyError(`the field ${JSON.stringify(key)} is given twice`, span.keyStart)
-  if (size >= limits.fields)
-    throw new JsonBodyError(`the body has more than ${limits.fields} top-level fields`, span.keyStart)
+function addField(places: FieldPlaces, name: string, place: FieldPlace, limits: JsonLimits): void {
+  if (!places.add(name, place))
+    throw new JsonBodyError(`the field ${JSON.stringify(name)} is given twice`, place.keyStart)
+  if (places.names.length > limits.fields)
+    throw new JsonBodyError(`the body has more than ${limits.fields} top-level fields`, place.keyStart)
 }
 
 /** Keys of nearly every request, by their length: no string has to be made for them. */
