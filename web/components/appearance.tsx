@@ -1,7 +1,7 @@
 import { setTheme, useTheme } from '../lib/theme.ts'
 import { language, languages, setLanguage, t } from '../strings/index.ts'
 import { Panel } from './page.tsx'
-import { Select } from './select.tsx'
+import { Select } from './forms/select.tsx'
 
 const themes = ['system', 'light', 'dark'] as const
 

@@ -1,7 +1,7 @@
 import { Columns3 } from 'lucide-react'
 import { t } from '../strings/index.ts'
 import { Button } from './button.tsx'
-import { Menu, MenuItem, MenuSeparator, MenuToggle } from './menu.tsx'
+import { Menu, MenuItem, MenuSeparator, MenuToggle } from './overlays/menu.tsx'
 
 interface ColumnChooserProps {
   readonly columns: readonly { readonly id: string; readonly title: string }[]

@@ -4,8 +4,8 @@ import { useId, useState } from 'react'
 import type { KeyboardEvent } from 'react'
 import { isWholeTerm, splitTerms } from '../lib/filter.ts'
 import { t } from '../strings/index.ts'
-import { inputClass } from './input-class.ts'
-import { itemClass } from './popup-class.ts'
+import { inputClass } from './forms/input-class.ts'
+import { itemClass } from './overlays/popup-class.ts'
 
 export interface FilterField {
   /** What stands before the colon. */

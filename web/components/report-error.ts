@@ -1,6 +1,6 @@
 import { ApiError } from '../api/client.ts'
 import { t } from '../strings/index.ts'
-import { toast } from './toast.tsx'
+import { toast } from './overlays/toast.tsx'
 
 /** A toast for an action that failed without a place of its own for the reason. 401 has its own dialog. */
 export function reportError(error: unknown): void {

@@ -1,7 +1,7 @@
 import { formatMoment } from '../lib/format.ts'
 import { rangePresets } from '../lib/time-range.ts'
 import { t } from '../strings/index.ts'
-import { Select } from './select.tsx'
+import { Select } from './forms/select.tsx'
 
 interface TimeRangeProps {
   /** `24h`, or `FROM..TO` in milliseconds since 1970. Kept in the address by the page. */

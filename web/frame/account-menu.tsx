@@ -1,6 +1,6 @@
 import { BookOpen, Keyboard, LogOut } from 'lucide-react'
 import type { Session } from '../api/session.ts'
-import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../components/menu.tsx'
+import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../components/overlays/menu.tsx'
 import { apiUrl } from '../lib/places.ts'
 import { setTheme, useTheme } from '../lib/theme.ts'
 import type { Theme } from '../lib/theme.ts'

@@ -1,4 +1,4 @@
-import { Dialog } from '../components/dialog.tsx'
+import { Dialog } from '../components/overlays/dialog.tsx'
 import { t } from '../strings/index.ts'
 import { useNavigation } from './sidebar.tsx'
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { ask } from '../../api/client.ts'
 import { Panel } from '../../components/page.tsx'
-import { StackedBars } from '../../components/stacked-bars.tsx'
+import { StackedBars } from '../../components/charts/stacked-bars.tsx'
 import { EmptyState, ErrorState, Skeleton } from '../../components/states.tsx'
 import { formatCount, formatMoney } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'

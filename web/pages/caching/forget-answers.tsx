@@ -2,10 +2,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ask } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
-import { TextArea } from '../../components/field.tsx'
+import { TextArea } from '../../components/forms/field.tsx'
 import { Panel } from '../../components/page.tsx'
 import { ErrorState } from '../../components/states.tsx'
-import { toast } from '../../components/toast.tsx'
+import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
 
 /** Single answers, by the keys that `x-proxy-cache-key` told. */

@@ -4,10 +4,10 @@ import { ask } from '../../api/client.ts'
 import { forgetConversation } from '../../api/conversations.ts'
 import type { ChatSettings } from '../../api/schema.d.ts'
 import { Button } from '../../components/button.tsx'
-import { Confirm, Dialog } from '../../components/dialog.tsx'
-import { Select } from '../../components/select.tsx'
+import { Confirm, Dialog } from '../../components/overlays/dialog.tsx'
+import { Select } from '../../components/forms/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
-import { toast } from '../../components/toast.tsx'
+import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
 
 interface KeepDialogProps {

@@ -1,7 +1,7 @@
 import { Pencil } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
-import { TextArea } from '../../components/field.tsx'
+import { TextArea } from '../../components/forms/field.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { t } from '../../strings/index.ts'
 import { SentFiles } from './file-list.tsx'

@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import type { ConversationSettings } from '../../api/conversations.ts'
 import { Button } from '../../components/button.tsx'
-import { Dialog } from '../../components/dialog.tsx'
-import { NumberField, TextArea } from '../../components/field.tsx'
-import { Select } from '../../components/select.tsx'
+import { Dialog } from '../../components/overlays/dialog.tsx'
+import { NumberField, TextArea } from '../../components/forms/field.tsx'
+import { Select } from '../../components/forms/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { t } from '../../strings/index.ts'
 

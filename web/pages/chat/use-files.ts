@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { toast } from '../../components/toast.tsx'
+import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
 import { filesMax, kindOf, problemOf } from './files.ts'
 import type { ChosenFile } from './files.ts'

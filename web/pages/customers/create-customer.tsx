@@ -1,11 +1,11 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, ask } from '../../api/client.ts'
-import { CreateDialog } from '../../components/create-dialog.tsx'
-import { TextField } from '../../components/field.tsx'
-import { BudgetFields } from '../../components/period-field.tsx'
-import type { Budget } from '../../components/period-field.tsx'
-import { toast } from '../../components/toast.tsx'
+import { CreateDialog } from '../../components/overlays/create-dialog.tsx'
+import { TextField } from '../../components/forms/field.tsx'
+import { BudgetFields } from '../../components/forms/period-field.tsx'
+import type { Budget } from '../../components/forms/period-field.tsx'
+import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
 
 interface CreateCustomerProps {

@@ -1,9 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { ask } from '../../api/client.ts'
 import type { Key } from '../../api/schema.d.ts'
-import { EditForm, spendingOf } from '../../components/edit-form.tsx'
-import type { Stored } from '../../components/edit-form.tsx'
-import { toast } from '../../components/toast.tsx'
+import { EditForm, spendingOf } from '../../components/forms/edit-form.tsx'
+import type { Stored } from '../../components/forms/edit-form.tsx'
+import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
 
 const storedOf = (key: Key): Stored => ({

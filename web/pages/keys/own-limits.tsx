@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { ask } from '../../api/client.ts'
-import { BudgetMeter } from '../../components/limits.tsx'
+import { BudgetMeter } from '../../components/gateway/limits.tsx'
 import { Panel } from '../../components/page.tsx'
 import { ErrorState, Skeleton } from '../../components/states.tsx'
 import { formatCount } from '../../lib/format.ts'

@@ -1,6 +1,6 @@
 /** The first call of a model in each API that it can be called by. */
 import type { HubModel } from '../../api/model-groups.ts'
-import type { Snippet } from '../../components/code-block.tsx'
+import type { Snippet } from '../../components/text/code-block.tsx'
 import { gatewayUrl } from '../../lib/places.ts'
 import { snippetsFor } from '../../lib/snippets.ts'
 import { copiesOf } from '../playground/copy-as.ts'

@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import { useAddModel } from '../../api/setup.ts'
 import { Button } from '../../components/button.tsx'
-import { Dialog } from '../../components/dialog.tsx'
-import { TextField } from '../../components/field.tsx'
-import { Select } from '../../components/select.tsx'
+import { Dialog } from '../../components/overlays/dialog.tsx'
+import { TextField } from '../../components/forms/field.tsx'
+import { Select } from '../../components/forms/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
-import { toast } from '../../components/toast.tsx'
+import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
 
 /** Those that most installations begin with; all others are added on the page of models or in the configuration. */

@@ -3,10 +3,10 @@ import { useState } from 'react'
 import { ApiError, ask } from '../../api/client.ts'
 import type { ModelInfo } from '../../api/schema.d.ts'
 import { Button } from '../../components/button.tsx'
-import { DeleteButton, Dialog } from '../../components/dialog.tsx'
-import { TextField } from '../../components/field.tsx'
+import { DeleteButton, Dialog } from '../../components/overlays/dialog.tsx'
+import { TextField } from '../../components/forms/field.tsx'
 import { ErrorState } from '../../components/states.tsx'
-import { toast } from '../../components/toast.tsx'
+import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
 
 interface ChangeProps {

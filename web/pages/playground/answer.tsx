@@ -1,6 +1,6 @@
 import { ApiError } from '../../api/client.ts'
 import { Badge } from '../../components/badge.tsx'
-import { Markdown } from '../../components/markdown.tsx'
+import { Markdown } from '../../components/text/markdown.tsx'
 import { ErrorState, Skeleton } from '../../components/states.tsx'
 import { formatCount } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'

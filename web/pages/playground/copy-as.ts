@@ -1,5 +1,5 @@
 /** A request as a command or program that makes the same call. */
-import type { Snippet } from '../../components/code-block.tsx'
+import type { Snippet } from '../../components/text/code-block.tsx'
 import { quoted, shell } from '../../lib/quoting.ts'
 import type { Body, OperationName } from './operations.ts'
 import { operations } from './operations.ts'

@@ -1,6 +1,6 @@
 import type { KeyboardEvent } from 'react'
-import { TextArea } from '../../components/field.tsx'
-import { inputClass } from '../../components/input-class.ts'
+import { TextArea } from '../../components/forms/field.tsx'
+import { inputClass } from '../../components/forms/input-class.ts'
 import { Tabs } from '../../components/tabs.tsx'
 import { t } from '../../strings/index.ts'
 import type { Input, Operation } from './operations.ts'

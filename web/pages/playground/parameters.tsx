@@ -1,5 +1,5 @@
-import { NumberField, TextField } from '../../components/field.tsx'
-import { Select } from '../../components/select.tsx'
+import { NumberField, TextField } from '../../components/forms/field.tsx'
+import { Select } from '../../components/forms/select.tsx'
 import { t } from '../../strings/index.ts'
 import type { Operation, Parameter, Parameters } from './operations.ts'
 

@@ -1,9 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, ask } from '../../api/client.ts'
-import { CreateDialog } from '../../components/create-dialog.tsx'
-import { TextField } from '../../components/field.tsx'
-import { toast } from '../../components/toast.tsx'
+import { CreateDialog } from '../../components/overlays/create-dialog.tsx'
+import { TextField } from '../../components/forms/field.tsx'
+import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
 
 /** A key, and where it is for, under a name that models refer to. */

@@ -1,6 +1,6 @@
 import type { EffectiveValue } from '../../api/schema.d.ts'
-import { CodeBlock } from '../../components/code-block.tsx'
-import { Drawer } from '../../components/drawer.tsx'
+import { CodeBlock } from '../../components/text/code-block.tsx'
+import { Drawer } from '../../components/overlays/drawer.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { t } from '../../strings/index.ts'
 import type { StringKey } from '../../strings/index.ts'

@@ -1,6 +1,6 @@
 import clsx from 'clsx'
 import type { ReactNode } from 'react'
-import { formatDuration } from '../lib/format.ts'
+import { formatDuration } from '../../lib/format.ts'
 
 export interface WaterfallRow {
   readonly label: ReactNode

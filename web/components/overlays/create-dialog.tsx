@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
-import { ApiError } from '../api/client.ts'
-import { t } from '../strings/index.ts'
-import { Button } from './button.tsx'
+import { ApiError } from '../../api/client.ts'
+import { t } from '../../strings/index.ts'
+import { Button } from '../button.tsx'
 import { Dialog } from './dialog.tsx'
-import { ErrorState } from './states.tsx'
+import { ErrorState } from '../states.tsx'
 
 interface CreateDialogProps {
   readonly open: boolean

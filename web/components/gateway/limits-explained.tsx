@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { ask } from '../api/client.ts'
-import type { KeyLimits } from '../api/schema.d.ts'
-import { formatCount, formatMoney } from '../lib/format.ts'
-import { t } from '../strings/index.ts'
-import { Badge, Tag } from './badge.tsx'
-import { Meter } from './meter.tsx'
-import { ErrorState, SkeletonRows } from './states.tsx'
+import { ask } from '../../api/client.ts'
+import type { KeyLimits } from '../../api/schema.d.ts'
+import { formatCount, formatMoney } from '../../lib/format.ts'
+import { t } from '../../strings/index.ts'
+import { Badge, Tag } from '../badge.tsx'
+import { Meter } from '../charts/meter.tsx'
+import { ErrorState, SkeletonRows } from '../states.tsx'
 
 type Scope = KeyLimits['scopes'][number]
 

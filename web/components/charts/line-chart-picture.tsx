@@ -2,10 +2,30 @@ import { useNavigate } from '@tanstack/react-router'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'react'
-import { formatDay, formatMoment } from '../lib/format.ts'
-import { t } from '../strings/index.ts'
-import { useTheme } from '../lib/theme.ts'
-import type { LineChartProps, Series } from './line-chart.tsx'
+import { formatDay, formatMoment } from '../../lib/format.ts'
+import { t } from '../../strings/index.ts'
+import { useTheme } from '../../lib/theme.ts'
+import type { RowLink } from '../table.tsx'
+
+interface Series {
+  readonly label: string
+  /** One for each time; null = none. */
+  readonly values: readonly (number | null)[]
+  /** What is compared with the first one is grey; errors have their own colour. */
+  readonly tone?: 'accent' | 'grey' | 'bad'
+}
+
+export interface LineChartProps {
+  readonly label: string
+  /** Milliseconds since 1970, ascending. */
+  readonly timesMs: readonly number[]
+  readonly series: readonly Series[]
+  readonly format: (value: number) => string
+  /** Series stand on each other. */
+  readonly isStacked?: boolean
+  /** Where a press on a time leads; in the table it is a link. */
+  readonly linkOf?: (timeMs: number) => RowLink
+}
 
 /** Made anew when the data or the theme changes; a canvas takes its colours when it is drawn. */
 export default function LineChartPicture(props: LineChartProps) {

@@ -1,7 +1,7 @@
 /** Budget and limits with their units, as they are typed in forms. */
 import { Fragment } from 'react'
-import { t } from '../strings/index.ts'
-import type { StringKey } from '../strings/index.ts'
+import { t } from '../../strings/index.ts'
+import type { StringKey } from '../../strings/index.ts'
 import { NumberField } from './field.tsx'
 import { PeriodField } from './period-field.tsx'
 

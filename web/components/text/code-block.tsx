@@ -1,8 +1,8 @@
 import { Check, Copy } from 'lucide-react'
-import { useCopy } from '../lib/copy.ts'
-import { t } from '../strings/index.ts'
-import { Button } from './button.tsx'
-import { Tabs } from './tabs.tsx'
+import { useCopy } from '../../lib/copy.ts'
+import { t } from '../../strings/index.ts'
+import { Button } from '../button.tsx'
+import { Tabs } from '../tabs.tsx'
 
 /** The same thing in one language or for one client. */
 export interface Snippet {

@@ -2,13 +2,13 @@
 import { useMutation } from '@tanstack/react-query'
 import { X } from 'lucide-react'
 import { useState } from 'react'
-import { t } from '../strings/index.ts'
-import { Button } from './button.tsx'
-import { Confirm } from './dialog.tsx'
-import { TextField } from './field.tsx'
-import { Select } from './select.tsx'
-import type { Choice } from './select.tsx'
-import { ErrorState } from './states.tsx'
+import { t } from '../../strings/index.ts'
+import { Button } from '../button.tsx'
+import { Confirm } from '../overlays/dialog.tsx'
+import { TextField } from '../forms/field.tsx'
+import { Select } from '../forms/select.tsx'
+import type { Choice } from '../forms/select.tsx'
+import { ErrorState } from '../states.tsx'
 
 /** A user, as a request names it. */
 export type NamedMember = { readonly user_email: string } | { readonly user_id: string }

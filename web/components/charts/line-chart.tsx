@@ -1,30 +1,10 @@
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
-import { formatMoment } from '../lib/format.ts'
-import { t } from '../strings/index.ts'
-import type { RowLink } from './table.tsx'
-import { Button } from './button.tsx'
-import { Skeleton } from './states.tsx'
-
-export interface Series {
-  readonly label: string
-  /** One for each time; null = none. */
-  readonly values: readonly (number | null)[]
-  /** What is compared with the first one is grey; errors have their own colour. */
-  readonly tone?: 'accent' | 'grey' | 'bad'
-}
-
-export interface LineChartProps {
-  readonly label: string
-  /** Milliseconds since 1970, ascending. */
-  readonly timesMs: readonly number[]
-  readonly series: readonly Series[]
-  readonly format: (value: number) => string
-  /** Series stand on each other. */
-  readonly isStacked?: boolean
-  /** Where a press on a time leads; in the table it is a link. */
-  readonly linkOf?: (timeMs: number) => RowLink
-}
+import { formatMoment } from '../../lib/format.ts'
+import { t } from '../../strings/index.ts'
+import { Button } from '../button.tsx'
+import { Skeleton } from '../states.tsx'
+import type { LineChartProps } from './line-chart-picture.tsx'
 
 /** Loaded when the first chart is shown. */
 const Picture = lazy(() => import('./line-chart-picture.tsx'))

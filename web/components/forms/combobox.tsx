@@ -1,10 +1,10 @@
 import { Combobox as Base } from '@base-ui/react/combobox'
 import clsx from 'clsx'
 import { Check, ChevronsUpDown, X } from 'lucide-react'
-import { t } from '../strings/index.ts'
+import { t } from '../../strings/index.ts'
 import { Field } from './field.tsx'
 import { inputClass } from './input-class.ts'
-import { itemClass, popupClass } from './popup-class.ts'
+import { itemClass, popupClass } from '../overlays/popup-class.ts'
 import type { Choice } from './select.tsx'
 
 interface CommonProps {

@@ -1,8 +1,8 @@
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { X } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { t } from '../strings/index.ts'
-import { buttonClass } from './button.tsx'
+import { t } from '../../strings/index.ts'
+import { buttonClass } from '../button.tsx'
 
 interface DrawerProps {
   /** Kept in the address by the page (`useSearchValue`), so that what is open can be linked to. */

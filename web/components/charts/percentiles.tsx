@@ -1,6 +1,6 @@
 /** How long calls took: half of them, and 95 of 100. */
-import { formatDuration } from '../lib/format.ts'
-import { t } from '../strings/index.ts'
+import { formatDuration } from '../../lib/format.ts'
+import { t } from '../../strings/index.ts'
 
 /** As the gateway counts them; null = no call was counted. */
 export interface Percentiles {

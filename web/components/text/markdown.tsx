@@ -3,8 +3,8 @@ import { Marked, Renderer } from 'marked'
 import type { Token, Tokens } from 'marked'
 import { memo, useMemo, useSyncExternalStore } from 'react'
 import type { MouseEvent } from 'react'
-import { writeClipboard } from '../lib/copy.ts'
-import { t } from '../strings/index.ts'
+import { writeClipboard } from '../../lib/copy.ts'
+import { t } from '../../strings/index.ts'
 import { highlighted, highlightedCount, onHighlighted } from './highlight.ts'
 
 /** What Markdown makes, and nothing that loads, runs, frames or styles. */

@@ -1,8 +1,8 @@
 import { useRef, useState } from 'react'
 import type { KeyboardEvent, PointerEvent } from 'react'
-import { formatCount, formatMoment } from '../lib/format.ts'
-import type { Span } from '../lib/time-range.ts'
-import { t } from '../strings/index.ts'
+import { formatCount, formatMoment } from '../../lib/format.ts'
+import type { Span } from '../../lib/time-range.ts'
+import { t } from '../../strings/index.ts'
 
 export interface Bar {
   readonly fromMs: number

@@ -1,7 +1,7 @@
 import clsx from 'clsx'
 import type { ReactNode } from 'react'
-import { t } from '../strings/index.ts'
-import { Ago } from './values.tsx'
+import { t } from '../../strings/index.ts'
+import { Ago } from '../values.tsx'
 
 export interface MeterProps {
   readonly label: string

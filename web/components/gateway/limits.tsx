@@ -1,11 +1,11 @@
-import type { KeyInfo } from '../api/schema.d.ts'
-import { formatCount, formatMoney } from '../lib/format.ts'
-import { periodLabel } from '../lib/periods.ts'
-import { t } from '../strings/index.ts'
-import { Tag } from './badge.tsx'
-import { Facts } from './facts.tsx'
-import { Meter } from './meter.tsx'
-import { Ago } from './values.tsx'
+import type { KeyInfo } from '../../api/schema.d.ts'
+import { formatCount, formatMoney } from '../../lib/format.ts'
+import { periodLabel } from '../../lib/periods.ts'
+import { t } from '../../strings/index.ts'
+import { Tag } from '../badge.tsx'
+import { Facts } from '../facts.tsx'
+import { Meter } from '../charts/meter.tsx'
+import { Ago } from '../values.tsx'
 
 /** What keys, teams, users and the like have in common. */
 export interface Limited {

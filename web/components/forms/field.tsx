@@ -2,7 +2,7 @@ import { Field as Base } from '@base-ui/react/field'
 import { NumberField as BaseNumber } from '@base-ui/react/number-field'
 import clsx from 'clsx'
 import type { ComponentProps, ReactNode } from 'react'
-import { language } from '../strings/index.ts'
+import { language } from '../../strings/index.ts'
 import { inputClass } from './input-class.ts'
 
 export interface FieldProps {

@@ -1,10 +1,10 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { ask } from '../api/client.ts'
-import { useSession } from '../api/session.ts'
-import { administers } from '../frame/rights.ts'
-import { t } from '../strings/index.ts'
-import { Select } from './select.tsx'
-import { ErrorState } from './states.tsx'
+import { ask } from '../../api/client.ts'
+import { useSession } from '../../api/session.ts'
+import { administers } from '../../frame/rights.ts'
+import { t } from '../../strings/index.ts'
+import { Select } from '../forms/select.tsx'
+import { ErrorState } from '../states.tsx'
 
 interface StoredBodiesProps {
   /** As `store_prompts_in_spend_logs` of the key or team; null = it leaves that to others. */

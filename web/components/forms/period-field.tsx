@@ -1,5 +1,5 @@
-import { periodLabel, periods } from '../lib/periods.ts'
-import { t } from '../strings/index.ts'
+import { periodLabel, periods } from '../../lib/periods.ts'
+import { t } from '../../strings/index.ts'
 import { NumberField } from './field.tsx'
 import { Select } from './select.tsx'
 

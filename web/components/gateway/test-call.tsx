@@ -1,13 +1,13 @@
 import { useMutation } from '@tanstack/react-query'
 import { Play } from 'lucide-react'
-import { ask } from '../api/client.ts'
-import type { ModelHealth } from '../api/schema.d.ts'
-import { explanationOf } from '../lib/explained.ts'
-import { t } from '../strings/index.ts'
-import { Badge } from './badge.tsx'
-import { Button } from './button.tsx'
-import { ErrorState } from './states.tsx'
-import { Duration } from './values.tsx'
+import { ask } from '../../api/client.ts'
+import type { ModelHealth } from '../../api/schema.d.ts'
+import { explanationOf } from '../../lib/explained.ts'
+import { t } from '../../strings/index.ts'
+import { Badge } from '../badge.tsx'
+import { Button } from '../button.tsx'
+import { ErrorState } from '../states.tsx'
+import { Duration } from '../values.tsx'
 
 /** A real call of one deployment, as the checks of its health make it; what fails is explained. */
 export function TestCall({ id }: { readonly id: string }) {

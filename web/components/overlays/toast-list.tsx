@@ -2,9 +2,16 @@ import { Toast as Base } from '@base-ui/react/toast'
 import clsx from 'clsx'
 import { X } from 'lucide-react'
 import { useEffect } from 'react'
-import { t } from '../strings/index.ts'
-import { buttonClass } from './button.tsx'
-import type { Message } from './toast.tsx'
+import { t } from '../../strings/index.ts'
+import { buttonClass } from '../button.tsx'
+
+/** Something that happened. */
+export interface Message {
+  readonly title: string
+  readonly description?: string | undefined
+  /** It stays until it is closed. */
+  readonly isError: boolean
+}
 
 const manager = Base.createToastManager()
 

@@ -1,9 +1,9 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import clsx from 'clsx'
 import { useState } from 'react'
-import { t } from '../strings/index.ts'
-import { Button } from './button.tsx'
-import type { RowLink } from './table.tsx'
+import { t } from '../../strings/index.ts'
+import { Button } from '../button.tsx'
+import type { RowLink } from '../table.tsx'
 
 export interface BarSeries {
   readonly label: string

@@ -5,10 +5,10 @@ import clsx from 'clsx'
 import { X } from 'lucide-react'
 import { useRef, useState } from 'react'
 import type { FormEvent, ReactNode } from 'react'
-import { t } from '../strings/index.ts'
-import { Button, buttonClass } from './button.tsx'
-import { TextField } from './field.tsx'
-import { ErrorState } from './states.tsx'
+import { t } from '../../strings/index.ts'
+import { Button, buttonClass } from '../button.tsx'
+import { TextField } from '../forms/field.tsx'
+import { ErrorState } from '../states.tsx'
 
 export interface DialogProps {
   readonly open: boolean

@@ -1,6 +1,6 @@
 import { useBlocker } from '@tanstack/react-router'
-import { t } from '../strings/index.ts'
-import { Confirm } from './dialog.tsx'
+import { t } from '../../strings/index.ts'
+import { Confirm } from '../overlays/dialog.tsx'
 
 /**
  * Asks before changes that were not saved are lost: when what is open is closed, by another page, and, in the words of

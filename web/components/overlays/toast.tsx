@@ -1,12 +1,5 @@
 import { lazy, Suspense } from 'react'
-
-/** Something that happened. */
-export interface Message {
-  readonly title: string
-  readonly description?: string | undefined
-  /** It stays until it is closed. */
-  readonly isError: boolean
-}
+import type { Message } from './toast-list.tsx'
 
 /** By then the first view is done on slow machines, too. */
 const loadAfterMs = 3000

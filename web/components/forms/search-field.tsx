@@ -1,6 +1,6 @@
 import clsx from 'clsx'
 import { Search } from 'lucide-react'
-import { t } from '../strings/index.ts'
+import { t } from '../../strings/index.ts'
 import { inputClass } from './input-class.ts'
 
 interface SearchFieldProps {

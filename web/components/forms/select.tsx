@@ -3,7 +3,7 @@ import clsx from 'clsx'
 import { Check, ChevronsUpDown } from 'lucide-react'
 import { Field } from './field.tsx'
 import { inputClass } from './input-class.ts'
-import { itemClass, popupClass } from './popup-class.ts'
+import { itemClass, popupClass } from '../overlays/popup-class.ts'
 
 export interface Choice<Value extends string = string> {
   readonly value: Value
