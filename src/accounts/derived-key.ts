@@ -82,7 +82,7 @@ export function derivedCaller(parent: Caller, { links }: DerivedClaims): Caller 
       id: link.id,
       endMs: link.end,
       models: link.models ?? bareKey.models,
-      // Without a maximum of its own it counts all the same: what the run has cost can be asked for.
+      // A key without a maximum has a budget all the same, so that the cost of the run is counted and can be read.
       maxBudgetNanoUsd: BigInt(link.max ?? budgetNanoUsdMax),
       requestsPerMinute: link.rpm ?? null,
       tokensPerMinute: link.tpm ?? null,

@@ -59,7 +59,7 @@ export async function remind(parts: ReminderParts): Promise<void> {
   for (const kind of kinds) {
     const ask = (stageMs: number, fromMs: number) =>
       tellAll(parts, { kind, stageMs, fromMs, toMs: nowMs + stageMs, ...(maxAgeMs !== null && { maxAgeMs }) })
-    // What is over is told of texts alone, which still work: a key that has ended cannot be helped.
+    // A key whose text is overdue still works, so it is worth a reminder; one that has expired is not.
     if (kind !== 'expiry') await ask(0, nowMs - graceMs)
     for (const [at, stageMs] of stages.entries()) await ask(stageMs, nowMs + (at === 0 ? 0 : stages[at - 1]!))
   }

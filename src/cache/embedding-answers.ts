@@ -67,7 +67,7 @@ export class EmbeddingAnswers {
       const hit = this.#inputsHit(cacheCall, inputs, known)
       if (hit || call.client.left) {
         if (owner !== '') void shared.release(key, owner)
-        // Those who follow find what is kept, or go themselves.
+        // Calls that follow this one find the kept embeddings, or ask the upstream themselves.
         this.#host.drop(key, flight)
         return hit
       }

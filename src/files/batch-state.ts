@@ -34,7 +34,7 @@ export async function refreshedBatch(
   request: Client,
   record: FileRecord,
   answer: Json,
-  // An owner for each look: of several that see the end at once, in one process too, one settles it.
+  // Each reading has an owner of its own: of several that see the end at once, also in one process, one settles.
   leasedBy: string = crypto.randomUUID(),
 ): Promise<Json> {
   const { output_file_id: fileId } = answer

@@ -100,7 +100,7 @@ const mayFollow = [0, 0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 0, 0, 1, 0]
 function lettersIn(bytes: Uint8Array, isRunOpen: boolean): Letters[] {
   const all: Letters[] = []
   for (let at = 0; at <= bytes.length; at++) {
-    // Most of what is no text is passed over in steps, from the last byte of a step that ends a letter too early.
+    // Skips bytes that are no text in steps: looks at the last byte of a step first, and back from there.
     for (let last = at + textLeast - 1, pair = last; last < bytes.length && pair > at; ) {
       pair = last
       while (pair > at && mayFollow[kinds[bytes[pair - 1]!]! * 4 + kinds[bytes[pair]!]!] === 1) pair--

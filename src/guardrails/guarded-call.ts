@@ -176,7 +176,7 @@ export class GuardedCall {
     for (const one of judgement.found ?? []) outcome.add(verdict, one)
     if (verdict === 'block') throw refusal(settings.name, subject.stage, judgement.reason ?? 'it is not allowed')
     if (verdict !== 'mask') return texts
-    // What another has changed in the meantime is not there any more to be found.
+    // A text that another guardrail has changed meanwhile does not hold the judged spans any more.
     return texts.map((text, at) => (text === subject.texts[at] ? this.#masked(judgement, subject, at) : text))
   }
 

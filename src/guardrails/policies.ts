@@ -107,7 +107,7 @@ export class Guardrails {
     const scanner = scannerOf(guarded.guardrails, 'pre_call')
     const beside = scannerOf(guarded.guardrails, 'during_call')
     if (scanner) searchInput(call, guarded, scanner)
-    // What is found by its form takes no time that would be worth to go on with the call meanwhile.
+    // Searches by form are quick: `during_call` rules of this kind run at once, not beside the call.
     if (beside) searchInput(call, guarded, beside)
     if (!scanner && !beside) noteUnreadable(call, guarded)
     const before = guarded.judgesOf('pre_call')
@@ -341,7 +341,7 @@ function searchInput(call: Call, guarded: GuardedCall, scanner: Scanner): void {
   })
   if (input.kind === 'chat') refuseSplit(input.request, guarded, scanner)
   if (unread.length > 0) replaced(unreadTexts(call.body!, unread, known), scanner, replace('name'))
-  // What is to be masked there is left out instead: the change below makes a translation of the call.
+  // What would be masked there is left out: a changed call is translated, and translation drops these parts.
   if (input.kind === 'chat' && call.body) replaced(unreadParts(call.body, known), scanner, replace('text'))
   if (!masks) return
   call.change(one =>

@@ -90,7 +90,7 @@ export class Scanner {
     const scans = latin === text ? [] : [this.#scanPlain(latin, where)]
     const possible = where.isComplete ? latin : withoutLookalikes(text, { isOpen: true })
     if (possible === latin) return scans
-    // The last word may turn out to be a Latin one: what would be found then waits for its end.
+    // The last, unfinished word may turn out to be Latin: what would be found in it then is held until it ends.
     const { findings, open } = this.#scanPlain(possible, where)
     const undecided = findings.filter(({ start, end }) => possible.slice(start, end) !== latin.slice(start, end))
     return [...scans, { findings: [], open: Math.min(open, ...undecided.map(({ start }) => start)) }]

@@ -13,8 +13,8 @@ export function thousandthsText(thousandths: number): string {
   const whole = Math.floor(thousandths / 1000)
   const rest = thousandths - whole * 1000
   if (rest === 0) return String(whole)
-  // The leading 1 keeps the zeros in front of the digits.
   if (rest % 100 === 0) return `${whole}.${rest / 100}`
+  // The leading 1 keeps the zeros in front of the digits.
   return `${whole}.${String(rest % 10 === 0 ? 100 + rest / 10 : 1000 + rest).slice(1)}`
 }
 

@@ -125,10 +125,10 @@ async function claimLink({ token, password, request }: Claim, gate: Gate, parts:
   const link = await passwords.findLink(token)
   const user = link && (await tenancy.find('user', link.userId))
   if (!user || user.blocked) throw goneLink()
-  // The link is right; a weak password is no guess.
+  // The link was right: a password that is refused as weak does not count as a guess.
   admission.succeeded()
   checkPassword(password, user)
-  // After the costly part: of several at once one wins.
+  // Claimed after the hashing, which takes long: of several at once one wins.
   if (!(await passwords.claimLink(token, await hashing.hash(password)))) throw goneLink()
   const { session, setCookie } = await parts.signIn.signIn({ userId: user.id, method: 'password', request })
   return { session, cookies: [setCookie, deviceCookie(request, user.id.toLowerCase(), installation.sign, baseUrl)] }

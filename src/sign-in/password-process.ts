@@ -123,7 +123,7 @@ export class PasswordProcess {
     this.#isBusy = false
     const asked = this.#asked
     if (!asked) return this.#idles()
-    // To one before, which was done meanwhile.
+    // The reply belongs to the request before, which was given up meanwhile.
     if (!asked.isSent) return this.#send()
     this.#take()
     if ('problem' in reply) asked.fail(new Error(reply.problem))

@@ -93,7 +93,7 @@ function demandOf(call: Call): Demand {
   const isStored = namesStoredInput(body)
   const unknownUnits = demand.unknownUnits || letsVendorAct(body)
   const isBatched = call.isBatchLine
-  // Mostly nothing of it.
+  // Most calls have none of these: no copy is made.
   if (asked === nothingAsked && !isStored && !isBatched && unknownUnits === demand.unknownUnits) return demand
   return { ...demand, ...(isStored && { inputTokens: null }), unknownUnits, isBatched, asked }
 }
@@ -148,7 +148,7 @@ function chatDemand(request: ChatRequest, bytes: number): Demand {
 /** `maxOutputTokens`: of each answer; undefined = as the model is able to. */
 function demandOfChat(inputTokens: number | null, maxOutputTokens: number | undefined, answers: number): Demand {
   const outputTokens = maxOutputTokens === undefined ? null : maxOutputTokens * answers
-  // As `nothing`, one by one: spread, it costs a call with a budget twice as much.
+  // The fields of `nothing`, written out: spreading it would double what a call with a budget costs here.
   return {
     inputTokens,
     outputTokens,
@@ -307,7 +307,7 @@ function reachable(prices: Prices, input: number | null): Prices[] {
 /** Tokens and other units are billed beside each other; where tokens have no price, the others alone. */
 function costAt(prices: Prices, { input, output, demand }: Bounded): bigint | null {
   const { images, characters, unknownUnits } = demand
-  // Of these the request does not tell how many there will be.
+  // The request does not tell how many of these units there will be.
   if (unknownUnits) return null
   if (prices.searchUnit !== undefined || (characters > 0 && prices.audioSecond !== undefined)) return null
   const hasUnits = (images > 0 && prices.image !== undefined) || (characters > 0 && prices.character !== undefined)

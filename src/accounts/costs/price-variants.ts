@@ -70,7 +70,7 @@ function variantPrices(prices: Prices, served: Served | undefined): Prices | nul
 function tierVariant(prices: Prices, tier: string): Prices | null {
   if (standardWords.has(tier)) return prices
   const { variants } = prices
-  // The vendor chose and did not say what; where there is nothing to choose from but batches, it is no question.
+  // The vendor chose the tier and does not say which. The price is known only if there is no tier but batches.
   if (tier === 'auto') return Object.keys(variants ?? {}).every(name => name === 'batch') ? prices : null
   if (!variants) return null
   // OpenAI's other word for the same tier (API reference, `service_tier`, 2026-11): it always answers `priority`.

@@ -163,7 +163,7 @@ export function spendingProblem(
   }
   if (raised === null && fields.budgetIncreaseReason != null)
     return { field: 'temp_budget_reason', msg: 'temp_budget_reason needs temp_budget_increase' }
-  // One that has ended meanwhile may be sent again with other changes.
+  // A raise that has ended may be sent again unchanged, together with other changes.
   if (until !== null && until <= nowMs && until !== before.budgetIncreaseUntilMs)
     return {
       field: 'temp_budget_expiry',

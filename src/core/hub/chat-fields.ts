@@ -90,7 +90,7 @@ const toolFields: readonly ChatField[] = [
     name: 'parallel_tool_calls',
     schema: type.boolean,
     property: 'parallelToolCalls',
-    // Calls are parallel as the model sees fit: only a request against it can get lost.
+    // Without the field a model decides by itself: only `false` asks for something that can be lost.
     neutral: true,
     probes: [{ tools, parallelToolCalls: false }],
     needs: [calling, 'supports_parallel_function_calling'],

@@ -160,7 +160,7 @@ function changeParts(parts: readonly Part[], next: NextText): void {
         break
       case 'image':
         readAddress(part.source, next)
-        // What is no picture is text in disguise.
+        // Data that is no picture is read as a file: it may be text.
         if ('data' in part.source && !isMedia(Buffer.from(part.source.data.slice(0, 100), 'base64')))
           changedFile(part.source, next)
         break

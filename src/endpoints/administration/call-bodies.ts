@@ -17,7 +17,7 @@ const nothing = onUse(() => z.strictObject({}))
 
 /** Whose calls' bodies the caller reads; undefined = all. Throws 403 for those who read none. */
 function readable({ current }: Services, caller: Caller): VisibleUsage | undefined {
-  // What a run does with a derived key is for those who derived it to read, and the rest of its parent is not its own.
+  // Calls with a derived key are read by those who derived it; the other calls of its parent are not its own.
   if (caller.derived && caller.derived.length > 0)
     throw forbidden('a derived key reads no bodies of calls; use the key it was made from')
   if (current.settings.bodies.readers === 'proxy_admins' && caller.role !== 'proxy_admin')

@@ -257,7 +257,7 @@ export const keyRegenerate: Endpoint = {
     const changes = { ...keyChanges(fields, nowMs), ...text }
     const changed = await change(services, caller!, record, changes, {
       version,
-      // Of two at the same time one gets no text: it would be refused already.
+      // Of two regenerations at once only one succeeds: the text of the other would be refused already.
       hashBefore: record.hash,
       action: 'rotated',
     })

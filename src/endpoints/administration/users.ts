@@ -116,7 +116,7 @@ const userNew = withBody(userBody, {
               hint: keyHint(keyText),
               alias: alias ?? null,
               userId: user.id,
-              // Who knows its text acts as its user, who may become an administrator by a claim.
+              // A key acts as its user, whom a claim may make an administrator later: its maker must not become one.
               allowedRoutes: isAdministrator(caller) ? bareKey.allowedRoutes : callRoutes,
               expiresAtMs: lifetime && 'ms' in lifetime ? tx.nowMs + lifetime.ms : null,
             })

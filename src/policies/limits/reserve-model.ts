@@ -130,7 +130,7 @@ export function chargeByModel(
 export function releaseModels(models: readonly TakenModel[], own: OwnUses | undefined): void {
   for (const { taken } of models)
     for (const [at, one] of taken.splice(0).entries()) {
-      // What was reserved for further requests counts nothing: the first taking counts all.
+      // The first reservation counts the whole use; those for further requests are given back uncounted.
       if (at === 0) one.release(0, 0, own)
       else one.release(0)
     }

@@ -73,7 +73,7 @@ export class IdentityTokenVerifier implements TokenVerifier {
     this.#changes++
     const known = this.#known
     if (!known) return
-    // What is asked about now may have read the user of before.
+    // Verifications under way may have read the user before the change.
     known.checking.clear()
     if (subjects) for (const subject of subjects) known.tokens.drop(subject)
     else known.tokens.clear()

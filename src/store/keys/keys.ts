@@ -55,7 +55,7 @@ export async function findKey(sql: SQL, by: Parameters<KeyStore['find']>[0]): Pr
 }
 
 async function findKeys(sql: SQL, ids: readonly string[]): Promise<KeyRecord[]> {
-  // As above.
+  // No row holds a NUL, and Postgres refuses it in a parameter.
   const asked = ids.filter(id => !id.includes('\0'))
   if (asked.length === 0) return []
   const where = new Where()

@@ -181,7 +181,7 @@ export function leaveJournal(
     directory,
     start: options.start,
     segmentBytes: options.segmentBytes ?? segmentBytes,
-    // None comes: each segment is made when it is needed.
+    // No spare segment is made ahead: each is made when it is needed.
     askForSpare: () => {},
     report: problem => {
       throw new Error(problem)

@@ -115,7 +115,7 @@ export class LedgerUpkeep {
       ranking === 'stored' ||
       (await fillStep(database)) ||
       (await fillTotalsStep(database)) ||
-      // What is found is the work of the next step.
+      // Only notes what is missing: the next step fills it.
       (await noteMissed(database))
     if (isWork) return this.#nowMs() - fromMs
     return ranking === 'waits' ? rankingPollMs : undefined

@@ -114,7 +114,7 @@ export function createBudgetSurvey({ database, clock }: SurveyOptions): RunningB
     const { promise: awaited, resolve, reject } = Promise.withResolvers<void>()
     const survey: Survey = { settings, changes, nearest, awaited, isDone: false }
     nearest.onFound = () => nearest.count >= awaitedMax && resolve()
-    // Who asks hears of it, if it is not too late for that.
+    // The failure reaches the caller through `awaited`; without one it must not count as unhandled.
     awaited.catch(() => {})
     surveyAll({ sql, settings, nowMs: clock.epochMs() }, nearest, partSizes[database.kind])
       .then(() => {
@@ -187,7 +187,7 @@ async function surveyAll(of: Surveying, nearest: NearestBudgets, partSize: numbe
   for (const { kind, where, order } of sources(of.settings))
     for (let after: readonly Stored[] | undefined, isLast = false; !isLast; ) {
       const rows = await part(of.sql, tables[kind], { where, order, after, limit: partSize })
-      // What SQLite answers comes without a turn of the loop.
+      // SQLite answers within one turn of the event loop: other work gets its turn here.
       await Bun.sleep(0)
       isLast = rows.length < partSize
       after = order.map(column => rows.at(-1)?.[column] ?? null)
@@ -232,7 +232,7 @@ function sources({ endUser }: BudgetSettings): Source[] {
   const budgeted = (conditions: Where) => conditions.budgeted()
   const ofKind = (kind: StoredKind, where = budgeted): Source => ({ kind, where, order: byAge })
   return [
-    // The many last: of a survey under way the others are known.
+    // Kinds with many objects last, so that an unfinished survey knows all others.
     ofKind('organization'),
     ofKind('team'),
     ofKind('tag'),

@@ -20,7 +20,7 @@ export async function budgetStates(
   const { timeZone } = current.settings.budgets
   const nowMs = clock.epochMs()
   const present = budgets.map(({ definition, duration }) => {
-    // No row is written for it: the name of the process does not matter.
+    // Nothing is written, so the name of the writer does not matter.
     const [scope] = new BudgetPlan([definition], { timeZone, writer: '' }).at(nowMs).scopes
     return { scope: scope!, duration }
   })

@@ -188,7 +188,7 @@ const totalsEndpoint = (list: TotalsList): Endpoint => {
     async handle(request, services, caller) {
       const query = readQuery(request, schema)
       const span = totalsSpan(query, services, list.span)
-      // What everybody used on all days has an order; of some days it is asked for those that spent most on them.
+      // Totals of all days are kept in order; for some days, those that spent most are chosen first.
       const asked = { ...span, scope: list.scope, field: list.field, most: query.limit }
       const dearest = list.scope === 'total' || span === allDays ? null : await dearestFor(services, caller!, asked)
       const groups = await usageFor(services, caller!, {

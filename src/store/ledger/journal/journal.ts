@@ -58,7 +58,7 @@ export function filesOf(directory: string): string[] {
   try {
     return readdirSync(directory)
   } catch (error) {
-    // Not there, or a file of that name.
+    // There is no such directory, or a file has its name.
     if (/^ENO(ENT|TDIR)$/.test(String((error as { code?: unknown }).code))) return []
     throw error
   }

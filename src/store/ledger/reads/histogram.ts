@@ -212,7 +212,7 @@ async function countDays(
 ): Promise<CallHistogram> {
   const sums = new Map(groups.map(group => [group.day, group]))
   const firstDay = Math.ceil(fromMs / dayMs)
-  // All of the present day is before now.
+  // A span that reaches the present counts the whole of today: no call is later than now.
   const endDay = toMs >= nowMs ? Math.ceil(toMs / dayMs) : Math.floor(toMs / dayMs)
   const end = endDay * dayMs < toMs ? await countRows([{ fromMs: endDay * dayMs, toMs }]) : undefined
   if (end && end.bars.length === 0) return { bars: [], countedFromMs: toMs, unit: 'day' }

@@ -65,7 +65,7 @@ interface ListTotal {
 function totalsByList(rows: readonly (readonly ColumnValue[])[]): Map<string, ListTotal> {
   const totals = new Map<string, ListTotal>()
   for (const row of rows) {
-    // Rows without later columns have neither.
+    // Records of earlier versions have neither of these columns.
     const [list, nanoUsd] = [row[scopesAt], row[amountAt]]
     if (list === null || list === undefined || nanoUsd === null || nanoUsd === undefined) continue
     const known = totals.get(String(list))

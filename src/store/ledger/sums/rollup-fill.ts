@@ -26,7 +26,7 @@ export async function fillStep(database: LedgerDatabase): Promise<boolean> {
   await database.change([
     ...lockRows(database),
     ...(part === undefined ? [] : derivedStatements(part, day)),
-    // Another replica may have made the same part meanwhile: twice does no harm, but each counts once.
+    // Another replica may have made the same part: making it twice is harmless, but it must be counted once.
     done + 1 < parts.length
       ? {
           text: 'update ledger_daily_unfilled set parts = $1 where day = $2 and parts = $3',

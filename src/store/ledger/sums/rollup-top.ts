@@ -181,7 +181,7 @@ export async function dearestOf(database: LedgerSource, query: DearestQuery): Pr
     const shown = await asManyAsAreRead(database, query, top, isOfKeys ? 'entity' : query.field)
     return isOfKeys ? { entities: [], keys: shown } : { entities: shown, keys: null }
   }
-  // Sums of one key in all tags stand in as many places as there are tags and days: none is listed.
+  // With tags, the sums of one key are scattered over all tags and days: keys are not listed.
   if (scope !== 'key') return { entities: top, keys: [] }
   const ofKeys = { ...query, field: 'key_id' } as const
   const keys = chosen.length > 0 ? await topOf(database, ofKeys) : await topOfAllDays(database, ofKeys)
@@ -273,7 +273,7 @@ async function countOwned(
 async function keysOf(database: LedgerSource, query: DearestQuery, entities: readonly string[]): Promise<string[]> {
   const { scope, field, firstDay, lastDay } = query
   const owner = ownerOf(query)
-  // One by one: then the columns behind the day in the index find rows too.
+  // One day a query: with an exact day the further columns of the index are used, too.
   const days = Array.from({ length: Math.min(lastDay - firstDay + 1, rankedDaysMax) }, (_, at) => lastDay - at)
   const chosen =
     owner === undefined

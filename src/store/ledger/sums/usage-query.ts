@@ -71,7 +71,7 @@ export function usageStatement(query: UsageQuery, narrow?: NarrowSums): LedgerSt
     // The same in this scope, and in an index.
     return field === 'key_id' && query.scope === 'key' ? 'entity' : field
   }
-  // Keys have fewer sums than a team: an index of it would be the wrong one, and SQLite does not know.
+  // The index by key finds the fewest sums; `coalesce` keeps SQLite from choosing another one.
   const isByKey = query.scope === 'key' && query.where?.key_id !== undefined
   const sought = (column: string) => (isByKey && column !== 'entity' ? `coalesce(${column}, '')` : column)
   for (const [field, wanted] of Object.entries(query.where ?? {})) {
