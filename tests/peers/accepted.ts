@@ -125,6 +125,102 @@ export const accepted: readonly Accepted[] = [
       /\.(?:total_)?(?:flat_cost|ptu_hours|compression_\w+|prompt_caching_savings_spend|gateway_injected_\w+|autorouter_\w+|response_time_ms|total_response_time_ms|timed_requests): missing here$/,
     why: 'Savings of functions that are not here are not reported; durations are at `/model/latency`.',
   },
+  {
+    difference:
+      /\.(?:text_tokens|cache_write_tokens|cache_creation_\w+|cache_read_input_tokens|service_tier|provider_specific_fields): missing here$|^body\.provider_specific_fields: missing here$/,
+    why: "Counts of an upstream's cache come where its cache was at work; fields of one vendor are not in answers of another's form.",
+  },
+  {
+    scenario: /^key: over its requests/,
+    difference: /^status: 200 there, 429 here$/,
+    why: 'A limit of one request a minute refuses the second one; LiteLLM lets some through.',
+  },
+  {
+    scenario: /^refused: empty body/,
+    difference: /^not comparable/,
+    why: 'LiteLLM closes the connection; here it is 400.',
+  },
+  {
+    difference:
+      /(?:^body|\[\]|\.info|\.data|\.team_info|\.metadata)\.(?:router_settings|key_type|key_name|service_account_id|soft_budget_cooldown|total_spend|rotation_count|settings_updated_at|status|team_blocked|is_session_token|size|allow_team_guardrail_config|caller_edit_access|key_exists|last_active|auto_rotate|key_aliases|members_count|keys_count|key_count|team_alias): missing here$/,
+    why: 'Fields of its pages, and of functions that are not here, are left out; `spend` is what a key has spent in all.',
+  },
+  {
+    scenario: /^teams/,
+    difference:
+      /members_with_roles(?:\[\]\.role)?: |team_memberships: |updated_(?:users|team_memberships)\[\]\.|^body\[\]\.keys: missing here$/,
+    why: 'Who makes a team is no member of it; lists of teams have no keys (`/key/list?team_id=`), answers name users without their details.',
+  },
+  {
+    scenario: /^(?:teams|users): delete/,
+    difference: /^body/,
+    why: 'What was deleted is told as an object with names.',
+  },
+  {
+    scenario: /^(?:customers|budgets)/,
+    difference:
+      /\.litellm_budget_table\.created_at: |^body\[\]\.(?:field_type|stored_in_db|premium_field|source|editable): /,
+    why: 'Budgets of their own have no row of their own; the settings of a budget are their names and values.',
+  },
+  {
+    scenario: /^models/,
+    difference:
+      /\.(?:allow_client_keepalive_override|use_\w+|merge_reasoning_content_in_choices|member_auto_router|access_via_team_ids|direct_access|supports_url_context|supports_fast_mode|supported_openai_params): missing here$/,
+    why: 'Switches of LiteLLM that are off are left out; the parameters of a model are at `/utils/supported_openai_params` and `/model_group/info`.',
+  },
+  {
+    scenario: /^spend: logs/,
+    difference: /^body: list there, object here$|^status: 200 there, 404 here$/,
+    why: "`/spend/logs` has pages: `{data, next_cursor}`, with LiteLLM's names in each row; sums by days are `/global/spend/logs` and `/user/daily/activity`.",
+  },
+  {
+    scenario: /^spend: (?:keys|users|global)/,
+    difference:
+      /^body\[\]\.(?:created_\w+|updated_\w+|teams|user_role|daily_data\[\]\.model_group): missing here$|Unassigned: missing here$|^status: (?:400 there, 200|200 there, 404) here$/,
+    why: 'Reports have sums, not the objects; `/global/spend/report` needs no licence, `/customer/daily/activity` has the sums of end users.',
+  },
+  {
+    scenario: /activity/,
+    difference: /breakdown\.entities: empty here$/,
+    why: 'Parts by entity are in the reports of teams, organizations, tags and customers.',
+  },
+  {
+    scenario: /^(?:health: latest|other: )/,
+    difference: /^status: 200 there, 404 here$|^status: 401 there, 200 here$/,
+    why: 'A deployment is judged by its calls (`/health`); prices by `modelgate prices`; callbacks are not there; `/metrics` needs a key where the operator says so.',
+  },
+  {
+    scenario: /^(?:key|keys): (?:expired|without the model|of a team without the model|update of none)/,
+    difference: /^status: 40[01] there, 40[134] here$/,
+    why: 'A key that has ended is 401, one that may not call the model 403, what is not there 404; LiteLLM says so, too, since 1.83.',
+  },
+  {
+    scenario: /^(?:speech: wav|gemini|responses: of Claude)/,
+    difference: /^header content-type: |^body\.(?:text|object): /,
+    why: 'Answers have the form that was asked for; LiteLLM 1.82 answers some in another.',
+  },
+  {
+    scenario: /^refused: body that is a list/,
+    difference: /^body: string there, object here$/,
+    why: 'Every error is JSON.',
+  },
+  {
+    scenario: /^(?:batches: one|keys: generate$)/,
+    difference: /^not comparable/,
+    why: 'LiteLLM 1.82 fails in such a call.',
+  },
+  {
+    scenario: /^(?:customers|organizations)/,
+    difference:
+      /\.(?:created|updated)_(?:by|at): missing here$|\.updated_(?:users|organization_memberships)\[\]\.|^body\[\]\.spend: missing here$/,
+    why: 'Answers to changes name what was changed, without all details of what belongs to it.',
+  },
+  {
+    scenario: /^health|^other: metrics/,
+    difference:
+      /^body\.(?:litellm_version|success_callbacks|use_aiohttp_transport|log_level|is_detailed_debug|healthy_endpoints\[\]\.\w+): missing here|^status: 404 there, 200 here$/,
+    why: 'Probes say nothing about the program to strangers, and health nothing of switches that are off.',
+  },
 ]
 
 /** The reason; undefined = the difference is a mistake until it is looked at. */
