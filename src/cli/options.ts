@@ -40,12 +40,16 @@ export function generalSettings(flags: FlagValues, environment: Environment): No
 }
 
 /**
- * `DATABASE_URL`, else the configuration file's, else the embedded database in the data directory. Throws UsageError
- * and ConfigError.
+ * `DATABASE_URL`, else the configuration file's, else the embedded database in the data directory. `general` = the
+ * file's settings where they have been read. Throws UsageError and ConfigError.
  */
-export function databaseUrl(flags: FlagValues, environment: Environment): string {
+export function databaseUrl(
+  flags: FlagValues,
+  environment: Environment,
+  general?: ReturnType<typeof generalSettings>,
+): string {
   const fromEnvironment = nonEmpty(environment.DATABASE_URL)
-  const given = fromEnvironment ?? generalSettings(flags, environment).database_url
+  const given = fromEnvironment ?? (general ?? generalSettings(flags, environment)).database_url
   if (given === undefined) return `sqlite:${join(dataDirectory(flags, environment), 'modelgate.sqlite')}`
   const problem = databaseUrlProblem(given)
   if (problem !== undefined)

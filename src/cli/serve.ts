@@ -119,7 +119,7 @@ export function serveOptions({ flags, environment }: CommandInput) {
     dataDirectory: directory,
     masterKey: masterKey === undefined ? undefined : new Secret(masterKey),
     keyPepper: pepper === undefined ? undefined : new Secret(pepper),
-    databaseUrl: databaseUrl(flags, environment),
+    databaseUrl: databaseUrl(flags, environment, general),
     redisUrl: redisUrl(environment),
     environment,
   }

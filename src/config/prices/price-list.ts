@@ -1,6 +1,7 @@
 /** The built-in price list: prices.json, which scripts/prices/refresh.ts makes of three public lists. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { onUse } from '../../lib/on-use.ts'
 import type { ListedPrices } from './list-prices.ts'
 import listFile from './prices.json' with { type: 'file' }
 
@@ -48,21 +49,20 @@ export interface PriceListFile {
  * TypeScript takes the import for the file's content; at run time it is a path, after bundling relative to this module.
  */
 const listPath = resolve(import.meta.dirname, listFile as unknown as string)
-let file: PriceListFile | undefined
-const byName = new Map<string, ReadonlyMap<string, ListedEntry>>()
+const byName = new WeakMap<PriceListFile, Map<string, ReadonlyMap<string, ListedEntry>>>()
 
-/** Read at the first lookup, which saves memory if the configuration gives all prices. */
-export function builtInList(): PriceListFile {
-  return (file ??= JSON.parse(readFileSync(listPath, 'utf8')) as PriceListFile)
-}
+/**
+ * Read when it is looked at (5 ms), and not kept: 21,000 objects, of which a configuration needs a few while it is read.
+ */
+export const builtInList = onUse(() => JSON.parse(readFileSync(listPath, 'utf8')) as PriceListFile)
 
 /** The models of one provider of the built-in list by name; empty for one that it does not have. */
 export function builtInModels(provider: string): ReadonlyMap<string, ListedEntry> {
-  const known = byName.get(provider)
+  const list = builtInList()
+  const known = byName.get(list)?.get(provider)
   if (known) return known
-  const { providers } = builtInList()
-  const rows = Object.hasOwn(providers, provider) ? providers[provider]! : []
+  const rows = Object.hasOwn(list.providers, provider) ? list.providers[provider]! : []
   const models = new Map(rows.flatMap(([names, entry]) => names.split(' ').map(name => [name, entry] as const)))
-  byName.set(provider, models)
+  byName.set(list, (byName.get(list) ?? new Map<string, ReadonlyMap<string, ListedEntry>>()).set(provider, models))
   return models
 }
