@@ -52,7 +52,7 @@ const listPath = resolve(import.meta.dirname, listFile as unknown as string)
 const byName = new WeakMap<PriceListFile, Map<string, ReadonlyMap<string, ListedEntry>>>()
 
 /**
- * Read when it is looked at (5 ms), and not kept: 21,000 objects, of which a configuration needs a few while it is read.
+ * Read when it is looked at (5 ms), and not kept: of 21,000 objects a configuration needs a few, while it is read.
  */
 export const builtInList = onUse(() => JSON.parse(readFileSync(listPath, 'utf8')) as PriceListFile)
 
