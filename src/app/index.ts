@@ -13,6 +13,7 @@ import { systemClock as clock } from '../lib/clock.ts'
 import { endAll } from '../lib/end-all.ts'
 import { tickClock } from '../lib/end-of-tick.ts'
 import { providers } from '../providers/index.ts'
+import { keepCompilersBehind } from '../platform/compiler-threads.ts'
 import { lockDataDirectory } from '../platform/data-directory-lock.ts'
 import type { DataLock } from '../platform/data-directory-lock.ts'
 import { descriptorLimit } from '../platform/descriptor-limit.ts'
@@ -108,8 +109,7 @@ async function serveStore(serving: Serving): Promise<RunningServer> {
   )
   source.watch(report => parts.reloaded(report))
   secrets.start()
-  const batches = parts.watchBatches()
-  const keys = parts.watchKeys()
+  const watches = [parts.watchBatches(), parts.watchKeys(), keepCompilersBehind()]
   return {
     ...facts,
     firstMasterKey,
@@ -132,8 +132,7 @@ async function serveStore(serving: Serving): Promise<RunningServer> {
       await endAll([
         () => secrets.stop(),
         () => readers.close(),
-        () => batches.stop(),
-        () => keys.stop(),
+        ...watches.map(one => () => one.stop()),
         () => parts.usageExport.stop(),
         () => parts.detached.stop(),
         () => parts.tokenizer.stop(),
