@@ -24,7 +24,7 @@ import { accessGroups, missingPriceWarnings } from './models/deployment-lists.ts
 import { pricesWithoutEffect } from './file/price-entries.ts'
 import { EntryIds } from './models/deployment-ids.ts'
 import type { EntrySurroundings, FileCredential } from './models/api-models.ts'
-import { idMistakes, mistakeAt, nameFindings } from './file/name-checks.ts'
+import { idMistakes, mistakeAt, modelAliasesOf, nameFindings } from './file/name-checks.ts'
 import type { BuiltDeployments } from './file/name-checks.ts'
 import type { SecretSources } from './secret-sources.ts'
 import { readSignInSettings } from './sign-in.ts'
@@ -184,9 +184,11 @@ function settingsOf(
 ): Settings {
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const limits = common.default_internal_user_params ?? {}
+  const aliases = modelAliasesOf(config)
   return {
     deployments,
-    aliases: router.model_group_alias ?? {},
+    aliases: aliases.models,
+    hiddenAliases: aliases.hidden,
     router: {
       retries: router.num_retries ?? common.num_retries ?? 2,
       attemptsMax: router.max_attempts ?? attemptsMaxDefault,

@@ -19,6 +19,8 @@ export interface Settings {
   readonly deployments: readonly Deployment[]
   /** `{alias: model_name}`. */
   readonly aliases: Readonly<Record<string, string>>
+  /** Those that lists of models leave out; absent = none. */
+  readonly hiddenAliases?: ReadonlySet<string>
   readonly router: RouterSettings
   /** Applied to every user that has no limits of its own. */
   readonly userLimits: Omit<LimitScope, 'id'>

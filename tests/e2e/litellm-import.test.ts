@@ -36,7 +36,7 @@ const rows = `
   insert into "LiteLLM_UserTable" (user_id, user_email, user_role, max_budget, spend, sso_user_id) values
     ('ada', 'ada@example.com', 'internal_user', 20, 1.25, 'sso-1'), ('odd', null, 'customer', null, 0, null),
     ('broke', null, null, 1, 1, null);
-  insert into "LiteLLM_OrganizationMembership" values ('ada', 'org', 'org_admin', null);
+  insert into "LiteLLM_OrganizationMembership" values ('ada', 'org', 'org_admin', null), ('unknown', 'org', 'x', null);
   insert into "LiteLLM_ModelTable" values (1, '{"mine": "gpt-4o"}');
   insert into "LiteLLM_TeamTable" (team_id, team_alias, organization_id, members_with_roles, metadata, max_budget, spend,
     models, model_id) values ('team', 'The team', 'org',
@@ -114,7 +114,7 @@ describe.skipIf(!postgres)('a LiteLLM database', () => {
       organizations: 1,
       users: 3,
       teams: 1,
-      'members of organizations': 1,
+      'members of organizations': 2,
       customers: 1,
       tags: 0,
       keys: 5,

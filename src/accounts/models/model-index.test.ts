@@ -107,6 +107,15 @@ test('a name longer than any model has matches no pattern, so that no cache hold
   expect(models.resolve('n'.repeat(600)).length).toBe(1)
 })
 
+test('a hidden alias as LiteLLM writes it serves, and is in no list', () => {
+  const aliases = '{ shown: { model: fast }, quiet: { model: fast, hidden: true }, brief: fast }'
+  const models = index(
+    `${entry('fast', 'model: local/simulated-chat')}router_settings: { model_group_alias: ${aliases} }\n`,
+  )
+  for (const name of ['shown', 'quiet', 'brief']) expect(models.resolve(name)).toEqual(models.resolve('fast'))
+  expect(models.names().filter(name => !name.includes('/'))).toEqual(['fast', 'shown', 'brief'])
+})
+
 test('the limits and budgets of a model hold under each name that it has for the caller', () => {
   const entries = entry('openai/*', 'model: openai/*, api_key: k') + entry('fast', 'model: local/simulated-chat')
   const models = index(`${entries}router_settings: { model_group_alias: { quick: fast, best: openai/gpt-4.1 } }\n`)

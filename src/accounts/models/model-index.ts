@@ -49,7 +49,10 @@ export class ModelIndex implements ModelDirectory {
     this.#blocked = new Set(settings.deployments.flatMap(one => (one.blocked ? [one.id] : [])))
     // The longest fixed prefix is the most specific pattern.
     this.#wildcards.sort((a, b) => b.modelName.indexOf('*') - a.modelName.indexOf('*'))
-    this.#names = [...this.#byName.keys(), ...Object.keys(settings.aliases)]
+    this.#names = [
+      ...this.#byName.keys(),
+      ...Object.keys(settings.aliases).filter(name => !settings.hiddenAliases?.has(name)),
+    ]
     this.#wildcardNames = [...new Set(this.#wildcards.map(deployment => deployment.modelName))]
   }
 

@@ -57,6 +57,18 @@ export function idMistakes(reading: ConfigReading, { entries, others }: BuiltDep
   return mistakes
 }
 
+/** The model of each alias, and the aliases that lists leave out. */
+export function modelAliasesOf(config: Config): {
+  readonly models: Readonly<Record<string, string>>
+  readonly hidden: ReadonlySet<string>
+} {
+  const written = Object.entries(config.router_settings?.model_group_alias ?? {})
+  return {
+    models: Object.fromEntries(written.map(([alias, to]) => [alias, typeof to === 'string' ? to : to.model])),
+    hidden: new Set(written.flatMap(([alias, to]) => (typeof to === 'object' && to.hidden ? [alias] : []))),
+  }
+}
+
 /** The names of invalid entries count as existing. */
 export function nameFindings(
   config: Config,
@@ -68,7 +80,7 @@ export function nameFindings(
   if (reading.entries === null || listed.some(one => one.name === undefined)) return { mistakes: [], warnings: [] }
   const deployments = [...entries.values(), ...others]
   const names = new Set(deployments.map(one => one.modelName).concat(listed.map(one => one.name!)))
-  const aliases = new Map(Object.entries(config.router_settings?.model_group_alias ?? {}))
+  const aliases = new Map(Object.entries(modelAliasesOf(config).models))
   const known: Known = { names, deployments, aliases }
   const aliasPath = (alias: string): Path => ['router_settings', 'model_group_alias', alias]
   const mistakes = [...aliases].flatMap(([alias, name]) => {

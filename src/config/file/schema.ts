@@ -334,9 +334,9 @@ const routerSettings = z.strictObject(
         .describe('Seconds until the first byte of a stream, for models without their own; 60 when left out.'),
       ...fallbacks,
       model_group_alias: z
-        .record(modelName, text)
+        .record(modelName, z.union([text, z.strictObject({ model: text, hidden: z.boolean().optional() })]))
         .optional()
-        .describe('Other names for models: `{alias: model_name}`.'),
+        .describe('Other names for models: `{alias: model_name}`, or `{alias: {model, hidden}}` as in LiteLLM.'),
       ...providerBudgetSettings,
     },
     routerExamples,

@@ -54,7 +54,7 @@ function stepsOf(tables: LitellmTables, { hashOfDigest }: ImportOptions): Record
       const member = rows.organizationMemberOf(row)
       const known = await tx.memberships({ userId: member.userId })
       if (known.some(one => one.kind === member.kind && one.groupId === member.groupId)) return false
-      await tx.putMembership(member)
+      await putMember(tx, member)
       return true
     }),
     customers: tables.customers.map(row => inserted('customer', rows.customerOf(row))),
@@ -105,10 +105,13 @@ function teamSteps(tables: LitellmTables): Step[] {
     const { team_member_budget_id: ofMembers } = (row.metadata ?? {}) as { team_member_budget_id?: unknown }
     const team = rows.teamOf(row, aliases.get(row.model_id), budgets.get(ofMembers))
     if (!(await inserted('team', team, row)(tx))) return false
-    for (const member of rows.membersOf(row, budgetIds.get(row.team_id) ?? new Map())) {
-      if (!(await tx.find('user', member.userId))) await tx.insert('user', rows.bareUser(member.userId))
-      await tx.putMembership(member)
-    }
+    for (const member of rows.membersOf(row, budgetIds.get(row.team_id) ?? new Map())) await putMember(tx, member)
     return true
   })
+}
+
+/** A user who has no row there gets one here. */
+async function putMember(tx: TenancyTransaction, member: Parameters<TenancyTransaction['putMembership']>[0]) {
+  if (!(await tx.find('user', member.userId))) await tx.insert('user', rows.bareUser(member.userId))
+  await tx.putMembership(member)
 }
