@@ -49,11 +49,6 @@ const measures = (file: string) => /\.(bench|load|timing)\.test\.ts$/.test(file)
 /** What mostly waits for time to pass takes turns of its own beside the others. */
 const waits = (file: string) =>
   /(outage|start-without-database|limiter-redis|shared-state|budgets-redis)\.test\.ts$/.test(file)
-/**
- * Most end before JavaScriptCore's best compiler has paid for itself: without it seven files of tests/e2e, tests/sdk and
- * src/store took 8.7 instead of 10.3 s of processors. What measures or repeats itself a million times keeps it.
- */
-const isLong = (file: string) => measures(file) || /^tests\/(fuzz|property)\//.test(file)
 const drivesBrowser = (file: string) => file.startsWith('tests/web/')
 /** Rooms whose files take longest, first, and in each the largest files: what is left for the end is short. */
 const rooms = [/^tests\/(sdk|fuzz)\//, /^tests\/(?!e2e)/, /^tests\//]
@@ -140,11 +135,15 @@ async function inTurn(workers: number, ...queues: string[][][]): Promise<void> {
   await Promise.all(Array.from({ length: workers }, work))
 }
 
+/**
+ * Processes end before JavaScriptCore's best compiler has paid for itself, the long one of tests/fuzz/bodies too (25 instead
+ * of 35 s of processors): what measures keeps it.
+ */
 async function run(group: readonly string[]): Promise<void> {
   const result = await runTestFiles(group, root, {
     ...templates.environment,
     BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
-    ...(!group.some(isLong) && { BUN_JSC_useFTLJIT: '0' }),
+    ...(!group.some(measures) && { BUN_JSC_useFTLJIT: '0' }),
   })
   results.push(...result.results)
   processes.push({ ...result, files: group })

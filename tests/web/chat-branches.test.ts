@@ -4,7 +4,16 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Browser, Page } from 'playwright-core'
 import { startGateway, standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations, typeAtFocus } from './browser.ts'
+import {
+  builtPages,
+  hasChromium,
+  closePages,
+  openBrowser,
+  openSignedIn,
+  pageMs,
+  violations,
+  typeAtFocus,
+} from './browser.ts'
 
 type Json = Record<string, any>
 
@@ -37,7 +46,7 @@ describe.skipIf(!hasChromium)('the chat', () => {
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closePages(browser)
     await gateway?.stop()
   })
 

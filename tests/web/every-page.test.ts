@@ -11,6 +11,7 @@ import {
   builtPages,
   goTo,
   hasChromium,
+  closePages,
   openBrowser,
   openPage,
   openSignedIn,
@@ -110,7 +111,7 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closePages(browser)
     await house?.gateway.stop()
   })
 

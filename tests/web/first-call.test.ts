@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Locator } from 'playwright-core'
 import { startSimulator } from '../../simulator/index.ts'
-import { builtPages, hasChromium, openBrowser, openPage, pageMs } from './browser.ts'
+import { builtPages, hasChromium, closePages, openBrowser, openPage, pageMs } from './browser.ts'
 import { firstCall, followSetup } from './setup-steps.ts'
 
 setDefaultTimeout(3 * pageMs)
@@ -28,7 +28,7 @@ describe.skipIf(!hasChromium)('a fresh machine', () => {
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closePages(browser)
     if (child) process.kill(-child.pid!, 'SIGKILL')
     await simulator?.stop()
     if (home) rmSync(home, { recursive: true, force: true })

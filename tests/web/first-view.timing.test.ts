@@ -4,7 +4,7 @@ import { availableParallelism, loadavg } from 'node:os'
 import type { Browser, Page } from 'playwright-core'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs } from './browser.ts'
+import { builtPages, hasChromium, closePages, openBrowser, openSignedIn, pageMs } from './browser.ts'
 
 setDefaultTimeout(5 * pageMs)
 
@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)('the first view of the pages', () => {
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closePages(browser)
     await gateway?.stop()
   })
 

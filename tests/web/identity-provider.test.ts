@@ -7,7 +7,7 @@ import type { Browser, Page } from 'playwright-core'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { clientId, clientSecret } from '../identity-provider.ts'
-import { builtPages, hasChromium, openBrowser, openPage, pageMs, violations } from './browser.ts'
+import { builtPages, hasChromium, closePages, openBrowser, openPage, pageMs, violations } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -58,7 +58,7 @@ general_settings:
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closePages(browser)
     await gateway?.stop()
     server.close()
     server.closeAllConnections()

@@ -4,7 +4,16 @@ import type { Browser, Page } from 'playwright-core'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { until } from '../redis-replicas.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations, typeAtFocus } from './browser.ts'
+import {
+  builtPages,
+  hasChromium,
+  closePages,
+  openBrowser,
+  openSignedIn,
+  pageMs,
+  violations,
+  typeAtFocus,
+} from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -42,7 +51,7 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closePages(browser)
     await gateway?.stop()
   })
 

@@ -3,7 +3,16 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Browser } from 'playwright-core'
 import { standardConfig, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations, typeAtFocus } from './browser.ts'
+import {
+  builtPages,
+  hasChromium,
+  closePages,
+  openBrowser,
+  openSignedIn,
+  pageMs,
+  violations,
+  typeAtFocus,
+} from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -22,7 +31,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closePages(browser)
     await gateway?.stop()
   })
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Browser } from 'playwright-core'
 import { startGateway, standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+import { builtPages, hasChromium, closePages, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closePages(browser)
     await gateway?.stop()
   })
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Browser, BrowserContext } from 'playwright-core'
 import { masterKey, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, pageMs } from './browser.ts'
+import { builtPages, hasChromium, closePages, openBrowser, pageMs } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -32,7 +32,7 @@ describe.skipIf(!hasChromium)('a signed-in browser on a page of another origin',
     })
   })
   afterAll(async () => {
-    await browser?.close()
+    await closePages(browser)
     await other?.stop(true)
     await gateway?.stop()
   })

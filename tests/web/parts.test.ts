@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { developmentPages, hasChromium, openBrowser, openPage, pageMs, violations } from './browser.ts'
+import { developmentPages, hasChromium, closePages, openBrowser, openPage, pageMs, violations } from './browser.ts'
 
 setDefaultTimeout(2 * pageMs)
 
@@ -21,7 +21,7 @@ describe.skipIf(!hasChromium)('the parts', () => {
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closePages(browser)
     await gateway?.stop()
     rmSync(folder, { recursive: true, force: true })
   })

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
 import { masterKey, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
+import { builtPages, hasChromium, closePages, openBrowser, openSignedIn, pageMs, violations } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -31,7 +31,7 @@ describe.skipIf(!hasChromium)('the page of usage', () => {
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closePages(browser)
     await gateway?.stop()
   })
 
