@@ -327,6 +327,7 @@ describe('of the gateway, which takes its time to be joined', () => {
   )
 
   test('what is loaded late is there as well: both threads, prices, documents', async () => {
+    rmSync(dist(), { recursive: true, force: true })
     writeFileSync(
       join(project, 'config.yaml'),
       'model_list:\n  - model_name: gpt-4o\n    proxy_params: { model: openai/gpt-4o, api_key: x, api_base: "http://127.0.0.1:9/v1" }\n',
