@@ -145,6 +145,8 @@ export interface ChatFormat extends FormatBase {
    * decoded. Absent = always. Only for bodies without problems.
    */
   plain?(body: JsonBody): PlainChat | undefined
+  /** The body with this maximum of output tokens, in place of its own. `field` = its name in OpenAI's chats. */
+  withMaximum(body: JsonBody, tokens: number, field: 'max_tokens' | 'max_completion_tokens'): JsonBody
   /** A whole answer. `model` is the public name. */
   encode(events: readonly ChatEvent[], model: string, request: ChatRequest): object
   writer(model: string, request: ChatRequest): EventWriter

@@ -191,6 +191,8 @@ export interface Provider {
   forwards?(target: Target, dialect: Dialect): boolean
   /** Dialects of modes that are not assumed of the host, spoken by a deployment that declares such a mode. */
   readonly speaksByMode?: Readonly<Partial<Record<'moderation', Readonly<Partial<Record<Dialect, MakeHead>>>>>>
+  /** The name of the maximum of output tokens in its chats; absent = `max_tokens`. */
+  readonly maxTokensField?: 'max_completion_tokens'
   /** What its own format of a dialect refuses; absent = nothing. Compiled once for each target. */
   rules?(target: Target, dialect: Dialect): FieldRules
   /** Its usage says what a call cost, as it is billed: `Usage.reportedCostNanoUsd` is believed. */

@@ -1,4 +1,5 @@
 /** Messages as Anthropic's clients write and read them (platform.claude.com/docs/en/api/messages). */
+import { withNumber } from '../common/maximum.ts'
 import type { ChatFormat } from '../../core/format.ts'
 import { encodeMessage } from './answer.ts'
 import { decodeMessagesBody } from './decode.ts'
@@ -24,6 +25,7 @@ export const anthropicMessages: ChatFormat = {
   strictSchema: strictMessageSchema,
   decode: decodeMessagesBody,
   encode: encodeMessage,
+  withMaximum: (body, tokens) => withNumber(body, 'max_tokens', tokens),
   writer: (model, request) => new MessagesWriter(model, request),
   errorBody: anthropicErrorBody,
   errorEvent: anthropicErrorEvent,

@@ -8,6 +8,7 @@ import { geminiErrorBody } from './error.ts'
 import { generateTable } from './fields.ts'
 import { generateForward } from './forward.ts'
 import { inspectGenerate } from './inspect.ts'
+import { withMaximumOfConfig } from './maximum.ts'
 import { GenerateWriter } from './writer.ts'
 
 export { geminiCountTokens } from './count-tokens.ts'
@@ -22,6 +23,7 @@ const generate = (framing: MakeFraming): ChatFormat => ({
   inspect: inspectGenerate,
   decode: decodeGenerate,
   encode: encodeGenerate,
+  withMaximum: withMaximumOfConfig,
   writer: (model, request) => new GenerateWriter(model, request, framing()),
   errorBody: geminiErrorBody,
   errorEvent: error => framing().error(JSON.stringify(geminiErrorBody(error))),

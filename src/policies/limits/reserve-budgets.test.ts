@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { BudgetPlan } from '../../accounts/limits/budget-plan.ts'
 import { budgetSettingsOf } from '../../config/budgets.ts'
 import type { Call, SentRequest } from '../../core/call.ts'
-import type { CallInput, InputEdit } from '../../core/hub/input.ts'
+import type { CallInput } from '../../core/hub/input.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { LimitVerdict } from '../../core/tenancy/limits.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -23,6 +23,8 @@ interface Made {
   readonly general?: object
   readonly prices?: object | null
   readonly kind?: string
+  /** What is known of the model. */
+  readonly info?: Record<string, number>
 }
 
 function rig(maxNanoUsd: number) {
@@ -45,13 +47,27 @@ function rig(maxNanoUsd: number) {
     call(made: Made = {}) {
       const request: { maxOutputTokens?: number | undefined } = { maxOutputTokens: made.maxOutputTokens }
       const call = {
-        format: {},
+        format: {
+          withMaximum: (body: unknown, tokens: number) => {
+            request.maxOutputTokens = tokens
+            return body
+          },
+        },
+        body: {},
+        replaceBody: () => {},
         operation: 'chat',
         model: 'm',
         models: {
           settings: { headerPrefix: 'x-proxy', budgets: budgetSettingsOf({ general_settings: made.general }) },
         },
-        candidates: [{ modelName: 'm', prices: made.prices === undefined ? prices : made.prices }],
+        candidates: [
+          {
+            modelName: 'm',
+            prices: made.prices === undefined ? prices : made.prices,
+            info: made.info ?? {},
+            target: { provider: {} },
+          },
+        ],
         fallbacksInOrder: [],
         largerModels: [],
         lenientModels: [],
@@ -59,7 +75,6 @@ function rig(maxNanoUsd: number) {
         sentBefore: [],
         isSeries: false,
         input: () => ({ kind: made.kind ?? 'chat', request }) as unknown as CallInput,
-        change: (edit: InputEdit) => edit({ kind: 'chat', request } as unknown as CallInput),
         bounds(asked?: number) {
           const tokens = asked ?? request.maxOutputTokens ?? made.modelMax ?? null
           const isKnown = made.prices !== null && (made.kind ?? 'chat') === 'chat'
@@ -94,7 +109,7 @@ describe('what is reserved', () => {
   })
 
   test('a call without a maximum gets one of a quarter of what is left, or 4096 tokens', () => {
-    const wide = rig(1_000_000).call({ modelMax: 1_000_000 })
+    const wide = rig(1_000_000).call({ modelMax: 1_000_000, info: { max_output_tokens: 1_000_000 } })
     expect([wide.request.maxOutputTokens, wide.call.responseHeaders]).toEqual([
       24_990,
       { 'x-proxy-budget-max-tokens': '24990' },
@@ -102,6 +117,15 @@ describe('what is reserved', () => {
     expect(rig(60_000).call({ modelMax: 1_000_000 }).request.maxOutputTokens).toBe(4096)
     expect(rig(10_100).call().request.maxOutputTokens).toBe(1000)
     expect(rig(1_000_000).call({ modelMax: 500 }).request.maxOutputTokens).toBeUndefined()
+  })
+
+  test('the maximum is none that an upstream would refuse: of a model that is not known 4096, or what its window leaves', () => {
+    const given = (info: Record<string, number>) => rig(1_000_000).call({ info }).request.maxOutputTokens
+    expect(given({})).toBe(4096)
+    expect(given({ max_input_tokens: 10_010 })).toBe(10_000)
+    expect(given({ context_window: 8010, max_input_tokens: 20_000 })).toBe(8000)
+    expect(given({ context_window: 300 })).toBe(4096)
+    expect(given({ max_output_tokens: 700, context_window: 8010 })).toBe(700)
   })
 
   test('a maximum that the client asked for is lowered only where the configuration says so', () => {

@@ -4,6 +4,7 @@ import { costNanoUsd } from '../../accounts/costs/cost.ts'
 import type { BudgetReservation, BudgetScopes } from '../../core/tenancy/budget-charge.ts'
 import type { BudgetSettings } from '../../core/tenancy/budgets.ts'
 import type { Call } from '../../core/call.ts'
+import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import type { Limiter, LimitScope, LimitTaken, LimitVerdict } from '../../core/tenancy/limits.ts'
@@ -108,7 +109,7 @@ function fittedAmount(call: Call, bound: number | null, left: number): number | 
   // Not even the least fits: refused with the amount that it would have needed.
   if (least > left) return least
   let fits = outputTokensMin
-  let exceeds = Math.min(asked ?? outputTokensMax, outputTokensMax) + 1
+  let exceeds = Math.min(asked ?? ableOutput(call), outputTokensMax) + 1
   while (exceeds - fits > 1) {
     const middle = Math.floor((fits + exceeds) / 2)
     if (costAt(middle)! <= most) fits = middle
@@ -117,17 +118,44 @@ function fittedAmount(call: Call, bound: number | null, left: number): number | 
   const cost = costAt(fits)!
   if (asked !== undefined && fits >= asked) return cost
   call.budgetSetsMaximum = asked === undefined
-  call.change(edited => {
-    if (edited.kind === 'chat') edited.request.maxOutputTokens = fits
-  })
+  lowerMaximum(call, fits)
   call.responseHeaders[`${call.models.settings.headerPrefix}-budget-max-tokens`] = String(fits)
   return cost
 }
 
+/** In the words of the client, so that the call stays on the forward lane, with all that only its upstream knows. */
+function lowerMaximum(call: Call, tokens: number): void {
+  const { format, body, candidates } = call
+  if (!body || !format || !('withMaximum' in format)) return
+  const isNew = candidates.every(({ target }) => target.provider.maxTokensField !== undefined)
+  call.replaceBody(format.withMaximum(body, tokens, isNew ? 'max_completion_tokens' : 'max_tokens'))
+}
+
+/**
+ * The most output that each upstream in reach takes. Where that is not known, it is what its context window leaves, or
+ * what every model is able to: upstreams refuse a maximum above their own.
+ */
+function ableOutput(call: Call): number {
+  const { inputTokensMax } = call.bounds()
+  let able = outputTokensMax
+  for (const { info } of deploymentsOf(call)) {
+    const known = countOf(info.max_output_tokens)
+    const window = countOf(info.context_window) ?? countOf(info.max_input_tokens) ?? 0
+    able = Math.min(able, known ?? Math.max(window - inputTokensMax, freeOutputTokens))
+  }
+  return able
+}
+
+const countOf = (value: unknown): number | undefined => (typeof value === 'number' && value > 0 ? value : undefined)
+
+function deploymentsOf({ candidates, fallbacksInOrder, largerModels, lenientModels }: Call): readonly Deployment[] {
+  const others = [...fallbacksInOrder, ...largerModels, ...lenientModels]
+  return [...candidates, ...others.flatMap(one => one.deployments)]
+}
+
 /** The bound is not known: a price is missing, or the request does not tell how much it asks for. */
 function unknownAmount(call: Call, { unknownPrice, reserveNanoUsd }: BudgetSettings): number {
-  const others = [...call.fallbacksInOrder, ...call.largerModels, ...call.lenientModels]
-  const unpriced = [...call.candidates, ...others.flatMap(one => one.deployments)].find(one => one.prices === null)
+  const unpriced = deploymentsOf(call).find(one => one.prices === null)
   if (unpriced === undefined || unknownPrice === 'reserve') return reserveNanoUsd
   if (unknownPrice === 'allow') return leastNanoUsd
   throw new GatewayError(

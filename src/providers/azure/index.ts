@@ -54,6 +54,7 @@ export const azure: Provider = {
     if (dialect === 'openai-chat') return chatRules(target)
     return dialect === 'openai-responses' ? responsesRules(target) : noFieldRules
   },
+  maxTokensField: 'max_completion_tokens',
   chat: chatAdapter({ maxTokensField: 'max_completion_tokens', rules: chatRules }, chatHead),
   chatByResponses: chatByResponses({
     head: at('openai-responses'),

@@ -46,6 +46,7 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
       forwards: ({ model }, dialect) => dialect !== 'openai-responses' || !(model in row.responsesModels!),
     }),
     rules,
+    ...(row.maxTokensField && { maxTokensField: row.maxTokensField }),
     ...(row.chat !== false && { chat: chatAdapter({ ...row, rules: chatRules }, headMaker('openai-chat')) }),
     ...(row.reportsCost && { reportsCost: true }),
     ...(row.chat !== false && {

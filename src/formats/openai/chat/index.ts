@@ -1,4 +1,5 @@
 /** Chat completions as OpenAI's clients write and read them (API reference, "Chat Completions"). */
+import { withNumber } from '../../common/maximum.ts'
 import type { ChatFormat } from '../../../core/format.ts'
 import { decodeChat } from './decode.ts'
 import { encodeChat } from './encode.ts'
@@ -21,6 +22,7 @@ export const openaiChat: ChatFormat = {
   strictSchema: strictChatSchema,
   decode: decodeChat,
   plain: plainChat,
+  withMaximum: (body, tokens, field) => withNumber(body, field, tokens, ['max_tokens', 'max_completion_tokens']),
   encode: encodeChat,
   writer: (model, request) => new ChatWriter(model, request),
   errorBody: openaiErrorBody,

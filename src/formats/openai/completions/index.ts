@@ -2,6 +2,7 @@
  * Text completions (OpenAI API reference, "Completions", legacy). Models that only chat emulate them: each prompt
  * becomes a conversation of one user message. What cannot be emulated is refused, never ignored.
  */
+import { withNumber } from '../../common/maximum.ts'
 import { sharedChatFields } from '../../../core/hub/chat-fields.ts'
 import type { ChatRequest, Message } from '../../../core/hub/chat.ts'
 import { GatewayError } from '../../../core/errors.ts'
@@ -130,6 +131,7 @@ export const openaiCompletions: ChatFormat = {
   inspect,
   overrides: readOverrides,
   decode,
+  withMaximum: (body, tokens) => withNumber(body, 'max_tokens', tokens),
   encode: encodeCompletion,
   writer: (model, request) => new CompletionsWriter(model, request),
   errorBody: openaiErrorBody,

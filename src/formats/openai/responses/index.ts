@@ -1,4 +1,5 @@
 /** Responses as OpenAI's clients write and read them (API reference, "Responses"). */
+import { withNumber } from '../../common/maximum.ts'
 import type { TokenCount } from '../../../core/provider.ts'
 import type { ChatFormat, UnaryFormat } from '../../../core/format.ts'
 import { GatewayError } from '../../../core/errors.ts'
@@ -29,6 +30,7 @@ export const openaiResponses: ChatFormat = {
   strictSchema: strictResponseSchema,
   decode: decodeResponses,
   encode: encodeResponse,
+  withMaximum: (body, tokens) => withNumber(body, 'max_output_tokens', tokens),
   writer: (model, request) => new ResponsesWriter(model, request),
   errorBody: openaiErrorBody,
   errorEvent,
