@@ -3,10 +3,11 @@
  * owed in it: docs/decisions/0012.
  */
 import type { Call } from '../core/call.ts'
+import { askedInFields, positiveCount } from '../core/hub/asked-output.ts'
+import type { AskedAnswers } from '../core/hub/asked-output.ts'
 import { estimatedInput } from '../core/hub/input-tokens.ts'
 import type { Usage } from '../core/usage/usage.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
-import { isObject } from '../lib/json/json-values.ts'
 import { bodyTokens } from '../lib/tokens/body-tokens.ts'
 import { writtenCharacters } from './written-characters.ts'
 
@@ -88,15 +89,10 @@ function seenOutput({ progress, answerCharacters }: Call): number {
 function askedOutput(call: Call): number {
   const { deployment, budgetSetsMaximum } = call
   const { answers, tokens } = askedAnswers(call)
-  const unasked = tokensOf(deployment?.target.options.max_tokens) ?? unaskedOutputTokens
+  const unasked = positiveCount(deployment?.target.options.max_tokens) ?? unaskedOutputTokens
   const each = tokens === undefined ? unasked : budgetSetsMaximum ? Math.min(tokens, unasked) : tokens
-  const able = tokensOf(deployment?.info.max_output_tokens) ?? each
+  const able = positiveCount(deployment?.info.max_output_tokens) ?? each
   return Math.min(each, able) * answers
-}
-
-interface AskedAnswers {
-  readonly answers: number
-  readonly tokens: number | undefined
 }
 
 function askedAnswers(call: Call): AskedAnswers {
@@ -111,23 +107,6 @@ function askedAnswers(call: Call): AskedAnswers {
   }
 }
 
-/** The names of all dialects; each has its own. */
-function askedInFields(body: JsonBody | undefined): AskedAnswers {
-  const own = body?.get('generationConfig')
-  const config = isObject(own) ? own : {}
-  const choices = [body?.get('n'), body?.get('best_of'), config.candidateCount].map(one => tokensOf(one) ?? 1)
-  const tokens = ['max_completion_tokens', 'max_output_tokens', 'max_tokens'].map(name => tokensOf(body?.get(name)))
-  return {
-    answers: Math.max(...choices) * promptsIn(body?.get('prompt')),
-    tokens: tokens.find(one => one !== undefined) ?? tokensOf(config.maxOutputTokens),
-  }
-}
-
-/** A list of texts or of lists of tokens holds several prompts, a list of tokens is one. */
-function promptsIn(prompt: unknown): number {
-  return Array.isArray(prompt) && prompt.length > 0 && typeof prompt[0] !== 'number' ? prompt.length : 1
-}
-
 function askedImages(call: Call): number {
   const count = call.body?.get('n')
   return Number(count) > 0 ? Number(count) : 1
@@ -137,10 +116,6 @@ function askedImages(call: Call): number {
 function askedCharacters(call: Call): number {
   const input = call.body?.get('input')
   return typeof input === 'string' ? input.length : 0
-}
-
-function tokensOf(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.ceil(value) : undefined
 }
 
 /** Operations whose report has tokens of a text beside it. */

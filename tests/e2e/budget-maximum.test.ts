@@ -18,7 +18,7 @@ ${entry('newer', 'openai/up', '{simulator}/v1')}${entry('gem', 'gemini/up', '{si
 router_settings: { num_retries: 0 }
 `,
   })
-  key = await gateway.key({ max_budget: 0.8 })
+  key = await gateway.key({ max_budget: 2 })
 })
 afterAll(() => gateway?.stop())
 
@@ -76,4 +76,26 @@ test('a Gemini call keeps its configuration', async () => {
 test('a text completion is asked for so much', async () => {
   const { tokens, body: seen } = await sent('/v1/completions', { model: 'chat', prompt: 'Hi', echo: true })
   expect(seen).toEqual({ model: 'up', prompt: 'Hi', echo: true, max_tokens: tokens })
+})
+
+const video = [{ role: 'user', content: [{ type: 'video_url', video_url: { url: 'https://example.com/a.mp4' } }] }]
+
+test('what only its upstream can read is sent there, with a maximum, or refused where the budget is spent', async () => {
+  const chat = await sent('/v1/chat/completions', { model: 'chat', messages: video })
+  expect(chat.body).toEqual({ model: 'up', messages: video, max_tokens: chat.tokens })
+  const shell = { type: 'local_shell_call', id: 's', call_id: 'c', status: 'completed', action: { type: 'exec' } }
+  const input = [
+    { role: 'user', content: 'Go' },
+    shell,
+    { type: 'local_shell_call_output', call_id: 'c', output: 'ok' },
+  ]
+  const response = await sent('/v1/responses', { model: 'newer', input })
+  expect(response.body).toEqual({ model: 'up', input, max_output_tokens: response.tokens })
+  const spent = await gateway.key({ max_budget: 0 })
+  const refused = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${spent}` },
+    body: JSON.stringify({ model: 'chat', messages: video, max_tokens: 5 }),
+  })
+  expect(refused.status).toBe(429)
 })

@@ -2,7 +2,10 @@
  * What a call may cost at most, before it is made: the reservation of budgets, and of policies that refuse dear calls.
  */
 import type { Call, CallBounds } from '../../core/call.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { askedInFields } from '../../core/hub/asked-output.ts'
 import type { ChatRequest, Part, Source } from '../../core/hub/chat.ts'
+import type { CallInput } from '../../core/hub/input.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { askedService } from '../../core/usage/asked-service.ts'
 import type { Prices } from '../../core/usage/prices.ts'
@@ -111,7 +114,8 @@ function inputDemand(call: Call): Demand {
   const { body, format } = call
   const plain = body && call.edits.length === 0 && format && 'plain' in format ? format.plain?.(body) : undefined
   if (plain) return demandOfChat(bytes, plain.maxOutputTokens, plain.choices)
-  const input = call.input()
+  const input = readInput(call)
+  if (!input) return unreadDemand(call)
   switch (input.kind) {
     case 'chat':
       return chatDemand(input.request, call.edits.length === 0 ? bytes : Math.max(bytes, jsonBytes(input.request)))
@@ -131,6 +135,30 @@ function inputDemand(call: Call): Demand {
     default:
       return { ...nothing, inputTokens: null, outputTokens: null, unknownUnits: true }
   }
+}
+
+/**
+ * undefined = only an upstream of the client's dialect can read this chat (videos, items of a vendor's tools): it goes
+ * to one as it is, or is refused when it is sent.
+ */
+function readInput(call: Call): CallInput | undefined {
+  try {
+    return call.input()
+  } catch (error) {
+    const isChat = call.format !== undefined && 'writer' in call.format
+    if (isChat && error instanceof GatewayError && error.kind !== 'internal') return undefined
+    throw error
+  }
+}
+
+/** A video or a picture that it refers to counts as the dearest picture: what it is, only the upstream sees. */
+function unreadDemand({ body }: Call): Demand {
+  const { answers, tokens } = askedInFields(body)
+  if (!body) return demandOfChat(0, tokens, answers)
+  const { buffer, byteOffset, byteLength } = body.bytes
+  const bytes = Buffer.from(buffer, byteOffset, byteLength)
+  const refers = bytes.includes('url') || bytes.includes('file')
+  return demandOfChat(byteLength + (refers ? pictureTokensMax : 0), tokens, answers)
 }
 
 function chatDemand(request: ChatRequest, bytes: number): Demand {

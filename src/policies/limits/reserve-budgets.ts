@@ -6,6 +6,7 @@ import type { BudgetSettings } from '../../core/tenancy/budgets.ts'
 import type { Call } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { askedInFields } from '../../core/hub/asked-output.ts'
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import type { Limiter, LimitScope, LimitTaken, LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -83,10 +84,9 @@ export function leastAmount(call: Call): number {
   if (call.operation === 'count-tokens') return leastNanoUsd
   const bound = nanoUsdOf(call.bounds().costNanoUsdMax)
   if (bound === 0) return 0
-  const input = call.input()
-  const asked = input.kind === 'chat' ? input.request.maxOutputTokens : undefined
-  const isFixed = input.kind !== 'chat' || (asked !== undefined && call.models.settings.budgets.fit === 'refuse')
-  const least = isFixed ? bound : leastOf(call, asked)
+  const chat = askedMaximum(call)
+  const isFixed = !chat || (chat.tokens !== undefined && call.models.settings.budgets.fit === 'refuse')
+  const least = isFixed ? bound : leastOf(call, chat.tokens)
   return least ?? bound ?? leastNanoUsd
 }
 
@@ -96,9 +96,9 @@ const leastOf = (call: Call, asked: number | undefined): number | null =>
 
 /** undefined = the call's maximum of output tokens stays as it is, or does not decide what it costs. */
 function fittedAmount(call: Call, bound: number | null, left: number): number | undefined {
-  const input = call.input()
-  if (input.kind !== 'chat') return undefined
-  const asked = input.request.maxOutputTokens
+  const chat = askedMaximum(call)
+  if (!chat) return undefined
+  const asked = chat.tokens
   if (asked !== undefined && call.models.settings.budgets.fit === 'refuse') return undefined
   const costAt = (tokens: number) => nanoUsdOf(call.bounds(tokens).costNanoUsdMax)
   const least = leastOf(call, asked)
@@ -121,6 +121,17 @@ function fittedAmount(call: Call, bound: number | null, left: number): number | 
   lowerMaximum(call, fits)
   call.responseHeaders[`${call.models.settings.headerPrefix}-budget-max-tokens`] = String(fits)
   return cost
+}
+
+/** Of a chat, also of one that only its upstream can read; undefined = it is no chat. */
+function askedMaximum(call: Call): { readonly tokens: number | undefined } | undefined {
+  if (!call.format || !('withMaximum' in call.format)) return undefined
+  try {
+    const input = call.input()
+    return input.kind === 'chat' ? { tokens: input.request.maxOutputTokens } : undefined
+  } catch {
+    return askedInFields(call.body)
+  }
 }
 
 /** In the words of the client, so that the call stays on the forward lane, with all that only its upstream knows. */
