@@ -86,6 +86,9 @@ for (const folder of ['program/web', 'program/web/assets']) leaveCompressed(join
 writeFileSync(join(target, 'program/LICENSES.txt'), licences())
 copy('bin', /\.d\.m?ts$/)
 for (const name of documents) copy(name, left)
+// Read by editors: without its indentation it has half the size.
+const schema = join(target, 'examples/modelgate.schema.json')
+writeFileSync(schema, JSON.stringify(JSON.parse(readFileSync(schema, 'utf8'))))
 const { name, version, description, license, type, engines, bin } = manifest
 const published = { name, version, description, license, type, engines, bin, dependencies: { bun } }
 writeFileSync(join(target, marker), `${JSON.stringify(published, null, 2)}\n`)

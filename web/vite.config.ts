@@ -17,7 +17,9 @@ const baseElement = {
 /** What most pages show, and needs nothing of Base UI. */
 const plainComponents =
   'badge|facts|filter-bar|later|limits|meter|popup-class|report-error|search-field|stacked-bars|table|values'
-const plainParts = new RegExp(`lucide-react|@tanstack.(react-)?query|web.(api|lib)|components.(${plainComponents})[.]`)
+const plainParts = new RegExp(
+  `lucide-react|@tanstack.(react-)?query|web.(api|lib)|components.(\\w+.)?(${plainComponents})[.]`,
+)
 
 /**
  * Few files, whose parts are needed together: each costs a request and a turn of the main thread. All that the pages
@@ -26,8 +28,12 @@ const plainParts = new RegExp(`lucide-react|@tanstack.(react-)?query|web.(api|li
 const groups = [
   { name: 'first', tags: ['$initial' as const] },
   { name: 'parts', test: plainParts, minShareCount: 4 },
-  { name: 'fields', test: /components.(field|tabs)\./, minShareCount: 4 },
-  { name: 'controls', test: /@base-ui|components.(combobox|dialog|drawer|edit-form|menu|select)\./, minShareCount: 5 },
+  { name: 'fields', test: /components.(\w+.)?(field|tabs)\./, minShareCount: 4 },
+  {
+    name: 'controls',
+    test: /@base-ui|components.(\w+.)?(combobox|dialog|drawer|edit-form|menu|select)\./,
+    minShareCount: 5,
+  },
 ]
 
 /**
