@@ -5,7 +5,10 @@
  * their rows, until the last of them is in the database, by thread: it holds on a loaded machine, too. Ends with 1 where
  * a row other than memory is worse by more than 3 %.
  *
- *   npm run bench:compare -- DIR [--rounds N] [--seconds N] [--only calls,streams,translate]
+ * Two processes of the same checkout differ by up to 4 %, and the last compiler is at work for the first 15 seconds of
+ * load: differences below that need `--starts 3 --warm-up 15`.
+ *
+ *   npm run bench:compare -- DIR [--rounds N] [--seconds N] [--starts N] [--warm-up N] [--only calls,streams,translate]
  */
 import { existsSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,6 +25,8 @@ const usage = `npm run bench:compare -- DIR [flags]
   DIR                  Another checkout of the gateway, after \`npm ci\`
   --rounds N           Turns of each (20)
   --seconds N          Seconds of a turn (1)
+  --starts N           Processes of each checkout, whose turns count together (1)
+  --warm-up N          Seconds of load on each before its turns (3)
   --only PARTS         Some of calls,translate,streams (all)
   --help               Show this`
 
@@ -73,6 +78,8 @@ function readFlags() {
     options: {
       rounds: { type: 'string', default: '20' },
       seconds: { type: 'string', default: '1' },
+      starts: { type: 'string', default: '1' },
+      'warm-up': { type: 'string', default: '3' },
       only: { type: 'string', default: Object.keys(loads).join(',') },
       help: { type: 'boolean', short: 'h' },
     },
@@ -84,12 +91,13 @@ function readFlags() {
   const [directory] = positionals
   if (directory === undefined || !existsSync(join(directory, 'bin/modelgate.mjs')))
     calledWrongly('DIR must be a checkout of the gateway')
-  const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)]
-  if (!(Number.isInteger(rounds) && rounds > 0 && Number.isInteger(seconds) && seconds > 0))
-    calledWrongly('--rounds and --seconds must be whole numbers from 1')
+  const numbers = [values.rounds, values.seconds, values.starts, values['warm-up']].map(Number)
+  if (!numbers.every(one => Number.isInteger(one) && one > 0))
+    calledWrongly('--rounds, --seconds, --starts and --warm-up must be whole numbers from 1')
+  const [rounds, seconds, starts, warmUpSeconds] = numbers as [number, number, number, number]
   const parts = values.only.split(',')
   for (const part of parts) if (!Object.hasOwn(loads, part)) calledWrongly(`--only knows no '${part}'`)
-  return { directory: resolve(directory), rounds, seconds, parts }
+  return { directory: resolve(directory), rounds, seconds, starts, warmUpSeconds, parts }
 }
 
 const row = (cells: readonly string[]) =>
@@ -108,22 +116,30 @@ function print(label: string, before: readonly number[], after: readonly number[
   return percentile(ratios, 0.5)
 }
 
+/** One process of each checkout: before, after. */
+type Pair = readonly [Subject, Subject]
+
+async function startPair(directory: string, at: number): Promise<Pair> {
+  const start = (from: string, name: string, port: number) =>
+    startGateway({ root: from, folder, port: port + 20 * at, name: `${name}-${at}` })
+  return [await start(directory, 'before', ports.other), await start(root, 'after', ports.gateway)]
+}
+
 async function main(): Promise<void> {
-  const { directory, rounds, seconds, parts } = readFlags()
+  const { directory, rounds, seconds, starts, warmUpSeconds, parts } = readFlags()
   await startUpstreams(folder)
-  const subjects = [
-    await startGateway({ root: directory, folder, port: ports.other, name: 'before' }),
-    await startGateway({ root, folder, port: ports.gateway, name: 'after' }),
-  ]
+  const pairs: Pair[] = []
+  for (let at = 0; at < starts; at++) pairs.push(await startPair(directory, at))
   const worse: string[] = []
   console.log(row(['', 'before', 'after', 'ratio', 'quartile', 'quartile']))
   for (const part of parts)
     for (const [label, load] of loads[part]!) {
-      for (const one of subjects) await load(one, 3)
+      for (const one of pairs.flat()) await load(one, warmUpSeconds)
       const figures: Figures[][] = [[], []]
       for (let round = 0; round < rounds; round++)
         // The first place changes hands: what one leaves to be done falls on the other as often.
-        for (const at of round % 2 === 0 ? [0, 1] : [1, 0]) figures[at]!.push(await load(subjects[at]!, seconds))
+        for (const pair of pairs)
+          for (const at of round % 2 === 0 ? [0, 1] : [1, 0]) figures[at]!.push(await load(pair[at]!, seconds))
       for (const name of Object.keys(figures[0]![0]!)) {
         const [before, after] = figures.map(list => list.map(one => one[name]!))
         const ratio = print(`${label}: ${name}`, before!, after!)
@@ -131,8 +147,8 @@ async function main(): Promise<void> {
       }
     }
   await Bun.sleep(restMs)
-  const memory = subjects.map(one => [memoryMb(one.pids, 'now')])
-  print(`memory ${restMs / 1000} s later: MB`, memory[0]!, memory[1]!)
+  const memoryOf = (at: 0 | 1) => pairs.map(pair => memoryMb(pair[at].pids, 'now'))
+  print(`memory ${restMs / 1000} s later: MB`, memoryOf(0), memoryOf(1))
   if (worse.length === 0) return
   console.log(`worse by more than ${worseMax * 100} %: ${worse.join('; ')}`)
   process.exitCode = 1
