@@ -152,8 +152,8 @@ test('every provider, policy and endpoint is registered', () => {
   // Endpoints stand in groups; deeper folders hold what the endpoints of their group need.
   const depths = { providers: 2, policies: 2, endpoints: 3 }
   for (const [folder, depth] of Object.entries(depths)) {
-    // What an index loads when it is first asked for stands in rooms.
-    const lists = [...texts].filter(([file]) => file === `${folder}/index.ts` || file.startsWith(`${folder}/rooms/`))
+    // What an index loads when it is first asked for stands in lazy/.
+    const lists = [...texts].filter(([file]) => file === `${folder}/index.ts` || file.startsWith(`${folder}/lazy/`))
     const index = lists.map(([, text]) => text).join('\n')
     const isPart = (file: string) =>
       top(file) === folder && file.split('/').length <= depth && !file.startsWith('endpoints/openapi/')

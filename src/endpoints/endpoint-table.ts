@@ -4,7 +4,7 @@ import { PathTable } from '../lib/path-table.ts'
 import { PathHints } from './unknown-path.ts'
 
 /** Endpoints with a module of their own, whose code is not held before the first request for one of them. */
-export interface Room {
+export interface LazyGroup {
   /** One of them is a part of each of its paths. */
   readonly words: readonly string[]
   load(): Promise<readonly Endpoint[]>
@@ -18,11 +18,11 @@ export class EndpointTable {
   readonly #paths = new PathTable<Map<string, Endpoint>>()
   readonly #endpoints: Endpoint[] = []
   /** Those that are not loaded yet, with the promise of those that are being loaded. */
-  readonly #rooms: Map<Room, Promise<void> | undefined>
+  readonly #lazyGroups: Map<LazyGroup, Promise<void> | undefined>
   #hints: PathHints | undefined
 
-  constructor(endpoints: readonly Endpoint[], rooms: readonly Room[] = []) {
-    this.#rooms = new Map(rooms.map(room => [room, undefined]))
+  constructor(endpoints: readonly Endpoint[], lazyGroups: readonly LazyGroup[] = []) {
+    this.#lazyGroups = new Map(lazyGroups.map(group => [group, undefined]))
     this.#add(endpoints)
   }
 
@@ -31,14 +31,14 @@ export class EndpointTable {
   }
 
   /**
-   * For a path that is not found: loads the rooms that may have it; after that, what is not found is not there.
+   * For a path that is not found: loads the groups that may have it; after that, what is not found is not there.
    * undefined = there is none. Rejects when a module cannot be loaded; the next request tries again.
    */
   loadFor(path: string): Promise<unknown> | undefined {
-    if (this.#rooms.size === 0) return undefined
+    if (this.#lazyGroups.size === 0) return undefined
     const parts = new Set(path.split('/'))
-    const asked = [...this.#rooms.keys()].filter(({ words }) => words.some(word => parts.has(word)))
-    return asked.length === 0 ? undefined : Promise.all(asked.map(room => this.#load(room)))
+    const asked = [...this.#lazyGroups.keys()].filter(({ words }) => words.some(word => parts.has(word)))
+    return asked.length === 0 ? undefined : Promise.all(asked.map(group => this.#load(group)))
   }
 
   /** What to do next after a wrong path, as the part of a sentence; empty = nothing is near. */
@@ -47,18 +47,18 @@ export class EndpointTable {
     return this.#hints.nextStep(path)
   }
 
-  #load(room: Room): Promise<void> {
-    const loading = this.#rooms.get(room) ?? this.#loadNow(room)
-    this.#rooms.set(room, loading)
+  #load(group: LazyGroup): Promise<void> {
+    const loading = this.#lazyGroups.get(group) ?? this.#loadNow(group)
+    this.#lazyGroups.set(group, loading)
     return loading
   }
 
-  async #loadNow(room: Room): Promise<void> {
+  async #loadNow(group: LazyGroup): Promise<void> {
     try {
-      this.#add(await room.load())
-      this.#rooms.delete(room)
+      this.#add(await group.load())
+      this.#lazyGroups.delete(group)
     } catch (error) {
-      this.#rooms.set(room, undefined)
+      this.#lazyGroups.set(group, undefined)
       throw error
     }
   }

@@ -1,4 +1,4 @@
-/** Every public path: what calls need from the start, and rooms that are loaded when they are first asked for. */
+/** Every public path: what calls need from the start, and groups that are loaded when they are first asked for. */
 import type { Endpoint } from '../core/endpoint.ts'
 import { keyDerive } from './administration/derived-keys.ts'
 import { liveliness, readiness, metrics } from './administration/health.ts'
@@ -33,7 +33,7 @@ import {
 } from './model-calls/responses.ts'
 import { modelsList, modelsOne } from './utilities/models.ts'
 import { openapiEndpoints } from './openapi.ts'
-import type { Room } from './endpoint-table.ts'
+import type { LazyGroup } from './endpoint-table.ts'
 import { routesEndpoint } from './utilities/routes.ts'
 import { webPages } from './web/pages.ts'
 
@@ -82,13 +82,13 @@ const calls: readonly Endpoint[] = [
 ]
 
 /**
- * `words`: of the paths in it, the first part that tells them from others (`/v1/files/{file_id}`: files). A room has no
- * path that another one has, or that fits a pattern of another one (rooms/rooms.test.ts).
+ * `words`: of the paths in it, the first part that tells them from others (`/v1/files/{file_id}`: files). A lazy
+ * group has no path that another one has, or that fits a pattern of another one (lazy/lazy-groups.test.ts).
  */
-const rooms: readonly Room[] = [
+const lazyGroups: readonly LazyGroup[] = [
   {
     words: ['assistants', 'threads', 'chat', 'files', 'batches'],
-    load: async () => (await import('./rooms/stored-objects.ts')).endpoints,
+    load: async () => (await import('./lazy/stored-objects.ts')).endpoints,
   },
   {
     words: [
@@ -105,7 +105,7 @@ const rooms: readonly Room[] = [
       'team',
       'user',
     ],
-    load: async () => (await import('./rooms/tenants.ts')).endpoints,
+    load: async () => (await import('./lazy/tenants.ts')).endpoints,
   },
   {
     words: [
@@ -120,11 +120,11 @@ const rooms: readonly Room[] = [
       'public',
       'utils',
     ],
-    load: async () => (await import('./rooms/operation.ts')).endpoints,
+    load: async () => (await import('./lazy/operation.ts')).endpoints,
   },
   {
     words: ['cost', 'customer', 'end_user', 'global', 'organization', 'spend', 'tag', 'team', 'user'],
-    load: async () => (await import('./rooms/spend.ts')).endpoints,
+    load: async () => (await import('./lazy/spend.ts')).endpoints,
   },
   {
     words: [
@@ -142,26 +142,26 @@ const rooms: readonly Room[] = [
       'sso',
       'traces',
     ],
-    load: async () => (await import('./rooms/sign-in.ts')).endpoints,
+    load: async () => (await import('./lazy/sign-in.ts')).endpoints,
   },
 ]
 
-const inRooms = async () => (await Promise.all(rooms.map(room => room.load()))).flat()
+const inLazyGroups = async () => (await Promise.all(lazyGroups.map(group => group.load()))).flat()
 const documents: readonly Endpoint[] = [
   routesEndpoint(allEndpoints),
-  ...openapiEndpoints(async () => [...calls, ...(await inRooms()), ...documents]),
+  ...openapiEndpoints(async () => [...calls, ...(await inLazyGroups()), ...documents]),
 ]
 
 /**
  * What a gateway has from its start, and what it loads later. Exact paths win over patterns; patterns are tried in this
  * order. The pages are for people, and no part of the API that is described.
  */
-export const publicPaths: { readonly endpoints: readonly Endpoint[]; readonly rooms: readonly Room[] } = {
+export const publicPaths: { readonly endpoints: readonly Endpoint[]; readonly lazyGroups: readonly LazyGroup[] } = {
   endpoints: [...calls, ...documents, webPages],
-  rooms,
+  lazyGroups,
 }
 
-/** Every public path, for documents and tests. Loads all rooms. */
+/** Every public path, for documents and tests. Loads all lazy groups. */
 export async function allEndpoints(): Promise<readonly Endpoint[]> {
-  return [...calls, ...(await inRooms()), ...documents, webPages]
+  return [...calls, ...(await inLazyGroups()), ...documents, webPages]
 }

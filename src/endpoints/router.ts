@@ -11,17 +11,17 @@ import type { HttpRequest, IncomingRequest, RequestHeaders } from '../core/reque
 import { openaiErrorBody } from '../formats/openai/error.ts'
 import { scimErrorBody, scimMediaType } from './administration/scim/error-body.ts'
 import { EndpointTable } from './endpoint-table.ts'
-import type { Methods, Room } from './endpoint-table.ts'
+import type { Methods, LazyGroup } from './endpoint-table.ts'
 import { handleIdempotent, isIdempotent } from './idempotency.ts'
 import { dialectOfPath } from './unknown-path.ts'
 
-/** `endpoints` and `rooms` are indexed once; everything else is used for each request. */
+/** `endpoints` and `lazyGroups` are indexed once; everything else is used for each request. */
 interface FrontDoorParts {
   /** `/prefix` where a proxy passes it on; absent = none. Requests without it are served as well. */
   readonly rootPath?: string | undefined
   readonly endpoints: readonly Endpoint[]
   /** More endpoints, which are loaded when they are first asked for. */
-  readonly rooms?: readonly Room[]
+  readonly lazyGroups?: readonly LazyGroup[]
   readonly services: Services
   /** Asked in order for every request that needs a key. */
   readonly policies: readonly RequestPolicy[]
@@ -42,7 +42,7 @@ export interface FrontDoor {
 
 /** The table's own rules say which endpoint answers. */
 export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
-  const door: Door = { parts, table: new EndpointTable(parts.endpoints, parts.rooms) }
+  const door: Door = { parts, table: new EndpointTable(parts.endpoints, parts.lazyGroups) }
   const { rootPath } = parts
   return {
     handle(request) {

@@ -10,9 +10,7 @@ import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { CallLimits } from './call-limits.ts'
 import { refused } from './refusal.ts'
-
-/** Where nothing is to be reserved: a budget that is spent has no room for it. */
-const leastNanoUsd = 1
+import { leastNanoUsd } from './reserve-budgets.ts'
 
 interface BatchParts {
   readonly limiter: Limiter

@@ -1,4 +1,4 @@
-/** A room of endpoints that is loaded at the first request for one of them. */
+/** A group of endpoints that is loaded at the first request for one of them. */
 import type { Endpoint } from '../../core/endpoint.ts'
 import { callBodyEndpoints } from '../administration/call-bodies.ts'
 import { spendEvents } from '../administration/spend-events.ts'

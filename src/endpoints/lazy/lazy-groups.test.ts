@@ -4,13 +4,13 @@ import { PathTable } from '../../lib/path-table.ts'
 import { EndpointTable } from '../endpoint-table.ts'
 import { allEndpoints, publicPaths } from '../index.ts'
 
-const { endpoints: firstEndpoints, rooms } = publicPaths
-const loaded = await Promise.all(rooms.map(async ({ words, load }) => ({ words, endpoints: await load() })))
+const { endpoints: firstEndpoints, lazyGroups } = publicPaths
+const loaded = await Promise.all(lazyGroups.map(async ({ words, load }) => ({ words, endpoints: await load() })))
 const all = await allEndpoints()
 /** A request's path for a pattern. */
 const pathOf = (pattern: string) => pattern.replaceAll(/\{[^}]*\}/g, 'x')
 
-test('every path of a room has one of its words, and every word is the first of a path', () => {
+test('every path of a lazy group has one of its words, and every word is the first of a path', () => {
   for (const { words, endpoints } of loaded) {
     const paths = endpoints.flatMap(endpoint => endpoint.paths)
     const parts = paths.map(path => path.split('/').filter(part => !['', 'v1', 'v2', 'openai'].includes(part)))
@@ -29,10 +29,10 @@ test('no path is found in two places: what is loaded later takes no request from
     expect([path, tables.filter(table => table.find(pathOf(path)) !== undefined).length]).toEqual([path, 1])
 })
 
-test('an endpoint of a room is found once its room is loaded, and what is not there loads a room once at most', async () => {
-  for (const endpoint of loaded.flatMap(room => room.endpoints))
+test('an endpoint of a lazy group is found once that is loaded, and what is not there loads a group once at most', async () => {
+  for (const endpoint of loaded.flatMap(group => group.endpoints))
     for (const path of endpoint.paths) {
-      const table = new EndpointTable(firstEndpoints, rooms)
+      const table = new EndpointTable(firstEndpoints, lazyGroups)
       expect(table.find(pathOf(path))).toBeUndefined()
       await table.loadFor(pathOf(path))
       expect(table.find(pathOf(path))!.value.get(endpoint.method)?.doc.operationId).toBe(endpoint.doc.operationId)
@@ -40,20 +40,20 @@ test('an endpoint of a room is found once its room is loaded, and what is not th
     }
 })
 
-test('a path of calls and one that has no word of a room load nothing', () => {
-  const table = new EndpointTable(firstEndpoints, rooms)
+test('a path of calls and one that has no word of a lazy group load nothing', () => {
+  const table = new EndpointTable(firstEndpoints, lazyGroups)
   for (const path of ['/favicon.ico', '/', '/v1/no/such', '/.env']) expect(table.loadFor(path)).toBeUndefined()
   for (const path of ['/v1/chat/completions', '/v1/messages', '/v1/responses', '/v1beta/models/m:generateContent'])
     expect(table.find(path)).toBeDefined()
 })
 
-test('a room whose module could not be loaded is loaded by the next request', async () => {
+test('a lazy group whose module could not be loaded is loaded by the next request', async () => {
   let tries = 0
-  const room = {
+  const group = {
     words: ['late'],
     load: () => (++tries === 1 ? Promise.reject(new Error('the disk is away')) : Promise.resolve([])),
   }
-  const table = new EndpointTable(firstEndpoints, [room])
+  const table = new EndpointTable(firstEndpoints, [group])
   const both = await Promise.allSettled([table.loadFor('/late'), table.loadFor('/late/path')])
   expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   expect(tries).toBe(1)

@@ -1,4 +1,4 @@
-/** A room of endpoints that is loaded at the first request for one of them. */
+/** A group of endpoints that is loaded at the first request for one of them. */
 import type { Endpoint } from '../../core/endpoint.ts'
 import { managedSettings } from '../agents/managed-settings.ts'
 import { telemetryEndpoints } from '../agents/telemetry.ts'
