@@ -13,7 +13,7 @@ interface NamedTest {
   readonly names: readonly string[]
 }
 
-/** `path`: "name", "name"; `npm run script` */
+/** `path`: "name", "name"; `npm run SCRIPT` */
 function testsOf(cell: string): NamedTest[] {
   return [...cell.matchAll(/`([^`]+)`(?:: ("[^"]+"(?:, "[^"]+")*))?/g)].map(([, path, names]) => ({
     path: path!,
@@ -98,4 +98,18 @@ test('links between documents lead to a file and to a heading', () => {
     }
   }
   expect(wrong).toEqual([])
+})
+
+test('each npm script that a document or a source names exists', () => {
+  const files = [...new Glob('**/*.{md,ts,tsx}').scanSync(root)].filter(
+    file => !/^(node_modules|dist|docs\/decisions)\//.test(file),
+  )
+  const named = files.flatMap(file =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/\bnpm run ([a-z][\w:-]*)/g)].map(([, name]) => ({
+      file,
+      name,
+    })),
+  )
+  expect(named.length).toBeGreaterThan(100)
+  expect(named.filter(({ name }) => !(name! in packageJson.scripts))).toEqual([])
 })

@@ -100,13 +100,24 @@ describe.skipIf(!hasChromium)('the chat', () => {
     const { page, close, faults } = await openChat('?model=chat-model', {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
+    // Its colours come after it was copied, and leave the button alone.
+    const colours = Promise.withResolvers<void>()
+    await page.route('**/highlight-worker*.js', route => colours.promise.then(() => route.continue()))
     await say(page, 'markup')
     const answer = page.locator('article[aria-busy=false]')
     await answer.getByText('<script>globalThis.ran = 1</script>').waitFor()
     expect(await answer.locator('img, script, [onclick], [onerror], a[href^="javascript"]').count()).toBe(0)
     expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false)
+    await answer.getByRole('button', { name: 'Copy', exact: true }).evaluate(button => {
+      const seen: (string | null)[] = []
+      new MutationObserver(() => seen.push(button.textContent)).observe(button, { childList: true })
+      Object.assign(globalThis, { button, seen })
+    })
     await answer.getByRole('button', { name: 'Copy', exact: true }).click()
-    await answer.getByRole('button', { name: 'Copied' }).waitFor()
+    await page.waitForFunction(() => Reflect.get(globalThis, 'seen').includes('Copied'))
+    colours.resolve()
+    await answer.locator('.hljs-tag').first().waitFor()
+    expect(await page.evaluate(() => document.activeElement === Reflect.get(globalThis, 'button'))).toBe(true)
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('<b onclick="globalThis.ran = 1">code</b>')
     expect(faults).toEqual([])
     await close()

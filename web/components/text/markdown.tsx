@@ -1,7 +1,7 @@
 import DOMPurify from 'dompurify'
 import { Marked, Renderer } from 'marked'
 import type { Token, Tokens } from 'marked'
-import { memo, useMemo, useSyncExternalStore } from 'react'
+import { memo, useEffect, useMemo, useRef, useSyncExternalStore } from 'react'
 import type { MouseEvent } from 'react'
 import { writeClipboard } from '../../lib/copy.ts'
 import { t } from '../../strings/index.ts'
@@ -74,10 +74,11 @@ export function Markdown({ text }: { readonly text: string }) {
     // biome-ignore lint/a11y/noStaticElementInteractions: the buttons in it are reached by the keyboard
     // biome-ignore lint/a11y/useKeyWithClickEvents: a press of the keyboard on a button is a click
     <div className="markdown min-w-0 break-words" onClick={copyCode}>
-      {tokens.map((token, at) => (
+      {tokens.map((token, at) => {
+        if (token.type === 'space' || token.type === 'def') return null
         // biome-ignore lint/suspicious/noArrayIndexKey: while a text grows, blocks are only added at its end
-        <Block key={at} token={token} links={links} />
-      ))}
+        return <Block key={at} token={token} links={links} />
+      })}
     </div>
   )
 }
@@ -92,15 +93,30 @@ const onNothing = () => () => {}
 
 /** One paragraph, list, table: of a text that grows only the last one is made anew. */
 const Block = memo(
-  function Block({ token }: BlockProps) {
-    useSyncExternalStore(namedCode.test(token.raw) ? onHighlighted : onNothing, highlightedCount)
-    if (token.type === 'space' || token.type === 'def') return null
-    const html = purify.sanitize(markdown.parser([token]), allowed)
-    // biome-ignore lint/security/noDangerouslySetInnerHtml: sanitised in the line above
-    return <div dangerouslySetInnerHTML={{ __html: html }} />
+  function Block({ token, links }: BlockProps) {
+    const element = useRef<HTMLDivElement>(null)
+    const count = useSyncExternalStore(namedCode.test(token.raw) ? onHighlighted : onNothing, highlightedCount)
+    // biome-ignore lint/correctness/useExhaustiveDependencies: a token is what its text and the addresses make it
+    const html = useMemo(() => htmlOf(token), [token.raw, links])
+    // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are there once the count has changed
+    useEffect(() => colourCode(element.current!, htmlOf(token)), [count])
+    // biome-ignore lint/security/noDangerouslySetInnerHtml: sanitised by htmlOf
+    return <div ref={element} dangerouslySetInnerHTML={{ __html: html }} />
   },
   (before, now) => before.token.raw === now.token.raw && before.links === now.links,
 )
+
+const htmlOf = (token: Token): string => purify.sanitize(markdown.parser([token]), allowed)
+
+/** Takes the colours of code from newer HTML of a block. Its buttons stay: one may have the focus, or say "copied". */
+function colourCode(block: HTMLElement, newer: string): void {
+  const template = document.createElement('template')
+  template.innerHTML = newer
+  const codes = template.content.querySelectorAll('figure code')
+  for (const [at, code] of block.querySelectorAll('figure code').entries()) {
+    if (codes[at] && codes[at].innerHTML !== code.innerHTML) code.replaceChildren(...codes[at].childNodes)
+  }
+}
 
 function copyCode({ target }: MouseEvent): void {
   const button = target instanceof Element ? target.closest('button') : null
