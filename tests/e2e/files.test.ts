@@ -795,11 +795,11 @@ for (const backend of backends())
       const response = await call(`/v1/files/${file.id}/content`)
       const reader = response.body!.getReader()
       await reader.read()
-      await Bun.sleep(500)
-      const ahead = made
-      await Bun.sleep(300)
-      // What the sockets between the three hold is all that was made ahead.
-      expect([made - ahead, made < 64_000_000]).toEqual([0, true])
+      // What the sockets between the three hold is all that is made ahead, however long the client waits.
+      for (let before = 0; made > before; await Bun.sleep(500)) {
+        expect(made).toBeLessThan(64_000_000)
+        before = made
+      }
       await reader.cancel()
       await until(() => cancelled, 'the upstream is closed', 5000)
     })
