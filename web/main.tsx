@@ -9,7 +9,7 @@ import { sessionQuery } from './api/session.ts'
 import { Toasts } from './components/overlays/toast.tsx'
 import { makeRouter } from './frame/router.tsx'
 import { pageAt } from './frame/routes.ts'
-import { pagesPath } from './lib/places.ts'
+import { pagesPath } from './lib/urls.ts'
 import { loadStrings } from './strings/index.ts'
 
 const client = new QueryClient({

@@ -5,7 +5,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Sign } from './derived-key.ts'
-import { onUse } from '../lib/on-use.ts'
+import { lazy } from '../lib/lazy.ts'
 
 /** Names the issuer in the head of a token: all others are for the identity providers. */
 const accessTokenKeyId = 'modelgate-sign-in'
@@ -19,7 +19,7 @@ const head = Buffer.from(JSON.stringify({ alg: algorithm, typ: mediaType, kid: a
   'base64url',
 )
 
-const claimsSchema = onUse(() =>
+const claimsSchema = lazy(() =>
   z.object({
     aud: z.literal(audience),
     /** The id of the user. */

@@ -7,7 +7,7 @@ import type { Caller, DerivedKey } from '../core/caller.ts'
 import { bareKey } from '../core/caller.ts'
 import { budgetNanoUsdMax } from '../core/tenancy/limits.ts'
 import { unlimited } from '../core/tenancy/tenancy.ts'
-import { onUse } from '../lib/on-use.ts'
+import { lazy } from '../lib/lazy.ts'
 
 /** Every derived key begins so. */
 export const derivedPrefix = 'mgd_'
@@ -16,11 +16,11 @@ export const derivedLengthMax = 8192
 /** A derived key may derive others, each narrower. */
 export const derivationsMax = 8
 
-const amount = onUse(() => z.number().int().min(0).max(budgetNanoUsdMax))
-const limit = onUse(() => z.number().int().min(0).max(1_000_000_000))
+const amount = lazy(() => z.number().int().min(0).max(budgetNanoUsdMax))
+const limit = lazy(() => z.number().int().min(0).max(1_000_000_000))
 
 /** What one derivation allows; absent = as the key it comes from. */
-const linkSchema = onUse(() =>
+const linkSchema = lazy(() =>
   z.strictObject({
     id: z.string().min(1).max(64),
     /** Milliseconds since 1970. */
@@ -36,7 +36,7 @@ const linkSchema = onUse(() =>
 /** One derivation, as it stands in the text of a key. */
 export type DerivedLink = z.infer<ReturnType<typeof linkSchema>>
 
-const claimsSchema = onUse(() =>
+const claimsSchema = lazy(() =>
   z.strictObject({
     /** Hash of the key it all comes from. */
     key: z.string().regex(/^[0-9a-f]{64}$/),

@@ -1,27 +1,27 @@
 /** Fields of assistants, threads and runs (OpenAI API reference, "Assistants", version 2). */
 import { z } from 'zod'
-import { onUse } from '../lib/on-use.ts'
+import { lazy } from '../lib/lazy.ts'
 
 const toolTypes =
   'must be "function": the gateway runs assistants itself and has no code interpreter and no file search'
 const noFiles = 'holds files, which the gateway does not keep for assistants; send their text in a message'
-const functionName = onUse(() =>
+const functionName = lazy(() =>
   z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must have 1 to 64 letters, digits, "_" or "-"'),
 )
-const json = onUse(() => z.record(z.string(), z.unknown()))
+const json = lazy(() => z.record(z.string(), z.unknown()))
 /** true = names no file. */
 const isEmpty = (value: unknown): boolean =>
   typeof value !== 'object' || value === null ? value == null : Object.values(value).every(isEmpty)
 
 /** At most 16 pairs, with names of up to 64 characters and texts of up to 512. */
-export const metadataField = onUse(() =>
+export const metadataField = lazy(() =>
   z
     .record(z.string().max(64), z.string().max(512))
     .refine(pairs => Object.keys(pairs).length <= 16, 'has more than 16 pairs')
     .nullish(),
 )
 
-const functionTool = onUse(() =>
+const functionTool = lazy(() =>
   z.strictObject({
     type: z.literal('function'),
     function: z.strictObject({
@@ -41,14 +41,14 @@ export const toolsField = (most: number) =>
     .nullish()
 
 /** Only an object that names no file. */
-export const toolResourcesField = onUse(() => json().refine(isEmpty, noFiles).nullish())
+export const toolResourcesField = lazy(() => json().refine(isEmpty, noFiles).nullish())
 
 /** Only an empty list. */
-export const attachmentsField = onUse(() => z.array(z.unknown()).max(0, noFiles).nullish())
+export const attachmentsField = lazy(() => z.array(z.unknown()).max(0, noFiles).nullish())
 
-const effort = onUse(() => z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'default']))
+const effort = lazy(() => z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'default']))
 
-const formatObject = onUse(() =>
+const formatObject = lazy(() =>
   z.discriminatedUnion(
     'type',
     [
@@ -69,7 +69,7 @@ const formatObject = onUse(() =>
 )
 
 /** Sampling fields, on assistants and on runs. */
-export const samplingFields = onUse(() => ({
+export const samplingFields = lazy(() => ({
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   response_format: z.union([z.literal('auto'), formatObject()]).nullish(),
@@ -77,11 +77,11 @@ export const samplingFields = onUse(() => ({
 }))
 
 /** A public name; `checkModel` says whether the key may call it. */
-export const modelField = onUse(() => z.string().min(1).max(256))
+export const modelField = lazy(() => z.string().min(1).max(256))
 /** OpenAI's limit, in characters. */
-export const instructionsField = onUse(() => z.string().max(256_000).nullish())
+export const instructionsField = lazy(() => z.string().max(256_000).nullish())
 
-const choices = onUse(() =>
+const choices = lazy(() =>
   z.discriminatedUnion(
     'type',
     [z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: functionName() }) })],
@@ -90,10 +90,10 @@ const choices = onUse(() =>
 )
 
 /** That a named function is among the tools is checked by the call of the model. */
-export const toolChoiceField = onUse(() => z.union([z.enum(['none', 'auto', 'required']), choices()]).nullish())
+export const toolChoiceField = lazy(() => z.union([z.enum(['none', 'auto', 'required']), choices()]).nullish())
 
 /** `last_messages` = this many of the newest; `auto` = as many as `max_prompt_tokens` allows. */
-export const truncationField = onUse(() =>
+export const truncationField = lazy(() =>
   z
     .strictObject({ type: z.enum(['auto', 'last_messages']), last_messages: z.number().int().min(1).nullish() })
     .refine(value => value.type === 'auto' || value.last_messages != null, {

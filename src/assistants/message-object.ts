@@ -5,11 +5,11 @@ import type { AssistantObject } from '../core/objects/assistants.ts'
 import { newObject, nowS } from './objects.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { attachmentsField, metadataField } from './fields.ts'
-import { onUse } from '../lib/on-use.ts'
+import { lazy } from '../lib/lazy.ts'
 
 /** OpenAI's limit of a message's text. */
-const text = onUse(() => z.string().min(1).max(256_000))
-const part = onUse(() =>
+const text = lazy(() => z.string().min(1).max(256_000))
+const part = lazy(() =>
   z.discriminatedUnion(
     'type',
     [
@@ -27,7 +27,7 @@ const part = onUse(() =>
 )
 
 /** OpenAI API reference, "Create message". Files are refused. */
-export const messageBody = onUse(() =>
+export const messageBody = lazy(() =>
   z
     .strictObject({
       role: z.enum(['user', 'assistant']),

@@ -16,12 +16,12 @@ import {
   truncationField,
 } from './fields.ts'
 import { messageBody } from './message-object.ts'
-import { onUse } from '../lib/on-use.ts'
+import { lazy } from '../lib/lazy.ts'
 
 /** OpenAI's lifetime of a run; afterwards it is expired, also while it waits for the outputs of tools. */
 const lifeMs = 10 * 60_000
 
-const runFields = onUse(() => ({
+const runFields = lazy(() => ({
   assistant_id: z.string(),
   model: modelField().nullish(),
   instructions: instructionsField(),
@@ -37,14 +37,14 @@ const runFields = onUse(() => ({
 }))
 
 /** Body fields of a thread (OpenAI API reference, "Create thread"), created alone or together with a run. */
-export const threadFields = onUse(() => ({
+export const threadFields = lazy(() => ({
   messages: z.array(messageBody()).nullish(),
   tool_resources: toolResourcesField(),
   metadata: metadataField(),
 }))
 
 /** OpenAI API reference, "Create run". null = the assistant's value, or as if the field had not been sent. */
-export const runBody = onUse(() =>
+export const runBody = lazy(() =>
   z.strictObject({
     ...runFields(),
     additional_instructions: instructionsField(),
@@ -53,7 +53,7 @@ export const runBody = onUse(() =>
 )
 
 /** OpenAI API reference, "Create thread and run". Additional messages are in `thread`. */
-export const threadAndRunBody = onUse(() =>
+export const threadAndRunBody = lazy(() =>
   z.strictObject({
     ...runFields(),
     tool_resources: toolResourcesField(),
@@ -65,7 +65,7 @@ export const threadAndRunBody = onUse(() =>
 export type ThreadAndRunBody = z.infer<ReturnType<typeof threadAndRunBody>>
 
 /** OpenAI API reference, "Submit tool outputs to run". */
-export const outputsBody = onUse(() =>
+export const outputsBody = lazy(() =>
   z.strictObject({
     tool_outputs: z.array(z.strictObject({ tool_call_id: z.string(), output: z.string().default('') })).min(1),
     stream: z.boolean().nullish(),

@@ -1,5 +1,5 @@
 /** Asks the gateway. Types are those of its own OpenAPI document (schema.d.ts), so that a changed field is an error. */
-import { apiUrl } from '../lib/places.ts'
+import { apiUrl } from '../lib/urls.ts'
 import { refusalText, t } from '../strings/index.ts'
 import { developmentHeaders } from './development-key.ts'
 import type { Calls } from './schema.d.ts'

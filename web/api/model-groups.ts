@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { ask } from './client.ts'
 import type { PublicModels } from './schema.d.ts'
-import { useIsStranger, useSession } from './session.ts'
+import { useIsSignedOut, useSession } from './session.ts'
 
 /** One public name. Prices in US dollars a token, null = not known, absent = hidden from strangers. */
 export type HubModel = PublicModels[number]
@@ -31,11 +31,11 @@ export function useModelGroups() {
 /** The same for those who are not signed in, too. */
 export function useHubModels() {
   const { isFetched } = useSession()
-  const isStranger = useIsStranger()
-  const own = useQuery({ ...modelGroupsQuery, enabled: isFetched && !isStranger })
-  const open = useQuery({ ...publicModelsQuery, enabled: isStranger })
-  const models: Pick<typeof open, 'data' | 'error' | 'refetch'> = isStranger ? open : own
-  return { models, isStranger }
+  const isSignedOut = useIsSignedOut()
+  const own = useQuery({ ...modelGroupsQuery, enabled: isFetched && !isSignedOut })
+  const open = useQuery({ ...publicModelsQuery, enabled: isSignedOut })
+  const models: Pick<typeof open, 'data' | 'error' | 'refetch'> = isSignedOut ? open : own
+  return { models, isSignedOut }
 }
 
 /** Shows a model to strangers, or hides it from them; the others stay as they are. */

@@ -1,6 +1,6 @@
 /** Signing in and out, and who is signed in. The pages ask once, and again when a session has ended. */
 import { useQuery } from '@tanstack/react-query'
-import { apiUrl } from '../lib/places.ts'
+import { apiUrl } from '../lib/urls.ts'
 import { ApiError, ask, sendTo } from './client.ts'
 import type { SignInSession } from './schema.d.ts'
 
@@ -39,7 +39,7 @@ export function useSession() {
 }
 
 /** true = it is known that there is no session. */
-export const useIsStranger = (): boolean => isNoSession(useSession().error)
+export const useIsSignedOut = (): boolean => isNoSession(useSession().error)
 
 /** true = the error says that there is no session. */
 export const isNoSession = (error: unknown): boolean => error instanceof ApiError && error.status === 401

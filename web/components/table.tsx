@@ -5,11 +5,11 @@ import { lazy, Suspense, useRef, useState } from 'react'
 import type { CSSProperties, KeyboardEvent, ReactNode } from 'react'
 import { t } from '../strings/index.ts'
 import { Button } from './button.tsx'
-import { later } from './later.tsx'
+import { lazyPart } from './lazy-part.tsx'
 import { SkeletonRows } from './states.tsx'
 
 /** Its menu is larger than the table. */
-const ColumnChooser = later(async () => (await import('./column-chooser.tsx')).ColumnChooser)
+const ColumnChooser = lazyPart(async () => (await import('./column-chooser.tsx')).ColumnChooser)
 
 export interface Column<Row> {
   readonly id: string

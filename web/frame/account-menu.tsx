@@ -1,7 +1,7 @@
 import { BookOpen, Keyboard, LogOut } from 'lucide-react'
 import type { Session } from '../api/session.ts'
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../components/overlays/menu.tsx'
-import { apiUrl } from '../lib/places.ts'
+import { apiUrl } from '../lib/urls.ts'
 import { setTheme, useTheme } from '../lib/theme.ts'
 import type { Theme } from '../lib/theme.ts'
 import { language, languages, setLanguage, t } from '../strings/index.ts'

@@ -4,7 +4,7 @@ import clsx from 'clsx'
 import { Menu as MenuIcon } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { onSignedOut } from '../api/client.ts'
-import { useIsStranger, useSession } from '../api/session.ts'
+import { useIsSignedOut, useSession } from '../api/session.ts'
 import type { Session } from '../api/session.ts'
 import { Button, buttonClass } from '../components/button.tsx'
 import { Skeleton } from '../components/states.tsx'
@@ -28,14 +28,14 @@ type Open = 'palette' | 'shortcuts' | 'menu' | null
 export function Frame() {
   const path = useRouterState({ select: state => state.location.pathname })
   const page = routes.find(one => one.path === path)
-  const isStranger = useIsStranger()
+  const isSignedOut = useIsSignedOut()
   if (page?.isBare)
     return (
       <main className="flex min-h-full flex-col">
         <Outlet />
       </main>
     )
-  return page?.isOpen && isStranger ? <StrangerFrame path={path} /> : <FullFrame path={path} />
+  return page?.isOpen && isSignedOut ? <StrangerFrame path={path} /> : <FullFrame path={path} />
 }
 
 /** Without navigation: all that leads on is the sign-in. */

@@ -5,7 +5,7 @@ import { ask } from '../api/client.ts'
 import { useModelNames } from '../api/models.ts'
 import { useSession } from '../api/session.ts'
 import type { StringKey } from '../strings/index.ts'
-import { readsAll } from './rights.ts'
+import { mayReadAll } from './rights.ts'
 
 /** Typing pauses for so long before the gateway is asked. */
 const pauseMs = 200
@@ -13,7 +13,7 @@ const lengthMin = 2
 const listed = 5
 
 /** A thing, and the place that shows it. */
-export interface Finding {
+export interface SearchResult {
   readonly id: string
   readonly kind: StringKey
   readonly name: string
@@ -22,7 +22,7 @@ export interface Finding {
 }
 
 /** Names by a part of them, keys by their whole name, calls by their id; nothing for a single letter. */
-export function useFindings(typed: string): readonly Finding[] {
+export function useSearchResults(typed: string): readonly SearchResult[] {
   const text = usePaused(typed.trim())
   const session = useSession().data
   const isAsked = text.length >= lengthMin
@@ -31,7 +31,7 @@ export function useFindings(typed: string): readonly Finding[] {
     queryKey: ['palette', text],
     enabled: isAsked && session !== undefined,
     placeholderData: keepPreviousData,
-    queryFn: ({ signal }) => find(text, { signal, findsUsers: session !== undefined && readsAll(session) }),
+    queryFn: ({ signal }) => find(text, { signal, findsUsers: session !== undefined && mayReadAll(session) }),
   })
   if (!isAsked) return []
   const part = text.toLowerCase()
@@ -39,16 +39,16 @@ export function useFindings(typed: string): readonly Finding[] {
     ...models
       .filter(name => name.toLowerCase().includes(part))
       .slice(0, listed)
-      .map(name => finding('nav.models', name, { id: name, to: '/models', search: { model: name } })),
+      .map(name => result('nav.models', name, { id: name, to: '/models', search: { model: name } })),
     ...(found.data ?? []),
-    ...(callId.test(text) ? [finding('palette.call', text, { id: text, to: '/logs', search: { call: text } })] : []),
+    ...(callId.test(text) ? [result('palette.call', text, { id: text, to: '/logs', search: { call: text } })] : []),
   ]
 }
 
 /** Ids of calls are UUIDs, and may be those that clients have sent: of some length, without spaces. */
 const callId = /^[\w.:/@=+~-]{12,128}$/
 
-const finding = (kind: StringKey, name: string, place: Pick<Finding, 'id' | 'to' | 'search'>): Finding => ({
+const result = (kind: StringKey, name: string, place: Pick<SearchResult, 'id' | 'to' | 'search'>): SearchResult => ({
   ...place,
   id: `${kind} ${place.id}`,
   kind,
@@ -60,7 +60,7 @@ interface FindingOptions {
   readonly findsUsers: boolean
 }
 
-async function find(text: string, { signal, findsUsers }: FindingOptions): Promise<Finding[]> {
+async function find(text: string, { signal, findsUsers }: FindingOptions): Promise<SearchResult[]> {
   const [keys, teams, users] = await Promise.all([
     ask('GET /key/list', { query: { key_alias: text, size: listed, return_full_object: 'true' }, signal }),
     ask('GET /v2/team/list', { query: { team_alias: text, page_size: listed }, signal }),
@@ -70,7 +70,7 @@ async function find(text: string, { signal, findsUsers }: FindingOptions): Promi
     ...keys.keys.flatMap(key =>
       typeof key === 'object'
         ? [
-            finding('nav.keys', key.key_alias ?? key.key_name, {
+            result('nav.keys', key.key_alias ?? key.key_name, {
               id: key.token_id,
               to: '/keys',
               search: { key: key.token_id },
@@ -79,10 +79,10 @@ async function find(text: string, { signal, findsUsers }: FindingOptions): Promi
         : [],
     ),
     ...teams.teams.map(({ team_id: id, team_alias: alias }) =>
-      finding('nav.teams', alias ?? id, { id, to: '/teams', search: { team: id } }),
+      result('nav.teams', alias ?? id, { id, to: '/teams', search: { team: id } }),
     ),
     ...(users?.users ?? []).map(({ user_id: id, user_email: email }) =>
-      finding('nav.users', email ?? id, { id, to: '/users', search: { user: id } }),
+      result('nav.users', email ?? id, { id, to: '/users', search: { user: id } }),
     ),
   ]
 }

@@ -8,8 +8,8 @@ import { useSession } from '../api/session.ts'
 import { itemClass } from '../components/overlays/popup-class.ts'
 import { setTheme } from '../lib/theme.ts'
 import { t } from '../strings/index.ts'
-import { useFindings } from './palette-search.ts'
-import { makes } from './makes.ts'
+import { useSearchResults } from './palette-search.ts'
+import { createActions } from './create-actions.ts'
 import { useNavigation } from './sidebar.tsx'
 import { useSignOut } from './sign-out.ts'
 
@@ -90,11 +90,11 @@ interface FindingsProps {
 
 /** What the gateway has by the name that is typed. */
 function Findings({ text, onPress }: FindingsProps) {
-  const findings = useFindings(text)
-  if (findings.length === 0) return null
+  const results = useSearchResults(text)
+  if (results.length === 0) return null
   return (
     <Group title={t('palette.found')}>
-      {findings.map(one => (
+      {results.map(one => (
         <Item key={one.id} icon={<Search size={16} />} onPress={() => onPress(one.to, one.search)}>
           {`${t(one.kind)}: ${one.name}`}
         </Item>
@@ -106,7 +106,7 @@ function Findings({ text, onPress }: FindingsProps) {
 /** What this person may make. */
 function Makes({ onPress }: { readonly onPress: (to: string) => void }) {
   const session = useSession().data
-  return makes
+  return createActions
     .filter(one => session && one.for(session))
     .map(one => (
       <Item key={one.to} icon={<Plus size={16} />} onPress={() => onPress(one.to)}>

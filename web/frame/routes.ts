@@ -28,7 +28,7 @@ import {
 import type { LucideIcon } from 'lucide-react'
 import type { ComponentType } from 'react'
 import type { Session } from '../api/session.ts'
-import { everyone, readsAll, seesOrganizations } from './rights.ts'
+import { everyone, mayReadAll, maySeeOrganizations } from './rights.ts'
 import type { StringKey } from '../strings/index.ts'
 
 /** Headings of the navigation, in their order; null = above them all. */
@@ -109,13 +109,13 @@ const signedInPages: readonly PageRoute[] = [
     path: '/health',
     load: () => import('../pages/health.tsx'),
     nav: { title: 'nav.health', icon: HeartPulse, group: 'nav.observe', key: 'h' },
-    for: readsAll,
+    for: mayReadAll,
   },
   {
     path: '/audit',
     load: () => import('../pages/audit.tsx'),
     nav: { title: 'nav.audit', icon: ScrollText, group: 'nav.observe', key: 'a' },
-    for: readsAll,
+    for: mayReadAll,
   },
   // Manage
   {
@@ -128,7 +128,7 @@ const signedInPages: readonly PageRoute[] = [
     path: '/providers',
     load: () => import('../pages/providers.tsx'),
     nav: { title: 'nav.providers', icon: Cloud, group: 'nav.manage', key: 'v' },
-    for: readsAll,
+    for: mayReadAll,
   },
   {
     path: '/keys',
@@ -146,45 +146,45 @@ const signedInPages: readonly PageRoute[] = [
     path: '/users',
     load: () => import('../pages/users.tsx'),
     nav: { title: 'nav.users', icon: UserRound, group: 'nav.manage', key: 'u' },
-    for: readsAll,
+    for: mayReadAll,
   },
   {
     path: '/budgets',
     load: () => import('../pages/budgets.tsx'),
     nav: { title: 'nav.budgets', icon: Wallet, group: 'nav.manage', key: 'd' },
-    for: readsAll,
+    for: mayReadAll,
   },
   {
     path: '/organizations',
     load: () => import('../pages/organizations.tsx'),
     nav: { title: 'nav.organizations', icon: Building2, group: 'nav.manage', key: 'r' },
-    for: seesOrganizations,
+    for: maySeeOrganizations,
   },
   {
     path: '/customers',
     load: () => import('../pages/customers.tsx'),
     nav: { title: 'nav.customers', icon: Store, group: 'nav.manage', key: 'e' },
-    for: readsAll,
+    for: mayReadAll,
   },
   // Extend
   {
     path: '/guardrails',
     load: () => import('../pages/guardrails.tsx'),
     nav: { title: 'nav.guardrails', icon: ShieldCheck, group: 'nav.extend', key: 'g' },
-    for: readsAll,
+    for: mayReadAll,
   },
   {
     path: '/caching',
     load: () => import('../pages/caching.tsx'),
     nav: { title: 'nav.caching', icon: DatabaseZap, group: 'nav.extend', key: 'x' },
-    for: readsAll,
+    for: mayReadAll,
   },
   // Settings
   {
     path: '/settings',
     load: () => import('../pages/settings.tsx'),
     nav: { title: 'nav.settingsPage', icon: Settings2, group: 'nav.settings', key: ',' },
-    for: readsAll,
+    for: mayReadAll,
   },
   {
     path: '/sessions',

@@ -9,7 +9,7 @@ import { Button, buttonClass } from '../components/button.tsx'
 import { TextField } from '../components/forms/field.tsx'
 import { ErrorState, Skeleton } from '../components/states.tsx'
 import { Tabs } from '../components/tabs.tsx'
-import { apiUrl } from '../lib/places.ts'
+import { apiUrl } from '../lib/urls.ts'
 import { t } from '../strings/index.ts'
 
 interface SignInFormProps {

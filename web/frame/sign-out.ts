@@ -5,7 +5,7 @@ import { setDevelopmentKey } from '../api/development-key.ts'
 import { reportError } from '../components/report-error.ts'
 
 /** To the sign-in, once the session has ended; all that was read with it is forgotten. */
-export function useLeave(): () => Promise<void> {
+export function useLeaveToSignIn(): () => Promise<void> {
   const client = useQueryClient()
   const navigate = useNavigate()
   return async () => {
@@ -17,6 +17,6 @@ export function useLeave(): () => Promise<void> {
 
 /** Ends this session. */
 export function useSignOut() {
-  const leave = useLeave()
+  const leave = useLeaveToSignIn()
   return useMutation({ mutationFn: signOut, onSuccess: leave, onError: reportError })
 }

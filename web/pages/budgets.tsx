@@ -14,7 +14,7 @@ import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago } from '../components/values.tsx'
-import { administers } from '../frame/rights.ts'
+import { isAdministrator } from '../frame/rights.ts'
 import { useChangeSearch, useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
@@ -81,7 +81,7 @@ export default function BudgetsPage() {
   const [view, setView] = useSearchValue('view')
   const [isCreating, setCreating] = useSearchFlag('new')
   const change = useChangeSearch()
-  const create = session && administers(session) && (
+  const create = session && isAdministrator(session) && (
     <Button kind="primary" data-primary icon={<Plus size={16} aria-hidden />} onClick={() => setCreating(true)}>
       {t('budgets.create')}
     </Button>

@@ -16,7 +16,7 @@ import { EmptyState, ErrorState, SkeletonRows } from '../components/states.tsx'
 import type { Column } from '../components/table.tsx'
 import { toast } from '../components/overlays/toast.tsx'
 import { Money } from '../components/values.tsx'
-import { administers } from '../frame/rights.ts'
+import { isAdministrator } from '../frame/rights.ts'
 import { formatCompact, formatCount } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
 import { CacheActivity } from './caching/activity.tsx'
@@ -37,7 +37,7 @@ const hitColumns: readonly Column<SpendLog>[] = [
 /** What answers are kept, what that saves, and how they are forgotten. */
 export default function CachingPage() {
   const session = useSession().data
-  const mayChange = session !== undefined && administers(session)
+  const mayChange = session !== undefined && isAdministrator(session)
   const cache = useQuery({
     queryKey: ['cache'],
     queryFn: ({ signal }) => ask('GET /cache/ping', { signal }),

@@ -16,7 +16,7 @@ import { Duration } from '../components/values.tsx'
 import { useSearchValue } from '../lib/address.ts'
 import { clientSetups, testCall } from '../lib/client-setups.ts'
 import type { ClientSetup } from '../lib/client-setups.ts'
-import { apiUrl, gatewayUrl } from '../lib/places.ts'
+import { apiUrl, gatewayUrl } from '../lib/urls.ts'
 import { t } from '../strings/index.ts'
 
 const noKey = 'YOUR_KEY'

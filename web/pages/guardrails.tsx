@@ -11,10 +11,10 @@ import { Page } from '../components/page.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
-import { administers } from '../frame/rights.ts'
+import { isAdministrator } from '../frame/rights.ts'
 import { useSearchValue } from '../lib/address.ts'
 import { t } from '../strings/index.ts'
-import { Bench } from './guardrails/bench.tsx'
+import { GuardrailTester } from './guardrails/guardrail-tester.tsx'
 import { GuardrailDrawer } from './guardrails/guardrail-drawer.tsx'
 import { GuardrailForm } from './guardrails/guardrail-form.tsx'
 import { modesOf } from './guardrails/modes.ts'
@@ -60,7 +60,7 @@ const hitColumns: readonly Column<SpendLog>[] = [
 /** The rules that read texts: which there are, what each says to a sample, and what they met. */
 export default function GuardrailsPage() {
   const session = useSession().data
-  const mayChange = session !== undefined && administers(session)
+  const mayChange = session !== undefined && isAdministrator(session)
   const [openId, open] = useSearchValue('guardrail')
   const [isCreating, setCreating] = useState(false)
   const found = useQuery({
@@ -94,7 +94,7 @@ export default function GuardrailsPage() {
           {t('guardrails.notInUse', { name: one.guardrail_name, problem: one.problem })}
         </p>
       ))}
-      {rows && rows.length > 0 && <Bench names={rows.map(one => one.guardrail_name)} />}
+      {rows && rows.length > 0 && <GuardrailTester names={rows.map(one => one.guardrail_name)} />}
       <HitList of="guardrail" title={t('guardrails.hits')} columns={hitColumns} empty={t('guardrails.noHits')} />
       {chosen && <GuardrailDrawer guardrail={chosen} mayChange={mayChange} onClose={() => open('')} />}
       {isCreating && <GuardrailForm onClose={() => setCreating(false)} />}

@@ -15,7 +15,7 @@ import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Duration } from '../components/values.tsx'
-import { administers } from '../frame/rights.ts'
+import { isAdministrator } from '../frame/rights.ts'
 import { t } from '../strings/index.ts'
 import type { StringKey } from '../strings/index.ts'
 import { Sparkline } from './health/sparkline.tsx'
@@ -168,7 +168,7 @@ export default function HealthPage() {
     mutationFn: () => ask('GET /health'),
     onSuccess: found => setChecked(statesOf(found)),
   })
-  const mayChange = session !== undefined && administers(session)
+  const mayChange = session !== undefined && isAdministrator(session)
   const action = mayChange && (
     <Button
       kind="primary"

@@ -3,21 +3,21 @@ import { useKeys } from '../api/keys.ts'
 import type { ListedKey } from '../api/keys.ts'
 import { useSession } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
-import { later, useHasBeen } from '../components/later.tsx'
+import { lazyPart, useHasBeen } from '../components/lazy-part.tsx'
 import { Page } from '../components/page.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
-import { makesKeys, readsAll } from '../frame/rights.ts'
+import { mayCreateKeys, mayReadAll } from '../frame/rights.ts'
 import { useChangeSearch, useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { formatMoney } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
 import { KeyStatus } from './keys/key-status.tsx'
 import { OwnLimits } from './keys/own-limits.tsx'
 
-const CreateKey = later(async () => (await import('./keys/create-key.tsx')).CreateKey)
-const KeyDrawer = later(async () => (await import('./keys/key-drawer.tsx')).KeyDrawer)
+const CreateKey = lazyPart(async () => (await import('./keys/create-key.tsx')).CreateKey)
+const KeyDrawer = lazyPart(async () => (await import('./keys/key-drawer.tsx')).KeyDrawer)
 
 const columns: readonly Column<ListedKey>[] = [
   { id: 'name', title: t('keys.name'), width: 'minmax(120px, 2fr)', cell: key => key.key_alias ?? key.key_name },
@@ -47,8 +47,8 @@ export default function KeysPage() {
   const [open] = useSearchValue('key')
   const hasOpened = useHasBeen(open !== '')
   const change = useChangeSearch()
-  const mayCreate = session !== undefined && makesKeys(session)
-  const shown = session && readsAll(session) ? columns : columns.filter(column => column.id !== 'user')
+  const mayCreate = session !== undefined && mayCreateKeys(session)
+  const shown = session && mayReadAll(session) ? columns : columns.filter(column => column.id !== 'user')
   const startCreating = () => setCreating(true)
   return (
     <Page

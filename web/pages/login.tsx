@@ -4,7 +4,7 @@ import { useEffect } from 'react'
 import { Panel } from '../components/page.tsx'
 import { SignInForm } from '../frame/sign-in-form.tsx'
 import { useSearchValue } from '../lib/address.ts'
-import { apiUrl } from '../lib/places.ts'
+import { apiUrl } from '../lib/urls.ts'
 import { t } from '../strings/index.ts'
 
 /** `/ui/login?from=/keys`: signs in, and leads back. */

@@ -12,7 +12,7 @@ import { Table } from '../components/table.tsx'
 import { TimeRange } from '../components/time-range.tsx'
 import { useChangeSearch, useSearchValue } from '../lib/address.ts'
 import { formatCount } from '../lib/format.ts'
-import { useKeptColumns } from '../lib/kept-columns.ts'
+import { useSavedColumns } from '../lib/saved-columns.ts'
 import { rangeOf, spanOf } from '../lib/time-range.ts'
 import type { Span } from '../lib/time-range.ts'
 import { t } from '../strings/index.ts'
@@ -123,7 +123,7 @@ export default function LogsPage() {
   const [range] = useSearchValue('range', '24h')
   const [live] = useSearchValue('live')
   const [openId, open] = useSearchValue('call')
-  const [shown, setShown] = useKeptColumns('logs')
+  const [shown, setShown] = useSavedColumns('logs')
   const change = useChangeSearch()
   const { calls, rows, unread, asked, queryKey, reload } = useCalls(filter, range)
   const problem = useLiveCalls({ asked, queryKey, reload }, live === 'on' && unread.length === 0)

@@ -11,7 +11,7 @@ import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { useSearchFlag, useSearchValue } from '../lib/address.ts'
-import { administers } from '../frame/rights.ts'
+import { isAdministrator } from '../frame/rights.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
 import { AddModel } from './models/add-model.tsx'
@@ -83,7 +83,7 @@ export default function ModelsPage() {
     initialPageParam: 1,
     getNextPageParam: page => (page.current_page < page.total_pages ? page.current_page + 1 : null),
   })
-  const create = session && administers(session) && (
+  const create = session && isAdministrator(session) && (
     <Button kind="primary" data-primary icon={<Plus size={16} aria-hidden />} onClick={() => setAdding(true)}>
       {t('setup.addModel')}
     </Button>

@@ -5,7 +5,7 @@ import { useModelNames } from '../api/models.ts'
 import type { Overview, SpendLog } from '../api/schema.d.ts'
 import { isDone, useOverview } from '../api/setup.ts'
 import { Badge } from '../components/badge.tsx'
-import { later } from '../components/later.tsx'
+import { lazyPart } from '../components/lazy-part.tsx'
 import { Meter } from '../components/charts/meter.tsx'
 import { Page, Panel } from '../components/page.tsx'
 import { StackedBars } from '../components/charts/stacked-bars.tsx'
@@ -18,7 +18,7 @@ import { logsLink } from './logs/link.ts'
 import { OutcomeBadge } from './logs/outcome.tsx'
 import { Figures } from './overview/figures.tsx'
 
-const SetupList = later(async () => (await import('./overview/setup-list.tsx')).SetupList)
+const SetupList = lazyPart(async () => (await import('./overview/setup-list.tsx')).SetupList)
 
 /** The setup of a new installation, until it is done; then how it goes, for everybody with what is theirs. */
 export default function OverviewPage() {

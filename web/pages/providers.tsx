@@ -11,7 +11,7 @@ import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago } from '../components/values.tsx'
-import { administers } from '../frame/rights.ts'
+import { isAdministrator } from '../frame/rights.ts'
 import { useSearchValue } from '../lib/address.ts'
 import { formatCount } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
@@ -106,7 +106,7 @@ function columnsOf(usersOf: (name: string) => readonly string[]): readonly Colum
 /** Keys and addresses that models share, and the providers behind the models. */
 export default function ProvidersPage() {
   const session = useSession().data
-  const mayChange = session !== undefined && administers(session)
+  const mayChange = session !== undefined && isAdministrator(session)
   const [openName, open] = useSearchValue('credential')
   const [isCreating, setCreating] = useState(false)
   const credentials = useQuery({

@@ -14,7 +14,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { toast } from '../components/overlays/toast.tsx'
 import { Ago } from '../components/values.tsx'
-import { useLeave } from '../frame/sign-out.ts'
+import { useLeaveToSignIn } from '../frame/sign-out.ts'
 import { deviceName } from '../lib/device-name.ts'
 import { t } from '../strings/index.ts'
 
@@ -22,7 +22,7 @@ import { t } from '../strings/index.ts'
 export default function SessionsPage() {
   const sessions = useQuery(sessionsQuery)
   const [isEndingAll, setEndingAll] = useState(false)
-  const leave = useLeave()
+  const leave = useLeaveToSignIn()
   // The gateway lists sessions of persons alone.
   const isByKey = sessions.error instanceof ApiError && sessions.error.status === 403
   // That of this page is one of them.

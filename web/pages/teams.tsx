@@ -11,7 +11,7 @@ import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
-import { makesTeams } from '../frame/rights.ts'
+import { mayCreateTeams } from '../frame/rights.ts'
 import { useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
@@ -63,7 +63,7 @@ export default function TeamsPage() {
     getNextPageParam: page => page.next_cursor,
   })
   const rows = teams.data?.pages.flatMap(page => page.teams)
-  const create = session && makesTeams(session) && (
+  const create = session && mayCreateTeams(session) && (
     <Button kind="primary" data-primary icon={<Plus size={16} aria-hidden />} onClick={() => setCreating(true)}>
       {t('teams.create')}
     </Button>

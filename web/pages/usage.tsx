@@ -13,7 +13,7 @@ import { EmptyState, ErrorState, Skeleton } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Money, Tokens } from '../components/values.tsx'
-import { readsAll } from '../frame/rights.ts'
+import { mayReadAll } from '../frame/rights.ts'
 import { useSearchValue } from '../lib/address.ts'
 import { csvText, download } from '../lib/csv.ts'
 import { formatCompact, formatCount, formatMoney } from '../lib/format.ts'
@@ -115,7 +115,7 @@ type Latency = ModelLatency['groups'][number]
 function useColumns(by: DimensionName, days: readonly string[]): readonly Column<Part>[] {
   const session = useSession().data
   const isDeployment = by === 'deployment'
-  const isTimed = (by === 'model' || isDeployment) && session !== undefined && readsAll(session)
+  const isTimed = (by === 'model' || isDeployment) && session !== undefined && mayReadAll(session)
   const [first, last] = [days[0]!, days.at(-1)!]
   const asked = useQuery({
     queryKey: ['usage', 'latency', by, first, last],

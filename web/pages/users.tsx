@@ -12,7 +12,7 @@ import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
-import { administers } from '../frame/rights.ts'
+import { isAdministrator } from '../frame/rights.ts'
 import { useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
@@ -62,7 +62,7 @@ export default function UsersPage() {
     initialPageParam: '',
     getNextPageParam: page => page.next_cursor,
   })
-  const create = session && administers(session) && (
+  const create = session && isAdministrator(session) && (
     <Button kind="primary" data-primary icon={<Plus size={16} aria-hidden />} onClick={() => setCreating(true)}>
       {t('users.create')}
     </Button>

@@ -5,7 +5,7 @@ import { ScimError } from '../../lib/scim/error.ts'
 import { isValues } from '../../lib/scim/schema.ts'
 import type { Values } from '../../lib/scim/schema.ts'
 import { keyName } from '../fields/spending-fields.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const attributesLengthMax = 32 * 1024
 
@@ -94,7 +94,7 @@ function wholeName(name: unknown): unknown {
   return name.formatted ?? (parts.length > 0 ? parts.join(' ') : undefined)
 }
 
-const emailForm = onUse(() => z.email().max(255))
+const emailForm = lazy(() => z.email().max(255))
 
 /** The primary address, else the one for work, else the first. Throws `invalidValue` for one that is none. */
 function mainEmail(emails: unknown): string | null {

@@ -22,10 +22,10 @@ import {
   version,
   without,
 } from './spending-fields.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 /** A text such as `30d`, parsed to milliseconds. */
-const duration = onUse(() =>
+const duration = lazy(() =>
   z.string().transform((text, context) => {
     const read = readDuration(text)
     if ('ms' in read) return read.ms
@@ -43,12 +43,12 @@ const routesOfType = {
 } as const
 
 /** Every limit counts on its own; none is divided among the keys below it. */
-const limitType = onUse(() =>
+const limitType = lazy(() =>
   z.enum(['best_effort_throughput']).nullable().optional().describe('Limits are checked as calls come.'),
 )
 
 /** Of LiteLLM's fields those that this gateway has nothing for; each is refused unless it asks for nothing. */
-const absentFields = onUse(() => ({
+const absentFields = lazy(() => ({
   spend: without('what a key has spent is the sum of its calls in the ledger'),
   agent_id: without('leave it out'),
   project_id: without('use `team_id`'),
@@ -68,7 +68,7 @@ const absentFields = onUse(() => ({
  * Named as in LiteLLM's key API (https://docs.litellm.ai/docs/proxy/virtual_keys). null = the value that a new key gets
  * without the field.
  */
-const keyFields = onUse(() => ({
+const keyFields = lazy(() => ({
   key_alias: keyName().nullable().optional(),
   duration: duration()
     .nullable()
@@ -103,12 +103,12 @@ const keyFields = onUse(() => ({
 }))
 
 /** A text of the client's choice. */
-const ownKeyText = onUse(() =>
+const ownKeyText = lazy(() =>
   z.string().regex(/^sk-[A-Za-z0-9_-]{17,200}$/, 'must be `sk-` and 17 to 200 letters, digits, - and _, hard to guess'),
 )
 
 /** The body that creates a key, in the API and on the command line. Unknown fields are refused. */
-export const keyBody = onUse(() =>
+export const keyBody = lazy(() =>
   z.strictObject({
     ...keyFields(),
     key: ownKeyText().nullable().optional().describe('The text of the key; absent = one is made.'),
@@ -122,7 +122,7 @@ export const keyBody = onUse(() =>
 /** The parsed body: `duration` is in milliseconds. Undefined = not sent. */
 export type KeyFields = z.infer<ReturnType<typeof keyBody>>
 /** The body that changes a key, beside what names it. */
-export const keyUpdateFields = onUse(() => ({ ...keyFields(), version: version() }))
+export const keyUpdateFields = lazy(() => ({ ...keyFields(), version: version() }))
 
 const keyNames = {
   key_alias: 'alias',

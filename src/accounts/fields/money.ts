@@ -1,14 +1,14 @@
 /** Dollars as clients write them. */
 import { z } from 'zod'
 import { nanoUsdToText } from '../costs/cost.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 /** A billion dollars: in nano-dollars it fits 64 bits. */
 const dollarsMax = 1_000_000_000
 const text = `must be an amount of dollars from 0 to ${dollarsMax}`
 
 /** A number, or its text, as nano-dollars. `''` is null, as forms send it. */
-export const dollars = onUse(() =>
+export const dollars = lazy(() =>
   z
     .union([z.number(text), z.string(text)], text)
     .nullable()

@@ -8,10 +8,10 @@ import type { SpendingFields, TenantFields } from '../../core/tenancy/tenancy.ts
 import { parseIsoDate } from '../../lib/iso-date.ts'
 import { readDuration } from '../key.ts'
 import { dollars, dollarsOf } from './money.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 /** A name, 1 to 255 characters. No control characters: Postgres text holds no NUL, and lists are printed in lines. */
-export const keyName = onUse(() =>
+export const keyName = lazy(() =>
   z
     .string({ error: ({ input }) => (input === undefined ? 'is missing; send a string' : 'must be a string') })
     .min(1, 'must not be empty')
@@ -20,7 +20,7 @@ export const keyName = onUse(() =>
 )
 
 /** Some sentences about an object, with line breaks. */
-export const descriptionText = onUse(() =>
+export const descriptionText = lazy(() =>
   z
     .string()
     .max(2000, 'must be at most 2000 characters')
@@ -30,10 +30,10 @@ export const descriptionText = onUse(() =>
 /** The range of a limit, as an error text; for the command line, where no `null` can be given. */
 export const limitRange = 'must be a whole number from 0 to 1000000000'
 const limitText = `${limitRange}, or null for no limit`
-const limit = onUse(() => z.number(limitText).int(limitText).min(0, limitText).max(1_000_000_000, limitText).nullable())
+const limit = lazy(() => z.number(limitText).int(limitText).min(0, limitText).max(1_000_000_000, limitText).nullable())
 
 /** A duration as text; it is kept as it was sent. */
-export const durationText = onUse(() =>
+export const durationText = lazy(() =>
   z.string().superRefine((text, context) => {
     const read = readDuration(text)
     if ('problem' in read) context.addIssue({ code: 'custom', message: read.problem })
@@ -41,7 +41,7 @@ export const durationText = onUse(() =>
 )
 
 /** A moment in ISO 8601, as milliseconds since 1970. */
-export const moment = onUse(() =>
+export const moment = lazy(() =>
   z.string().transform((text, context) => {
     const read = parseIsoDate(text)
     if (read) return read.ms
@@ -55,10 +55,10 @@ const shortMap = <Value extends z.ZodType>(value: Value) =>
   z
     .record(keyName(), value)
     .refine(map => Object.keys(map).length <= entriesMax, `must have at most ${entriesMax} entries`)
-const amount = onUse(() => dollars().refine(value => value !== null, 'must be an amount of dollars'))
+const amount = lazy(() => dollars().refine(value => value !== null, 'must be an amount of dollars'))
 
 /** `{model: {budget_limit, time_period}}` as LiteLLM's keys have it, `{max_budget, budget_duration}`, or the amount. */
-const modelBudget = onUse(() =>
+const modelBudget = lazy(() =>
   z
     .union([
       z.strictObject({ budget_limit: amount(), time_period: durationText().nullable().optional() }),
@@ -74,7 +74,7 @@ const modelBudget = onUse(() =>
 )
 
 /** Of keys and teams. */
-export const storesBodies = onUse(() =>
+export const storesBodies = lazy(() =>
   z
     .boolean()
     .nullable()
@@ -83,7 +83,7 @@ export const storesBodies = onUse(() =>
 )
 
 /** null = none. */
-export const spendingFields = onUse(() => ({
+export const spendingFields = lazy(() => ({
   rpm_limit: limit().optional().describe('Requests a minute; 0 = none is allowed.'),
   tpm_limit: limit().optional().describe('Tokens a minute.'),
   max_parallel_requests: limit().optional().describe('Calls at once.'),
@@ -205,7 +205,7 @@ export function shownSpending(fields: SpendingFields): Record<string, unknown> {
 }
 
 /** A list of models as keys, teams, users and organizations have it. */
-export const modelList = onUse(() =>
+export const modelList = lazy(() =>
   z
     .array(keyName())
     .max(1000)
@@ -214,11 +214,11 @@ export const modelList = onUse(() =>
     .describe('Names, `prefix/*` patterns or access groups; empty or null = every model.'),
 )
 /** Any JSON object. */
-export const metadata = onUse(() => z.record(z.string(), z.unknown()).nullable().optional())
+export const metadata = lazy(() => z.record(z.string(), z.unknown()).nullable().optional())
 /** Up to 100 short texts. */
-export const nameList = onUse(() => z.array(keyName()).max(100).nullable().optional())
+export const nameList = lazy(() => z.array(keyName()).max(100).nullable().optional())
 /** A version, for optimistic concurrency. */
-export const version = onUse(() =>
+export const version = lazy(() =>
   z
     .number()
     .int()
@@ -227,10 +227,10 @@ export const version = onUse(() =>
     .describe('The `version` that the change was made for: 409 when it is another by now.'),
 )
 /** What a client calls a model -> the model. */
-export const aliasMap = onUse(() => shortMap(keyName()).nullable().optional())
+export const aliasMap = lazy(() => shortMap(keyName()).nullable().optional())
 
 /** Fields that every kind of tenant has. */
-export const tenantFields = onUse(() => ({
+export const tenantFields = lazy(() => ({
   ...spendingFields(),
   models: modelList(),
   metadata: metadata(),

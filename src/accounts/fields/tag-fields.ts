@@ -13,12 +13,12 @@ import {
   tenantChanges,
   version,
 } from './spending-fields.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const noModels = 'must be empty: a tag chooses no models here; list them in the key or the team'
 
 /** The body of `/tag/new` and `/tag/update`. */
-export const tagBody = onUse(() =>
+export const tagBody = lazy(() =>
   z
     .strictObject({
       name: keyName(),

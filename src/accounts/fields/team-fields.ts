@@ -21,7 +21,7 @@ import {
   version,
   without,
 } from './spending-fields.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 /** What members of a team who are not its admins may be allowed to do. */
 export const memberPermissions = [
@@ -35,10 +35,10 @@ export const memberPermissions = [
 /** The permissions of a new team, as LiteLLM has them. */
 const defaultPermissions: readonly string[] = ['/key/info', '/key/health']
 
-const limitType = onUse(() => z.enum(['best_effort_throughput']).nullable().optional())
+const limitType = lazy(() => z.enum(['best_effort_throughput']).nullable().optional())
 const limit = spendingFields().rpm_limit
 
-const fields = onUse(() => ({
+const fields = lazy(() => ({
   team_alias: keyName().nullable().optional(),
   organization_id: keyName().nullable().optional(),
   ...tenantFields(),
@@ -64,19 +64,19 @@ const fields = onUse(() => ({
   secret_manager_settings: without('secrets are settings of the gateway'),
 }))
 
-const place = onUse(() => ({ user_id: keyName().optional(), user_email: z.email().max(255).optional() }))
+const place = lazy(() => ({ user_id: keyName().optional(), user_email: z.email().max(255).optional() }))
 const isNamed = (one: { user_id?: unknown; user_email?: unknown }) =>
   one.user_id !== undefined || one.user_email !== undefined
 const oneOfBoth = 'give `user_id` or `user_email`'
 /** A user of a team, by id or by address. */
-const member = onUse(() =>
+const member = lazy(() =>
   z.strictObject({ role: z.enum(['admin', 'user']).default('user'), ...place() }).refine(isNamed, oneOfBoth),
 )
 /** One of them. */
 export type NamedMember = z.infer<ReturnType<typeof member>>
 
 /** The body of `/team/new`. */
-export const teamBody = onUse(() =>
+export const teamBody = lazy(() =>
   z.strictObject({
     team_id: keyName().nullable().optional().describe('Absent = one is made.'),
     ...fields(),
@@ -86,7 +86,7 @@ export const teamBody = onUse(() =>
   }),
 )
 /** The body of `/team/update`. */
-export const teamUpdateBody = onUse(() => z.strictObject({ team_id: keyName(), ...fields(), version: version() }))
+export const teamUpdateBody = lazy(() => z.strictObject({ team_id: keyName(), ...fields(), version: version() }))
 /** What the team's own admins may change; the rest is for admins of its organization and of the gateway. */
 export const teamAdminFields: ReadonlySet<string> = new Set([
   'team_id',
@@ -102,14 +102,14 @@ export const teamAdminFields: ReadonlySet<string> = new Set([
   'team_member_key_duration',
 ])
 
-const share = onUse(() => ({
+const share = lazy(() => ({
   max_budget_in_team: dollars().optional().describe('Of each; null = the share of the team.'),
   budget_duration: durationText().nullable().optional(),
   tpm_limit: limit,
   rpm_limit: limit,
 }))
 /** The body of `/team/member_add`. */
-export const memberAddBody = onUse(() =>
+export const memberAddBody = lazy(() =>
   z.strictObject({
     team_id: keyName(),
     member: z.union([member(), z.array(member()).min(1).max(500)]),
@@ -117,7 +117,7 @@ export const memberAddBody = onUse(() =>
   }),
 )
 /** The body of `/team/bulk_member_add`. */
-export const bulkMemberAddBody = onUse(() =>
+export const bulkMemberAddBody = lazy(() =>
   z.strictObject({
     team_id: keyName(),
     members: z.array(member()).min(1).max(500),
@@ -126,13 +126,13 @@ export const bulkMemberAddBody = onUse(() =>
   }),
 )
 /** The body of `/team/member_update`. */
-export const memberUpdateBody = onUse(() =>
+export const memberUpdateBody = lazy(() =>
   z
     .strictObject({ team_id: keyName(), ...place(), role: z.enum(['admin', 'user']).nullable().optional(), ...share() })
     .refine(isNamed, oneOfBoth),
 )
 /** The body of `/team/member_delete`. */
-export const memberDeleteBody = onUse(() =>
+export const memberDeleteBody = lazy(() =>
   z.strictObject({ team_id: keyName(), ...place() }).refine(isNamed, oneOfBoth),
 )
 

@@ -17,15 +17,15 @@ import {
   version,
   without,
 } from './spending-fields.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
-const organizationFields = onUse(() => ({
+const organizationFields = lazy(() => ({
   ...tenantFields(),
   object_permission: without('use `models`'),
   router_settings: without('retries and fallbacks are settings of the gateway'),
 }))
 /** The body of `/organization/new`. */
-export const organizationBody = onUse(() =>
+export const organizationBody = lazy(() =>
   z.strictObject({
     organization_id: keyName().nullable().optional().describe('Absent = one is made.'),
     organization_alias: keyName(),
@@ -33,7 +33,7 @@ export const organizationBody = onUse(() =>
   }),
 )
 /** The body of `/organization/update`. */
-export const organizationUpdateBody = onUse(() =>
+export const organizationUpdateBody = lazy(() =>
   z.strictObject({
     organization_id: keyName(),
     organization_alias: keyName().optional(),
@@ -49,15 +49,15 @@ export const organizationAdminFields: ReadonlySet<string> = new Set([
   'metadata',
 ])
 
-const place = onUse(() => ({ user_id: keyName().optional(), user_email: z.email().max(255).optional() }))
+const place = lazy(() => ({ user_id: keyName().optional(), user_email: z.email().max(255).optional() }))
 const organizationRoles = ['org_admin', 'internal_user', 'internal_user_viewer'] as const
-const organizationMember = onUse(() =>
+const organizationMember = lazy(() =>
   z
     .strictObject({ role: z.enum(organizationRoles).default('internal_user'), ...place() })
     .refine(one => one.user_id !== undefined || one.user_email !== undefined, 'give `user_id` or `user_email`'),
 )
 /** The body of `/organization/member_add`. */
-export const organizationMemberAddBody = onUse(() =>
+export const organizationMemberAddBody = lazy(() =>
   z.strictObject({
     organization_id: keyName(),
     member: z.union([organizationMember(), z.array(organizationMember()).min(1).max(500)]),
@@ -65,7 +65,7 @@ export const organizationMemberAddBody = onUse(() =>
   }),
 )
 /** The body of `/organization/member_update`. */
-export const organizationMemberUpdateBody = onUse(() =>
+export const organizationMemberUpdateBody = lazy(() =>
   z.strictObject({
     organization_id: keyName(),
     ...place(),
@@ -74,7 +74,7 @@ export const organizationMemberUpdateBody = onUse(() =>
   }),
 )
 /** The body of `/organization/member_delete`. */
-export const organizationMemberDeleteBody = onUse(() => z.strictObject({ organization_id: keyName(), ...place() }))
+export const organizationMemberDeleteBody = lazy(() => z.strictObject({ organization_id: keyName(), ...place() }))
 
 /** The changes of an organization, as far as they were sent. */
 export function organizationChanges(
@@ -105,7 +105,7 @@ export function shownOrganization(organization: Organization): Record<string, un
 }
 
 const { models: _, ...customerBudget } = tenantFields()
-const customerFields = onUse(() => ({
+const customerFields = lazy(() => ({
   alias: keyName().nullable().optional(),
   ...customerBudget,
   default_model: without('name the model in each call'),
@@ -114,7 +114,7 @@ const customerFields = onUse(() => ({
   object_permission: without('customers call with the keys of others'),
 }))
 /** The body of `/customer/new` and `/customer/update`. */
-export const customerBody = onUse(() =>
+export const customerBody = lazy(() =>
   z
     .strictObject({ user_id: keyName(), ...customerFields(), version: version() })
     .refine(body => body.max_budget == null || body.budget_id == null, 'set `max_budget` or `budget_id`, not both'),
@@ -147,9 +147,9 @@ export function shownCustomer(customer: Customer, spend: number): Record<string,
 
 const { budget_id: ___, ...budgetFields } = spendingFields()
 /** The body of `/budget/new`. */
-export const budgetBody = onUse(() => z.strictObject({ budget_id: keyName().nullable().optional(), ...budgetFields }))
+export const budgetBody = lazy(() => z.strictObject({ budget_id: keyName().nullable().optional(), ...budgetFields }))
 /** The body of `/budget/update`. */
-export const budgetUpdateBody = onUse(() =>
+export const budgetUpdateBody = lazy(() =>
   z.strictObject({ budget_id: keyName(), ...budgetFields, version: version() }),
 )
 /** The fields of a budget with their meanings, for `/budget/settings`. */

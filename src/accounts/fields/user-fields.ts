@@ -15,16 +15,16 @@ import {
   version,
   without,
 } from './spending-fields.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
-const email = onUse(() =>
+const email = lazy(() =>
   z
     .email()
     .max(255)
     .transform(text => text.toLowerCase()),
 )
 
-const fields = onUse(() => ({
+const fields = lazy(() => ({
   user_alias: keyName().nullable().optional(),
   user_email: email().nullable().optional(),
   user_role: z.enum(userRoles).nullable().optional(),
@@ -43,7 +43,7 @@ const fields = onUse(() => ({
   password: without('users set their own by a link: POST /sign-in/invitations makes one, and mails it'),
 }))
 
-const teamPlace = onUse(() =>
+const teamPlace = lazy(() =>
   z.union([
     keyName(),
     z.strictObject({
@@ -55,7 +55,7 @@ const teamPlace = onUse(() =>
 )
 
 /** The body of `/user/new`. */
-export const userBody = onUse(() =>
+export const userBody = lazy(() =>
   z.strictObject({
     user_id: keyName().nullable().optional().describe('Absent = one is made.'),
     ...fields(),
@@ -69,7 +69,7 @@ export const userBody = onUse(() =>
   }),
 )
 /** The body of `/user/update`. */
-export const userUpdateBody = onUse(() =>
+export const userUpdateBody = lazy(() =>
   z
     .strictObject({ user_id: keyName().optional(), ...fields(), version: version() })
     .refine(body => body.user_id !== undefined || body.user_email != null, 'give `user_id` or `user_email`'),

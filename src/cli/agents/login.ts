@@ -10,21 +10,21 @@ import { openBrowser } from './browser.ts'
 import { askGateway, GatewayUnreachable } from './gateway-requests.ts'
 import { readSignIns, withLock, writeSignIns } from './sign-in-file.ts'
 import type { SignIn } from './sign-in-file.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 const intervalSecondsDefault = 5
 /** What `slow_down` adds to the interval (RFC 8628, 3.5). */
 const slowDownSeconds = 5
 
-const metadataSchema = onUse(() =>
+const metadataSchema = lazy(() =>
   z.object({
     device_authorization_endpoint: z.string(),
     token_endpoint: z.string(),
     revocation_endpoint: z.string().optional(),
   }),
 )
-const authorizationSchema = onUse(() =>
+const authorizationSchema = lazy(() =>
   z.object({
     device_code: z.string().min(1),
     user_code: z.string().regex(/^[A-Za-z0-9-]{1,40}$/),

@@ -7,10 +7,10 @@ import { z } from 'zod'
 import type { Environment } from '../../config/environment.ts'
 import { withFileLock } from '../../store/database/file-lock.ts'
 import { nonEmpty } from '../options.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { parsedJson } from '../../lib/json/json-values.ts'
 
-const signInSchema = onUse(() =>
+const signInSchema = lazy(() =>
   z.object({
     accessToken: z.string(),
     refreshToken: z.string(),
@@ -26,7 +26,7 @@ const signInSchema = onUse(() =>
 /** A sign-in at one gateway. */
 export type SignIn = z.infer<ReturnType<typeof signInSchema>>
 
-const fileSchema = onUse(() =>
+const fileSchema = lazy(() =>
   z.object({
     version: z.literal(1),
     /** The address that was signed in to last. */

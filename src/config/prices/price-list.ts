@@ -1,7 +1,7 @@
 /** The built-in price list: prices.json, which scripts/prices/refresh.ts makes of three public lists. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 import type { ListedPrices } from './list-prices.ts'
 import listFile from './prices.json' with { type: 'file' }
 
@@ -54,7 +54,7 @@ const byName = new WeakMap<PriceListFile, Map<string, ReadonlyMap<string, Listed
 /**
  * Read when it is looked at (5 ms), and not kept: of 21,000 objects a configuration needs a few, while it is read.
  */
-export const builtInList = onUse(() => JSON.parse(readFileSync(listPath, 'utf8')) as PriceListFile)
+export const builtInList = lazy(() => JSON.parse(readFileSync(listPath, 'utf8')) as PriceListFile)
 
 /** The models of one provider of the built-in list by name; empty for one that it does not have. */
 export function builtInModels(provider: string): ReadonlyMap<string, ListedEntry> {

@@ -14,23 +14,23 @@ import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { dateOf, prepareChange } from './configured/storing.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
-const groupName = onUse(() => keyName().max(200))
-const models = onUse(() => z.array(z.string().min(1).max(500)).max(10_000))
-const namedModels = onUse(() => ({ model_names: models().nullish(), model_ids: models().nullish() }))
-const newBody = onUse(() => z.strictObject({ access_group: groupName(), ...namedModels() }))
-const updateBody = onUse(() => z.strictObject(namedModels()))
+const groupName = lazy(() => keyName().max(200))
+const models = lazy(() => z.array(z.string().min(1).max(500)).max(10_000))
+const namedModels = lazy(() => ({ model_names: models().nullish(), model_ids: models().nullish() }))
+const newBody = lazy(() => z.strictObject({ access_group: groupName(), ...namedModels() }))
+const updateBody = lazy(() => z.strictObject(namedModels()))
 /** What LiteLLM's groups hold beside models; nothing of it exists here. */
-const none = onUse(() => z.array(z.unknown()).max(0, 'must be empty: only models are grouped here').nullish())
-const assigned = onUse(() =>
+const none = lazy(() => z.array(z.unknown()).max(0, 'must be empty: only models are grouped here').nullish())
+const assigned = lazy(() =>
   z
     .array(z.unknown())
     .max(0, 'must be empty: write the name of the group into the `models` of the team or key')
     .nullish(),
 )
-const version = onUse(() => z.number().int().min(1).nullish())
-const unifiedFields = onUse(() => ({
+const version = lazy(() => z.number().int().min(1).nullish())
+const unifiedFields = lazy(() => ({
   description: z.string().max(2000).nullish(),
   access_model_names: models().nullish(),
   access_mcp_server_ids: none(),
@@ -38,8 +38,8 @@ const unifiedFields = onUse(() => ({
   assigned_team_ids: assigned(),
   assigned_key_ids: assigned(),
 }))
-const unifiedNew = onUse(() => z.strictObject({ access_group_name: groupName(), ...unifiedFields() }))
-const unifiedUpdate = onUse(() =>
+const unifiedNew = lazy(() => z.strictObject({ access_group_name: groupName(), ...unifiedFields() }))
+const unifiedUpdate = lazy(() =>
   z.strictObject({ access_group_name: groupName().nullish(), ...unifiedFields(), version: version() }),
 )
 

@@ -7,7 +7,7 @@ import { auditActions } from '../../core/tenancy/tenancy.ts'
 import type { AuditEntry } from '../../core/tenancy/tenancy.ts'
 import { cursorField, pageFields, pageOf } from './tenancy/answers.ts'
 import { withQuery } from './tenancy/json-endpoint.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const shown = (entry: AuditEntry) => ({
   id: entry.id,
@@ -21,7 +21,7 @@ const shown = (entry: AuditEntry) => ({
   updated_values: entry.after,
 })
 
-const listQuery = onUse(() =>
+const listQuery = lazy(() =>
   z.strictObject({
     page: z.coerce.number().int().min(1).default(1),
     page_size: z.coerce.number().int().min(1).max(100).default(10),

@@ -14,7 +14,7 @@ import {
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { NamedBudget } from '../../core/tenancy/tenancy.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { budgetUsage } from './limits/budget-usage.ts'
 import { checkedSpending, cursorField, pageFields, pageOf } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/json-endpoint.ts'
@@ -96,7 +96,7 @@ const budgetList = withQuery(() => z.strictObject({}), {
   },
 })
 
-const pagesQuery = onUse(() =>
+const pagesQuery = lazy(() =>
   z.strictObject({
     page: z.coerce.number().int().min(1).default(1),
     page_size: z.coerce.number().int().min(1).max(1000).default(50),

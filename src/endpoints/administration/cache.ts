@@ -6,9 +6,9 @@ import type { CacheAdministration, CacheHour } from '../../core/cache/answer-cac
 import { dayText } from './spend/span.ts'
 import type { Asked } from './tenancy/json-endpoint.ts'
 import { withBody, withQuery } from './tenancy/json-endpoint.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
-const nothing = onUse(() => z.strictObject({}))
+const nothing = lazy(() => z.strictObject({}))
 const keysMax = 1000
 
 /** Throws 503 where no answers are kept: LiteLLM's clients expect that status. */
@@ -60,7 +60,7 @@ const ping = withQuery(nothing, {
   },
 })
 
-const keysBody = onUse(() =>
+const keysBody = lazy(() =>
   z.strictObject({
     keys: z
       .array(z.string().regex(/^[0-9a-f]{64}$/, 'must be as `x-proxy-cache-key` of an answer says'))
@@ -118,7 +118,7 @@ const redisInfo = withQuery(nothing, {
 
 const dayMs = 86_400_000
 const hoursADay = 24
-const activityQuery = onUse(() =>
+const activityQuery = lazy(() =>
   z.strictObject({
     days: z.coerce.number().int().min(1).max(366).default(30).describe('Up to today, in UTC.'),
   }),

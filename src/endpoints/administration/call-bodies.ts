@@ -7,13 +7,13 @@ import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { VisibleUsage } from '../../core/ledger/usage-report.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { visibleUsage } from './spend/access.ts'
 import { forbidden } from './tenancy/answers.ts'
 import { withQuery } from './tenancy/json-endpoint.ts'
 
 const one = '/spend/logs/{request_id}/bodies'
-const nothing = onUse(() => z.strictObject({}))
+const nothing = lazy(() => z.strictObject({}))
 
 /** Whose calls' bodies the caller reads; undefined = all. Throws 403 for those who read none. */
 function readable({ current }: Services, caller: Caller): VisibleUsage | undefined {
@@ -104,7 +104,7 @@ const remove = withQuery(nothing, {
 })
 
 const removeAll = withQuery(
-  onUse(() =>
+  lazy(() =>
     z.strictObject({
       key_id: keyName().optional().describe('Of calls with this key (`token_id`).'),
       user_id: keyName().optional().describe('Of calls with keys of this user.'),

@@ -1,9 +1,9 @@
 /** What holds in this process, setting by setting, with the source of each value; secrets are never shown. */
 import { z } from 'zod'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { withQuery } from './tenancy/json-endpoint.ts'
 
-const nothing = onUse(() => z.strictObject({}))
+const nothing = lazy(() => z.strictObject({}))
 
 /** GET /config/effective. */
 export const effectiveConfiguration = withQuery(nothing, {

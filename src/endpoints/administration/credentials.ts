@@ -11,11 +11,11 @@ import { Redactor } from '../../lib/redact.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { dateOf, prepareChange } from './configured/storing.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
-const name = onUse(() => z.string().min(1).max(200))
-const fields = onUse(() => z.record(z.string(), z.unknown()))
-const newBody = onUse(() =>
+const name = lazy(() => z.string().min(1).max(200))
+const fields = lazy(() => z.record(z.string(), z.unknown()))
+const newBody = lazy(() =>
   z
     .strictObject({
       credential_name: name(),
@@ -28,7 +28,7 @@ const newBody = onUse(() =>
       message: 'give `credential_values`, or `model_id` for those of a model; one of the two',
     }),
 )
-const updateBody = onUse(() =>
+const updateBody = lazy(() =>
   z.strictObject({
     credential_name: name().nullish(),
     credential_info: fields().nullish(),

@@ -11,11 +11,11 @@ import { budgetStateOf } from './limits/budget-states.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/json-endpoint.ts'
 import type { Asked } from './tenancy/json-endpoint.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const about = { tag: 'Customers', answer: 'Customer' }
 const paths = (name: string): string[] => [`/customer/${name}`, `/end_user/${name}`]
-const severalCustomers = onUse(() => z.strictObject({ user_ids: z.array(keyName()).min(1).max(1000) }))
+const severalCustomers = lazy(() => z.strictObject({ user_ids: z.array(keyName()).min(1).max(1000) }))
 
 async function customerRows(services: Services, customers: readonly Customer[]): Promise<Record<string, unknown>[]> {
   const spent = await spentBy(
@@ -127,7 +127,7 @@ const customerInfo = withQuery(() => z.strictObject({ end_user_id: keyName() }),
   },
 })
 
-const listQuery = onUse(() =>
+const listQuery = lazy(() =>
   z.strictObject({
     page: z.coerce.number().int().min(1).default(1),
     page_size: z.coerce.number().int().min(1).max(1000).default(1000),
@@ -147,7 +147,7 @@ const customerList = withQuery(listQuery, {
   },
 })
 
-const pagesQuery = onUse(() =>
+const pagesQuery = lazy(() =>
   listQuery().extend({ search: keyName().optional().describe('The whole id, or a part of the alias.') }),
 )
 const customerPages = withQuery(pagesQuery, {

@@ -15,12 +15,12 @@ import { GatewayError } from '../../core/errors.ts'
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const lifetimeDefault = '1d'
 const nanoUsdPerUsd = 1e9
-const limit = onUse(() => z.number().int().min(1).max(1_000_000_000).optional())
-const body = onUse(() =>
+const limit = lazy(() => z.number().int().min(1).max(1_000_000_000).optional())
+const body = lazy(() =>
   z.strictObject({
     models: z.array(keyName()).min(1).max(100).optional(),
     max_budget: z.number().min(0).max(9_000_000).optional(),

@@ -14,16 +14,16 @@ import type { GuardrailSettings } from '../../core/guardrails.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { dateOf, prepareChange } from './configured/storing.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
-const fields = onUse(() => z.record(z.string().max(100), z.unknown()))
-const name = onUse(() => z.string().min(1).max(64))
-const newBody = onUse(() =>
+const fields = lazy(() => z.record(z.string().max(100), z.unknown()))
+const name = lazy(() => z.string().min(1).max(64))
+const newBody = lazy(() =>
   z.strictObject({
     guardrail: z.strictObject({ guardrail_name: name(), litellm_params: fields(), guardrail_info: fields().nullish() }),
   }),
 )
-const changeBody = onUse(() =>
+const changeBody = lazy(() =>
   z.strictObject({
     guardrail: z.strictObject({
       guardrail_name: name().nullish(),
@@ -34,7 +34,7 @@ const changeBody = onUse(() =>
   }),
 )
 const sampleMax = 100_000
-const applyBody = onUse(() =>
+const applyBody = lazy(() =>
   z.strictObject({
     guardrail_name: name(),
     text: z.string().max(sampleMax),

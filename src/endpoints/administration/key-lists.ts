@@ -13,12 +13,12 @@ import { json } from '../openapi/schema.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
 import { cursorField, forbidden, nextCursor, pageOf, shownKeyWithSpend, shownKeys } from './tenancy/answers.ts'
 import { lookForKey, teamOf } from './tenancy/key-rights.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const about = { tag: 'Keys' }
-const infoQuery = onUse(() => z.object({ key: z.string().optional().describe('Key text, token or id.') }))
-const infoBody = onUse(() => z.strictObject({ keys: z.array(keyName()).max(100).optional() }))
-const listQuery = onUse(() =>
+const infoQuery = lazy(() => z.object({ key: z.string().optional().describe('Key text, token or id.') }))
+const infoBody = lazy(() => z.strictObject({ keys: z.array(keyName()).max(100).optional() }))
+const listQuery = lazy(() =>
   z.strictObject({
     page: z.coerce.number().int().min(1).default(1),
     size: z.coerce.number().int().min(1).max(100).default(10),
@@ -37,7 +37,7 @@ const listQuery = onUse(() =>
     status: z.enum(['deleted']).optional().describe('Deleted keys instead.'),
   }),
 )
-const aliasQuery = onUse(() =>
+const aliasQuery = lazy(() =>
   z.strictObject({
     page: z.coerce.number().int().min(1).default(1),
     size: z.coerce.number().int().min(1).max(1000).default(1000),

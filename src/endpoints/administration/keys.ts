@@ -18,11 +18,11 @@ import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { forbidden, shownKeyWithSpend, wrongField } from './tenancy/answers.ts'
 import { changeableKey, checkKeyChange, checkMaker, grantedKey } from './tenancy/key-rights.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
-const updateBody = onUse(() => z.strictObject({ key: keyName(), ...keyUpdateFields() }))
-const oneKey = onUse(() => z.strictObject({ key: keyName() }))
-const deleteBody = onUse(() =>
+const updateBody = lazy(() => z.strictObject({ key: keyName(), ...keyUpdateFields() }))
+const oneKey = lazy(() => z.strictObject({ key: keyName() }))
+const deleteBody = lazy(() =>
   z
     .strictObject({
       keys: z.array(keyName()).min(1).max(1000).optional(),
@@ -30,13 +30,13 @@ const deleteBody = onUse(() =>
     })
     .refine(body => body.keys || body.key_aliases, 'give `keys` or `key_aliases`'),
 )
-const bulkBody = onUse(() => z.strictObject({ keys: z.array(updateBody()).min(1).max(500) }))
-const graceField = onUse(() =>
+const bulkBody = lazy(() => z.strictObject({ keys: z.array(updateBody()).min(1).max(500) }))
+const graceField = lazy(() =>
   z
     .union([keyBody().shape.duration, z.literal('').transform(() => null), z.literal(0).transform(() => null)])
     .describe('How long the text before stays valid: `24h`, `7d`, ...; absent = it is refused at once.'),
 )
-const regenerateBody = onUse(() =>
+const regenerateBody = lazy(() =>
   z.strictObject({
     ...keyUpdateFields(),
     key: keyName().optional().describe('The key to be replaced; else it stands in the path, or is the one that asks.'),

@@ -5,7 +5,7 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { latencyErrorShare } from '../../core/ledger/latency.ts'
 import type { LatencyField, LatencyQuery } from '../../core/ledger/latency.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { latencyFigures } from './spend/latency-figures.ts'
@@ -19,7 +19,7 @@ const fieldOf = { model: 'model', deployment: 'deployment_id', time: 'start' } a
   string,
   LatencyField
 >
-const latencyQuery = onUse(() =>
+const latencyQuery = lazy(() =>
   z.strictObject({
     ...spanFields(),
     hours: z.coerce.number().int().min(1).max(hoursMax).optional(),

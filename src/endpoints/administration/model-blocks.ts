@@ -3,18 +3,18 @@
  */
 import { z } from 'zod'
 import type { Services } from '../../core/endpoint.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { block, blockOf, noSuchModel, shownBlock, unblock } from './configured/model-blocks.ts'
 import { withBody } from './tenancy/json-endpoint.ts'
 
 const modelId = () => z.string().min(1).max(128).describe('The `x-proxy-model-id` of calls; GET /model/info lists it.')
-const blockBody = onUse(() =>
+const blockBody = lazy(() =>
   z.strictObject({
     model_id: modelId(),
     reason: z.string().trim().max(500).nullish().describe('Shown to those who may read everything. null = none.'),
   }),
 )
-const unblockBody = onUse(() => z.strictObject({ model_id: modelId() }))
+const unblockBody = lazy(() => z.strictObject({ model_id: modelId() }))
 
 const about = { tag: 'Models', answer: 'ModelBlock', auth: 'admin', failures: [404, 409] } as const
 

@@ -16,7 +16,7 @@ import { embeddings } from '../model-calls/embeddings.ts'
 import { moderations } from '../model-calls/moderations.ts'
 import { rerank } from '../model-calls/rerank.ts'
 import { json } from '../openapi/schema.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const probeMs = 15_000
 const parallelProbesMax = 8
@@ -24,7 +24,7 @@ const parallelProbesMax = 8
 const probesMax = 64
 const shownErrorLength = 500
 
-const query = onUse(() => z.object({ model: z.string().max(500).optional(), model_id: z.string().max(200).optional() }))
+const query = lazy(() => z.object({ model: z.string().max(500).optional(), model_id: z.string().max(200).optional() }))
 
 interface Probe {
   readonly endpoint: Endpoint

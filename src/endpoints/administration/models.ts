@@ -14,18 +14,18 @@ import { readJsonAs } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { block, blockOf, unblock } from './configured/model-blocks.ts'
 import { dateOf, prepareChange } from './configured/storing.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
-const fields = onUse(() => z.record(z.string(), z.unknown()))
-const modelId = onUse(() => z.string().min(1).max(128))
-const parameters = onUse(() => ({
+const fields = lazy(() => z.record(z.string(), z.unknown()))
+const modelId = lazy(() => z.string().min(1).max(128))
+const parameters = lazy(() => ({
   litellm_params: fields().nullish(),
   proxy_params: fields().nullish(),
   model_info: fields().nullish(),
 }))
-const version = onUse(() => z.number().int().min(1).nullish())
-const newBody = onUse(() => z.strictObject({ model_name: z.string(), ...parameters() }))
-const updateBody = onUse(() =>
+const version = lazy(() => z.number().int().min(1).nullish())
+const newBody = lazy(() => z.strictObject({ model_name: z.string(), ...parameters() }))
+const updateBody = lazy(() =>
   z.strictObject({
     model_name: z.string().nullish(),
     ...parameters(),
@@ -38,7 +38,7 @@ const updateBody = onUse(() =>
     version: version(),
   }),
 )
-const deleteBody = onUse(() => z.strictObject({ id: modelId(), version: version() }))
+const deleteBody = lazy(() => z.strictObject({ id: modelId(), version: version() }))
 
 const tag = 'Models'
 

@@ -22,7 +22,7 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Membership, Organization } from '../../core/tenancy/tenancy.ts'
 import type { TenancyReader } from '../../core/tenancy/tenancy-store.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { budgetStateOf } from './limits/budget-states.ts'
 import { absent, checkedSpending, cursorField, pageFields, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/json-endpoint.ts'
@@ -149,7 +149,7 @@ const organizationList = withQuery(() => z.strictObject({ organization_alias: ke
   },
 })
 
-const pagesQuery = onUse(() =>
+const pagesQuery = lazy(() =>
   z.strictObject({
     organization_alias: keyName().optional().describe('A part of the name.'),
     page: z.coerce.number().int().min(1).default(1),

@@ -13,9 +13,9 @@ import { absent, forbidden } from './tenancy/answers.ts'
 import { changeableKey, checkMaker, teamOf } from './tenancy/key-rights.ts'
 import { withBody } from './tenancy/json-endpoint.ts'
 import { administeredTeam } from './tenancy/access.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
-const body = onUse(() =>
+const body = lazy(() =>
   z.strictObject({
     reset_to: dollars()
       .refine(value => value !== null, 'must be an amount of dollars')

@@ -11,12 +11,12 @@ import { readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { checkKeyAsked, keyIdOf, visibleUsage } from './spend/access.ts'
 import { rangeOf, spanDoc, spanFields } from './spend/span.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const outcomes = ledgerColumns.outcome.values!
-const word = onUse(() => z.string().min(1).max(255))
+const word = lazy(() => z.string().min(1).max(255))
 /** Which rows are asked for. */
-export const rowFilter = onUse(() =>
+export const rowFilter = lazy(() =>
   z.strictObject({
     key_id: word().optional(),
     user_id: word().optional(),
@@ -33,7 +33,7 @@ export const rowFilter = onUse(() =>
     ...spanFields(),
   }),
 )
-const spendQuery = onUse(() =>
+const spendQuery = lazy(() =>
   rowFilter().extend({
     limit: z.coerce.number().int().min(1).max(1000).default(50),
     cursor: z.string().max(1000).optional(),

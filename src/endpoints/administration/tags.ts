@@ -9,7 +9,7 @@ import type { Tag } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { checkedSpending, cursorField, pageOf, spentBy } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/json-endpoint.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const about = { tag: 'Tags', answer: 'ChangedTag' }
 
@@ -75,7 +75,7 @@ const tagInfo = withBody(() => z.strictObject({ names: z.array(keyName()).min(1)
   },
 })
 
-const listQuery = onUse(() =>
+const listQuery = lazy(() =>
   z.strictObject({
     page: z.coerce.number().int().min(1).default(1),
     page_size: z.coerce.number().int().min(1).max(1000).default(1000),

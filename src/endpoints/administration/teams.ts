@@ -38,11 +38,11 @@ import {
   userForMembership,
   visibleTeam,
 } from './tenancy/access.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const about = { tag: 'Teams', answer: 'Team' }
-const oneTeam = onUse(() => z.strictObject({ team_id: keyName() }))
-const modelsBody = onUse(() => z.strictObject({ team_id: keyName(), models: z.array(keyName()).max(1000) }))
+const oneTeam = lazy(() => z.strictObject({ team_id: keyName() }))
+const modelsBody = lazy(() => z.strictObject({ team_id: keyName(), models: z.array(keyName()).max(1000) }))
 const keysShownMax = 100
 const listMax = 1000
 
@@ -242,7 +242,7 @@ const teamList = withQuery(
   },
 )
 
-const pagedQuery = onUse(() =>
+const pagedQuery = lazy(() =>
   z.strictObject({
     page: z.coerce.number().int().min(1).default(1),
     page_size: z.coerce.number().int().min(1).max(100).default(10),

@@ -35,7 +35,7 @@ import {
 } from './tenancy/answers.ts'
 import { withBody, withQuery } from './tenancy/json-endpoint.ts'
 import { administeredTeam, checkFields, checkMetadata, findUser, sharesGroup } from './tenancy/access.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const about = { tag: 'Users', answer: 'User' }
 const keysShownMax = 100
@@ -212,7 +212,7 @@ function visibleTo(caller: Caller): KeyQuery['visible'] {
   }
 }
 
-const infoQuery = onUse(() => z.strictObject({ user_id: keyName().optional().describe("Absent = the caller's own.") }))
+const infoQuery = lazy(() => z.strictObject({ user_id: keyName().optional().describe("Absent = the caller's own.") }))
 
 const userInfo = withQuery(infoQuery, {
   ...about,
@@ -250,7 +250,7 @@ const userInfoLight = withQuery(infoQuery, {
   },
 })
 
-const listQuery = onUse(() =>
+const listQuery = lazy(() =>
   z.strictObject({
     page: z.coerce.number().int().min(1).default(1),
     page_size: z.coerce.number().int().min(1).max(100).default(25),
@@ -323,7 +323,7 @@ const availableRoles = withQuery(() => z.strictObject({}), {
   },
 })
 
-const bulkBody = onUse(() => z.strictObject({ users: z.array(userUpdateBody()).min(1).max(500) }))
+const bulkBody = lazy(() => z.strictObject({ users: z.array(userUpdateBody()).min(1).max(500) }))
 const userBulk = withBody(bulkBody, {
   ...about,
   answer: 'BulkUserUpdate',

@@ -21,7 +21,7 @@ import { abortBackground, failed, startBackground } from './responses/background
 import { readConversation } from './responses/conversation.ts'
 import { keepAnswer } from './responses/keep.ts'
 import type { KeptCall } from './responses/keep.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 /** The last one is that of Azure's dated versions. */
 const paths = (rest: string) =>
@@ -149,7 +149,7 @@ function notFound(id: string): GatewayError {
   return new GatewayError('not-found', `Response with id '${id}' not found.`, { param: 'response_id' })
 }
 
-const retrieveQuery = onUse(() =>
+const retrieveQuery = lazy(() =>
   z.object({
     stream: z.enum(['true', 'false']).optional(),
     starting_after: z.coerce.number().int().min(0).default(-1),
@@ -255,7 +255,7 @@ export const responsesCancel: Endpoint = {
   },
 }
 
-const itemsQuery = onUse(() =>
+const itemsQuery = lazy(() =>
   z.object({
     limit: z.coerce.number().int().min(1).max(100).default(20),
     order: z.enum(['asc', 'desc']).default('desc'),

@@ -11,7 +11,7 @@ import type { HttpRequest } from '../../core/request.ts'
 import type { User } from '../../core/tenancy/tenancy.ts'
 import { clientNetwork } from '../../lib/attempt-limit.ts'
 import { html } from '../../lib/html.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { clientAddressOf } from '../../sign-in/client-address.ts'
 import { readJsonAs } from '../checked-input.ts'
 import { json, text } from '../openapi/schema.ts'
@@ -34,7 +34,7 @@ export function sendsResets({ mailer, current }: Pick<Services, 'mailer' | 'curr
   return mailer !== undefined && current.settings.signIn.baseUrl !== null
 }
 
-const body = onUse(() => z.strictObject({ email: z.string().min(3).max(emailLengthMax) }))
+const body = lazy(() => z.strictObject({ email: z.string().min(3).max(emailLengthMax) }))
 
 /** Throws `conflict` where no mail can be sent, and `rate-limited` for a network that asks too often. */
 function ask(email: string, request: HttpRequest, services: Services): void {

@@ -14,13 +14,13 @@ import { forgottenPasswordPath, sendsResets } from './forgotten-password.ts'
 import { checkOwnOrigin, formToken, isForm, isOwnForm } from './pages/form.ts'
 import { panelPath, signedIn } from './pages/signed-in.ts'
 import { hiddenField, movedAnswer, pageAnswer, refusalPage } from './pages/page.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const tag = 'Sign-in'
 const accountLengthMax = 320
 const passwordLengthMax = 1024
 
-const loginBody = onUse(() =>
+const loginBody = lazy(() =>
   z.strictObject({
     username: z
       .string()

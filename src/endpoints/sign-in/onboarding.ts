@@ -6,7 +6,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import type { User } from '../../core/tenancy/tenancy.ts'
 import { clientNetwork } from '../../lib/attempt-limit.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { clientAddressOf } from '../../sign-in/client-address.ts'
 import { gatewayAddress } from '../../sign-in/gateway-address.ts'
 import { readJsonAs } from '../checked-input.ts'
@@ -57,7 +57,7 @@ const look: Endpoint = {
   },
 }
 
-const claimBody = onUse(() =>
+const claimBody = lazy(() =>
   z.strictObject({
     invitation_link: z.string().min(1).max(tokenLengthMax),
     user_id: z.string().max(320).optional().describe('Must be the user of the link.'),

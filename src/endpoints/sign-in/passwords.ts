@@ -21,14 +21,14 @@ import { readForm } from './common/oauth.ts'
 import { formToken, isForm, isOwnForm } from './pages/form.ts'
 import { signedIn } from './pages/signed-in.ts'
 import { hiddenField, movedAnswer, pageAnswer, refusalPage } from './pages/page.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const tag = 'Sign-in'
 const passwordLengthMax = 256
 const linkLifetimeMs = 72 * 3_600_000
 
-const password = onUse(() => z.string().min(1).max(passwordLengthMax).describe('12 to 256 characters.'))
-const passwordBody = onUse(() =>
+const password = lazy(() => z.string().min(1).max(passwordLengthMax).describe('12 to 256 characters.'))
+const passwordBody = lazy(() =>
   z.strictObject({
     user_id: keyName().optional().describe("Absent = the caller's own."),
     current_password: z.string().max(passwordLengthMax).optional().describe('Of users who change their own.'),
@@ -67,7 +67,7 @@ const passwordSet = withBody(passwordBody, {
   },
 })
 
-const invitationBody = onUse(() =>
+const invitationBody = lazy(() =>
   z.strictObject({
     user_id: keyName().optional(),
     user_email: keyName().optional().describe('In place of the id.'),
@@ -189,7 +189,7 @@ const passwordPage: Endpoint = {
 const tokenIn = (fields: URLSearchParams): string => (fields.get('token') ?? '').slice(0, tokenLengthMax)
 const tokenLengthMax = 100
 
-const claimBody = onUse(() => z.strictObject({ token: z.string().min(1).max(tokenLengthMax), password: password() }))
+const claimBody = lazy(() => z.strictObject({ token: z.string().min(1).max(tokenLengthMax), password: password() }))
 
 const claim: Endpoint = {
   method: 'POST',

@@ -11,7 +11,7 @@ import type { Session } from '../../core/sign-in/session.ts'
 import type { SessionOwner } from '../../core/sign-in/sign-in.ts'
 import { cursorField, forbidden, nextCursor, pageOf } from '../administration/tenancy/answers.ts'
 import { withBody, withQuery } from '../administration/tenancy/json-endpoint.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const tag = 'Sign-in'
 /** In the place of a user's id: the operator, who signed in without one. */
@@ -63,7 +63,7 @@ const whoAmI = withQuery(() => z.strictObject({}), {
   },
 })
 
-const listQuery = onUse(() =>
+const listQuery = lazy(() =>
   z.strictObject({
     user_id: keyName().optional().describe("Absent = the caller's own; `master` = those of the operator."),
     all: z.stringbool().default(false).describe('Those of everybody, for those who may read everything.'),
@@ -110,7 +110,7 @@ const revoke = withQuery(() => z.strictObject({}), {
   },
 })
 
-const revokeAllBody = onUse(() =>
+const revokeAllBody = lazy(() =>
   z.strictObject({
     user_id: keyName().optional().describe("Absent = the caller's own; `master` = those of the operator."),
     keep_current: z.boolean().default(false).describe('All but the session that asks.'),

@@ -19,9 +19,9 @@ import { deleteEndpoint, docUnder, retrieveEndpoint } from './common/object-endp
 import type { ObjectPath } from './common/object-endpoints.ts'
 import { ownerOf } from '../../core/caller.ts'
 import { pathsOf } from './common/paths.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
-const assistantFields = onUse(() => ({
+const assistantFields = lazy(() => ({
   name: z.string().max(256).nullish(),
   description: z.string().max(512).nullish(),
   instructions: instructionsField(),
@@ -30,8 +30,8 @@ const assistantFields = onUse(() => ({
   metadata: metadataField(),
   ...samplingFields(),
 }))
-const createBody = onUse(() => z.strictObject({ model: modelField(), ...assistantFields() }))
-const modifyBody = onUse(() => z.strictObject({ model: modelField().optional(), ...assistantFields() }))
+const createBody = lazy(() => z.strictObject({ model: modelField(), ...assistantFields() }))
+const modifyBody = lazy(() => z.strictObject({ model: modelField().optional(), ...assistantFields() }))
 
 const doc = docUnder('Assistants')
 

@@ -17,7 +17,7 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { checkJson, readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { pathsOf } from './common/paths.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({
   tag: 'Batches',
@@ -27,7 +27,7 @@ const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({
 })
 
 /** Other fields are refused: some upstreams have fields that replace the model of the lines, or the file itself. */
-const createBody = onUse(() =>
+const createBody = lazy(() =>
   z.strictObject({
     input_file_id: z.string().min(1).max(100),
     endpoint: z.string().min(1).max(100),
@@ -162,7 +162,7 @@ const remove: Endpoint = {
     }),
 }
 
-const listQuery = onUse(() =>
+const listQuery = lazy(() =>
   z.object({ after: z.string().optional(), limit: z.coerce.number().int().min(1).max(100).default(20) }),
 )
 /** Requests to upstreams at once, for one list. */

@@ -18,7 +18,7 @@ import type {
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { absent } from '../administration/tenancy/answers.ts'
 import { withBody, withQuery } from '../administration/tenancy/json-endpoint.ts'
 import type { Asked } from '../administration/tenancy/json-endpoint.ts'
@@ -39,8 +39,8 @@ const titleLengthMax = 80
 /** How often an answer that another replica works on is looked up. */
 const lookMs = 500
 
-const models = onUse(() => z.array(z.string().min(1).max(256)).min(1).max(2).describe('Two answer side by side.'))
-const nothing = onUse(() => z.strictObject({}))
+const models = lazy(() => z.array(z.string().min(1).max(256)).min(1).max(2).describe('Two answer side by side.'))
+const nothing = lazy(() => z.strictObject({}))
 
 /** What is asked: `messages` are those that are stored. */
 interface Question {
@@ -104,7 +104,7 @@ function titleOf({ content: { text, attachments = [] } }: ConversationMessage): 
   return line.slice(0, titleLengthMax)
 }
 
-const attachmentsGiven = onUse(() =>
+const attachmentsGiven = lazy(() =>
   z
     .array(
       z.union([
@@ -117,7 +117,7 @@ const attachmentsGiven = onUse(() =>
     .describe('Pictures, PDF, sound, text: 20 MiB each, texts 1 MiB.'),
 )
 
-const asking = onUse(() =>
+const asking = lazy(() =>
   z.strictObject({
     parent_id: z.string().max(64).nullable().default(null).describe('The answer before; null = it begins anew.'),
     text: z.string().max(1_000_000).default('').describe('May be empty where there are attachments.'),
@@ -206,7 +206,7 @@ async function messageOf(asked: Asked): Promise<ConversationMessage> {
 }
 
 const answerAgain = withBody(
-  onUse(() => z.strictObject({ models: models() })),
+  lazy(() => z.strictObject({ models: models() })),
   {
     paths: [`${conversationPath}/messages/{message_id}/answers`],
     auth: 'key',

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { branchTo } from '../../conversations/branch.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { absent, cursorField, nextCursor, pageOf } from '../administration/tenancy/answers.ts'
 import { withBody, withQuery } from '../administration/tenancy/json-endpoint.ts'
 import type { Asked } from '../administration/tenancy/json-endpoint.ts'
@@ -19,7 +19,7 @@ import {
   shownMessage,
 } from './common/conversations.ts'
 
-const settingsFields = onUse(() =>
+const settingsFields = lazy(() =>
   z.strictObject({
     system_prompt: z.string().max(256_000).optional(),
     temperature: z.number().min(0).max(2).optional(),
@@ -29,11 +29,11 @@ const settingsFields = onUse(() =>
     thinking_mode: z.enum(['on', 'off']).optional(),
   }),
 )
-const title = onUse(() => z.string().max(200))
-const nothing = onUse(() => z.strictObject({}))
+const title = lazy(() => z.string().max(200))
+const nothing = lazy(() => z.strictObject({}))
 
 const list = withQuery(
-  onUse(() =>
+  lazy(() =>
     z.strictObject({
       search: z.string().max(200).default('').describe('Words that a title, or one message, has.'),
       limit: z.coerce.number().int().min(1).max(100).default(30),
@@ -58,7 +58,7 @@ const list = withQuery(
 )
 
 const create = withBody(
-  onUse(() => z.strictObject({ title: title().default(''), settings: settingsFields().default({}) })),
+  lazy(() => z.strictObject({ title: title().default(''), settings: settingsFields().default({}) })),
   {
     paths: [conversationsPath],
     auth: 'key',
@@ -93,7 +93,7 @@ const get = withQuery(nothing, {
 })
 
 const change = withBody(
-  onUse(() =>
+  lazy(() =>
     z.strictObject({
       title: title().optional(),
       settings: settingsFields().optional(),
@@ -166,7 +166,7 @@ const preferences = withQuery(nothing, {
 })
 
 const changePreferences = withBody(
-  onUse(() => z.strictObject({ retention_days: z.number().int().min(1).max(3650).nullable() })),
+  lazy(() => z.strictObject({ retention_days: z.number().int().min(1).max(3650).nullable() })),
   {
     method: 'PATCH',
     paths: ['/chat/settings'],
@@ -183,7 +183,7 @@ const changePreferences = withBody(
 )
 
 const exported = withQuery(
-  onUse(() => z.strictObject({ format: z.enum(['json', 'markdown']).default('json') })),
+  lazy(() => z.strictObject({ format: z.enum(['json', 'markdown']).default('json') })),
   {
     paths: [`${conversationPath}/export`],
     auth: 'key',

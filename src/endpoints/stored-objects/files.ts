@@ -26,7 +26,7 @@ import { sendFile, upstreamFor } from '../../files/send-file.ts'
 import { readQuery } from '../checked-input.ts'
 import { bytes, json } from '../openapi/schema.ts'
 import { pathsOf } from './common/paths.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 /** Statuses of every call of an upstream about a file; 409 = its upstream is no longer configured. */
 const failures = [400, 403, 404, 408, 409, 502]
@@ -79,7 +79,7 @@ const create: Endpoint = {
   },
 }
 
-const listQuery = onUse(() =>
+const listQuery = lazy(() =>
   z.object({
     after: z.string().optional(),
     limit: z.coerce.number().int().min(1).max(10_000).default(10_000),

@@ -15,12 +15,10 @@ import { pathsOf } from './common/paths.ts'
 import { messageBody, newMessage } from '../../assistants/message-object.ts'
 import { threadFields, workId } from '../../assistants/run-object.ts'
 import { appendToThread, newThread } from '../../assistants/thread-object.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
-const createBody = onUse(() => z.strictObject(threadFields()))
-const modifyThreadBody = onUse(() =>
-  z.strictObject({ metadata: metadataField(), tool_resources: toolResourcesField() }),
-)
+const createBody = lazy(() => z.strictObject(threadFields()))
+const modifyThreadBody = lazy(() => z.strictObject({ metadata: metadataField(), tool_resources: toolResourcesField() }))
 
 const doc = docUnder('Threads')
 

@@ -14,7 +14,7 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { supportedParams } from '../../core/hub/params.ts'
 import type { Settings } from '../../core/settings.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { prepareChange } from '../administration/configured/storing.ts'
 import { readJsonAs, readQuery } from '../checked-input.ts'
 import { groupFlags } from '../openapi/administration-schemas.ts'
@@ -23,9 +23,9 @@ import type { FixedContent } from '../openapi/fixed-content.ts'
 import { json } from '../openapi/schema.ts'
 import { shownPrices } from './model-info.ts'
 
-const groupQuery = onUse(() => z.object({ model_group: z.string().max(500).optional() }))
+const groupQuery = lazy(() => z.object({ model_group: z.string().max(500).optional() }))
 const publicMax = 1000
-const publicBody = onUse(() =>
+const publicBody = lazy(() =>
   z.strictObject({
     model_groups: z
       .array(z.string().min(1).max(500))

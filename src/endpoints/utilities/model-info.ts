@@ -15,13 +15,13 @@ import { Redactor } from '../../lib/redact.ts'
 import { shownBlock } from '../administration/configured/model-blocks.ts'
 import { readQuery } from '../checked-input.ts'
 import { json } from '../openapi/schema.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const pageSizeMax = 500
-const text = onUse(() => z.string().max(500).optional())
-const infoQuery = onUse(() => z.object({ proxy_model_id: text(), litellm_model_id: text() }))
+const text = lazy(() => z.string().max(500).optional())
+const infoQuery = lazy(() => z.object({ proxy_model_id: text(), litellm_model_id: text() }))
 const sorts = ['model_name', 'created_at', 'updated_at', 'costs', 'status'] as const
-const pagesQuery = onUse(() =>
+const pagesQuery = lazy(() =>
   z.object({
     model: text(),
     modelId: text(),

@@ -27,7 +27,7 @@ import { codexCatalogue, listEntry } from '../../formats/openai/models.ts'
 import { readQuery } from '../checked-input.ts'
 import { geminiModelAnswer, geminiModelsAnswer } from '../model-calls/gemini.ts'
 import { either, reference } from '../openapi/schema.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const pageModelsMax = 1000
 /** The values of `fallback_type`, and the lists of the settings that they stand for. */
@@ -146,7 +146,7 @@ function listAnswer(request: HttpRequest, services: Services, caller: Caller, op
 }
 
 /** The query of Anthropic's clients (platform.claude.com/docs/en/api/models-list). */
-const pageQuery = onUse(() =>
+const pageQuery = lazy(() =>
   z.object({
     limit: z.coerce.number().int().min(1).max(pageModelsMax).optional(),
     after_id: z.string().optional(),

@@ -13,10 +13,10 @@ import { readJsonAs, readQuery } from '../checked-input.ts'
 import { json, reference } from '../openapi/schema.ts'
 import { countTokens } from './utils/token-counter.ts'
 import { transformBody, transformRequest } from './utils/transform-request.ts'
-import { onUse } from '../../lib/on-use.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 /** Python's clients send True. */
-const flag = onUse(() =>
+const flag = lazy(() =>
   z
     .string()
     .toLowerCase()

@@ -1,4 +1,4 @@
-import { useHits } from '../../api/hits.ts'
+import { useCallsWithHits } from '../../api/calls-with-hits.ts'
 import type { SpendLog } from '../../api/schema.d.ts'
 import { t } from '../../strings/index.ts'
 import { Panel } from '../page.tsx'
@@ -17,7 +17,7 @@ interface HitListProps {
 
 /** The last hits, each of which leads to its call. */
 export function HitList({ of, title, columns, empty }: HitListProps) {
-  const hits = useHits(of)
+  const hits = useCallsWithHits(of)
   const all: readonly Column<SpendLog>[] = [
     { id: 'at', title: t('logs.at'), cell: call => <Ago at={call.started_at_ms} /> },
     ...columns,

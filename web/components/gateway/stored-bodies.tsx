@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { ask } from '../../api/client.ts'
 import { useSession } from '../../api/session.ts'
-import { administers } from '../../frame/rights.ts'
+import { isAdministrator } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 import { Select } from '../forms/select.tsx'
 import { ErrorState } from '../states.tsx'
@@ -21,7 +21,7 @@ const choices = (['others', 'yes', 'no'] as const).map(value => ({ value, label:
 /** Whether what is said in the calls of a key or team is stored, what that means, and for how long. */
 export function StoredBodies({ isStored, save, onChanged }: StoredBodiesProps) {
   const session = useSession().data
-  const mayChange = session !== undefined && administers(session)
+  const mayChange = session !== undefined && isAdministrator(session)
   // What is stored, also after a change that was refused.
   const update = useMutation({ mutationFn: save, onSettled: onChanged })
   const value: Choice = isStored === null ? 'others' : isStored ? 'yes' : 'no'

@@ -14,7 +14,7 @@ import { Meter } from '../../components/charts/meter.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { Ago, Money } from '../../components/values.tsx'
-import { administers } from '../../frame/rights.ts'
+import { isAdministrator } from '../../frame/rights.ts'
 import { formatMoney } from '../../lib/format.ts'
 import { periodLabel } from '../../lib/periods.ts'
 import { t } from '../../strings/index.ts'
@@ -55,7 +55,7 @@ export function BudgetDrawer({ kind, id, model, onClose }: BudgetDrawerProps) {
             reachedAt={budget.reached_at}
           />
           <BudgetFacts budget={budget} />
-          {session && administers(session) && isRaisable(budget) && <Raised budget={budget} />}
+          {session && isAdministrator(session) && isRaisable(budget) && <Raised budget={budget} />}
           <Links budget={budget} />
           {limited && <LimitsExplained of={limited} />}
         </div>

@@ -18,7 +18,7 @@ import { Table } from '../../components/table.tsx'
 import type { Column } from '../../components/table.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { Ago } from '../../components/values.tsx'
-import { administers } from '../../frame/rights.ts'
+import { isAdministrator } from '../../frame/rights.ts'
 import { useSearchValue } from '../../lib/address.ts'
 import { formatCount, formatMoney } from '../../lib/format.ts'
 import { periodLabel } from '../../lib/periods.ts'
@@ -106,7 +106,7 @@ function NamedDrawer({ id, onClose }: { readonly id: string; readonly onClose: (
       )}
       {budget && !isEditing && (
         <div className="flex flex-col gap-6">
-          {session && administers(session) && (
+          {session && isAdministrator(session) && (
             <div className="flex flex-wrap gap-2">
               <Button onClick={() => setEditing(true)}>{t('edit.action')}</Button>
               <DeleteButton

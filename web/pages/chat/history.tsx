@@ -8,12 +8,12 @@ import type { ConversationList } from '../../api/schema.d.ts'
 import { Button } from '../../components/button.tsx'
 import { SearchField } from '../../components/forms/search-field.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
-import { groupedBy } from '../../lib/grouped-by.ts'
+import { groupBy } from '../../lib/group-by.ts'
 import { t } from '../../strings/index.ts'
 import type { StringKey } from '../../strings/index.ts'
 import { ConversationMenu } from './conversation-menu.tsx'
-import { KeepDialog } from './keep-dialog.tsx'
-import { useLater } from './use-later.ts'
+import { RetentionDialog } from './retention-dialog.tsx'
+import { useDebounced } from './use-debounced.ts'
 
 type Listed = ConversationList['data'][number]
 
@@ -29,7 +29,7 @@ interface HistoryProps {
 /** The conversations of this person, with a search over everything that was said. */
 export function History({ openId, onGone, onOpen }: HistoryProps) {
   const [query, setQuery] = useState('')
-  const list = useConversationList(useLater(query))
+  const list = useConversationList(useDebounced(query))
   const found = list.data?.pages.flatMap(page => page.data)
   const older = list.hasNextPage && (
     <Button kind="quiet" busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
@@ -121,7 +121,7 @@ function Kept({ onGone }: { readonly onGone: () => void }) {
         {days === Infinity ? t('chat.keptAlways') : t('chat.keptDays', { days })}
       </button>
       {isOpen && (
-        <KeepDialog
+        <RetentionDialog
           settings={settings}
           onClose={() => setOpen(false)}
           onChanged={() => void client.invalidateQueries({ queryKey: ['conversations'] })}
@@ -143,5 +143,5 @@ function groupsOf(list: readonly Listed[]): (readonly [StringKey, readonly Liste
     if (atMs >= today - dayMs) return 'chat.yesterday'
     return atMs >= today - 7 * dayMs ? 'chat.thisWeek' : 'chat.older'
   }
-  return [...groupedBy(list, titleOf)]
+  return [...groupBy(list, titleOf)]
 }

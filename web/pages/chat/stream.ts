@@ -1,7 +1,7 @@
 /** One answer of a model to a temporary chat, piece by piece, as a call of the person who is signed in. */
 import { ask, sendTo } from '../../api/client.ts'
 import type { SpendLog } from '../../api/schema.d.ts'
-import { apiUrl } from '../../lib/places.ts'
+import { apiUrl } from '../../lib/urls.ts'
 import { serverSentEvents } from '../../lib/server-sent-events.ts'
 import type { Message } from './tree.ts'
 

@@ -1,6 +1,6 @@
 /** The messages of a conversation are a tree: which branch of it is shown, and what else there is beside it. */
 import type { ConversationMessage } from '../../api/schema.d.ts'
-import { groupedBy } from '../../lib/grouped-by.ts'
+import { groupBy } from '../../lib/group-by.ts'
 
 /** A question or an answer. */
 export type Message = ConversationMessage
@@ -25,13 +25,13 @@ const variantOf = ({ id, content }: Message): string => content.group ?? id
 /** From the first message to the one of this id; the latest branch where there is no such message. */
 export function branchTo(messages: readonly Message[], id: string | null): Step[] {
   const byId = new Map(messages.map(one => [one.id, one]))
-  const byParent = groupedBy(messages, one => one.parent_id)
+  const byParent = groupBy(messages, one => one.parent_id)
   const steps: Step[] = []
   const seen = new Set<string>()
   let message = byId.get(id ?? '') ?? byId.get(latestBelow(messages, null) ?? '')
   while (message && !seen.has(message.id)) {
     seen.add(message.id)
-    const groups = [...groupedBy(byParent.get(message.parent_id) ?? [], variantOf).values()]
+    const groups = [...groupBy(byParent.get(message.parent_id) ?? [], variantOf).values()]
     const at = groups.findIndex(group => group.includes(message!))
     const variants = groups.map(group => group.find(one => byParent.has(one.id)) ?? group[0]!)
     steps.push({ message, beside: groups[at]!, variants, at })
@@ -42,7 +42,7 @@ export function branchTo(messages: readonly Message[], id: string | null): Step[
 
 /** The end of the latest branch below a message, or below the beginning; null = there are no messages. */
 export function latestBelow(messages: readonly Message[], id: string | null): string | null {
-  const byParent = groupedBy(messages, one => one.parent_id)
+  const byParent = groupBy(messages, one => one.parent_id)
   let last = id
   for (const seen = new Set<string>(); ; ) {
     const children = byParent.get(last)

@@ -16,7 +16,7 @@ import { Changed, Limits } from '../../components/gateway/limits.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { Money } from '../../components/values.tsx'
-import { administers } from '../../frame/rights.ts'
+import { isAdministrator } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 
 const infoQuery = (id: string) => ({
@@ -42,7 +42,7 @@ export function CustomerDrawer({ id, onClose }: { readonly id: string; readonly 
       {info.isError && <ErrorState error={info.error} onRetry={() => void info.refetch()} />}
       {customer && !isEditing && (
         <div className="flex flex-col gap-6">
-          {session && administers(session) && (
+          {session && isAdministrator(session) && (
             <CustomerActions customer={customer} onEdit={() => setEditing(true)} onDeleted={onClose} />
           )}
           <Facts

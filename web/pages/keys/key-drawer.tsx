@@ -16,7 +16,7 @@ import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { StoredBodies } from '../../components/gateway/stored-bodies.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { Ago } from '../../components/values.tsx'
-import { administers, changesKey } from '../../frame/rights.ts'
+import { isAdministrator, mayChangeKey } from '../../frame/rights.ts'
 import { formatCount } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 import { EditKey } from './edit-key.tsx'
@@ -63,8 +63,8 @@ function Details(props: DetailsProps) {
   if (isEditing) return <EditKey info={info} onDone={() => setEditing(false)} />
   return (
     <div className="flex flex-col gap-6">
-      {session && changesKey(session, info) && (
-        <Actions info={info} onEdit={administers(session) ? () => setEditing(true) : undefined} onGone={onGone} />
+      {session && mayChangeKey(session, info) && (
+        <Actions info={info} onEdit={isAdministrator(session) ? () => setEditing(true) : undefined} onGone={onGone} />
       )}
       <KeyFacts {...props} />
       <LimitsExplained of={{ key: info.token_id }} />

@@ -4,7 +4,7 @@ import { Button } from '../../components/button.tsx'
 import { CodeBlock } from '../../components/text/code-block.tsx'
 import { Dialog } from '../../components/overlays/dialog.tsx'
 import { Secret } from '../../components/id.tsx'
-import { gatewayUrl } from '../../lib/places.ts'
+import { gatewayUrl } from '../../lib/urls.ts'
 import { snippetsFor } from '../../lib/snippets.ts'
 import { t } from '../../strings/index.ts'
 

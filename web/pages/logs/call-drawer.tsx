@@ -21,7 +21,7 @@ import { t } from '../../strings/index.ts'
 import { operationOfRoute } from '../playground/operations.ts'
 import { OutcomeBadge } from './outcome.tsx'
 import { SessionCalls } from './session-calls.tsx'
-import { BodiesTab, MessagesTab } from './said-view.tsx'
+import { BodiesTab, MessagesTab } from './call-messages-view.tsx'
 
 interface CallDrawerProps {
   readonly id: string

@@ -1,7 +1,7 @@
 /** The first call of a model in each API that it can be called by. */
 import type { HubModel } from '../../api/model-groups.ts'
 import type { Snippet } from '../../components/text/code-block.tsx'
-import { gatewayUrl } from '../../lib/places.ts'
+import { gatewayUrl } from '../../lib/urls.ts'
 import { snippetsFor } from '../../lib/snippets.ts'
 import { copiesOf } from '../playground/copy-as.ts'
 import { operationOf, operationsOfMode } from '../playground/operations.ts'

@@ -48,10 +48,10 @@ const priceColumns: readonly Column<HubModel>[] = [
 
 /** Search, facets and the models that fit. Strangers see what the operator shows them, or are led to the sign-in. */
 export function ModelHub({ view }: { readonly view: 'cards' | 'table' }) {
-  const { models, isStranger } = useHubModels()
+  const { models, isSignedOut } = useHubModels()
   const { fits, values } = useHubFilter()
   const [openName, open] = useSearchValue('model')
-  if (isStranger && models.data?.length === 0)
+  if (isSignedOut && models.data?.length === 0)
     return (
       <Navigate to="/login" search={{ from: view === 'table' ? '/model_hub_table' : '/model_hub' } as never} replace />
     )
@@ -80,7 +80,7 @@ export function ModelHub({ view }: { readonly view: 'cards' | 'table' }) {
       ) : (
         <Cards models={rows} filter={values} empty={empty} />
       )}
-      {chosen && <ModelDrawer model={chosen} isStranger={isStranger} onClose={() => open('')} />}
+      {chosen && <ModelDrawer model={chosen} isSignedOut={isSignedOut} onClose={() => open('')} />}
     </Page>
   )
 }

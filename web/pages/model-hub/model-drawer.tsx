@@ -15,7 +15,7 @@ import { Switch } from '../../components/forms/switch.tsx'
 import { Tabs } from '../../components/tabs.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { Tokens } from '../../components/values.tsx'
-import { administers } from '../../frame/rights.ts'
+import { isAdministrator } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 import { abilities, abilityWords } from './abilities.ts'
 import { operationOf, operationsOfMode } from '../playground/operations.ts'
@@ -26,18 +26,18 @@ import { PriceTable } from './price-table.tsx'
 
 interface ModelDrawerProps {
   readonly model: HubModel
-  readonly isStranger: boolean
+  readonly isSignedOut: boolean
   readonly onClose: () => void
 }
 
 /** One model: what it can, limits, prices with their tiers, and the first call of it. */
-export function ModelDrawer({ model, isStranger, onClose }: ModelDrawerProps) {
+export function ModelDrawer({ model, isSignedOut, onClose }: ModelDrawerProps) {
   const session = useSession().data
   const name = model.model_group
   const can = abilities(model)
   const firstCalls = firstCallsOf(model)
   return (
-    <Drawer open onClose={onClose} title={name} actions={<TryIt model={model} isStranger={isStranger} />}>
+    <Drawer open onClose={onClose} title={name} actions={<TryIt model={model} isSignedOut={isSignedOut} />}>
       <div className="flex flex-col gap-6">
         {model.description && <p>{model.description}</p>}
         <Facts
@@ -51,7 +51,7 @@ export function ModelDrawer({ model, isStranger, onClose }: ModelDrawerProps) {
             { name: t('hub.answer'), value: <Tokens count={model.max_output_tokens} /> },
           ]}
         />
-        {session && administers(session) && <PublicSwitch model={model} />}
+        {session && isAdministrator(session) && <PublicSwitch model={model} />}
         {can.length > 0 && <Words title={t('hub.ability')} words={can.map(one => t(abilityWords[one]))} />}
         {model.prices && (
           <Section title={t('hub.prices')}>
@@ -63,7 +63,7 @@ export function ModelDrawer({ model, isStranger, onClose }: ModelDrawerProps) {
         )}
         {firstCalls.length > 0 && (
           <Section title={t('hub.use')}>
-            <FirstCalls name={name} calls={firstCalls} isStranger={isStranger} />
+            <FirstCalls name={name} calls={firstCalls} isSignedOut={isSignedOut} />
           </Section>
         )}
       </div>
@@ -95,16 +95,16 @@ function Words({ title, words }: { readonly title: string; readonly words: reado
 interface FirstCallsProps {
   readonly name: string
   readonly calls: readonly FirstCall[]
-  readonly isStranger: boolean
+  readonly isSignedOut: boolean
 }
 
 /** The first call in each API, which those who are signed in may try. */
-function FirstCalls({ name, calls, isStranger }: FirstCallsProps) {
+function FirstCalls({ name, calls, isSignedOut }: FirstCallsProps) {
   const shown = ({ operation, snippets, hasKey }: FirstCall) => (
     <div className="flex flex-col gap-2">
       <div className="flex flex-wrap justify-between gap-2">
         <span className="text-muted">{t(hasKey ? 'hub.useHelp' : 'hub.useKeyHelp')}</span>
-        {!isStranger && (
+        {!isSignedOut && (
           <Link to="/playground" search={{ model: name, op: operation }} className="target underline">
             {t('hub.tryThis')}
           </Link>
@@ -127,9 +127,9 @@ function FirstCalls({ name, calls, isStranger }: FirstCallsProps) {
 }
 
 /** Strangers sign in first, and come back to the model. */
-function TryIt({ model, isStranger }: { readonly model: HubModel; readonly isStranger: boolean }) {
+function TryIt({ model, isSignedOut }: { readonly model: HubModel; readonly isSignedOut: boolean }) {
   const { model_group: name, mode } = model
-  if (isStranger) {
+  if (isSignedOut) {
     const from = `/model_hub?${new URLSearchParams({ model: name })}`
     return (
       <Link to="/login" search={{ from }} className={buttonClass()}>

@@ -9,7 +9,7 @@ import { Facts } from '../../components/facts.tsx'
 import { Id } from '../../components/id.tsx'
 import { EmptyState, ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { TestCall } from '../../components/gateway/test-call.tsx'
-import { administers } from '../../frame/rights.ts'
+import { isAdministrator } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 import type { StringKey } from '../../strings/index.ts'
 import { ChangeDeployment } from './change-deployment.tsx'
@@ -32,7 +32,7 @@ export function ModelDrawer({ name, onClose }: { readonly name: string; readonly
           <Deployment
             key={one.model_info.id}
             deployment={one}
-            mayChange={session !== undefined && administers(session)}
+            mayChange={session !== undefined && isAdministrator(session)}
             onDeleted={() => found.data.data.length === 1 && onClose()}
           />
         ))}

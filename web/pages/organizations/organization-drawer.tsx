@@ -15,7 +15,7 @@ import { AllowedModels, Changed, Limits } from '../../components/gateway/limits.
 import { Members } from '../../components/gateway/members.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { administers, leadsOrganization, readsAll } from '../../frame/rights.ts'
+import { isAdministrator, administersOrganization, mayReadAll } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 
 const infoQuery = (id: string) => ({
@@ -30,7 +30,7 @@ export function OrganizationDrawer({ id, onClose }: { readonly id: string; reado
   const [isEditing, setEditing] = useState(false)
   const info = useQuery(infoQuery(id))
   const organization = info.data
-  const mayChange = session !== undefined && leadsOrganization(session, id)
+  const mayChange = session !== undefined && administersOrganization(session, id)
   return (
     <Drawer open onClose={onClose} title={organization?.organization_alias ?? id}>
       {info.isPending && <SkeletonRows />}
@@ -40,7 +40,7 @@ export function OrganizationDrawer({ id, onClose }: { readonly id: string; reado
           {isEditing ? (
             <EditOrganization
               organization={organization}
-              isAdministrator={administers(session)}
+              isAdministrator={isAdministrator(session)}
               onDone={() => setEditing(false)}
             />
           ) : (
@@ -48,10 +48,10 @@ export function OrganizationDrawer({ id, onClose }: { readonly id: string; reado
               {mayChange && (
                 <div className="flex flex-wrap gap-2">
                   <Button onClick={() => setEditing(true)}>{t('edit.action')}</Button>
-                  {administers(session) && <OrganizationActions organization={organization} onDeleted={onClose} />}
+                  {isAdministrator(session) && <OrganizationActions organization={organization} onDeleted={onClose} />}
                 </div>
               )}
-              <Details organization={organization} showsBudget={mayChange || readsAll(session)} />
+              <Details organization={organization} showsBudget={mayChange || mayReadAll(session)} />
             </>
           )}
           <OrganizationMembers organization={organization} mayChange={mayChange} />

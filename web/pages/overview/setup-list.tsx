@@ -5,14 +5,14 @@ import { useModelNames } from '../../api/models.ts'
 import type { Setup } from '../../api/setup.ts'
 import { Button } from '../../components/button.tsx'
 import { CodeBlock } from '../../components/text/code-block.tsx'
-import { later } from '../../components/later.tsx'
+import { lazyPart } from '../../components/lazy-part.tsx'
 import { Panel } from '../../components/page.tsx'
-import { gatewayUrl } from '../../lib/places.ts'
+import { gatewayUrl } from '../../lib/urls.ts'
 import { snippetsFor } from '../../lib/snippets.ts'
 import { t } from '../../strings/index.ts'
 
-const AddModel = later(async () => (await import('../models/add-model.tsx')).AddModel)
-const CreateKey = later(async () => (await import('../keys/create-key.tsx')).CreateKey)
+const AddModel = lazyPart(async () => (await import('../models/add-model.tsx')).AddModel)
+const CreateKey = lazyPart(async () => (await import('../keys/create-key.tsx')).CreateKey)
 
 /** What a new installation needs, in order; each step does itself, and goes away when it is done. */
 export function SetupList({ setup }: { readonly setup: Setup }) {

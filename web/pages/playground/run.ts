@@ -1,6 +1,6 @@
 /** One call of the playground: an ordinary call of the person who is signed in. */
 import { sendTo } from '../../api/client.ts'
-import { apiUrl } from '../../lib/places.ts'
+import { apiUrl } from '../../lib/urls.ts'
 import { serverSentEvents } from '../../lib/server-sent-events.ts'
 import { linesOf } from './operations.ts'
 import type { Body, Operation } from './operations.ts'

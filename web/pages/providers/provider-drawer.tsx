@@ -6,7 +6,7 @@ import { Drawer } from '../../components/overlays/drawer.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { TestCall } from '../../components/gateway/test-call.tsx'
 import { Ago } from '../../components/values.tsx'
-import { explanationOf } from '../../lib/explained.ts'
+import { explanationOf } from '../../lib/error-explanations.ts'
 import { t } from '../../strings/index.ts'
 import { limitText } from './provider-state.tsx'
 

@@ -8,7 +8,7 @@ import { BudgetFields } from '../../components/forms/period-field.tsx'
 import type { Budget } from '../../components/forms/period-field.tsx'
 import { Select } from '../../components/forms/select.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { administers } from '../../frame/rights.ts'
+import { isAdministrator } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 
 interface CreateTeamProps {
@@ -21,10 +21,10 @@ interface CreateTeamProps {
 export function CreateTeam({ open, onClose, onCreated }: CreateTeamProps) {
   const client = useQueryClient()
   const session = useSession().data
-  const isAdministrator = session !== undefined && administers(session)
+  const isForAnyOrganization = session !== undefined && isAdministrator(session)
   const led = session?.organizations.filter(one => one.role === 'org_admin').map(one => one.id) ?? []
   const [name, setName] = useState('')
-  const [organization, setOrganization] = useState(isAdministrator ? '' : (led[0] ?? ''))
+  const [organization, setOrganization] = useState(isForAnyOrganization ? '' : (led[0] ?? ''))
   const [budget, setBudget] = useState<Budget>({ max_budget: null, budget_duration: null })
   const create = useMutation({
     mutationFn: () =>
@@ -58,7 +58,7 @@ export function CreateTeam({ open, onClose, onCreated }: CreateTeamProps) {
         maxLength={255}
         required
       />
-      {isAdministrator ? (
+      {isForAnyOrganization ? (
         <TextField
           label={t('teams.organization')}
           help={t('teams.organizationHelp')}

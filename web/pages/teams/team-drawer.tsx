@@ -18,7 +18,7 @@ import { Members } from '../../components/gateway/members.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { StoredBodies } from '../../components/gateway/stored-bodies.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { administers, leadsOrganization, leadsTeam } from '../../frame/rights.ts'
+import { isAdministrator, administersOrganization, administersTeam } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 import { MemberRights } from './member-rights.tsx'
 
@@ -34,7 +34,7 @@ export function TeamDrawer({ id, onClose }: { readonly id: string; readonly onCl
   const [isEditing, setEditing] = useState(false)
   const info = useQuery(infoQuery(id))
   const team = info.data?.team_info
-  const mayChange = session !== undefined && team !== undefined && leadsTeam(session, team)
+  const mayChange = session !== undefined && team !== undefined && administersTeam(session, team)
   return (
     <Drawer open onClose={onClose} title={team?.team_alias ?? id}>
       {info.isPending && <SkeletonRows />}
@@ -45,7 +45,7 @@ export function TeamDrawer({ id, onClose }: { readonly id: string; readonly onCl
             <EditTeam
               team={team}
               // Its own admins change the name; models, limits and budget are for those above it.
-              isAbove={leadsOrganization(session, team.organization_id)}
+              isAbove={administersOrganization(session, team.organization_id)}
               onDone={() => setEditing(false)}
             />
           ) : (
@@ -193,7 +193,7 @@ function TeamActions({ team, onEdit, onDeleted }: TeamActionsProps) {
   return (
     <div className="flex flex-wrap gap-2">
       <Button onClick={onEdit}>{t('edit.action')}</Button>
-      {session && administers(session) && (
+      {session && isAdministrator(session) && (
         <Button busy={block.isPending} onClick={() => block.mutate()}>
           {t(blocked ? 'teams.unblock' : 'teams.block')}
         </Button>

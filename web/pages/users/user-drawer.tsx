@@ -16,7 +16,7 @@ import { LimitsExplained } from '../../components/gateway/limits-explained.tsx'
 import { Select } from '../../components/forms/select.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { administers } from '../../frame/rights.ts'
+import { isAdministrator } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 import { Invite } from './invite.tsx'
 import { roleName, userRoles } from './roles.ts'
@@ -39,7 +39,7 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
   const [isEditing, setEditing] = useState(false)
   const info = useQuery(infoQuery(id))
   const user = info.data?.user_info
-  const isChanged = session !== undefined && administers(session)
+  const isChanged = session !== undefined && isAdministrator(session)
   return (
     <Drawer open onClose={onClose} title={user?.user_alias ?? user?.user_email ?? id}>
       {info.isPending && <SkeletonRows />}

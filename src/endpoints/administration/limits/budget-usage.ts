@@ -6,13 +6,13 @@ import { surveyedKinds } from '../../../core/tenancy/budgets.ts'
 import type { SurveyedBudget } from '../../../core/tenancy/budgets.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { unprocessable } from '../../../core/errors.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 import { withQuery } from '../tenancy/json-endpoint.ts'
 import { budgetStates } from './budget-states.ts'
 
 const pageSizeMax = 100
 
-const query = onUse(() =>
+const query = lazy(() =>
   z.strictObject({
     kind: z.enum(surveyedKinds).optional().describe('`provider` and `gateway` = budgets of the configuration.'),
     id: keyName().optional().describe('Only those of this one; with its `kind`.'),

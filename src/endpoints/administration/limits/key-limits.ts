@@ -12,14 +12,14 @@ import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../../core/errors.ts'
 import { unlimited } from '../../../core/tenancy/tenancy.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 import { absent, forbidden } from '../tenancy/answers.ts'
 import { lookForKey, teamOf } from '../tenancy/key-rights.ts'
 import { withQuery } from '../tenancy/json-endpoint.ts'
 import { visibleTeam } from '../tenancy/access.ts'
 import { budgetStates } from './budget-states.ts'
 
-const query = onUse(() =>
+const query = lazy(() =>
   z.strictObject({
     key: z.string().max(512).optional().describe("Key text, token or id; absent = the caller's own."),
     user_id: keyName().optional().describe('In place of a key: calls of this user without one.'),

@@ -18,7 +18,7 @@ import { readJsonAs, readQuery } from '../../checked-input.ts'
 import { reference } from '../../openapi/schema.ts'
 import { nextCursor, pageOf } from '../tenancy/answers.ts'
 import { scimErrorBody, scimMediaType } from './error-body.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 
 /** Where the resources stand. */
 export const scimBase = '/scim/v2'
@@ -117,10 +117,10 @@ export const noContent = (headers: Readonly<Record<string, string>> = {}): Answe
 })
 
 /** A resource that is sent. */
-export const resourceBody = onUse(() => z.record(z.string(), z.unknown()))
+export const resourceBody = lazy(() => z.record(z.string(), z.unknown()))
 
 /** The body of a PATCH. Entra ID writes operations with a capital. */
-export const patchBody = onUse(() =>
+export const patchBody = lazy(() =>
   z.object({
     schemas: z.array(z.string()).optional(),
     Operations: z
@@ -150,7 +150,7 @@ export async function readOperations(request: HttpRequest): Promise<Operation[]>
 }
 
 /** Which attributes are shown. */
-export const shownQuery = onUse(() =>
+export const shownQuery = lazy(() =>
   z.object({
     attributes: z.string().max(4000).optional().describe('Only these, with commas between.'),
     excludedAttributes: z.string().max(4000).optional().describe('All but these, with commas between.'),
@@ -158,7 +158,7 @@ export const shownQuery = onUse(() =>
 )
 
 /** The parameters of a list. Others, such as `sortBy`, are ignored. */
-export const listQuery = onUse(() =>
+export const listQuery = lazy(() =>
   shownQuery().extend({
     filter: z.string().max(4000).optional().describe('`userName eq "ada@example.com"`'),
     startIndex: z.coerce.number().int().max(1e9).default(1).describe('The first resource, from 1.'),

@@ -5,7 +5,7 @@ import type { Endpoint } from '../../../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../../../core/errors.ts'
 import type { HttpRequest, RequestBody } from '../../../core/request.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 import { readJsonAs } from '../../checked-input.ts'
 import { bodyBytesMax, locationOf, scim, scimAnswer, scimBase } from './answers.ts'
 import type { Asked } from './answers.ts'
@@ -19,7 +19,7 @@ export const bulkLimits = { maxOperations: 1000, maxPayloadSize: bodyBytesMax } 
 
 const messages = 'urn:ietf:params:scim:api:messages:2.0'
 
-const operation = onUse(() =>
+const operation = lazy(() =>
   z.object({
     method: z
       .string()
@@ -32,7 +32,7 @@ const operation = onUse(() =>
   }),
 )
 
-const bulkBody = onUse(() =>
+const bulkBody = lazy(() =>
   z.object({
     schemas: z.array(z.string()).optional(),
     failOnErrors: z.number().int().min(1).optional().describe('It stops after so many errors.'),

@@ -10,14 +10,14 @@ import { bareKey } from '../../../core/caller.ts'
 import type { Endpoint } from '../../../core/endpoint.ts'
 import { forbidden } from '../tenancy/answers.ts'
 import { withBody } from '../tenancy/json-endpoint.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 
 /** The user of all tokens: no person, so that no departure ends the synchronisation. SCIM does not see it. */
 export const directoryUserId = 'scim-directory'
 /** What a token may ask for. */
 const tokenRoutes: readonly string[] = ['/scim/v2/*']
 
-const tokenBody = onUse(() =>
+const tokenBody = lazy(() =>
   z.strictObject({
     key_alias: keyName().nullable().optional().describe('A name for people, such as `Entra ID`.'),
     duration: durationText().nullable().optional().describe('How long it works: `365d`; absent = until it is deleted.'),

@@ -10,7 +10,7 @@ import { readQuery } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
 import { dearestFor, keyIdOf, keysById, shownMetrics, teamAliases, usageFor } from './access.ts'
 import { daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 
 interface EntityKind {
   readonly name: string
@@ -53,8 +53,8 @@ const callFields = ['model', 'provider', 'upstream_model', 'route'] as const
 /** The sums of teams, organizations, tags and customers know no deployments (`rollup-derived.ts`). */
 const dividesDeployments = ({ field }: EntityKind) => field === 'user_id'
 
-const word = onUse(() => z.string().min(1).max(255))
-const activityFields = onUse(() => ({
+const word = lazy(() => z.string().min(1).max(255))
+const activityFields = lazy(() => ({
   ...spanFields(),
   model: word().optional(),
   api_key: word().optional(),

@@ -16,12 +16,12 @@ import { JsonBody } from '../../../lib/json/json-body.ts'
 import { readJsonAs } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
 import { dollars } from './access.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 
-const word = onUse(() => z.string().min(1).max(255))
-const count = onUse(() => z.number().int().min(0).max(1_000_000_000))
-const anyObject = onUse(() => z.record(z.string(), z.unknown()))
-const estimateBody = onUse(() =>
+const word = lazy(() => z.string().min(1).max(255))
+const count = lazy(() => z.number().int().min(0).max(1_000_000_000))
+const anyObject = lazy(() => z.record(z.string(), z.unknown()))
+const estimateBody = lazy(() =>
   z.strictObject({
     model: word(),
     input_tokens: count().optional().describe('Of a call.'),
@@ -32,7 +32,7 @@ const estimateBody = onUse(() =>
     num_requests_per_month: count().optional(),
   }),
 )
-const calculateBody = onUse(() =>
+const calculateBody = lazy(() =>
   z.strictObject({
     model: word().optional(),
     messages: z.array(anyObject()).max(10_000).optional(),

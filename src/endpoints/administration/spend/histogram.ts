@@ -3,14 +3,14 @@ import { z } from 'zod'
 import { jsonAnswer } from '../../../core/answer.ts'
 import type { HistogramBar } from '../../../core/ledger/call-histogram.ts'
 import type { Endpoint } from '../../../core/endpoint.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 import { readQuery } from '../../checked-input.ts'
 import { json } from '../../openapi/schema.ts'
 import { followedRows, rowFilter, rowFilterDoc, withKeyId } from '../spend.ts'
 
 const [barsDefault, barsMax] = [60, 240]
 const spanMsDefault = 86_400_000
-const histogramQuery = onUse(() =>
+const histogramQuery = lazy(() =>
   rowFilter().extend({ bars: z.coerce.number().int().min(4).max(barsMax).default(barsDefault) }),
 )
 

@@ -9,10 +9,10 @@ import { json } from '../../openapi/schema.ts'
 import { dollars, keyIdOf, keysById, teamAliases, usageFor } from './access.ts'
 import { otherId, reportGroups } from './report-groups.ts'
 import { chartDayText, daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 
-const word = onUse(() => z.string().min(1).max(255))
-const reportQuery = onUse(() =>
+const word = lazy(() => z.string().min(1).max(255))
+const reportQuery = lazy(() =>
   z.strictObject({
     ...spanFields(),
     group_by: z.enum(['team', 'customer', 'api_key']).default('team'),
@@ -126,7 +126,7 @@ function reportByKey(groups: readonly UsageGroup[], keyName: (id: string) => str
   }))
 }
 
-const activityQuery = onUse(() => z.strictObject(spanFields()))
+const activityQuery = lazy(() => z.strictObject(spanFields()))
 
 const activityOf = (groups: readonly UsageGroup[]) => ({
   daily_data: groups.map(one => ({

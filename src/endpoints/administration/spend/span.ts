@@ -3,13 +3,13 @@ import { z } from 'zod'
 import type { EndpointDoc } from '../../../core/endpoint.ts'
 import { unprocessable } from '../../../core/errors.ts'
 import { parseIsoDate } from '../../../lib/iso-date.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 
 const dayMs = 86_400_000
 /** Three years. */
 const spanDaysMax = 1100
 
-const momentText = onUse(() =>
+const momentText = lazy(() =>
   z.string().transform((text, context) => {
     const read = parseIsoDate(text)
     if (read) return read
@@ -22,7 +22,7 @@ const momentText = onUse(() =>
 )
 
 /** The two query parameters, for a `z.strictObject`. */
-export const spanFields = onUse(() => ({ start_date: momentText().optional(), end_date: momentText().optional() }))
+export const spanFields = lazy(() => ({ start_date: momentText().optional(), end_date: momentText().optional() }))
 
 const dateForms = '2026-11-21, 2026-11-21T08:00:00Z or 2026-11-21T08:00:00+02:00; UTC unless it says otherwise.'
 

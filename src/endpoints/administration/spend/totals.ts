@@ -11,10 +11,10 @@ import { json } from '../../openapi/schema.ts'
 import { dearestFor, dollars, keysById, teamAliases, usageFor } from './access.ts'
 import { allDays, daySpanDoc, daySpanOf, dayText, spanFields } from './span.ts'
 import type { DaySpan } from './span.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 
 const rowsMax = 1000
-const limitField = onUse(() => z.coerce.number().int().min(1).max(rowsMax))
+const limitField = lazy(() => z.coerce.number().int().min(1).max(rowsMax))
 const limitDoc = (most: number): NonNullable<EndpointDoc['query']> => ({
   limit: { schema: { type: 'integer', default: most, maximum: rowsMax }, description: 'Rows, the dearest first.' },
 })

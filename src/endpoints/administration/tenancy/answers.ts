@@ -8,10 +8,10 @@ import type { KeyRecord } from '../../../core/tenancy/keys.ts'
 import type { PageQuery } from '../../../core/tenancy/tenancy-store.ts'
 import type { SpendingFields } from '../../../core/tenancy/tenancy.ts'
 import { systemClock } from '../../../lib/clock.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 
 /** `cursor` takes the place of `page`. */
-export const cursorField = onUse(() =>
+export const cursorField = lazy(() =>
   z.string().max(500).optional().describe('`next_cursor` of the page before; takes the place of `page`.'),
 )
 

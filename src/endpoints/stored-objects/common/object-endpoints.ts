@@ -9,7 +9,7 @@ import { findObject } from '../../../assistants/objects.ts'
 import { json } from '../../openapi/schema.ts'
 import { changeBody, deleteObject, readAssistantJson } from './object-requests.ts'
 import { metadataField } from '../../../assistants/fields.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 
 /** Finds the object that a request's path names. Throws 404. */
 export type FindObject = (request: HttpRequest, services: Services, caller: Caller) => Promise<AssistantObject>
@@ -52,7 +52,7 @@ export function retrieveEndpoint({ paths, tag, find }: ObjectPath, about: Object
   }
 }
 
-const metadataBody = onUse(() => z.strictObject({ metadata: metadataField() }))
+const metadataBody = lazy(() => z.strictObject({ metadata: metadataField() }))
 
 /** `schema` allows further fields in the body, which are ignored. */
 export function metadataEndpoint(

@@ -10,7 +10,7 @@ import type { AssistantObject, AssistantQuery } from '../../../core/objects/assi
 import type { HttpRequest } from '../../../core/request.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { readJsonAs, readQuery } from '../../checked-input.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 
 /** Reads and checks a body, which may be as large as one of a chat. */
 export function readAssistantJson<T>(request: HttpRequest, services: Services, schema: z.ZodType<T>): Promise<T> {
@@ -38,14 +38,14 @@ export async function deleteObject(services: Services, { id, kind }: AssistantOb
   return jsonAnswer({ id, object: `${namings[kind].object}.deleted`, deleted: true })
 }
 
-const pageFields = onUse(() => ({
+const pageFields = lazy(() => ({
   limit: z.coerce.number().int().min(1).max(100).default(20),
   order: z.enum(['asc', 'desc']).default('desc'),
   after: z.string().optional(),
   before: z.string().optional(),
 }))
-const pageQuery = onUse(() => z.object(pageFields()))
-const messagesQuery = onUse(() => z.object({ ...pageFields(), run_id: z.string().optional() }))
+const pageQuery = lazy(() => z.object(pageFields()))
+const messagesQuery = lazy(() => z.object({ ...pageFields(), run_id: z.string().optional() }))
 
 /** The parameters of a list, for the OpenAPI document. */
 export const pageParameters: NonNullable<EndpointDoc['query']> = {

@@ -24,7 +24,7 @@ import {
   openaiSpeech,
 } from '../../../formats/index.ts'
 import { redacted } from '../../../lib/redact.ts'
-import { onUse } from '../../../lib/on-use.ts'
+import { lazy } from '../../../lib/lazy.ts'
 
 interface Kind {
   readonly format: Format
@@ -71,7 +71,7 @@ const wrongType = (given: unknown): string =>
     : `must be one of ${callTypes.join(', ')}`
 
 /** The body. `request_body` is checked by the format of its `call_type`. */
-export const transformBody = onUse(() =>
+export const transformBody = lazy(() =>
   z.strictObject({
     call_type: z.enum(callTypes as [string, ...string[]], { error: issue => wrongType(issue.input) }),
     request_body: z.record(z.string(), z.unknown()),

@@ -7,13 +7,13 @@ import { CodeBlock } from '../../components/text/code-block.tsx'
 import type { Snippet } from '../../components/text/code-block.tsx'
 import { Markdown } from '../../components/text/markdown.tsx'
 import { EmptyState, ErrorState, SkeletonRows } from '../../components/states.tsx'
-import { gatewayUrl } from '../../lib/places.ts'
+import { gatewayUrl } from '../../lib/urls.ts'
 import { t } from '../../strings/index.ts'
 import type { StringKey } from '../../strings/index.ts'
 import { Picture } from '../playground/answer.tsx'
 import { copiesOf } from '../playground/copy-as.ts'
-import { jsonOf, messagesOf, replayOf } from './said.ts'
-import type { Message, Piece, Side } from './said.ts'
+import { jsonOf, messagesOf, replayOf } from './call-messages.ts'
+import type { Message, Piece, Side } from './call-messages.ts'
 
 interface StoredProps {
   readonly call: SpendLog

@@ -14,7 +14,7 @@ function readColumns(table: string): string[] | undefined {
 }
 
 /** For `shown` and `onShown` of a Table. `table` names it; ids of columns that there are no more do no harm. */
-export function useKeptColumns(
+export function useSavedColumns(
   table: string,
 ): [shown: string[] | undefined, setShown: (ids: string[] | undefined) => void] {
   const [shown, setShown] = useState(() => readColumns(table))

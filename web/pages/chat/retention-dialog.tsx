@@ -10,7 +10,7 @@ import { ErrorState } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
 
-interface KeepDialogProps {
+interface RetentionDialogProps {
   readonly settings: ChatSettings
   readonly onClose: () => void
   readonly onChanged: () => void
@@ -20,7 +20,7 @@ interface KeepDialogProps {
 const choicesOfDays = [1, 7, 30, 90, 365]
 
 /** How long conversations are kept, and the end of them all. */
-export function KeepDialog({ settings, onClose, onChanged, onDeleted }: KeepDialogProps) {
+export function RetentionDialog({ settings, onClose, onChanged, onDeleted }: RetentionDialogProps) {
   const { retention_days: days, retention_days_max: most } = settings
   const [chosen, setChosen] = useState(days)
   const [isDeleting, setDeleting] = useState(false)
@@ -68,7 +68,7 @@ export function KeepDialog({ settings, onClose, onChanged, onDeleted }: KeepDial
   )
 }
 
-function DeleteAll({ onClose, onDeleted }: Pick<KeepDialogProps, 'onClose' | 'onDeleted'>) {
+function DeleteAll({ onClose, onDeleted }: Pick<RetentionDialogProps, 'onClose' | 'onDeleted'>) {
   const client = useQueryClient()
   const remove = useMutation({
     mutationFn: () => ask('DELETE /chat/conversations'),

@@ -2,7 +2,7 @@ import { lazy, Suspense, useState } from 'react'
 import type { ComponentType } from 'react'
 
 /** A part that is loaded when it is first shown: what the first view of a page does not need, as its dialogs. */
-export function later<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+export function lazyPart<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   const Part = lazy(() => load().then(part => ({ default: part as ComponentType<object> })))
   return props => (
     <Suspense>

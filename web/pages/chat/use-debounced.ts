@@ -4,11 +4,11 @@ import { useEffect, useState } from 'react'
 const typingMs = 250
 
 /** The text, once it has not changed for a moment; an emptied field counts at once. */
-export function useLater(text: string): string {
-  const [later, setLater] = useState(text)
+export function useDebounced(text: string): string {
+  const [debounced, setDebounced] = useState(text)
   useEffect(() => {
-    const timer = setTimeout(() => setLater(text), text === '' ? 0 : typingMs)
+    const timer = setTimeout(() => setDebounced(text), text === '' ? 0 : typingMs)
     return () => clearTimeout(timer)
   }, [text])
-  return later
+  return debounced
 }

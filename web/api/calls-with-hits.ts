@@ -5,7 +5,7 @@ import { ask } from './client.ts'
 const pageRows = 20
 
 /** Newest first, in pages. */
-export function useHits(hits: 'guardrail' | 'cache') {
+export function useCallsWithHits(hits: 'guardrail' | 'cache') {
   const query = useInfiniteQuery({
     queryKey: ['calls', 'hits', hits],
     queryFn: ({ pageParam, signal }) =>

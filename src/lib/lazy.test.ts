@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
-import { onUse } from './on-use.ts'
+import { lazy } from './lazy.ts'
 
 test('a value is made at its first use, and stays the same while it is used', () => {
   let made = 0
-  const value = onUse(() => ({ number: ++made }))
+  const value = lazy(() => ({ number: ++made }))
   expect(made).toBe(0)
   const first = value()
   expect(value()).toBe(first)
@@ -12,7 +12,7 @@ test('a value is made at its first use, and stays the same while it is used', ()
 
 test('what the collector took is made again', async () => {
   let made = 0
-  const value = onUse(() => ({ number: ++made }))
+  const value = lazy(() => ({ number: ++made }))
   // In a function of its own, so that no variable of the test keeps it.
   const use = () => value().number
   expect(use()).toBe(1)

@@ -14,18 +14,18 @@ import { VerdictBadge } from './verdict-badge.tsx'
 
 type Direction = 'request' | 'response'
 
-interface Tried extends GuardrailTrial {
+interface TestedText extends GuardrailTrial {
   readonly text: string
 }
 
 /** A text goes in, the verdict comes out, with what was found marked: as a question, or as an answer. */
-export function Bench({ names }: { readonly names: readonly string[] }) {
+export function GuardrailTester({ names }: { readonly names: readonly string[] }) {
   const [chosen, setChosen] = useState('')
   const [direction, setDirection] = useState<Direction>('request')
   const [text, setText] = useState('')
   const name = names.includes(chosen) ? chosen : (names[0] ?? '')
   const trial = useMutation({
-    mutationFn: async (): Promise<Tried> => {
+    mutationFn: async (): Promise<TestedText> => {
       const body = { guardrail_name: name, text, input_type: direction }
       return { ...(await ask('POST /guardrails/apply', { body })), text }
     },
@@ -83,7 +83,7 @@ export function Bench({ names }: { readonly names: readonly string[] }) {
   )
 }
 
-function Result({ tried }: { readonly tried: Tried }) {
+function Result({ tried }: { readonly tried: TestedText }) {
   const { verdict, reason, found, text, response_text: masked } = tried
   const counts = Object.entries(found)
   return (
