@@ -131,6 +131,21 @@ describe('bytes that lie', () => {
     expect(() => split(Buffer.from('{"message":"not a stream"}'))).toThrow(EventStreamError)
   })
 
+  test('what came before damage is told, wherever the bytes are cut', () => {
+    const damaged = named('event', 'messageStop', '{}').fill(1, 30)
+    const bytes = Buffer.concat([stream, damaged, stream])
+    for (const size of [1, 7, stream.length, stream.length + 5, bytes.length]) {
+      const splitter = new EventStreamSplitter()
+      const read: Frame[] = []
+      const readAll = () => {
+        for (let at = 0; at < bytes.length; at += size) read.push(...splitter.push(bytes.subarray(at, at + size)))
+        splitter.end()
+      }
+      expect(readAll).toThrow(EventStreamError)
+      expect(read).toEqual(frames)
+    }
+  })
+
   test('half a message stays behind', () => {
     const splitter = new EventStreamSplitter()
     expect(splitter.push(stream.subarray(0, stream.length - 1))).toEqual(frames.slice(0, 3))

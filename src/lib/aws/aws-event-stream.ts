@@ -29,7 +29,8 @@ export class EventStreamError extends Error {
 
 /**
  * Messages as frames. An event's name is its `:event-type`, an exception's its `:exception-type`; an error without
- * a model of its own is named `error`, with `{code, message}` as its data. A wrong CRC or length throws.
+ * a model of its own is named `error`, with `{code, message}` as its data. A wrong CRC or length throws, once the
+ * messages before it are told: at the next push or the end, where they came with the same bytes.
  */
 export class EventStreamSplitter implements FrameSplitter {
   readonly #bytesMax: number
@@ -37,20 +38,32 @@ export class EventStreamSplitter implements FrameSplitter {
   #heldBytes = 0
   /** Bytes that must be there before anything can be read: a prelude, then the message it announces. */
   #neededBytes = preludeBytes
+  #damage: unknown
 
   constructor(bytesMax = bytesMaxDefault) {
     this.#bytesMax = bytesMax
   }
 
   push(bytes: Uint8Array): Frame[] {
+    if (this.#damage) throw this.#damage
     if (bytes.length > 0) {
       // A copy, because the transport may use its buffer again; `slice` of a Buffer would be none.
       this.#held.push(Buffer.from(bytes))
       this.#heldBytes += bytes.length
     }
     if (this.#heldBytes < this.#neededBytes) return []
-    const all = Buffer.concat(this.#held)
     const frames: Frame[] = []
+    try {
+      this.#read(frames)
+    } catch (error) {
+      if (frames.length === 0) throw error
+      this.#damage = error
+    }
+    return frames
+  }
+
+  #read(frames: Frame[]): void {
+    const all = Buffer.concat(this.#held)
     let at = 0
     this.#neededBytes = preludeBytes
     while (all.length - at >= preludeBytes) {
@@ -64,11 +77,11 @@ export class EventStreamSplitter implements FrameSplitter {
     }
     this.#held = at === all.length ? [] : [all.subarray(at)]
     this.#heldBytes = all.length - at
-    return frames
   }
 
   /** A message without its end is none. */
   end(): Frame[] {
+    if (this.#damage) throw this.#damage
     return []
   }
 
