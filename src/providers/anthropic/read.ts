@@ -47,13 +47,14 @@ interface OpenCall {
   wroteArguments: boolean
 }
 
-/** The open content block of an answer. */
+/** The content blocks of an answer. */
 class Blocks {
   /** Calls of the client's tools so far. */
   calls = 0
-  #open: OpenCall | undefined
+  /** By the block's `index`: compatible hosts write several blocks at once. */
+  readonly #open = new Map<unknown, OpenCall>()
 
-  start(block: Json): ChatEvent[] {
+  start(block: Json, at: unknown): ChatEvent[] {
     switch (block.type) {
       case 'text':
         return [...text(block.text), ...citations(block.citations)]
@@ -64,19 +65,21 @@ class Blocks {
       case 'tool_use': {
         const name = textOf(block.name)
         const index = name === answerTool ? undefined : this.calls++
-        this.#open = { call: index, wroteArguments: false }
+        // A block that was never stopped has ended when another takes its place.
+        const before = this.stop(at)
+        this.#open.set(at, { call: index, wroteArguments: false })
         const start: ChatEvent[] =
           index === undefined ? [] : [{ type: 'tool-call-start', choice: 0, index, id: textOf(block.id), name }]
         // A whole answer has its input here; in a stream it is an empty object, and deltas follow.
         const input = isObject(block.input) && Object.keys(block.input).length > 0 ? JSON.stringify(block.input) : ''
-        return [...start, ...this.#arguments(input)]
+        return [...before, ...start, ...this.#arguments(input, at)]
       }
       default:
         return []
     }
   }
 
-  delta(delta: Json): ChatEvent[] {
+  delta(delta: Json, at: unknown): ChatEvent[] {
     switch (delta.type) {
       case 'text_delta':
         return text(delta.text)
@@ -85,7 +88,7 @@ class Blocks {
       case 'signature_delta':
         return signature(delta.signature)
       case 'input_json_delta':
-        return this.#arguments(textOf(delta.partial_json))
+        return this.#arguments(textOf(delta.partial_json), at)
       case 'citations_delta':
         return citations([delta.citation])
       default:
@@ -93,19 +96,21 @@ class Blocks {
     }
   }
 
-  stop(): ChatEvent[] {
-    if (!this.#open) return []
-    const { call: index, wroteArguments } = this.#open
-    const events: ChatEvent[] = wroteArguments ? [] : this.#arguments('{}')
-    this.#open = undefined
+  stop(at: unknown): ChatEvent[] {
+    const open = this.#open.get(at)
+    if (!open) return []
+    const { call: index, wroteArguments } = open
+    const events: ChatEvent[] = wroteArguments ? [] : this.#arguments('{}', at)
+    this.#open.delete(at)
     return index === undefined ? events : [...events, { type: 'tool-call-end', choice: 0, index }]
   }
 
-  #arguments(fragment: string): ChatEvent[] {
-    if (!this.#open || fragment === '') return []
-    this.#open.wroteArguments = true
-    if (this.#open.call === undefined) return text(fragment)
-    return [{ type: 'tool-call-arguments', choice: 0, index: this.#open.call, fragment }]
+  #arguments(fragment: string, at: unknown): ChatEvent[] {
+    const open = this.#open.get(at)
+    if (!open || fragment === '') return []
+    open.wroteArguments = true
+    if (open.call === undefined) return text(fragment)
+    return [{ type: 'tool-call-arguments', choice: 0, index: open.call, fragment }]
   }
 }
 
@@ -147,7 +152,7 @@ export function messageResult(body: unknown): ChatEvent[] {
   const report = new Report()
   for (const block of objectsOf(body.content)) {
     report.block(block)
-    events.push(...blocks.start(block), ...blocks.stop())
+    events.push(...blocks.start(block, 0), ...blocks.stop(0))
   }
   events.push(finish(body, blocks.calls))
   report.end(body)
@@ -181,11 +186,11 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
       case 'content_block_start':
         if (!isObject(data.content_block)) return []
         report.block(data.content_block)
-        return blocks.start(data.content_block)
+        return blocks.start(data.content_block, data.index)
       case 'content_block_delta':
-        return isObject(data.delta) ? blocks.delta(data.delta) : []
+        return isObject(data.delta) ? blocks.delta(data.delta, data.index) : []
       case 'content_block_stop':
-        return blocks.stop()
+        return blocks.stop(data.index)
       case 'message_delta':
         return messageDelta(data, report, blocks.calls)
       case 'error':

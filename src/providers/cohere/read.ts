@@ -24,7 +24,7 @@ export function chatResult(body: unknown): ChatEvent[] {
   events.push(...reasoning(message.tool_plan))
   for (const part of listOf(message.content)) events.push(...content(part))
   if (typeof message.content === 'string') events.push(...text(message.content))
-  for (const call of listOf(message.tool_calls)) events.push(...answer.startCall(call), ...answer.endCall())
+  for (const call of listOf(message.tool_calls)) events.push(...answer.startCall(call, 0), ...answer.endCall(0))
   for (const citation of listOf(message.citations)) events.push(...citations(citation))
   for (const entry of listOf(body.logprobs)) events.push(...logprobs(entry))
   events.push(...finish(body.finish_reason, body.error), ...usage(body.usage))
@@ -49,7 +49,8 @@ export function isMessageEnd({ data }: Frame): boolean {
 
 class Answer {
   #calls = 0
-  #open: { index: number; wroteArguments: boolean } | undefined
+  /** By the `index` of the content. */
+  readonly #open = new Map<unknown, { readonly index: number; wroteArguments: boolean }>()
 
   read(data: Json): ChatEvent[] {
     const delta = objectOf(data.delta)
@@ -63,41 +64,50 @@ class Answer {
       case 'tool-plan-delta':
         return reasoning(message.tool_plan)
       case 'tool-call-start':
-        return [...this.endCall(), ...this.startCall(message.tool_calls)]
+        return [...this.endCall(data.index), ...this.startCall(message.tool_calls, data.index)]
       case 'tool-call-delta':
-        return this.#arguments(objectOf(objectOf(message.tool_calls).function).arguments)
+        return this.#arguments(objectOf(objectOf(message.tool_calls).function).arguments, data.index)
       case 'tool-call-end':
-        return this.endCall()
+        return this.endCall(data.index)
       case 'citation-start':
         return citations(message.citations)
       case 'message-end':
-        return errorLast([...this.endCall(), ...finish(delta.finish_reason, delta.error), ...usage(delta.usage)])
+        return errorLast([...this.#endAll(), ...finish(delta.finish_reason, delta.error), ...usage(delta.usage)])
       default:
         return this.#untyped(data)
     }
   }
 
-  startCall(call: unknown): ChatEvent[] {
+  startCall(call: unknown, at: unknown): ChatEvent[] {
     const { id, function: called } = objectOf(call)
     const index = this.#calls++
-    this.#open = { index, wroteArguments: false }
+    this.#open.set(at, { index, wroteArguments: false })
     const { name, arguments: args } = objectOf(called)
-    return [{ type: 'tool-call-start', choice: 0, index, id: textOf(id), name: textOf(name) }, ...this.#arguments(args)]
+    return [
+      { type: 'tool-call-start', choice: 0, index, id: textOf(id), name: textOf(name) },
+      ...this.#arguments(args, at),
+    ]
   }
 
-  endCall(): ChatEvent[] {
-    if (!this.#open) return []
-    const { index, wroteArguments } = this.#open
-    const events = wroteArguments ? [] : this.#arguments('{}')
-    this.#open = undefined
+  #endAll(): ChatEvent[] {
+    return [...this.#open.keys()].flatMap(at => this.endCall(at))
+  }
+
+  endCall(at: unknown): ChatEvent[] {
+    const open = this.#open.get(at)
+    if (!open) return []
+    const { index, wroteArguments } = open
+    const events = wroteArguments ? [] : this.#arguments('{}', at)
+    this.#open.delete(at)
     return [...events, { type: 'tool-call-end', choice: 0, index }]
   }
 
-  #arguments(args: unknown): ChatEvent[] {
+  #arguments(args: unknown, at: unknown): ChatEvent[] {
     const fragment = isObject(args) ? JSON.stringify(args) : textOf(args)
-    if (!this.#open || fragment === '') return []
-    this.#open.wroteArguments = true
-    return [{ type: 'tool-call-arguments', choice: 0, index: this.#open.index, fragment }]
+    const open = this.#open.get(at)
+    if (!open || fragment === '') return []
+    open.wroteArguments = true
+    return [{ type: 'tool-call-arguments', choice: 0, index: open.index, fragment }]
   }
 
   /** `{message}`, `{detail}` or `{error}` without a type is an error; events of unknown types are ignored. */

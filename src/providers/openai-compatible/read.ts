@@ -7,6 +7,7 @@ import { readChunkUsage } from '../../core/usage/openai-usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { ObjectEnd } from '../../lib/json/object-end.ts'
 import { errorLast } from '../fault.ts'
 import { broken } from '../json.ts'
 
@@ -198,11 +199,24 @@ function logprobs(choice: number, value: unknown): ChatEvent[] {
   return 'content' in content || 'refusal' in refusal ? [{ type: 'logprobs', choice, ...content, ...refusal }] : []
 }
 
-/** Numbers the tool calls of a choice, also for hosts that leave out `index` or `id`, or reuse an index. */
+/** A call as its upstream numbers it. */
+interface NumberedCall {
+  readonly number: number
+  readonly id: string
+  /** What was written of its arguments before another call began, then undefined: `end` has seen it. */
+  written: string[] | undefined
+  readonly end: ObjectEnd
+}
+
+/**
+ * Numbers the tool calls of a choice, also for hosts that leave out `index` or `id`, or reuse an index. A call ends
+ * when another begins, unless its arguments are not whole by then: hosts that write several calls at once go on.
+ */
 class CallNumbers {
   /** Upstream index -> the last call with that index. */
-  readonly #byIndex = new Map<number, { number: number; id: string }>()
-  #open: number | undefined
+  readonly #byIndex = new Map<number, NumberedCall>()
+  readonly #open = new Set<NumberedCall>()
+  #newest: NumberedCall | undefined
   #count = 0
 
   get seen(): boolean {
@@ -214,26 +228,54 @@ class CallNumbers {
     const called = isObject(call.function) ? call.function : {}
     const id = textOf(call.id)
     const name = textOf(called.name)
-    const index = typeof call.index === 'number' ? call.index : id || name ? this.#count : Math.max(this.#count - 1, 0)
+    const hasIndex = typeof call.index === 'number'
+    const index = hasIndex ? (call.index as number) : id || name ? this.#count : Math.max(this.#count - 1, 0)
     let known = this.#byIndex.get(index)
     const another = known !== undefined && id !== '' && known.id !== '' && id !== known.id && name !== ''
     if (!known || another) {
-      events.push(...this.close(choice))
-      known = { number: this.#count++, id: id || `call_${crypto.randomUUID().replaceAll('-', '').slice(0, 24)}` }
+      events.push(...(hasIndex && !another ? this.#closeWhole(choice) : this.close(choice)))
+      const callId = id || `call_${crypto.randomUUID().replaceAll('-', '').slice(0, 24)}`
+      known = { number: this.#count++, id: callId, written: [], end: new ObjectEnd() }
       this.#byIndex.set(index, known)
-      this.#open = known.number
+      this.#open.add(known)
+      this.#newest = known
       events.push({ type: 'tool-call-start', choice, index: known.number, id: known.id, name })
     }
     const fragment =
       typeof called.arguments === 'string' ? called.arguments : called.arguments ? JSON.stringify(called.arguments) : ''
-    if (fragment) events.push({ type: 'tool-call-arguments', choice, index: known.number, fragment })
+    if (fragment) events.push(...this.#arguments(choice, known, fragment))
     return events
   }
 
   close(choice: number): ChatEvent[] {
-    if (this.#open === undefined) return []
-    const index = this.#open
-    this.#open = undefined
-    return [{ type: 'tool-call-end', choice, index }]
+    return [...this.#open].map(call => this.#end(choice, call))
+  }
+
+  #arguments(choice: number, call: NumberedCall, fragment: string): ChatEvent[] {
+    if (!this.#open.has(call)) {
+      if (fragment.trim() === '') return []
+      throw broken('a tool call that goes on behind its end')
+    }
+    const event: ChatEvent = { type: 'tool-call-arguments', choice, index: call.number, fragment }
+    call.written?.push(fragment)
+    if (call === this.#newest) return [event]
+    return this.#isWhole(call, fragment) ? [event, this.#end(choice, call)] : [event]
+  }
+
+  #closeWhole(choice: number): ChatEvent[] {
+    return [...this.#open].filter(call => this.#isWhole(call, '')).map(call => this.#end(choice, call))
+  }
+
+  /** The arguments of most calls are never looked at: they are the only ones, or whole when the next one begins. */
+  #isWhole(call: NumberedCall, fragment: string): boolean {
+    const { written, end } = call
+    call.written = undefined
+    return end.push(written ? written.join('') : fragment)
+  }
+
+  #end(choice: number, call: NumberedCall): ChatEvent {
+    this.#open.delete(call)
+    call.written = undefined
+    return { type: 'tool-call-end', choice, index: call.number }
   }
 }

@@ -3,7 +3,7 @@
  * answer is built by the same steps: only its last state is then of interest.
  */
 import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../../core/hub/chat.ts'
-import type { GatewayError } from '../../../core/errors.ts'
+import { GatewayError } from '../../../core/errors.ts'
 import type { EventWriter } from '../../../core/format.ts'
 import type { Usage } from '../../../core/usage/usage.ts'
 import type { Fields } from '../../common/field-checks.ts'
@@ -17,7 +17,10 @@ import { usageObject } from './usage.ts'
 
 type Of<T extends ChatEvent['type']> = Extract<ChatEvent, { type: T }>
 
-/** One instance a response, under an id of its own. `fail` gives what was written so far as `response.failed`. */
+/**
+ * One instance a response, under an id of its own. Throws `upstream-broken` for arguments of a call that is not open.
+ * `fail` gives what was written so far as `response.failed`.
+ */
 export class ResponsesWriter implements EventWriter {
   /** The answer so far; complete after `end`. */
   readonly response: Fields
@@ -77,7 +80,7 @@ export class ResponsesWriter implements EventWriter {
       case 'tool-call-start':
         return opened + this.#callStart(event)
       case 'tool-call-arguments':
-        return opened + (this.#calls.get(event.index)?.arguments(event.fragment, this.#send) ?? '')
+        return opened + this.#callArguments(event)
       case 'tool-call-end':
         return opened + this.#callEnd(event.index, 'completed')
       case 'finish':
@@ -180,6 +183,13 @@ export class ResponsesWriter implements EventWriter {
     const item = new CallItem(place, tool, event.id || `call_${this.#hex.slice(0, 20)}${place.index}`)
     this.#calls.set(event.index, item)
     return closed + item.open(this.#send)
+  }
+
+  #callArguments({ index, fragment }: Of<'tool-call-arguments'>): string {
+    const item = this.#calls.get(index)
+    if (!item)
+      throw new GatewayError('upstream-broken', "the upstream's answer goes on with a tool call that has ended")
+    return item.arguments(fragment, this.#send)
   }
 
   #callEnd(index: number, status: ItemStatus): string {
