@@ -192,7 +192,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
     database.kind === 'postgres' ? keepsKnownKeys(options, { installation, configured, logger }) : undefined
   let reachable = true
   let directory: KeyCache | undefined
-  const changed = (subjects: readonly string[]) => directory?.changed(subjects)
+  const changed = (subjects: readonly string[], revision?: number) => directory?.changed(subjects, revision)
   const { tenancy, tenants } = openTenancy(database, changed)
   const signingIn = { database, clock, hashKey: installation.hashKey, onChange: changed }
   const sessions = createSessionStore(signingIn)

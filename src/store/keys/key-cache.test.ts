@@ -29,7 +29,8 @@ function rig() {
     async changesSince(revision) {
       if (failure) throw failure
       const fresh = changes.filter(one => one.revision > revision)
-      return { subjects: fresh.map(one => one.subject), revision: fresh.at(-1)?.revision ?? revision }
+      const revisions = fresh.map(one => one.revision)
+      return { subjects: fresh.map(one => one.subject), revisions, revision: revisions.at(-1) ?? revision }
     },
     reportReachable: (reachable, reason) => void reports.push([reachable, reason]),
   })
@@ -83,6 +84,42 @@ test('a change of what the key belongs to drops its caller, a change of anything
   await directory.poll()
   expect(await directory.lookup('sk-1')).toBe(caller)
   expect(finds()).toBe(2)
+})
+
+test('a key that was used right after its own change stays known once a poll has seen it, also in an outage', async () => {
+  const { directory, changes, finds, breakDatabase } = rig()
+  directory.changed([subject, 'team:red'], 2)
+  changes.push({ subject, revision: 1 }, { subject: 'team:red', revision: 2 })
+  await directory.lookup('sk-1')
+  await directory.poll()
+  breakDatabase()
+  await directory.poll()
+  expect(directory.lookup('sk-1')).toBe(caller)
+  expect(finds()).toBe(1)
+})
+
+test('a change of another process behind an own one of the same key drops it', async () => {
+  const { directory, stored, changes } = rig()
+  directory.changed([subject], 1)
+  await directory.lookup('sk-1')
+  stored.delete(hash)
+  changes.push({ subject, revision: 2 })
+  await directory.poll()
+  expect(await directory.lookup('sk-1')).toBeUndefined()
+})
+
+test('an own change from before a backup was put back hides no change of the backup', async () => {
+  const { directory, stored, changes } = rig()
+  changes.push({ subject: 'team:blue', revision: 8 })
+  await directory.poll()
+  directory.changed([subject], 9)
+  changes.splice(0, 1, { subject: 'team:red', revision: 1 })
+  await directory.poll()
+  await directory.lookup('sk-1')
+  stored.delete(hash)
+  changes.push({ subject, revision: 2 })
+  await directory.poll()
+  expect(await directory.lookup('sk-1')).toBeUndefined()
 })
 
 test('a load that was running when its key was revoked does not bring it back', async () => {

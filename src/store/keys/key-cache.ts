@@ -52,6 +52,8 @@ export class KeyCache implements KeyDirectory {
   readonly #unknown: LRUCache<string, true>
   readonly #loading = new Map<string, Promise<Caller | undefined>>()
   #revision = 0
+  /** Changes of this process that no poll has seen yet, with the newest revision of their transaction. */
+  readonly #own = new Map<Subject, number>()
   /** What brought `#revision`. */
   #newest: Subject | undefined
   #generation = 0
@@ -118,8 +120,12 @@ export class KeyCache implements KeyDirectory {
     return this.#loading.get(hash) ?? this.#load(hash, keyText)
   }
 
-  /** These have changed: the next call with a key that depends on one loads it again. */
-  changed(subjects: readonly Subject[]): void {
+  /**
+   * These have changed: the next call with a key that depends on one loads it again. With the revision of an own
+   * change, the poll that sees it does not drop again what was loaded since.
+   */
+  changed(subjects: readonly Subject[], revision?: number): void {
+    if (revision !== undefined) for (const subject of subjects) this.#own.set(subject, revision)
     this.#generation++
     this.#options.dropped?.(subjects)
     for (const subject of subjects) {
@@ -170,7 +176,7 @@ export class KeyCache implements KeyDirectory {
    */
   async #follow(): Promise<void> {
     const before = this.#revision
-    const { subjects, revision } = await this.#options.changesSince(Math.max(before - 1, 0))
+    const { subjects, revisions, revision } = await this.#options.changesSince(Math.max(before - 1, 0))
     if (this.#moved || (this.#newest !== undefined && !subjects.includes(this.#newest))) {
       const anew = await this.#options.changesSince(0)
       // After the answer: keys that were loaded before it may have changed since.
@@ -182,9 +188,12 @@ export class KeyCache implements KeyDirectory {
     }
     // Nothing but the newest change, which is known.
     if (revision === before || subjects.length === 0) return
-    this.changed(subjects)
+    const isNews = (subject: Subject, at: number) => revisions[at]! > Math.max(before, this.#own.get(subject) ?? 0)
+    const news = subjects.filter(isNews)
+    if (news.length > 0) this.changed(news)
     this.#revision = revision
     this.#newest = subjects.at(-1)
+    for (const [subject, own] of this.#own) if (own <= revision) this.#own.delete(subject)
   }
 
   #forgetAll(): void {
@@ -193,6 +202,7 @@ export class KeyCache implements KeyDirectory {
     this.#known.clear()
     this.#unknown.clear()
     this.#loading.clear()
+    this.#own.clear()
   }
 
   async #load(hash: string, keyText: string): Promise<Caller | undefined> {

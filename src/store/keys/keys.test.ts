@@ -162,7 +162,11 @@ for (const server of testServers('keys'))
       await keys.delete(b.id)
       const second = await changesSince(elsewhere, first.revision)
       expect(second.subjects).toEqual([a.hash, b.hash].map(keySubject))
-      expect(await changesSince(elsewhere, second.revision)).toEqual({ subjects: [], revision: second.revision })
+      expect(await changesSince(elsewhere, second.revision)).toEqual({
+        subjects: [],
+        revisions: [],
+        revision: second.revision,
+      })
     })
 
     /** Inserts by another process, all at once; returns how many succeeded. */

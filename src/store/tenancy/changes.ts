@@ -36,6 +36,8 @@ export async function noteChange(tx: SQL, subject: Subject): Promise<number> {
 /** What changed after a revision, the oldest change first, and the newest revision among it. */
 export interface Changes {
   readonly subjects: readonly Subject[]
+  /** Of each subject, in the same order. */
+  readonly revisions: readonly number[]
   readonly revision: number
 }
 
@@ -49,10 +51,8 @@ export async function changesSince(database: Database, revision: number): Promis
     select subject, revision from tenancy_changes where revision > ${revision}
     order by revision limit ${changesMax}`
   const rows = await answerInTime<{ subject: string; revision: unknown }[]>(changes)
-  return {
-    subjects: rows.map(row => row.subject),
-    revision: rows.length > 0 ? toNumber(rows.at(-1)!.revision) : revision,
-  }
+  const revisions = rows.map(row => toNumber(row.revision))
+  return { subjects: rows.map(row => row.subject), revisions, revision: revisions.at(-1) ?? revision }
 }
 
 /**

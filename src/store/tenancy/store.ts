@@ -15,8 +15,8 @@ import { SqlTransaction } from './transaction.ts'
 interface TenancyStoreOptions {
   readonly database: Database
   readonly clock: Pick<Clock, 'epochMs'>
-  /** Called after each commit, with what has changed. */
-  onChange?(subjects: readonly Subject[]): void
+  /** Called after each commit, with what has changed, and the newest revision of it. */
+  onChange?(subjects: readonly Subject[], revision: number): void
 }
 
 const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('keys, teams and users', work)
@@ -42,7 +42,7 @@ export function createTenancyStore({ database, clock, onChange }: TenancyStoreOp
       ).catch((thrown: unknown) => {
         throw explained(thrown)
       })
-      if (made && made.changed.length > 0) onChange?.(made.changed)
+      if (made && made.changed.length > 0) onChange?.(made.changed, made.revision)
       return done
     },
   }

@@ -42,6 +42,8 @@ const idFields: Partial<Record<TenantKind, string>> = { customer: 'user_id', tag
 /** To be used under the lock on the revision alone. */
 export class SqlTransaction implements TenancyTransaction {
   readonly changed: Subject[] = []
+  /** The newest of its changes; no change of another process lies between its revisions. */
+  revision = 0
   readonly nowMs: number
   readonly #tx: SQL
   readonly #actor: Actor
@@ -223,7 +225,7 @@ export class SqlTransaction implements TenancyTransaction {
   }
 
   async insertKey(record: NewKey, keysOfUserMax: number | null = null): Promise<KeyRecord> {
-    const version = await nextRevision(this.#tx)
+    const version = await this.#nextRevision()
     await checkQuota(this.#tx, record.userId, { keysOfUserMax, nowMs: this.nowMs })
     const dated = { ...record, textSinceMs: this.nowMs }
     const made: KeyRecord = { ...dated, rotateByMs: rotateBy(dated), version, ...this.#stamps() }
@@ -247,7 +249,7 @@ export class SqlTransaction implements TenancyTransaction {
     const after: KeyRecord = {
       ...dated,
       rotateByMs: rotateBy(dated),
-      version: await nextRevision(this.#tx),
+      version: await this.#nextRevision(),
       updatedAtMs: this.nowMs,
       updatedBy: this.#actor.id,
     }
@@ -282,7 +284,7 @@ export class SqlTransaction implements TenancyTransaction {
 
   async deleteKey(id: string): Promise<KeyRecord> {
     const before = await this.#existingKey(id)
-    const revision = await nextRevision(this.#tx)
+    const revision = await this.#nextRevision()
     await this.#tx`update virtual_keys set deleted_at_ms = ${this.nowMs}, revision = ${revision} where id = ${id}`
     await deleteConversationsOf(this.#tx, { keyId: id })
     this.changed.push(keySubject(before.hash))
@@ -292,7 +294,11 @@ export class SqlTransaction implements TenancyTransaction {
 
   async #note(subject: Subject): Promise<number> {
     this.changed.push(subject)
-    return noteChange(this.#tx, subject)
+    return (this.revision = await noteChange(this.#tx, subject))
+  }
+
+  async #nextRevision(): Promise<number> {
+    return (this.revision = await nextRevision(this.#tx))
   }
 
   /** The team is as it was for its keys, but has another version for directories. */
