@@ -38,24 +38,32 @@ const failed = JSON.stringify({ custom_id: 'f', response: { status_code: 400, bo
 
 interface Made {
   readonly file: string | undefined
+  /** Thrown in the place of the file. */
+  readonly failure?: GatewayError
+  /** After so many bytes the upstream closes the connection. */
+  readonly cutAt?: number
+  /** Of the batch as its upstream reports it. */
+  readonly fields?: Json
+  readonly nowMs?: number
   readonly models?: Readonly<Record<string, Prices | null>>
   readonly usage?: Json
 }
 
 /** In pieces that cut lines and characters. */
-function streamOf(text: string): AnswerStream {
-  const bytes = Buffer.from(text)
+function streamOf(text: string, cutAt = Infinity): AnswerStream {
+  const bytes = Buffer.from(text).subarray(0, cutAt)
   return {
     pipe(sink: AnswerSink) {
       for (let at = 0; at < bytes.length; at += 7) sink.write(bytes.subarray(at, at + 7))
-      sink.end()
+      if (bytes.length < text.length) sink.abort()
+      else sink.end()
     },
     resume() {},
     cancel() {},
   }
 }
 
-async function settled({ file, models = { 'gpt-5.4': tiered }, usage }: Made) {
+async function look({ file, models = { 'gpt-5.4': tiered }, usage, failure, cutAt, fields, nowMs = 2000 }: Made) {
   const ended: EndedCall[] = []
   const calls: FileCall[] = []
   const account = { name: 'up', files: { head: () => ({ url: 'https://up', headers: {} }) } }
@@ -65,7 +73,7 @@ async function settled({ file, models = { 'gpt-5.4': tiered }, usage }: Made) {
   )
   const names = Object.keys(models)
   const services = {
-    clock: { epochMs: () => 2_000 },
+    clock: { epochMs: () => nowMs },
     current: {
       settings: { deployments: all },
       models: { resolve: (name: string) => [all[names.indexOf(name)]!] },
@@ -82,8 +90,9 @@ async function settled({ file, models = { 'gpt-5.4': tiered }, usage }: Made) {
     fileCalls: {
       async content(call: FileCall) {
         calls.push(call)
+        if (failure) throw failure
         if (file === undefined) throw new GatewayError('upstream-refused', 'gone')
-        return { stream: streamOf(file), contentType: undefined, over: Promise.resolve('success') }
+        return { stream: streamOf(file, cutAt), contentType: undefined, over: Promise.resolve('success') }
       },
     },
     ledger: { query: async () => ({ rows: [], nextCursor: null }), flush: async () => true },
@@ -103,9 +112,14 @@ async function settled({ file, models = { 'gpt-5.4': tiered }, usage }: Made) {
     owner: null,
   } as unknown as FileRecord
   const client: Client = { clientAddress: '', left: false, onLeft: () => {} }
-  const answer = { id: 'up', status: 'completed', output_file_id: 'file-up/1', ...(usage && { usage }) }
-  await refreshedBatch(services, client, record, answer)
-  return { cost: ended[0]!.costNanoUsd, usage: ended[0]!.usage, paths: calls.map(call => call.path) }
+  const answer = { id: 'up', status: 'completed', output_file_id: 'file-up/1', ...(usage && { usage }), ...fields }
+  const shown = await refreshedBatch(services, client, record, answer)
+  return { shown, ended, paths: calls.map(call => call.path) }
+}
+
+async function settled(made: Made) {
+  const { ended, paths } = await look(made)
+  return { cost: ended[0]!.costNanoUsd, usage: ended[0]!.usage, paths }
 }
 
 const totals = (input: number, output: number) => ({ input_tokens: input, output_tokens: output })
@@ -151,4 +165,23 @@ test('a file that cannot be read leaves the cost unknown, and the usage as repor
       cost: null,
       usage: { inputTokens: 300_000 },
     })
+})
+
+test.each([
+  ['the connection is cut in the file', { file, cutAt: 150 }],
+  ['the upstream is overloaded', { file, failure: new GatewayError('upstream-overloaded', 'later') }],
+  ['lines are missing', { file, fields: { request_counts: { completed: 3 } } }],
+] as const)('%s: the batch is shown, and settled by a later look', async (_, made) => {
+  const now = { ...made, usage: totals(300_000, 1000) }
+  const { ended, shown } = await look(now)
+  expect([ended, shown.status]).toEqual([[], 'completed'])
+  expect(await settled({ ...now, nowMs: 40 * 3_600_000 })).toMatchObject({
+    cost: null,
+    usage: { inputTokens: 300_000 },
+  })
+  expect((await settled({ ...now, cutAt: Infinity, failure: undefined!, fields: {} })).cost).not.toBeNull()
+})
+
+test('an answer that stands twice in the file is charged once', async () => {
+  expect((await settled({ file: file + file })).cost).toBe(300_000n * 1250n + 1000n * 7500n)
 })

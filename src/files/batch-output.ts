@@ -17,6 +17,8 @@ import type { Json } from '../lib/json/json-values.ts'
 const fileBytesMax = 512 * 1024 * 1024
 /** Above the largest answer of a model. */
 const lineBytesMax = 16 * 1024 * 1024
+/** OpenAI's limit of the requests of a batch. */
+const linesMax = 50_000
 /** Well below the lease with which one replica settles a batch. */
 const totalMs = 45_000
 
@@ -40,6 +42,8 @@ export interface BatchOutput {
   readonly models: readonly Deployment[]
   /** When the batch began, in milliseconds since 1970. */
   readonly atMs: number
+  /** How many requests have an answer, by the batch itself; undefined = it does not say. */
+  readonly completed: number | undefined
 }
 
 /** The usage of a line's answer as part of a batch; undefined = it failed, which costs nothing. */
@@ -50,7 +54,10 @@ function lineUsage(line: Json): Usage | undefined {
   return usage && { ...usage, served: { serviceTier: 'batch' } }
 }
 
-/** Reads the whole file. Rejects with the upstream's error; with `upstream-broken` for one too large or not JSON. */
+/**
+ * Reads the whole file. Rejects with the upstream's error; with `upstream-broken` for one that is too large or not
+ * JSON, with `upstream-closed` for one that is cut.
+ */
 export async function pricedLines(services: Pick<Services, 'fileCalls'>, output: BatchOutput): Promise<PricedLines> {
   const path = `/files/${encodeURIComponent(output.fileId)}/content`
   const { request, deployment } = output
@@ -65,7 +72,12 @@ export async function pricedLines(services: Pick<Services, 'fileCalls'>, output:
   let usage: Usage | undefined
   let total: bigint | null = 0n
   const costs = new Map<Deployment, bigint | null>(output.models.map(model => [model, 0n]))
+  const answered = new Set<unknown>()
   for await (const line of linesOf(streamOf(content.stream)!)) {
+    // A line that is there twice was one request.
+    if (answered.has(line.custom_id)) continue
+    if (answered.size === linesMax) throw broken('has more lines than a batch has requests')
+    answered.add(line.custom_id ?? answered.size)
     const used = lineUsage(line)
     if (!used) continue
     usage = addUsage(usage, used)
@@ -74,6 +86,7 @@ export async function pricedLines(services: Pick<Services, 'fileCalls'>, output:
     total = sumOf(total, cost)
     if (model) costs.set(model, sumOf(costs.get(model)!, cost))
   }
+  if (answered.size < (output.completed ?? 0)) throw cut()
   return { usage, costNanoUsd: total, costs }
 }
 
@@ -95,7 +108,7 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Json
   let rest = ''
   let bytes = 0
   const decoder = new TextDecoder()
-  for await (const piece of stream as unknown as AsyncIterable<Uint8Array>) {
+  for await (const piece of piecesOf(stream)) {
     bytes += piece.length
     const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
     rest = lines.pop()!
@@ -103,6 +116,14 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Json
     for (const line of lines) if (line.trim() !== '') yield objectIn(line)
   }
   if (rest.trim() !== '') yield objectIn(rest)
+}
+
+async function* piecesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* stream as unknown as AsyncIterable<Uint8Array>
+  } catch (cause) {
+    throw cut(cause)
+  }
 }
 
 function objectIn(line: string): Json {
@@ -116,4 +137,6 @@ function objectIn(line: string): Json {
   return value
 }
 
+const cut = (cause?: unknown) =>
+  new GatewayError('upstream-closed', 'the output of the batch is cut: lines are missing', { cause })
 const broken = (how: string) => new GatewayError('upstream-broken', `the output of the batch ${how}`)

@@ -31,13 +31,27 @@ export function hasEnded({ status }: Readonly<Json>): boolean {
   return typeof status === 'string' && Object.hasOwn(ends, status)
 }
 
+/** The upstream may give the file later: without it the cost is not known. */
+const passing: ReadonlySet<FaultKind> = new Set([
+  'upstream-closed',
+  'upstream-failed',
+  'upstream-overloaded',
+  'upstream-rate-limited',
+  'upstream-timeout',
+  'upstream-unreachable',
+])
+/** So long after the end of a batch its file is asked for again. */
+const outputWaitMs = 6 * 3_600_000
+/** A batch ends within a day (`completion_window`), also where its upstream reports another time. */
+const lastsMsMax = 24 * 3_600_000
+
 /** The upstream's id of the file with the answers, and who waits for it. */
 export type OutputFile = Pick<BatchOutput, 'request' | 'fileId'>
 
 /**
  * Settles a batch that has ended. Where the sum of its usage does not tell its cost (prices by the length of each
  * request, several models, a fee for each), its lines are read. A second settlement is not recorded again: the request
- * id follows from the batch's.
+ * id follows from the batch's. Resolves with false when the lines cannot be read now: another look will.
  */
 export async function settleBatch(
   services: Services,
@@ -45,8 +59,8 @@ export async function settleBatch(
   deployment: Deployment,
   batch: Json,
   output?: OutputFile,
-): Promise<void> {
-  if (await isInLedger(services, record)) return
+): Promise<boolean> {
+  if (await isInLedger(services, record)) return true
   // Its fields are named as those of `/responses` (OpenAI, "The batch object").
   const tokens = responsesTokens(membersOf(batch.usage))
   const reported = tokens && { ...tokens, served: { serviceTier: 'batch' } }
@@ -56,11 +70,14 @@ export async function settleBatch(
   const single = others.length === 0 ? model : undefined
   const nothing = !reported && !output && answeredNothing(batch)
   const sum = nothing ? 0n : reported && single ? costOf(reported, single.prices, record.createdAtMs) : null
-  const ofModels = { deployment, models, atMs: record.createdAtMs }
+  const ofModels = { deployment, models, atMs: record.createdAtMs, completed: completedOf(batch) }
   const lines = sum === null && output ? await linesOf(services, { ...output, ...ofModels }) : undefined
-  const costNanoUsd = sum ?? lines?.costNanoUsd ?? null
+  const waitsFromMs = Math.min(endOf(batch) ?? Infinity, record.createdAtMs + lastsMsMax)
+  if (lines === 'later' && services.clock.epochMs() - waitsFromMs < outputWaitMs) return false
+  const priced = lines === 'later' ? undefined : lines
+  const costNanoUsd = sum ?? priced?.costNanoUsd ?? null
   const costs = record.models.map((name, at) => {
-    const cost = nothing || single ? costNanoUsd : (lines?.costs.get(models[at]!) ?? null)
+    const cost = nothing || single ? costNanoUsd : (priced?.costs.get(models[at]!) ?? null)
     return [name, cost] as const
   })
   const status = String(batch.status)
@@ -71,10 +88,11 @@ export async function settleBatch(
     // The upstream's word does not move the end into the future.
     endedAtMs: Math.min(endOf(batch) ?? Infinity, services.clock.epochMs()),
     error: kind && new GatewayError(kind, `the batch is ${status}`),
-    usage: reported ?? lines?.usage,
+    usage: reported ?? priced?.usage,
     costNanoUsd,
     batch: { reserved: record.reserved ?? [], costs: new Map(costs) },
   })
+  return true
 }
 
 /** Settles a batch of which its upstream never told anything: its budgets are charged what it had reserved. */
@@ -116,21 +134,26 @@ async function isInLedger({ ledger }: Services, { id }: FileRecord): Promise<boo
 }
 
 /** Of a batch without an output file: whether none of its requests has an answer, which would be billed. */
-function answeredNothing({ status, request_counts: counts }: Json): boolean {
-  const { completed } = membersOf(counts)
-  return completed === 0 || (status !== 'completed' && completed === undefined)
+function answeredNothing(batch: Json): boolean {
+  const completed = completedOf(batch)
+  return completed === 0 || (batch.status !== 'completed' && completed === undefined)
 }
 
-/** undefined = no line could have a price, or the upstream does not give the file: the cost stays unknown. */
+function completedOf({ request_counts: counts }: Json): number | undefined {
+  const { completed } = membersOf(counts)
+  return typeof completed === 'number' ? completed : undefined
+}
+
+/** undefined = no line could have a price, or the upstream refuses to give the file: the cost stays unknown. */
 async function linesOf(
   services: Services,
   { models, ...output }: Omit<BatchOutput, 'models'> & { readonly models: readonly (Deployment | undefined)[] },
-): Promise<PricedLines | undefined> {
+): Promise<PricedLines | 'later' | undefined> {
   const known = models.filter(model => model !== undefined)
   if (known.length < models.length || !known.every(({ prices }) => prices?.variants?.batch ?? prices?.later)) return
   return pricedLines(services, { ...output, models: known }).catch((error: unknown) => {
-    if (error instanceof GatewayError) return undefined
-    throw error
+    if (!(error instanceof GatewayError)) throw error
+    return passing.has(error.kind) ? 'later' : undefined
   })
 }
 

@@ -62,7 +62,7 @@ interface BatchEnd {
   readonly output: OutputFile | undefined
 }
 
-/** false = it is settled already, or by another worker. */
+/** false = it is settled already, or by another worker, or has to be later: when the lease ends. */
 async function settleOnce(
   services: Services,
   record: FileRecord,
@@ -71,7 +71,7 @@ async function settleOnce(
 ): Promise<boolean> {
   const lease = { owner, nowMs: services.clock.epochMs(), leaseMs: settleLeaseMs }
   if (record.recorded || !(await services.files.leaseBatch(record.id, lease))) return false
-  await settleBatch(services, record, deploymentOf(services, record), end, output)
+  if (!(await settleBatch(services, record, deploymentOf(services, record), end, output))) return false
   return noteSettled(services, record, body)
 }
 
