@@ -5,8 +5,9 @@ import type { GatewayError } from '../src/core/errors.ts'
 import type { BodySink, Transport, UpstreamExchange } from '../src/core/transport.ts'
 import { createHttp1Transport } from '../src/http/client/client.ts'
 import type { Http1Options } from '../src/http/client/client.ts'
-import { rawUpstream, timeouts, until } from './raw-upstream.ts'
+import { rawUpstream, timeouts } from './raw-upstream.ts'
 import type { RawOptions, RawUpstream } from './raw-upstream.ts'
+import { until } from './until.ts'
 
 const cleanups: (() => void)[] = []
 

@@ -81,20 +81,11 @@ function requestEnd(text: string): number {
 
 /** Long timeouts, except those given. */
 export function timeouts(given: Partial<ExchangeTimeouts> = {}): ExchangeTimeouts {
-  return { connectMs: 2000, firstByteMs: 2000, idleMs: 2000, totalMs: 0, ...given }
+  return { connectMs: 30_000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 0, ...given }
 }
 
 /** A complete response with `content-length`. */
 export function answer(body: string, head = ''): string {
   const length = `content-length: ${Buffer.byteLength(body)}\r\n`
   return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${head}${length}\r\n${body}`
-}
-
-/** Waits until `isTrue` holds; throws with `what` after `limitMs`. */
-export async function until(isTrue: () => boolean, what: string, limitMs = 1500): Promise<void> {
-  const startMs = performance.now()
-  while (!isTrue()) {
-    if (performance.now() - startMs > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`)
-    await Bun.sleep(2)
-  }
 }

@@ -7,6 +7,7 @@ import { systemClock } from '../src/lib/clock.ts'
 import { BudgetCounters } from '../src/store/limits/budget-counters.ts'
 import type { BudgetSpend } from '../src/store/limits/budget-counters.ts'
 import { RedisLimiter } from '../src/store/limits/limiter-redis.ts'
+import { until } from './until.ts'
 
 const given = process.env.TEST_REDIS_URL
 /** A database of Redis for each file of tests: it is emptied, while other files run. undefined = there is no Redis. */
@@ -60,15 +61,6 @@ export const openReplicas =
     const replicas: Replica[] = []
     for (const [at, ms] of distances.entries()) replicas.push(await open(ms, withoutRedis, undefined, spends?.[at]))
     const isComplete = () => replicas.every(({ limiter }) => limiter.replicas === distances.length)
-    await until('they know of each other', isComplete)
+    await until(isComplete, 'they know of each other')
     return replicas
   }
-
-/** Waits for what is expected. */
-export async function until(what: string, condition: () => unknown, msMax = 50_000): Promise<void> {
-  const from = performance.now()
-  while (!(await condition())) {
-    if (performance.now() - from > msMax) throw new Error(`not within ${msMax} ms: ${what}`)
-    await Bun.sleep(10)
-  }
-}

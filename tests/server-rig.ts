@@ -13,6 +13,7 @@ import { listen } from '../src/http/server/server.ts'
 import type { HttpServer, ServerOptions } from '../src/http/server/server.ts'
 import type { Clock } from '../src/lib/clock.ts'
 import { TimerWheel } from '../src/lib/timer-wheel.ts'
+import { until } from './until.ts'
 
 export type Handler = (request: ServerRequest) => Answer | Promise<Answer>
 
@@ -117,15 +118,6 @@ export function serverRig(handle: Handler = echo, options: RigOptions = {}): Ser
       clients.push(client)
       return client
     },
-  }
-}
-
-/** Waits until `check` holds; says `what` was waited for when it does not come. */
-export async function until(check: () => boolean, what: string, ms = 30_000): Promise<void> {
-  const endMs = performance.now() + ms
-  while (!check()) {
-    if (performance.now() > endMs) throw new Error(`in vain: ${what}`)
-    await Bun.sleep(1)
   }
 }
 

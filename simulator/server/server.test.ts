@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { startSimulator } from '../index.ts'
 import type { Simulator } from '../index.ts'
 import { postJson, bodyOf, chat, eventsOf, post, rawExchange, keptOpenMs } from '../testing/client.ts'
+import { until } from '../../tests/until.ts'
 
 let simulator: Simulator
 beforeAll(async () => {
@@ -18,10 +19,6 @@ const question = (said: string, more: object = {}) => ({
 })
 const say = async (said: string, more: object = {}, on = simulator) =>
   (await postJson(on, '/v1/chat/completions', question(said, more))).text
-const until = async (isTrue: () => boolean) => {
-  for (const startMs = performance.now(); !isTrue(); await Bun.sleep(1))
-    if (performance.now() - startMs > 30_000) throw new Error('not within 30 s')
-}
 
 describe('determinism', () => {
   test('only seed, model and conversation determine the bytes', async () => {

@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { PasswordProcess } from './password-process.ts'
+import { until } from '../../tests/until.ts'
 
 const password = 'correct horse battery'
 const hash = await Bun.password.hash(password, { algorithm: 'argon2id', memoryCost: 1024, timeCost: 1 })
@@ -29,10 +30,6 @@ function children(parent = process.pid): readonly number[] {
 const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'utf8')
 /** [nice, scheduling policy]; 5 is SCHED_IDLE. */
 const priorityOf = (pid: number): readonly number[] => [Number(statOf(pid)![16]), Number(statOf(pid)![38])]
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await Bun.sleep(5)
-}
 
 const onLinux = test.skipIf(process.platform !== 'linux')
 

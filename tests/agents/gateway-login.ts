@@ -10,10 +10,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { standardConfig, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { until } from '../redis-replicas.ts'
 import { browserOfAda, leaveDirectory, offeredTools, Place, says, turnMs } from './place.ts'
 import { keys, Terminal } from './terminal.ts'
 import type { Browser } from '../browser-session.ts'
+import { until } from '../until.ts'
 
 /** The right has to end within this after the directory's removal. */
 const endMsMax = 1000
@@ -125,7 +125,7 @@ async function removal(gateway: Gateway, place: Place): Promise<string[]> {
   simulator.script(({ body }) => says(body, 'PLEASE-WAIT') && says(body, 'Bash'), { toolCalls: [tool], times: 1 })
   const calls = simulator.truth.entries.length
   const running = place.run(['claude', '-p', 'PLEASE-WAIT with the shell', '--allowedTools', 'Bash'])
-  await until('it has its tool call', () => simulator.truth.entries.length > calls, turnMs)
+  await until(() => simulator.truth.entries.length > calls, 'it has its tool call', turnMs)
   const jwt = credentialsOf(place).enterpriseGateway!.jwt
   const removedMs = await leaveDirectory(gateway, 'ada@example.com')
   const ask = () => fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${jwt}` } })

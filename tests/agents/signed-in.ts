@@ -8,8 +8,8 @@
 import { join } from 'node:path'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { until } from '../redis-replicas.ts'
 import { browserOfAda, leaveDirectory, offeredTools, Place, says, turnMs } from './place.ts'
+import { until } from '../until.ts'
 
 interface Agent {
   readonly name: string
@@ -97,7 +97,7 @@ async function check(agent: Agent): Promise<string[]> {
     simulator.script(({ body }) => says(body, 'PLEASE-WAIT') && says(body, tool.name), { toolCalls: [tool], times: 1 })
     const calls = simulator.truth.entries.length
     const running = place.run(agent.words('PLEASE-WAIT with the shell', written))
-    await until('the agent has its tool call', () => simulator.truth.entries.length > calls, turnMs)
+    await until(() => simulator.truth.entries.length > calls, 'the agent has its tool call', turnMs)
     await leaveDirectory(gateway, 'ada@example.com')
     const ended = await running
     const rows = await gateway.rows('&user_id=ada')

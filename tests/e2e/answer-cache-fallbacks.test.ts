@@ -1,9 +1,9 @@
 /** Equal calls at the same time, of which one names fallbacks: another key need not be allowed their models. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { CountingUpstream } from '../counting-upstream.ts'
-import { until } from '../redis-replicas.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 const other = new CountingUpstream()
 const opening = Promise.withResolvers<void>()
@@ -50,9 +50,9 @@ test('a call without fallbacks does not get the answer of the fallback of an equ
       body: JSON.stringify({ model: 'failing', messages: [{ role: 'user', content: 'Hi' }], ...more }),
     })
   const first = ask(wide, { fallbacks: ['other'] })
-  await until('the first call is under way', () => asked === 1)
+  await until(() => asked === 1, 'the first call is under way')
   const second = ask(narrow, {})
-  await until('the second one is asked itself', () => asked === 2)
+  await until(() => asked === 2, 'the second one is asked itself')
   opening.resolve()
   expect((await first).status).toBe(200)
   expect((await second).status).toBeGreaterThanOrEqual(500)

@@ -2,12 +2,11 @@
 import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
 import { CountingUpstream } from '../counting-upstream.ts'
-import { until } from '../redis-replicas.ts'
 import { startTcpProxy } from '../tcp-proxy.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
-const longMs = 60_000
 const redisUrl = process.env.TEST_REDIS_URL
 const whereRedis = test.skipIf(redisUrl === undefined)
 if (redisUrl === undefined) console.log('skipped: the cache over Redis (set TEST_REDIS_URL)')
@@ -50,22 +49,18 @@ const chat = ({ gateway, key }: { gateway: Gateway; key: string }, text: string,
     body: JSON.stringify({ model: 'chat', stream, messages: [{ role: 'user', content: text }], ...more }),
   })
 
-whereRedis(
-  '50 equal calls at once over 3 replicas reach the upstream once',
-  async () => {
-    const replicas = [await replica(redisUrl!), await replica(redisUrl!), await replica(redisUrl!)]
-    upstream.hold()
-    const calls = Array.from({ length: 50 }, (_, at) => chat(replicas[at % 3]!, 'what?', at % 4 === 0))
-    await until('the first has arrived', () => upstream.count > 0, longMs)
-    upstream.release()
-    for (const call of calls) {
-      const response = await call
-      expect([response.status, await response.text()]).toEqual([200, expect.stringMatching(/answer 1|"1"/)])
-    }
-    expect(upstream.count).toBe(1)
-  },
-  longMs,
-)
+whereRedis('50 equal calls at once over 3 replicas reach the upstream once', async () => {
+  const replicas = [await replica(redisUrl!), await replica(redisUrl!), await replica(redisUrl!)]
+  upstream.hold()
+  const calls = Array.from({ length: 50 }, (_, at) => chat(replicas[at % 3]!, 'what?', at % 4 === 0))
+  await until(() => upstream.count > 0, 'the first has arrived')
+  upstream.release()
+  for (const call of calls) {
+    const response = await call
+    expect([response.status, await response.text()]).toEqual([200, expect.stringMatching(/answer 1|"1"/)])
+  }
+  expect(upstream.count).toBe(1)
+})
 
 whereRedis(
   'what one replica keeps the others give, encrypted in Redis, until it is deleted or all is flushed',
@@ -76,14 +71,14 @@ whereRedis(
     expect(await first.text()).toContain('answer 1')
     const client = new RedisClient(redisUrl!)
     const stored = () => client.get(`modelgate:${namespace}:answer:${key}`)
-    await until('it is stored', async () => (await stored()) !== null, longMs)
+    await until(async () => (await stored()) !== null, 'it is stored')
     expect(await stored()).toStartWith('v1:')
     expect(await stored()).not.toContain('answer')
     const isHit = async (text: string) => (await chat(two, text)).headers.get('x-proxy-cache-hit')
     expect(await isHit('a secret question')).toBe('true')
     expect((await one.gateway.admin('/cache/delete', { keys: [key] })).status).toBe(200)
     expect(await isHit('a secret question')).toBeNull()
-    await until('it is stored again', async () => (await stored()) !== null, longMs)
+    await until(async () => (await stored()) !== null, 'it is stored again')
     await client.set(`modelgate-test:${namespace}`, 'of another program')
     expect((await one.gateway.admin('/cache/flushall', {})).status).toBe(200)
     expect(await stored()).toBeNull()
@@ -95,46 +90,37 @@ whereRedis(
     expect(info.num_clients).toBeGreaterThan(0)
     expect(info.info).toHaveProperty('redis_version')
   },
-  longMs,
 )
 
-whereRedis(
-  'a failure on one replica lets the others go, and no right is left behind',
-  async () => {
-    const [one, two] = [await replica(redisUrl!), await replica(redisUrl!)]
-    upstream.hold()
-    const calls = [chat(one, 'fail'), chat(two, 'fail')]
-    await until('the first has arrived', () => upstream.count > 0, longMs)
-    upstream.release()
-    for (const call of calls) expect((await call).status).toBe(500)
-    expect(upstream.count).toBe(2)
-  },
-  longMs,
-)
+whereRedis('a failure on one replica lets the others go, and no right is left behind', async () => {
+  const [one, two] = [await replica(redisUrl!), await replica(redisUrl!)]
+  upstream.hold()
+  const calls = [chat(one, 'fail'), chat(two, 'fail')]
+  await until(() => upstream.count > 0, 'the first has arrived')
+  upstream.release()
+  for (const call of calls) expect((await call).status).toBe(500)
+  expect(upstream.count).toBe(2)
+})
 
-whereRedis(
-  'Redis away: no cache and no failed call, and the cache again when it is back',
-  async () => {
-    const there = new URL(redisUrl!)
-    const wire = await startTcpProxy(there.hostname, Number(there.port || 6379))
-    opened.push({ stop: () => wire.close() })
-    const one = await replica(`redis://127.0.0.1:${wire.port}`, 0.05)
-    const ask = async () => {
-      const response = await chat(one, 'what?')
-      await response.text()
-      return [response.status, response.headers.get('x-proxy-cache-hit')]
-    }
-    await until('a hit', async () => (await ask())[1] === 'true', longMs)
-    wire.cut()
-    const before = upstream.count
-    for (let at = 0; at < 5; at++) expect(await ask()).toEqual([200, null])
-    expect(upstream.count).toBe(before + 5)
-    expect((await one.gateway.admin('/cache/ping')).status).toBe(503)
-    wire.restore()
-    await until('a hit again', async () => (await ask())[1] === 'true', longMs)
-  },
-  longMs,
-)
+whereRedis('Redis away: no cache and no failed call, and the cache again when it is back', async () => {
+  const there = new URL(redisUrl!)
+  const wire = await startTcpProxy(there.hostname, Number(there.port || 6379))
+  opened.push({ stop: () => wire.close() })
+  const one = await replica(`redis://127.0.0.1:${wire.port}`, 0.05)
+  const ask = async () => {
+    const response = await chat(one, 'what?')
+    await response.text()
+    return [response.status, response.headers.get('x-proxy-cache-hit')]
+  }
+  await until(async () => (await ask())[1] === 'true', 'a hit')
+  wire.cut()
+  const before = upstream.count
+  for (let at = 0; at < 5; at++) expect(await ask()).toEqual([200, null])
+  expect(upstream.count).toBe(before + 5)
+  expect((await one.gateway.admin('/cache/ping')).status).toBe(503)
+  wire.restore()
+  await until(async () => (await ask())[1] === 'true', 'a hit again')
+})
 
 test('without a cache, and without a Redis, the routes say what to do', async () => {
   const gateway = await startGateway()

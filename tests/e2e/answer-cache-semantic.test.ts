@@ -1,10 +1,10 @@
 /** Answers shared by meaning: over an embedding model of the gateway, and never where the facts of two prompts differ. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { CountingUpstream } from '../counting-upstream.ts'
-import { until } from '../redis-replicas.ts'
 import { startTcpProxy } from '../tcp-proxy.ts'
 import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 const upstream = new CountingUpstream()
 let gateway: Gateway
@@ -48,7 +48,7 @@ test('a prompt that means the same gets the kept answer, with its similarity and
   expect(await hit.text()).toContain('answer ')
   expect(chats()).toBe(1)
   const id = hit.headers.get('x-proxy-call-id')
-  await until('its row is there', async () => (await gateway.rows()).some(row => row.request_id === id))
+  await until(async () => (await gateway.rows()).some(row => row.request_id === id), 'its row is there')
   expect((await gateway.rows()).find(row => row.request_id === id)).toMatchObject({
     cache_hit_kind: 'semantic',
     cost_nano_usd: '0',
@@ -144,7 +144,7 @@ litellm_settings:
     ))
       await hits(one, `tell about ${word} and its ${word.repeat(2)} now`)
     expect(await hits(one, 'what is the capital of spain')).toBe(false)
-    await until('the other replica has it', () => hits(two, 'of spain what is the capital'))
+    await until(() => hits(two, 'of spain what is the capital'), 'the other replica has it')
     expect(await hits({ ...two, key: two.other }, 'of spain the capital what is')).toBe(false)
     expect(await hits(two, 'what is not the capital of spain')).toBe(false)
     expect(await hits(two, 'which river runs through vienna')).toBe(false)

@@ -1,13 +1,12 @@
 /** The cache of answers: who shares what, what is kept, and how a hit looks in every dialect. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { CountingUpstream } from '../counting-upstream.ts'
-import { until } from '../redis-replicas.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, any>
 
-const longMs = 30_000
 const upstream = new CountingUpstream()
 const models = `
 model_list:
@@ -217,7 +216,7 @@ describe('what a hit costs and says', () => {
     expect(hit.headers.get('x-proxy-response-cost')).toBe('0')
     expect(hit.headers.get('age')).toMatch(/^\d+$/)
     const id = hit.headers.get('x-proxy-call-id')
-    await until('both rows are there', async () => (await gateway.rows()).some(row => row.request_id === id))
+    await until(async () => (await gateway.rows()).some(row => row.request_id === id), 'both rows are there')
     const rows = await gateway.rows()
     expect(rows.find(row => row.request_id === id)).toMatchObject({
       outcome: 'success',
@@ -399,33 +398,28 @@ describe('what is not kept', () => {
     const response = await chat(text, { stream: true }, { signal: leaving.signal })
     await response.body!.getReader().read()
     leaving.abort()
-    await until('the upstream hears of it', () => upstream.aborted === 1, longMs)
+    await until(() => upstream.aborted === 1, 'the upstream hears of it')
     upstream.release()
     expect(isHit(await chat(text))).toBe(false)
   })
 })
 
 describe('equal calls at the same time', () => {
-  test(
-    '50 of them reach the upstream once, in every dialect, whole and streamed',
-    async () => {
-      const text = question()
-      upstream.hold()
-      const ways = Object.values(dialects)
-      const calls = Array.from({ length: 50 }, (_, at) => ways[at % ways.length]!(text, at % 3 === 0))
-      await until('the first has arrived', () => upstream.count > 0, longMs)
-      const followers = Promise.all(calls)
-      await until(
-        'all wait',
-        async () => (await gateway.admin('/metrics').then(one => one.text())).includes('modelgate_cache_followers 49'),
-        longMs,
-      )
-      upstream.release()
-      for (const response of await followers) expect(answered(await textOf(response))).toBe('1')
-      expect(upstream.count).toBe(1)
-    },
-    longMs,
-  )
+  test('50 of them reach the upstream once, in every dialect, whole and streamed', async () => {
+    const text = question()
+    upstream.hold()
+    const ways = Object.values(dialects)
+    const calls = Array.from({ length: 50 }, (_, at) => ways[at % ways.length]!(text, at % 3 === 0))
+    await until(() => upstream.count > 0, 'the first has arrived')
+    const followers = Promise.all(calls)
+    await until(
+      async () => (await gateway.admin('/metrics').then(one => one.text())).includes('modelgate_cache_followers 49'),
+      'all wait',
+    )
+    upstream.release()
+    for (const response of await followers) expect(answered(await textOf(response))).toBe('1')
+    expect(upstream.count).toBe(1)
+  })
 
   test('a follower that streams gets its pieces while the leader is still answered', async () => {
     const text = question()
@@ -442,7 +436,7 @@ describe('equal calls at the same time', () => {
     expect(rest).toEndWith('data: [DONE]\n\n')
     await leader.text()
     const id = follower.headers.get('x-proxy-call-id')
-    await until('its row is there', async () => (await gateway.rows()).some(row => row.request_id === id))
+    await until(async () => (await gateway.rows()).some(row => row.request_id === id), 'its row is there')
     expect((await gateway.rows()).find(row => row.request_id === id)).toMatchObject({
       cache_hit_kind: 'shared',
       cost_nano_usd: '0',
@@ -473,7 +467,7 @@ describe('equal calls at the same time', () => {
     const how = { signal: leaving.signal }
     const both = [await chat(text, { stream: true }, how), await chat(text, { stream: true }, how)]
     leaving.abort()
-    await until('the upstream hears of it', () => upstream.aborted === 1, longMs)
+    await until(() => upstream.aborted === 1, 'the upstream hears of it')
     await Promise.allSettled(both.map(one => one.text()))
     upstream.release()
   })
@@ -482,7 +476,7 @@ describe('equal calls at the same time', () => {
     const text = question('fail')
     upstream.hold()
     const calls = Array.from({ length: 3 }, () => chat(text))
-    await until('the first has arrived', () => upstream.count === 1, longMs)
+    await until(() => upstream.count === 1, 'the first has arrived')
     upstream.release()
     for (const response of await Promise.all(calls)) expect(response.status).toBe(500)
     expect(upstream.count).toBe(3)

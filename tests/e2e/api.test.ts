@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 for (const backend of backends())
   describe(`API on ${backend.name}`, () => {
@@ -127,12 +128,12 @@ for (const backend of backends())
       expect(statuses.filter(status => status === 200).length).toBe(3)
       expect(statuses.filter(status => status === 429).length).toBe(5)
       const slow = await gateway.key({ max_parallel_requests: 1 })
-      const first = chat(slow, { model: 'fault/sim#slow;ms=300' })
-      await Bun.sleep(100)
+      const calls = gateway.simulator.truth.entries.length
+      const first = chat(slow, { model: 'fault/sim#slow;ms=1000' })
+      await until(() => gateway.simulator.truth.entries.length > calls, 'the first is at the upstream')
       expect((await chat(slow)).status).toBe(429)
       expect((await first).status).toBe(200)
-      await Bun.sleep(100)
-      expect((await chat(slow)).status).toBe(200)
+      await until(async () => (await chat(slow)).status === 200, 'its place is free')
     })
 
     test('the ledger has one row a call, with exact cost, and pages', async () => {
@@ -254,8 +255,7 @@ for (const backend of backends())
     test('a valid new configuration is applied, an invalid one changes nothing', async () => {
       const text = readFileSync(gateway.configFile, 'utf8')
       writeFileSync(gateway.configFile, text.replace('model_name: chat-model', 'model_name: renamed-model'))
-      await Bun.sleep(500)
-      expect((await chat(masterKey, { model: 'renamed-model' })).status).toBe(200)
+      await until(async () => (await chat(masterKey, { model: 'renamed-model' })).status === 200, 'it is applied')
       writeFileSync(gateway.configFile, 'model_list: [')
       await Bun.sleep(500)
       expect((await chat(masterKey, { model: 'renamed-model' })).status).toBe(200)

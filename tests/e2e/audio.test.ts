@@ -10,9 +10,9 @@ import OpenAI, { toFile } from 'openai'
 import { missingPrograms, sha256, startAudioUpstream } from '../audio-upstream.ts'
 import type { AudioUpstream } from '../audio-upstream.ts'
 import { durationS, headerBytes, loudness, readWave, writeWave } from '../wav.ts'
-import { until } from '../raw-upstream.ts'
 import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 // Child processes take their time on a busy machine.
 

@@ -9,9 +9,9 @@ import { readBudgetScopes } from '../../src/core/tenancy/budget-charge.ts'
 import { startBatchUpstream } from '../batch-upstream.ts'
 import { startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess } from '../gateway-process.ts'
-import { until } from '../redis-replicas.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 /** In a batch an output token costs 0.001 dollars and input nothing: a line of 100 costs at most 0.1. */
 const config = (upstream: string) =>
@@ -120,10 +120,10 @@ for (const backend of backends())
     }
     const rowOf = async (id: string) => {
       const found: LedgerRow[] = []
-      await until('the row of the batch', async () => {
+      await until(async () => {
         found.splice(0, 9, ...(await gateway.rows()).filter(row => row.request_id.replaceAll('-', '') === id.slice(6)))
         return found.length > 0
-      })
+      }, 'the row of the batch')
       expect(found.length).toBe(1)
       return found[0]!
     }
@@ -207,7 +207,7 @@ for (const backend of backends())
       upstream.taking = 'answers'
       expect(await stored(`key:${id}`)).toBeCloseTo(0.2, 9)
       upstream.end({ usage: usage(5) })
-      await until('it is settled', async () => (await stored(`key:${id}`)) < 0.1)
+      await until(async () => (await stored(`key:${id}`)) < 0.1, 'it is settled')
       const [batch] = (await client.call('/v1/batches')).body.data as { id: string; status: string }[]
       expect([batch!.status, charged(await rowOf(batch!.id))]).toEqual(['completed', { [`key:${id}`]: 0.005 }])
       upstream.taking = 'fails'
@@ -216,9 +216,9 @@ for (const backend of backends())
       expect(await stored(`key:${id}`)).toBeCloseTo(0.205, 9)
       await sql`update upstream_files set created_at_ms = created_at_ms - 180000, due_at_ms = 0, lease_owner = null
         where kind = 'batch' and upstream_id = id`
-      await until('it is given up', async () => (await stored(`key:${id}`)) < 0.1)
+      await until(async () => (await stored(`key:${id}`)) < 0.1, 'it is given up')
       expect((await client.call('/v1/batches')).body.data.length).toBe(1)
-      await until('there is room again', async () => (await client.start(file)).status === 200)
+      await until(async () => (await client.start(file)).status === 200, 'there is room again')
     })
 
     /** Gateways in processes of their own over one database, and a connection to it. */
@@ -252,7 +252,7 @@ for (const backend of backends())
       const file = await client.file(['one', 'one'])
       upstream.taking = 'hangs'
       const [count, lost] = [upstream.batches.size, client.start(file).catch(() => undefined)]
-      await until('the upstream has begun it', () => upstream.batches.size > count)
+      await until(() => upstream.batches.size > count, 'the upstream has begun it')
       await killed.stop()
       await lost
       upstream.taking = 'answers'
@@ -266,10 +266,10 @@ for (const backend of backends())
           const [row] = (await own`select sum(spent_nano_usd) as sum from budget_spend`) as { sum: unknown }[]
           return Number(row!.sum) / 1e9
         }
-        await until('it is settled', async () => (await spent()) < 0.1)
+        await until(async () => (await spent()) < 0.1, 'it is settled')
         expect(await spent()).toBeCloseTo(0.04, 9)
         // Where the kill came before Redis heard that the batch is stored, its lease of 45 s counts beside what is stored.
-        await until('there is room again', async () => (await after.start(file)).status === 200, 90_000)
+        await until(async () => (await after.start(file)).status === 200, 'there is room again', 90_000)
       } finally {
         await close(next)
       }
@@ -289,16 +289,16 @@ for (const backend of backends())
       // Where rows cannot be stored, the ends of batches stay in the journal of the replica that is killed.
       if (isPostgres) await own.unsafe('begin; lock table ledger in share mode')
       for (const id of [...upstream.batches.keys()].slice(-4)) upstream.end({ usage: usage(40) }, undefined, id)
-      if (isPostgres) await until('an end is journalled', async () => (await waitsOfKilled()) > 0)
-      else await until('a batch is settled', async () => (await open()) < 4)
+      if (isPostgres) await until(async () => (await waitsOfKilled()) > 0, 'an end is journalled')
+      else await until(async () => (await open()) < 4, 'a batch is settled')
       await killed.kill()
       if (isPostgres) await own.unsafe('rollback')
       const next = await start()
       try {
         await own`update upstream_files set due_at_ms = 0, lease_owner = null where kind = 'batch'`
-        await until('all are settled', async () => (await open()) === 0)
+        await until(async () => (await open()) === 0, 'all are settled')
         await killed.revive()
-        await until('what it left is stored', async () => (await waitsOfKilled()) === 0)
+        await until(async () => (await waitsOfKilled()) === 0, 'what it left is stored')
         for (const gateway of [killed, next]) {
           const { data } = (await (await gateway.admin('/spend/logs?limit=100')).json()) as { data: LedgerRow[] }
           const ids = data.map(row => `batch_${row.request_id.replaceAll('-', '')}`)

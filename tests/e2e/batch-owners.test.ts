@@ -4,9 +4,9 @@ import OpenAI, { toFile } from 'openai'
 import type { LedgerRow } from '../../src/core/ledger/ledger-columns.ts'
 import { startProvider } from '../identity-provider.ts'
 import type { TestProvider } from '../identity-provider.ts'
-import { until } from '../redis-replicas.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 const url = '/v1/chat/completions'
 const line = JSON.stringify({
@@ -84,10 +84,10 @@ for (const backend of backends())
       expect(await (await gateway.admin(`/v1/batches/${id}`)).json()).toMatchObject({ status: 'completed' })
       const hex = id.slice('batch_'.length)
       let row: LedgerRow | undefined
-      await until('its row', async () => {
+      await until(async () => {
         row = (await gateway.rows()).find(one => one.request_id.replaceAll('-', '') === hex)
         return row !== undefined
-      })
+      }, 'its row')
       return row!
     }
     const scopesOf = ({ budget_scopes: list }: LedgerRow) => list?.slice(1).map(text => text.split(' ')[1]!) ?? []
@@ -109,10 +109,10 @@ for (const backend of backends())
       expect(scopesOf(row)).toEqual(
         expect.arrayContaining([`team:${blue}`, `member:${blue}/ann-${run}`, `organization:${umbrella}`, `tag:${tag}`]),
       )
-      await until('the spend of the team', async () => {
+      await until(async () => {
         const answer = await (await gateway.admin(`/team/info?team_id=${blue}`)).json()
         return (answer as { team_info: { spend: number } }).team_info.spend === Number(spent) / 1e9
-      })
+      }, 'the spend of the team')
     })
 
     const tokenOf = (claims: object) => {

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { memoryMb } from '../bench/machine.ts'
 import { startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess } from '../gateway-process.ts'
+import { until } from '../until.ts'
 
 setDefaultTimeout(90_000)
 
@@ -52,14 +53,6 @@ class Uploader {
 
 const head = (path: string, key: string, framing: string, type = 'application/json'): string =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: ${type}\r\n${framing}\r\n\r\n`
-
-async function until(check: () => boolean, what: string): Promise<void> {
-  const endMs = performance.now() + 60_000
-  while (!check()) {
-    if (performance.now() > endMs) throw new Error(`in vain: ${what}`)
-    await Bun.sleep(10)
-  }
-}
 
 async function end(uploaders: readonly Uploader[]): Promise<void> {
   for (const { socket } of uploaders) socket.destroy()

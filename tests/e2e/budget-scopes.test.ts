@@ -1,9 +1,9 @@
 /** Budgets of stored objects: each kind holds for the calls that belong to it, and its soft limit is told once. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { inputPrice, outputPrice, startBillingUpstream } from '../billing-upstream.ts'
-import { until } from '../raw-upstream.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 const budget = 0.01
 const priced = `input_cost_per_token: ${inputPrice}, output_cost_per_token: ${outputPrice}`
@@ -63,7 +63,7 @@ for (const backend of backends())
         budget_duration: '30d',
       })
       await spendAll([String(key)], id('key'))
-      await until(() => alerts.length > 0, 'the operator is told', 5000)
+      await until(() => alerts.length > 0, 'the operator is told')
       expect(alerts).toEqual([expect.objectContaining({ event_group: 'key', key_id: token_id, soft_budget: 0.004 })])
     })
 

@@ -137,11 +137,11 @@ test('a client that leaves in the middle stops the series', async () => {
   })
   await response.body!.getReader().read()
   abort.abort()
-  await Bun.sleep(400)
-  const count = (await asked()).length
-  await Bun.sleep(300)
-  expect((await asked()).length).toBe(count)
-  expect(count).toBeLessThan(10)
+  for (let before = -1, count = 0; count > before; await Bun.sleep(300)) {
+    before = count
+    count = (await asked()).length
+    expect(count).toBeLessThan(50)
+  }
 })
 
 test('a suffix goes to who can fill the middle and is refused by name everywhere else', async () => {

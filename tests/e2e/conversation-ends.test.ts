@@ -5,6 +5,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { startGatewayProcess } from '../gateway-process.ts'
 import { backends, masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Backend, Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, any>
 
@@ -47,14 +48,6 @@ const askSlowly = async (call: ReturnType<typeof caller>, tokens: number): Promi
 }
 const answerOf = async (call: ReturnType<typeof caller>, id: string): Promise<Json> =>
   JSON.parse(await call('GET', `/${id}`)).messages[1]
-/** Asks until it is so. */
-async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> {
-  for (;;) {
-    const found = await look()
-    if (found) return found
-    await Bun.sleep(50)
-  }
-}
 
 for (const backend of backends()) {
   test(`${backend.name}: an answer that was not stored to its end is interrupted, with the tokens and the cost of its call`, async () => {

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { signedInBrowser } from '../browser-session.ts'
 import { askDevice, post, redeem, refresh } from '../device-client.ts'
 import type { Tokens } from '../device-client.ts'
-import { until } from '../redis-replicas.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 const shared = backends().find(one => one.name !== 'SQLite')
 
@@ -60,7 +60,7 @@ describe.skipIf(!shared)('three replicas', () => {
       for (const replica of replicas) expect(await call(replica, tokens.access_token)).toBe(200)
       expect((await end(tokens)).status).toBe(200)
       for (const replica of replicas)
-        await until('the token is refused', async () => (await call(replica, tokens.access_token)) === 401)
+        await until(async () => (await call(replica, tokens.access_token)) === 401, 'the token is refused')
       expect((await refresh(replicas[0]!.url, tokens.refresh_token)).status).toBe(400)
     })
 
@@ -70,6 +70,6 @@ describe.skipIf(!shared)('three replicas', () => {
     const third = (await (await refresh(replicas[1]!.url, second.refresh_token)).json()) as Tokens
     expect((await refresh(replicas[2]!.url, first.refresh_token)).status).toBe(400)
     for (const replica of replicas)
-      await until('the token is refused', async () => (await call(replica, third.access_token)) === 401)
+      await until(async () => (await call(replica, third.access_token)) === 401, 'the token is refused')
   })
 })

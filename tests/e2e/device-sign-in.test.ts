@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { browserWith, signedInBrowser } from '../browser-session.ts'
 import type { Browser } from '../browser-session.ts'
-import { until } from '../redis-replicas.ts'
 import { askDevice, post, redeem, refresh, signInDevice } from '../device-client.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 const chat = { model: 'chat-model', messages: [{ role: 'user', content: 'tokens: 3' }] }
 
@@ -92,11 +92,11 @@ for (const backend of backends())
     test('before the decision the program hears authorization_pending, and slow_down when it asks too often', async () => {
       const asked = await askDevice(url)
       expect(await refused(await redeem(url, asked.device_code))).toEqual([400, 'authorization_pending'])
-      await until('it asks too often', async () => {
+      await until(async () => {
         const [status, error] = await refused(await redeem(url, asked.device_code))
         expect([status, ['authorization_pending', 'slow_down'].includes(error)]).toEqual([400, true])
         return error === 'slow_down'
-      })
+      }, 'it asks too often')
     })
 
     test('a denied code gives access_denied, a used one expired_token, a foreign one invalid_grant', async () => {

@@ -1,9 +1,9 @@
 /** Embeddings are kept input by input: what of a list is known is not asked for again, in memory and over Redis. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { CountingUpstream } from '../counting-upstream.ts'
-import { until } from '../redis-replicas.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, any>
 
@@ -90,7 +90,7 @@ litellm_settings:
       expect(hit).toMatchObject({ usage: { prompt_tokens: 6 }, cost: '0', isHit: true })
       const rows = async () =>
         (await gateway.rows()).filter(one => [part.id, hit.id].includes(one.request_id as string))
-      await until('both rows are there', async () => (await rows()).length === 2)
+      await until(async () => (await rows()).length === 2, 'both rows are there')
       const of = async (id: string | null) => (await rows()).find(one => one.request_id === id)
       expect(await of(part.id)).toMatchObject({
         cost_nano_usd: '3000000',
@@ -226,7 +226,7 @@ litellm_settings:
       const input = fresh(3)
       upstream.hold()
       const calls = Array.from({ length: 50 }, () => embed(input))
-      await until('the first has arrived', () => upstream.count > 0)
+      await until(() => upstream.count > 0, 'the first has arrived')
       upstream.release()
       const answers = await Promise.all(calls)
       expect([upstream.count, new Set(answers.map(one => JSON.stringify(one.vectors))).size]).toEqual([1, 1])

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { streamData } from '../conformance.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 let gateway: Gateway
 let key: string
@@ -132,13 +133,14 @@ test('a host where nothing listens is 503 APIConnectionError', async () => {
   expect([response.status, error.name]).toEqual([503, 'APIConnectionError'])
 })
 
-test('a client that leaves closes the upstream within 50 ms', async () => {
+test('a client that leaves closes the upstream', async () => {
   for (const [model, stream] of [
     ['fault/sim#hang', false],
     ['fault/sim#hang', true],
     ['fault/sim#token-ms=20', true],
   ] as const) {
     const controller = new AbortController()
+    const calls = gateway.simulator.truth.entries.length
     const asked = fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       signal: controller.signal,
@@ -147,13 +149,12 @@ test('a client that leaves closes the upstream within 50 ms', async () => {
     })
       .then(response => response.text())
       .catch(() => 'left')
-    await Bun.sleep(120)
+    await until(() => gateway.simulator.truth.entries.length > calls, 'the upstream is asked')
     const entry = gateway.simulator.truth.entries.at(-1)!
     expect(entry.finished).toBeUndefined()
     controller.abort()
     await asked
-    await Bun.sleep(50)
-    expect(gateway.simulator.truth.entries.at(-1)!.finished).toBe('client-closed')
+    await until(() => entry.finished === 'client-closed', 'the upstream is closed')
   }
 })
 

@@ -9,10 +9,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
 import { expectConforms } from '../conformance.ts'
-import { answer, rawUpstream, until } from '../raw-upstream.ts'
+import { answer, rawUpstream } from '../raw-upstream.ts'
 import { memoryMb, resetPeak, waitFor } from '../bench/machine.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Backend, Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, any>
 
@@ -801,7 +802,7 @@ for (const backend of backends())
         before = made
       }
       await reader.cancel()
-      await until(() => cancelled, 'the upstream is closed', 5000)
+      await until(() => cancelled, 'the upstream is closed')
     })
 
     // ---- clients that leave
@@ -820,7 +821,7 @@ for (const backend of backends())
       await until(() => arrived, 'the upload arrives')
       leaving.abort()
       expect(await left).toBe('left')
-      await until(() => one.closed > closed, 'the upstream is closed', 5000)
+      await until(() => one.closed > closed, 'the upstream is closed')
       expect((await asked('/v1/files'))[1].data).toEqual([])
     })
 

@@ -1,10 +1,10 @@
 /** A user who has forgotten the password gets a link by mail; others do not learn whether there is such a user. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startSmtpSink } from '../smtp-sink.ts'
-import { until } from '../redis-replicas.ts'
 import { Browser } from './browser.ts'
 import { standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, any>
 
@@ -44,7 +44,7 @@ const ask = async (email: string, from = `10.1.0.${network++}`): Promise<Json> =
 const mailsTo = (email: string) => sink.received.filter(one => one.to.includes(email))
 const linkIn = (data: string) => /\S+\?token=\S+/.exec(data.replaceAll('=\r\n', '').replaceAll('=3D', '='))![0]
 const mailTo = async (email: string, count = 1): Promise<string> => {
-  await until('the mail', () => mailsTo(email).length >= count)
+  await until(() => mailsTo(email).length >= count, 'the mail')
   return linkIn(mailsTo(email)[count - 1]!.data)
 }
 

@@ -3,13 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { CountingUpstream } from '../counting-upstream.ts'
-import { until } from '../redis-replicas.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, any>
 
-const longMs = 30_000
 const upstream = new CountingUpstream()
 const config = `
 model_list:
@@ -94,20 +93,16 @@ for (const backend of backends())
       expect(upstream.count).toBe(2)
     })
 
-    test(
-      'requests at the same time wait for the first one',
-      async () => {
-        const name = newName()
-        upstream.hold()
-        const all = Array.from({ length: 20 }, () => send(name, chat('hello')))
-        await until('the first has arrived', () => upstream.count > 0, longMs)
-        upstream.release()
-        const bodies = await Promise.all(all.map(async one => (await one).text()))
-        expect(new Set(bodies).size).toBe(1)
-        expect(upstream.count).toBe(1)
-      },
-      longMs,
-    )
+    test('requests at the same time wait for the first one', async () => {
+      const name = newName()
+      upstream.hold()
+      const all = Array.from({ length: 20 }, () => send(name, chat('hello')))
+      await until(() => upstream.count > 0, 'the first has arrived')
+      upstream.release()
+      const bodies = await Promise.all(all.map(async one => (await one).text()))
+      expect(new Set(bodies).size).toBe(1)
+      expect(upstream.count).toBe(1)
+    })
 
     for (const stream of [false, true])
       test(`a client that leaves finds the answer when it comes back, ${stream ? 'streamed' : 'whole'}`, async () => {
@@ -115,7 +110,7 @@ for (const backend of backends())
         upstream.hold()
         const leaving = new AbortController()
         const first = send(name, chat('hello', { stream }), { signal: leaving.signal }).then(one => one.text())
-        await until('it has arrived', () => upstream.count === 1, longMs)
+        await until(() => upstream.count === 1, 'it has arrived')
         leaving.abort()
         await first.catch(() => '')
         upstream.release()
@@ -160,7 +155,7 @@ for (const backend of backends())
       const other = newName()
       upstream.hold()
       const first = send(other, form('sound', 'fail'), { path })
-      await until('the first has arrived', () => upstream.count === 3, longMs)
+      await until(() => upstream.count === 3, 'the first has arrived')
       const second = send(other, form('sound'), { path })
       const third = send(other, form('sound'), { path })
       upstream.release()
@@ -174,7 +169,7 @@ for (const backend of backends())
       const name = newName()
       upstream.hold()
       const first = send(name, form('sound'), { path })
-      await until('the first has arrived', () => upstream.count === 1, longMs)
+      await until(() => upstream.count === 1, 'the first has arrived')
       const second = send(name, form('noise'), { path })
       upstream.release()
       expect([(await first).status, (await second).status, upstream.count]).toEqual([200, 409, 1])
@@ -193,7 +188,7 @@ for (const backend of backends())
       const name = newName()
       const before = (await gateway.rows()).length
       for (let at = 0; at < 3; at++) await (await send(name, chat('hello'))).text()
-      await until('its row is there', async () => (await gateway.rows()).length > before, longMs)
+      await until(async () => (await gateway.rows()).length > before, 'its row is there')
       expect((await gateway.rows()).length).toBe(before + 1)
     })
 

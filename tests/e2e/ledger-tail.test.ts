@@ -7,6 +7,7 @@ import { followedRows, rowFilter } from '../../src/endpoints/administration/spen
 import { isFollowed } from '../../src/store/ledger/tail/tail-match.ts'
 import { backends, masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, any>
 
@@ -27,10 +28,6 @@ interface Followed {
 }
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await Bun.sleep(10)
-}
 
 /** Resolves when the stream has said where it begins. */
 async function follow(

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { runCommand } from '../../src/cli/cli-fixture.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, unknown>
 
@@ -102,9 +103,6 @@ describe.skipIf(!postgres)('a LiteLLM database', () => {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'say: hello' }] }),
     })
-  async function until(isThere: () => Promise<boolean>): Promise<void> {
-    while (!(await isThere())) await Bun.sleep(50)
-  }
   const admin = async (path: string): Promise<Json> => (await (await gateway.admin(path)).json()) as Json
 
   test('is counted by kinds; sessions of its pages are left out', () => {

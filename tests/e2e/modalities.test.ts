@@ -6,10 +6,11 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
 import { expectConforms, streamData } from '../conformance.ts'
-import { rawUpstream, until } from '../raw-upstream.ts'
+import { rawUpstream } from '../raw-upstream.ts'
 import type { RawUpstream } from '../raw-upstream.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 const config = (media: string, raw: string) => `
 model_list:
@@ -585,10 +586,9 @@ for (const backend of backends())
         `POST /v1/audio/transcriptions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${masterKey}\r\ncontent-type: multipart/form-data; boundary=B\r\ncontent-length: 9000000\r\n\r\n`,
       )
       socket.write('--B\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n')
-      socket.write(new Uint8Array(2_000_000))
-      await Bun.sleep(150)
+      await new Promise(resolve => socket.write(new Uint8Array(2_000_000), resolve))
       socket.destroy()
-      await Bun.sleep(150)
+      await until(async () => (await gateway.rows()).length > before, 'the call has its row')
       const rows = await gateway.rows()
       expect(rows.length).toBe(before + 1)
       expect(rows[0]).toMatchObject({ outcome: 'client_closed', status: 499, attempts: 0 })
@@ -608,8 +608,7 @@ for (const backend of backends())
         await (
           await post('/v1/audio/transcriptions', form({ model: 'media/whisper-1' }, new Uint8Array(600_000)))
         ).text()
-      await Bun.sleep(50)
-      expect(open() - before).toBeLessThan(8)
+      await until(() => open() - before < 8, 'they are closed')
     })
 
     test('the API document tells forms and audio from JSON', async () => {

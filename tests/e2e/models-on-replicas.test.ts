@@ -9,6 +9,7 @@ import { main } from '../../src/cli/index.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { backends, masterKey } from './harness.ts'
 import { startKeyUpstream } from './key-upstream.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, unknown>
 
@@ -67,15 +68,6 @@ async function start({ environment, settings = '', models = '[]', ...place }: Pl
   return { send, chat, stop }
 }
 
-async function until(what: string, condition: () => Promise<boolean>): Promise<number> {
-  const startedMs = performance.now()
-  while (!(await condition())) {
-    if (performance.now() - startedMs > 50_000) throw new Error(`not within 50 s: ${what}`)
-    await Bun.sleep(10)
-  }
-  return performance.now() - startedMs
-}
-
 const real = backends().find(one => one.name !== 'SQLite')
 const environment = { MODELGATE_ENCRYPTION_KEY: 'the key of all replicas, more than 32 characters' }
 
@@ -90,22 +82,21 @@ test.skipIf(!real)('a model, a credential and a group reach the other replica, c
   await one.send('POST', '/credentials', values('sk-first'))
   const params = { model: 'custom_openai/x', api_base: upstream.url, litellm_credential_name: 'shared' }
   const made = await one.send('POST', '/model/new', { model_name: 'everywhere', litellm_params: params })
-  const tookMs = [await until('the model is there', async () => (await two.chat('everywhere')) === 200)]
+  await until(async () => (await two.chat('everywhere')) === 200, 'the model is there')
   expect(upstream.keys.at(-1)).toBe('Bearer sk-first')
   await one.send('PATCH', '/credentials/shared', values('sk-second'))
   const usesSecond = async () => (await two.chat('everywhere')) === 200 && upstream.keys.at(-1) === 'Bearer sk-second'
-  tookMs.push(await until('the new key is used', usesSecond))
+  await until(usesSecond, 'the new key is used')
   await one.send('POST', '/access_group/new', { access_group: 'group', model_names: ['everywhere'] })
   const hasGroup = async () => (await two.send('GET', '/access_group/group/info')).status === 200
-  tookMs.push(await until('the group is there', hasGroup))
+  await until(hasGroup, 'the group is there')
   // A change of one replica is seen by a change of the other: the version that it read is refused.
   const update = { model_info: { id: made.body.model_id }, model_name: 'everywhere', version: 1 }
   expect((await one.send('POST', '/model/update', update)).status).toBe(200)
   expect((await two.send('POST', '/model/update', update)).status).toBe(409)
   await two.send('POST', '/model/delete', { id: made.body.model_id })
   expect(await two.chat('everywhere')).toBe(404)
-  tookMs.push(await until('the model is gone', async () => (await one.chat('everywhere')) === 404))
-  console.log(`changes reached the other replica after ${tookMs.map(Math.round).join(', ')} ms`)
+  await until(async () => (await one.chat('everywhere')) === 404, 'the model is gone')
 })
 
 test.skipIf(!real)('a block made on one replica holds on the other, and after a restart', async () => {
@@ -118,15 +109,14 @@ test.skipIf(!real)('a block made on one replica holds on the other, and after a 
   const two = await start({ ...place, dataDirectory: newFolder() })
   expect(await two.chat('m')).toBe(200)
   expect((await one.send('POST', '/model/block', { model_id: 'm', reason: 'broken' })).status).toBe(200)
-  const tookMs = [await until('it holds', async () => (await two.chat('m')) === 403)]
+  await until(async () => (await two.chat('m')) === 403, 'it holds')
   await two.stop()
   const again = await start({ ...place, dataDirectory: newFolder() })
   const calls = upstream.keys.length
   expect([await again.chat('m'), upstream.keys.length]).toEqual([403, calls])
   expect((await again.send('POST', '/model/unblock', { model_id: 'm' })).body.blocked).toBe(false)
   expect(await again.chat('m')).toBe(200)
-  tookMs.push(await until('it is gone', async () => (await one.chat('m')) === 200))
-  console.log(`a block reached the other replica after ${tookMs.map(Math.round).join(', ')} ms`)
+  await until(async () => (await one.chat('m')) === 200, 'it is gone')
 })
 
 test.skipIf(!real)('a guardrail made, changed and deleted on one replica holds on the other', async () => {
@@ -138,17 +128,16 @@ test.skipIf(!real)('a guardrail made, changed and deleted on one replica holds o
   const upstream = startUpstream()
   const model = { model: 'custom_openai/x', api_base: upstream.url, api_key: 'k' }
   await one.send('POST', '/model/new', { model_name: 'm', litellm_params: model })
-  await until('the model is there', async () => (await two.chat('m')) === 200)
+  await until(async () => (await two.chat('m')) === 200, 'the model is there')
   const words = (word: string) => ({ guardrail: 'words', mode: 'pre_call', words: [word], default_on: true })
   const guardrail = (word: string) => ({ guardrail: { guardrail_name: 'shared', litellm_params: words(word) } })
   const made = await one.send('POST', '/guardrails', guardrail('hi'))
-  const tookMs = [await until('it holds', async () => (await two.chat('m')) === 400)]
+  await until(async () => (await two.chat('m')) === 400, 'it holds')
   const path = `/guardrails/${made.body.guardrail_id}`
   await one.send('PUT', path, guardrail('ho'))
-  tookMs.push(await until('its other word holds', async () => (await two.chat('m')) === 200))
+  await until(async () => (await two.chat('m')) === 200, 'its other word holds')
   expect((await two.send('DELETE', path)).status).toBe(200)
-  tookMs.push(await until('it is gone', async () => (await one.send('GET', path)).status === 404))
-  console.log(`a guardrail reached the other replica after ${tookMs.map(Math.round).join(', ')} ms`)
+  await until(async () => (await one.send('GET', path)).status === 404, 'it is gone')
 })
 
 test.skipIf(!real)(
@@ -237,10 +226,10 @@ test('models whose secrets are kept elsewhere are served again after a restart, 
   const again = await start(place)
   expect([await again.chat('m'), upstream.keys.at(-1)]).toEqual([200, 'Bearer sk-first'])
   writeFileSync(secretFile, 'sk-second\n')
-  await until('the new key is used', async () => {
+  await until(async () => {
     await again.chat('m')
     return upstream.keys.at(-1) === 'Bearer sk-second'
-  })
+  }, 'the new key is used')
   // What was read last stays in use.
   rmSync(secretFile)
   await Bun.sleep(5500)

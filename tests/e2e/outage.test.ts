@@ -7,6 +7,7 @@ import { startTcpProxy } from '../tcp-proxy.ts'
 import type { TcpProxy } from '../tcp-proxy.ts'
 import { backends, standardConfig, startGateway } from './harness.ts'
 import type { Backend, Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 const real = backends().find(one => one.name !== 'SQLite')
 
@@ -60,14 +61,6 @@ const readiness = async (gateway: Gateway) => {
   return { ...((await response.json()) as { db: string; ledger: string }), status: response.status }
 }
 
-async function until(what: string, condition: () => Promise<boolean>, msMax = 50_000): Promise<void> {
-  const from = performance.now()
-  while (!(await condition())) {
-    if (performance.now() - from > msMax) throw new Error(`not within ${msMax} ms: ${what}`)
-    await Bun.sleep(50)
-  }
-}
-
 /** Clients that call without a pause; a call counts once its answer was read to its end. */
 function load(gateway: Gateway, key: string, clients = 8) {
   const complete = new Set<string>()
@@ -102,7 +95,7 @@ function load(gateway: Gateway, key: string, clients = 8) {
 
 /** Rows of the key, once the ledger can be read again. */
 async function ledgerIds(gateway: Gateway, route: string): Promise<string[]> {
-  await until('the ledger can be read', async () => (await gateway.admin('/spend/logs?limit=1')).status === 200)
+  await until(async () => (await gateway.admin('/spend/logs?limit=1')).status === 200, 'the ledger can be read')
   return (await gateway.rows()).filter(row => row.route === route).map(row => row.request_id)
 }
 
@@ -134,16 +127,16 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
         expect(error.message).toMatch(/cannot be (reached|read)/)
         expect(JSON.stringify(error)).not.toMatch(/postgres|ECONN|127\.0\.0\.1|ERR_/i)
       }
-      await until('readiness tells', async () => (await readiness(gateway)).db === 'disconnected')
+      await until(async () => (await readiness(gateway)).db === 'disconnected', 'readiness tells')
       await Bun.sleep(outageMs)
       // Ready all the same: calls work.
       expect((await readiness(gateway)).status).toBe(200)
       expect(clients.complete.size).toBeGreaterThan(before + 100)
 
       postgres.restore()
-      await until('readiness tells', async () => (await readiness(gateway)).db === 'connected')
-      await until('keys can be made', async () => (await gateway.admin('/key/generate', {})).status === 200)
-      await until('the other key works', async () => (await call(gateway, unknown)).status === 200)
+      await until(async () => (await readiness(gateway)).db === 'connected', 'readiness tells')
+      await until(async () => (await gateway.admin('/key/generate', {})).status === 200, 'keys can be made')
+      await until(async () => (await call(gateway, unknown)).status === 200, 'the other key works')
       await Bun.sleep(300)
       await clients.stop()
       expect(clients.wrong).toEqual([])
@@ -166,7 +159,7 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
     await Bun.sleep(1500)
     expect([401, 503]).toContain((await call(gateway, key)).status)
     postgres.restore()
-    await until('it is known again', async () => (await call(gateway, key)).status === 401)
+    await until(async () => (await call(gateway, key)).status === 401, 'it is known again')
   }, 120_000)
 })
 
@@ -189,7 +182,7 @@ describe.skipIf(!real)('Redis goes away and comes back', () => {
       redis.restore()
       const told = async () =>
         ((await (await fetch(`${gateway.url}/health/readiness`)).json()) as { redis: string }).redis
-      await until('Redis decides again', async () => (await told()) === 'connected')
+      await until(async () => (await told()) === 'connected', 'Redis decides again')
       // What was spent meanwhile is reported before anything is granted.
       const after: number[] = []
       for (let at = 0; at < 7; at++) after.push((await call(gateway, limited)).status)

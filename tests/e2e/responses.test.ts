@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { expectConforms } from '../conformance.ts'
 import { backends, masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, any>
 
@@ -289,11 +290,14 @@ for (const backend of backends())
     })
 
     test('a run that is cancelled lets go of its upstream; one that fails says why', async () => {
+      const calls = upstream.asked.length
       const queued = await create({ model: 'native-model', input: 'slow', background: true })
-      await Bun.sleep(100)
+      await until(() => upstream.asked.length > calls, 'the upstream is asked')
       expect((await json(call('POST', `/v1/responses/${queued.id}/cancel`, {}))).status).toBe('cancelled')
-      await Bun.sleep(100)
-      const [row] = await gateway.rows('&outcome=client_closed')
+      const [row] = await until(async () => {
+        const rows = await gateway.rows('&outcome=client_closed')
+        return rows.length > 0 && rows
+      }, 'it is in the ledger')
       expect(row).toMatchObject({ route: '/v1/responses', model: 'native-model' })
       await Bun.sleep(1600)
       expect((await json(call('GET', `/v1/responses/${queued.id}`))).status).toBe('cancelled')
@@ -448,8 +452,8 @@ for (const backend of backends())
       })
       await response.body!.getReader().read()
       control.abort()
-      await Bun.sleep(300)
-      const [row] = await gateway.rows('&outcome=client_closed')
-      expect(row?.model).toBe('fault/sim#token-ms=20')
+      const isLast = async () => (await gateway.rows())[0]?.outcome === 'client_closed'
+      await until(isLast, 'it is in the ledger')
+      expect((await gateway.rows())[0]?.model).toBe('fault/sim#token-ms=20')
     })
   })

@@ -12,6 +12,7 @@ import { Browser as PersonsBrowser, clientId, clientSecret, returnedTo, startPro
 import type { TestProvider } from '../identity-provider.ts'
 import { Browser } from './browser.ts'
 import { backends, masterKey } from './harness.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, any>
 
@@ -65,14 +66,6 @@ function sameBrowser(browser: Browser, url: string): Browser {
 
 const statusOf = async (browser: Browser) => (await browser.json('GET', '/sign-in/session')).status as number
 
-async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + 30_000
-  while (!(await condition())) {
-    if (performance.now() > endMs) throw new Error(`not within 30 s: ${what}`)
-    await Bun.sleep(20)
-  }
-}
-
 const shared = backends().find(one => one.name !== 'SQLite')
 
 for (const withRedis of [true, false])
@@ -96,14 +89,14 @@ for (const withRedis of [true, false])
       expect((await atThree.json('POST', '/sign-in/sessions/revoke-all')).revoked).toBe(1)
       expect(await statusOf(atThree)).toBe(401)
       for (const browser of [first, atTwo])
-        await until('it ends elsewhere', async () => (await statusOf(browser)) === 401)
+        await until(async () => (await statusOf(browser)) === 401, 'it ends elsewhere')
       // The role and the block of the user reach the session, too.
       const second = sameBrowser(await begin(), two.url)
       expect((await second.json('GET', '/sign-in/session')).role).toBe('internal_user')
       await three.admin('/user/update', { user_id: 'ann', user_role: 'proxy_admin_viewer' })
-      await until('the role', async () => (await second.json('GET', '/sign-in/session')).role === 'proxy_admin_viewer')
+      await until(async () => (await second.json('GET', '/sign-in/session')).role === 'proxy_admin_viewer', 'the role')
       await three.admin('/user/update', { user_id: 'ann', blocked: true })
-      await until('the block', async () => (await statusOf(second)) === 401)
+      await until(async () => (await statusOf(second)) === 401, 'the block')
       expect((await new Browser(three.url).signIn('ann', 'correct horse battery')).status).toBe(401)
     },
     60_000,
@@ -228,7 +221,7 @@ general_settings:
   }
   const ended = Promise.all([read(child.stdout), read(child.stderr), child.exited])
   const address = () => /serves .* on (http:\S+)/.exec(output)?.[1]?.replace(/\/$/, '')
-  await until('it serves', async () => address() !== undefined)
+  await until(async () => address() !== undefined, 'it serves')
   const url = address()!
   const headers = { authorization: `Bearer ${masterKey}` }
   const post = async (path: string, body: Json) =>

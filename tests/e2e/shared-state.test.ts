@@ -9,6 +9,7 @@ import { Secret } from '../../src/lib/secret.ts'
 import { startTcpProxy } from '../tcp-proxy.ts'
 import type { TcpProxy } from '../tcp-proxy.ts'
 import { backends, masterKey, standardConfig } from './harness.ts'
+import { until } from '../until.ts'
 
 let folder: string
 const cleanups: (() => Promise<unknown>)[] = []
@@ -19,14 +20,6 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
   rmSync(folder, { recursive: true, force: true })
 })
-
-async function until(what: string, condition: () => unknown, msMax = 50_000): Promise<void> {
-  const from = performance.now()
-  while (!(await condition())) {
-    if (performance.now() - from > msMax) throw new Error(`not within ${msMax} ms: ${what}`)
-    await Bun.sleep(20)
-  }
-}
 
 /** `modelgate serve` as a process of its own. */
 function serve(words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
@@ -59,7 +52,7 @@ function serve(words: readonly string[], environment: Readonly<Record<string, st
     output: () => output,
     masterKeys: () => [...output.matchAll(/^ {2}(sk-\S+)$/gm)].map(match => match[1]!),
     async url() {
-      await until(`it serves:\n${output}`, () => /serves \d+ model/.test(output))
+      await until(() => /serves \d+ model/.test(output), `it serves:\n${output}`)
       return / on (http:\S+)/.exec(output)![1]!
     },
     /** The exit code. */
@@ -111,7 +104,7 @@ test('SIGTERM: clients, the log and the ledger are told what was cut', async () 
   const streamed = await ask('fault/x#hang-mid;at=5', true)
   expect(streamed.status).toBe(200)
   const reading = streamed.text()
-  await until('both calls are under way', () => simulator.truth.entries.length === 2)
+  await until(() => simulator.truth.entries.length === 2, 'both calls are under way')
   expect(await gateway.end('SIGTERM')).toBe(0)
   const events = (await reading).trim().split('\n\n')
   expect(events.length).toBeGreaterThan(3)
@@ -184,13 +177,13 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     const one = await replica('one', masterKey)
     expect([await status(one.url, masterKey), await status(one.url, newKey)]).toEqual([200, 401])
     const two = await replica('two', newKey)
-    await until('the first has learned it', async () => (await status(one.url, newKey)) === 200)
+    await until(async () => (await status(one.url, newKey)) === 200, 'the first has learned it')
     for (const { url } of [one, two])
       expect([await status(url, masterKey), await status(url, newKey)]).toEqual([401, 200])
     // A restart with the old environment wins: on both.
     await one.stop()
     const again = await replica('one', masterKey)
-    await until('the second has learned it', async () => (await status(two.url, newKey)) === 401)
+    await until(async () => (await status(two.url, newKey)) === 401, 'the second has learned it')
     for (const { url } of [again, two])
       expect([await status(url, masterKey), await status(url, newKey)]).toEqual([200, 401])
   }, 120_000)
@@ -217,7 +210,7 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     const withinASecond = async (path: string, body: object, holds: () => Promise<boolean>) => {
       expect(await holds()).toBe(false)
       await change(path, body)
-      await until(`${path} on the other`, holds, 2000)
+      await until(holds, `${path} on the other`)
     }
     await withinASecond('/team/update', { team_id: 't', models: ['local/simulated-chat'] }, async () => {
       return (await models()).join() === 'local/simulated-chat'
@@ -263,7 +256,7 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     }
     expect(await told()).toEqual(['connected', '1', undefined])
     redis.cut()
-    await until('it is told', async () => (await told())[0] === 'disconnected')
+    await until(async () => (await told())[0] === 'disconnected', 'it is told')
     expect(await told()).toEqual([
       'disconnected',
       '0',
@@ -271,7 +264,7 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     ])
     expect((await fetch(`${url}/health/readiness`)).status).toBe(200)
     redis.restore()
-    await until('it is back', async () => (await told())[0] === 'connected')
+    await until(async () => (await told())[0] === 'connected', 'it is back')
   }, 120_000)
 
   const keyOf = async (url: string, fields: object) => {
@@ -324,12 +317,12 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     const { url } = await replica('living', masterKey, config)
     const key = await keyOf(url, { max_parallel_requests: 1 })
     void ask(there, key, 'fault/x#hang').catch(() => {})
-    await until('it is under way', () => simulator.truth.entries.length === 1)
+    await until(() => simulator.truth.entries.length === 1, 'it is under way')
     const living = await ask(url, key, 'chat-model')
     expect([living.status, living.headers.get('retry-after')]).toEqual([429, '1'])
     await killed.end('SIGKILL')
     const waitS = async () => Number((await ask(url, key, 'chat-model')).headers.get('retry-after'))
-    await until('it is no longer waited for', async () => (await waitS()) > 1, 15_000)
+    await until(async () => (await waitS()) > 1, 'it is no longer waited for')
     expect(await waitS()).toBeWithin(25, 42)
   }, 120_000)
 
@@ -347,6 +340,6 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     const readiness = (await (await fetch(`${url}/health/readiness`)).json()) as Record<string, string>
     expect(readiness.limits).toBe('calls of limited keys are refused: limits_without_redis is `refuse`')
     redis.restore()
-    await until('it is shared again', async () => (await ask(url, limited)).status === 200)
+    await until(async () => (await ask(url, limited)).status === 200, 'it is shared again')
   }, 120_000)
 })

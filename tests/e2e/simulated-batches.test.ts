@@ -1,9 +1,9 @@
 /** Batches from the client to the simulator and back, and an upstream that has files but no batches. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import OpenAI, { toFile } from 'openai'
-import { until } from '../redis-replicas.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 /** Keeps one file, and knows no path of batches. */
 const filesOnly = Bun.serve({
@@ -140,17 +140,13 @@ test('a batch that a person starts in a session is charged to that user', async 
   const input = await browser.files.create(named)
   const batch = await browser.batches.create({ input_file_id: input.id, endpoint: url, completion_window: '24h' })
   expect((await browser.batches.retrieve(batch.id)).status).toBe('completed')
-  await until(
-    'the row and the spend of the user',
-    async () => {
-      const logs = await (await gateway.admin('/spend/logs?user_id=ann&limit=100')).json()
-      const { data } = logs as { data: { operation: string; cost_nano_usd: string | null }[] }
-      const { user_info: user } = (await (await gateway.admin('/user/info?user_id=ann')).json()) as {
-        user_info: { spend: number }
-      }
-      const isCharged = data.some(row => row.operation === 'batches' && BigInt(row.cost_nano_usd ?? 0) > 0n)
-      return isCharged && user.spend > 0
-    },
-    30_000,
-  )
+  await until(async () => {
+    const logs = await (await gateway.admin('/spend/logs?user_id=ann&limit=100')).json()
+    const { data } = logs as { data: { operation: string; cost_nano_usd: string | null }[] }
+    const { user_info: user } = (await (await gateway.admin('/user/info?user_id=ann')).json()) as {
+      user_info: { spend: number }
+    }
+    const isCharged = data.some(row => row.operation === 'batches' && BigInt(row.cost_nano_usd ?? 0) > 0n)
+    return isCharged && user.spend > 0
+  }, 'the row and the spend of the user')
 }, 60_000)

@@ -1,9 +1,9 @@
 /** What operators do to keys that run: another text with a time of grace, and what was spent set anew. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { inputPrice, outputPrice, startBillingUpstream } from '../billing-upstream.ts'
-import { until } from '../redis-replicas.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, unknown>
 const budget = 0.01
@@ -61,7 +61,7 @@ for (const backend of backends())
       const derived = await ask('/key/derive', {}, before.key as string)
       const after = await made('/key/regenerate', { key: before.key, grace_period: '1s' })
       for (const key of [before.key, derived.body.key])
-        await until('it has ended', async () => (await call(key)) === 401, 20_000)
+        await until(async () => (await call(key)) === 401, 'it has ended')
       expect(await call(after.key)).toBe(200)
     })
 
@@ -101,7 +101,7 @@ for (const backend of backends())
         return Number((info as Json).spend)
       }
       const since = 0.005 + spent(scope) - first
-      await until('the key shows what it spent since', async () => Math.abs((await shown()) - since) < 1e-9, 20_000)
+      await until(async () => Math.abs((await shown()) - since) < 1e-9, 'the key shows what it spent since')
       const { audit_logs: log } = (await ask(`/audit?object_id=${String(id)}&action=spend-reset`)).body
       expect(log).toHaveLength(1)
     })

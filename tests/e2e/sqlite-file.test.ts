@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { backUp, holdLock } from '../../src/store/database/sqlite-fixture.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -39,16 +40,11 @@ interface Readiness {
   readonly ledger_backlog: { readonly records: number }
 }
 
-async function until(what: string, condition: () => Promise<boolean>, msMax = 50_000): Promise<void> {
-  for (const from = performance.now(); !(await condition()); await Bun.sleep(50))
-    if (performance.now() - from > msMax) throw new Error(`not within ${msMax} ms: ${what}`)
-}
-
 /** Waits for a readiness like this; says what it was last when it does not come. */
 async function untilReadiness(gateway: Gateway, condition: (seen: Readiness) => boolean) {
   let seen: Readiness | undefined
   const isSo = async () => condition((seen = await readiness(gateway)))
-  await until('the readiness', isSo).catch(() => {
+  await until(isSo, 'the readiness').catch(() => {
     throw new Error(`readiness stays ${JSON.stringify(seen)}`)
   })
 }
@@ -95,7 +91,7 @@ for (const how of ['deleted', 'replaced'] as const)
     const clients = load(gateway, key)
     // A change of a key, so its making too, is read once more by the next poll (every 500 ms); after that it is known.
     await Bun.sleep(1200)
-    await until('clients are answered', async () => clients.ids.length > 20)
+    await until(async () => clients.ids.length > 20, 'clients are answered')
 
     renameSync(path, away)
     if (how === 'replaced') renameSync(backup, path)
@@ -113,8 +109,8 @@ for (const how of ['deleted', 'replaced'] as const)
     }
     await untilReadiness(gateway, ({ db, ledger }) => db === 'connected' && ledger === 'ok')
     await until(
-      'a key that the backup has not is refused',
       async () => (await call(gateway, afterBackup)).status === 401,
+      'a key that the backup has not is refused',
     )
     await untilReadiness(gateway, ({ db, ledger }) => db === 'connected' && ledger === 'ok')
     const made = await gateway.key({ key_alias: 'after' })

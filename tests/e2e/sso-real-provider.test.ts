@@ -10,6 +10,7 @@ import { startServer } from '../../src/app/index.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { Browser, clientId, clientSecret, returnedTo } from '../identity-provider.ts'
 import { backends, masterKey } from './harness.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, unknown>
 
@@ -102,15 +103,6 @@ async function throughProvider(location: string, account: string): Promise<strin
   throw new Error('the provider does not send the browser back')
 }
 
-async function until(what: string, condition: () => Promise<boolean>): Promise<number> {
-  const startedMs = performance.now()
-  while (!(await condition())) {
-    if (performance.now() - startedMs > 30_000) throw new Error(`not within 30 s: ${what}`)
-    await Bun.sleep(10)
-  }
-  return performance.now() - startedMs
-}
-
 test('a person signs in by the pages of the provider, and out again there', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-sso-'))
   cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
@@ -163,10 +155,9 @@ test.skipIf(!real)('begun at one replica, finished at another, used at the third
     body: JSON.stringify({ user_id: id, blocked: true }),
   })
   expect(blocked.status).toBe(200)
-  const tookMs = await until('the session ends at the third replica', async () => {
+  await until(async () => {
     return (await browser.open(`${third}/user/info`)).status === 401
-  })
-  console.log(`ended at the other replica after ${Math.round(tookMs)} ms`)
+  }, 'the session ends at the third replica')
   // It cannot come back, at any of them.
   const again = await browser.open(`${second}/sso/key/generate`)
   const refused = returnedTo(third, await throughProvider(again.headers.get('location')!, 'bob'))

@@ -10,6 +10,7 @@ import { startTcpProxy } from '../tcp-proxy.ts'
 import type { TcpProxy } from '../tcp-proxy.ts'
 import { backends, masterKey, standardConfig } from './harness.ts'
 import { startKeyUpstream } from './key-upstream.ts'
+import { until } from '../until.ts'
 
 const real = backends().find(one => one.name !== 'SQLite')
 const cleanups: (() => unknown)[] = []
@@ -76,11 +77,6 @@ async function start({ databaseUrl, dataDirectory, configFile }: Place) {
     },
     rows: async () => ((await (await ask('/spend/logs', masterKey)).json()) as { data?: object[] }).data,
   }
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (const untilMs = performance.now() + 20_000; !(await condition()); await Bun.sleep(50))
-    if (performance.now() > untilMs) throw new Error('it did not come about')
 }
 
 /** Keys that the snapshot holds. */

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 import { startSimulator } from '../../simulator/index.ts'
 import { startGatewayProcess } from '../gateway-process.ts'
-import { until } from '../redis-replicas.ts'
 import { backends, masterKey } from './harness.ts'
+import { until } from '../until.ts'
 
 const secret = 'whsec_c2VjcmV0LW9mLXRoZS10ZXN0'
 
@@ -76,10 +76,10 @@ async function expectGivenUp(
   await sql`update ledger set started_at_ms = ${startedAtMs} where request_id = ${id}`
   await sql`insert into usage_outbox (destination, request_id, attempts, due_at_ms) values
     ('stripe', ${id}, 7, 0), ('webhook', 'deleted', 0, 0)`
-  await until('both are given up', async () => {
+  await until(async () => {
     const text = await (await gateway.admin('/metrics')).text()
     return ['stripe', 'webhook'].every(one => text.includes(`given_up_rows_total{destination="${one}"} 1\n`))
-  })
+  }, 'both are given up')
   const rows = (await sql`select * from usage_given_up order by destination`) as Record<string, unknown>[]
   expect(rows.map(one => ({ ...one, started_at_ms: Number(one.started_at_ms) }))).toMatchObject([
     {
@@ -167,12 +167,12 @@ for (const backend of backends())
         expect(rows.length).toBe(120)
         const ids = rows.map(row => row.request_id)
         const customers = rows.filter(row => row.end_user !== null).map(row => row.request_id)
-        await until('all have arrived', () => ids.every(id => receiver.copies.has(id)))
-        await until('all are metered', () => customers.every(id => receiver.metered.has(id)))
-        await until('nothing waits', async () => {
+        await until(() => ids.every(id => receiver.copies.has(id)), 'all have arrived')
+        await until(() => customers.every(id => receiver.metered.has(id)), 'all are metered')
+        await until(async () => {
           const text = await (await gateway.admin('/metrics')).text()
           return /modelgate_usage_export_waiting_rows\{destination="stripe"\} 0\b/.test(text)
-        })
+        }, 'nothing waits')
         expect(new Set(receiver.copies.keys())).toEqual(new Set(ids))
         expect(new Set(receiver.metered.keys())).toEqual(new Set(customers))
         expect([...receiver.metered.values()].every(one => /^cus_\d+ [1-9]\d*$/.test(one))).toBe(true)

@@ -1,11 +1,11 @@
 /** A budget is spent while a replica, Redis or Postgres is killed: it is exceeded by no more than what was under way. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { until } from '../redis-replicas.ts'
 import { startFleet } from './fleet.ts'
 import type { Fleet } from './fleet.ts'
 import { booksOf, Load } from './load.ts'
 import { scenarios } from './scenarios.ts'
 import { callUsd, missingPrograms } from './servers.ts'
+import { until } from '../until.ts'
 
 const missing = missingPrograms()
 if (missing) console.log(`skipped: budgets under faults (needs ${missing})`)
@@ -26,7 +26,7 @@ describe.skipIf(missing !== undefined)('under load', () => {
       const load = new Load(fleet, key, { clients, pauseMs: 5 })
       await load.more(30)
       await run(fleet, load, { calls: 0, awayMs: 300 })
-      await until('the budget is spent', () => load.refused.size >= 20, 90_000)
+      await until(() => load.refused.size >= 20, 'the budget is spent', 90_000)
       await load.stop()
       expect(load.wrong).toEqual([])
       const { asked } = await booksOf(fleet, id, load)

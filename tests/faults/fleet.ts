@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { endAll } from '../../src/lib/end-all.ts'
-import { until } from '../redis-replicas.ts'
 import { startTcpProxy } from '../tcp-proxy.ts'
 import type { TcpProxy } from '../tcp-proxy.ts'
 import { freePort, startPostgres, startRedis, startTruth } from './servers.ts'
+import { until } from '../until.ts'
 
 const main = join(import.meta.dir, '../../src/main.ts')
 const startMsMax = 60_000
@@ -37,7 +37,6 @@ export class Replica {
     )
     this.#child = child
     await until(
-      `${this.name} is ready`,
       async () => {
         if (child.exitCode !== null) throw new Error(`${this.name} ended with ${child.exitCode}`)
         return fetch(`${this.url}/health/readiness`).then(
@@ -45,6 +44,7 @@ export class Replica {
           () => false,
         )
       },
+      `${this.name} is ready`,
       startMsMax,
     )
   }

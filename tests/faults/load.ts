@@ -1,7 +1,7 @@
 /** Clients of a fleet, and the comparison of what they saw with the upstream's truth, the ledger and the budgets. */
-import { until } from '../redis-replicas.ts'
 import { callUsd } from './servers.ts'
 import type { Fleet, Replica } from './fleet.ts'
+import { until } from '../until.ts'
 
 const callNanoUsd = Math.round(callUsd * 1e9)
 
@@ -52,7 +52,7 @@ export class Load {
   /** Resolves when so many more calls were answered whole. */
   async more(calls: number, msMax = 60_000): Promise<void> {
     const wanted = this.complete.size + calls
-    await until(`${calls} more calls are answered`, () => this.complete.size >= wanted, msMax)
+    await until(() => this.complete.size >= wanted, `${calls} more calls are answered`, msMax)
   }
 
   /** Resolves when every open call has ended. */

@@ -1,9 +1,9 @@
 /** A rolling restart of three replicas with open streams: no client sees an error. Full size: `npm run faults`. */
 import { expect, test } from 'bun:test'
-import { until } from '../redis-replicas.ts'
 import { startFleet } from './fleet.ts'
 import { restartInTurn } from './rolling-restart.ts'
 import { missingPrograms } from './servers.ts'
+import { until } from '../until.ts'
 
 const missing = missingPrograms()
 if (missing) console.log(`skipped: a rolling restart (needs ${missing})`)
@@ -24,7 +24,7 @@ test.skipIf(missing !== undefined)(
           outcome: string
           total: number
         }[]
-      await until('every call is stored', async () => (await read())[0]!.total >= complete, 60_000)
+      await until(async () => (await read())[0]!.total >= complete, 'every call is stored', 60_000)
       expect(await read()).toEqual([{ outcome: 'success', total: complete }])
     } finally {
       await fleet.close()

@@ -1,6 +1,6 @@
 /** Replicas are restarted one after the other, as an orchestrator does it, while clients read streams. */
-import { until } from '../redis-replicas.ts'
 import type { Fleet, Replica } from './fleet.ts'
+import { until } from '../until.ts'
 
 /** What clients saw. */
 export interface RollingRestart {
@@ -55,9 +55,9 @@ export async function restartInTurn(fleet: Fleet, streams: number): Promise<Roll
   const exitCodes: number[] = []
   try {
     for (const replica of fleet.replicas) {
-      await until('it has its part of the streams', () => (open.get(replica) ?? 0) >= streams / 6, endMsMax)
+      await until(() => (open.get(replica) ?? 0) >= streams / 6, 'it has its part of the streams', endMsMax)
       rotation.delete(replica)
-      await until('no call is on its way to it', () => (opening.get(replica) ?? 0) === 0, endMsMax)
+      await until(() => (opening.get(replica) ?? 0) === 0, 'no call is on its way to it', endMsMax)
       openAtSignal.push(open.get(replica) ?? 0)
       replica.signal('SIGTERM')
       exitCodes.push(await replica.ended())

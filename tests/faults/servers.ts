@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { until } from '../redis-replicas.ts'
+import { until } from '../until.ts'
 
 /** A server that can be killed, stopped and started again on its port and with its data. */
 export interface KillableServer {
@@ -38,7 +38,6 @@ function killable(url: string, words: readonly string[], isUp: () => Promise<unk
       const spawn = () => Bun.spawn([...words], { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' })
       child = spawn()
       await until(
-        `${words[0]!} serves`,
         () => {
           // What a killed Postgres left ends a moment after it; until then no other starts.
           if (child!.exitCode !== null) child = spawn()
@@ -47,6 +46,7 @@ function killable(url: string, words: readonly string[], isUp: () => Promise<unk
             () => false,
           )
         },
+        `${words[0]!} serves`,
         startMsMax,
       )
     },

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { clientDialects, readAnswer } from '../policies/client-dialects.ts'
-import { until } from '../redis-replicas.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, any>
 
@@ -147,7 +147,7 @@ async function open(name: string, dialect = 'chat') {
     seen.isOver = true
     return response
   })().catch(() => undefined)
-  await until('the upstream is asked', () => upstream.isAsked)
+  await until(() => upstream.isAsked, 'the upstream is asked')
   return {
     seen,
     ended,
@@ -166,14 +166,14 @@ test('a window goes out with its verdict, but for its overlap, while the upstrea
   judge.hold = promise
   upstream.say({ content: letters(0, 3) })
   upstream.say({ content: letters(3, 4) })
-  await until('the judge is asked', () => judge.asked.length === 1)
+  await until(() => judge.asked.length === 1, 'the judge is asked')
   expect(judge.asked).toEqual([[letters(0, 7)]])
   expect(client.seen.text).toBe('')
   resolve()
-  await until('the first window is there', () => client.said() === letters(0, 5))
+  await until(() => client.said() === letters(0, 5), 'the first window is there')
   upstream.say({ content: letters(7, 5) })
   upstream.say({ content: letters(12, 1) })
-  await until('the second window is there', () => client.said() === letters(0, 11))
+  await until(() => client.said() === letters(0, 11), 'the second window is there')
   expect(judge.asked).toEqual([[letters(0, 7)], [letters(5, 8)]])
   upstream.finish()
   await client.ended
@@ -185,10 +185,10 @@ test('what comes while a judge thinks is the next window, so that judges are nev
   const { promise, resolve } = Promise.withResolvers<void>()
   judge.hold = promise
   for (let at = 0; at < 30; at++) upstream.say({ content: letters(at, 1) })
-  await until('the judge is asked', () => judge.asked.length === 1)
+  await until(() => judge.asked.length === 1, 'the judge is asked')
   judge.hold = undefined
   resolve()
-  await until('all but the overlap is there', () => client.said() === letters(0, 28))
+  await until(() => client.said() === letters(0, 28), 'all but the overlap is there')
   expect(judge.asked).toHaveLength(2)
   upstream.finish()
   await client.ended
@@ -199,7 +199,7 @@ test('what comes while a judge thinks is the next window, so that judges are nev
 test('a window that is not full is judged after its time, and its overlap follows when nothing more comes', async () => {
   const client = await open('quick')
   upstream.say({ content: 'short' })
-  await until('all of it is there', () => client.said() === 'short')
+  await until(() => client.said() === 'short', 'all of it is there')
   expect(judge.asked).toEqual([['short']])
   upstream.finish()
   await client.ended
@@ -211,7 +211,7 @@ describe('a word over the border of two windows', () => {
     test(`is refused before any of it goes out, cut at ${cut}`, async () => {
       const client = await open('patient')
       upstream.say({ content: letters(0, 5) + `       .${'bad'.slice(0, cut)}`.padStart(12) })
-      await until('the first window was judged', () => judge.asked.length > 0)
+      await until(() => judge.asked.length > 0, 'the first window was judged')
       upstream.say({ content: 'bad'.slice(cut) + letters(5, 6) })
       await client.ended
       expect(client.seen.status).toBe(200)
@@ -224,7 +224,7 @@ describe('a word over the border of two windows', () => {
   test('is masked as one', async () => {
     const client = await open('patient')
     upstream.say({ content: `${letters(0, 5)}        da` })
-    await until('the first window was judged', () => judge.asked.length > 0)
+    await until(() => judge.asked.length > 0, 'the first window was judged')
     upstream.say({ content: `rn it${letters(5, 6)}` })
     upstream.finish()
     await client.ended
@@ -260,7 +260,7 @@ test('arguments of a tool are judged when they are complete', async () => {
 test('several choices, each with an overlap of its own', async () => {
   const client = await open('patient')
   for (let at = 0; at < 6; at++) for (const index of [0, 1]) upstream.say({ content: letters(at, 1) }, { index })
-  await until('the first window was judged', () => judge.asked.length > 0)
+  await until(() => judge.asked.length > 0, 'the first window was judged')
   upstream.say({ content: 'da' }, { index: 1 })
   upstream.say({ content: 'x' }, { index: 0 })
   upstream.say({ content: 'rn' }, { index: 1 })
@@ -294,7 +294,7 @@ for (const dialect of ['completions', 'responses', 'messages', 'gemini array', '
     upstream.clear()
     const refused = await open('patient', dialect)
     for (let at = 0; at < 8; at++) upstream.say({ content: letters(at, 1) })
-    await until('the first window is there', () => refused.seen.text.includes('piece 00'))
+    await until(() => refused.seen.text.includes('piece 00'), 'the first window is there')
     upstream.say({ content: `bad${letters(8, 6)}` })
     await refused.ended
     expect([refused.seen.text.includes("guardrail 'patient'"), refused.seen.text.includes('bad<')]).toEqual([
@@ -306,10 +306,10 @@ for (const dialect of ['completions', 'responses', 'messages', 'gemini array', '
 test('a client that leaves ends its stream, and nothing more is asked', async () => {
   const client = await open('quick')
   upstream.say({ content: letters(0, 7) })
-  await until('the first window is there', () => client.said() !== '')
+  await until(() => client.said() !== '', 'the first window is there')
   opened.at(-1)!.abort()
   await client.ended
-  await until('the row is there', async () => (await gateway.rows()).some(one => one.outcome === 'client_closed'))
+  await until(async () => (await gateway.rows()).some(one => one.outcome === 'client_closed'), 'the row is there')
   const { length } = judge.asked
   await Bun.sleep(100)
   expect(judge.asked).toHaveLength(length)

@@ -8,11 +8,11 @@ import { GatewayError } from '../../src/core/errors.ts'
 import type { Policy } from '../../src/core/policy.ts'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { until } from '../raw-upstream.ts'
 import { answerFromTable } from './answer-from-table.ts'
 import { clientDialects, readAnswer } from './client-dialects.ts'
 import { BatchUpstream, matrixConfig } from './matrix-config.ts'
 import { Recorder } from './recorder.ts'
+import { until } from '../until.ts'
 
 type Json = Record<string, any>
 
@@ -20,7 +20,6 @@ const known = 'pong 👩 "quoted"\nline'
 const batches = new BatchUpstream()
 const recorder = new Recorder()
 const asked: string[] = []
-const longMs = 20_000
 
 /** Answers with what the test pushes. */
 class PushedAnswer implements AnswerStream {
@@ -138,7 +137,7 @@ function journalled(id: string): number {
 
 /** The one end of the one call, in the ledger and to the policies; `routed` = it may have an intent in the journal. */
 async function expectEnd(expected: Json, { routed }: { routed: boolean }): Promise<void> {
-  await until(() => recorder.settlements.length > 0, 'a settlement', longMs)
+  await until(() => recorder.settlements.length > 0, 'a settlement')
   expect(recorder.settlements).toHaveLength(1)
   const { call, outcome, status, error } = recorder.settlements[0]!
   const end = { outcome, status, kind: error?.kind ?? null }
@@ -261,7 +260,7 @@ for (const ms of [0, 50])
     test('a client that leaves while it sends its body', async () => {
       agents.length = 0
       const call = rawCall(`${rawHead(1000, 'user-agent: leaving\r\n')}{"model":`)
-      await until(() => agents.includes('leaving'), 'the head', longMs)
+      await until(() => agents.includes('leaving'), 'the head')
       call.leave()
       await expectEnd({ outcome: 'client_closed', status: 499 }, { routed: false })
     })
@@ -269,7 +268,7 @@ for (const ms of [0, 50])
     test('a client that leaves at an upstream that is silent', async () => {
       const leaving = new AbortController()
       const gone = post('/v1/chat/completions', chat('Hi', { model: 'fault/x#hang' }), { signal: leaving.signal })
-      await until(() => gateway.simulator.truth.totals().requests === 1, 'a request', longMs)
+      await until(() => gateway.simulator.truth.totals().requests === 1, 'a request')
       leaving.abort()
       expect(await gone.catch(() => 'gone')).toBe('gone')
       await expectEnd({ outcome: 'client_closed', status: 499 }, { routed: true })
@@ -314,7 +313,7 @@ for (const ms of [0, 50])
         const thread = { messages: [{ role: 'user', content: tools.length > 0 ? 'use the tool' : 'Hi' }] }
         recorder.clear()
         const run = (await (await post('/v1/threads/runs', { assistant_id: assistant.id, thread })).json()) as Json
-        await until(() => recorder.settlements.length > 0, 'a settlement', longMs)
+        await until(() => recorder.settlements.length > 0, 'a settlement')
         let now = run
         while (['queued', 'in_progress'].includes(now.status)) {
           await Bun.sleep(5)
@@ -378,11 +377,11 @@ test('a client that leaves while a policy waits: no further policy is asked', as
     asked.length = 0
     const leaving = new AbortController()
     const gone = post(path, sent, { signal: leaving.signal })
-    await until(() => waits.begun > 0, 'the policy', longMs)
+    await until(() => waits.begun > 0, 'the policy')
     leaving.abort()
     expect(await gone.catch(() => 'gone')).toBe('gone')
-    await until(() => recorder.settlements.length > 0, 'a settlement', longMs)
-    await until(() => waits.ended === waits.begun, 'the policy to end', longMs)
+    await until(() => recorder.settlements.length > 0, 'a settlement')
+    await until(() => waits.ended === waits.begun, 'the policy to end')
     // What would follow on it follows in the same turn.
     await new Promise(resolve => setImmediate(resolve))
     const { call, outcome } = recorder.settlements[0]!

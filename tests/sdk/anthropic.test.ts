@@ -10,6 +10,7 @@ import Anthropic, {
 } from '@anthropic-ai/sdk'
 import { backends, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
+import { until } from '../until.ts'
 
 const weather: Anthropic.Tool = {
   name: 'get_weather',
@@ -228,8 +229,8 @@ for (const backend of backends())
         await new Promise<void>(resolve => stream.once('text', () => resolve()))
         stream.abort()
         expect(await done).toBeInstanceOf(APIUserAbortError)
-        await Bun.sleep(150)
-        expect(gateway.simulator.truth.entries.at(-1)!.finished).toBe('client-closed')
+        const last = gateway.simulator.truth.entries.at(-1)!
+        await until(() => last.finished === 'client-closed', 'the upstream is closed')
       }
     })
 

@@ -5,6 +5,7 @@ import type { Content, FunctionDeclaration, GenerateContentResponse } from '@goo
 import { GoogleGenAI as GoogleGenAIThree } from 'google-genai-v3'
 import { backends, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
+import { until } from '../until.ts'
 
 const weather: FunctionDeclaration = {
   name: 'get_weather',
@@ -208,8 +209,8 @@ for (const backend of backends())
           break
         }
         controller.abort()
-        await Bun.sleep(150)
-        expect(gateway.simulator.truth.entries.at(-1)!.finished).toBe('client-closed')
+        const last = gateway.simulator.truth.entries.at(-1)!
+        await until(() => last.finished === 'client-closed', 'the upstream is closed')
       })
 
       test('counts tokens, though the upstream has no counter', async () => {

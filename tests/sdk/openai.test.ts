@@ -5,6 +5,7 @@ import OpenAIBefore from 'openai-v6'
 import { expectConforms } from '../conformance.ts'
 import { backends, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
+import { until } from '../until.ts'
 
 const hello = [{ role: 'user' as const, content: 'say: hello there' }]
 const weather = {
@@ -219,9 +220,9 @@ for (const backend of backends())
           void chunk
           break
         }
-        await Bun.sleep(300)
-        const [last] = await gateway.rows('&outcome=client_closed')
-        expect(last?.outcome).toBe('client_closed')
+        const last = gateway.simulator.truth.entries.at(-1)!
+        await until(() => last.finished === 'client-closed', 'the upstream is closed')
+        await until(async () => (await gateway.rows())[0]?.outcome === 'client_closed', 'it is in the ledger')
       })
 
       test.if(!name.startsWith('Azure'))('models', async () => {

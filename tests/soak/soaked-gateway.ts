@@ -1,9 +1,9 @@
 /** A gateway in front of the lying upstream, and what is left of both after a soak. */
 import { startGateway, standardConfig } from '../e2e/harness.ts'
-import { until } from '../raw-upstream.ts'
 import { lyingUpstream } from './lying-upstream.ts'
 import { soak } from './soak.ts'
 import type { SoakOptions, Tally } from './soak.ts'
+import { until } from '../until.ts'
 
 /** After its last frame an upstream's connection is read for a second; what is hung on ends after its timeout. */
 const settledMs = 6000

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Browser, Page } from 'playwright-core'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { until } from '../redis-replicas.ts'
 import {
   builtPages,
   hasChromium,
@@ -14,6 +13,7 @@ import {
   violations,
   typeAtFocus,
 } from './browser.ts'
+import { until } from '../until.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -304,13 +304,16 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await page.getByRole('link', { name: 'recorded' }).click()
     await choose('As others say', 'Stored')
     const info = async (path: string) => (await gateway.admin(path)).json()
-    await until('the key has it', async () =>
-      JSON.stringify(await info(`/key/info?key=${key}`)).includes('"store_prompts_in_spend_logs":true'),
+    await until(
+      async () => JSON.stringify(await info(`/key/info?key=${key}`)).includes('"store_prompts_in_spend_logs":true'),
+      'the key has it',
     )
     await page.goto(`${gateway.url}/ui/teams?team=quiet`)
     await choose('As others say', 'Not stored')
-    await until('the team has it', async () =>
-      JSON.stringify(await info('/team/info?team_id=quiet')).includes('"store_prompts_in_spend_logs":false'),
+    await until(
+      async () =>
+        JSON.stringify(await info('/team/info?team_id=quiet')).includes('"store_prompts_in_spend_logs":false'),
+      'the team has it',
     )
     await close()
   })

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import { closeRigs, failure, piped, Recorder, rig, says, text } from '../../../tests/http1-rig.ts'
-import { answer, until } from '../../../tests/raw-upstream.ts'
+import { answer } from '../../../tests/raw-upstream.ts'
+import { until } from '../../../tests/until.ts'
 
 afterEach(closeRigs)
 
@@ -21,17 +22,17 @@ test('no first byte, a stalled body and a call that lasts too long are upstream-
     const timer = setInterval(() => peer.socket.write('.'), 20)
     peer.socket.on('close', () => clearInterval(timer))
   })
-  const drip = await piped(dripping.send({ idleMs: 100, totalMs: 250 }))
-  expect(drip.error?.message).toContain('did not finish within 0.25 s')
+  const drip = await piped(dripping.send({ idleMs: 800, totalMs: 1000 }))
+  expect(drip.error?.message).toContain('did not finish within 1 s')
 })
 
 test('a drip that is slower than the whole but faster than the idle limit passes', async () => {
   const { send } = await rig(peer => {
-    peer.socket.write(`${ok}content-length: 10\r\n\r\n`)
+    peer.socket.write(`${ok}content-length: 4\r\n\r\n`)
     let sent = 0
-    const timer = setInterval(() => (++sent <= 10 ? peer.socket.write('.') : clearInterval(timer)), 40)
+    const timer = setInterval(() => (++sent <= 4 ? peer.socket.write('.') : clearInterval(timer)), 300)
   })
-  expect((await piped(send({ idleMs: 200 }))).text).toBe('..........')
+  expect((await piped(send({ idleMs: 1000 }))).text).toBe('....')
 })
 
 test('an answer that arrives byte by byte is read like any other', async () => {
@@ -58,7 +59,7 @@ test('bytes() refuses what is larger than asked, declared or not, and closes', a
     const error = await failure(text(send(), 20))
     expect(error.kind).toBe('upstream-broken')
     expect(error.message).toContain('larger than 20 bytes')
-    if (!said.includes('length: 50')) await until(() => upstream.peers[0]!.closedAtMs > 0, 'closed', 100)
+    if (!said.includes('length: 50')) await until(() => upstream.peers[0]!.closedAtMs > 0, 'closed')
   }
 })
 
@@ -137,6 +138,7 @@ test('while paused nothing is called and the idle timer rests; resume goes on wi
   const sink = new Recorder()
   sink.onData = () => sink.bytes === 200 && body.pause()
   body.pipe(sink)
+  await until(() => sink.bytes > 0, 'the first piece')
   await Bun.sleep(250)
   expect(sink.text).toBe('a'.repeat(200))
   expect(sink.over).toBe(false)
@@ -155,7 +157,7 @@ test('the total limit holds while paused', async () => {
   const sink = new Recorder()
   body.pipe(sink)
   body.pause()
-  await until(() => sink.over, 'the end', 500)
+  await until(() => sink.over, 'the end')
   expect(sink.error?.kind).toBe('upstream-timeout')
 })
 

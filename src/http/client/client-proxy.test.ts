@@ -9,11 +9,12 @@ import { localhostAndAddresses, localhostOnly } from '../../../tests/certificate
 import { connectProxy } from '../../../tests/connect-proxy.ts'
 import type { ConnectProxy, ConnectProxyOptions, ProxyPeer } from '../../../tests/connect-proxy.ts'
 import { failure, piped, Recorder, text } from '../../../tests/http1-rig.ts'
-import { answer, rawUpstream, timeouts, until } from '../../../tests/raw-upstream.ts'
+import { answer, rawUpstream, timeouts } from '../../../tests/raw-upstream.ts'
 import type { RawOptions, RawUpstream } from '../../../tests/raw-upstream.ts'
 import type { ExchangeTimeouts, ProxyRules, Transport, UpstreamExchange, UpstreamProxy } from '../../core/transport.ts'
 import { Secret } from '../../lib/secret.ts'
 import { createHttp1Transport } from './client.ts'
+import { until } from '../../../tests/until.ts'
 
 const cleanups: (() => void)[] = []
 afterEach(() => {
@@ -368,17 +369,13 @@ for (const scheme of ['http', 'https'] as const)
         await Bun.sleep(30)
         exchange.cancel()
         expect(transport.connections()).toEqual(none)
-        await until(() => proxy.peers[0]!.closed, `${what}: the proxy sees the end`, 200)
+        await until(() => proxy.peers[0]!.closed, `${what}: the proxy sees the end`)
         expect([what, failed]).toEqual([what, false])
       }
       const early = await rig({ scheme })
       early.send().cancel()
-      await Bun.sleep(30)
-      expect([
-        early.transport.connections(),
-        early.upstream.peers.length,
-        early.proxy.peers.every(peer => peer.closed),
-      ]).toEqual([none, 0, true])
+      await until(() => early.proxy.peers.every(peer => peer.closed), 'the proxy sees the end')
+      expect([early.transport.connections(), early.upstream.peers.length]).toEqual([none, 0])
     })
   })
 

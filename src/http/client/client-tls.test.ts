@@ -7,10 +7,11 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { localhostOnly } from '../../../tests/certificates.ts'
 import type { RawPeer } from '../../../tests/raw-upstream.ts'
-import { answer, rawUpstream, timeouts, until } from '../../../tests/raw-upstream.ts'
+import { answer, rawUpstream, timeouts } from '../../../tests/raw-upstream.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { createHttp1Transport } from './client.ts'
 import type { Http1Options } from './client.ts'
+import { until } from '../../../tests/until.ts'
 
 const { key, cert } = localhostOnly
 

@@ -2,9 +2,10 @@
 import { afterEach, expect, test } from 'bun:test'
 import { closeRigs, rig, text } from '../../../tests/http1-rig.ts'
 import type { Rig } from '../../../tests/http1-rig.ts'
-import { answer, until } from '../../../tests/raw-upstream.ts'
+import { answer } from '../../../tests/raw-upstream.ts'
 import type { RawPeer } from '../../../tests/raw-upstream.ts'
 import { ManualClock } from '../../../tests/server-rig.ts'
+import { until } from '../../../tests/until.ts'
 
 afterEach(closeRigs)
 

@@ -1,9 +1,10 @@
 import { afterEach, expect, test } from 'bun:test'
 import { closeRigs, failure, piped, rig, says, text } from '../../../tests/http1-rig.ts'
-import { answer, timeouts, until } from '../../../tests/raw-upstream.ts'
+import { answer, timeouts } from '../../../tests/raw-upstream.ts'
 import type { RawPeer } from '../../../tests/raw-upstream.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { createHttp1Transport } from './client.ts'
+import { until } from '../../../tests/until.ts'
 
 afterEach(closeRigs)
 

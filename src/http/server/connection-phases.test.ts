@@ -5,10 +5,11 @@ import type { Answer } from '../../core/answer.ts'
 import { readBody } from '../../core/request.ts'
 import { connectionPhases, phaseTable } from '../../../tests/connection-phases.ts'
 import type { ConnectionPhase } from '../../../tests/connection-phases.ts'
-import { closeRigs, HandStream, readAnswers, serverRig, settle, text, until } from '../../../tests/server-rig.ts'
+import { closeRigs, HandStream, readAnswers, serverRig, settle, text } from '../../../tests/server-rig.ts'
 import type { RawClient, ServerRig } from '../../../tests/server-rig.ts'
 import { unauthenticatedBytesMax } from './client-limits.ts'
 import type { ServerRequest } from './server-request.ts'
+import { until } from '../../../tests/until.ts'
 
 afterEach(closeRigs)
 
@@ -204,7 +205,7 @@ test.each([
       client.socket.pause()
       client.send(request)
     }
-    await until(() => rig.requests.length === places, 'the flood', 10_000)
+    await until(() => rig.requests.length === places, 'the flood')
     // Large answers go out in ticks: by then all of it is sent, or stands still.
     for (let tick = 0; tick < 100; tick++) await new Promise<void>(resolve => setImmediate(resolve))
     const late = rig.client()

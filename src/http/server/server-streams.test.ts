@@ -8,9 +8,9 @@ import {
   serverRig,
   settle,
   text,
-  until,
 } from '../../../tests/server-rig.ts'
 import type { RawClient, ServerRig } from '../../../tests/server-rig.ts'
+import { until } from '../../../tests/until.ts'
 
 afterEach(closeRigs)
 

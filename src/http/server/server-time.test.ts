@@ -12,9 +12,9 @@ import {
   serverRig,
   settle,
   text,
-  until,
 } from '../../../tests/server-rig.ts'
 import { listen } from './server.ts'
+import { until } from '../../../tests/until.ts'
 
 afterEach(closeRigs)
 

@@ -11,10 +11,10 @@ import {
   serverRig,
   settle,
   text,
-  until,
 } from '../../../tests/server-rig.ts'
 import type { ServerRig } from '../../../tests/server-rig.ts'
 import type { ServerRequest } from './server-request.ts'
+import { until } from '../../../tests/until.ts'
 
 afterEach(closeRigs)
 
@@ -412,7 +412,7 @@ test('reading a body behind the answer fails instead of waiting for ever', async
 })
 
 /** Large rests are read at a pace of the clock. */
-const untilDiscarded = (rig: ServerRig, check: () => boolean): Promise<void> =>
+const untilDiscarded = (rig: ServerRig, check: () => boolean) =>
   until(() => {
     rig.clock.advance(1)
     return check()

@@ -3,20 +3,13 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { testServers } from './database-fixture.ts'
 import { claimSingleReplica } from './replica-lock.ts'
+import { until } from '../../../tests/until.ts'
 
 const postgres = testServers('the claim of replicas').find(server => server.name === 'Postgres')
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
-
-async function until(what: string, condition: () => unknown): Promise<void> {
-  const from = performance.now()
-  while (!(await condition())) {
-    if (performance.now() - from > 8000) throw new Error(`not within 8 s: ${what}`)
-    await Bun.sleep(20)
-  }
-}
 
 async function open() {
   const made = await postgres!.create()
@@ -51,7 +44,7 @@ describe.skipIf(!postgres)('Postgres', () => {
     const { url, claim, told, sessions, end } = await open()
     const [first] = await sessions()
     await end(first!.pid)
-    await until('a new session has it', async () => (await sessions()).some(one => one.pid !== first!.pid))
+    await until(async () => (await sessions()).some(one => one.pid !== first!.pid), 'a new session has it')
     await Bun.sleep(100)
     expect(await other(url)).toBeUndefined()
     expect([claim.held, told]).toEqual([true, []])
@@ -62,14 +55,14 @@ describe.skipIf(!postgres)('Postgres', () => {
     const [first] = await sessions()
     await end(first!.pid)
     let faster: Awaited<ReturnType<typeof other>>
-    await until('another starts', async () => (faster = await other(url)))
-    await until('it is told', () => told.length > 0)
+    await until(async () => (faster = await other(url)), 'another starts')
+    await until(() => told.length > 0, 'it is told')
     expect([claim.held, told]).toEqual([false, [false]])
     // The replica that has it keeps it: only sessions of our own are terminated.
     await Bun.sleep(1200)
     expect([claim.held, faster!.held]).toEqual([false, true])
     await faster!.release()
-    await until('it is ours again', () => claim.held)
+    await until(() => claim.held, 'it is ours again')
     expect(told).toEqual([false, true])
     expect(await other(url)).toBeUndefined()
   })
@@ -84,7 +77,7 @@ describe.skipIf(!postgres)('Postgres', () => {
     const [row] = (await stale`select pg_advisory_lock(7203612) as locked, pg_backend_pid() as pid`) as {
       pid: number
     }[]
-    await until('it was ended', async () => (await sessions()).every(one => one.pid !== row!.pid))
+    await until(async () => (await sessions()).every(one => one.pid !== row!.pid), 'it was ended')
     await Bun.sleep(2500)
     expect([claim.held, told]).toEqual([true, []])
     expect(await other(url)).toBeUndefined()

@@ -3,8 +3,9 @@ import { afterEach, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { systemClock } from '../../lib/clock.ts'
 import { listSegments, segmentPath } from './journal/journal.ts'
-import { allRows, exampleRow, intentOf, leaveJournal, ledgerRig, record, storedRows, until } from './ledger-fixture.ts'
+import { allRows, exampleRow, intentOf, leaveJournal, ledgerRig, record, storedRows } from './ledger-fixture.ts'
 import { openLedger } from './ledger.ts'
+import { until } from '../../../tests/until.ts'
 
 const rig = ledgerRig()
 const { problems, place, open } = rig

@@ -14,6 +14,7 @@ import { openLedger } from './ledger.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { backUp, holdLock } from '../database/sqlite-fixture.ts'
+import { until } from '../../../tests/until.ts'
 
 const cleanups: (() => Promise<unknown> | void)[] = []
 afterEach(async () => {
@@ -164,7 +165,7 @@ test('a sync of a file that is not at its path is refused, and one at its path f
 test('rows that cannot be synced to the disk of the database stay in the journal, and are stored once', async () => {
   const { place, path, backup } = await rig()
   const { ledger, reports, calls } = await running(place)
-  await until('there are rows', () => calls.ids.length > 50)
+  await until(() => calls.ids.length > 50, 'there are rows')
   calls.stop()
   await ledger.flush()
   const segments = () => readdirSync(place.journal).filter(file => file.endsWith('.journal'))
@@ -207,11 +208,6 @@ async function running(place: LedgerPlace, keys?: Database) {
   return { ledger, reports, calls: traffic(ledger) }
 }
 
-async function until(what: string, condition: () => boolean | Promise<boolean>, msMax = 10_000): Promise<void> {
-  for (const from = performance.now(); !(await condition()); await Bun.sleep(20))
-    if (performance.now() - from > msMax) throw new Error(`not within ${msMax} ms: ${what}`)
-}
-
 for (const how of ['deleted, and a backup put there later', 'replaced at once'])
   test(`rows while the file is ${how}: all that were not in the old file are in the new one`, async () => {
     const { place, path, backup } = await rig()
@@ -225,18 +221,18 @@ for (const how of ['deleted, and a backup put there later', 'replaced at once'])
     const away = join(place.directory, 'away')
     renameSync(path, away)
     if (how === 'replaced at once') renameSync(backup, path)
-    await until('it tells', () => ledger.failure() !== null)
+    await until(() => ledger.failure() !== null, 'it tells')
     expect(ledger.failure()).toMatch(/was (deleted|replaced)/)
     expect(existsSync(path)).toBe(how === 'replaced at once')
     await Bun.sleep(500)
     if (how !== 'replaced at once') renameSync(backup, path)
     const stopped = setInterval(() => void keys.sql`select 1`.catch(() => {}), 100)
-    await until('it goes on', () => ledger.failure() === null)
+    await until(() => ledger.failure() === null, 'it goes on')
     clearInterval(stopped)
     await Bun.sleep(300)
     calls.stop()
     await ledger.flush()
-    await until('the rows are there', () => ledger.backlog().bytes === 0)
+    await until(() => ledger.backlog().bytes === 0, 'the rows are there')
     const [old, now] = [new Set(idsIn(away)), idsIn(path)]
     expect(new Set(now).size).toBe(now.length)
     expect(calls.ids.length).toBeGreaterThan(300)
@@ -251,10 +247,10 @@ test('rows while another process holds the lock: they wait in the journal, then 
   const { ledger, calls } = await running(place)
   await Bun.sleep(200)
   const { released } = await holdLock(path, 1500)
-  await until('it tells', () => ledger.failure() !== null)
+  await until(() => ledger.failure() !== null, 'it tells')
   expect(ledger.failure()).toContain('locked')
   await released
-  await until('it goes on', () => ledger.failure() === null)
+  await until(() => ledger.failure() === null, 'it goes on')
   calls.stop()
   await ledger.flush()
   expect(idsIn(path).sort()).toEqual([...calls.ids].sort())

@@ -5,7 +5,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawnSync } from 'bun'
-import { allRows, exampleRow, intentOf, ledgerRig, record, storedRows, until } from './ledger-fixture.ts'
+import { allRows, exampleRow, intentOf, ledgerRig, record, storedRows } from './ledger-fixture.ts'
+import { until } from '../../../tests/until.ts'
 
 const rig = ledgerRig()
 const { problems, cleanups, place, open } = rig

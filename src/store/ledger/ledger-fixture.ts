@@ -153,15 +153,6 @@ export async function allRows(ledger: JournalledLedger): Promise<LedgerRow[]> {
   }
 }
 
-/** Waits for something that has no event of its own. The limit is only there to end a test that hangs. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + 30_000
-  while (!(await condition())) {
-    if (performance.now() > endMs) throw new Error('it did not come about within 30 seconds')
-    await Bun.sleep(20)
-  }
-}
-
 /** Ids and outcomes in the database, read without the ledger. */
 export function storedRows(at: LedgerPlace): Map<string, string> {
   const database = new Database(at.databaseUrl.slice('sqlite:'.length))

@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import type { LedgerRow } from '../../core/ledger/ledger-columns.ts'
 import { idleCommand } from '../../platform/thread-priority.ts'
 import { createSegmentFile, segmentPath, SegmentWriter } from './journal/journal.ts'
-import { allRows, exampleRow, intentOf, ledgerRig, record, storedRows, until } from './ledger-fixture.ts'
+import { allRows, exampleRow, intentOf, ledgerRig, record, storedRows } from './ledger-fixture.ts'
 import { encodeIntent, encodeSettlement } from './journal/ledger-record.ts'
 import type { JournalledLedger } from './ledger.ts'
+import { until } from '../../../tests/until.ts'
 
 const postgresUrl = process.env.TEST_DATABASE_URL
 const servers = [

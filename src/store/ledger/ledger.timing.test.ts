@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from 'bun:test'
 import { Database } from 'bun:sqlite'
 import { readdirSync } from 'node:fs'
-import { exampleRow, intentOf, leaveJournal, ledgerRig, until } from './ledger-fixture.ts'
+import { exampleRow, intentOf, leaveJournal, ledgerRig } from './ledger-fixture.ts'
+import { until } from '../../../tests/until.ts'
 
 const rig = ledgerRig()
 

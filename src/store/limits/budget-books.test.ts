@@ -9,7 +9,7 @@ import type { LedgerRow } from '../../core/ledger/ledger-columns.ts'
 import type { BudgetAmount, LimitTaken } from '../../core/tenancy/limits.ts'
 import { openDatabase } from '../database/open.ts'
 import { openLedgerDatabase } from '../ledger/ledger-database.ts'
-import { exampleRow, makePlace, until } from '../ledger/ledger-fixture.ts'
+import { exampleRow, makePlace } from '../ledger/ledger-fixture.ts'
 import { decodeRecord, encodeSettlement } from '../ledger/journal/ledger-record.ts'
 import { daysWithin, rollupDifferences } from '../ledger/sums/rollup-check.ts'
 import { batchRecords } from '../objects/batch-records.ts'
@@ -19,6 +19,7 @@ import type { BudgetScope } from './budget-counters.ts'
 import { budgetOf, TestClock } from './budget-fixture.ts'
 import { openBudgetSpend } from './budget-table.ts'
 import { MemoryLimiter } from './limiter-memory.ts'
+import { until } from '../../../tests/until.ts'
 
 const servers = [
   { name: 'SQLite', url: undefined },

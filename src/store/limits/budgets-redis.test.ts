@@ -1,13 +1,14 @@
 /** Budgets across replicas: never exceeded in all together, usable to the end, and rebuilt where Redis lost them. */
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
-import { openReplica, openReplicas, redisDatabase, until } from '../../../tests/redis-replicas.ts'
+import { openReplica, openReplicas, redisDatabase } from '../../../tests/redis-replicas.ts'
 import type { Replica } from '../../../tests/redis-replicas.ts'
 import type { LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { WithoutRedis } from '../../core/settings.ts'
 import type { BudgetScope } from './budget-counters.ts'
 import { budgetOf, takenOf, TestLedger } from './budget-fixture.ts'
 import { replicasKey } from './grant-script.ts'
+import { until } from '../../../tests/until.ts'
 
 const url = redisDatabase('budgets')
 if (url === undefined) console.log('skipped: budgets across replicas (set TEST_REDIS_URL)')
@@ -87,7 +88,7 @@ describe.if(url !== undefined)('on Redis', () => {
     all.ledger.store()
     for (const [at, replica] of all.replicas.entries()) all.settle(at, await takeAt(replica, scope, 100), [scope], 100)
     await admin.send('FLUSHDB', [])
-    await until('Redis knows the replicas again', async () => Number(await admin.send('HLEN', [replicasKey])) > 2)
+    await until(async () => Number(await admin.send('HLEN', [replicasKey])) > 2, 'Redis knows the replicas again')
     expect(await burst(all, [scope], { calls: 90, bound: 10, costOf: () => 10 })).toBe(40)
     expect(all.ledger.sum(scope)).toBe(1000)
   })
@@ -114,9 +115,9 @@ describe.if(url !== undefined)('on Redis', () => {
     for (const [at, replica] of all.replicas.entries()) all.settle(at, await takeAt(replica, scope, 300), [scope], 300)
     for (const { limiter } of all.replicas) limiter.charge([{ scope: scope.id, startMs: 0, nanoUsd: 0 }])
     const knowsAll = ({ limiter }: Replica) => limiter.budgetLeft(scope) <= 300
-    await until('each knows what the others spent', () => all.replicas.every(knowsAll))
+    await until(() => all.replicas.every(knowsAll), 'each knows what the others spent')
     for (const { wire } of all.replicas) wire.cut()
-    await until('Redis is away', () => all.replicas.every(({ limiter }) => !limiter.reachable))
+    await until(() => all.replicas.every(({ limiter }) => !limiter.reachable), 'Redis is away')
     for (let call = 0; call < 60; call++) {
       const verdict = await takeAt(all.replicas[call % 3]!, scope, 10)
       if (verdict.allowed) all.settle(call % 3, verdict, [scope], 10)
@@ -137,6 +138,6 @@ describe.if(url !== undefined)('on Redis', () => {
     all.settle(0, await takeAt(all.replicas[0]!, scope, 1), [scope], 1)
     all.ledger.settle({ writer: 'one', scopes: [scope], nanoUsd: 990 })
     all.replicas[0]!.limiter.charge([{ scope: scope.id, startMs: 0, nanoUsd: 990 }])
-    await until('others know', async () => !(await takeAt(all.replicas[2]!, scope, 100)).allowed)
+    await until(async () => !(await takeAt(all.replicas[2]!, scope, 100)).allowed, 'others know')
   })
 })

@@ -5,7 +5,7 @@ import { BudgetCounters } from './budget-counters.ts'
 import type { BudgetScope } from './budget-counters.ts'
 import { budgetOf, takenOf, TestClock, TestLedger } from './budget-fixture.ts'
 import { MemoryLimiter } from './limiter-memory.ts'
-import { until } from '../../../tests/redis-replicas.ts'
+import { until } from '../../../tests/until.ts'
 
 const open = (ledger = new TestLedger(), clock = new TestClock(), writer: string = crypto.randomUUID()) => {
   const alerts: string[] = []
@@ -137,7 +137,7 @@ test('where it is not known whether an amount was stored, it counts until it is 
   limiter.recount([scope])
   expect(limiter.budgetLeft(scope)).toBe(600)
   await take([scope], 0)
-  await until('it is read', () => limiter.budgetLeft(scope) === 1000)
+  await until(() => limiter.budgetLeft(scope) === 1000, 'it is read')
   takenOf(await take([scope], 400)).keep()
   ledger.settle({ writer: 'me', scopes: [scope], nanoUsd: 400 })
   limiter.recount([scope])
@@ -155,10 +155,10 @@ test('a batch that is stored while its budget is read again is not counted twice
   // The doubt of another batch has the table read, which has this one already.
   limiter.recount([scope])
   await take([scope], 0)
-  await until('it is read', () => limiter.budgetLeft(scope) === 600)
+  await until(() => limiter.budgetLeft(scope) === 600, 'it is read')
   batch.keep()
   await take([scope], 0)
-  await until('it is read again', () => limiter.budgetLeft(scope) === 800)
+  await until(() => limiter.budgetLeft(scope) === 800, 'it is read again')
 })
 
 test('a database that cannot be read refuses budgets that are not known yet, and no others', async () => {

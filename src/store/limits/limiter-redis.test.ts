@@ -4,8 +4,9 @@ import { RedisClient } from 'bun'
 import type { LimitScope, LimitVerdict } from '../../core/tenancy/limits.ts'
 import { counterKey, exchangeScript, mailKey, parametersOf, readAnswer, replicasKey } from './grant-script.ts'
 import type { CounterKind, Exchange } from './grant-script.ts'
-import { openReplica, openReplicas, redisDatabase, until } from '../../../tests/redis-replicas.ts'
+import { openReplica, openReplicas, redisDatabase } from '../../../tests/redis-replicas.ts'
 import type { Replica } from '../../../tests/redis-replicas.ts'
+import { until } from '../../../tests/until.ts'
 
 const url = redisDatabase('limiter')
 if (url === undefined) console.log('skipped: limits across replicas (set TEST_REDIS_URL)')
@@ -153,7 +154,7 @@ describe.if(url !== undefined)('on Redis', () => {
 
   test('what a replica holds and does not use comes to one that runs short: no call is refused while there is room', async () => {
     const [near, far] = await Promise.all([open(0), open(100)])
-    await until('they know of each other', () => far.limiter.replicas === 2 && near.limiter.replicas === 2)
+    await until(() => far.limiter.replicas === 2 && near.limiter.replicas === 2, 'they know of each other')
     const limits = newKey({ requestsPerMinute: 200, tokensPerMinute: 20_000, parallelRequests: 30 })
     // One call after the other makes the far replica ask ahead.
     for (let at = 0; at < 40; at++) release(await far.take(limits, 100), 100)
@@ -192,7 +193,7 @@ describe.if(url !== undefined)('on Redis', () => {
     release(second, 850.4)
     expect(await two.take(limits, 0)).toMatchObject({ tokens: { remaining: 50 } })
     // What goes beyond the reservation is reported at once.
-    await until('it is reported', async () => (await spentIn(limits, 'tokens')) === 950)
+    await until(async () => (await spentIn(limits, 'tokens')) === 950, 'it is reported')
     expect(await one.take(limits, 51)).toMatchObject({ allowed: false, kind: 'tokens' })
     expect((await one.take(limits, 50)).allowed).toBe(true)
   })
@@ -355,7 +356,7 @@ describe.if(url !== undefined)('on Redis', () => {
     const ends = await Promise.allSettled([take(others)])
     expect(ends[0]).toMatchObject({ status: 'rejected', reason: { kind: 'overloaded', retryAfterMs: 1000 } })
     expect(limiter.reachable).toBe(false)
-    await until('the reason is known', () => changes.length === 1)
+    await until(() => changes.length === 1, 'the reason is known')
     expect(limiter.withoutRedis).toBe('calls of limited keys are refused: limits_without_redis is `refuse`')
     let spent = 0
     const spendAll = () => {
@@ -364,7 +365,7 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(spendAll).toThrow('Redis does not answer')
     expect(spent).toBeWithin(1, 1000)
     wire.restore()
-    await until('Redis answers', () => limiter.reachable)
+    await until(() => limiter.reachable, 'Redis answers')
     // What was spent meanwhile is counted.
     const rest = allowedOf(await burst([{ take } as Replica], limits, { calls: 1100 })).length
     expect(rest).toBe(1000 - 30 - spent)
@@ -387,7 +388,7 @@ describe.if(url !== undefined)('on Redis', () => {
     more.forEach(one => one.release(0))
     expect(before.length + running.length + more.length).toBe(3 * 33)
     for (const { wire } of replicas) wire.restore()
-    await until('Redis answers', () => replicas.every(({ limiter }) => limiter.reachable))
+    await until(() => replicas.every(({ limiter }) => limiter.reachable), 'Redis answers')
     for (const { changes } of replicas)
       expect([changes[0], changes.at(-1)]).toEqual(['timeout: Redis gave no answer within 5000 ms', true])
     expect(allowedOf(await burst(replicas, limits, { calls: 30 })).length).toBe(1)
@@ -444,7 +445,7 @@ describe.if(url !== undefined)('on Redis', () => {
     const held = await Promise.all(keys.map(limits => take(limits)))
     expect(limiter.size).toBe(300)
     held.forEach(one => release(one))
-    await until('they are forgotten', () => limiter.size === 0)
+    await until(() => limiter.size === 0, 'they are forgotten')
     const names = (await admin.send('KEYS', ['*'])) as string[]
     expect(names.filter(name => !name.startsWith(mailKey('')))).toEqual([replicasKey])
     expect(await admin.send('PTTL', [replicasKey])).toBeGreaterThan(0)
@@ -460,12 +461,12 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(changes.join()).not.toContain('w@rd')
     await admin.send('ACL', ['SETUSER', name, 'on', '>pass:w@rd', '~{modelgate}:*', '+@all'])
     try {
-      await until('it is let in', () => limiter.reachable)
+      await until(() => limiter.reachable, 'it is let in')
       expect((await take(newKey({ requestsPerMinute: 1 }))).allowed).toBe(true)
       await admin.send('ACL', ['SETUSER', name, '-hset'])
-      await until('it is noticed', () => !limiter.reachable)
+      await until(() => !limiter.reachable, 'it is noticed')
       await admin.send('ACL', ['SETUSER', name, '+hset'])
-      await until('it is back', () => limiter.reachable)
+      await until(() => limiter.reachable, 'it is back')
       expect(changes.slice(1)).toEqual([true, expect.stringContaining("can't run this command"), true])
     } finally {
       await admin.send('ACL', ['DELUSER', name])

@@ -7,6 +7,7 @@ import { startTcpProxy } from '../../../../tests/tcp-proxy.ts'
 import { exampleRow } from '../ledger-fixture.ts'
 import { RedisTail } from './redis-tail.ts'
 import { MemoryTail } from './tail.ts'
+import { until } from '../../../../tests/until.ts'
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
@@ -38,10 +39,6 @@ function openTail(...[exchange]: ConstructorParameters<typeof MemoryTail>): Memo
   const tail = new MemoryTail(exchange)
   cleanups.push(() => tail.close())
   return tail
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await Bun.sleep(5)
 }
 
 const settle = (tail: MemoryTail, from: number, count: number): void => {
