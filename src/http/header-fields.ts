@@ -136,11 +136,14 @@ export class HeaderFields {
   /** The last line of this name; 0 = there is none. */
   #last(name: string): number {
     const { length } = name
-    return this.#from(this.#index[bucketOf(name.charCodeAt(0), name.charCodeAt(length - 1), length)]!, name)
+    const line = this.#index[bucketOf(name.charCodeAt(0), name.charCodeAt(length - 1), length)]!
+    // Most names that are looked for are not there, and their buckets empty.
+    return line === 0 ? 0 : this.#from(line, name)
   }
 
   #before(line: number, name: string): number {
-    return this.#from(this.#index[line + 3]!, name)
+    const before = this.#index[line + 3]!
+    return before === 0 ? 0 : this.#from(before, name)
   }
 
   #from(line: number, name: string): number {

@@ -15,12 +15,12 @@ import { fieldTable } from './field-table.ts'
 import { ignoredFields, overrideFields } from './gateway-fields.ts'
 
 const { checks } = fieldTable(overrideFields)
-const names = [...checks.keys(), ...ignoredFields]
+const names: ReadonlySet<string> = new Set([...checks.keys(), ...ignoredFields])
 
 /** Throws `unprocessable` for a field of a wrong shape, in dialects that do not look at them before. */
 export function readOverrides(body: JsonBody): RequestOverrides {
   let fields: Fields | undefined
-  for (const name of names) if (body.has(name)) (fields ??= {})[name] = readField(body, name)
+  for (const name of body.names()) if (names.has(name)) (fields ??= {})[name] = readField(body, name)
   if (!fields) return noOverrides
   const list = new ProblemList()
   for (const [name, check] of checks) if (fields[name] != null) check(fields[name], list)

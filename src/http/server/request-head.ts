@@ -74,8 +74,9 @@ export class RequestHead extends HeaderFields implements RequestHeaders {
 
   /** A header of which two would be a contradiction. */
   #only(name: string): string | null {
-    if (this.count(name) > 1) throw refused(`${name} is given twice`)
-    return this.get(name)
+    const value = this.get(name)
+    if (value !== null && this.count(name) > 1) throw refused(`${name} is given twice`)
+    return value
   }
 
   #checkHost(): void {

@@ -19,11 +19,14 @@ export class FieldPlaces {
   readonly #offsets: number[] = []
   /** Name -> where it stands in `names`; undefined = there are at most `comparedMax`. */
   #index: Map<string, number> | undefined
+  /** The marks of all names: most that are looked for are not there, which their mark tells. */
+  #marks = 0
 
   /** false = there is such a field already, and nothing was added. */
   add(name: string, { keyStart, valueStart, valueEnd }: FieldPlace): boolean {
     if (this.#at(name) >= 0) return false
     this.names.push(name)
+    this.#marks |= markOf(name)
     this.#offsets.push(keyStart, valueStart, valueEnd)
     if (this.names.length > comparedMax) this.#addToIndex(name)
     return true
@@ -45,6 +48,7 @@ export class FieldPlaces {
   }
 
   #at(name: string): number {
+    if ((this.#marks & markOf(name)) === 0) return -1
     if (this.#index) return this.#index.get(name) ?? -1
     const { names } = this
     for (let at = 0; at < names.length; at++) if (names[at] === name) return at
@@ -61,4 +65,9 @@ export class FieldPlaces {
     if (this.#index) this.#index.set(name, this.names.length - 1)
     else this.#index = new Map(this.names.map((one, at) => [one, at]))
   }
+}
+
+/** One bit of 32, by the length and the first character. */
+function markOf(name: string): number {
+  return 1 << (name.length * 5 + (name === '' ? 0 : name.charCodeAt(0)))
 }
