@@ -112,7 +112,7 @@ for (const backend of backends())
       post('/v1/assistants', { model, instructions: 'be short', ...more })
     const threadSaying = (content: unknown) => post('/v1/threads', { messages: [{ role: 'user', content }] })
     const until = async (run: Json, ...statuses: string[]): Promise<Json> => {
-      const deadline = performance.now() + 8000
+      const deadline = performance.now() + 50_000
       let now = run
       while (!statuses.includes(now.status)) {
         if (performance.now() > deadline) throw new Error(`still ${now.status}: ${JSON.stringify(now)}`)

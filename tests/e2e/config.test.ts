@@ -55,8 +55,8 @@ async function serve(configFile: string): Promise<Process> {
   for (const stream of [child.stdout!, child.stderr!])
     stream.on('data', (piece: Buffer) => (output += piece.toString()))
   const until = async (text: string): Promise<void> => {
-    for (let turn = 0; turn < 500 && !output.includes(text); turn++) await Bun.sleep(20)
-    if (!output.includes(text)) throw new Error(`"${text}" was not said within 10 s:\n${output}`)
+    for (let turn = 0; turn < 2500 && !output.includes(text); turn++) await Bun.sleep(20)
+    if (!output.includes(text)) throw new Error(`"${text}" was not said within 50 s:\n${output}`)
   }
   await until('/docs)')
   return { url: / on (http:\S+)/.exec(output)![1]!, output: () => output, until }

@@ -860,11 +860,10 @@ for (const backend of backends())
       leaving.abort()
       expect(await left).toBe('left')
       go()
-      let listed: Json[] = []
-      for (let tries = 0; tries < 100 && listed.length === 0; tries++) {
-        listed = (await asked('/v1/batches'))[1].data
-        await Bun.sleep(10)
-      }
+      const listed = await until(async () => {
+        const batches = (await asked('/v1/batches'))[1].data as Json[]
+        return batches.length > 0 && batches
+      }, 'the batch is listed')
       expect(listed).toMatchObject([{ object: 'batch', input_file_id: file.id }])
     })
 

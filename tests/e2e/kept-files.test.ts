@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import OpenAI, { toFile } from 'openai'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { until } from '../until.ts'
 
 let gateway: Gateway
 let client: OpenAI
@@ -27,14 +28,11 @@ const failure = (work: Promise<unknown>) =>
     (error: { status: number; message: string }) => error,
   )
 
-async function ended(id: string) {
-  for (let tries = 0; tries < 200; tries++) {
+const ended = (id: string) =>
+  until(async () => {
     const batch = await client.batches.retrieve(id)
-    if (batch.status !== 'in_progress') return batch
-    await Bun.sleep(10)
-  }
-  throw new Error('the batch never ended')
-}
+    return batch.status !== 'in_progress' && batch
+  }, 'the batch ends')
 
 test('a batch is answered, its results are files, and the ledger has it once', async () => {
   const lines = [

@@ -151,12 +151,9 @@ async function ask(
     controller.abort()
   }
   const response = await asked
-  for (let tries = 0; tries < 100; tries++) {
-    const row = (await gateway.rows()).find(one => one.user_agent === alias)
-    if (row) return { row, status: response?.status ?? 0, headers: response?.headers }
-    await Bun.sleep(10)
-  }
-  throw new Error('the call has no row')
+  const stored = async () => (await gateway.rows()).find(one => one.user_agent === alias)
+  const row = await until(stored, 'the call has its row')
+  return { row, status: response?.status ?? 0, headers: response?.headers }
 }
 
 function expectInput(row: LedgerRow, times = 1): void {

@@ -19,6 +19,7 @@ import { EventStream } from '../../formats/openai/event-stream.ts'
 import { runEndpoints } from './runs.ts'
 import { threadEndpoints } from './threads.ts'
 import { watchRuns } from '../../pipeline/run-watch.ts'
+import { until } from '../../../tests/until.ts'
 
 type Json = Record<string, any>
 
@@ -110,14 +111,11 @@ async function begin(more: Json = {}, parts: Partial<Services> = {}): Promise<Js
   )
 }
 const now = (run: Json) => json('GET', `/threads/${run.thread_id}/runs/${run.id}`)
-async function until(run: Json, status: string): Promise<Json> {
-  for (let tries = 0; tries < 400; tries++) {
+const runWith = (run: Json, status: string): Promise<Json> =>
+  until(async () => {
     const found = await now(run)
-    if (found.status === status) return found
-    await Bun.sleep(5)
-  }
-  throw new Error(`never ${status}: ${JSON.stringify(await now(run))}`)
-}
+    return found.status === status && found
+  }, `the run ${run.id} is ${status}`)
 const calls = { content: null, tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] }
 const never = (request: HttpRequest) =>
   new Promise<Response>(resolve => {
@@ -191,7 +189,7 @@ describe('a run that no process works on', () => {
 
 test('a run that waits too long for its tools is expired, with its step', async () => {
   answer = () => whole(calls, 'tool_calls')
-  const run = await until(await begin(), 'requires_action')
+  const run = await runWith(await begin(), 'requires_action')
   nowMs += 10 * 60_000
   const expired = await failing('POST', `/threads/${run.thread_id}/runs/${run.id}/submit_tool_outputs`, {
     tool_outputs: [{ tool_call_id: 'c', output: 'x' }],
@@ -205,7 +203,7 @@ test('a run that waits too long for its tools is expired, with its step', async 
 
 test('a gateway that stops says so on the runs it leaves behind', async () => {
   answer = never
-  const run = await until(await begin(), 'in_progress')
+  const run = await runWith(await begin(), 'in_progress')
   await detached.stop()
   expect(await now(run)).toMatchObject({
     status: 'failed',
@@ -237,7 +235,7 @@ test('a database that is away for a moment costs no answer', async () => {
       }),
   }
   const run = await begin({}, { assistants: shaky })
-  expect(await until(run, 'completed')).toMatchObject({
+  expect(await runWith(run, 'completed')).toMatchObject({
     usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
   })
   expect(failures).toBeLessThan(1)
@@ -276,7 +274,7 @@ test('answers that are none fail the run', async () => {
   ]
   for (const [said, message] of answers) {
     answer = said
-    expect(await until(await begin(), 'failed')).toMatchObject({
+    expect(await runWith(await begin(), 'failed')).toMatchObject({
       last_error: { code: 'server_error', message: expect.stringContaining(message) },
     })
   }
@@ -284,14 +282,14 @@ test('answers that are none fail the run', async () => {
 
 test('a thread larger than any body is refused, unless its last messages are enough', async () => {
   const messages = Array.from({ length: 12 }, () => ({ role: 'user', content: 'x'.repeat(700) }))
-  const run = await until(await begin({ thread: { messages } }), 'completed')
+  const run = await runWith(await begin({ thread: { messages } }), 'completed')
   await ask('POST', `/threads/${run.thread_id}/messages`, { role: 'user', content: 'y'.repeat(5000) })
   const again = (more: object) =>
     json('POST', `/threads/${run.thread_id}/runs`, { assistant_id: run.assistant_id, ...more })
-  expect(await until(await again({}), 'failed')).toMatchObject({
+  expect(await runWith(await again({}), 'failed')).toMatchObject({
     last_error: { code: 'invalid_prompt', message: expect.stringContaining('last_messages') },
   })
-  await until(await again({ truncation_strategy: { type: 'last_messages', last_messages: 3 } }), 'completed')
+  await runWith(await again({ truncation_strategy: { type: 'last_messages', last_messages: 3 } }), 'completed')
 })
 
 describe('a streamed answer', () => {

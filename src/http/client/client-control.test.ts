@@ -69,7 +69,7 @@ test('a body of many pieces is collected in order', async () => {
   expect(await text(send())).toBe(body)
 })
 
-test('cancel closes within 50 ms in every phase, calls nothing, and may be repeated', async () => {
+test('cancel closes in every phase, calls nothing, and may be repeated', async () => {
   const phases: [string, string][] = [
     ['before the answer', ''],
     ['inside of the head', `${ok}content-`],
@@ -105,8 +105,8 @@ test('cancel before the connection stands opens nothing that stays', async () =>
   exchange.cancel()
   expect(transport.connections()).toEqual({ busy: 0, idle: 0 })
   await Bun.sleep(30)
+  await until(() => upstream.peers.every(peer => peer.closedAtMs > 0), 'the upstream sees the end')
   expect(upstream.requests()).toBe(0)
-  expect(upstream.peers.every(peer => peer.closedAtMs > 0)).toBe(true)
 })
 
 /** A chunk too large to be joined with others. */
@@ -123,6 +123,7 @@ test('cancel from inside of data stops the rest of the same piece', async () => 
   const sink = new Recorder()
   sink.onData = () => sink.bytes === 600 && exchange.cancel()
   response.body.pipe(sink)
+  await until(() => sink.bytes >= 600, 'the piece')
   await Bun.sleep(30)
   expect(sink.text).toBe('x'.repeat(600))
   expect(sink.over).toBe(false)

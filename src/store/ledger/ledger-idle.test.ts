@@ -32,7 +32,7 @@ function record(ledger: JournalledLedger): void {
 
 async function stored(rows: () => number, wanted: number): Promise<void> {
   for (let waitedMs = 0; rows() < wanted; waitedMs += 10) {
-    if (waitedMs > 3000) throw new Error(`${rows()} of ${wanted} rows are stored`)
+    if (waitedMs > 30_000) throw new Error(`${rows()} of ${wanted} rows are stored`)
     await Bun.sleep(10)
   }
 }
