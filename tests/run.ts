@@ -44,11 +44,14 @@ if (files.length === 0) {
   console.log(`no test file has ${only.map(part => `'${part}'`).join(' or ')} in its path`)
   process.exit(1)
 }
-// What measures itself runs alone, after everything else.
-const measures = (file: string) => /\.(bench|load|timing)\.test\.ts$/.test(file)
-/** What mostly waits for time to pass takes turns of its own beside the others. */
+// What measures time runs alone, after everything else.
+const measures = (file: string) => /\.timing\.test\.ts$/.test(file)
+/**
+ * What mostly waits, for time to pass or for processes that it kills and starts, takes turns of its own beside the others.
+ * A load counts calls, rows and bytes, and holds on a machine that has other work.
+ */
 const waits = (file: string) =>
-  /(outage|start-without-database|limiter-redis|shared-state|budgets-redis)\.test\.ts$/.test(file)
+  /(\.load|outage|start-without-database|limiter-redis|shared-state|budgets-redis)\.test\.ts$/.test(file)
 const drivesBrowser = (file: string) => file.startsWith('tests/web/')
 /** Rooms whose files take longest, first, and in each the largest files: what is left for the end is short. */
 const rooms = [/^tests\/(sdk|fuzz)\//, /^tests\/(?!e2e)/, /^tests\//]

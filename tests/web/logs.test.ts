@@ -114,8 +114,9 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await typeAtFocus(page, 'outcome:error')
     await page.keyboard.press('Enter')
     await page.waitForURL(url => url.searchParams.get('q') === 'outcome:error')
-    // The list is there: while it is on its way, the focus finds nothing to stop at.
+    // The list is there, and that of all calls is gone: on its rows the focus would be lost.
     await page.getByText('Calls: 1').waitFor()
+    await page.getByRole('row').nth(2).waitFor({ state: 'detached' })
     await page.keyboard.press('Escape')
     // From the filter to the list: along what can have the focus, until it is a call.
     const isCall = () => page.evaluate(() => document.activeElement?.closest('[role=row]') !== null)
