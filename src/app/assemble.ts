@@ -8,7 +8,6 @@ import { requestCosts } from '../accounts/costs/request-cost.ts'
 import { mayCall } from '../accounts/models/model-access.ts'
 import { ModelIndex } from '../accounts/models/model-index.ts'
 import { catalogueModel } from '../config/models/catalogue-model.ts'
-import { effectiveValues } from '../config/effective/effective-values.ts'
 import { concreteModel } from '../config/models/model-facts.ts'
 import { catalogPrices } from '../config/prices/prices.ts'
 import { watchRuns } from '../pipeline/run-watch.ts'
@@ -148,14 +147,21 @@ export function assemble(assembling: Assembling) {
       tellReload(logger, report, current.settings)
     },
     /** What was made by API has changed, here or on another replica. */
-    objectsChanged() {
-      source.merged.useObjects(store.configured.objects())
-      useSettings(source, current, metrics)
-      tellNotServed(logger, source)
-      // Another replica may have made a model with secrets that were never read here.
-      void source.readSecrets('new', (secret, reason) => logger.warn('a secret cannot be read', { secret, reason }))
-    },
+    objectsChanged: () => useObjects(assembling, () => useSettings(source, current, metrics)),
   }
+}
+
+/** Puts what was made by API into the settings, at once unless what reads it has to be loaded first. */
+function useObjects({ source, store, logger }: Assembling, use: () => void): void {
+  const merged = () => {
+    use()
+    tellNotServed(logger, source)
+    // Another replica may have made a model with secrets that were never read here.
+    void source.readSecrets('new', (secret, reason) => logger.warn('a secret cannot be read', { secret, reason }))
+  }
+  const later = source.merged.useObjects(() => store.configured.objects())
+  if (later) void later.then(merged)
+  else merged()
 }
 
 /** What the router knows of the upstreams. */
@@ -187,7 +193,9 @@ function assembleAlerts(
   }
 }
 
-function effectiveOf({ options, source }: Assembling) {
+/** Loaded when it is asked for: it needs the schema of the configuration file. */
+async function effectiveOf({ options, source }: Assembling) {
+  const { effectiveValues } = await import('../config/effective/effective-values.ts')
   const { names, where } = source.current().publicModels
   const sent = where === null && names.length > 0 ? [['settings.public_model_groups', names] as const] : []
   return effectiveValues({ text: source.text(), options, sent: new Map(sent) })

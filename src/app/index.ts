@@ -1,7 +1,7 @@
 /** The composition root: the only place that connects all rooms. */
 import type { RunningServer, ServeOptions } from '../config/serve-options.ts'
 import { SecretSources } from '../config/secret-sources.ts'
-import { openSettings, secretsOfFile } from '../config/settings-source.ts'
+import { openSettings } from '../config/settings-source.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -41,12 +41,12 @@ export async function startServer(
   const logger = createLogger({ level: logLevel(environment), clock })
   const readers = createSecretReaders(environment)
   const secrets = new SecretSources(readers)
-  await secrets.read(secretsOfFile(options.configFile))
-  const source = openSettings({
+  const source = await openSettings({
     configFile: options.configFile,
     environment: { ...environment, SERVER_ROOT_PATH: options.rootPath ?? '' },
     providers,
     secrets,
+    readFile: options.readFile,
   })
   const prices = await source.fetchPrices()
   for (const problem of prices?.problems ?? []) logger.warn(problem)
@@ -81,7 +81,7 @@ interface Serving {
 async function serveStore(serving: Serving): Promise<RunningServer> {
   const { options, logger, source, lock, store, readers, announce } = serving
   const connectionsMax = connectionLimit(options.environment[connectionsVariable], descriptorLimit())
-  source.merged.useObjects(store.configured.objects())
+  await source.merged.useObjects(() => store.configured.objects())
   const secrets = refreshSecrets(source, logger)
   await secrets.readNew()
   const parts = assemble({ options, source, store, logger, clients: () => server.clients() })
@@ -114,8 +114,8 @@ async function serveStore(serving: Serving): Promise<RunningServer> {
     ...facts,
     firstMasterKey,
     connections: () => parts.transport.connections(),
-    reload() {
-      const report = source.reload()
+    async reload() {
+      const report = await source.reload()
       parts.reloaded(report)
       return report
     },

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { readSettings } from '../config/settings.ts'
+import { readSettings } from '../config/read-settings.ts'
 import type { SettingsReading } from '../config/settings.ts'
 import { countModels, modelCountText } from '../config/model-counts.ts'
 import { providers } from '../providers/index.ts'

@@ -16,10 +16,11 @@ export const configPrint: Command = {
     effective: { type: 'boolean', help: 'Defaults too, not only what is set' },
     sources: { type: 'boolean', help: 'Behind each value: file and line, variable, flag or default' },
   },
-  run(input) {
-    const options = serveOptions(input)
+  async run(input) {
+    const options = await serveOptions(input)
     const { configFile, environment } = options
-    openSettings({ configFile, environment, providers }).close()
+    // Throws where there is a mistake.
+    await openSettings({ configFile, environment, providers })
     const text = configFile === undefined ? undefined : readFileSync(configFile, 'utf8')
     const all = effectiveValues({ text, options, sent: new Map() })
     const shown = input.flags.effective ? all.filter(isKnown) : all.filter(one => isKnown(one) && isSet(one))

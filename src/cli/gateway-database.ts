@@ -24,7 +24,7 @@ export async function withUnchangedDatabase<T>(
   { flags, environment }: CommandInput,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
-  const used = { databaseUrl: databaseUrl(flags, environment), dataDirectory: dataDirectory(flags, environment) }
+  const used = { databaseUrl: await databaseUrl(flags, environment), dataDirectory: dataDirectory(flags, environment) }
   const path = used.databaseUrl.startsWith('sqlite:') ? used.databaseUrl.slice('sqlite:'.length) : undefined
   if (path !== undefined && isEmptyFile(path)) throw noDatabase(path, used.dataDirectory)
   const database = await openDatabase(used.databaseUrl).catch((thrown: unknown) => {

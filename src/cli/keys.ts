@@ -114,7 +114,7 @@ export const keysCreate: Command = {
       nowMs: systemClock.epochMs(),
     })
     const keysOfUserMax =
-      record.userId === null ? null : (generalSettings(flags, environment).max_keys_per_user ?? null)
+      record.userId === null ? null : ((await generalSettings(flags, environment)).max_keys_per_user ?? null)
     if (record.userId !== null && configFile(flags, environment) === undefined)
       printError(
         'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or ' +
@@ -224,7 +224,7 @@ export const keysResetMaster: Command = {
     const given =
       nonEmpty(environment.MODELGATE_MASTER_KEY) !== undefined
         ? 'MODELGATE_MASTER_KEY'
-        : generalSettings(flags, environment).master_key !== undefined && 'general_settings.master_key'
+        : (await generalSettings(flags, environment)).master_key !== undefined && 'general_settings.master_key'
     if (given)
       throw new Error(`the master key is the one in ${given}, which every start of the gateway takes; change it there`)
     await withDatabase(input, ({ database, pepper }) =>

@@ -100,9 +100,10 @@ export const ledgerVerify: Command = {
 const shownRowsMax = 20
 
 /** Exit code 1 when a row costs something else than its own facts say. */
-function verifyPrices(input: CommandInput): Promise<number> {
+async function verifyPrices(input: CommandInput): Promise<number> {
   const { flags, environment } = input
-  const { deployments } = openSettings({ configFile: configFile(flags, environment), environment, providers }).current()
+  const source = await openSettings({ configFile: configFile(flags, environment), environment, providers })
+  const { deployments } = source.current()
   const check = new PriceCheck(deployments)
   return withLedger(input, async (ledger, span) => {
     for await (const rows of exportPages(ledger, momentsOf(span))) for (const row of rows) check.add(row)

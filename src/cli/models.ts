@@ -10,7 +10,7 @@ export const modelsList: Command = {
   summary: 'List the models that a configuration (or the environment and this machine) offers',
   flags: { config: configFlag, json: jsonFlag },
   async run({ flags, environment }) {
-    const source = openSettings({ configFile: configFile(flags, environment), environment, providers })
+    const source = await openSettings({ configFile: configFile(flags, environment), environment, providers })
     await source.discover()
     const { deployments } = source.current()
     const rows = deployments.map(one => ({

@@ -32,24 +32,25 @@ export function dataDirectory(flags: FlagValues, environment: Environment): stri
   return resolve(text(flags['data-dir']) ?? nonEmpty(environment.MODELGATE_DATA_DIR) ?? '.modelgate')
 }
 
+type GeneralSettings = NonNullable<Config['general_settings']>
+
 /** `general_settings` of the configuration file, for settings needed before serving. Throws ConfigError. */
-export function generalSettings(flags: FlagValues, environment: Environment): NonNullable<Config['general_settings']> {
-  return (
-    openSettings({ configFile: configFile(flags, environment), environment, providers }).config().general_settings ?? {}
-  )
+export async function generalSettings(flags: FlagValues, environment: Environment): Promise<GeneralSettings> {
+  const source = await openSettings({ configFile: configFile(flags, environment), environment, providers })
+  return source.config().general_settings ?? {}
 }
 
 /**
  * `DATABASE_URL`, else the configuration file's, else the embedded database in the data directory. `general` = the
  * file's settings where they have been read. Throws UsageError and ConfigError.
  */
-export function databaseUrl(
+export async function databaseUrl(
   flags: FlagValues,
   environment: Environment,
-  general?: ReturnType<typeof generalSettings>,
-): string {
+  general?: GeneralSettings,
+): Promise<string> {
   const fromEnvironment = nonEmpty(environment.DATABASE_URL)
-  const given = fromEnvironment ?? (general ?? generalSettings(flags, environment)).database_url
+  const given = fromEnvironment ?? (general ?? (await generalSettings(flags, environment))).database_url
   if (given === undefined) return `sqlite:${join(dataDirectory(flags, environment), 'modelgate.sqlite')}`
   const problem = databaseUrlProblem(given)
   if (problem !== undefined)

@@ -5,6 +5,10 @@ import { openSettings } from '../config/settings-source.ts'
 import { providers } from '../providers/index.ts'
 
 /** undefined = there is no configuration, or it has no `prices`. Throws ConfigError. */
-export function pricesOfConfiguration(file: string | undefined, environment: Environment): Config['prices'] {
-  return file === undefined ? undefined : openSettings({ configFile: file, environment, providers }).config().prices
+export async function pricesOfConfiguration(
+  file: string | undefined,
+  environment: Environment,
+): Promise<Config['prices']> {
+  if (file === undefined) return undefined
+  return (await openSettings({ configFile: file, environment, providers })).config().prices
 }

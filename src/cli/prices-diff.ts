@@ -28,7 +28,7 @@ export const pricesDiff: Command = {
   flags: { config: configFlag, json: jsonFlag },
   async run({ flags, environment, positionals }) {
     const file = configFile(flags, environment)
-    const configured = pricesOfConfiguration(file, environment)
+    const configured = await pricesOfConfiguration(file, environment)
     const source = positionals[0] ?? configured?.source
     if (source === undefined)
       throw new UsageError('the configuration has no `prices`; name a list: modelgate prices diff prices.json')

@@ -20,7 +20,7 @@ export const pricesExplain: Command = {
   async run({ flags, environment, positionals }) {
     const [name] = positionals
     if (name === undefined) throw new UsageError('name a model: modelgate prices explain openai/gpt-5.5')
-    const source = openSettings({ configFile: configFile(flags, environment), environment, providers })
+    const source = await openSettings({ configFile: configFile(flags, environment), environment, providers })
     const fetched = await source.fetchPrices()
     for (const problem of fetched?.problems ?? []) printError(problem)
     const configured = source.current().deployments.filter(one => one.modelName === name)

@@ -26,7 +26,7 @@ export const pricesUpdate: Command = {
   flags,
   async run({ flags: given, environment }) {
     const file = configFile(given, environment)
-    const configured = pricesOfConfiguration(file, environment)
+    const configured = await pricesOfConfiguration(file, environment)
     const from = text(given.from) ?? publicList
     const to = text(given.to)
     const isFile = configured !== undefined && !isAddress(configured.source)

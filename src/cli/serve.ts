@@ -1,5 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { startServer } from '../app/index.ts'
 import type { Announcement } from '../app/index.ts'
+import { ConfigThread } from '../config/file/config-thread.ts'
+import type { ConfigReader } from '../config/file/reading.ts'
 import type { RunningServer } from '../config/serve-options.ts'
 import { modelCountText } from '../config/model-counts.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -43,10 +46,7 @@ export const serve: Command = {
   },
   async run(input) {
     const { environment } = input
-    const options = serveOptions(input)
-    const server = await startServer(options, announce).catch((thrown: unknown) => {
-      throw explainFailure(thrown, options)
-    })
+    const server = await start(input)
     keepServing(server)
     return new Promise<number>(resolve => {
       let stoppingSinceMs: number | undefined
@@ -67,6 +67,20 @@ export const serve: Command = {
       stopWithShell(environment, stop)
     }).then(code => process.exit(code))
   },
+}
+
+async function start(input: CommandInput): Promise<RunningServer> {
+  const thread = new ConfigThread()
+  try {
+    const options = await serveOptions(input, thread.read)
+    return await startServer({ ...options, readFile: thread.read }, announce).catch((thrown: unknown) => {
+      throw explainFailure(thrown, options)
+    })
+  } catch (thrown) {
+    // It would keep the process for a while.
+    thread.close()
+    throw thrown
+  }
 }
 
 const shellCheckMs = 500
@@ -99,13 +113,19 @@ function checkEnvironment(environment: CommandInput['environment']): void {
   }
 }
 
-/** What `serve` would start with. Throws UsageError and ConfigError. */
-export function serveOptions({ flags, environment }: CommandInput) {
+/**
+ * What `serve` would start with. `readFile` = what reads the configuration file; mistakes in it are left to the start
+ * then. Throws UsageError, and ConfigError without it.
+ */
+export async function serveOptions({ flags, environment }: CommandInput, readFile?: ConfigReader) {
   checkEnvironment(environment)
   const directory = dataDirectory(flags, environment)
   const file = configFile(flags, environment)
   // The file may name the database and the master key; flags and environment have precedence.
-  const general = generalSettings(flags, environment)
+  const root = rootPath(flags, environment)
+  const general = readFile
+    ? await generalIn(file, { ...environment, SERVER_ROOT_PATH: root ?? '' }, readFile)
+    : await generalSettings(flags, environment)
   const masterKey = givenMasterKey(environment) ?? general.master_key
   const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
   return {
@@ -115,14 +135,21 @@ export function serveOptions({ flags, environment }: CommandInput) {
       text(flags.port) !== undefined
         ? portNumber(text(flags.port)!, '--port')
         : portNumber(nonEmpty(environment.PORT) ?? '4000', 'PORT'),
-    rootPath: rootPath(flags, environment),
+    rootPath: root,
     dataDirectory: directory,
     masterKey: masterKey === undefined ? undefined : new Secret(masterKey),
     keyPepper: pepper === undefined ? undefined : new Secret(pepper),
-    databaseUrl: databaseUrl(flags, environment, general),
+    databaseUrl: await databaseUrl(flags, environment, general),
     redisUrl: redisUrl(environment),
     environment,
   }
+}
+
+/** As the start asks for it, so that the file is read once. Empty where it cannot be read: the start says why. */
+async function generalIn(file: string | undefined, environment: CommandInput['environment'], readFile: ConfigReader) {
+  if (file === undefined || !existsSync(file)) return {}
+  const { config } = await readFile(readFileSync(file, 'utf8'), { file, environment, secrets: new Map() })
+  return config?.general_settings ?? {}
 }
 
 /** `/gateway`, with or without a slash at the end. */

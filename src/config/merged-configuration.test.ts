@@ -4,7 +4,7 @@ import type { ConfiguredKind, ConfiguredObject } from '../core/objects/configure
 import { Secret } from '../lib/secret.ts'
 import { providers } from '../providers/index.ts'
 import { MergedConfiguration } from './merged-configuration.ts'
-import { readSettings } from './settings.ts'
+import { readSettings } from './read-settings.ts'
 
 const file = `
 model_list:
@@ -35,10 +35,10 @@ const model = (id: string, params: object, more: Partial<ConfiguredObject> = {})
   object('model', id, { body: { model_name: id, proxy_params: params, model_info: { id } }, ...more })
 const names = ({ settings }: MergedConfiguration) => settings.deployments.map(one => one.modelName)
 
-test('models of both are served; groups of both are one', () => {
+test('models of both are served; groups of both are one', async () => {
   const both = merged()
   const before = both.settings
-  both.useObjects([
+  await both.useObjects(() => [
     model('made', { model: 'groq/made' }, { secrets: new Secret('{"api_key":"sk-made"}') }),
     object('access_group', 'g1', { name: 'both', body: { models: ['made'] } }),
     object('access_group', 'g2', { name: 'constructor', body: { models: ['own'] } }),
@@ -50,9 +50,9 @@ test('models of both are served; groups of both are one', () => {
   expect(before.deployments.length).toBe(1)
 })
 
-test('a model that cannot be served is left out with the reason, and the others are served', () => {
+test('a model that cannot be served is left out with the reason, and the others are served', async () => {
   const both = merged()
-  both.useObjects([
+  await both.useObjects(() => [
     model('gone', { model: 'groq/x', api_key: 'os.environ/GONE' }),
     model('own', { model: 'groq/x', api_key: 'k' }),
     model('sealed', { model: 'groq/x' }, { problem: 'is encrypted with another key' }),
@@ -70,17 +70,17 @@ test('a model that cannot be served is left out with the reason, and the others 
   })
 })
 
-test('an unchanged entry is built once; a changed credential or file builds it anew', () => {
+test('an unchanged entry is built once; a changed credential or file builds it anew', async () => {
   const both = merged()
   const credential = (key: string) =>
     object('credential', 'c', { body: { values: {} }, secrets: new Secret(JSON.stringify({ api_key: key })) })
   const one = model('one', { model: 'groq/x', credential_name: 'c' })
   const first = credential('first')
-  both.useObjects([one, first])
+  await both.useObjects(() => [one, first])
   const built = both.settings.deployments[1]
-  both.useObjects([one, first, model('two', { model: 'groq/y', api_key: 'k' })])
+  await both.useObjects(() => [one, first, model('two', { model: 'groq/y', api_key: 'k' })])
   expect(both.settings.deployments[1]).toBe(built!)
-  both.useObjects([one, credential('second')])
+  await both.useObjects(() => [one, credential('second')])
   expect(both.settings.deployments[1]!.target.apiKey!.reveal()).toBe('second')
   const read = readSettings({ text: `${file}router_settings: { timeout: 7 }`, environment: {}, providers })
   if (!read.settings) throw new Error(read.mistakes.join('\n'))
@@ -88,20 +88,21 @@ test('an unchanged entry is built once; a changed credential or file builds it a
   expect(both.settings.deployments[1]!.timeouts.firstByteMs).toBe(7000)
 })
 
-test('`store_model_in_db`: false serves nothing of it; true lets the file name models that are made later', () => {
+test('`store_model_in_db`: false serves nothing of it; true lets the file name models that are made later', async () => {
   const off = merged(file.replace('{ disable', '{ store_model_in_db: false, disable'))
-  off.useObjects([model('made', { model: 'groq/made', api_key: 'k' })])
+  await off.useObjects(() => [model('made', { model: 'groq/made', api_key: 'k' })])
   expect(names(off)).toEqual(['own'])
   const later = `${file}router_settings: { fallbacks: [{ own: [later] }] }`
   expect(() => merged(later)).toThrow('no model is named `later`')
   const on = merged(later.replace('{ disable', '{ store_model_in_db: true, disable'))
   expect(on.settings.warnings.join()).toContain('no model is named `later`')
-  on.useObjects([model('later', { model: 'groq/x', api_key: 'k' })])
+  await on.useObjects(() => [model('later', { model: 'groq/x', api_key: 'k' })])
   expect(names(on)).toEqual(['own', 'later'])
 })
 
-test('variables of the file serve entries of the API; a change names only what it changes', () => {
+test('variables of the file serve entries of the API; a change names only what it changes', async () => {
   const both = merged(`${file}environment_variables: { OF_FILE: sk-of-file }`)
+  await both.load()
   const made = both.checkModel(
     { model_name: 'm', litellm_params: { model: 'groq/x', api_key: '${OF_FILE}' } },
     'm',
@@ -115,7 +116,7 @@ test('variables of the file serve entries of the API; a change names only what i
   expect(changed.body.proxy_params).toEqual({ model: 'groq/x' })
 })
 
-test("what LiteLLM's clients send beside is a warning by its name, and nulls are nothing", () => {
+test("what LiteLLM's clients send beside is a warning by its name, and nulls are nothing", async () => {
   const sent = {
     model_name: 'm',
     litellm_params: {
@@ -141,7 +142,9 @@ test("what LiteLLM's clients send beside is a warning by its name, and nulls are
       mode: 'chat',
     },
   }
-  const { warnings, deployment } = merged().checkModel(sent, 'm', undefined)
+  const both = merged()
+  await both.load()
+  const { warnings, deployment } = both.checkModel(sent, 'm', undefined)
   expect(deployment.target.model).toBe('gpt-4o')
   const named = warnings.map(one => one.split(':', 1)[0])
   for (const field of ['tpm', 'use_in_pass_through', 'use_litellm_proxy', 'litellm_trace_id', 'model_info'])

@@ -9,18 +9,26 @@ import type {
   ModelBlockBody,
 } from '../core/objects/configured-objects.ts'
 import type { Settings } from '../core/settings.ts'
-import { checkCredential, connectionOf, SentModels, splitSecrets } from './models/api-models.ts'
-import type { EntrySurroundings, MergedSettings } from './models/api-models.ts'
-import { checkedGuardrail, mergedGuardrails, sentGuardrail } from './guardrails.ts'
+import { splitSecrets } from './models/entry-surroundings.ts'
+import type { EntrySurroundings, MergedSettings } from './models/entry-surroundings.ts'
 import { problemOf } from './models/api-references.ts'
 import { secretReferencesIn } from './secret-sources.ts'
 import type { SecretSources } from './secret-sources.ts'
+import type { SentModels } from './models/api-models.ts'
+
+type SentObjects = typeof import('./sent-objects.ts')
+
+/** Kinds that are read without the schema of the file. */
+const plainKinds: ReadonlySet<ConfiguredObject['kind']> = new Set(['model_block', 'public_models'])
 
 /** Both halves, and the settings that they make. Settings that were returned before do not change. */
 export class MergedConfiguration implements ConfigurationChecks {
   #file: Settings
   #surroundings: EntrySurroundings
-  #sent: SentModels
+  /** Loaded with the first object that needs it. */
+  #reader: SentObjects | undefined
+  /** Under the settings of the file as it is; undefined = no model was read. */
+  #sent: SentModels | undefined
   #objects: readonly ConfiguredObject[] = []
   #merged: MergedSettings
 
@@ -31,7 +39,6 @@ export class MergedConfiguration implements ConfigurationChecks {
     this.#secrets = secrets
     this.#file = file
     this.#surroundings = surroundings
-    this.#sent = new SentModels(surroundings)
     this.#merged = this.#merge()
   }
 
@@ -40,9 +47,13 @@ export class MergedConfiguration implements ConfigurationChecks {
   }
 
   #merge(): MergedSettings {
-    const merged = withBlocks(this.#sent.merge(this.#file, this.#objects), this.#objects)
     const { guardrails: ofFile = [], storesModels } = this.#file
-    const guardrails = storesModels ? mergedGuardrails(ofFile, this.#objects) : ofFile
+    const isRead = this.#reader !== undefined && this.#objects.length > 0
+    const models = isRead
+      ? this.#models.merge(this.#file, this.#objects)
+      : { settings: this.#file, notServed: new Map<string, string>() }
+    const merged = withBlocks(models, this.#objects)
+    const guardrails = isRead && storesModels ? this.#loaded.mergedGuardrails(ofFile, this.#objects) : ofFile
     const publicModels = mergedPublicModels(this.#file, this.#objects)
     if (guardrails === ofFile && publicModels === this.#file.publicModels) return merged
     const changed = guardrails === ofFile ? { publicModels } : { guardrails, publicModels }
@@ -58,14 +69,33 @@ export class MergedConfiguration implements ConfigurationChecks {
   useFile(file: Settings, surroundings: EntrySurroundings): void {
     this.#file = file
     this.#surroundings = surroundings
-    this.#sent = new SentModels(surroundings)
+    this.#sent = undefined
     this.#merged = this.#merge()
   }
 
-  /** What was made by API has changed. */
-  useObjects(objects: readonly ConfiguredObject[]): void {
-    this.#objects = objects
+  /**
+   * What was made by API has changed. A promise = what reads it has to be loaded first: `objects` is asked again then.
+   */
+  useObjects(objects: () => readonly ConfiguredObject[]): Promise<void> | undefined {
+    if (!this.#reader && objects().some(one => !plainKinds.has(one.kind)))
+      return this.load().then(() => this.useObjects(objects))
+    this.#objects = objects()
     this.#merged = this.#merge()
+    return undefined
+  }
+
+  async load(): Promise<void> {
+    this.#reader ??= await import('./sent-objects.ts')
+  }
+
+  /** Throws where `load` was not called before. */
+  get #loaded(): SentObjects {
+    if (!this.#reader) throw new Error('what reads objects of the API is not loaded')
+    return this.#reader
+  }
+
+  get #models(): SentModels {
+    return (this.#sent ??= new this.#loaded.SentModels(this.#surroundings))
   }
 
   /** The references to secrets in what was made by API. */
@@ -84,29 +114,29 @@ export class MergedConfiguration implements ConfigurationChecks {
   }
 
   checkModel(entry: Readonly<Record<string, unknown>>, id: string, before: ConfiguredObject | undefined): CheckedModel {
-    return this.#sent.check(entry, id, { before, objects: this.#objects })
+    return this.#models.check(entry, id, { before, objects: this.#objects })
   }
 
   checkCredential(
     values: Readonly<Record<string, unknown>>,
     before: ConfiguredObject | undefined,
   ): Pick<CheckedModel, 'body' | 'secrets'> {
-    return checkCredential(values, before, this.#surroundings)
+    return this.#loaded.checkCredential(values, before, this.#surroundings)
   }
 
   credentialOf(model: ConfiguredObject): Pick<CheckedModel, 'body' | 'secrets'> {
-    return checkCredential(connectionOf(model), undefined, this.#surroundings)
+    return this.#loaded.checkCredential(this.#loaded.connectionOf(model), undefined, this.#surroundings)
   }
 
   checkGuardrail(entry: GuardrailEntry, before: ConfiguredObject | undefined) {
-    return checkedGuardrail(entry, before)
+    return this.#loaded.checkedGuardrail(entry, before)
   }
 
   guardrailProblem(object: ConfiguredObject): string | undefined {
     const { guardrails = [], storesModels } = this.#file
     if (!storesModels) return 'general_settings.store_model_in_db is false'
     if (guardrails.some(one => one.name === object.name)) return 'a guardrail of the configuration file has this name'
-    const read = sentGuardrail(object)
+    const read = this.#loaded.sentGuardrail(object)
     return 'problem' in read ? read.problem : undefined
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readSettings } from './settings.ts'
+import { readSettings } from './read-settings.ts'
 import { providers } from '../providers/index.ts'
 import { SecretSources, secretReferencesIn } from './secret-sources.ts'
 
@@ -23,17 +23,17 @@ test('references are found at any depth, and nothing else is taken for one', () 
 test('a source that fails keeps what was read last, and says so', async () => {
   const { secrets, values } = sources({ 'file/a': 'one\n' })
   expect(await secrets.read(['file/a', 'vault/b#c'])).toEqual(['file/a', 'vault/b#c'])
-  expect(secrets.lookup('file/a')).toEqual({ value: 'one' })
-  expect(secrets.lookup('vault/b#c')).toEqual({ problem: 'not there' })
+  expect(secrets.known.get('file/a')).toEqual({ value: 'one' })
+  expect(secrets.known.get('vault/b#c')).toEqual({ problem: 'not there' })
   expect(await secrets.read(['file/a'])).toEqual([])
   values['file/a'] = new Error('away')
   const failed: string[] = []
   expect(await secrets.read(['file/a'], (reference, problem) => failed.push(`${reference}: ${problem}`))).toEqual([])
   expect(failed).toEqual(['file/a: away'])
-  expect(secrets.lookup('file/a')).toEqual({ value: 'one' })
+  expect(secrets.known.get('file/a')).toEqual({ value: 'one' })
   values['file/a'] = 'two'
   expect(await secrets.read(['file/a'])).toEqual(['file/a'])
-  expect(secrets.lookup('file/a')).toEqual({ value: 'two' })
+  expect(secrets.known.get('file/a')).toEqual({ value: 'two' })
 })
 
 test('a source that never answers is given up after seconds, and holds no other up', async () => {
@@ -41,18 +41,18 @@ test('a source that never answers is given up after seconds, and holds no other 
   const secrets = new SecretSources({ file: async () => 'here', vault: silent, command: silent })
   const slow = secrets.read(['vault/a/b#c', 'file/x'])
   await secrets.read(['file/y'])
-  expect(secrets.lookup('file/y')).toEqual({ value: 'here' })
+  expect(secrets.known.get('file/y')).toEqual({ value: 'here' })
   await slow
-  expect(secrets.lookup('vault/a/b#c')).toEqual({ problem: 'no answer within 5 seconds' })
+  expect(secrets.known.get('vault/a/b#c')).toEqual({ problem: 'no answer within 5 seconds' })
 })
 
 test('empty and huge values are no secrets, and their number is bounded', async () => {
   const { secrets } = sources({ 'file/empty': '\n', 'file/huge': 'x'.repeat(70_000) })
   await secrets.read(['file/empty', 'file/huge'])
-  expect(secrets.lookup('file/empty')).toEqual({ problem: 'it is empty' })
-  expect(secrets.lookup('file/huge')).toEqual({ problem: 'it is too long for a secret' })
+  expect(secrets.known.get('file/empty')).toEqual({ problem: 'it is empty' })
+  expect(secrets.known.get('file/huge')).toEqual({ problem: 'it is too long for a secret' })
   await secrets.read(Array.from({ length: 1010 }, (_, at) => `file/${at}`))
-  expect(secrets.lookup('file/1009')).toEqual({ problem: expect.stringContaining('more than 1000') })
+  expect(secrets.known.get('file/1009')).toEqual({ problem: expect.stringContaining('more than 1000') })
 })
 
 const text = `

@@ -43,14 +43,14 @@ export class SecretSources {
     this.#readers = readers
   }
 
-  /** undefined = it was never read. */
-  lookup(reference: string): KnownSecret | undefined {
-    return this.#known.get(reference)
+  /** What was read, by reference; it goes on changing. */
+  get known(): ReadonlyMap<string, KnownSecret> {
+    return this.#known
   }
 
   /**
    * Reads these references, each in 5 seconds at most; resolves with those whose value changed. Never rejects: a
-   * failure is told by `lookup` where nothing is known, and by `failed` in any case.
+   * failure stands in `known` where nothing is known, and by `failed` in any case.
    */
   async read(
     references: Iterable<string>,

@@ -1,6 +1,7 @@
 /** Options of `serve`, made from flags and environment in cli/serve.ts, and what it returns. */
 import type { Policy } from '../core/policy.ts'
 import type { Secret } from '../lib/secret.ts'
+import type { ConfigReader } from './file/reading.ts'
 import type { ModelCounts } from './model-counts.ts'
 
 /** The form of the values is checked; the start finds out whether port, directory and database can be used. */
@@ -20,6 +21,8 @@ export interface ServeOptions {
   readonly databaseUrl: string
   readonly redisUrl?: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Absent = configuration files are read in this thread (`config/file/config-thread.ts`). */
+  readonly readFile?: ConfigReader | undefined
   /** Policies of a program that embeds the gateway, asked after the access to models (`policies/index.ts`). */
   readonly policies?: readonly Policy[]
 }
@@ -42,7 +45,7 @@ export interface RunningServer {
   readonly warnings: readonly string[]
   /** Sockets to upstreams. */
   connections(): { busy: number; idle: number }
-  reload(): ReloadReport
+  reload(): Promise<ReloadReport>
   /** Logs an uncaught error. */
   report(what: string, thrown: unknown): void
   /**

@@ -31,12 +31,12 @@ interface Wish {
   readonly from?: ReadonlyMap<string, Provider>
 }
 
-function openSource({
+async function openSource({
   configFile,
   environment = { MODELGATE_DISCOVER: '0' },
   from = providers,
-}: Wish = {}): SettingsSource {
-  const source = openSettings({ configFile, environment, providers: from })
+}: Wish = {}): Promise<SettingsSource> {
+  const source = await openSettings({ configFile, environment, providers: from })
   open.push(source)
   return source
 }
@@ -59,7 +59,7 @@ function reports(source: SettingsSource): () => Promise<ReloadReport> {
   }
 }
 
-test('the first reading reports every mistake with its line', () => {
+test('the first reading reports every mistake with its line', async () => {
   writeFileSync(
     file,
     'model_list:\n  - model_name: a\n    proxy_params: { model: nobody/x }\n  - model_name: b\n    proxy_params: { ' +
@@ -67,35 +67,35 @@ test('the first reading reports every mistake with its line', () => {
   )
   let thrown: unknown
   try {
-    openSource({ configFile: file })
+    await openSource({ configFile: file })
   } catch (error) {
     thrown = error
   }
   expect(thrown).toBeInstanceOf(ConfigError)
   expect((thrown as ConfigError).message).toContain(`${file}:5:`)
-  expect(() => openSource({ configFile: join(folder, 'missing.yaml') })).toThrow('cannot be read')
+  await expect(openSource({ configFile: join(folder, 'missing.yaml') })).rejects.toThrow('cannot be read')
 })
 
-test('a reload applies the whole file or nothing', () => {
+test('a reload applies the whole file or nothing', async () => {
   writeFileSync(file, listOf('a'))
-  const source = openSource({ configFile: file })
+  const source = await openSource({ configFile: file })
   const before = source.current()
   writeFileSync(file, `${listOf('a', 'b')}unknown_section: 1\n`)
-  const refused = source.reload()
+  const refused = await source.reload()
   expect(refused.applied).toBe(false)
   expect(refused.problems.join()).toContain('unknown_section')
   expect(source.current()).toBe(before)
   writeFileSync(file, listOf('a', 'b'))
-  expect(source.reload()).toEqual({ applied: true, problems: [] })
+  expect(await source.reload()).toEqual({ applied: true, problems: [] })
   expect(names(source)).toEqual(['a', 'b'])
   rmSync(file)
-  expect(source.reload().problems[0]).toContain('cannot be read')
+  expect((await source.reload()).problems[0]).toContain('cannot be read')
   expect(names(source)).toEqual(['a', 'b'])
 })
 
 test('a change is noticed when the file is written, replaced or linked again', async () => {
   writeFileSync(file, listOf('a'))
-  const source = openSource({ configFile: file })
+  const source = await openSource({ configFile: file })
   const next = reports(source)
   writeFileSync(file, listOf('a', 'b'))
   expect(await next()).toEqual({ applied: true, problems: [] })
@@ -120,7 +120,7 @@ test('a Kubernetes config map is followed: the file is a link into a replaced di
   }
   symlinkSync('..1', join(folder, '..data'))
   symlinkSync('..data/config.yaml', file)
-  const source = openSource({ configFile: file })
+  const source = await openSource({ configFile: file })
   const next = reports(source)
   expect(names(source)).toEqual(['a'])
   symlinkSync('..2', join(folder, '..data_tmp'))
@@ -131,7 +131,7 @@ test('a Kubernetes config map is followed: the file is a link into a replaced di
 
 test('other files and a write of the same text change nothing', async () => {
   writeFileSync(file, listOf('a'))
-  const source = openSource({ configFile: file })
+  const source = await openSource({ configFile: file })
   const seen: ReloadReport[] = []
   source.watch(report => seen.push(report))
   const before = source.current()
@@ -148,7 +148,7 @@ test('other files and a write of the same text change nothing', async () => {
 
 test('a file that is briefly empty, as during a copy, removes no model', async () => {
   writeFileSync(file, listOf('a'))
-  const source = openSource({ configFile: file })
+  const source = await openSource({ configFile: file })
   const next = reports(source)
   writeFileSync(file, '')
   const refused = await next()
@@ -166,7 +166,7 @@ test('a file that is briefly empty, as during a copy, removes no model', async (
 
 test('a file that is written in pieces is read when the last one has come', async () => {
   writeFileSync(file, listOf('a'))
-  const source = openSource({ configFile: file })
+  const source = await openSource({ configFile: file })
   const seen: ReloadReport[] = []
   source.watch(report => seen.push(report))
   for (let count = 1; count <= 8; count++) {
@@ -179,25 +179,28 @@ test('a file that is written in pieces is read when the last one has come', asyn
   expect(names(source).length).toBe(8)
 })
 
-test('changed start-only settings are reported, unless the environment overrides them', () => {
+test('changed start-only settings are reported, unless the environment overrides them', async () => {
   const withSettings = (key: string, database: string) =>
     writeFileSync(file, `${listOf('a')}general_settings: { master_key: ${key}, database_url: "${database}" }\n`)
   const [one, two] = ['sk-4fT9qL2vX8mB6nR1cW7yK3pZ5dH0gJab', 'sk-8xQ2wE5rT7yU9iO1pA3sD4fG6hJ0kLcd']
   withSettings(one, 'sqlite:a.db')
-  const source = openSource({ configFile: file })
-  const withDatabase = openSource({
+  const source = await openSource({ configFile: file })
+  const withDatabase = await openSource({
     configFile: file,
     environment: { MODELGATE_DISCOVER: '0', DATABASE_URL: 'sqlite:c.db' },
   })
-  expect(source.reload()).toEqual({ applied: true, problems: [] })
+  expect(await source.reload()).toEqual({ applied: true, problems: [] })
   withSettings(two, 'sqlite:b.db')
   for (let round = 0; round < 2; round++)
-    expect(source.reload().atNextStart).toEqual(['general_settings.master_key', 'general_settings.database_url'])
-  expect(withDatabase.reload().atNextStart).toEqual(['general_settings.master_key'])
+    expect((await source.reload()).atNextStart).toEqual([
+      'general_settings.master_key',
+      'general_settings.database_url',
+    ])
+  expect((await withDatabase.reload()).atNextStart).toEqual(['general_settings.master_key'])
   withSettings(one, 'sqlite:a.db')
-  expect(source.reload()).toEqual({ applied: true, problems: [] })
+  expect(await source.reload()).toEqual({ applied: true, problems: [] })
   writeFileSync(file, listOf('a'))
-  expect(source.reload().atNextStart?.length).toBe(2)
+  expect((await source.reload()).atNextStart?.length).toBe(2)
 })
 
 /** A model server on loopback whose list the test changes. */
@@ -226,19 +229,19 @@ function modelServer() {
 
 test('without a file, local models appear and disappear with each discovery', async () => {
   using server = modelServer()
-  const source = openSource({ environment: {}, from: server.from })
+  const source = await openSource({ environment: {}, from: server.from })
   expect(names(source)).toEqual([])
   const next = reports(source)
   expect(await next()).toEqual({ applied: true, problems: [] })
   expect(names(source)).toEqual(['hosted_vllm/one'])
   server.list('one', 'two')
   // They stay until discovery has finished.
-  expect(source.reload().applied).toBe(true)
+  expect((await source.reload()).applied).toBe(true)
   expect(names(source)).toEqual(['hosted_vllm/one'])
   await next()
   expect(names(source)).toEqual(['hosted_vllm/one', 'hosted_vllm/two'])
   server.list()
-  source.reload()
+  await source.reload()
   await next()
   expect(names(source)).toEqual([])
 })
@@ -246,12 +249,12 @@ test('without a file, local models appear and disappear with each discovery', as
 test('a file without a model list keeps discovery on; a list, even an empty one, ends it', async () => {
   using server = modelServer()
   writeFileSync(file, 'router_settings: { num_retries: 1 }\n')
-  const source = openSource({ configFile: file, environment: {}, from: server.from })
+  const source = await openSource({ configFile: file, environment: {}, from: server.from })
   expect(await source.discover()).toBe(true)
   expect(await source.discover()).toBe(false)
   expect(names(source)).toEqual(['hosted_vllm/one'])
   writeFileSync(file, 'model_list: []\n')
-  expect(source.reload().applied).toBe(true)
+  expect((await source.reload()).applied).toBe(true)
   expect(names(source)).toEqual([])
   const asked = server.asked()
   expect(await source.discover()).toBe(false)
@@ -260,14 +263,14 @@ test('a file without a model list keeps discovery on; a list, even an empty one,
 
 test('no server is asked when discovery is off', async () => {
   using server = modelServer()
-  const source = openSource({ environment: { MODELGATE_DISCOVER: '0' }, from: server.from })
+  const source = await openSource({ environment: { MODELGATE_DISCOVER: '0' }, from: server.from })
   expect(await source.discover()).toBe(false)
   expect(server.asked()).toBe(0)
 })
 
 test('a source closed during discovery does not call back', async () => {
   using server = modelServer()
-  const source = openSource({ environment: {}, from: server.from })
+  const source = await openSource({ environment: {}, from: server.from })
   const seen: ReloadReport[] = []
   source.watch(report => seen.push(report))
   source.close()
@@ -277,7 +280,7 @@ test('a source closed during discovery does not call back', async () => {
 
 test('a change before watching is noticed when watching begins', async () => {
   writeFileSync(file, listOf('a'))
-  const source = openSource({ configFile: file })
+  const source = await openSource({ configFile: file })
   writeFileSync(file, listOf('a', 'b'))
   const next = reports(source)
   expect(await next()).toMatchObject({ applied: true })
@@ -291,7 +294,7 @@ test('a file behind a symbolic link and in a replaced directory is followed', as
   mkdirSync(join(folder, 'etc'))
   const linked = join(folder, 'etc', 'config.yaml')
   symlinkSync(join(real, 'actual.yaml'), linked)
-  const source = openSource({ configFile: linked })
+  const source = await openSource({ configFile: linked })
   const next = reports(source)
   await Bun.sleep(300)
   writeFileSync(join(real, 'actual.yaml'), listOf('a', 'b'))

@@ -11,14 +11,11 @@ import { discoverModels, mayDiscover } from './models/local-servers.ts'
 import type { DiscoveredModel } from './models/local-servers.ts'
 import type { Config } from './file/schema.ts'
 import { PriceWatch } from './prices/price-watch.ts'
-import type { PriceSettings } from './prices/price-source.ts'
 import type { ReloadReport } from './serve-options.ts'
-import { isObject } from '../lib/json/json-values.ts'
-import { readYaml } from './file/yaml-document.ts'
-import { secretReferencesIn } from './secret-sources.ts'
+import type { ConfigReader, ConfigReading } from './file/reading.ts'
 import type { SecretSources } from './secret-sources.ts'
 import { MergedConfiguration } from './merged-configuration.ts'
-import { readSettings } from './settings.ts'
+import { settingsFrom } from './settings.ts'
 import type { SettingsReading } from './settings.ts'
 
 /** Editors write a file in several steps: it is read after no change for this long. */
@@ -50,7 +47,7 @@ export interface SettingsSource {
   /** The text of the file that is in use; undefined = there is no file. */
   text(): string | undefined
   /** Applies the whole new file, or nothing. */
-  reload(): ReloadReport
+  reload(): Promise<ReloadReport>
   /**
    * Reads the secrets that are kept elsewhere: all of them again, or those that were never read. Where a value changed,
    * the settings are made anew, and the callback of `watch` is called. `failed` is told of each that cannot be read.
@@ -77,90 +74,168 @@ interface SourceOptions {
   readonly configFile: string | undefined
   readonly environment: Environment
   readonly providers: Providers
-  /** Those of the file must have been read (`secretsOfFile`). Absent = what refers to them is not checked. */
+  /** Absent = what refers to them is not checked. */
   readonly secrets?: SecretSources
+  /** Absent = files are read in this thread, which keeps what is loaded for that. */
+  readonly readFile?: ConfigReader | undefined
 }
 
-/** The references to secrets in a configuration file; empty also where it cannot be read. */
-export function secretsOfFile(configFile: string | undefined): string[] {
-  return configFile === undefined ? [] : secretsOfText(textOf(configFile))
-}
-
-function secretsOfText(text: string): string[] {
-  const yaml = readYaml(text, '')
-  if (!('value' in yaml) || !isObject(yaml.value)) return []
-  return secretReferencesIn([yaml.value.model_list, yaml.value.credential_list])
-}
+const readHere: ConfigReader = async (text, options) => (await import('./file/parse.ts')).readConfig(text, options)
 
 /** Throws ConfigError when the first reading has mistakes. */
-export function openSettings({ configFile, environment, providers, secrets }: SourceOptions): SettingsSource {
-  let discovered: readonly DiscoveredModel[] = []
-  let config: Config = {}
-  const prices: PriceWatch = new PriceWatch({ configFile, configured: () => config.prices, reload: () => readAgain() })
-  let text: string | undefined
-  const read = (): SettingsReading => {
+export async function openSettings(options: SourceOptions): Promise<SettingsSource> {
+  const source = new FileSource(options)
+  await source.begin()
+  return source
+}
+
+/** What was read of a file. */
+interface ReadText {
+  readonly text: string | undefined
+  readonly reading: ConfigReading | undefined
+}
+
+class FileSource implements SettingsSource {
+  readonly #options: SourceOptions
+  readonly #prices: PriceWatch
+  #discovered: readonly DiscoveredModel[] = []
+  #config: Config = {}
+  #started: Config = {}
+  /** The text that was read last, and that which is in use. */
+  #text: string | undefined
+  #applied: string | undefined
+  /** Of the text that was read last. */
+  #references: readonly string[] = []
+  #merged: MergedConfiguration | undefined
+  /** Ends with the reading that was asked for last: one at a time, in their order. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #stopWatching: (() => void) | undefined
+  #onChange: ((report: ReloadReport) => void) | undefined
+
+  constructor(options: SourceOptions) {
+    this.#options = options
+    const { configFile } = options
+    this.#prices = new PriceWatch({
+      configFile,
+      configured: () => this.#config.prices,
+      reload: () => this.#readAgain(),
+    })
+  }
+
+  async begin(): Promise<void> {
+    const first = await this.#read()
+    if (!first.settings) throw new ConfigError(first.mistakes)
+    this.#merged = new MergedConfiguration(first.settings, first.surroundings, this.#options.secrets)
+    this.#applied = this.#text
+    this.#config = this.#started = first.config
+  }
+
+  get merged(): MergedConfiguration {
+    return this.#merged!
+  }
+
+  current(): Settings {
+    return this.merged.settings
+  }
+
+  config(): Config {
+    return this.#config
+  }
+
+  text(): string | undefined {
+    return this.#applied
+  }
+
+  async #read(): Promise<SettingsReading> {
+    const { configFile, environment, providers, secrets } = this.#options
+    const read = await this.#readText()
+    if ('mistakes' in read) return read
+    this.#text = read.text
+    this.#references = read.reading?.references ?? []
+    return settingsFrom({
+      reading: read.reading,
+      file: configFile,
+      environment,
+      providers,
+      discovered: this.#discovered,
+      downloadedPrices: settings => this.#prices.downloaded(settings),
+      secrets,
+    })
+  }
+
+  /** Secrets that the file refers to and that were never read are read first. */
+  async #readText(): Promise<ReadText | SettingsReading> {
+    const { configFile, environment, secrets, readFile = readHere } = this.#options
     const file = textOfFile(configFile)
     if ('mistakes' in file) return file
-    text = file.text
-    const downloadedPrices = (settings: PriceSettings) => prices.downloaded(settings)
-    return readSettings({ text, file: configFile, environment, providers, discovered, downloadedPrices, secrets })
+    const { text } = file
+    if (text === undefined) return { text, reading: undefined }
+    const options = { file: configFile!, environment, secrets: secrets?.known }
+    const reading = await readFile(text, options)
+    const unread = reading.references.filter(one => secrets?.known.has(one) === false)
+    if (unread.length === 0) return { text, reading }
+    await secrets!.read(unread)
+    return { text, reading: await readFile(text, options) }
   }
-  const first = read()
-  if (!first.settings) throw new ConfigError(first.mistakes)
-  const merged = new MergedConfiguration(first.settings, first.surroundings, secrets)
-  let applied = text
-  const started = (config = first.config)
-  let stopWatching: (() => void) | undefined
-  let onChange: ((report: ReloadReport) => void) | undefined
-  const readAgain = (): ReloadReport => {
-    const next = read()
+
+  #readAgain(): Promise<ReloadReport> {
+    const read = this.#turn.then(() => this.#readNow())
+    this.#turn = read.catch(() => {})
+    return read
+  }
+
+  async #readNow(): Promise<ReloadReport> {
+    const next = await this.#read()
     if (!next.settings) return { applied: false, problems: next.mistakes }
-    merged.useFile(next.settings, next.surroundings)
-    config = next.config
-    applied = text
-    const atNextStart = changedForStart(started, config, environment)
+    this.merged.useFile(next.settings, next.surroundings)
+    this.#config = next.config
+    this.#applied = this.#text
+    const atNextStart = changedForStart(this.#started, this.#config, this.#options.environment)
     return { applied: true, problems: [], ...(atNextStart.length > 0 && { atNextStart }) }
   }
-  const discover = async (): Promise<boolean> => {
-    if (config.model_list !== undefined || !mayDiscover(environment)) return false
-    const found = await discoverModels(providers)
-    if (Bun.deepEquals(found, discovered)) return false
-    discovered = found
-    return readAgain().applied
+
+  async readSecrets(which: 'all' | 'new', failed: (reference: string, problem: string) => void): Promise<void> {
+    const references = [...this.#references, ...this.merged.references()]
+    if (!(await readReferences(this.#options.secrets, references, { which, failed }))) return
+    const report = await this.#readAgain()
+    this.#onChange?.(report)
   }
-  const discoverAndTell = async (): Promise<void> => {
-    if (onChange && (await discover())) onChange?.({ applied: true, problems: [] })
-  }
-  const reload = (): ReloadReport => {
-    const report = readAgain()
-    void discoverAndTell()
+
+  async reload(): Promise<ReloadReport> {
+    const report = await this.#readAgain()
+    void this.#discoverAndTell()
     return report
   }
-  return {
-    current: () => merged.settings,
-    async readSecrets(which, failed) {
-      const references = [...secretsOfText(text ?? ''), ...merged.references()]
-      const report = (await readReferences(secrets, references, { which, failed })) && readAgain()
-      if (report) onChange?.(report)
-    },
-    merged,
-    config: () => config,
-    text: () => applied,
-    reload,
-    discover,
-    fetchPrices: () => prices.bring(),
-    watch(done) {
-      onChange = done
-      void discoverAndTell()
-      prices.watch(report => onChange?.(report))
-      const changed = (now: string) => now !== text && readNew(secrets, now, () => done(reload()))
-      if (configFile !== undefined) stopWatching = watchFile(resolve(configFile), changed)
-    },
-    close() {
-      onChange = undefined
-      prices.close()
-      stopWatching?.()
-    },
+
+  async discover(): Promise<boolean> {
+    if (this.#config.model_list !== undefined || !mayDiscover(this.#options.environment)) return false
+    const found = await discoverModels(this.#options.providers)
+    if (Bun.deepEquals(found, this.#discovered)) return false
+    this.#discovered = found
+    return (await this.#readAgain()).applied
+  }
+
+  async #discoverAndTell(): Promise<void> {
+    if (this.#onChange && (await this.discover())) this.#onChange?.({ applied: true, problems: [] })
+  }
+
+  fetchPrices(): Promise<ReloadReport | undefined> {
+    return this.#prices.bring()
+  }
+
+  watch(done: (report: ReloadReport) => void): void {
+    this.#onChange = done
+    void this.#discoverAndTell()
+    this.#prices.watch(report => this.#onChange?.(report))
+    const { configFile } = this.#options
+    const changed = (now: string) => now !== this.#text && void this.reload().then(report => this.#onChange?.(report))
+    if (configFile !== undefined) this.#stopWatching = watchFile(resolve(configFile), changed)
+  }
+
+  close(): void {
+    this.#onChange = undefined
+    this.#prices.close()
+    this.#stopWatching?.()
   }
 }
 
@@ -174,11 +249,6 @@ function textOfFile(configFile: string | undefined): { readonly text: string | u
   }
 }
 
-/** Reads the new secrets of a text, then calls back. */
-function readNew(secrets: SecretSources | undefined, text: string, done: () => void): void {
-  void readReferences(secrets, secretsOfText(text), { which: 'new' }).then(done)
-}
-
 interface WhichSecrets {
   readonly which: 'all' | 'new'
   readonly failed?: (reference: string, problem: string) => void
@@ -190,7 +260,7 @@ async function readReferences(
   references: readonly string[],
   { which, failed }: WhichSecrets,
 ): Promise<boolean> {
-  const wanted = which === 'all' ? references : references.filter(one => secrets?.lookup(one) === undefined)
+  const wanted = which === 'all' ? references : references.filter(one => !secrets?.known.has(one))
   return secrets !== undefined && wanted.length > 0 && (await secrets.read(wanted, failed)).length > 0
 }
 

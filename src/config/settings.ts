@@ -11,21 +11,21 @@ import { vendorOf } from '../providers/index.ts'
 import { discoveredDeployments } from './models/local-servers.ts'
 import type { DiscoveredModel } from './models/local-servers.ts'
 import { priceListVersion } from './prices/catalogue.ts'
-import { cacheSettingsOf } from './file/sections/cache-settings.ts'
-import { readPriceTerms } from './file/sections/price-term-settings.ts'
-import { agentSettingsOf } from './file/sections/agent-settings.ts'
+import { cacheSettingsOf } from './cache.ts'
+import { readPriceTerms } from './price-terms.ts'
+import { agentSettingsOf } from './agents.ts'
 import { readIdentitySettings } from './identity-providers.ts'
-import { bodySettingsOf } from './file/sections/body-store-settings.ts'
-import { retentionMs } from './file/sections/ledger-settings.ts'
+import { bodySettingsOf } from './bodies.ts'
+import { retentionMs } from './retention.ts'
 import { usageExportOf } from './usage-export.ts'
-import { publicModelsOf } from './file/sections/model-hub-settings.ts'
+import { publicModelsOf } from './public-models.ts'
 import { entryProblems } from './file/entry-checks.ts'
 import { accessGroups, missingPriceWarnings } from './models/deployment-lists.ts'
 import { pricesWithoutEffect } from './file/price-entries.ts'
 import { EntryIds } from './models/deployment-ids.ts'
-import type { EntrySurroundings, FileCredential } from './models/api-models.ts'
+import type { EntrySurroundings, FileCredential } from './models/entry-surroundings.ts'
 import { idMistakes, mistakeAt, modelAliasesOf, nameFindings } from './file/name-checks.ts'
-import type { BuiltDeployments } from './file/name-checks.ts'
+import type { BuiltDeployments, FallbackField } from './file/name-checks.ts'
 import type { SecretSources } from './secret-sources.ts'
 import { readSignInSettings } from './sign-in.ts'
 import { ProxySettings } from './models/proxies.ts'
@@ -33,9 +33,9 @@ import { operatorListInForce, useOperatorList } from './prices/catalogue.ts'
 import type { OperatorList } from './prices/operator-list.ts'
 import { isAddress, readListFile } from './prices/price-source.ts'
 import type { PriceSettings } from './prices/price-source.ts'
-import { noReading, readConfig } from './file/parse.ts'
-import type { ConfigReading } from './file/parse.ts'
-import type { Config, FallbackField } from './file/schema.ts'
+import { noReading } from './file/reading.ts'
+import type { ConfigReading } from './file/reading.ts'
+import type { Config } from './file/schema.ts'
 
 /** Room for two retries at the model of the call, and as many at a fallback. */
 const attemptsMaxDefault = 6
@@ -62,15 +62,13 @@ export type SettingsReading = {
   | { readonly settings: undefined }
 )
 
-/** The text to read. Files that an entry names (Google credentials) are read too. */
-interface SettingsInput {
+/** What settings are built of. Files that an entry names (Google credentials) are read too. */
+export interface SettingsInput {
   /** Absent = no configuration file. */
-  readonly text?: string | undefined
+  readonly reading?: ConfigReading | undefined
   /** File name, for messages. */
   readonly file?: string | undefined
   readonly environment: Environment
-  /** true = variables that are not set are no mistakes, and what refers to them is not checked. */
-  readonly anyVariables?: boolean
   /** Absent = secrets that are kept elsewhere are not read, and what refers to them is not checked. */
   readonly secrets?: SecretSources | undefined
   readonly providers: Providers
@@ -81,20 +79,18 @@ interface SettingsInput {
 }
 
 /**
- * Reads the configuration and reports all mistakes at once. Without mistakes its price list is in force from then on
- * (`useOperatorList`).
+ * Builds the settings and reports all mistakes at once, those of the reading too. Without mistakes its price list is in
+ * force from then on (`useOperatorList`).
  */
-export function readSettings(input: SettingsInput): SettingsReading {
+export function settingsFrom(input: SettingsInput): SettingsReading {
   const before = operatorListInForce()
-  const reading = readAll(input)
-  if (!reading.settings) useOperatorList(before)
-  return reading
+  const built = buildAll(input)
+  if (!built.settings) useOperatorList(before)
+  return built
 }
 
-function readAll(input: SettingsInput): SettingsReading {
-  const { text, file = 'config.yaml' } = input
-  const reading: ConfigReading =
-    text === undefined ? noReading : readConfig(text, { ...input, file, secrets: lookupOf(input.secrets) })
+function buildAll(input: SettingsInput): SettingsReading {
+  const { reading = noReading } = input
   const config = reading.config
   if (!config) return { settings: undefined, config: {}, mistakes: reading.mistakes, warnings: reading.warnings }
   const mistakes = [...reading.mistakes]
@@ -146,7 +142,7 @@ function readAll(input: SettingsInput): SettingsReading {
     proxies,
     credentials: fileCredentials(config, reading),
     secretDirectories: config.general_settings?.secret_file_directories ?? [],
-    secrets: lookupOf(input.secrets),
+    secrets: input.secrets?.known,
   }
   return { settings, config, mistakes, warnings, surroundings }
 }
@@ -246,8 +242,6 @@ function settingsOf(
     warnings,
   }
 }
-
-const lookupOf = (secrets: SecretSources | undefined) => secrets && ((one: string) => secrets.lookup(one))
 
 function fileCredentials({ credential_list: list = [] }: Config, reading: ConfigReading): FileCredential[] {
   const all = list.map((one, at) => ({

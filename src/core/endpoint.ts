@@ -186,7 +186,7 @@ export interface Services {
   /** Why models that were made by API are not served, by their ids. */
   notServed(): ReadonlyMap<string, string>
   /** What holds in this process, and where each value comes from. */
-  effectiveValues(): readonly EffectiveValue[]
+  effectiveValues(): Promise<readonly EffectiveValue[]>
   /** Processes that share limits over Redis, this one included; undefined = it is not known, or there is no Redis. */
   replicas(): number | undefined
   /** The deployments in a cooldown after failures, in this process. */

@@ -163,7 +163,7 @@ model_list:
       })
       expect(status).toBe(200)
       writeFileSync(gateway.configFile, text.replace('edit-0', `edit-${at}`))
-      expect(gateway.server.reload()).toMatchObject({ applied: true })
+      expect(await gateway.server.reload()).toMatchObject({ applied: true })
     }
     const metrics = await (await gateway.admin('/metrics')).text()
     expect(metrics.match(/^modelgate_call_duration_seconds_count\{.*$/gm)!.length).toBe(50)

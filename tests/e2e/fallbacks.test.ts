@@ -1,6 +1,6 @@
 /** The fallbacks of the configuration, in the layout of LiteLLM's files, through the whole gateway. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { readSettings } from '../../src/config/settings.ts'
+import { readSettings } from '../../src/config/read-settings.ts'
 import { providers } from '../../src/providers/index.ts'
 import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'

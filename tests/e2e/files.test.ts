@@ -654,7 +654,7 @@ for (const backend of backends())
         leaver,
       )
       writeFileSync(gateway.configFile, config(one.url, two.url, false))
-      expect(gateway.server.reload().applied).toBe(true)
+      expect((await gateway.server.reload()).applied).toBe(true)
       try {
         for (const path of [`/files/${file.id}`, `/files/${file.id}/content`, `/batches/${batch.id}`])
           expect(await asked(`/v1${path}`, {}, leaver)).toMatchObject([
@@ -664,7 +664,7 @@ for (const backend of backends())
         expect((await asked('/v1/batches', {}, leaver))[1].data).toMatchObject([{ id: batch.id, status: 'validating' }])
       } finally {
         writeFileSync(gateway.configFile, config(one.url, two.url))
-        gateway.server.reload()
+        await gateway.server.reload()
       }
       expect((await asked(`/v1/files/${file.id}`, {}, leaver))[0]).toBe(200)
     })
@@ -763,14 +763,14 @@ for (const backend of backends())
         const added = `model_list:\n  - model_name: cutting\n    proxy_params: { model: custom_openai/x, api_base: "${raw.url}/v1" }`
         try {
           writeFileSync(gateway.configFile, config(one.url, two.url).replace('model_list:', added))
-          expect(gateway.server.reload().applied).toBe(true)
+          expect((await gateway.server.reload()).applied).toBe(true)
           const [, file] = await send('x', { purpose: 'user_data', model: 'cutting' }, masterKey)
           const response = await call(`/v1/files/${file.id}/content`, {}, masterKey)
           expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/octet-stream'])
           await expect(response.bytes()).rejects.toThrow()
         } finally {
           writeFileSync(gateway.configFile, config(one.url, two.url))
-          gateway.server.reload()
+          await gateway.server.reload()
           raw.stop()
         }
       },

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readSettings } from '../../src/config/settings.ts'
+import { readSettings } from '../../src/config/read-settings.ts'
 import { providers } from '../../src/providers/index.ts'
 
 const folder = join(import.meta.dir, '../data/litellm')

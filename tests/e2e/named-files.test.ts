@@ -382,13 +382,13 @@ test('how its deployment is reached and used may change: a file is still there, 
   try {
     for (const change of ['timeout: 50', 'proxy: false, weight: 3']) {
       writeFileSync(gateway.configFile, before.replace('openai/sim-elsewhere,', `openai/sim-elsewhere, ${change},`))
-      expect(gateway.server.reload()).toMatchObject({ applied: true })
+      expect(await gateway.server.reload()).toMatchObject({ applied: true })
       expect((await client.files.retrieve(file.id)).id).toBe(file.id)
       expect((await chat('elsewhere', named(file.id)))[0]).toBe(200)
       expect(sent().at(-1)!.messages[0].content[1].file).toEqual({ file_id: there })
     }
   } finally {
     writeFileSync(gateway.configFile, before)
-    expect(gateway.server.reload()).toMatchObject({ applied: true })
+    expect(await gateway.server.reload()).toMatchObject({ applied: true })
   }
 })

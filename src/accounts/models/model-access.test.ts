@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { concreteModel } from '../../config/models/model-facts.ts'
-import { readSettings } from '../../config/settings.ts'
+import { readSettings } from '../../config/read-settings.ts'
 import type { Caller, VirtualKey } from '../../core/caller.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { providers } from '../../providers/index.ts'

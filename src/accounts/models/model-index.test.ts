@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { concreteModel } from '../../config/models/model-facts.ts'
-import { readSettings } from '../../config/settings.ts'
+import { readSettings } from '../../config/read-settings.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import { providers } from '../../providers/index.ts'
 import { bareKey } from '../../core/caller.ts'

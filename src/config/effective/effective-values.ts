@@ -6,8 +6,9 @@ import type { EffectiveValue, SettingGroup, SettingSource } from '../../core/eff
 import type { Environment } from '../environment.ts'
 import type { ServeOptions } from '../serve-options.ts'
 import { providers } from '../../providers/index.ts'
-import { noReading, readConfig } from '../file/parse.ts'
-import type { ConfigReading } from '../file/parse.ts'
+import { readConfig } from '../file/parse.ts'
+import { noReading } from '../file/reading.ts'
+import type { ConfigReading } from '../file/reading.ts'
 import { settingKeys } from '../file/schema-keys.ts'
 import { cacheDefaults, defaultValues } from './defaults.ts'
 import { isSecretKey, maskedValue } from './masked.ts'
@@ -19,7 +20,7 @@ import { valueAt } from '../../lib/json/json-values.ts'
 export interface EffectiveInput {
   /** Of the configuration file as it is in use; undefined = there is none. */
   readonly text: string | undefined
-  readonly options: Omit<ServeOptions, 'policies'>
+  readonly options: Omit<ServeOptions, 'policies' | 'readFile'>
   /** The keys of the file that were set by API, with their values. */
   readonly sent: ReadonlyMap<string, unknown>
 }

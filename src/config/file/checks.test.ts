@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { prepareHead } from '../../http/client/request-head.ts'
 import { providers } from '../../providers/index.ts'
-import { readSettings } from '../settings.ts'
+import { readSettings } from '../read-settings.ts'
 import { unsentHeaders } from '../../core/transport.ts'
 
 const read = (text: string, environment: Record<string, string> = {}) =>

@@ -1,9 +1,6 @@
 /** Credentials that models name: their values stand under those of the model itself, as in LiteLLM. */
 import { isObject, objectsOf } from '../../lib/json/json-values.ts'
-import type { Finding } from './yaml-document.ts'
-
-/** Values by the name of the credential: fields of `proxy_params`, with references resolved. */
-export type Credentials = ReadonlyMap<string, Readonly<Record<string, unknown>>>
+import type { Credentials, Finding } from './reading.ts'
 
 /**
  * The credentials of a file in our names, but for those at the `unusable` places of the list; those without a name or

@@ -2,11 +2,14 @@
 import { standsForBare, wildcardRest } from '../../accounts/models/model-index.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
-import { oneLine } from './yaml-document.ts'
-import type { Path } from './yaml-document.ts'
-import type { ConfigReading } from './parse.ts'
-import { fallbackFields } from './schema.ts'
+import { oneLine } from './reading.ts'
+import type { ConfigReading, Path } from './reading.ts'
 import type { Config } from './schema.ts'
+
+/** The keys of `router_settings` and `settings` that hold lists of fallbacks by model name. */
+export const fallbackFields = ['fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'] as const
+/** One of `fallbackFields`. */
+export type FallbackField = (typeof fallbackFields)[number]
 
 /** The deployments of one configuration, before ids and names are compared. */
 export interface BuiltDeployments {

@@ -1,7 +1,7 @@
 /** All mistakes of a file at once, with position and suggestion. */
 import { expect, test } from 'bun:test'
 import { localModels, providers } from '../../providers/index.ts'
-import { readSettings } from '../settings.ts'
+import { readSettings } from '../read-settings.ts'
 
 const read = (text: string, environment: Record<string, string> = {}) =>
   readSettings({ text, file: 'config.yaml', environment, providers })

@@ -6,7 +6,6 @@ import { knownKeys } from './schema-keys.ts'
 import { inlineSecrets } from './inline-secrets.ts'
 import { translateNames } from './translate-names.ts'
 import { credentialsOf, withCredentials, withoutSpare } from './credentials.ts'
-import type { Credentials } from './credentials.ts'
 import { validParts } from './valid-parts.ts'
 import type { PartialConfig } from './valid-parts.ts'
 import type { Config } from './schema.ts'
@@ -14,58 +13,26 @@ import { takePrices, withPrices } from './price-entries.ts'
 import type { WithoutPrices } from './price-entries.ts'
 import { wantedBy } from '../../core/schema-problems.ts'
 import { isObject, valueAt } from '../../lib/json/json-values.ts'
-import { isSecretReference } from '../secret-sources.ts'
-import type { KnownSecret } from '../secret-sources.ts'
+import { isSecretReference, secretReferencesIn } from '../secret-sources.ts'
 import { secretFields } from './secret-fields.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
-import { offsetOf, oneLine, readYaml } from './yaml-document.ts'
-import type { Finding, Path } from './yaml-document.ts'
-
-/** The valid content of a file, and its mistakes. */
-export interface ConfigReading {
-  /** Without the invalid parts; undefined = the text is not a YAML document. */
-  readonly config: Config | undefined
-  /** The model list; undefined = there is none; null = it is not a list. */
-  readonly entries: PartialConfig['entries']
-  /** `file:line:col path: message`, in the order of the file. */
-  readonly mistakes: readonly string[]
-  readonly warnings: readonly string[]
-  /** The mistakes without their positions, at paths in the names of the file. */
-  readonly problems: readonly Pick<Finding, 'path' | 'message'>[]
-  /** The same of the warnings. */
-  readonly notices: readonly Pick<Finding, 'path' | 'message'>[]
-  /** The content in our own names, with its references as they are written. */
-  readonly named: unknown
-  /** The credentials of the file, by name, with references resolved. */
-  readonly credentials: Credentials
-  /** The position of a value: `config.yaml:12`. */
-  lineOf(path: readonly (string | number)[]): string
-  /** The position with its column: `config.yaml:12:5`. */
-  placeOf(path: readonly (string | number)[]): string
-  /** The path in the names that the file uses: `litellm_settings.num_retries`. */
-  writtenPath(path: readonly (string | number)[]): Path
-}
-
-interface ReadOptions {
-  /** For messages. */
-  readonly file: string
-  readonly environment: Environment
-  /** true = variables that are not set are no mistakes, and what refers to them is not checked. */
-  readonly anyVariables?: boolean | undefined
-  /** Secrets that are kept elsewhere; absent = they are not read, and what refers to them is not checked. */
-  readonly secrets?: ((reference: string) => KnownSecret | undefined) | undefined
-  /** The text was sent by API: secrets may stand in it, and these credentials are beside those of the text. */
-  readonly sent?: { readonly credentials: Credentials } | undefined
-}
+import { nothingRead, oneLine, placeIn, readingOf } from './reading.ts'
+import type { ConfigReading, Finding, Path, Place, ReadFile, ReadOptions } from './reading.ts'
+import { readYaml } from './yaml-document.ts'
 
 /** Parses, resolves references to the environment, checks the schema. */
-export function readConfig(
+export function readConfig(text: string, options: ReadOptions): ConfigReading {
+  return readingOf(readFile(text, options))
+}
+
+/** The same as plain data. */
+export function readFile(
   text: string,
   { file, environment, anyVariables = false, sent, secrets }: ReadOptions,
-): ConfigReading {
+): ReadFile {
   const yaml = readYaml(text, file)
-  if (!('document' in yaml)) return unreadable(yaml)
-  const { document, place } = yaml
+  if (!('places' in yaml)) return { ...nothingRead, mistakes: yaml }
+  const { places, place } = yaml
   const findings: Finding[] = []
   const warnings: Finding[] = []
   const unset: Finding[] = []
@@ -76,7 +43,7 @@ export function readConfig(
   const withVariables = withEnvironment(known, [], {
     environment: ownEnvironment(known, environment),
     findings: unset,
-    secrets: secrets && { lookup: secrets, findings },
+    secrets: secrets && { known: secrets, findings },
     unread,
   })
   const { needed: unsetVariables, spare } = withoutSpare(unset, known)
@@ -92,10 +59,12 @@ export function readConfig(
   findings.push(...[...unpriced.findings, ...issues].filter(isSet))
   if (!anyVariables) findings.push(...unsetVariables)
   if (!sent) warnings.push(...inlineSecrets(known))
-  const offset = (finding: Finding) => offsetOf(document, { ...finding, path: names.writtenPath(finding.path) })
-  const where = (finding: Finding) => place(offset(finding))
+  const placeOf = (finding: Finding): Place =>
+    finding.offset === undefined
+      ? placeIn(places, { ...finding, path: names.writtenPath(finding.path) })
+      : place(finding.offset)
   const line = (finding: Finding) =>
-    oneLine(`${where(finding)} ${names.writtenPath(finding.path).join('.') || 'file'}: ${finding.message}`)
+    oneLine(`${placeOf(finding).text} ${names.writtenPath(finding.path).join('.') || 'file'}: ${finding.message}`)
   const all = [...yaml.findings, ...findings]
   return {
     // A duplicate key is an error, but its last value is checked like any other.
@@ -108,15 +77,15 @@ export function readConfig(
           ),
           unpriced,
         )),
-    mistakes: all.sort((a, b) => offset(a) - offset(b)).map(line),
+    mistakes: all.sort((a, b) => placeOf(a).offset - placeOf(b).offset).map(line),
     warnings: warnings.map(line),
     problems: all.map(({ path, message }) => ({ path: names.writtenPath(path), message })),
     notices: warnings.map(({ path, message }) => ({ path: names.writtenPath(path), message })),
     named: known,
     credentials,
-    lineOf: path => where({ path, message: '' }).replace(/:\d+$/, ''),
-    placeOf: path => where({ path, message: '' }),
-    writtenPath: path => names.writtenPath(path),
+    references: isObject(yaml.value) ? secretReferencesIn([yaml.value.model_list, yaml.value.credential_list]) : [],
+    places,
+    written: names.written,
   }
 }
 
@@ -132,25 +101,6 @@ function withOwnPrices({ config, entries }: PartialConfig, { taken }: WithoutPri
     config,
     entries: entries.map(one => ({ ...one, entry: one.entry && withPrices(one.entry, taken.get(one.at)) })),
   }
-}
-
-function unreadable(mistakes: readonly string[]): ConfigReading {
-  return { ...noReading, config: undefined, mistakes }
-}
-
-/** The reading of no file. */
-export const noReading: ConfigReading = {
-  config: {},
-  entries: undefined,
-  mistakes: [],
-  warnings: [],
-  problems: [],
-  notices: [],
-  named: undefined,
-  credentials: new Map(),
-  lineOf: () => '',
-  placeOf: () => '',
-  writtenPath: path => path,
 }
 
 /**
@@ -180,7 +130,7 @@ interface Resolution {
   readonly environment: Environment
   readonly findings: Finding[]
   /** Absent = secrets that are kept elsewhere are not read. */
-  readonly secrets?: { readonly lookup: NonNullable<ReadOptions['secrets']>; readonly findings: Finding[] } | undefined
+  readonly secrets?: { readonly known: NonNullable<ReadOptions['secrets']>; readonly findings: Finding[] } | undefined
   readonly unread?: Finding[]
 }
 
@@ -192,7 +142,7 @@ const isSecretPlace = (path: Path): boolean =>
 
 /** The secret that a reference stands for, or a text in its place. */
 function readSecret(reference: string, path: Path, { secrets, unread }: Resolution): string {
-  const known = secrets?.lookup(reference)
+  const known = secrets?.known.get(reference)
   if (known && 'value' in known) return known.value
   const shown = reference.startsWith('command/') ? 'the output of the command' : `\`${reference}\``
   const message = known

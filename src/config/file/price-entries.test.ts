@@ -1,7 +1,7 @@
 /** Every price key of LiteLLM's list at version 1.109.1: it works, or a warning names it, and none stops the start. */
 import { expect, test } from 'bun:test'
 import { providers } from '../../providers/index.ts'
-import { readSettings } from '../settings.ts'
+import { readSettings } from '../read-settings.ts'
 
 const listed = `
 annotation_cost_per_page annotation_cost_per_page_batches cache_creation_input_audio_token_cost

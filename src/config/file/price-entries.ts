@@ -6,7 +6,7 @@ import { isObject } from '../../lib/json/json-values.ts'
 import { priceLimit, isReadPriceKey, readPriceKeys } from '../prices/read-price-keys.ts'
 import type { PricedModel } from '../prices/read-price-keys.ts'
 import type { ModelEntry } from './schema.ts'
-import type { Finding, Path } from './yaml-document.ts'
+import type { Finding, Path } from './reading.ts'
 
 /** The sections of an entry that take prices. */
 const sections = ['proxy_params', 'model_info'] as const

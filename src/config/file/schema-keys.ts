@@ -1,5 +1,5 @@
 /** The keys of the configuration file, as its schema has them. */
-import type { Path } from './yaml-document.ts'
+import type { Path } from './reading.ts'
 import { configSchema } from './schema.ts'
 
 /** The keys that the schema of the file has at a path in our names. */

@@ -478,11 +478,6 @@ export const configSchema = z.strictObject({
     .meta({ examples: [{ OPENAI_API_KEY: 'os.environ/KEY_OF_OPENAI' }] }),
 })
 
-/** The keys of `router_settings` and `settings` that hold lists of fallbacks by model name. */
-export const fallbackFields = ['fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'] as const
-/** One of `fallbackFields`. */
-export type FallbackField = (typeof fallbackFields)[number]
-
 /** A valid file; every section may be absent. */
 export type Config = z.infer<typeof configSchema>
 /** A valid entry. Times are in seconds, prices in dollars for one unit. */

@@ -3,11 +3,14 @@ import { isOtherPriceKey, isReadPriceKey } from '../prices/read-price-keys.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
 import { keysWithoutFunction, openSections, otherModes, otherNames } from './litellm-keys.ts'
-import type { Finding, Path } from './yaml-document.ts'
+import { writtenPathOf } from './reading.ts'
+import type { Finding, Path } from './reading.ts'
 
 /** A file in our own names. */
 interface NamedFile {
   readonly value: unknown
+  /** By path in our names, as JSON: the name in the file, where it is another. */
+  readonly written: ReadonlyMap<string, string>
   /** A path in our names as the path in the names of the file. */
   writtenPath(path: Path): Path
 }
@@ -21,12 +24,10 @@ interface Reading {
 
 /** Adds a mistake where a key is given under two names, and a warning for each key that has no effect. */
 export function translateNames(value: unknown, reading: Reading): NamedFile {
-  /** By path in our names: the name in the file, where it is another. */
   const written = new Map<string, string>()
-  const writtenPath = (path: Path): Path =>
-    path.map((part, at) => written.get(JSON.stringify(path.slice(0, at + 1))) ?? part)
+  const writtenPath = (path: Path): Path => writtenPathOf(written, path)
   const renamed = withOurNames(value, [], { ...reading, written })
-  return { value: withoutUnused(renamed, [], { ...reading, writtenPath }), writtenPath }
+  return { value: withoutUnused(renamed, [], { ...reading, writtenPath }), written, writtenPath }
 }
 
 const patternOf = (path: Path): string => path.map(part => (typeof part === 'number' ? '*' : part)).join('.')

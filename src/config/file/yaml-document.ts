@@ -1,31 +1,18 @@
 /** Parses the text of a file as one YAML document; reports syntax errors by line and column. */
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Document, Node, Pair } from 'yaml'
+import type { Finding, Path, Place, PlaceTree } from './reading.ts'
 
 const textBytesMax = 5 * 1024 * 1024
 
-/** Keys and list indexes from the root: `['model_list', 0, 'model_name']`. Empty = the file itself. */
-export type Path = readonly (string | number)[]
-
-/** A mistake or a warning without line and column; `offsetOf` locates it. */
-export interface Finding {
-  readonly path: Path
-  readonly message: string
-  /** The key is wrong, not its value. */
-  readonly atKey?: boolean
-  /** The position, if the path does not determine it. */
-  readonly offset?: number
-}
-
 /** A text that is one YAML document and not empty. */
 interface YamlReading {
-  readonly document: Document.Parsed
+  readonly places: PlaceTree
   /** Never null. Of duplicate keys it has the last value. */
   readonly value: unknown
   /** Mistakes that leave a value for further checks. */
   readonly findings: readonly Finding[]
-  /** `config.yaml:12:5`. */
-  place(offset: number): string
+  place(offset: number): Place
 }
 
 /** Returns only the mistakes if there is no value to check. */
@@ -34,18 +21,22 @@ export function readYaml(text: string, file: string): YamlReading | readonly str
   const lines = new LineCounter()
   // Duplicate keys are reported below, with their names and without stopping the parser.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false, merge: true })
-  const place = (offset: number): string => {
+  const place = (offset: number): Place => {
     const { line, col } = lines.linePos(offset)
-    return `${file}:${line}:${col}`
+    return { offset, text: `${file}:${line}:${col}` }
   }
   const errors = document.errors.filter(error => error.code !== 'MULTIPLE_DOCS')
   if (errors.length > 0)
-    return errors.map(error => `${place(error.pos[0])} ${error.code === 'BAD_ALIAS' ? unquotedStar : error.message}`)
+    return errors.map(
+      error => `${place(error.pos[0]).text} ${error.code === 'BAD_ALIAS' ? unquotedStar : error.message}`,
+    )
   const unresolved = aliasesWhere(document, target => target === undefined)
-  if (unresolved.length > 0) return unresolved.map(offset => `${place(offset)} ${unquotedStar}`)
+  if (unresolved.length > 0) return unresolved.map(offset => `${place(offset).text} ${unquotedStar}`)
   const recursive = aliasesWhere(document, (target, above) => target !== undefined && above.includes(target))
   if (recursive.length > 0)
-    return recursive.map(offset => `${place(offset)} an alias inside of what it stands for has no end; write it out`)
+    return recursive.map(
+      offset => `${place(offset).text} an alias inside of what it stands for has no end; write it out`,
+    )
   const more = document.errors.map(error => error.pos[0])
   const secondDocument = 'a second document begins here; the file must hold one: take out the `---`, or what follows it'
   let value: unknown
@@ -55,10 +46,10 @@ export function readYaml(text: string, file: string): YamlReading | readonly str
     return [`${file}:1:1 ${(error as Error).message}`]
   }
   if (value === null || value === undefined)
-    return [more.length > 0 ? `${place(more[0]!)} ${secondDocument}` : `${file}:1:1 ${empty}`]
+    return [more.length > 0 ? `${place(more[0]!).text} ${secondDocument}` : `${file}:1:1 ${empty}`]
   const keys = keyFindings(document.contents, [], offset => lines.linePos(offset).line)
   return {
-    document,
+    places: placesOf(document.contents, { above: place(0), place }),
     value,
     findings: [...more.map(offset => ({ path: [], message: secondDocument, offset })), ...keys],
     place,
@@ -114,32 +105,23 @@ function keyFindings(node: unknown, path: Path, lineOf: (offset: number) => numb
   })
 }
 
-/** The offset of the value at `path`, in the names of the file, or of its nearest existing ancestor. */
-export function offsetOf(document: Document.Parsed, { path, atKey, offset: known }: Finding): number {
-  if (known !== undefined) return known
-  let node = document.contents as Node | null
-  let offset = node?.range?.[0] ?? 0
-  for (const [depth, part] of path.entries()) {
-    if (isSeq(node) && typeof part === 'number') node = (node.items[part] as Node | undefined) ?? null
-    else if (isMap(node)) {
-      const pair = findPair(node.items as Pair[], String(part))
-      if (!pair) return offset
-      const keyOffset = (pair.key as Node).range?.[0] ?? offset
-      if (atKey && depth === path.length - 1) return keyOffset
-      node = pair.value as Node | null
-      offset = keyOffset
-    } else return offset
-    offset = node?.range?.[0] ?? offset
-  }
-  return offset
-}
-
-/** The last of duplicate keys, whose value was read. */
-function findPair(items: readonly Pair[], name: string): Pair | undefined {
-  return items.findLast(item => isPair(item) && isScalar(item.key) && String(item.key.value) === name)
-}
-
-/** Escapes control characters, so that a message is always one line. */
-export function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029]/gu, one => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+/** `above` = the place of what holds the value: an empty value has none of its own. */
+function placesOf(
+  node: unknown,
+  { key, above, place }: { key?: Place; above: Place; place: (offset: number) => Place },
+): PlaceTree {
+  const begin = (node as Node | null)?.range?.[0]
+  const value = begin === undefined ? (key ?? above) : place(begin)
+  const own = { key: key ?? value, value }
+  const inside = new Map<string | number, PlaceTree>()
+  if (isSeq(node)) for (const [at, one] of node.items.entries()) inside.set(at, placesOf(one, { above: value, place }))
+  else if (isMap(node))
+    // The last of duplicate keys counts: its value was read.
+    for (const pair of node.items as Pair[])
+      if (isPair(pair) && isScalar(pair.key)) {
+        const keyBegin = pair.key.range?.[0]
+        const keyPlace = keyBegin === undefined ? value : place(keyBegin)
+        inside.set(String(pair.key.value), placesOf(pair.value, { key: keyPlace, above: value, place }))
+      }
+  return inside.size === 0 ? own : { ...own, inside }
 }

@@ -9,51 +9,22 @@ import type { CheckedModel, ConfiguredObject } from '../../core/objects/configur
 import type { Deployment } from '../../core/deployment.ts'
 import type { Settings } from '../../core/settings.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import { Secret } from '../../lib/secret.ts'
+import type { Secret } from '../../lib/secret.ts'
 import { entryProblems } from '../file/entry-checks.ts'
 import { readConfig } from '../file/parse.ts'
 import { knownKeys } from '../file/schema-keys.ts'
 import type { ModelEntry } from '../file/schema.ts'
 import { secretFields } from '../file/secret-fields.ts'
 import { translateNames } from '../file/translate-names.ts'
-import type { Finding, Path } from '../file/yaml-document.ts'
+import type { Finding, Path } from '../file/reading.ts'
 import { placeFields } from './deployment-ids.ts'
 import { accessGroups, missingPriceWarnings } from './deployment-lists.ts'
 import { buildDeployment } from './deployments.ts'
-import type { BuildContext } from './deployments.ts'
-import type { ProxySettings } from './proxies.ts'
-import type { KnownSecret } from '../secret-sources.ts'
-import { isReference, apiReferenceProblems } from './api-references.ts'
+import { apiReferenceProblems } from './api-references.ts'
+import { splitSecrets } from './entry-surroundings.ts'
+import type { EntrySurroundings, MergedSettings } from './entry-surroundings.ts'
 
 type Fields = Readonly<Record<string, unknown>>
-
-/** A credential of the configuration file, with its references resolved. */
-export interface FileCredential {
-  readonly name: string
-  readonly info: Fields
-  /** Fields of `proxy_params`, secrets included. */
-  readonly values: Fields
-  /** `config.yaml:12`. */
-  readonly where: string
-}
-
-/** What an entry of the API takes from the file: defaults, proxies, credentials. */
-export interface EntrySurroundings {
-  readonly context: Omit<BuildContext, 'origin'>
-  readonly proxies: ProxySettings
-  readonly credentials: readonly FileCredential[]
-  /** Of `general_settings.secret_file_directories`. */
-  readonly secretDirectories: readonly string[]
-  /** Secrets that are kept elsewhere. */
-  readonly secrets: ((reference: string) => KnownSecret | undefined) | undefined
-}
-
-/** Settings with everything that was made by API. */
-export interface MergedSettings {
-  readonly settings: Settings
-  /** Why models are not served, by their ids. */
-  readonly notServed: ReadonlyMap<string, string>
-}
 
 interface Read {
   readonly deployment?: Deployment
@@ -177,15 +148,15 @@ export class SentModels {
 export function checkCredential(
   values: Fields,
   before: ConfiguredObject | undefined,
-  { secretDirectories, context, secrets: lookup }: EntrySurroundings,
+  { secretDirectories, context, secrets: known }: EntrySurroundings,
 ): Pick<CheckedModel, 'body' | 'secrets'> {
-  const known = before ? plainValues(before) : {}
-  const merged = withoutNulls({ ...known, ...withoutMasks(values, known) })
+  const earlier = before ? plainValues(before) : {}
+  const merged = withoutNulls({ ...earlier, ...withoutMasks(values, earlier) })
   const document = { credential_list: [{ credential_name: 'credential', credential_values: merged }] }
   const reading = readConfig(JSON.stringify(document), {
     file: 'credential',
     environment: context.environment,
-    secrets: lookup,
+    secrets: known,
     sent: { credentials: new Map() },
   })
   const problems = [
@@ -197,18 +168,6 @@ export function checkCredential(
   const named = (reading.named as { credential_list: [{ credential_values: Fields }] }).credential_list[0]
   const { visible, secrets } = splitSecrets(named.credential_values)
   return { body: visible, secrets }
-}
-
-/** The fields that may be shown and those that are encrypted; a reference is no secret. */
-export function splitSecrets(values: Fields): { readonly visible: Fields; readonly secrets: Secret | null } {
-  const isSecret = ([name, value]: [string, unknown]) =>
-    (secretFields.has(name) && !isReference(value)) || (name === 'proxy' && String(value).includes('@'))
-  const all = Object.entries(values)
-  const hidden = all.filter(isSecret)
-  return {
-    visible: Object.fromEntries(all.filter(one => !isSecret(one))),
-    secrets: hidden.length === 0 ? null : new Secret(JSON.stringify(Object.fromEntries(hidden))),
-  }
 }
 
 const plain = (secrets: Secret | null): Fields =>

@@ -4,7 +4,7 @@
  * outside of the allowed directories and commands are refused.
  */
 import { resolve, sep } from 'node:path'
-import type { Finding, Path } from '../file/yaml-document.ts'
+import type { Finding, Path } from '../file/reading.ts'
 
 /** Variables of the gateway itself. */
 const ownVariable = /^(MODELGATE_|LITELLM_|DATABASE_URL|REDIS_|PG|VAULT_|HCP_VAULT_|PATH$|HOME$)/

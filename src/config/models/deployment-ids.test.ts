@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import type { Deployment } from '../../core/deployment.ts'
 import { providers } from '../../providers/index.ts'
-import { readSettings } from '../settings.ts'
+import { readSettings } from '../read-settings.ts'
 
 const entry = (params: string, more = '') => `  - { model_name: m, proxy_params: { ${params} }${more} }\n`
 const plain = 'model: openai/gpt-4o, api_key: k'

@@ -3,7 +3,7 @@ import type { Deployment } from '../../core/deployment.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { providers } from '../../providers/index.ts'
 import { proxyProblem } from './proxies.ts'
-import { readSettings } from '../settings.ts'
+import { readSettings } from '../read-settings.ts'
 
 type Environment = Record<string, string>
 

@@ -25,13 +25,13 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function source(prices: string): SettingsSource {
+async function source(prices: string): Promise<SettingsSource> {
   const file = join(folder, 'config.yaml')
   const models =
     'model_list:\n  - { model_name: own, proxy_params: { model: openai/own, api_key: k } }\n' +
     '  - { model_name: any/*, proxy_params: { model: openai/*, api_key: k } }\n'
   writeFileSync(file, `${models}prices: ${prices}\n`)
-  const opened = openSettings({ configFile: file, environment: {}, providers })
+  const opened = await openSettings({ configFile: file, environment: {}, providers })
   open.push(opened)
   return opened
 }
@@ -58,7 +58,7 @@ async function until(next: () => Promise<ReloadReport>, holds: () => boolean): P
 test('a file beside the configuration is read with it, and again when it changes', async () => {
   const file = join(folder, 'prices.json')
   writeFileSync(file, list(1e-6))
-  const opened = source('{ source: prices.json }')
+  const opened = await source('{ source: prices.json }')
   expect(inputPrice(opened)).toBe(1_000_000_000n)
   const next = nextOf(opened)
   await Bun.sleep(0)
@@ -74,11 +74,11 @@ test('a file beside the configuration is read with it, and again when it changes
   expect([inputPrice(opened), operatorListInForce()!.priced]).toEqual([2_000_000_000n, 1])
 })
 
-test('a configuration whose list is missing or not the pinned one is refused', () => {
-  expect(() => source('{ source: none.json }')).toThrow(ConfigError)
+test('a configuration whose list is missing or not the pinned one is refused', async () => {
+  await expect(source('{ source: none.json }')).rejects.toThrow(ConfigError)
   writeFileSync(join(folder, 'prices.json'), list(1e-6))
-  expect(() => source(`{ source: prices.json, sha256: ${'ab'.repeat(32)} }`)).toThrow('and `sha256` is another')
-  expect(() => source('{ source: "http://prices.example.com/list.json" }')).toThrow('an address with https://')
+  await expect(source(`{ source: prices.json, sha256: ${'ab'.repeat(32)} }`)).rejects.toThrow('and `sha256` is another')
+  await expect(source('{ source: "http://prices.example.com/list.json" }')).rejects.toThrow('an address with https://')
   expect(operatorListInForce()).toBeUndefined()
 })
 
@@ -86,7 +86,7 @@ test('a list at an address is brought before serving, and until then the built-i
   let answer = () => new Response(list(3e-6))
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => answer() })
   try {
-    const opened = source(`{ source: "${server.url.href}list.json" }`)
+    const opened = await source(`{ source: "${server.url.href}list.json" }`)
     expect(inputPrice(opened)).toBeUndefined()
     expect(opened.current().warnings[0]).toContain('prices.source: is read when the gateway runs')
     expect(await opened.fetchPrices()).toEqual({ applied: true, problems: [] })

@@ -18,7 +18,7 @@ interface WatchOptions {
   /** `prices` of the configuration as last read. */
   configured(): PriceSettings | undefined
   /** Reads the settings again, with the list as it is now. */
-  reload(): ReloadReport
+  reload(): Promise<ReloadReport>
 }
 
 /** What was brought from an address, and when it is due again. */
@@ -52,7 +52,7 @@ export class PriceWatch {
       this.#dueAtMs = clock.monotonicMs() + refreshMs
       if (this.downloaded(settings)?.sha256 === list.sha256) return undefined
       this.#downloaded = { settings, list }
-      return this.#options.reload()
+      return await this.#options.reload()
     } catch (error) {
       this.#dueAtMs = clock.monotonicMs() + Math.min(refreshMs, retryMs)
       return { applied: false, problems: [`prices: ${(error as Error).message}; the prices from before stay in force`] }
@@ -80,7 +80,7 @@ export class PriceWatch {
       const fingerprint = `${path} ${fingerprintOf(path)} ${fingerprintOf(`${path}.sig`)}`
       const changed = this.#seen !== undefined && this.#seen !== fingerprint
       this.#seen = fingerprint
-      if (changed) done(this.#options.reload())
+      if (changed) done(await this.#options.reload())
       return
     }
     if (Bun.deepEquals(this.#triedFor, settings) && clock.monotonicMs() < this.#dueAtMs) return

@@ -100,6 +100,8 @@ export interface GuardrailEntry {
 
 /** Checks what is to be stored, by the rules of the configuration file. */
 export interface ConfigurationChecks {
+  /** Loads what the other methods need; to be called before them, but for `fileCredentials`. */
+  load(): Promise<void>
   /**
    * Reads the secrets that a request refers to (`file/`, `vault/`), within seconds; to be called before a check. Never
    * rejects: the check tells what could not be read.

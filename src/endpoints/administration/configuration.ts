@@ -16,8 +16,9 @@ export const effectiveConfiguration = withQuery(nothing, {
   async handle(_, { services }) {
     const { settings } = services.current
     const { details, ready } = services.readiness()
+    const values = await services.effectiveValues()
     return {
-      values: services.effectiveValues().map(({ isSecret, ...one }) => ({ ...one, secret: isSecret })),
+      values: values.map(({ isSecret, ...one }) => ({ ...one, secret: isSecret })),
       warnings: settings.warnings,
       about: {
         version: services.version,

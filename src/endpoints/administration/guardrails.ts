@@ -132,14 +132,16 @@ const listWhole: Endpoint = {
   paths: ['/v2/guardrails/list'],
   auth: 'viewer',
   doc: doc({ operationId: 'listGuardrailSettings', summary: 'All guardrails with their fields', answer: 'Guardrails' }),
-  handle: (_request, services) =>
-    jsonAnswer({
+  async handle(_request, services) {
+    await services.checks.load()
+    return jsonAnswer({
       guardrails: all(services).map(one => shown(services, one)),
       not_in_use: stored(services).flatMap(object => {
         const problem = services.checks.guardrailProblem(object)
         return problem === undefined ? [] : [{ guardrail_id: object.id, guardrail_name: object.name, problem }]
       }),
-    }),
+    })
+  },
 }
 
 const info: Endpoint = {

@@ -1,15 +1,8 @@
 /** Keys of `general_settings` for coding agents: how they sign in, what they are told, where their telemetry goes. */
 import { z } from 'zod'
 import { telemetrySignals } from '../../../core/agents.ts'
-import type { AgentSettings } from '../../../core/agents.ts'
 import { checkedText } from '../checked-text.ts'
 import { addressProblem, isHeaderText } from '../value-checks.ts'
-
-const dayMs = 86_400_000
-const minuteMs = 60_000
-const tokenMinutesDefault = 60
-const idleDaysDefault = 14
-const signInDaysDefault = 90
 
 const policy = z
   .record(z.string().min(1), z.unknown())
@@ -63,27 +56,4 @@ export const agentSettings = {
       'A refresh token that was used before, and so may have been stolen: `end` the sign-in, the default, or ' +
         '`refuse` the token alone.',
     ),
-}
-
-type Given = { readonly [Key in keyof typeof agentSettings]?: z.infer<(typeof agentSettings)[Key]> }
-
-/** The settings of a checked configuration. */
-export function agentSettingsOf(general: Given): AgentSettings {
-  const { agent_telemetry_endpoint: endpoint } = general
-  return {
-    accessTokenMs: (general.agent_token_minutes ?? tokenMinutesDefault) * minuteMs,
-    idleMs: (general.agent_sign_in_idle_days ?? idleDaysDefault) * dayMs,
-    lifetimeMs: (general.agent_sign_in_days ?? signInDaysDefault) * dayMs,
-    refreshReuse: general.agent_refresh_reuse ?? 'end',
-    managedSettings: general.managed_settings ?? null,
-    teamManagedSettings: general.managed_settings_of_teams ?? {},
-    telemetry:
-      endpoint === undefined
-        ? null
-        : {
-            endpoint: endpoint.replace(/\/+$/, ''),
-            headers: general.agent_telemetry_headers ?? {},
-            signals: general.agent_telemetry_signals ?? ['metrics'],
-          },
-  }
 }

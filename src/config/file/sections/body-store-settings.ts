@@ -1,9 +1,6 @@
 /** Keys about storing what is said in calls, and the settings that are made of them (docs/stored-bodies.md). */
 import { z } from 'zod'
-import type { BodySettings } from '../../../core/ledger/call-bodies.ts'
-import { days, retentionMs } from './ledger-settings.ts'
-
-const megabyte = 1024 * 1024
+import { days } from './ledger-settings.ts'
 
 /** Of `general_settings`; the first is LiteLLM's. */
 export const bodyStoreSettings = {
@@ -52,22 +49,4 @@ export const bodyRefusalSettings = {
     .boolean()
     .optional()
     .describe('true: clients cannot keep their calls from being stored (`no-log`).'),
-}
-
-type General = { readonly [Name in keyof typeof bodyStoreSettings]?: z.infer<(typeof bodyStoreSettings)[Name]> }
-type Common = { readonly [Name in keyof typeof bodyRefusalSettings]?: z.infer<(typeof bodyRefusalSettings)[Name]> }
-
-/** With the defaults of what is left out. */
-export function bodySettingsOf(general: General, common: Common): BodySettings {
-  const { max_stored_body_kb: bodyKb = 1024, max_stored_bodies_mb: storedMb = 10_240 } = general
-  const { max_waiting_bodies_mb: waitingMb = 64 } = general
-  return {
-    isOn: common.turn_off_message_logging ? false : (general.store_prompts_in_spend_logs ?? null),
-    clientsMayRefuse: !(common.global_disable_no_log_param ?? false),
-    bytesMax: Math.floor(bodyKb * 1024),
-    storedBytesMax: Math.floor(storedMb * megabyte),
-    waitingBytesMax: Math.floor(waitingMb * megabyte),
-    keptMs: retentionMs(general.maximum_stored_bodies_retention_period ?? '30d')!,
-    readers: general.stored_bodies_readers ?? 'owners',
-  }
 }

@@ -1,25 +1,10 @@
-/** Keys of `settings` about the cache of answers, in LiteLLM's layout, and the settings that are made of them. */
+/** Keys of `settings` about the cache of answers, in LiteLLM's layout. */
 import { z } from 'zod'
-import { cachedOperations } from '../../../core/cache/cache-settings.ts'
-import type { CachedOperation, CacheSettings } from '../../../core/cache/cache-settings.ts'
+import { operationOf } from '../call-types.ts'
 
 const text = z.string().min(1)
 const seconds = z.number().positive().max(31_536_000)
 const megabytes = z.number().min(0.01).max(1_048_576)
-
-/** LiteLLM's names of calls, by the operation that each stands for. */
-const callTypes: Readonly<Record<CachedOperation, readonly string[]>> = {
-  chat: ['acompletion', 'completion', 'aresponses', 'responses', 'anthropic_messages', 'agenerate_content'],
-  completions: ['atext_completion', 'text_completion'],
-  embeddings: ['aembedding', 'embedding'],
-  rerank: ['arerank', 'rerank'],
-  moderations: ['amoderation', 'moderation'],
-  speech: ['aspeech', 'speech'],
-  transcriptions: ['atranscription', 'transcription'],
-}
-const operationOf = new Map(
-  cachedOperations.flatMap(operation => callTypes[operation].map(name => [name, operation] as const)),
-)
 
 const cacheParams = z.strictObject({
   type: z
@@ -153,49 +138,4 @@ export const cacheSettings = {
     .optional()
     .describe('true: answers are kept and given again (docs/cache.md). They are not when left out.'),
   cache_params: cacheParams.optional().describe('How; they count with `cache: true` alone.'),
-}
-
-type CommonCache = {
-  readonly cache?: boolean | undefined
-  readonly cache_params?: z.infer<typeof cacheParams> | undefined
-}
-
-const mebibyte = 1024 * 1024
-
-/** null = no answer is kept. */
-export function cacheSettingsOf({ cache, cache_params: given = {} }: CommonCache): CacheSettings | null {
-  if (cache !== true || given.supported_call_types?.length === 0) return null
-  const redisUrl = given.url ?? addressOf(given)
-  const type = given.type ?? (redisUrl === undefined ? 'local' : 'redis')
-  const kind = type === 'local' ? 'local' : 'redis'
-  const ttlS = (kind === 'local' ? given.default_in_memory_ttl : given.default_in_redis_ttl) ?? given.ttl ?? 600
-  return {
-    kind,
-    redisUrl,
-    namespace: given.namespace ?? '',
-    scope: given.scope ?? 'team',
-    ttlMs: ttlS * 1000,
-    isDefaultOn: given.mode !== 'default_off',
-    operations: new Set(given.supported_call_types?.map(name => operationOf.get(name)!) ?? cachedOperations),
-    memoryBytesMax: Math.floor((given.max_memory_mb ?? 128) * mebibyte),
-    answerBytesMax: Math.floor((given.max_answer_mb ?? 4) * mebibyte),
-    redisDeadlineMs: (given.socket_timeout ?? 0.25) * 1000,
-    semantic:
-      given.semantic_model === undefined
-        ? null
-        : {
-            model: given.semantic_model,
-            similarityMin: given.similarity_threshold ?? 0.95,
-            severalTurns: given.semantic_several_turns ?? false,
-            temperatureMax: given.semantic_temperature_max ?? 0,
-            promptsMax: given.semantic_prompts ?? 2000,
-          },
-  }
-}
-
-function addressOf({ host, port = 6379, username = '', password = '', ssl }: z.infer<typeof cacheParams>) {
-  if (host === undefined) return undefined
-  const user =
-    username === '' && password === '' ? '' : `${encodeURIComponent(username)}:${encodeURIComponent(password)}@`
-  return `${ssl === true ? 'rediss' : 'redis'}://${user}${host}:${port}`
 }

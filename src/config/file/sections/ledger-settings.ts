@@ -22,9 +22,3 @@ export const ledgerSettings = {
     .optional()
     .describe('How long the sums of usage by day are kept. For ever when left out.'),
 }
-
-/** Milliseconds of a period that the schema has accepted; null = for ever. */
-export function retentionMs(period: string | undefined): number | null {
-  const read = period === undefined ? undefined : readDuration(period)
-  return read && 'ms' in read ? read.ms : null
-}

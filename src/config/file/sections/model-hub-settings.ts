@@ -1,6 +1,5 @@
 /** What strangers see in the model hub. */
 import { z } from 'zod'
-import type { PublicModels } from '../../../core/settings.ts'
 
 /** Keys of `settings`. */
 export const modelHubSettings = {
@@ -13,21 +12,4 @@ export const modelHubSettings = {
         'None when left out, until POST /model_group/make_public names some.',
     ),
   public_model_prices: z.boolean().optional().describe('false: the public model hub shows no prices.'),
-}
-
-interface Reading {
-  readonly settings?: { readonly public_model_groups?: readonly string[]; readonly public_model_prices?: boolean }
-}
-
-/** What the file says of it. */
-export function publicModelsOf(
-  { settings = {} }: Reading,
-  { lineOf }: { lineOf(path: readonly (string | number)[]): string },
-): PublicModels {
-  const { public_model_groups: names, public_model_prices: showPrices = true } = settings
-  return {
-    names: [...new Set(names)],
-    showPrices,
-    where: names === undefined ? null : lineOf(['settings', 'public_model_groups']),
-  }
 }

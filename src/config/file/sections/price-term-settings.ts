@@ -1,6 +1,5 @@
 /** Discounts and margins: LiteLLM's two keys by provider, and the same by key, team and organization. */
 import { z } from 'zod'
-import type { PriceTerm, PriceTermSettings } from '../../../core/usage/price-terms.ts'
 
 const share = z.number().min(0).max(1)
 const percentage = z.number().min(0).max(100)
@@ -31,42 +30,4 @@ export const priceTermSettings = {
       'The same by the ids of keys, teams and organizations: `discount` and `margin`, on top of those of the ' +
         'provider. The organization comes first, the key last.',
     ),
-}
-
-type Discounts = Readonly<Record<string, number>>
-type Margin = z.infer<typeof margin>
-interface TermConfig {
-  readonly cost_discount_config?: Discounts | undefined
-  readonly cost_margin_config?: Readonly<Record<string, Margin>> | undefined
-  readonly cost_terms?: Partial<Record<'keys' | 'teams' | 'organizations', z.infer<typeof terms>>> | undefined
-}
-
-/** null = list prices for everybody. */
-export function readPriceTerms(config: TermConfig): PriceTermSettings | null {
-  const { cost_discount_config: discounts = {}, cost_margin_config: margins = {}, cost_terms: owners = {} } = config
-  const names = new Set([...Object.keys(discounts), ...Object.keys(margins)])
-  const ofOwners = (list: z.infer<typeof terms> = {}) =>
-    Object.fromEntries(Object.entries(list).map(([id, one]) => [id, termOf(one.discount, one.margin)]))
-  const { global, ...providers } = Object.fromEntries(
-    // A provider with one of the two takes the other from `global`.
-    [...names].map(name => [name, termOf(discounts[name] ?? discounts.global, margins[name] ?? margins.global)]),
-  )
-  const settings = {
-    providers,
-    global,
-    keys: ofOwners(owners.keys),
-    teams: ofOwners(owners.teams),
-    organizations: ofOwners(owners.organizations),
-  }
-  const isEmpty = Object.values(settings).every(one => one === undefined || Object.keys(one).length === 0)
-  return isEmpty ? null : settings
-}
-
-function termOf(discount = 0, given: Margin = 0): PriceTerm {
-  const { percentage: more = 0, fixed_amount: fixed = 0 } = typeof given === 'number' ? { percentage: given } : given
-  return {
-    discountPpm: Math.round(discount * 1e6),
-    marginPpm: Math.round(more * 1e6),
-    fixedNanoUsd: BigInt(Math.round(fixed * 1e9)),
-  }
 }

@@ -6,8 +6,11 @@ import { GatewayError } from '../../../core/errors.ts'
  * To be called before a change: reads what other processes have changed. Rejects with `forbidden` where the
  * configuration file switches changes by API off, `overloaded` when the database is unreachable.
  */
-export async function prepareChange({ current, configured }: Services): Promise<void> {
-  if (current.settings.storesModels) return configured.refresh()
+export async function prepareChange({ current, configured, checks }: Services): Promise<void> {
+  if (current.settings.storesModels) {
+    await checks.load()
+    return configured.refresh()
+  }
   throw new GatewayError(
     'forbidden',
     'models are not made by API here: general_settings.store_model_in_db is false; change the configuration file',

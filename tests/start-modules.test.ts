@@ -1,0 +1,25 @@
+/** What a gateway loads when it starts stays in its memory: what most never need is loaded when it is needed. */
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+const source = join(import.meta.dir, '../src')
+const transpiler = new Bun.Transpiler({ loader: 'ts' })
+
+/** The modules that are loaded with `entry`, relative to `src`, and the packages; not what is imported later. */
+function loadedWith(entry: string): Set<string> {
+  const found = new Set([entry])
+  for (const module of found)
+    if (module.endsWith('.ts'))
+      for (const { kind, path } of transpiler.scanImports(readFileSync(join(source, module), 'utf8')))
+        if (kind === 'import-statement') found.add(path.startsWith('.') ? join(dirname(module), path) : path)
+  return found
+}
+
+test('neither YAML nor the schema of the configuration file is loaded by a gateway, but by its thread for that', () => {
+  const parts = ['yaml', 'config/file/parse.ts', 'config/file/schema.ts', 'config/sent-objects.ts']
+  const gateway = loadedWith('main.ts')
+  expect(gateway).toContain('app/assemble.ts')
+  expect(parts.filter(one => gateway.has(one))).toEqual([])
+  expect(parts.slice(0, 3).filter(one => !loadedWith('config/file/config-worker.ts').has(one))).toEqual([])
+})
