@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import packageJson from '../package.json' with { type: 'json' }
-import { startGatewayProcess } from './gateway-process.ts'
+import { startGatewayProcess } from './support/gateway-process.ts'
 
 const root = join(import.meta.dir, '..')
 const installed = mkdtempSync(join(tmpdir(), 'modelgate-package-'))

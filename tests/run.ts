@@ -3,7 +3,7 @@
  * log that is cut still has it, each failed file with the errors of its tests; the last line is `N passed, N failed`.
  *
  * Files of one room take turns in a process, a few in each: loading the program costs a file as much as its tests do. Files
- * that look at the process that they run in, or change it, have one of their own (tests/test-groups.ts). `--alone` gives one
+ * that look at the process that they run in, or change it, have one of their own (tests/runner/test-groups.ts). `--alone` gives one
  * to every file.
  *
  * Upper bounds of wall-clock time stand only in `*.timing.test.ts`, written as `toBeLessThan` or `toBeWithin`. These
@@ -16,11 +16,11 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { makeDatabaseTemplates } from './database-templates.ts'
-import { shortened } from './failures.ts'
-import { groupsOf } from './test-groups.ts'
-import { runTestFiles } from './test-process.ts'
-import type { FileResult, ProcessResult } from './test-process.ts'
+import { makeDatabaseTemplates } from './runner/database-templates.ts'
+import { shortened } from './runner/failures.ts'
+import { groupsOf } from './runner/test-groups.ts'
+import { runTestFiles } from './runner/test-process.ts'
+import type { FileResult, ProcessResult } from './runner/test-process.ts'
 
 const root = new URL('..', import.meta.url).pathname
 /** In one thread and with rare collections: beside the tests it takes 10 s of processors so, and 15 s by itself. */

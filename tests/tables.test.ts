@@ -100,6 +100,14 @@ test('links between documents lead to a file and to a heading', () => {
   expect(wrong).toEqual([])
 })
 
+test('each document of docs is found from its index, and the index from the README', () => {
+  const index = readFileSync(join(root, 'docs/README.md'), 'utf8')
+  const pages = [...new Glob('*.md').scanSync(join(root, 'docs'))].filter(file => file !== 'README.md')
+  expect(pages.length).toBeGreaterThan(25)
+  expect(pages.filter(file => !index.includes(`](${file})`))).toEqual([])
+  expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('](docs/README.md)')
+})
+
 test('each npm script that a document or a source names exists', () => {
   const files = [...new Glob('**/*.{md,ts,tsx}').scanSync(root)].filter(
     file => !/^(node_modules|dist|docs\/decisions)\//.test(file),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { startSimulator } from '../index.ts'
 import type { Simulator } from '../index.ts'
 import { postJson, bodyOf, chat, eventsOf, post, rawExchange, keptOpenMs } from '../testing/client.ts'
-import { until } from '../../tests/until.ts'
+import { until } from '../../tests/support/until.ts'
 
 let simulator: Simulator
 beforeAll(async () => {

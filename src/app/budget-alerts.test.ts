@@ -1,13 +1,13 @@
 /** Alerts of soft budgets: told until they are taken, under one id. */
 import { expect, test } from 'bun:test'
-import { startSmtpSink } from '../../tests/smtp-sink.ts'
+import { startSmtpSink } from '../../tests/support/network/smtp-sink.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
 import { budgetOf } from '../store/limits/budget-fixture.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { createAlertDelivery } from './alert-delivery.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
 import { createMailer, withLog } from './mail.ts'
-import { until } from '../../tests/until.ts'
+import { until } from '../../tests/support/until.ts'
 
 test('an alert is sent again until it is taken, and says whose money it is', async () => {
   const heard: Record<string, unknown>[] = []

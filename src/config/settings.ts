@@ -44,7 +44,7 @@ const bodyMemoryMbDefault = 512
 const batchPollSecondsDefault = 60
 const storedObjectsDefault = 100_000
 const storedMbDefault = 1024
-/** No cooldown is longer (pipeline/cooldown.ts). */
+/** No cooldown is longer (pipeline/routing/cooldown.ts). */
 const cooldownSecondsMax = 60
 
 /** Settings, or every mistake. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
-import { chatRequest } from '../../tests/provider-rig.ts'
+import { chatRequest } from '../../tests/support/provider-rig.ts'
 import { fitToolNames } from './tool-names.ts'
 
 const toolsOf = (...names: string[]): Pick<ChatRequest, 'tools'> => ({ tools: names.map(name => ({ name })) })

@@ -1,8 +1,8 @@
 /** Every public path: what calls need from the start, and groups that are loaded when they are first asked for. */
 import type { Endpoint } from '../core/endpoint.ts'
-import { keyDerive } from './administration/derived-keys.ts'
-import { liveliness, readiness, metrics } from './administration/health.ts'
-import { keyInfo, keyList, keyInfos, keyAliases, keyHealth } from './administration/key-lists.ts'
+import { keyDerive } from './tenancy/derived-keys.ts'
+import { liveliness, readiness, metrics } from './operation/health.ts'
+import { keyInfo, keyList, keyInfos, keyAliases, keyHealth } from './tenancy/key-lists.ts'
 import {
   keyGenerate,
   keyUpdate,
@@ -12,8 +12,8 @@ import {
   serviceAccountGenerate,
   keyBulkUpdate,
   keyRegenerate,
-} from './administration/keys.ts'
-import { keyLimits } from './administration/limits/key-limits.ts'
+} from './tenancy/keys.ts'
+import { keyLimits } from './tenancy/key-limits.ts'
 import { speech, transcriptions, translations } from './model-calls/audio.ts'
 import { chatCompletions } from './model-calls/chat-completions.ts'
 import { completions } from './model-calls/completions.ts'
@@ -105,7 +105,7 @@ const lazyGroups: readonly LazyGroup[] = [
       'team',
       'user',
     ],
-    load: async () => (await import('./lazy/tenants.ts')).endpoints,
+    load: async () => (await import('./lazy/tenancy.ts')).endpoints,
   },
   {
     words: [

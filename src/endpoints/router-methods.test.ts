@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import type { Endpoint, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { IncomingRequest } from '../core/request.ts'
-import { liveliness, metrics, readiness } from './administration/health.ts'
+import { liveliness, metrics, readiness } from './operation/health.ts'
 import { createFrontDoor } from './router.ts'
 
 const keyed = {

@@ -9,10 +9,10 @@ import type { RequestHead, RequestPolicy } from '../core/policy.ts'
 import { clientRequestId } from '../core/request.ts'
 import type { HttpRequest, IncomingRequest, RequestHeaders } from '../core/request.ts'
 import { openaiErrorBody } from '../formats/openai/error.ts'
-import { scimErrorBody, scimMediaType } from './administration/scim/error-body.ts'
+import { scimErrorBody, scimMediaType } from './tenancy/scim/error-body.ts'
 import { EndpointTable } from './endpoint-table.ts'
 import type { Methods, LazyGroup } from './endpoint-table.ts'
-import { handleIdempotent, isIdempotent } from './idempotency.ts'
+import { handleIdempotent, isIdempotent } from './common/idempotency.ts'
 import { dialectOfPath } from './unknown-path.ts'
 
 /** `endpoints` and `lazyGroups` are indexed once; everything else is used for each request. */

@@ -5,7 +5,7 @@ import { anthropicErrorBody } from '../formats/anthropic/index.ts'
 import { geminiErrorBody } from '../formats/gemini/index.ts'
 import { closestMatch } from '../lib/closest-match.ts'
 import type { PathTable } from '../lib/path-table.ts'
-import { scimErrorBody } from './administration/scim/error-body.ts'
+import { scimErrorBody } from './tenancy/scim/error-body.ts'
 
 /** By the path, else by a header that only the clients of one vendor send; undefined = OpenAI's. */
 export function dialectOfPath({ path, headers }: Pick<HttpRequest, 'path' | 'headers'>): Endpoint['errorBody'] {

@@ -1,8 +1,8 @@
 /** What chunks of one byte cost on a real socket, as requests of clients and as answers of upstreams. */
 import { afterEach, expect, test } from 'bun:test'
 import { readBody } from '../core/request.ts'
-import { closeRigs as closeClients, piped, rig } from '../../tests/http1-rig.ts'
-import { closeRigs as closeServers, serverRig, text } from '../../tests/server-rig.ts'
+import { closeRigs as closeClients, piped, rig } from '../../tests/support/network/http-client-rig.ts'
+import { closeRigs as closeServers, serverRig, text } from '../../tests/support/network/http-server-rig.ts'
 
 afterEach(() => {
   closeClients()

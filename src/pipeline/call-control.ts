@@ -5,7 +5,7 @@ import type { Outcome } from '../core/hub/operation.ts'
 import { clientClosed } from '../core/request.ts'
 import type { Client } from '../core/request.ts'
 import type { UpstreamExchange } from '../core/transport.ts'
-import { endRequest } from './usage.ts'
+import { endRequest } from './settlement/usage.ts'
 
 /**
  * Called once with the end of a call. `status` is what the client got: 200 also for a stream that broke off. `error` is

@@ -8,14 +8,14 @@ import type { Outcome } from '../core/hub/operation.ts'
 import { readBody, readJsonBody } from '../core/request.ts'
 import type { HttpRequest } from '../core/request.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
-import { admitDryRun, admitted } from './admission.ts'
+import { admitDryRun, admitted } from './admission/admission.ts'
 import { CallControl } from './call-control.ts'
 import { lineOf, openCall } from './call-record.ts'
 import { lineBody } from './lanes/attempt.ts'
 import { answerHeaders, respond } from './respond.ts'
 import { takeForm } from './serve.ts'
 import type { ServeParts } from './serve.ts'
-import { settler } from './settle.ts'
+import { settler } from './settlement/settle.ts'
 
 /** Default limit of a JSON body. */
 const jsonBytesMax = 1024 * 1024

@@ -18,8 +18,8 @@ import type { CostSource } from '../core/usage/request-cost.ts'
 import type { Usage, UsageSource } from '../core/usage/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
-import { decodeInput, ownBody } from './input.ts'
-import { hubReply } from './reply.ts'
+import { decodeInput, ownBody } from './call-input.ts'
+import { hubReply } from './hub-reply.ts'
 
 /** What all calls are made with. */
 export interface CallParts {

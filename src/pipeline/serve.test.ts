@@ -5,7 +5,7 @@ import { GatewayError } from '../core/errors.ts'
 import { internalRequest, SignalClient } from '../core/internal-request.ts'
 import type { Policy } from '../core/policy.ts'
 import { openaiChat } from '../formats/openai/chat/index.ts'
-import { callPolicies } from './admission.ts'
+import { callPolicies } from './admission/admission.ts'
 import { createCallModel } from './serve.ts'
 import type { ServeParts } from './serve.ts'
 

@@ -1,6 +1,6 @@
 /** Images by URL at every provider: passed on, or refused with one error. */
 import { describe, expect, test } from 'bun:test'
-import { chatRequest, targetOf } from '../../tests/provider-rig.ts'
+import { chatRequest, targetOf } from '../../tests/support/provider-rig.ts'
 import type { Part } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import { providers } from './index.ts'

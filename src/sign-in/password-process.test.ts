@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { PasswordProcess } from './password-process.ts'
-import { until } from '../../tests/until.ts'
+import { until } from '../../tests/support/until.ts'
 
 const password = 'correct horse battery'
 const hash = await Bun.password.hash(password, { algorithm: 'argon2id', memoryCost: 1024, timeCost: 1 })

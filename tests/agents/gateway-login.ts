@@ -12,8 +12,8 @@ import { standardConfig, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { browserOfAda, leaveDirectory, offeredTools, Place, says, turnMs } from './place.ts'
 import { keys, Terminal } from './terminal.ts'
-import type { Browser } from '../browser-session.ts'
-import { until } from '../until.ts'
+import type { Browser } from '../support/sign-in/browser-session.ts'
+import { until } from '../support/until.ts'
 
 /** The right has to end within this after the directory's removal. */
 const endMsMax = 1000

@@ -2,8 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { signedInBrowser } from '../browser-session.ts'
-import type { Browser } from '../browser-session.ts'
+import { signedInBrowser } from '../support/sign-in/browser-session.ts'
+import type { Browser } from '../support/sign-in/browser-session.ts'
 import { scimClient } from '../e2e/scim-client.ts'
 import type { Gateway } from '../e2e/harness.ts'
 

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { browserOfAda, leaveDirectory, offeredTools, Place, says, turnMs } from './place.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 interface Agent {
   readonly name: string

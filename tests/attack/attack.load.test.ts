@@ -1,6 +1,6 @@
 /** The short form of `npm run attack`: memory, places and health hold; latency is for a machine that is quiet. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { connectionPhases } from '../connection-phases.ts'
+import { connectionPhases } from '../support/network/connection-phases.ts'
 import { attacks, openPaths } from './attacks.ts'
 
 setDefaultTimeout(200_000)

@@ -1,6 +1,6 @@
 /** What the attack bench does to a gateway: every route without a key, every phase of a connection. */
 import { allEndpoints } from '../../src/endpoints/index.ts'
-import type { connectionPhases } from '../connection-phases.ts'
+import type { connectionPhases } from '../support/network/connection-phases.ts'
 
 const endpoints = await allEndpoints()
 

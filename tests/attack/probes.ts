@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Subprocess } from 'bun'
 import { cpuUs, memoryMb, percentile } from '../bench/machine.ts'
-import type { GatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess } from '../support/gateway-process.ts'
 import type { CallerMessage } from './caller.ts'
 import { Client, smallCall } from './client.ts'
 

@@ -5,8 +5,8 @@
  */
 import { join } from 'node:path'
 import { startSimulator } from '../../simulator/index.ts'
-import { startGatewayProcess } from '../gateway-process.ts'
-import { pythonEnvironment } from '../python-environment.ts'
+import { startGatewayProcess } from '../support/gateway-process.ts'
+import { pythonEnvironment } from '../support/python-environment.ts'
 import { matrixConfig, providerRows } from '../sdk/matrix/providers.ts'
 
 interface Outcome {

@@ -1,9 +1,9 @@
 /** Equal calls at the same time, of which one names fallbacks: another key need not be allowed their models. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { CountingUpstream } from '../counting-upstream.ts'
+import { CountingUpstream } from '../support/upstreams/counting-upstream.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const other = new CountingUpstream()
 const opening = Promise.withResolvers<void>()

@@ -1,11 +1,11 @@
 /** The cache of answers over Redis: replicas share it, and without Redis every call goes its way. */
 import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
-import { CountingUpstream } from '../counting-upstream.ts'
-import { startTcpProxy } from '../tcp-proxy.ts'
+import { CountingUpstream } from '../support/upstreams/counting-upstream.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const redisUrl = process.env.TEST_REDIS_URL
 const whereRedis = test.skipIf(redisUrl === undefined)

@@ -1,10 +1,10 @@
 /** Answers shared by meaning: over an embedding model of the gateway, and never where the facts of two prompts differ. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { CountingUpstream } from '../counting-upstream.ts'
-import { startTcpProxy } from '../tcp-proxy.ts'
+import { CountingUpstream } from '../support/upstreams/counting-upstream.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const upstream = new CountingUpstream()
 let gateway: Gateway

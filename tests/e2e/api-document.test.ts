@@ -1,7 +1,7 @@
 /** What a gateway answers is what its API document says: every operation, whole and streamed, refused and served. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { ApiDocumentCheck } from '../api-document.ts'
-import type { ApiDocument, Step } from '../api-document.ts'
+import { ApiDocumentCheck } from '../support/api-document.ts'
+import type { ApiDocument, Step } from '../support/api-document.ts'
 import { askModelsByApi } from './api-document-models.ts'
 import { masterKey, startGateway } from './harness.ts'
 import { signInAndOut } from './sign-in-steps.ts'

@@ -1,6 +1,6 @@
 /** Assistants, threads, messages and runs over upstreams that only chat: the gateway keeps and runs them itself. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { expectConforms } from '../conformance.ts'
+import { expectConforms } from '../support/openai-conformance.ts'
 import { backends, masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

@@ -7,12 +7,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
-import { missingPrograms, sha256, startAudioUpstream } from '../audio-upstream.ts'
-import type { AudioUpstream } from '../audio-upstream.ts'
-import { durationS, headerBytes, loudness, readWave, writeWave } from '../wav.ts'
+import { missingPrograms, sha256, startAudioUpstream } from '../support/upstreams/audio-upstream.ts'
+import type { AudioUpstream } from '../support/upstreams/audio-upstream.ts'
+import { durationS, headerBytes, loudness, readWave, writeWave } from '../support/wav.ts'
 import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 // Child processes take their time on a busy machine.
 

@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 import type { LedgerRow } from '../../src/core/ledger/ledger-columns.ts'
 import { readBudgetScopes } from '../../src/core/tenancy/budget-charge.ts'
-import { startBatchUpstream } from '../batch-upstream.ts'
-import { startGatewayProcess } from '../gateway-process.ts'
-import type { GatewayProcess } from '../gateway-process.ts'
+import { startBatchUpstream } from '../support/upstreams/batch-upstream.ts'
+import { startGatewayProcess } from '../support/gateway-process.ts'
+import type { GatewayProcess } from '../support/gateway-process.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 /** In a batch an output token costs 0.001 dollars and input nothing: a line of 100 costs at most 0.1. */
 const config = (upstream: string) =>

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import OpenAI, { toFile } from 'openai'
 import type { LedgerRow } from '../../src/core/ledger/ledger-columns.ts'
-import { startProvider } from '../identity-provider.ts'
-import type { TestProvider } from '../identity-provider.ts'
+import { startProvider } from '../support/sign-in/identity-provider.ts'
+import type { TestProvider } from '../support/sign-in/identity-provider.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const url = '/v1/chat/completions'
 const line = JSON.stringify({

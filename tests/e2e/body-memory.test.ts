@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { memoryMb } from '../bench/machine.ts'
-import { startGatewayProcess } from '../gateway-process.ts'
-import type { GatewayProcess } from '../gateway-process.ts'
-import { until } from '../until.ts'
+import { startGatewayProcess } from '../support/gateway-process.ts'
+import type { GatewayProcess } from '../support/gateway-process.ts'
+import { until } from '../support/until.ts'
 
 setDefaultTimeout(90_000)
 

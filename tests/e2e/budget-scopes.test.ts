@@ -1,9 +1,9 @@
 /** Budgets of stored objects: each kind holds for the calls that belong to it, and its soft limit is told once. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { inputPrice, outputPrice, startBillingUpstream } from '../billing-upstream.ts'
+import { inputPrice, outputPrice, startBillingUpstream } from '../support/upstreams/billing-upstream.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const budget = 0.01
 const priced = `input_cost_per_token: ${inputPrice}, output_cost_per_token: ${outputPrice}`

@@ -1,6 +1,6 @@
 /** Budgets through the whole gateway, against an upstream that notes the truth of what it was asked for. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { inputPrice, outputPrice, startBillingUpstream } from '../billing-upstream.ts'
+import { inputPrice, outputPrice, startBillingUpstream } from '../support/upstreams/billing-upstream.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Backend, Gateway } from './harness.ts'
 

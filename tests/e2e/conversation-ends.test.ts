@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { afterAll, expect, test } from 'bun:test'
-import { startGatewayProcess } from '../gateway-process.ts'
+import { startGatewayProcess } from '../support/gateway-process.ts'
 import { backends, masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Backend, Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, any>
 

@@ -9,7 +9,7 @@ import { readSettings } from '../../src/config/read-settings.ts'
 import { parseFlags } from '../../src/cli/command.ts'
 import { serve } from '../../src/cli/serve.ts'
 import { providers } from '../../src/providers/index.ts'
-import { localhostOnly } from '../certificates.ts'
+import { localhostOnly } from '../support/network/certificates.ts'
 
 const root = resolve(import.meta.dir, '../..')
 const deployed = (name: string): string => readFileSync(join(root, 'deploy', name), 'utf8')

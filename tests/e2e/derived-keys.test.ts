@@ -1,6 +1,6 @@
 /** Keys that are derived for one run: narrower, with an amount of their own, ended with the key they come from. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { inputPrice, outputPrice, startBillingUpstream } from '../billing-upstream.ts'
+import { inputPrice, outputPrice, startBillingUpstream } from '../support/upstreams/billing-upstream.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

@@ -1,11 +1,11 @@
 /** Three replicas over Postgres and Redis: a program signs in at one, calls at another, and is ended at the third. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { signedInBrowser } from '../browser-session.ts'
-import { askDevice, post, redeem, refresh } from '../device-client.ts'
-import type { Tokens } from '../device-client.ts'
+import { signedInBrowser } from '../support/sign-in/browser-session.ts'
+import { askDevice, post, redeem, refresh } from '../support/sign-in/device-client.ts'
+import type { Tokens } from '../support/sign-in/device-client.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const shared = backends().find(one => one.name !== 'SQLite')
 

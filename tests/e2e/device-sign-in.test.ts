@@ -1,11 +1,11 @@
 /** The device flow (RFC 8628) as programs and browsers see it, on each database. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { browserWith, signedInBrowser } from '../browser-session.ts'
-import type { Browser } from '../browser-session.ts'
-import { askDevice, post, redeem, refresh, signInDevice } from '../device-client.ts'
+import { browserWith, signedInBrowser } from '../support/sign-in/browser-session.ts'
+import type { Browser } from '../support/sign-in/browser-session.ts'
+import { askDevice, post, redeem, refresh, signInDevice } from '../support/sign-in/device-client.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const chat = { model: 'chat-model', messages: [{ role: 'user', content: 'tokens: 3' }] }
 

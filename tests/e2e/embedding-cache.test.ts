@@ -1,9 +1,9 @@
 /** Embeddings are kept input by input: what of a list is known is not asked for again, in memory and over Redis. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { CountingUpstream } from '../counting-upstream.ts'
+import { CountingUpstream } from '../support/upstreams/counting-upstream.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, any>
 

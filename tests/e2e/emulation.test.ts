@@ -1,7 +1,7 @@
 /** Models that lack something, through the whole gateway: the families of the specification, schemas, guards. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import type { ScriptedReply, ScriptRequest } from '../../simulator/index.ts'
-import { streamData } from '../conformance.ts'
+import { streamData } from '../support/openai-conformance.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

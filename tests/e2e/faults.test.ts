@@ -1,9 +1,9 @@
 /** The fault table: what the upstream does wrong, and what the client is told. Both lanes. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { streamData } from '../conformance.ts'
+import { streamData } from '../support/openai-conformance.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 let gateway: Gateway
 let key: string

@@ -8,12 +8,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
-import { expectConforms } from '../conformance.ts'
-import { answer, rawUpstream } from '../raw-upstream.ts'
+import { expectConforms } from '../support/openai-conformance.ts'
+import { answer, rawUpstream } from '../support/upstreams/raw-upstream.ts'
 import { memoryMb, resetPeak, waitFor } from '../bench/machine.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Backend, Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, any>
 

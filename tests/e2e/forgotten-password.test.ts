@@ -1,10 +1,10 @@
 /** A user who has forgotten the password gets a link by mail; others do not learn whether there is such a user. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startSmtpSink } from '../smtp-sink.ts'
+import { startSmtpSink } from '../support/network/smtp-sink.ts'
 import { Browser } from './browser.ts'
 import { standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, any>
 

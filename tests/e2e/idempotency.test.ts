@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { CountingUpstream } from '../counting-upstream.ts'
+import { CountingUpstream } from '../support/upstreams/counting-upstream.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, any>
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import OpenAI, { toFile } from 'openai'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 let gateway: Gateway
 let client: OpenAI

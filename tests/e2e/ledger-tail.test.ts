@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Caller } from '../../src/core/caller.ts'
-import { followedRows, rowFilter } from '../../src/endpoints/administration/spend.ts'
+import { followedRows, rowFilter } from '../../src/endpoints/spend/spend-logs.ts'
 import { isFollowed } from '../../src/store/ledger/tail/tail-match.ts'
 import { backends, masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, any>
 

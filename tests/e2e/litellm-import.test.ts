@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { runCommand } from '../../src/cli/cli-fixture.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, unknown>
 

@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runtimeSettings } from '../../bin/bun.mjs'
-import { signedInBrowser } from '../browser-session.ts'
-import type { Browser } from '../browser-session.ts'
-import { signInDevice } from '../device-client.ts'
+import { signedInBrowser } from '../support/sign-in/browser-session.ts'
+import type { Browser } from '../support/sign-in/browser-session.ts'
+import { signInDevice } from '../support/sign-in/device-client.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

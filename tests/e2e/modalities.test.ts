@@ -5,12 +5,12 @@ import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
-import { expectConforms, streamData } from '../conformance.ts'
-import { rawUpstream } from '../raw-upstream.ts'
-import type { RawUpstream } from '../raw-upstream.ts'
+import { expectConforms, streamData } from '../support/openai-conformance.ts'
+import { rawUpstream } from '../support/upstreams/raw-upstream.ts'
+import type { RawUpstream } from '../support/upstreams/raw-upstream.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const config = (media: string, raw: string) => `
 model_list:

@@ -9,7 +9,7 @@ import { main } from '../../src/cli/index.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { backends, masterKey } from './harness.ts'
 import { startKeyUpstream } from './key-upstream.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, unknown>
 

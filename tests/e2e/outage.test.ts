@@ -3,11 +3,11 @@
  * once afterwards, readiness tells. Each is reached through a wire that the test cuts or holds still.
  */
 import { afterEach, describe, expect, test } from 'bun:test'
-import { startTcpProxy } from '../tcp-proxy.ts'
-import type { TcpProxy } from '../tcp-proxy.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
+import type { TcpProxy } from '../support/network/tcp-proxy.ts'
 import { backends, standardConfig, startGateway } from './harness.ts'
 import type { Backend, Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const real = backends().find(one => one.name !== 'SQLite')
 

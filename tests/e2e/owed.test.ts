@@ -1,11 +1,11 @@
 /** What was sent to an upstream is owed, for each way in which an answer can end: docs/decisions/0012, row by row. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import type { LedgerRow } from '../../src/core/ledger/ledger-columns.ts'
-import { answer, rawUpstream } from '../raw-upstream.ts'
-import type { RawPeer, RawUpstream } from '../raw-upstream.ts'
+import { answer, rawUpstream } from '../support/upstreams/raw-upstream.ts'
+import type { RawPeer, RawUpstream } from '../support/upstreams/raw-upstream.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 /** Behaves as the model of the request says. */
 function react(peer: RawPeer, request: string): void {

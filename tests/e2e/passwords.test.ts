@@ -1,7 +1,7 @@
 /** Passwords of users: set by a link, changed by their user, and never guessed by many tries. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
-import { post } from '../device-client.ts'
+import { post } from '../support/sign-in/device-client.ts'
 import { Browser } from './browser.ts'
 import { masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'

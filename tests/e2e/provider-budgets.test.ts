@@ -1,6 +1,6 @@
 /** `provider_budget_config`: a provider whose budget is spent is passed over, and refused where there is no other. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { inputPrice, outputPrice, startBillingUpstream } from '../billing-upstream.ts'
+import { inputPrice, outputPrice, startBillingUpstream } from '../support/upstreams/billing-upstream.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

@@ -1,7 +1,7 @@
 /** A whole gateway that gets out through a proxy alone: calls, streams, files and tokens. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { answer, rawUpstream } from '../raw-upstream.ts'
-import type { RawUpstream } from '../raw-upstream.ts'
+import { answer, rawUpstream } from '../support/upstreams/raw-upstream.ts'
+import type { RawUpstream } from '../support/upstreams/raw-upstream.ts'
 import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

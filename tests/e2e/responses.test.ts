@@ -1,9 +1,9 @@
 /** /v1/responses on both lanes: over upstreams that only chat, and over one that speaks the dialect itself. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { expectConforms } from '../conformance.ts'
+import { expectConforms } from '../support/openai-conformance.ts'
 import { backends, masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, any>
 

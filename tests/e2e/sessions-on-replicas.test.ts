@@ -5,14 +5,20 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { startServer } from '../../src/app/index.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { browserWith } from '../browser-session.ts'
-import { askDevice, redeem, refresh } from '../device-client.ts'
-import type { Tokens } from '../device-client.ts'
-import { Browser as PersonsBrowser, clientId, clientSecret, returnedTo, startProvider } from '../identity-provider.ts'
-import type { TestProvider } from '../identity-provider.ts'
+import { browserWith } from '../support/sign-in/browser-session.ts'
+import { askDevice, redeem, refresh } from '../support/sign-in/device-client.ts'
+import type { Tokens } from '../support/sign-in/device-client.ts'
+import {
+  Browser as PersonsBrowser,
+  clientId,
+  clientSecret,
+  returnedTo,
+  startProvider,
+} from '../support/sign-in/identity-provider.ts'
+import type { TestProvider } from '../support/sign-in/identity-provider.ts'
 import { Browser } from './browser.ts'
 import { backends, masterKey } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, any>
 

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { startSimulator } from '../../simulator/index.ts'
 import { startServer } from '../../src/app/index.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { startTcpProxy } from '../tcp-proxy.ts'
-import type { TcpProxy } from '../tcp-proxy.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
+import type { TcpProxy } from '../support/network/tcp-proxy.ts'
 import { backends, masterKey, standardConfig } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 let folder: string
 const cleanups: (() => Promise<unknown>)[] = []

@@ -3,12 +3,12 @@
  * given at the first, used at the second and taken at the third.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { signedInBrowser } from '../browser-session.ts'
-import { signInDevice } from '../device-client.ts'
-import { startProvider } from '../identity-provider.ts'
-import type { TestProvider } from '../identity-provider.ts'
-import { startTcpProxy } from '../tcp-proxy.ts'
-import type { TcpProxy } from '../tcp-proxy.ts'
+import { signedInBrowser } from '../support/sign-in/browser-session.ts'
+import { signInDevice } from '../support/sign-in/device-client.ts'
+import { startProvider } from '../support/sign-in/identity-provider.ts'
+import type { TestProvider } from '../support/sign-in/identity-provider.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
+import type { TcpProxy } from '../support/network/tcp-proxy.ts'
 import { Browser } from './browser.ts'
 import { backends, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'

@@ -1,9 +1,9 @@
 /** What operators do to keys that run: another text with a time of grace, and what was spent set anew. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { inputPrice, outputPrice, startBillingUpstream } from '../billing-upstream.ts'
+import { inputPrice, outputPrice, startBillingUpstream } from '../support/upstreams/billing-upstream.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, unknown>
 const budget = 0.01

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { backUp, holdLock } from '../../src/store/database/sqlite-fixture.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {

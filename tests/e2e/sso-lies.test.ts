@@ -10,8 +10,8 @@ import {
   signInWith,
   startProvider,
   tokenOf,
-} from '../identity-provider.ts'
-import type { Lies, TestProvider } from '../identity-provider.ts'
+} from '../support/sign-in/identity-provider.ts'
+import type { Lies, TestProvider } from '../support/sign-in/identity-provider.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

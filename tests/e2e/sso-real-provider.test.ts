@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { Provider } from 'oidc-provider'
 import { startServer } from '../../src/app/index.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { Browser, clientId, clientSecret, returnedTo } from '../identity-provider.ts'
+import { Browser, clientId, clientSecret, returnedTo } from '../support/sign-in/identity-provider.ts'
 import { backends, masterKey } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, unknown>
 

@@ -1,7 +1,7 @@
 /** Sign-in with an identity provider: who gets in as whom, and what the provider's claims change. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { Browser, clientId, clientSecret, signInWith, startProvider } from '../identity-provider.ts'
-import type { TestProvider } from '../identity-provider.ts'
+import { Browser, clientId, clientSecret, signInWith, startProvider } from '../support/sign-in/identity-provider.ts'
+import type { TestProvider } from '../support/sign-in/identity-provider.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 import { scimClient, userSchema } from './scim-client.ts'

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { startProvider, tokenOf } from '../identity-provider.ts'
-import type { TestProvider } from '../identity-provider.ts'
+import { startProvider, tokenOf } from '../support/sign-in/identity-provider.ts'
+import type { TestProvider } from '../support/sign-in/identity-provider.ts'
 import { backends, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

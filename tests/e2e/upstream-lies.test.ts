@@ -1,7 +1,7 @@
 /** Each lie of an upstream gets the same verdict on every lane: a table of lies by clients' dialects. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { answer, rawUpstream } from '../raw-upstream.ts'
-import type { RawUpstream } from '../raw-upstream.ts'
+import { answer, rawUpstream } from '../support/upstreams/raw-upstream.ts'
+import type { RawUpstream } from '../support/upstreams/raw-upstream.ts'
 import { standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 import { dialects, streamLies, wholeLies } from './upstream-lies.ts'

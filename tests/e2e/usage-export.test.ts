@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { startSimulator } from '../../simulator/index.ts'
-import { startGatewayProcess } from '../gateway-process.ts'
+import { startGatewayProcess } from '../support/gateway-process.ts'
 import { backends, masterKey } from './harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const secret = 'whsec_c2VjcmV0LW9mLXRoZS10ZXN0'
 

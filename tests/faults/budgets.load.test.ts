@@ -5,7 +5,7 @@ import type { Fleet } from './fleet.ts'
 import { booksOf, Load } from './load.ts'
 import { scenarios } from './scenarios.ts'
 import { callUsd, missingPrograms } from './servers.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const missing = missingPrograms()
 if (missing) console.log(`skipped: budgets under faults (needs ${missing})`)

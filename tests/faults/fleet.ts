@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { endAll } from '../../src/lib/end-all.ts'
-import { startTcpProxy } from '../tcp-proxy.ts'
-import type { TcpProxy } from '../tcp-proxy.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
+import type { TcpProxy } from '../support/network/tcp-proxy.ts'
 import { freePort, startPostgres, startRedis, startTruth } from './servers.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const main = join(import.meta.dir, '../../src/main.ts')
 const startMsMax = 60_000

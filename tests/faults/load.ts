@@ -1,7 +1,7 @@
 /** Clients of a fleet, and the comparison of what they saw with the upstream's truth, the ledger and the budgets. */
 import { callUsd } from './servers.ts'
 import type { Fleet, Replica } from './fleet.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const callNanoUsd = Math.round(callUsd * 1e9)
 

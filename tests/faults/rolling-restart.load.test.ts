@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { startFleet } from './fleet.ts'
 import { restartInTurn } from './rolling-restart.ts'
 import { missingPrograms } from './servers.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const missing = missingPrograms()
 if (missing) console.log(`skipped: a rolling restart (needs ${missing})`)

@@ -1,6 +1,6 @@
 /** Replicas are restarted one after the other, as an orchestrator does it, while clients read streams. */
 import type { Fleet, Replica } from './fleet.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 /** What clients saw. */
 export interface RollingRestart {

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 /** A server that can be killed, stopped and started again on its port and with its data. */
 export interface KillableServer {

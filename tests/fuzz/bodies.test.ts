@@ -18,7 +18,7 @@ import { families } from '../golden/answers/index.ts'
 import type { AnswerFamily, AnswerFixture } from '../golden/answers/index.ts'
 import { providerOf, targets } from '../golden/targets.ts'
 import { Random, seedsOf } from '../property/random.ts'
-import { chatRequest } from '../provider-rig.ts'
+import { chatRequest } from '../support/provider-rig.ts'
 import {
   chatBody,
   completionsBody,

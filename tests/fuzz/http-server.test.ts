@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Answer } from '../../src/core/answer.ts'
 import type { ServerRequest } from '../../src/http/server/server-request.ts'
-import { echo, FakeConnection, HandStream, readAnswers, text } from '../server-rig.ts'
+import { echo, FakeConnection, HandStream, readAnswers, text } from '../support/network/http-server-rig.ts'
 import { interesting, mutate, randomFrom, split } from './bytes.ts'
 import { conversationSeeds } from './seeds.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { FakeConnection } from '../server-rig.ts'
+import { FakeConnection } from '../support/network/http-server-rig.ts'
 
 test('a head of 64 KiB that drips byte by byte, and 64 KiB of pipelined bytes that do, cost linear time', async () => {
   const startMs = performance.now()

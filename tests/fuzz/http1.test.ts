@@ -3,11 +3,11 @@ import { GatewayError } from '../../src/core/errors.ts'
 import { createHttp1Transport } from '../../src/http/client/client.ts'
 import { MalformedResponseError } from '../../src/http/client/response-head.ts'
 import { ResponseParser } from '../../src/http/client/response-parser.ts'
-import { rawUpstream, timeouts } from '../raw-upstream.ts'
+import { rawUpstream, timeouts } from '../support/upstreams/raw-upstream.ts'
 import { mutate, randomFrom, split } from './bytes.ts'
 import { answerOutcome } from './parsers.ts'
 import { answerSeeds } from './seeds.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const ok = 'HTTP/1.1 200 OK\r\n'
 

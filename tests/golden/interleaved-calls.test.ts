@@ -4,7 +4,7 @@ import type { ChatFormat } from '../../src/core/format.ts'
 import { anthropicMessages, geminiGenerate, openaiChat, openaiResponses } from '../../src/formats/index.ts'
 import { parsedObject } from '../../src/lib/json/json-values.ts'
 import { TranslatedRelay } from '../../src/pipeline/lanes/translate.ts'
-import { chatRequest } from '../provider-rig.ts'
+import { chatRequest } from '../support/provider-rig.ts'
 import { targets } from './targets.ts'
 
 type Fields = Record<string, any>

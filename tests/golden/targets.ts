@@ -7,7 +7,7 @@ import type { ChatAdapter, Provider, Target } from '../../src/core/provider.ts'
 import { catalog } from '../../src/providers/catalog.ts'
 import { providers } from '../../src/providers/index.ts'
 import type { CompatibleRow } from '../../src/providers/openai-compatible/row.ts'
-import { targetOf } from '../provider-rig.ts'
+import { targetOf } from '../support/provider-rig.ts'
 
 interface Row {
   readonly provider: string

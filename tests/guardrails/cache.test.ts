@@ -1,6 +1,6 @@
 /** Guardrails beside the cache of answers: what is shared has been judged, and holds no value of one client. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { CountingUpstream } from '../counting-upstream.ts'
+import { CountingUpstream } from '../support/upstreams/counting-upstream.ts'
 import { masterKey, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 

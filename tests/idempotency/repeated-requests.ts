@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../gateway-process.ts'
+import { freePort } from '../support/gateway-process.ts'
 
 /** What is sent. */
 export interface DuplicatesOptions {

@@ -6,8 +6,8 @@
 import { join } from 'node:path'
 import { model, requestBody } from '../bench/fixtures.ts'
 import { percentile } from '../bench/machine.ts'
-import { freePort, startGatewayProcess } from '../gateway-process.ts'
-import type { GatewayProcess } from '../gateway-process.ts'
+import { freePort, startGatewayProcess } from '../support/gateway-process.ts'
+import type { GatewayProcess } from '../support/gateway-process.ts'
 import { withDatabase } from './fill.ts'
 
 const rounds = 6

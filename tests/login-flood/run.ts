@@ -8,8 +8,8 @@
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startGatewayProcess } from '../gateway-process.ts'
-import type { GatewayProcess } from '../gateway-process.ts'
+import { startGatewayProcess } from '../support/gateway-process.ts'
+import type { GatewayProcess } from '../support/gateway-process.ts'
 import type { Flood, FloodCounts } from './flooder.ts'
 
 const ratioMax = 1.2

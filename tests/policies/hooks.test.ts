@@ -12,7 +12,7 @@ import { answerFromTable } from './answer-from-table.ts'
 import { clientDialects, readAnswer } from './client-dialects.ts'
 import { BatchUpstream, matrixConfig } from './matrix-config.ts'
 import { Recorder } from './recorder.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, any>
 

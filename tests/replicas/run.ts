@@ -13,7 +13,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startTcpProxy } from '../tcp-proxy.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 
 const masterKey = `sk-replicas-${crypto.randomUUID()}`
 const distances = [5, 50, 200]

@@ -10,7 +10,7 @@ import Anthropic, {
 } from '@anthropic-ai/sdk'
 import { backends, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const weather: Anthropic.Tool = {
   name: 'get_weather',

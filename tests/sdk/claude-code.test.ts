@@ -12,7 +12,7 @@ import {
   claudeCodeRequest,
   claudeCodeResult,
   claudeCodeStart,
-} from '../claude-code.ts'
+} from './claude-code-requests.ts'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 

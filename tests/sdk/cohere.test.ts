@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { CohereClientV2, CohereError } from 'cohere-ai'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const config = `
 model_list:

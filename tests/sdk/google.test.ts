@@ -5,7 +5,7 @@ import type { Content, FunctionDeclaration, GenerateContentResponse } from '@goo
 import { GoogleGenAI as GoogleGenAIThree } from 'google-genai-v3'
 import { backends, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const weather: FunctionDeclaration = {
   name: 'get_weather',

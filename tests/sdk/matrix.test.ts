@@ -14,7 +14,7 @@ import { groq, openaiChat } from './matrix/openai.ts'
 import { openaiResponses } from './matrix/openai-responses.ts'
 import { matrixConfig, providerRows } from './matrix/providers.ts'
 import type { ProviderRow } from './matrix/providers.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const connects: readonly Connect[] = [openaiChat, openaiResponses, anthropic, googleTwo, googleThree, mistral, groq]
 const hello = 'hello there, Grüße ✓ 😀'

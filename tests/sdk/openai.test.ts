@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import OpenAI, { AzureOpenAI } from 'openai'
 import OpenAIBefore from 'openai-v6'
-import { expectConforms } from '../conformance.ts'
+import { expectConforms } from '../support/openai-conformance.ts'
 import { backends, startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 const hello = [{ role: 'user' as const, content: 'say: hello there' }]
 const weather = {

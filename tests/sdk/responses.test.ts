@@ -1,7 +1,7 @@
 /** The official OpenAI client over `/v1/responses`, on upstreams that only chat. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
-import { expectConforms } from '../conformance.ts'
+import { expectConforms } from '../support/openai-conformance.ts'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 

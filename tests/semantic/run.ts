@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { factsOf } from '../../src/cache/prompt-facts.ts'
-import { pythonEnvironment } from '../python-environment.ts'
+import { pythonEnvironment } from '../support/python-environment.ts'
 import { differentPairs, samePairs } from './pairs.ts'
 import type { PromptPair } from './pairs.ts'
 

@@ -1,6 +1,6 @@
 /** The soak of `npm run soak`, for a short time, and what shows that it would tell. */
 import { expect, test } from 'bun:test'
-import { answer, rawUpstream } from '../raw-upstream.ts'
+import { answer, rawUpstream } from '../support/upstreams/raw-upstream.ts'
 import { answerText, foreignBytes, mark, readOrder } from './marks.ts'
 import type { Order } from './marks.ts'
 import { soak } from './soak.ts'

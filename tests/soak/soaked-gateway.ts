@@ -3,7 +3,7 @@ import { startGateway, standardConfig } from '../e2e/harness.ts'
 import { lyingUpstream } from './lying-upstream.ts'
 import { soak } from './soak.ts'
 import type { SoakOptions, Tally } from './soak.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 /** After its last frame an upstream's connection is read for a second; what is hung on ends after its timeout. */
 const settledMs = 6000

@@ -19,9 +19,9 @@ import {
   openaiTranscriptions,
 } from '../../src/formats/index.ts'
 import { JsonBody } from '../../src/lib/json/json-body.ts'
-import { withServed } from '../../src/pipeline/served.ts'
+import { withServed } from '../../src/pipeline/settlement/served-usage.ts'
 import { providers } from '../../src/providers/index.ts'
-import { targetOf } from '../provider-rig.ts'
+import { targetOf } from '../support/provider-rig.ts'
 import type { Bill, Wording } from './bill.ts'
 
 const forward: Readonly<Partial<Record<Wording, Pick<ForwardRules, 'answer'>>>> = {

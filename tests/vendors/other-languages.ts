@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pythonEnvironment } from '../python-environment.ts'
+import { pythonEnvironment } from '../support/python-environment.ts'
 import type { Capture } from './capture.ts'
 import type { Verdict } from './referees.ts'
 

@@ -6,7 +6,7 @@ import { Provider } from 'oidc-provider'
 import type { Browser, Page } from 'playwright-core'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { clientId, clientSecret } from '../identity-provider.ts'
+import { clientId, clientSecret } from '../support/sign-in/identity-provider.ts'
 import { builtPages, hasChromium, closePages, openBrowser, openPage, pageMs, violations } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)

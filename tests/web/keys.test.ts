@@ -13,7 +13,7 @@ import {
   violations,
   typeAtFocus,
 } from './browser.ts'
-import { until } from '../until.ts'
+import { until } from '../support/until.ts'
 
 setDefaultTimeout(3 * pageMs)
 

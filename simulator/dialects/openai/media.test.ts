@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import OpenAI, { toFile } from 'openai'
 import { startSimulator } from '../../index.ts'
 import type { Simulator } from '../../index.ts'
-import { deviations } from '../../../tests/conformance.ts'
+import { deviations } from '../../../tests/support/openai-conformance.ts'
 import { postJson } from '../../testing/client.ts'
 
 let simulator: Simulator

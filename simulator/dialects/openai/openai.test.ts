@@ -3,7 +3,7 @@ import Ajv2020 from 'ajv/dist/2020'
 import OpenAI from 'openai'
 import { startSimulator } from '../../index.ts'
 import type { Simulator } from '../../index.ts'
-import { deviations } from '../../../tests/conformance.ts'
+import { deviations } from '../../../tests/support/openai-conformance.ts'
 import { postJson, eventsOf } from '../../testing/client.ts'
 
 let simulator: Simulator

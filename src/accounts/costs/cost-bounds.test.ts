@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { chatRequest } from '../../../tests/provider-rig.ts'
+import { chatRequest } from '../../../tests/support/provider-rig.ts'
 import { forSeeds, seedsOf } from '../../../tests/property/random.ts'
 import type { Random } from '../../../tests/property/random.ts'
 import type { Call } from '../../core/call.ts'

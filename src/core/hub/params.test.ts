@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { providers } from '../../providers/index.ts'
-import { targetOf } from '../../../tests/provider-rig.ts'
+import { targetOf } from '../../../tests/support/provider-rig.ts'
 import { nativeProfile } from '../deployment.ts'
 import type { Deployment, ModelProfile } from '../deployment.ts'
 import { GatewayError } from '../errors.ts'

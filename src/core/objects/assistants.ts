@@ -1,6 +1,6 @@
 /**
  * Assistants, threads, messages, runs and steps as they are stored. Implemented by `store/objects/assistants.ts`; the
- * watch of runs by `pipeline/run-watch.ts`.
+ * watch of runs by `pipeline/background/run-watch.ts`.
  */
 
 /** `message` and `run` belong to a thread, `step` to a run. */

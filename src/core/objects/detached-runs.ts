@@ -1,4 +1,4 @@
-/** Work that continues after its request was answered. Implemented by `pipeline/background-work.ts`. */
+/** Work that continues after its request was answered. Implemented by `pipeline/background/background-work.ts`. */
 
 /** Milliseconds without a renewal after which stored work counts as abandoned: its process has ended. */
 export const abandonedAfterMs = 60_000

@@ -1,6 +1,6 @@
 /** What happens when the store or a process fails: hard to bring about with a whole gateway. */
 import { describe, expect, test } from 'bun:test'
-import { answerOf, requestOf } from '../../../tests/http-messages.ts'
+import { answerOf, requestOf } from '../../../tests/support/network/http-messages.ts'
 import { toResponse } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Call } from '../../core/call.ts'

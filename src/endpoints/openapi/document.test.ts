@@ -1,7 +1,7 @@
 /** The document holds together, is OpenAPI 3.1, has every route, and types every answer. */
 import { expect, test } from 'bun:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import type { ApiDocument } from '../../../tests/api-document.ts'
+import type { ApiDocument } from '../../../tests/support/api-document.ts'
 import { z } from 'zod'
 import { allEndpoints } from '../index.ts'
 import { openapiDocument } from './document.ts'

@@ -1,5 +1,5 @@
 /** Spending and usage: rows of the ledger, and sums of them. */
-import { spendLogSchema } from '../administration/spend.ts'
+import { spendLogSchema } from '../spend/spend-logs.ts'
 import { blockFacts } from './configured-schemas.ts'
 import {
   anyObject,

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { branchTo } from '../../conversations/branch.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { absent, cursorField, nextCursor, pageOf } from '../administration/tenancy/answers.ts'
-import { withBody, withQuery } from '../administration/tenancy/json-endpoint.ts'
-import type { Asked } from '../administration/tenancy/json-endpoint.ts'
+import { absent, cursorField, nextCursor, pageOf } from '../common/answers.ts'
+import { withBody, withQuery } from '../common/json-endpoint.ts'
+import type { Asked } from '../common/json-endpoint.ts'
 import {
   conversationPath,
   conversationsPath,

@@ -23,7 +23,7 @@ import {
   upstreamPath,
 } from '../../files/objects.ts'
 import { sendFile, upstreamFor } from '../../files/send-file.ts'
-import { readQuery } from '../checked-input.ts'
+import { readQuery } from '../common/checked-input.ts'
 import { bytes, json } from '../openapi/schema.ts'
 import { pathsOf } from './common/paths.ts'
 import { lazy } from '../../lib/lazy.ts'

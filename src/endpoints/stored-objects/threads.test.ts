@@ -1,13 +1,13 @@
 /** Runs whose process, store or client fails: hard to bring about with a whole gateway. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { answerOf, requestOf } from '../../../tests/http-messages.ts'
+import { answerOf, requestOf } from '../../../tests/support/network/http-messages.ts'
 import { toResponse } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Services } from '../../core/endpoint.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { AssistantStore, RunWatch } from '../../core/objects/assistants.ts'
-import { DetachedWork } from '../../pipeline/background-work.ts'
+import { DetachedWork } from '../../pipeline/background/background-work.ts'
 import { createAssistantStore } from '../../store/objects/assistants.ts'
 import { guardOf, testServers } from '../../store/database/database-fixture.ts'
 import type { TestDatabase } from '../../store/database/database-fixture.ts'
@@ -18,8 +18,8 @@ import { assistantEndpoints } from './assistants.ts'
 import { EventStream } from '../../formats/openai/event-stream.ts'
 import { runEndpoints } from './runs.ts'
 import { threadEndpoints } from './threads.ts'
-import { watchRuns } from '../../pipeline/run-watch.ts'
-import { until } from '../../../tests/until.ts'
+import { watchRuns } from '../../pipeline/background/run-watch.ts'
+import { until } from '../../../tests/support/until.ts'
 
 type Json = Record<string, any>
 

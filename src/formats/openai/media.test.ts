@@ -1,6 +1,6 @@
 /** Pictures, audio and moderation: what is refused, what goes to the hub and back, and what passes unchanged. */
 import { describe, expect, test } from 'bun:test'
-import { expectConforms } from '../../../tests/conformance.ts'
+import { expectConforms } from '../../../tests/support/openai-conformance.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Format, StreamRelay } from '../../core/format.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'

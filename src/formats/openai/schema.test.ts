@@ -1,6 +1,6 @@
 /** Every answer against OpenAI's own schema. */
 import { describe, expect, test } from 'bun:test'
-import { deviations } from '../../../tests/conformance.ts'
+import { deviations } from '../../../tests/support/openai-conformance.ts'
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { openaiChat, openaiCompletions, openaiEmbeddings } from '../index.ts'

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test'
-import { closeRigs, failure, piped, Recorder, rig, says, text } from '../../../tests/http1-rig.ts'
-import { answer } from '../../../tests/raw-upstream.ts'
-import { until } from '../../../tests/until.ts'
+import { closeRigs, failure, piped, Recorder, rig, says, text } from '../../../tests/support/network/http-client-rig.ts'
+import { answer } from '../../../tests/support/upstreams/raw-upstream.ts'
+import { until } from '../../../tests/support/until.ts'
 
 afterEach(closeRigs)
 

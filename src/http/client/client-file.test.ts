@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import { timeouts } from '../../../tests/raw-upstream.ts'
+import { timeouts } from '../../../tests/support/upstreams/raw-upstream.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { BodyPiece, Transport } from '../../core/transport.ts'
 import { Spool } from '../../pipeline/files/spool.ts'
 import { createHttp1Transport } from './client.ts'
 import type { PreparedHead } from './request-head.ts'
 import { RequestWriter } from './request-writer.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-file-'))
 const cleanups: (() => void)[] = [() => {}]

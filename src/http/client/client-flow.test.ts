@@ -1,11 +1,11 @@
 import { afterEach, expect, test } from 'bun:test'
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import { timeouts } from '../../../tests/raw-upstream.ts'
+import { timeouts } from '../../../tests/support/upstreams/raw-upstream.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { Transport, UpstreamExchange } from '../../core/transport.ts'
 import { createHttp1Transport } from './client.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const cleanups: (() => void)[] = []
 

@@ -5,13 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
-import { localhostOnly } from '../../../tests/certificates.ts'
-import type { RawPeer } from '../../../tests/raw-upstream.ts'
-import { answer, rawUpstream, timeouts } from '../../../tests/raw-upstream.ts'
+import { localhostOnly } from '../../../tests/support/network/certificates.ts'
+import type { RawPeer } from '../../../tests/support/upstreams/raw-upstream.ts'
+import { answer, rawUpstream, timeouts } from '../../../tests/support/upstreams/raw-upstream.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { createHttp1Transport } from './client.ts'
 import type { Http1Options } from './client.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const { key, cert } = localhostOnly
 

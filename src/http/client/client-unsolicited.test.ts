@@ -1,11 +1,11 @@
 /** Bytes that no request asked for: what one connection of an upstream does is held against all that are idle. */
 import { afterEach, expect, test } from 'bun:test'
-import { closeRigs, rig, text } from '../../../tests/http1-rig.ts'
-import type { Rig } from '../../../tests/http1-rig.ts'
-import { answer } from '../../../tests/raw-upstream.ts'
-import type { RawPeer } from '../../../tests/raw-upstream.ts'
-import { ManualClock } from '../../../tests/server-rig.ts'
-import { until } from '../../../tests/until.ts'
+import { closeRigs, rig, text } from '../../../tests/support/network/http-client-rig.ts'
+import type { Rig } from '../../../tests/support/network/http-client-rig.ts'
+import { answer } from '../../../tests/support/upstreams/raw-upstream.ts'
+import type { RawPeer } from '../../../tests/support/upstreams/raw-upstream.ts'
+import { ManualClock } from '../../../tests/support/network/http-server-rig.ts'
+import { until } from '../../../tests/support/until.ts'
 
 afterEach(closeRigs)
 

@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'bun:test'
-import { closeRigs, failure, piped, rig, says, text } from '../../../tests/http1-rig.ts'
-import { answer, timeouts } from '../../../tests/raw-upstream.ts'
-import type { RawPeer } from '../../../tests/raw-upstream.ts'
+import { closeRigs, failure, piped, rig, says, text } from '../../../tests/support/network/http-client-rig.ts'
+import { answer, timeouts } from '../../../tests/support/upstreams/raw-upstream.ts'
+import type { RawPeer } from '../../../tests/support/upstreams/raw-upstream.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { createHttp1Transport } from './client.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 afterEach(closeRigs)
 

@@ -3,13 +3,20 @@ import { afterEach, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import type { Answer } from '../../core/answer.ts'
 import { readBody } from '../../core/request.ts'
-import { connectionPhases, phaseTable } from '../../../tests/connection-phases.ts'
-import type { ConnectionPhase } from '../../../tests/connection-phases.ts'
-import { closeRigs, HandStream, readAnswers, serverRig, settle, text } from '../../../tests/server-rig.ts'
-import type { RawClient, ServerRig } from '../../../tests/server-rig.ts'
+import { connectionPhases, phaseTable } from '../../../tests/support/network/connection-phases.ts'
+import type { ConnectionPhase } from '../../../tests/support/network/connection-phases.ts'
+import {
+  closeRigs,
+  HandStream,
+  readAnswers,
+  serverRig,
+  settle,
+  text,
+} from '../../../tests/support/network/http-server-rig.ts'
+import type { RawClient, ServerRig } from '../../../tests/support/network/http-server-rig.ts'
 import { unauthenticatedBytesMax } from './client-limits.ts'
 import type { ServerRequest } from './server-request.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 afterEach(closeRigs)
 

@@ -1,6 +1,6 @@
 /** Bodies that are not wanted: read on for their clients' sake, at a pace that other clients do not feel. */
 import { expect, test } from 'bun:test'
-import { FakeConnection, ManualClock, settle, text } from '../../../tests/server-rig.ts'
+import { FakeConnection, ManualClock, settle, text } from '../../../tests/support/network/http-server-rig.ts'
 import { unpacedBytesMax } from './client-limits.ts'
 import { DiscardPace } from './discard-pace.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { ResponseHead, framingOf } from './response-head.ts'
 import type { ResponseHeadParts } from './response-head.ts'
-import { HandStream } from '../../../tests/server-rig.ts'
+import { HandStream } from '../../../tests/support/network/http-server-rig.ts'
 
 const parts = (given: Partial<ResponseHeadParts> = {}): ResponseHeadParts => ({
   status: 200,

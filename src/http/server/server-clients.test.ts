@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { Agent, request as nodeRequest } from 'node:http'
 import { readBody } from '../../core/request.ts'
-import { closeRigs, echo, serverRig, text } from '../../../tests/server-rig.ts'
+import { closeRigs, echo, serverRig, text } from '../../../tests/support/network/http-server-rig.ts'
 
 afterAll(closeRigs)
 

@@ -1,11 +1,11 @@
 /** More clients than there is room for: who goes, who stays, who is told to come again. */
 import { afterEach, expect, test } from 'bun:test'
 import type { Answer } from '../../core/answer.ts'
-import { closeRigs, HandStream, serverRig, settle, text } from '../../../tests/server-rig.ts'
-import type { RawClient, ServerRig } from '../../../tests/server-rig.ts'
+import { closeRigs, HandStream, serverRig, settle, text } from '../../../tests/support/network/http-server-rig.ts'
+import type { RawClient, ServerRig } from '../../../tests/support/network/http-server-rig.ts'
 import type { ServerRequest } from './server-request.ts'
 import type { ClientCounts } from './server.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 afterEach(closeRigs)
 

@@ -3,10 +3,10 @@ import { afterEach, expect, test } from 'bun:test'
 import type { Answer } from '../../core/answer.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readBody } from '../../core/request.ts'
-import { closeRigs, FakeConnection, serverRig, settle, text } from '../../../tests/server-rig.ts'
-import type { RawClient, ServerRig } from '../../../tests/server-rig.ts'
+import { closeRigs, FakeConnection, serverRig, settle, text } from '../../../tests/support/network/http-server-rig.ts'
+import type { RawClient, ServerRig } from '../../../tests/support/network/http-server-rig.ts'
 import type { ServerRequest } from './server-request.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 afterEach(closeRigs)
 

@@ -8,9 +8,9 @@ import {
   serverRig,
   settle,
   text,
-} from '../../../tests/server-rig.ts'
-import type { RawClient, ServerRig } from '../../../tests/server-rig.ts'
-import { until } from '../../../tests/until.ts'
+} from '../../../tests/support/network/http-server-rig.ts'
+import type { RawClient, ServerRig } from '../../../tests/support/network/http-server-rig.ts'
+import { until } from '../../../tests/support/until.ts'
 
 afterEach(closeRigs)
 

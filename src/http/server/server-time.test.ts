@@ -12,9 +12,9 @@ import {
   serverRig,
   settle,
   text,
-} from '../../../tests/server-rig.ts'
+} from '../../../tests/support/network/http-server-rig.ts'
 import { listen } from './server.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 afterEach(closeRigs)
 

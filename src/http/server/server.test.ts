@@ -11,10 +11,10 @@ import {
   serverRig,
   settle,
   text,
-} from '../../../tests/server-rig.ts'
-import type { ServerRig } from '../../../tests/server-rig.ts'
+} from '../../../tests/support/network/http-server-rig.ts'
+import type { ServerRig } from '../../../tests/support/network/http-server-rig.ts'
 import type { ServerRequest } from './server-request.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 afterEach(closeRigs)
 

@@ -1,8 +1,8 @@
 /** What reaches the transport, and when a call ends: with a transport that only notes what it is asked. */
 import { expect, test } from 'bun:test'
-import { requestOf } from '../../../tests/http-messages.ts'
-import { timeouts } from '../../../tests/raw-upstream.ts'
-import { targetOf } from '../../../tests/provider-rig.ts'
+import { requestOf } from '../../../tests/support/network/http-messages.ts'
+import { timeouts } from '../../../tests/support/upstreams/raw-upstream.ts'
+import { targetOf } from '../../../tests/support/provider-rig.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { FileCall } from '../../core/objects/files.ts'
 import type { Transport, UpstreamRequest, UpstreamResponse } from '../../core/transport.ts'

@@ -2,7 +2,7 @@
  * Which deployments can be given the files of a call, with a store and upstreams that only note what they are asked.
  */
 import { expect, test } from 'bun:test'
-import { targetOf } from '../../../tests/provider-rig.ts'
+import { targetOf } from '../../../tests/support/provider-rig.ts'
 import type { Call } from '../../core/call.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'

@@ -9,7 +9,7 @@ import type { ChangeAnswerTexts } from '../../core/policy.ts'
 import type { AnswerHead } from '../../core/transport.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { SseSplitter } from '../../lib/sse.ts'
-import type { CallPolicies } from '../admission.ts'
+import type { CallPolicies } from '../admission/admission.ts'
 import type { LateAnswer } from './filtered-format.ts'
 import { WrappedRelay } from './wrapped-relay.ts'
 

@@ -4,7 +4,7 @@ import type { ChatEvent } from '../../core/hub/chat.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { ChatFormat, EventWriter } from '../../core/format.ts'
 import type { AnswerFilter } from '../../core/policy.ts'
-import type { CallPolicies } from '../admission.ts'
+import type { CallPolicies } from '../admission/admission.ts'
 
 /** Limit of what filters may hold back. */
 const heldCharactersMax = 1024 * 1024

@@ -9,11 +9,11 @@ import type { BodySink, Transport } from '../../core/transport.ts'
 import { openaiSpeech } from '../../formats/openai/speech.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { TimerWheel } from '../../lib/timer-wheel.ts'
-import { callPolicies } from '../admission.ts'
+import { callPolicies } from '../admission/admission.ts'
 import { CallRecord } from '../call-record.ts'
 import type { CallParts } from '../call-record.ts'
 import { CallControl } from '../call-control.ts'
-import { Router } from '../deployment-router.ts'
+import { Router } from '../routing/deployment-router.ts'
 
 /** A clock that is moved by hand, and the timers behind it. */
 function bench() {

@@ -10,8 +10,8 @@ import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { CallControl } from '../call-control.ts'
 import type { EarlyReceiver, LateAnswer } from './filtered-format.ts'
 import { UpstreamDrain } from './upstream-drain.ts'
-import { cleanFault } from '../upstream-fault.ts'
-import { recordProgress } from '../usage.ts'
+import { cleanFault } from '../routing/upstream-fault.ts'
+import { recordProgress } from '../settlement/usage.ts'
 
 /** Held back until content is seen, so that an early failure can still go to another deployment. */
 const holdBytesMax = 256 * 1024

@@ -15,8 +15,8 @@ import type { OutputSchema } from '../../emulation/index.ts'
 import type { LateAnswer } from './filtered-format.ts'
 import { SuccessiveStreams } from './successive-streams.ts'
 import type { TranslatedStream } from './translate.ts'
-import { recordUsage } from '../usage.ts'
-import { noteWholeAnswer } from '../usage-estimate.ts'
+import { recordUsage } from '../settlement/usage.ts'
+import { noteWholeAnswer } from '../settlement/usage-estimate.ts'
 
 /** Number of repeated requests: a model that fails three times does not understand the schema. */
 const retriesMax = 2

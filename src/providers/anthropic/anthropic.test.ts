@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { chatRequest, targetOf } from '../../../tests/provider-rig.ts'
+import { chatRequest, targetOf } from '../../../tests/support/provider-rig.ts'
 import type { Part, Tool } from '../../core/hub/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { anthropic } from './index.ts'

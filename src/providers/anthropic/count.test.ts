@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { chatRequest, targetOf } from '../../../tests/provider-rig.ts'
+import { chatRequest, targetOf } from '../../../tests/support/provider-rig.ts'
 import { anthropic } from './index.ts'
 
 /** platform.claude.com/docs/en/build-with-claude/token-counting: what only an answer needs would be refused. */

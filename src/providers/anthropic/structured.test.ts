@@ -1,6 +1,6 @@
 /** Answers by a schema from Claude before 4.5, which knows no `output_config.format`: a forced tool says them. */
 import { describe, expect, test } from 'bun:test'
-import { chatRequest, namedEvents, readStream, targetOf } from '../../../tests/provider-rig.ts'
+import { chatRequest, namedEvents, readStream, targetOf } from '../../../tests/support/provider-rig.ts'
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import { providers } from '../index.ts'
 import { anthropic } from './index.ts'

@@ -6,7 +6,7 @@ import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { buildDeployment } from '../../config/models/deployments.ts'
 import { providers } from '../index.ts'
-import { chatRequest, dataEvents, joined, readStream, targetOf } from '../../../tests/provider-rig.ts'
+import { chatRequest, dataEvents, joined, readStream, targetOf } from '../../../tests/support/provider-rig.ts'
 import { azure, azureAi } from './index.ts'
 
 const resource = 'https://my.openai.azure.com'

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import type { Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
-import { targetOf } from '../../../tests/provider-rig.ts'
+import { targetOf } from '../../../tests/support/provider-rig.ts'
 import { azure } from './index.ts'
 
 const resource = 'https://my.openai.azure.com'

@@ -1,6 +1,6 @@
 /** Bedrock: addresses, signatures, embeddings, errors, and the configuration that leads there. */
 import { describe, expect, test } from 'bun:test'
-import { chatRequest, targetOf } from '../../../tests/provider-rig.ts'
+import { chatRequest, targetOf } from '../../../tests/support/provider-rig.ts'
 import type { Target } from '../../core/provider.ts'
 import type { EmbeddingsRequest } from '../../core/hub/embeddings.ts'
 import { readSettings } from '../../config/read-settings.ts'

@@ -1,7 +1,7 @@
 /** Answers of Converse, whole and streamed, and errors on the way (docs: "Converse", "ConverseStream", examples). */
 import { describe, expect, test } from 'bun:test'
 import { crc32 } from 'node:zlib'
-import { joined } from '../../../tests/provider-rig.ts'
+import { joined } from '../../../tests/support/provider-rig.ts'
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { frameSplitter } from '../../lib/frame-splitter.ts'
 import { bedrock } from './index.ts'

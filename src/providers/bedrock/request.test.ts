@@ -1,6 +1,6 @@
 /** Requests of Converse: conversations, tools, thinking and the features of each vendor's models. */
 import { describe, expect, test } from 'bun:test'
-import { chatRequest, targetOf } from '../../../tests/provider-rig.ts'
+import { chatRequest, targetOf } from '../../../tests/support/provider-rig.ts'
 import type { ChatRequest, Message, Part } from '../../core/hub/chat.ts'
 import { bedrock } from './index.ts'
 import { bedrockModel } from './model.ts'

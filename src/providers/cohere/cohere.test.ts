@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { EmbeddingsRequest } from '../../core/hub/embeddings.ts'
 import { frameSplitter } from '../../lib/frame-splitter.ts'
-import { chatRequest, joined, namedEvents, readStream, targetOf } from '../../../tests/provider-rig.ts'
+import { chatRequest, joined, namedEvents, readStream, targetOf } from '../../../tests/support/provider-rig.ts'
 import { cohere } from './index.ts'
 
 const chat = cohere.chat!

@@ -1,7 +1,7 @@
 /** The built-in models: bounded, deterministic, and marked as simulated. */
 import { describe, expect, test } from 'bun:test'
 import { inflateSync } from 'node:zlib'
-import { expectConforms, streamData } from '../../../tests/conformance.ts'
+import { expectConforms, streamData } from '../../../tests/support/openai-conformance.ts'
 import type { InProcessAnswer, InProcessFile } from '../../core/provider.ts'
 import { local } from './index.ts'
 

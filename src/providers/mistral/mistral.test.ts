@@ -1,7 +1,7 @@
 /** Fixtures follow docs.mistral.ai: "Chat Completion", "Reasoning", "Function calling", "Moderation", "FIM". */
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest, Message } from '../../core/hub/chat.ts'
-import { chatRequest, dataEvents, joined, readStream, targetOf } from '../../../tests/provider-rig.ts'
+import { chatRequest, dataEvents, joined, readStream, targetOf } from '../../../tests/support/provider-rig.ts'
 import { mistral } from './index.ts'
 
 const chat = mistral.chat!

@@ -1,7 +1,7 @@
 /** Fixtures follow Ollama's docs/api.md and docs/openapi.yaml. */
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest } from '../../core/hub/chat.ts'
-import { chatRequest, joined, readStream, targetOf } from '../../../tests/provider-rig.ts'
+import { chatRequest, joined, readStream, targetOf } from '../../../tests/support/provider-rig.ts'
 import { ollama } from './index.ts'
 
 const chat = ollama.chat!

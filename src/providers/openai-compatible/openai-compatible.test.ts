@@ -1,6 +1,6 @@
 /** What rows of the catalogue make of a host; reranking and embeddings by the hosts' own documentation. */
 import { describe, expect, test } from 'bun:test'
-import { targetOf } from '../../../tests/provider-rig.ts'
+import { targetOf } from '../../../tests/support/provider-rig.ts'
 import { providers, splitModel } from '../index.ts'
 
 const provider = (name: string) => providers.get(name)!

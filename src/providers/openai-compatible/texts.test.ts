@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { chatRequest, targetOf } from '../../../tests/provider-rig.ts'
+import { chatRequest, targetOf } from '../../../tests/support/provider-rig.ts'
 import type { Message, Part } from '../../core/hub/chat.ts'
 import { providers } from '../index.ts'
 import { joinTexts } from './texts.ts'

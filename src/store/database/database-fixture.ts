@@ -8,7 +8,7 @@ import { createStorageGuard } from '../objects/storage-guard.ts'
 import type { StorageGuard } from '../objects/storage-guard.ts'
 import type { Database } from './open.ts'
 
-/** Databases with all steps, where the run of the tests has made them: tests/database-templates.ts. */
+/** Databases with all steps, where the run of the tests has made them: tests/runner/database-templates.ts. */
 const { TEST_SQLITE_TEMPLATE: templateFile, TEST_DATABASE_TEMPLATE: templateName } = process.env
 
 /**

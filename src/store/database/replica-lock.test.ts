@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { testServers } from './database-fixture.ts'
 import { claimSingleReplica } from './replica-lock.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const postgres = testServers('the claim of replicas').find(server => server.name === 'Postgres')
 const cleanups: (() => Promise<unknown>)[] = []

@@ -5,7 +5,7 @@ import { systemClock } from '../../lib/clock.ts'
 import { listSegments, segmentPath } from './journal/journal.ts'
 import { allRows, exampleRow, intentOf, leaveJournal, ledgerRig, record, storedRows } from './ledger-fixture.ts'
 import { openLedger } from './ledger.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const rig = ledgerRig()
 const { problems, place, open } = rig

@@ -172,7 +172,7 @@ import { openDatabase } from './src/store/database/open.ts'
 import { migrate } from './src/store/database/migrate.ts'
 import { openLedger } from './src/store/ledger/ledger.ts'
 import { recordLedger } from './src/policies/record-ledger.ts'
-import { spendLogs, spendLogSchema } from './src/endpoints/administration/spend.ts'
+import { spendLogs, spendLogSchema } from './src/endpoints/spend/spend-logs.ts'
 import { systemClock as clock } from './src/lib/clock.ts'
 const [databaseUrl, journalDirectory] = process.argv.slice(-2)
 const database = await openDatabase(databaseUrl)

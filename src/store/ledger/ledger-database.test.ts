@@ -14,7 +14,7 @@ import { openLedger } from './ledger.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { backUp, holdLock } from '../database/sqlite-fixture.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const cleanups: (() => Promise<unknown> | void)[] = []
 afterEach(async () => {

@@ -7,7 +7,7 @@ import { deleteOldRows, deleteOldSums, firstWholeDay } from './ledger-retention.
 import { openLedger } from './ledger.ts'
 import { dayOf, daysWithin, rollupDifferences } from './sums/rollup-check.ts'
 import { dayMs } from './sums/rollup-table.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const rig = ledgerRig()
 afterEach(() => rig.end())

@@ -9,7 +9,7 @@ import { createSegmentFile, segmentPath, SegmentWriter } from './journal/journal
 import { allRows, exampleRow, intentOf, ledgerRig, record, storedRows } from './ledger-fixture.ts'
 import { encodeIntent, encodeSettlement } from './journal/ledger-record.ts'
 import type { JournalledLedger } from './ledger.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const postgresUrl = process.env.TEST_DATABASE_URL
 const servers = [

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { Database } from 'bun:sqlite'
 import { readdirSync } from 'node:fs'
 import { exampleRow, intentOf, leaveJournal, ledgerRig } from './ledger-fixture.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const rig = ledgerRig()
 

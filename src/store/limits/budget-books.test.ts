@@ -19,7 +19,7 @@ import type { BudgetScope } from './budget-counters.ts'
 import { budgetOf, TestClock } from './budget-fixture.ts'
 import { openBudgetSpend } from './budget-table.ts'
 import { MemoryLimiter } from './limiter-memory.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const servers = [
   { name: 'SQLite', url: undefined },

@@ -1,14 +1,14 @@
 /** Budgets across replicas: never exceeded in all together, usable to the end, and rebuilt where Redis lost them. */
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
-import { openReplica, openReplicas, redisDatabase } from '../../../tests/redis-replicas.ts'
-import type { Replica } from '../../../tests/redis-replicas.ts'
+import { openReplica, openReplicas, redisDatabase } from '../../../tests/support/redis-replicas.ts'
+import type { Replica } from '../../../tests/support/redis-replicas.ts'
 import type { LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { WithoutRedis } from '../../core/settings.ts'
 import type { BudgetScope } from './budget-counters.ts'
 import { budgetOf, takenOf, TestLedger } from './budget-fixture.ts'
 import { replicasKey } from './grant-script.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const url = redisDatabase('budgets')
 if (url === undefined) console.log('skipped: budgets across replicas (set TEST_REDIS_URL)')

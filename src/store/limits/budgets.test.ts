@@ -5,7 +5,7 @@ import { BudgetCounters } from './budget-counters.ts'
 import type { BudgetScope } from './budget-counters.ts'
 import { budgetOf, takenOf, TestClock, TestLedger } from './budget-fixture.ts'
 import { MemoryLimiter } from './limiter-memory.ts'
-import { until } from '../../../tests/until.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const open = (ledger = new TestLedger(), clock = new TestClock(), writer: string = crypto.randomUUID()) => {
   const alerts: string[] = []

@@ -4,9 +4,9 @@ import { RedisClient } from 'bun'
 import type { LimitScope, LimitVerdict } from '../../core/tenancy/limits.ts'
 import { counterKey, exchangeScript, mailKey, parametersOf, readAnswer, replicasKey } from './grant-script.ts'
 import type { CounterKind, Exchange } from './grant-script.ts'
-import { openReplica, openReplicas, redisDatabase } from '../../../tests/redis-replicas.ts'
-import type { Replica } from '../../../tests/redis-replicas.ts'
-import { until } from '../../../tests/until.ts'
+import { openReplica, openReplicas, redisDatabase } from '../../../tests/support/redis-replicas.ts'
+import type { Replica } from '../../../tests/support/redis-replicas.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const url = redisDatabase('limiter')
 if (url === undefined) console.log('skipped: limits across replicas (set TEST_REDIS_URL)')

@@ -1,6 +1,6 @@
 /** How long limits on Redis hold up the end of a gateway. */
 import { afterAll, describe, expect, test } from 'bun:test'
-import { openReplica, redisDatabase } from '../../../tests/redis-replicas.ts'
+import { openReplica, redisDatabase } from '../../../tests/support/redis-replicas.ts'
 
 const url = redisDatabase('limiter')
 if (url === undefined) console.log('skipped: leaving replicas (set TEST_REDIS_URL)')

@@ -1,5 +1,5 @@
 /** Calls of models that succeed. */
-import { writeWave } from '../../wav.ts'
+import { writeWave } from '../../support/wav.ts'
 import { asked, askedWithKey, chat } from './scenario.ts'
 import type { Scenario } from './scenario.ts'
 

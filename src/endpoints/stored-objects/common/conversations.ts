@@ -8,8 +8,8 @@ import type {
 } from '../../../core/objects/conversations.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import type { HttpRequest } from '../../../core/request.ts'
-import { absent, forbidden } from '../../administration/tenancy/answers.ts'
-import type { Asked } from '../../administration/tenancy/json-endpoint.ts'
+import { absent, forbidden } from '../../common/answers.ts'
+import type { Asked } from '../../common/json-endpoint.ts'
 
 /** In the document of the API. */
 export const conversationTag = 'Conversations'

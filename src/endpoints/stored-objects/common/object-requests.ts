@@ -9,7 +9,7 @@ import { pageBytesMax } from '../../../core/objects/object-pages.ts'
 import type { AssistantObject, AssistantQuery } from '../../../core/objects/assistants.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
-import { readJsonAs, readQuery } from '../../checked-input.ts'
+import { readJsonAs, readQuery } from '../../common/checked-input.ts'
 import { lazy } from '../../../lib/lazy.ts'
 
 /** Reads and checks a body, which may be as large as one of a chat. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { expectConforms } from '../../../../tests/conformance.ts'
+import { expectConforms } from '../../../../tests/support/openai-conformance.ts'
 import type { ChatEvent } from '../../../core/hub/chat.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { JsonBody } from '../../../lib/json/json-body.ts'

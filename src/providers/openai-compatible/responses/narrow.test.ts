@@ -7,7 +7,7 @@ import type { ChatRequest, Part } from '../../../core/hub/chat.ts'
 import { JsonBody } from '../../../lib/json/json-body.ts'
 import { openaiResponses } from '../../../formats/index.ts'
 import { providers } from '../../index.ts'
-import { chatRequest, targetOf } from '../../../../tests/provider-rig.ts'
+import { chatRequest, targetOf } from '../../../../tests/support/provider-rig.ts'
 
 const target = targetOf(providers.get('perplexity')!, { model: 'sonar' })
 const sent = (more: Partial<ChatRequest>) => target.provider.chatByResponses!(target).request(chatRequest(more), target)

@@ -3,11 +3,11 @@ import { afterEach, expect, test } from 'bun:test'
 import type { TailFollower, TailPiece } from '../../../core/ledger/ledger-tail.ts'
 import { KeyRing } from '../../../lib/encryption.ts'
 import { Secret } from '../../../lib/secret.ts'
-import { startTcpProxy } from '../../../../tests/tcp-proxy.ts'
+import { startTcpProxy } from '../../../../tests/support/network/tcp-proxy.ts'
 import { exampleRow } from '../ledger-fixture.ts'
 import { RedisTail } from './redis-tail.ts'
 import { MemoryTail } from './tail.ts'
-import { until } from '../../../../tests/until.ts'
+import { until } from '../../../../tests/support/until.ts'
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {

@@ -1,0 +1,95 @@
+/** What the endpoints of keys, teams, users and the like share: pages, cursors, refusals. */
+import { z } from 'zod'
+import { shownKey } from '../../accounts/fields/key-fields.ts'
+import { spendingProblem } from '../../accounts/fields/spending-fields.ts'
+import type { Services } from '../../core/endpoint.ts'
+import { GatewayError, unprocessable } from '../../core/errors.ts'
+import type { KeyRecord } from '../../core/tenancy/keys.ts'
+import type { PageQuery } from '../../core/tenancy/tenancy-store.ts'
+import type { SpendingFields } from '../../core/tenancy/tenancy.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { lazy } from '../../lib/lazy.ts'
+
+/** `cursor` takes the place of `page`. */
+export const cursorField = lazy(() =>
+  z.string().max(500).optional().describe('`next_cursor` of the page before; takes the place of `page`.'),
+)
+
+interface Stamp {
+  readonly createdAtMs: number
+  readonly id: string
+}
+
+/** Names the last object of a page; null = there is no further page. */
+export function nextCursor(items: readonly Stamp[], limit: number): string | null {
+  const last = items.at(-1)
+  if (!last || items.length < limit) return null
+  return Buffer.from(`${last.createdAtMs}:${last.id}`).toString('base64url')
+}
+
+/** The fields of a page beside its objects: counted over all pages, with the cursor of the next one. */
+export function pageFields({ items, total }: { items: readonly Stamp[]; total: number }, page: number, size: number) {
+  return {
+    total,
+    page,
+    page_size: size,
+    total_pages: Math.ceil(total / size),
+    next_cursor: nextCursor(items, size),
+  }
+}
+
+/** What `page` or `cursor` ask for. Throws 422 for a cursor that is none. */
+export function pageOf(page: number, limit: number, cursor: string | undefined): PageQuery & { offset: number } {
+  if (cursor === undefined) return { limit, offset: (page - 1) * limit }
+  const found = /^(\d{1,15}):(.{1,255})$/s.exec(Buffer.from(cursor, 'base64url').toString())
+  if (!found) throw unprocessable([{ loc: ['query', 'cursor'], msg: 'is no `next_cursor` of a page', type: 'invalid' }])
+  return { limit, offset: 0, after: { createdAtMs: Number(found[1]), id: found[2]! } }
+}
+
+/** A refusal that says what would be needed. */
+export function forbidden(why: string, param?: string): GatewayError {
+  return new GatewayError('forbidden', why, { param })
+}
+
+/** The same for what does not exist and what is not the caller's: neither can be told from the other. */
+export function absent(kind: string, param: string): GatewayError {
+  return new GatewayError('not-found', `there is no such ${kind}, or it is not yours`, { param })
+}
+
+/** A 422 for one field of the body. */
+export function wrongField(field: string, msg: string): GatewayError {
+  return unprocessable([{ loc: ['body', field], msg, type: 'invalid' }])
+}
+
+/** The dollars spent by each object: numbers, 0 for those without a call. */
+export async function spentBy(
+  { tenancy }: Services,
+  kind: Parameters<Services['tenancy']['spend']>[0],
+  ids: readonly string[],
+): Promise<(id: string) => number> {
+  const spent = await tenancy.spend(kind, ids)
+  return id => Number(spent.get(id) ?? 0n) / 1e9
+}
+
+/** The fields as they would stand, if those of them that only work together do. `before`: of a change. Throws 422. */
+export function checkedSpending<Fields extends Partial<SpendingFields>>(
+  fields: Fields,
+  before: Partial<SpendingFields> = {},
+): Fields {
+  const problem = spendingProblem(fields, { before, nowMs: systemClock.epochMs() })
+  if (problem) throw wrongField(problem.field, problem.msg)
+  return fields
+}
+
+/** Keys as lists show them, with the dollars that each has spent. */
+export async function shownKeys(services: Services, keys: readonly KeyRecord[]): Promise<Record<string, unknown>[]> {
+  const ids = keys.map(record => record.id)
+  const spent = await spentBy(services, 'key', ids)
+  return keys.map(record => ({ ...shownKey(record), spend: spent(record.id) }))
+}
+
+/** As `shownKeys`, of one. */
+export async function shownKeyWithSpend(services: Services, key: KeyRecord): Promise<Record<string, unknown>> {
+  const [shown] = await shownKeys(services, [key])
+  return shown!
+}

@@ -1,0 +1,21 @@
+/** What the endpoints of models, credentials and access groups share. */
+import type { Services } from '../../core/endpoint.ts'
+import { GatewayError } from '../../core/errors.ts'
+
+/**
+ * To be called before a change: reads what other processes have changed. Rejects with `forbidden` where the
+ * configuration file switches changes by API off, `overloaded` when the database is unreachable.
+ */
+export async function prepareChange({ current, configured, checks }: Services): Promise<void> {
+  if (current.settings.storesModels) {
+    await checks.load()
+    return configured.refresh()
+  }
+  throw new GatewayError(
+    'forbidden',
+    'models are not made by API here: general_settings.store_model_in_db is false; change the configuration file',
+  )
+}
+
+/** As in `2026-11-21T08:00:00.000Z`. */
+export const dateOf = (ms: number): string => new Date(ms).toISOString()

@@ -1,0 +1,79 @@
+/** Deployments that are switched off: one object for each, under the id of the deployment. */
+import { actorOf } from '../../../accounts/actor.ts'
+import type { Caller } from '../../../core/caller.ts'
+import type { ConfiguredObject, ModelBlockBody } from '../../../core/objects/configured-objects.ts'
+import type { DeploymentBlock } from '../../../core/deployment.ts'
+import type { Services } from '../../../core/endpoint.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import { dateOf } from '../../common/configured-change.ts'
+
+/** The stored block of a deployment; undefined = it is not blocked. */
+export function blockOf({ configured }: Services, id: string): ConfiguredObject | undefined {
+  return configured.objects().find(one => one.kind === 'model_block' && one.id === id)
+}
+
+interface BlockRequest {
+  readonly id: string
+  /** undefined = the one until now stays. */
+  readonly reason?: string | null | undefined
+}
+
+/**
+ * Switches the deployment off; in use here when it resolves. Blocking what is blocked changes nothing but the reason.
+ * Throws `not-found` for an id without a deployment.
+ */
+export async function block(services: Services, caller: Caller, { id, reason }: BlockRequest): Promise<void> {
+  const { configured } = services
+  await configured.refresh()
+  const deployment = services.current.settings.deployments.find(one => one.id === id)
+  if (!deployment) throw noSuchModel(id)
+  const before = blockOf(services, id)
+  const was = before && (before.body as ModelBlockBody).reason
+  if (before && (reason === undefined || reason === was)) return
+  const body: ModelBlockBody = { model_name: deployment.modelName, reason: reason ?? null }
+  const content = { kind: 'model_block', id, name: id, body, secrets: null } as const
+  try {
+    if (before) await configured.update({ ...content, version: before.version }, actorOf(caller))
+    else await configured.insert(content, actorOf(caller))
+  } catch (thrown) {
+    // Another request was faster: it is blocked, which is what was asked for.
+    await accept(services, thrown, () => blockOf(services, id) !== undefined)
+  }
+}
+
+/** Switches it on again, also where no deployment has the id any more. Nothing happens where it is not blocked. */
+export async function unblock(services: Services, caller: Caller, id: string): Promise<void> {
+  const { configured } = services
+  await configured.refresh()
+  const before = blockOf(services, id)
+  if (!before) return
+  try {
+    await configured.delete(before, actorOf(caller))
+  } catch (thrown) {
+    await accept(services, thrown, () => blockOf(services, id) === undefined)
+  }
+}
+
+/** Rethrows, unless another change at the same moment has brought about what was asked for. */
+async function accept({ configured }: Services, thrown: unknown, isDone: () => boolean): Promise<void> {
+  if (!(thrown instanceof GatewayError) || (thrown.kind !== 'conflict' && thrown.kind !== 'not-found')) throw thrown
+  await configured.refresh()
+  if (!isDone()) throw thrown
+}
+
+/** The error for an id that no deployment has. */
+export function noSuchModel(id: string): GatewayError {
+  return new GatewayError('not-found', `no model has the id '${id.slice(0, 200)}'; GET /model/info lists them`, {
+    param: 'model_id',
+  })
+}
+
+/** What readers of everything are shown of it. */
+export function shownBlock(block: DeploymentBlock | undefined) {
+  return {
+    blocked: block !== undefined,
+    blocked_by: block?.by ?? null,
+    blocked_at: block ? dateOf(block.atMs) : null,
+    blocked_reason: block?.reason ?? null,
+  }
+}

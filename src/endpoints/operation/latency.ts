@@ -1,0 +1,89 @@
+/** GET /model/latency: percentiles of how long calls took, from counts that are kept by hour and day. */
+import { z } from 'zod'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Endpoint } from '../../core/endpoint.ts'
+import { unprocessable } from '../../core/errors.ts'
+import { latencyErrorShare } from '../../core/ledger/latency.ts'
+import type { LatencyField, LatencyQuery } from '../../core/ledger/latency.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { readQuery } from '../common/checked-input.ts'
+import { json } from '../openapi/schema.ts'
+import { latencyFigures } from './common/latency-figures.ts'
+import { daySpanDoc, daySpanOf, spanFields } from '../common/date-span.ts'
+
+const unitMs = { hour: 3_600_000, day: 86_400_000 } as const
+/** Further hours may have been added to their day (`ledger-upkeep.ts`). */
+const hoursMax = 72
+
+const fieldOf = { model: 'model', deployment: 'deployment_id', time: 'start' } as const satisfies Record<
+  string,
+  LatencyField
+>
+const latencyQuery = lazy(() =>
+  z.strictObject({
+    ...spanFields(),
+    hours: z.coerce.number().int().min(1).max(hoursMax).optional(),
+    group_by: z.enum(['model', 'deployment', 'time']).optional(),
+  }),
+)
+
+/** For those who read everything: the counts know no keys. */
+export const modelLatency: Endpoint = {
+  method: 'GET',
+  paths: ['/model/latency'],
+  auth: 'viewer',
+  doc: {
+    operationId: 'getModelLatency',
+    summary: 'Percentiles of the time that calls took, and of the time to the first byte of streams',
+    tag: 'Spend',
+    query: {
+      ...daySpanDoc,
+      hours: {
+        schema: { type: 'integer', maximum: hoursMax },
+        description: 'In place of days: so many hours up to now, that which has begun included.',
+      },
+      group_by: {
+        schema: { type: 'string', enum: ['model', 'deployment', 'time'] },
+        description: '`time` = by day, or by hour with `hours`; absent = `total` alone.',
+      },
+    },
+    success: json('ModelLatency'),
+  },
+  async handle(request, services) {
+    const query = readQuery(request, latencyQuery())
+    if (query.hours !== undefined && (query.start_date ?? query.end_date) !== undefined)
+      throw unprocessable([{ loc: ['query', 'hours'], msg: 'is in place of start_date and end_date', type: 'invalid' }])
+    const span = spanOf(query, services.clock.epochMs())
+    const { group_by: by } = query
+    const [all, groups] = await Promise.all([
+      services.ledger.latency({ ...span, groups: [] }),
+      by ? services.ledger.latency({ ...span, groups: [fieldOf[by]] }) : [],
+    ])
+    const moment = (at: number) => new Date(at * unitMs[span.unit]).toISOString()
+    const grouped = Map.groupBy(groups, one => one.deploymentId || one.model || String(one.start))
+    return jsonAnswer({
+      start_date: moment(span.first),
+      end_date: moment(span.last + 1),
+      error_share: Number(latencyErrorShare.toFixed(3)),
+      total: latencyFigures(all),
+      groups: [...grouped.values()].map(rows => ({
+        model: by === 'model' ? rows[0]!.model : null,
+        model_id: by === 'deployment' ? rows[0]!.deploymentId : null,
+        date: by === 'time' ? moment(rows[0]!.start) : null,
+        ...latencyFigures(rows),
+      })),
+    })
+  },
+}
+
+function spanOf(
+  query: z.infer<ReturnType<typeof latencyQuery>>,
+  nowMs: number,
+): Pick<LatencyQuery, 'unit' | 'first' | 'last'> {
+  if (query.hours === undefined) {
+    const { firstDay: first, lastDay: last } = daySpanOf(query, nowMs)
+    return { unit: 'day', first, last }
+  }
+  const last = Math.floor(nowMs / unitMs.hour)
+  return { unit: 'hour', first: last - query.hours + 1, last }
+}

@@ -1,0 +1,51 @@
+/**
+ * Switches deployments off and on at run time, those of the configuration file too. Paths and `model_id` are LiteLLM's.
+ */
+import { z } from 'zod'
+import type { Services } from '../../core/endpoint.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { block, blockOf, noSuchModel, shownBlock, unblock } from './common/model-blocks.ts'
+import { withBody } from '../common/json-endpoint.ts'
+
+const modelId = () => z.string().min(1).max(128).describe('The `x-proxy-model-id` of calls; GET /model/info lists it.')
+const blockBody = lazy(() =>
+  z.strictObject({
+    model_id: modelId(),
+    reason: z.string().trim().max(500).nullish().describe('Shown to those who may read everything. null = none.'),
+  }),
+)
+const unblockBody = lazy(() => z.strictObject({ model_id: modelId() }))
+
+const about = { tag: 'Models', answer: 'ModelBlock', auth: 'admin', failures: [404, 409] } as const
+
+/** In use here when it is answered, on other replicas within a second; what was begun ends as it began. */
+export const modelBlock = withBody(blockBody, {
+  ...about,
+  paths: ['/model/block'],
+  operationId: 'blockModel',
+  summary: 'Switch a deployment off: it gets no calls, and others of its name or its fallbacks do',
+  async handle({ model_id: id, reason }, { services, caller }) {
+    await block(services, caller, { id, reason: reason === '' ? null : reason })
+    return shown(services, id)
+  },
+})
+
+/** Also where the deployment is not configured any more. */
+export const modelUnblock = withBody(unblockBody, {
+  ...about,
+  paths: ['/model/unblock'],
+  operationId: 'unblockModel',
+  summary: 'Switch a deployment on again',
+  async handle({ model_id: id }, { services, caller }) {
+    const was = blockOf(services, id)
+    await unblock(services, caller, id)
+    return shown(services, id, was?.body.model_name)
+  },
+})
+
+/** `name` = of a deployment that is not configured any more. */
+function shown({ current }: Services, id: string, name?: unknown): object {
+  const deployment = current.settings.deployments.find(one => one.id === id)
+  if (!deployment && typeof name !== 'string') throw noSuchModel(id)
+  return { model_id: id, model_name: deployment?.modelName ?? name, ...shownBlock(deployment?.blocked) }
+}

@@ -1,0 +1,63 @@
+/** GET /health/providers: what is known of the accounts behind the deployments, without asking any upstream. */
+import { z } from 'zod'
+import type { Deployment } from '../../core/deployment.ts'
+import type { Services } from '../../core/endpoint.ts'
+import { faults } from '../../core/errors.ts'
+import type { UpstreamFailure, UpstreamRateLimit } from '../../core/upstream-notes.ts'
+import { shownBlock } from './common/model-blocks.ts'
+import { dateOf } from '../common/configured-change.ts'
+import { withQuery } from '../common/json-endpoint.ts'
+
+/** Those with a deployment in a cooldown stand first, then by name. */
+export const providerHealth = withQuery(() => z.strictObject({}), {
+  tag: 'Health',
+  answer: 'ProviderHealth',
+  paths: ['/health/providers'],
+  auth: 'viewer',
+  operationId: 'listProviderHealth',
+  summary: 'Each provider with its deployments: keys, cooldowns, rate limits that its answers told, last errors',
+  async handle(_, { services }) {
+    const byProvider = Map.groupBy(services.current.settings.deployments, one => one.target.provider.name)
+    const providers = [...byProvider].map(([provider, deployments]) => ({
+      provider,
+      deployments: deployments.map(one => shown(services, one)),
+    }))
+    const coolingFirst = ({ deployments }: (typeof providers)[number]) =>
+      deployments.some(one => one.cooldowns.length > 0) ? 0 : 1
+    providers.sort((one, other) => coolingFirst(one) - coolingFirst(other) || (one.provider < other.provider ? -1 : 1))
+    return { providers }
+  },
+})
+
+function shown({ upstreams, clock }: Services, deployment: Deployment) {
+  const { id, modelName, mode, target, credentialName, blocked } = deployment
+  const note = upstreams.noteOf(id)
+  const nowMs = clock.epochMs()
+  const cooldowns = upstreams.cooldowns().filter(one => one.deploymentId === id)
+  return {
+    model_id: id,
+    model_name: modelName,
+    model: `${target.provider.name}/${target.model}`,
+    mode,
+    credential_name: credentialName ?? null,
+    has_key: target.apiKey !== undefined || target.provider.authorization !== undefined,
+    ...shownBlock(blocked),
+    cooldowns: cooldowns.map(one => ({ model: one.model, until: dateOf(nowMs + one.remainingMs) })),
+    rate_limits: note?.limits.map(shownLimit) ?? [],
+    rate_limits_at: note?.limitsAtMs == null ? null : dateOf(note.limitsAtMs),
+    last_error: note?.failure ? shownFailure(note.failure) : null,
+  }
+}
+
+const shownLimit = ({ kind, limit, remaining, resetsAtMs }: UpstreamRateLimit) => ({
+  kind,
+  limit,
+  remaining,
+  resets_at: resetsAtMs === null ? null : dateOf(resetsAtMs),
+})
+
+const shownFailure = ({ atMs, kind, message }: UpstreamFailure) => ({
+  at: dateOf(atMs),
+  code: faults[kind].code ?? kind,
+  message,
+})

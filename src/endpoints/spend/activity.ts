@@ -1,0 +1,347 @@
+/** Usage by day and everything else, for charts: one path for each kind of entity, in LiteLLM's shape. */
+import { z } from 'zod'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import type { KeyRecord } from '../../core/tenancy/keys.ts'
+import { addUsage, noUsage, takeUsage } from '../../core/ledger/usage-report.ts'
+import type { UsageField, UsageGroup, UsageQuery, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
+import { readQuery } from '../common/checked-input.ts'
+import { json } from '../openapi/schema.ts'
+import { dearestFor, keyIdOf, keysById, shownMetrics, teamAliases, usageFor } from './common/access.ts'
+import { daySpanDoc, daySpanOf, dayText, spanFields } from '../common/date-span.ts'
+import { lazy } from '../../lib/lazy.ts'
+
+interface EntityKind {
+  readonly name: string
+  readonly paths: readonly string[]
+  /** The query parameter that chooses entities, with commas between. */
+  readonly parameter: string
+  readonly scope: UsageScope
+  readonly field: UsageField
+}
+
+const kinds: readonly EntityKind[] = [
+  { name: 'User', paths: ['/user/daily/activity'], parameter: 'user_id', scope: 'key', field: 'user_id' },
+  { name: 'Team', paths: ['/team/daily/activity'], parameter: 'team_ids', scope: 'key', field: 'team_id' },
+  {
+    name: 'Organization',
+    paths: ['/organization/daily/activity'],
+    parameter: 'organization_ids',
+    scope: 'key',
+    field: 'organization_id',
+  },
+  { name: 'Tag', paths: ['/tag/daily/activity'], parameter: 'tags', scope: 'tag', field: 'entity' },
+  {
+    name: 'Customer',
+    paths: ['/customer/daily/activity', '/end_user/daily/activity'],
+    parameter: 'end_user_ids',
+    scope: 'customer',
+    field: 'entity',
+  },
+]
+
+const pageDaysMax = 366
+/** Groups behind the parts by key: what is beyond is in `other`, and `breakdown_complete` is false. */
+const detailsMax = 2000
+/** Groups without keys. A day has as many as models, deployments and paths were combined on it. */
+const groupsMax = 50_000
+const listedMax = 100
+/** Tags with parts by key, where there are very many sums. */
+const detailedTags = 10
+const callFields = ['model', 'provider', 'upstream_model', 'route'] as const
+/** The sums of teams, organizations, tags and customers know no deployments (`rollup-derived.ts`). */
+const dividesDeployments = ({ field }: EntityKind) => field === 'user_id'
+
+const word = lazy(() => z.string().min(1).max(255))
+const activityFields = lazy(() => ({
+  ...spanFields(),
+  model: word().optional(),
+  api_key: word().optional(),
+  page: z.coerce.number().int().min(1).default(1),
+  page_size: z.coerce.number().int().min(1).max(pageDaysMax).default(31),
+}))
+
+/** `/user/daily/activity` and its kin. A page holds whole days, newest first; its metadata sums up the page. */
+export const activityEndpoints: readonly Endpoint[] = kinds.map(activityEndpoint)
+
+function activityEndpoint(kind: EntityKind): Endpoint {
+  const { name, paths, parameter } = kind
+  const schema = z.strictObject({ ...activityFields(), [parameter]: z.string().max(10_000).optional() })
+  return {
+    method: 'GET',
+    paths,
+    auth: 'key',
+    doc: {
+      operationId: `list${name}DailyActivity`,
+      summary: `Usage by day and ${name.toLowerCase()}, with its parts; a key sees its own`,
+      tag: 'Spend',
+      query: {
+        ...daySpanDoc,
+        [parameter]: { schema: { type: 'string' }, description: 'Only these, with commas between.' },
+        model: { schema: { type: 'string' }, description: 'Only this model.' },
+        api_key: { schema: { type: 'string' }, description: 'Only this key: its `token_id` or hash.' },
+        page: { schema: { type: 'integer', default: 1 }, description: 'From 1.' },
+        page_size: { schema: { type: 'integer', default: 31, maximum: pageDaysMax }, description: 'Days a page.' },
+      },
+      success: json('DailyActivity'),
+      failures: [403],
+    },
+    async handle(request, services, caller) {
+      const query = readQuery(request, schema)
+      const entities = (query as Record<string, unknown>)[parameter] as string | undefined
+      const where: Partial<Record<UsageField, readonly string[]>> = {
+        ...(entities !== undefined && { [kind.field]: entityList(entities) }),
+        ...(query.model !== undefined && { model: [query.model] }),
+        ...(query.api_key !== undefined && { key_id: [await keyIdOf(services, query.api_key)] }),
+      }
+      const span = daySpanOf(query, services.clock.epochMs())
+      return jsonAnswer(await activityPage(services, caller!, kind, { ...query, span, where }))
+    },
+  }
+}
+
+const entityList = (text: string): string[] => [...new Set(text.split(',').map(one => one.trim()))].slice(0, listedMax)
+
+interface Asked {
+  readonly span: { readonly firstDay: number; readonly lastDay: number }
+  readonly where: NonNullable<UsageQuery['where']>
+  readonly page: number
+  readonly page_size: number
+}
+
+async function activityPage(services: Services, caller: Caller, kind: EntityKind, asked: Asked): Promise<object> {
+  const { page, page_size: size, where } = asked
+  // Without a filter the sums of the installation are the same, in far fewer rows; tags count a call several times.
+  const isWhole = Object.keys(where).every(field => field === 'model') && kind.scope === 'key'
+  const base = { where, scope: isWhole ? ('total' as const) : kind.scope, order: 'day' as const, limit: groupsMax }
+  // Where one page has all days, they are summed from the groups that it shows: reading them takes as long again.
+  const isOnePage = page === 1 && asked.span.lastDay - asked.span.firstDay < size
+  const days = isOnePage ? undefined : await usageFor(services, caller, { ...base, ...asked.span, groups: ['day'] })
+  const pageDays = days?.slice((page - 1) * size, page * size)
+  if (pageDays?.length === 0)
+    return {
+      results: [],
+      metadata: pageMetadata(noUsage, { page, pages: Math.ceil(days!.length / size), complete: true }),
+    }
+  const span = pageDays ? { firstDay: pageDays.at(-1)!.day, lastDay: pageDays[0]!.day } : asked.span
+  // The whole last: what is counted meanwhile is in it, and not missing.
+  const parts = await partsOf(services, caller, kind, { ...asked, span })
+  const fields = [...callFields, ...(dividesDeployments(kind) ? (['deployment_id'] as const) : [])]
+  const groups = await usageFor(services, caller, { ...base, ...span, groups: ['day', ...fields] })
+  const isCut = groups.length >= groupsMax
+  const shown = isCut ? await usageFor(services, caller, { ...base, ...span, groups: ['day'] }) : daysOf(groups)
+  const others: Others = { isAny: false }
+  const results = shown.map(day => ({
+    date: dayText(day.day),
+    metrics: shownMetrics(day),
+    breakdown: breakdown(kind, {
+      ...ofDay(parts, day.day),
+      day,
+      groups: groups.filter(one => one.day === day.day),
+      others,
+    }),
+  }))
+  const totals = shown.reduce<UsageSums>(addUsage, noUsage)
+  const pages = days ? Math.ceil(days.length / size) : Math.min(1, shown.length)
+  return { results, metadata: pageMetadata(totals, { page, pages, complete: !others.isAny }) }
+}
+
+/** The parts by key and entity, by day: those that are shown for themselves. */
+interface Parts {
+  /** By key and by what was called. */
+  readonly details: readonly UsageGroup[]
+  /** By entity; undefined = the details have all that is shown. */
+  readonly entities: readonly UsageGroup[] | undefined
+  readonly keys: ReadonlyMap<string, KeyRecord>
+  /** Of teams, where the parts are theirs. */
+  readonly aliases: ReadonlyMap<string, string>
+}
+
+async function partsOf(
+  services: Services,
+  caller: Caller,
+  { scope, field }: EntityKind,
+  { span, where }: Pick<Asked, 'span' | 'where'>,
+): Promise<Parts> {
+  const asked = where[field]
+  const dearest =
+    'key_id' in where
+      ? null
+      : await dearestFor(services, caller, { ...span, scope, field, ...(asked && { entities: asked }) })
+  const withEntities = (values: readonly string[]) => (values.length > 0 ? { ...where, [field]: values } : where)
+  const chosen = dearest === null ? where : withEntities(dearest.entities)
+  // A tag has sums of a key in a place of each day: those of very many are not looked for.
+  const ofKeys = scope === 'tag' ? withEntities(dearest?.entities.slice(0, detailedTags) ?? []) : asked ? chosen : where
+  const details = await usageFor(services, caller, {
+    ...span,
+    where: dearest?.keys ? { ...ofKeys, key_id: dearest.keys } : chosen,
+    scope,
+    groups: ['day', ...new Set([...callFields, 'key_id' as const, field])],
+    order: 'cost',
+    limit: detailsMax,
+  })
+  const entities =
+    dearest?.keys || details.length === detailsMax
+      ? await usageFor(services, caller, {
+          ...span,
+          where: chosen,
+          scope,
+          groups: ['day', field],
+          order: 'cost',
+          limit: groupsMax,
+        })
+      : undefined
+  const keys = await keysById(
+    services,
+    details.map(one => one.fields.key_id),
+  )
+  const teams = field === 'team_id' ? (entities ?? details).map(one => one.fields.team_id) : []
+  return { details, entities, keys, aliases: await teamAliases(services, teams) }
+}
+
+const ofDay = (parts: Parts, day: number): Parts => ({
+  ...parts,
+  details: parts.details.filter(one => one.day === day),
+  entities: parts.entities?.filter(one => one.day === day),
+})
+
+/** The sums of each day, in the order of the groups. */
+const daysOf = (groups: readonly UsageGroup[]): (UsageSums & { readonly day: number })[] =>
+  [...Map.groupBy(groups, one => one.day)].map(([day, rows]) => ({
+    ...rows.reduce<UsageSums>(addUsage, noUsage),
+    day,
+  }))
+
+function pageMetadata(
+  totals: UsageSums,
+  { page, pages, complete }: { readonly page: number; readonly pages: number; readonly complete: boolean },
+): object {
+  const metrics = shownMetrics(totals)
+  return {
+    ...Object.fromEntries(
+      Object.entries(metrics).map(([name, value]) => [`total_${name.replace(/^total_/, '')}`, value]),
+    ),
+    page,
+    total_pages: pages,
+    has_more: page < pages,
+    breakdown_complete: complete,
+  }
+}
+
+/** Whether something is not shown for itself. */
+interface Others {
+  isAny: boolean
+}
+
+interface DayParts extends Parts {
+  readonly day: UsageSums
+  /** By what was called: all of it. */
+  readonly groups: readonly UsageGroup[]
+  readonly others: Others
+}
+
+function breakdown(kind: EntityKind, parts: DayParts): object {
+  const { day, groups, details, entities, keys, aliases } = parts
+  const by = (field: UsageField, rows: readonly UsageGroup[]) => sumsBy(rows, one => one.fields[field])
+  const keyParts = (rows: readonly UsageGroup[], whole: UsageSums) =>
+    withOther(parts, by('key_id', rows), whole, {
+      show: (id, sums) => ({ metrics: shownMetrics(sums), metadata: keyMetadata(keys, id) }),
+      nameOf: id => hashOf(keys, id),
+    })
+  const callParts = (field: UsageField) =>
+    shownParts(by(field, groups), (value, sums) => ({
+      metrics: shownMetrics(sums),
+      metadata: {},
+      api_key_breakdown: keyParts(
+        details.filter(one => one.fields[field] === value),
+        sums,
+      ),
+    }))
+  return {
+    models: callParts('upstream_model'),
+    model_groups: callParts('model'),
+    providers: callParts('provider'),
+    endpoints: callParts('route'),
+    deployments: deploymentParts(groups),
+    mcp_servers: {},
+    api_keys: keyParts(details, day),
+    entities: withOther(parts, by(kind.field, entities ?? details), day, {
+      show: (value, sums) => ({
+        metrics: shownMetrics(sums),
+        metadata: kind.field === 'team_id' ? { team_alias: aliases.get(value) ?? null } : {},
+        api_key_breakdown: keyParts(
+          details.filter(one => one.fields[kind.field] === value),
+          sums,
+        ),
+      }),
+      nameOf: value => value,
+    }),
+  }
+}
+
+/** Without parts by key: no sums that are kept for long divide them. */
+function deploymentParts(groups: readonly UsageGroup[]): Record<string, object> {
+  const used = Map.groupBy(groups, one => one.fields.deployment_id)
+  return shownParts(
+    sumsBy(groups, one => one.fields.deployment_id),
+    (id, sums) => {
+      // A pattern serves several names.
+      const [most] = used.get(id)!.toSorted((one, other) => other.requests - one.requests)
+      const { model, provider, upstream_model: upstream } = most!.fields
+      return {
+        metrics: shownMetrics(sums),
+        metadata: { model_name: model, model: `${provider}/${upstream}` },
+        api_key_breakdown: {},
+      }
+    },
+  )
+}
+
+function sumsBy(rows: readonly UsageGroup[], nameOf: (row: UsageGroup) => string): ReadonlyMap<string, UsageSums> {
+  const sums = new Map<string, UsageSums>()
+  for (const row of rows) sums.set(nameOf(row), addUsage(sums.get(nameOf(row)) ?? noUsage, row))
+  return sums
+}
+
+interface Shown {
+  show(name: string, sums: UsageSums): object
+  nameOf(name: string): string
+}
+
+/**
+ * The parts, and what of the whole is in none of them: together they are the whole. Calls without such a part are the
+ * rest only where not everything was read.
+ */
+function withOther(
+  { entities, others }: DayParts,
+  sums: ReadonlyMap<string, UsageSums>,
+  whole: UsageSums,
+  { show, nameOf }: Shown,
+): Record<string, object> {
+  const shown = shownParts(sums, show, nameOf)
+  if (entities === undefined) return shown
+  const rest = [...sums].reduce((left, [name, one]) => (name === '' ? left : takeUsage(left, one)), whole)
+  if (rest.requests <= 0) return shown
+  others.isAny = true
+  let name = 'other'
+  while (name in shown) name = `(${name})`
+  return { ...shown, [name]: { ...show('', rest), metadata: { is_other: true } } }
+}
+
+/** Without the calls that have no such part. */
+function shownParts(
+  sums: ReadonlyMap<string, UsageSums>,
+  show: (name: string, sums: UsageSums) => object,
+  nameOf: (name: string) => string = name => name,
+): Record<string, object> {
+  return Object.fromEntries([...sums].flatMap(([name, sum]) => (name === '' ? [] : [[nameOf(name), show(name, sum)]])))
+}
+
+/** LiteLLM names keys by their hashes; a deleted one is named by its id. */
+const hashOf = (keys: Parts['keys'], id: string): string => keys.get(id)?.hash ?? id
+
+function keyMetadata(keys: Parts['keys'], id: string): object {
+  const key = keys.get(id)
+  return { token_id: id, key_alias: key?.alias ?? null, team_id: key?.teamId ?? null }
+}

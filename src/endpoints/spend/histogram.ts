@@ -1,0 +1,63 @@
+/** GET /spend/logs/histogram: how many calls there were when. */
+import { z } from 'zod'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { HistogramBar } from '../../core/ledger/call-histogram.ts'
+import type { Endpoint } from '../../core/endpoint.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { readQuery } from '../common/checked-input.ts'
+import { json } from '../openapi/schema.ts'
+import { followedRows, rowFilter, rowFilterDoc, withKeyId } from './spend-logs.ts'
+
+const [barsDefault, barsMax] = [60, 240]
+const spanMsDefault = 86_400_000
+const histogramQuery = lazy(() =>
+  rowFilter().extend({ bars: z.coerce.number().int().min(4).max(barsMax).default(barsDefault) }),
+)
+
+/** Counts what `/spend/logs` lists. 403 for another key's calls, 422 for wrong filters. */
+export const spendHistogram: Endpoint = {
+  method: 'GET',
+  paths: ['/spend/logs/histogram'],
+  auth: 'key',
+  doc: {
+    operationId: 'countSpendLogs',
+    summary: 'Calls over time, all that `/spend/logs` would list, and how many failed; by default of the last day',
+    tag: 'Spend',
+    query: {
+      ...rowFilterDoc,
+      bars: {
+        schema: { type: 'integer', default: barsDefault, minimum: 4, maximum: barsMax },
+        description: 'Parts of the span. Days, where they are counted in place of rows, are no more than these.',
+      },
+    },
+    success: json('SpendHistogram'),
+    failures: [403],
+  },
+  async handle(request, services, caller) {
+    const { bars, ...filter } = await withKeyId(services, readQuery(request, histogramQuery()))
+    const rows = followedRows(filter, caller!)
+    const nowMs = services.clock.epochMs()
+    const toMs = rows.toMs ?? Math.max(nowMs, (rows.fromMs ?? 0) + 1)
+    const fromMs = rows.fromMs ?? toMs - spanMsDefault
+    const counts = await services.ledger.histogram({ ...rows, fromMs, toMs, bars, nowMs })
+    const sum = (name: 'calls' | 'failed') => counts.bars.reduce((total, bar) => total + bar[name], 0)
+    return jsonAnswer({
+      start_date: moment(fromMs),
+      end_date: moment(toMs),
+      counted_from: moment(counts.countedFromMs),
+      unit: counts.unit,
+      calls: sum('calls'),
+      failed_calls: sum('failed'),
+      bars: counts.bars.map(shownBar),
+    })
+  },
+}
+
+const moment = (ms: number): string => new Date(ms).toISOString()
+
+const shownBar = ({ fromMs, toMs, calls, failed }: HistogramBar) => ({
+  start_date: moment(fromMs),
+  end_date: moment(toMs),
+  calls,
+  failed_calls: failed,
+})

@@ -1,0 +1,323 @@
+/** What was spent, by key, user, team, model, provider or tag: the lists that LiteLLM's pages and scripts read. */
+import { z } from 'zod'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
+import type { KeyRecord } from '../../core/tenancy/keys.ts'
+import { takeUsage } from '../../core/ledger/usage-report.ts'
+import type { UsageField, UsageGroup, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
+import { readQuery } from '../common/checked-input.ts'
+import { json } from '../openapi/schema.ts'
+import { dearestFor, dollars, keysById, teamAliases, usageFor } from './common/access.ts'
+import { allDays, daySpanDoc, daySpanOf, dayText, spanFields } from '../common/date-span.ts'
+import type { DaySpan } from '../common/date-span.ts'
+import { lazy } from '../../lib/lazy.ts'
+
+const rowsMax = 1000
+const limitField = lazy(() => z.coerce.number().int().min(1).max(rowsMax))
+const limitDoc = (most: number): NonNullable<EndpointDoc['query']> => ({
+  limit: { schema: { type: 'integer', default: most, maximum: rowsMax }, description: 'Rows, the dearest first.' },
+})
+
+interface TotalsList {
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  /** The schema of the answer. */
+  readonly answer: string
+  readonly scope: UsageScope
+  readonly field: UsageField
+  /** `all` = everything that is kept, unless dates are given. `month` = the last 30 days. */
+  readonly span: 'all' | 'month'
+  readonly limit: number
+  show(groups: readonly UsageGroup[], services: Services): object | Promise<object>
+}
+
+const named = (groups: readonly UsageGroup[], field: UsageField): readonly UsageGroup[] =>
+  groups.filter(one => one.fields[field] !== '')
+
+/** Shows each group with its key; undefined = the key was deleted. */
+const forKeys =
+  (show: (one: UsageGroup, key: KeyRecord | undefined) => object): TotalsList['show'] =>
+  async (groups, services) => {
+    const keys = await keysById(
+      services,
+      groups.map(one => one.fields.key_id),
+    )
+    return groups.map(one => show(one, keys.get(one.fields.key_id)))
+  }
+
+const lists: readonly TotalsList[] = [
+  {
+    path: '/spend/keys',
+    operationId: 'listKeySpend',
+    summary: 'What each key has spent',
+    answer: 'KeySpendList',
+    scope: 'key',
+    field: 'key_id',
+    span: 'all',
+    limit: 100,
+    show: forKeys((one, key) => ({
+      token: key?.hash ?? null,
+      token_id: one.fields.key_id,
+      key_name: key?.hint ?? null,
+      key_alias: key?.alias ?? null,
+      user_id: key?.userId ?? null,
+      team_id: key?.teamId ?? null,
+      ...spendOf(one),
+    })),
+  },
+  {
+    path: '/spend/users',
+    operationId: 'listUserSpend',
+    summary: 'What each user has spent',
+    answer: 'UserSpendList',
+    scope: 'key',
+    field: 'user_id',
+    span: 'all',
+    limit: 100,
+    show: groups => named(groups, 'user_id').map(one => ({ user_id: one.fields.user_id, ...spendOf(one) })),
+  },
+  {
+    path: '/spend/tags',
+    operationId: 'listTagSpend',
+    summary: 'What was spent for each tag; a call with several tags counts in each',
+    answer: 'TagSpendList',
+    scope: 'tag',
+    field: 'entity',
+    span: 'all',
+    limit: 100,
+    show: groups =>
+      groups.map(one => ({
+        individual_request_tag: one.fields.entity,
+        log_count: one.requests,
+        total_spend: dollars(one.costNanoUsd),
+        unpriced_requests: one.unpricedRequests,
+      })),
+  },
+  {
+    path: '/global/spend/tags',
+    operationId: 'listGlobalTagSpend',
+    summary: 'What was spent for each tag',
+    answer: 'GlobalTagSpend',
+    scope: 'tag',
+    field: 'entity',
+    span: 'month',
+    limit: 100,
+    show: groups => ({
+      spend_per_tag: groups.map(one => ({
+        name: one.fields.entity,
+        spend: dollars(one.costNanoUsd),
+        log_count: one.requests,
+      })),
+    }),
+  },
+  {
+    path: '/global/spend/all_tag_names',
+    operationId: 'listTagNames',
+    summary: 'The tags of calls',
+    answer: 'TagNames',
+    scope: 'tag',
+    field: 'entity',
+    span: 'all',
+    limit: rowsMax,
+    show: groups => ({ tag_names: groups.map(one => one.fields.entity).toSorted() }),
+  },
+  {
+    path: '/global/spend/keys',
+    operationId: 'listGlobalKeySpend',
+    summary: 'The keys that have spent most',
+    answer: 'GlobalKeySpendList',
+    scope: 'key',
+    field: 'key_id',
+    span: 'month',
+    limit: 10,
+    show: forKeys((one, key) => ({
+      api_key: key?.hash ?? one.fields.key_id,
+      token_id: one.fields.key_id,
+      key_name: key?.hint ?? null,
+      key_alias: key?.alias ?? null,
+      total_spend: dollars(one.costNanoUsd),
+    })),
+  },
+  {
+    path: '/global/spend/models',
+    operationId: 'listGlobalModelSpend',
+    summary: 'The models for which most was spent',
+    answer: 'GlobalModelSpendList',
+    scope: 'total',
+    field: 'model',
+    span: 'month',
+    limit: 10,
+    show: groups => groups.map(one => ({ model: one.fields.model, total_spend: dollars(one.costNanoUsd) })),
+  },
+  {
+    path: '/global/spend/provider',
+    operationId: 'listGlobalProviderSpend',
+    summary: 'What was spent at each provider',
+    answer: 'GlobalProviderSpendList',
+    scope: 'total',
+    field: 'provider',
+    span: 'month',
+    limit: 100,
+    show: groups =>
+      named(groups, 'provider').map(one => ({ provider: one.fields.provider, spend: dollars(one.costNanoUsd) })),
+  },
+]
+
+const spendOf = (one: UsageGroup): object => ({
+  spend: dollars(one.costNanoUsd),
+  total_tokens: one.inputTokens + one.outputTokens,
+  api_requests: one.requests,
+  unpriced_requests: one.unpricedRequests,
+})
+
+const totalsEndpoint = (list: TotalsList): Endpoint => {
+  const schema = z.strictObject({ ...spanFields(), limit: limitField().default(list.limit) })
+  return {
+    method: 'GET',
+    paths: [list.path],
+    auth: 'key',
+    doc: {
+      operationId: list.operationId,
+      summary: `${list.summary}; a key sees its own`,
+      tag: 'Spend',
+      query: { ...daySpanDoc, ...limitDoc(list.limit) },
+      success: json(list.answer),
+    },
+    async handle(request, services, caller) {
+      const query = readQuery(request, schema)
+      const span = totalsSpan(query, services, list.span)
+      // Totals of all days are kept in order; for some days, those that spent most are chosen first.
+      const asked = { ...span, scope: list.scope, field: list.field, most: query.limit }
+      const dearest = list.scope === 'total' || span === allDays ? null : await dearestFor(services, caller!, asked)
+      const groups = await usageFor(services, caller!, {
+        ...span,
+        scope: list.scope,
+        ...(dearest && { where: { [list.field]: dearest.entities } }),
+        groups: [list.field],
+        order: 'cost',
+        limit: query.limit,
+      })
+      return jsonAnswer(await list.show(groups, services))
+    },
+  }
+}
+
+type SpanQuery = Parameters<typeof daySpanOf>[0]
+
+function totalsSpan(query: SpanQuery, services: Services, usual: 'all' | 'month'): DaySpan {
+  if (usual === 'all' && !query.start_date && !query.end_date) return allDays
+  return daySpanOf(query, services.clock.epochMs())
+}
+
+const globalSpend: Endpoint = {
+  method: 'GET',
+  paths: ['/global/spend'],
+  auth: 'key',
+  doc: {
+    operationId: 'getGlobalSpend',
+    summary: 'What was spent since the oldest day that is kept; a key sees its own',
+    tag: 'Spend',
+    success: json('GlobalSpend'),
+  },
+  async handle(_request, services, caller) {
+    const [sum] = await spentOn(services, caller!, { ...allDays, groups: [] })
+    return jsonAnswer({
+      spend: dollars(sum?.costNanoUsd ?? 0n),
+      max_budget: null,
+      unpriced_requests: sum?.unpricedRequests ?? 0,
+    })
+  },
+}
+
+const spentOn = (
+  services: Services,
+  caller: Caller,
+  asked: DaySpan & { readonly groups: readonly (UsageField | 'day')[] },
+): Promise<UsageGroup[]> => usageFor(services, caller, { ...asked, scope: 'total', order: 'day', limit: 50_000 })
+
+const globalSpendLogs: Endpoint = {
+  method: 'GET',
+  paths: ['/global/spend/logs'],
+  auth: 'key',
+  doc: {
+    operationId: 'listGlobalDailySpend',
+    summary: 'What was spent on each day, oldest first; a key sees its own',
+    tag: 'Spend',
+    query: daySpanDoc,
+    success: json('DailySpendList'),
+  },
+  async handle(request, services, caller) {
+    const query = readQuery(request, z.strictObject(spanFields()))
+    const span = daySpanOf(query, services.clock.epochMs())
+    const days = await spentOn(services, caller!, { ...span, groups: ['day'] })
+    return jsonAnswer(days.toReversed().map(one => ({ date: dayText(one.day), spend: dollars(one.costNanoUsd) })))
+  },
+}
+
+const teamRowsMax = 50_000
+/** Of very many teams those that spent most are listed, and the others in one line. */
+const teamsMax = 100
+
+/** By day, what is not of the teams in `listed`, under a name that none of them has. */
+function otherTeams(days: readonly UsageGroup[], listed: readonly UsageGroup[]): UsageGroup[] {
+  const names = new Set(listed.map(one => one.fields.team_id))
+  let name = 'other'
+  while (names.has(name)) name = `(${name})`
+  return days.map(day => {
+    const rest = listed.filter(one => one.day === day.day).reduce<UsageSums>(takeUsage, day)
+    return { ...day, ...rest, fields: { ...day.fields, team_id: name } }
+  })
+}
+
+const globalSpendTeams: Endpoint = {
+  method: 'GET',
+  paths: ['/global/spend/teams'],
+  auth: 'key',
+  doc: {
+    operationId: 'listGlobalTeamSpend',
+    summary: 'What each team has spent, by day and in all; a key sees its own',
+    tag: 'Spend',
+    query: daySpanDoc,
+    success: json('GlobalTeamSpend'),
+  },
+  async handle(request, services, caller) {
+    const query = readQuery(request, z.strictObject(spanFields()))
+    const span = daySpanOf(query, services.clock.epochMs())
+    const asked = { ...span, scope: 'key', order: 'day', limit: teamRowsMax } as const
+    const dearest = await dearestFor(services, caller!, { ...asked, field: 'team_id', most: teamsMax })
+    const groups = await usageFor(services, caller!, {
+      ...asked,
+      groups: ['day', 'team_id'],
+      ...(dearest && { where: { team_id: dearest.entities } }),
+    })
+    const isCut = (dearest?.entities.length ?? 0) >= teamsMax
+    const days = isCut ? await spentOn(services, caller!, { ...span, groups: ['day'] }) : []
+    const teams = [...named(groups, 'team_id'), ...otherTeams(days, groups)]
+    const byTeam = Map.groupBy(teams, one => one.fields.team_id)
+    const aliases = await teamAliases(services, byTeam.keys())
+    const totals = [...byTeam].map(([team_id, rows]) => ({
+      team_id,
+      team_alias: aliases.get(team_id) ?? null,
+      total_spend: dollars(rows.reduce((sum, one) => sum + one.costNanoUsd, 0n)),
+    }))
+    const byDay = [...Map.groupBy(teams, one => one.day)].toReversed()
+    return jsonAnswer({
+      daily_spend: byDay.map(([day, rows]) => ({
+        date: dayText(day),
+        ...Object.fromEntries(rows.map(one => [one.fields.team_id, dollars(one.costNanoUsd)])),
+      })),
+      teams: [...byTeam.keys()],
+      total_spend_per_team: totals.toSorted((a, b) => b.total_spend - a.total_spend),
+    })
+  },
+}
+
+/** `/spend/*` and `/global/spend/*`, but for the ledger itself and the report. */
+export const totalsEndpoints: readonly Endpoint[] = [
+  ...lists.map(totalsEndpoint),
+  globalSpend,
+  globalSpendLogs,
+  globalSpendTeams,
+]

@@ -1,0 +1,358 @@
+/**
+ * Access groups made by API: names for sets of models, which keys, teams and users list as a model. Two families of
+ * paths, as LiteLLM has them; groups that models name in `model_info.access_groups` are shown beside them.
+ */
+import { randomUUIDv7 } from 'bun'
+import { z } from 'zod'
+import { actorOf } from '../../accounts/actor.ts'
+import { keyName } from '../../accounts/fields/spending-fields.ts'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { ConfiguredObject } from '../../core/objects/configured-objects.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import { GatewayError, unprocessable } from '../../core/errors.ts'
+import { readJsonAs } from '../common/checked-input.ts'
+import { json } from '../openapi/schema.ts'
+import { dateOf, prepareChange } from '../common/configured-change.ts'
+import { lazy } from '../../lib/lazy.ts'
+
+const groupName = lazy(() => keyName().max(200))
+const models = lazy(() => z.array(z.string().min(1).max(500)).max(10_000))
+const namedModels = lazy(() => ({ model_names: models().nullish(), model_ids: models().nullish() }))
+const newBody = lazy(() => z.strictObject({ access_group: groupName(), ...namedModels() }))
+const updateBody = lazy(() => z.strictObject(namedModels()))
+/** What LiteLLM's groups hold beside models; nothing of it exists here. */
+const none = lazy(() => z.array(z.unknown()).max(0, 'must be empty: only models are grouped here').nullish())
+const assigned = lazy(() =>
+  z
+    .array(z.unknown())
+    .max(0, 'must be empty: write the name of the group into the `models` of the team or key')
+    .nullish(),
+)
+const version = lazy(() => z.number().int().min(1).nullish())
+const unifiedFields = lazy(() => ({
+  description: z.string().max(2000).nullish(),
+  access_model_names: models().nullish(),
+  access_mcp_server_ids: none(),
+  access_agent_ids: none(),
+  assigned_team_ids: assigned(),
+  assigned_key_ids: assigned(),
+}))
+const unifiedNew = lazy(() => z.strictObject({ access_group_name: groupName(), ...unifiedFields() }))
+const unifiedUpdate = lazy(() =>
+  z.strictObject({ access_group_name: groupName().nullish(), ...unifiedFields(), version: version() }),
+)
+
+const tag = 'Access groups'
+
+const stored = ({ configured }: Services) => configured.objects().filter(one => one.kind === 'access_group')
+const modelsOf = (group: ConfiguredObject) => group.body.models as readonly string[]
+
+/** Throws `unprocessable` for a name of a group that is taken, and for models that do not exist. */
+function check(services: Services, field: string, names: readonly string[]): void {
+  const index = services.current.models
+  const patterns = new Set(index.wildcardNames())
+  const at = names.findIndex(one => !patterns.has(one) && index.resolve(one).length === 0)
+  if (at >= 0)
+    throw unprocessable([
+      { loc: ['body', field, at], msg: `no model is named '${names[at]!.slice(0, 200)}'`, type: 'unknown_value' },
+    ])
+}
+
+function checkFree(services: Services, name: string, field: string): void {
+  const { deployments } = services.current.settings
+  const owner = deployments.find(one => (one.info.access_groups as string[] | undefined)?.includes(name))
+  if (owner)
+    throw new GatewayError('conflict', `a group of this name is made by ${owner.origin.where}; choose another`, {
+      param: field,
+    })
+}
+
+/** Throws `invalid-request` for a group of the file, with its place, and `not-found`. */
+function find(services: Services, by: (group: ConfiguredObject) => boolean, named: string): ConfiguredObject {
+  const found = stored(services).find(by)
+  if (found) return found
+  const { deployments } = services.current.settings
+  const owner = deployments.find(one => (one.info.access_groups as string[] | undefined)?.includes(named))
+  if (owner)
+    throw new GatewayError('invalid-request', `this group is made by ${owner.origin.where}; change it there`, {
+      param: 'access_group',
+    })
+  throw new GatewayError('not-found', `there is no access group '${named.slice(0, 200)}'`, { param: 'access_group' })
+}
+
+interface Content {
+  readonly name: string
+  readonly description: string | null
+  readonly models: readonly string[]
+}
+
+async function insert(services: Services, caller: Caller, { name, ...body }: Content): Promise<ConfiguredObject> {
+  const content = { kind: 'access_group' as const, id: randomUUIDv7(), name, body, secrets: null }
+  return services.configured.insert(content, actorOf(caller))
+}
+
+async function replace(
+  services: Services,
+  caller: Caller,
+  { before, content: { name, ...body }, expected }: { before: ConfiguredObject; content: Content; expected?: number },
+): Promise<ConfiguredObject> {
+  const { id, kind } = before
+  const content = { kind, id, name, body, secrets: null, version: expected ?? before.version }
+  return services.configured.update(content, actorOf(caller))
+}
+
+const deploymentsOf = ({ current }: Services, names: readonly string[]): number =>
+  current.settings.deployments.filter(one => names.includes(one.modelName) || names.includes(one.id)).length
+
+function sentModels(
+  services: Services,
+  { model_names: names, model_ids: ids }: z.infer<ReturnType<typeof updateBody>>,
+): string[] {
+  const sent = [...(names ?? []), ...(ids ?? [])]
+  if (sent.length === 0)
+    throw unprocessable([{ loc: ['body', 'model_names'], msg: 'is missing; send a list of models', type: 'missing' }])
+  check(services, names?.length ? 'model_names' : 'model_ids', sent)
+  return [...new Set(sent)]
+}
+
+/** 409 for a name that is taken, 422 for models that do not exist. */
+const groupNew: Endpoint = {
+  method: 'POST',
+  paths: ['/access_group/new'],
+  auth: 'admin',
+  doc: {
+    tag,
+    operationId: 'createAccessGroup',
+    summary: 'Give a set of models a name, which keys and teams list as a model',
+    request: newBody,
+    success: json('ChangedAccessGroup'),
+    failures: [403, 409],
+  },
+  async handle(request, services, caller) {
+    await prepareChange(services)
+    const body = await readJsonAs(request, newBody())
+    const content = { name: body.access_group, description: null, models: sentModels(services, body) }
+    checkFree(services, content.name, 'access_group')
+    return jsonAnswer(changed(services, await insert(services, caller!, content)))
+  },
+}
+
+const changed = (services: Services, group: ConfiguredObject) => ({
+  access_group: group.name,
+  model_names: modelsOf(group),
+  models_updated: deploymentsOf(services, modelsOf(group)),
+})
+
+const groupInfoOf = (services: Services, access_group: string) => {
+  const names = services.current.settings.accessGroups[access_group] ?? []
+  return { access_group, model_names: names, deployment_count: deploymentsOf(services, names) }
+}
+
+const groupList: Endpoint = {
+  method: 'GET',
+  paths: ['/access_group/list'],
+  auth: 'viewer',
+  doc: { tag, operationId: 'listAccessGroups', summary: 'All access groups', success: json('AccessGroupInfoList') },
+  handle: (_request, services) =>
+    jsonAnswer({
+      access_groups: Object.keys(services.current.settings.accessGroups).map(name => groupInfoOf(services, name)),
+    }),
+}
+
+const groupInfo: Endpoint = {
+  method: 'GET',
+  paths: ['/access_group/{access_group}/info'],
+  auth: 'viewer',
+  doc: { tag, operationId: 'getAccessGroup', summary: 'One access group', success: json('AccessGroupInfo') },
+  handle({ params }, services) {
+    const name = params.access_group!
+    if (!Object.hasOwn(services.current.settings.accessGroups, name)) find(services, one => one.name === name, name)
+    return jsonAnswer(groupInfoOf(services, name))
+  },
+}
+
+const groupUpdate: Endpoint = {
+  method: 'PUT',
+  paths: ['/access_group/{access_group}/update'],
+  auth: 'admin',
+  doc: {
+    tag,
+    operationId: 'updateAccessGroup',
+    summary: 'Replace the models of a group',
+    request: updateBody,
+    success: json('ChangedAccessGroup'),
+    failures: [403, 409],
+  },
+  async handle(request, services, caller) {
+    await prepareChange(services)
+    const named = request.params.access_group!
+    const before = find(services, one => one.name === named, named)
+    const sent = sentModels(services, await readJsonAs(request, updateBody()))
+    const description = before.body.description as string | null
+    const content = { name: before.name, description, models: sent }
+    return jsonAnswer(changed(services, await replace(services, caller!, { before, content })))
+  },
+}
+
+const groupDelete: Endpoint = {
+  method: 'DELETE',
+  paths: ['/access_group/{access_group}/delete'],
+  auth: 'admin',
+  doc: {
+    tag,
+    operationId: 'deleteAccessGroup',
+    summary: 'Delete a group; keys that list it lose its models',
+    success: json('DeletedAccessGroup'),
+    failures: [403, 409],
+  },
+  async handle({ params }, services, caller) {
+    await prepareChange(services)
+    const found = find(services, one => one.name === params.access_group, params.access_group!)
+    await services.configured.delete(found, actorOf(caller!))
+    return jsonAnswer({
+      access_group: found.name,
+      models_updated: deploymentsOf(services, modelsOf(found)),
+      message: `Access group '${found.name}' deleted successfully`,
+    })
+  },
+}
+
+const unifiedPaths = (tail = '') => ['/v1/access_group', '/v1/unified_access_group'].map(path => path + tail)
+const one = unifiedPaths('/{access_group_id}')
+
+const unifiedCreate: Endpoint = {
+  method: 'POST',
+  paths: unifiedPaths(),
+  auth: 'admin',
+  doc: {
+    tag,
+    operationId: 'createUnifiedAccessGroup',
+    summary: 'The same with an id; 201',
+    request: unifiedNew,
+    success: json('AccessGroup'),
+    failures: [403, 409],
+    successStatus: 201,
+  },
+  async handle(request, services, caller) {
+    await prepareChange(services)
+    const body = await readJsonAs(request, unifiedNew())
+    const content = contentOf(services, body, { name: body.access_group_name, description: null, models: [] })
+    checkFree(services, content.name, 'access_group_name')
+    return jsonAnswer(shown(await insert(services, caller!, content)), 201)
+  },
+}
+
+/** What was sent over what was there before. */
+function contentOf(services: Services, body: z.infer<ReturnType<typeof unifiedUpdate>>, before: Content): Content {
+  const sent = body.access_model_names ?? before.models
+  check(services, 'access_model_names', body.access_model_names ?? [])
+  return {
+    name: body.access_group_name ?? before.name,
+    description: body.description ?? before.description,
+    models: [...new Set(sent)],
+  }
+}
+
+const unifiedList: Endpoint = {
+  method: 'GET',
+  paths: unifiedPaths(),
+  auth: 'viewer',
+  doc: {
+    tag,
+    operationId: 'listUnifiedAccessGroups',
+    summary: 'The access groups made by API',
+    success: json('AccessGroups'),
+  },
+  handle: (_request, services) => jsonAnswer(stored(services).map(shown)),
+}
+
+const byId = (services: Services, id: string): ConfiguredObject => find(services, group => group.id === id, id)
+
+const unifiedGet: Endpoint = {
+  method: 'GET',
+  paths: one,
+  auth: 'viewer',
+  doc: {
+    tag,
+    operationId: 'getUnifiedAccessGroup',
+    summary: 'One access group by its id',
+    success: json('AccessGroup'),
+  },
+  handle: ({ params }, services) => jsonAnswer(shown(byId(services, params.access_group_id!))),
+}
+
+const unifiedChange: Endpoint = {
+  method: 'PUT',
+  paths: one,
+  auth: 'admin',
+  doc: {
+    tag,
+    operationId: 'updateUnifiedAccessGroup',
+    summary: 'Change an access group; only the fields sent change',
+    request: unifiedUpdate,
+    success: json('AccessGroup'),
+    failures: [403, 409],
+  },
+  async handle(request, services, caller) {
+    await prepareChange(services)
+    const body = await readJsonAs(request, unifiedUpdate())
+    const before = byId(services, request.params.access_group_id!)
+    const description = before.body.description as string | null
+    const content = contentOf(services, body, { name: before.name, description, models: modelsOf(before) })
+    if (content.name !== before.name) checkFree(services, content.name, 'access_group_name')
+    const change = { before, content, ...(body.version != null && { expected: body.version }) }
+    return jsonAnswer(shown(await replace(services, caller!, change)))
+  },
+}
+
+const unifiedDelete: Endpoint = {
+  method: 'DELETE',
+  paths: one,
+  auth: 'admin',
+  doc: {
+    tag,
+    operationId: 'deleteUnifiedAccessGroup',
+    summary: 'Delete an access group; 204',
+    failures: [403, 409],
+    successStatus: 204,
+    success: {},
+  },
+  async handle({ params }, services, caller) {
+    await prepareChange(services)
+    await services.configured.delete(byId(services, params.access_group_id!), actorOf(caller!))
+    return { status: 204, headers: {}, body: null }
+  },
+}
+
+function shown(group: ConfiguredObject): object {
+  return {
+    access_group_id: group.id,
+    access_group_name: group.name,
+    description: group.body.description,
+    access_model_names: modelsOf(group),
+    access_mcp_server_ids: [],
+    access_agent_ids: [],
+    assigned_team_ids: [],
+    assigned_key_ids: [],
+    version: group.version,
+    created_at: dateOf(group.createdAtMs),
+    created_by: group.createdBy,
+    updated_at: dateOf(group.updatedAtMs),
+    updated_by: group.updatedBy,
+  }
+}
+
+/** Everything under /access_group and /v1/access_group. */
+export const accessGroupEndpoints: readonly Endpoint[] = [
+  groupNew,
+  groupList,
+  groupInfo,
+  groupUpdate,
+  groupDelete,
+  unifiedCreate,
+  unifiedList,
+  unifiedGet,
+  unifiedChange,
+  unifiedDelete,
+]

@@ -1,0 +1,80 @@
+/** The audit log: who changed what, and when. */
+import { z } from 'zod'
+import { iso, keyName, moment } from '../../accounts/fields/spending-fields.ts'
+import type { Endpoint } from '../../core/endpoint.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { auditActions } from '../../core/tenancy/tenancy.ts'
+import type { AuditEntry } from '../../core/tenancy/tenancy.ts'
+import { cursorField, pageFields, pageOf } from '../common/answers.ts'
+import { withQuery } from '../common/json-endpoint.ts'
+import { lazy } from '../../lib/lazy.ts'
+
+const shown = (entry: AuditEntry) => ({
+  id: entry.id,
+  updated_at: iso(entry.atMs),
+  changed_by: entry.actor.id,
+  changed_by_api_key: entry.actor.keyHash,
+  action: entry.action,
+  table_name: entry.kind,
+  object_id: entry.objectId,
+  before_value: entry.before,
+  updated_values: entry.after,
+})
+
+const listQuery = lazy(() =>
+  z.strictObject({
+    page: z.coerce.number().int().min(1).default(1),
+    page_size: z.coerce.number().int().min(1).max(100).default(10),
+    cursor: cursorField(),
+    changed_by: keyName().optional(),
+    action: z.enum(auditActions).optional(),
+    table_name: keyName().optional().describe('`key`, `team`, `team_member`, `user`, ...'),
+    object_id: keyName().optional(),
+    start_date: moment().optional().describe('From here on, inclusive.'),
+    end_date: moment().optional().describe('Up to here, exclusive.'),
+  }),
+)
+
+const auditList = withQuery(listQuery, {
+  paths: ['/audit'],
+  auth: 'viewer',
+  tag: 'Audit',
+  answer: 'AuditLog',
+  operationId: 'listAuditLog',
+  summary: 'Changes of keys, teams, users and the like, newest first',
+  async handle(query, { services }) {
+    const { page, page_size: size } = query
+    const { items, total } = await services.tenancy.audit({
+      actorId: query.changed_by,
+      action: query.action,
+      kind: query.table_name,
+      objectId: query.object_id,
+      fromMs: query.start_date,
+      toMs: query.end_date,
+      ...pageOf(page, size, query.cursor),
+    })
+    const stamps = items.map(({ id, atMs }) => ({ id, createdAtMs: atMs }))
+    return {
+      audit_logs: items.map(shown),
+      ...pageFields({ items: stamps, total }, page, size),
+    }
+  },
+})
+
+const auditOne = withQuery(() => z.strictObject({}), {
+  paths: ['/audit/{id}'],
+  auth: 'viewer',
+  tag: 'Audit',
+  answer: 'AuditEntry',
+  operationId: 'getAuditEntry',
+  summary: 'One change',
+  failures: [404],
+  async handle(_, { services, request }) {
+    const { items } = await services.tenancy.audit({ id: request.params.id!, limit: 1 })
+    if (items[0]) return shown(items[0])
+    throw new GatewayError('not-found', 'there is no such entry in the audit log', { param: 'id' })
+  },
+})
+
+/** Everything under `/audit`. */
+export const auditEndpoints: readonly Endpoint[] = [auditList, auditOne]

@@ -1,0 +1,104 @@
+/** What has a budget, and how it stands: keys, users, teams, ... and the budgets of the configuration. */
+import { z } from 'zod'
+import { dollarsOf } from '../../../accounts/fields/money.ts'
+import { iso, keyName } from '../../../accounts/fields/spending-fields.ts'
+import { surveyedKinds } from '../../../core/tenancy/budgets.ts'
+import type { SurveyedBudget } from '../../../core/tenancy/budgets.ts'
+import type { Services } from '../../../core/endpoint.ts'
+import { unprocessable } from '../../../core/errors.ts'
+import { lazy } from '../../../lib/lazy.ts'
+import { withQuery } from '../../common/json-endpoint.ts'
+import { budgetStates } from './budget-states.ts'
+
+const pageSizeMax = 100
+
+const query = lazy(() =>
+  z.strictObject({
+    kind: z.enum(surveyedKinds).optional().describe('`provider` and `gateway` = budgets of the configuration.'),
+    id: keyName().optional().describe('Only those of this one; with its `kind`.'),
+    budget_id: keyName().optional().describe('Only those that a named budget sets.'),
+    search: keyName().optional().describe('A part of the name or the id.'),
+    min_share: z.coerce.number().min(0).max(1000).optional().describe('At least this share is spent: 0.8, 1, ...'),
+    page_size: z.coerce.number().int().min(1).max(pageSizeMax).default(50),
+    cursor: z.string().max(2000).optional().describe('`next_cursor` of the page before.'),
+  }),
+)
+type Asked = z.infer<ReturnType<typeof query>>
+
+/** What was spent is that of the present period, and 15 s old at most for calls at other replicas. */
+export const budgetUsage = withQuery(query, {
+  tag: 'Budgets',
+  answer: 'BudgetUsage',
+  paths: ['/budget/usage'],
+  auth: 'viewer',
+  operationId: 'listBudgetUsage',
+  summary: 'Every budget, the nearest to its limit first: spent, reserved, left, and a forecast',
+  async handle(asked, { services }) {
+    const { budgets, isComplete } = await found(services, asked)
+    const after = asked.cursor === undefined ? undefined : readCursor(asked.cursor)
+    const left = budgets.filter(one => isAsked(one, asked) && (!after || isBehind(one, after)))
+    const page = left.slice(0, asked.page_size)
+    return {
+      budgets: await shownBudgets(services, page),
+      is_complete: isComplete,
+      next_cursor: left.length > page.length ? cursorOf(page.at(-1)!) : null,
+    }
+  },
+})
+
+async function found({ budgetSurvey, current }: Services, { kind, id }: Asked) {
+  const settings = current.settings.budgets
+  if (id === undefined) return budgetSurvey.all(settings)
+  if (kind !== undefined) return { budgets: await budgetSurvey.one(kind, id, settings), isComplete: true }
+  throw unprocessable([{ loc: ['query', 'kind'], msg: 'is missing; an id needs its kind', type: 'missing' }])
+}
+
+function isAsked(one: SurveyedBudget, { kind, budget_id: budgetId, search, min_share: share = 0 }: Asked): boolean {
+  if (kind !== undefined && one.kind !== kind) return false
+  if (budgetId !== undefined && one.budgetId !== budgetId) return false
+  if (one.share < share) return false
+  if (search === undefined) return true
+  const part = search.toLowerCase()
+  return [one.name, one.id, one.model ?? ''].some(text => text.toLowerCase().includes(part))
+}
+
+/** How they stand now, as the API shows them. */
+export async function shownBudgets(
+  services: Services,
+  budgets: readonly SurveyedBudget[],
+): Promise<Record<string, unknown>[]> {
+  const states = await budgetStates(services, budgets)
+  const nowMs = services.clock.epochMs()
+  return budgets.map((one, at) => {
+    const { raise } = one.definition
+    const isRaised = raise !== null && nowMs < raise.untilMs
+    return {
+      scope: one.scope,
+      kind: one.kind,
+      id: one.id,
+      name: one.name,
+      model: one.model,
+      budget_id: one.budgetId,
+      version: one.version,
+      ...states[at],
+      temp_budget_increase: isRaised ? dollarsOf(BigInt(raise.nanoUsd)) : null,
+      temp_budget_expiry: isRaised ? iso(raise.untilMs) : null,
+      temp_budget_reason: isRaised ? one.raiseReason : null,
+    }
+  })
+}
+
+/** The place of a budget in the list. */
+type Place = Pick<SurveyedBudget, 'share' | 'scope'>
+
+const isBehind = (one: Place, { share, scope }: Place): boolean =>
+  one.share < share || (one.share === share && one.scope > scope)
+
+const cursorOf = ({ share, scope }: Place): string => Buffer.from(`${share}:${scope}`).toString('base64url')
+
+function readCursor(text: string): Place {
+  const written = /^([\d.e+-]+|Infinity):(.+)$/s.exec(Buffer.from(text, 'base64url').toString())
+  const share = Number(written?.[1])
+  if (written && !Number.isNaN(share)) return { share, scope: written[2]! }
+  throw unprocessable([{ loc: ['query', 'cursor'], msg: 'is no `next_cursor` of a page', type: 'invalid' }])
+}

@@ -1,0 +1,163 @@
+/** Keys for one run, agent or session, made by signing: nothing is stored. */
+import { randomUUIDv7 } from 'bun'
+import { z } from 'zod'
+import { derivationsMax, writeDerivedKey } from '../../accounts/derived-key.ts'
+import type { DerivedLink } from '../../accounts/derived-key.ts'
+import { nanoUsdToText } from '../../accounts/costs/cost.ts'
+import { readDuration } from '../../accounts/key.ts'
+import { keyName } from '../../accounts/fields/spending-fields.ts'
+import { mayCall, shownModel } from '../../accounts/models/model-access.ts'
+import { jsonAnswer } from '../../core/answer.ts'
+import { isMaster, isStandInKeyId } from '../../core/caller.ts'
+import type { Caller, DerivedKey } from '../../core/caller.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
+import { readJsonAs } from '../common/checked-input.ts'
+import { json } from '../openapi/schema.ts'
+import { lazy } from '../../lib/lazy.ts'
+
+const lifetimeDefault = '1d'
+const nanoUsdPerUsd = 1e9
+const limit = lazy(() => z.number().int().min(1).max(1_000_000_000).optional())
+const body = lazy(() =>
+  z.strictObject({
+    models: z.array(keyName()).min(1).max(100).optional(),
+    max_budget: z.number().min(0).max(9_000_000).optional(),
+    duration: z.string().default(lifetimeDefault),
+    rpm_limit: limit(),
+    tpm_limit: limit(),
+    max_parallel_requests: limit(),
+  }),
+)
+type DeriveBody = z.infer<ReturnType<typeof body>>
+
+/**
+ * A key that may do less than the one it is made with, as many as one likes. Its spend counts in the budgets of that
+ * key and of everything that key belongs to, and its own amount holds for its life. It ends with that key at the
+ * latest: when that is blocked, deleted, regenerated or expired. 422 for a field that asks for more than that key has.
+ */
+export const keyDerive: Endpoint = {
+  method: 'POST',
+  paths: ['/key/derive'],
+  auth: 'key',
+  takesRequest: true,
+  doc: {
+    operationId: 'deriveKey',
+    summary: 'Make a signed key for one run, agent or session, with a budget of its own; nothing is stored',
+    tag: 'Keys',
+    request: body,
+    requestOptional: true,
+    success: json('DerivedKey'),
+    failures: [403, 422],
+  },
+  async handle(request, services, caller) {
+    const asked = await readJsonAs(request, body())
+    if (isMaster(caller!))
+      throw new GatewayError('forbidden', 'the master key has no derived keys: call with the key they are made from')
+    const earlier = (caller!.derived ?? []).map(linkOf)
+    if (earlier.length >= derivationsMax)
+      throw new GatewayError(
+        'forbidden',
+        `a key is derived ${derivationsMax} times at most: use one of the keys before`,
+      )
+    const nowMs = services.clock.epochMs()
+    const link = newLink(asked, caller!, nowMs)
+    checkNarrower(asked, link, { caller: caller!, services })
+    const parent = await services.keys.find({ id: caller!.key.id })
+    if (!parent && isStandInKeyId(caller!.key.id))
+      throw new GatewayError(
+        'forbidden',
+        'sessions and tokens have no derived keys: make a key (POST /key/generate), and derive from that',
+      )
+    if (!parent) throw new GatewayError('unauthenticated', 'the API key was deleted')
+    const key = written({ key: parent.hash, links: [...earlier, link] }, services)
+    return jsonAnswer({
+      key,
+      token_id: link.id,
+      parent_token_id: earlier.at(-1)?.id ?? parent.id,
+      models: link.models ?? caller!.key.models,
+      max_budget: link.max === undefined ? null : Number(nanoUsdToText(BigInt(link.max))),
+      rpm_limit: link.rpm ?? null,
+      tpm_limit: link.tpm ?? null,
+      max_parallel_requests: link.parallel ?? null,
+      expires: new Date(link.end).toISOString(),
+    })
+  },
+}
+
+function written(claims: Parameters<typeof writeDerivedKey>[0], services: Services): string {
+  try {
+    return writeDerivedKey(claims, services.sign)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new GatewayError('unprocessable', 'the key would be too long; name fewer models, or use a pattern', {
+      param: 'models',
+    })
+  }
+}
+
+function newLink(asked: DeriveBody, { key }: Caller, nowMs: number): DerivedLink {
+  const duration = readDuration(asked.duration)
+  if ('problem' in duration) throw wider('duration', duration.problem)
+  const asWritten = asked.duration !== lifetimeDefault
+  const end = nowMs + duration.ms
+  if (key.expiresAtMs !== null && end > key.expiresAtMs && asWritten)
+    throw wider('duration', `ends after the key that it is made from, ${new Date(key.expiresAtMs).toISOString()}`)
+  return {
+    id: randomUUIDv7(),
+    end: Math.min(end, key.expiresAtMs ?? end),
+    models: asked.models,
+    max: asked.max_budget === undefined ? undefined : Math.round(asked.max_budget * nanoUsdPerUsd),
+    rpm: asked.rpm_limit,
+    tpm: asked.tpm_limit,
+    parallel: asked.max_parallel_requests,
+  }
+}
+
+/** All limits of the keys before hold anyway; what could never be used is refused where it is asked for. */
+function checkNarrower(
+  asked: DeriveBody,
+  link: DerivedLink,
+  { caller, services }: { caller: Caller; services: Services },
+): void {
+  const { settings } = services.current
+  for (const model of asked.models ?? [])
+    if (!model.includes('*') && !mayCall(caller, model, settings))
+      throw wider('models', `this key may not use the model '${shownModel(model)}'`)
+  const above = [caller.key, ...(caller.derived ?? [])]
+  for (const one of above) {
+    const max = one.maxBudgetNanoUsd
+    if (link.max !== undefined && max !== null && BigInt(link.max) > max)
+      throw wider('max_budget', `is more than the ${nanoUsdToText(max)} USD of the key that it is made from`)
+    checkLimit('rpm_limit', link.rpm, one.requestsPerMinute)
+    checkLimit('tpm_limit', link.tpm, one.tokensPerMinute)
+    checkLimit('max_parallel_requests', link.parallel, one.parallelRequests)
+  }
+}
+
+function checkLimit(field: string, asked: number | undefined, max: number | null): void {
+  if (asked !== undefined && max !== null && asked > max)
+    throw wider(field, `is more than the ${max} of the key that it is made from`)
+}
+
+function wider(field: string, problem: string): GatewayError {
+  return new GatewayError('unprocessable', `${field}: ${problem}`, {
+    param: field,
+    problems: [{ loc: ['body', field], msg: problem, type: 'out_of_range' }],
+  })
+}
+
+/** As it stands in the text of the key. */
+function linkOf({ id, endMs, models, maxBudgetNanoUsd, ...limits }: DerivedKey): DerivedLink {
+  const max = Number(maxBudgetNanoUsd ?? budgetNanoUsdMax)
+  return {
+    id,
+    end: endMs,
+    models: models.length === 0 ? undefined : [...models],
+    max: max === budgetNanoUsdMax ? undefined : max,
+    rpm: limits.requestsPerMinute ?? undefined,
+    tpm: limits.tokensPerMinute ?? undefined,
+    parallel: limits.parallelRequests ?? undefined,
+  }
+}

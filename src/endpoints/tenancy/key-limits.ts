@@ -1,0 +1,251 @@
+/** Every limit and budget that calls of a key count in, scope by scope, and what would refuse the next call. */
+import { z } from 'zod'
+import { callerProblem } from '../../accounts/caller.ts'
+import { refusedFrom } from '../../accounts/key-rotation.ts'
+import { CallerLimits } from '../../accounts/limits/limit-scopes.ts'
+import type { LimitOwner, OwnedLimits } from '../../accounts/limits/limit-scopes.ts'
+import { refusesModel, unaliased } from '../../accounts/models/model-access.ts'
+import { administersOrganization, mayReadAll, maySeeKey } from '../../accounts/rights.ts'
+import { keyName } from '../../accounts/fields/spending-fields.ts'
+import { bareKey, isMaster, userKeyId } from '../../core/caller.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Services } from '../../core/endpoint.ts'
+import { GatewayError, unprocessable } from '../../core/errors.ts'
+import { unlimited } from '../../core/tenancy/tenancy.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { absent, forbidden } from '../common/answers.ts'
+import { lookForKey, teamOf } from './common/key-rights.ts'
+import { withQuery } from '../common/json-endpoint.ts'
+import { visibleTeam } from './common/access.ts'
+import { budgetStates } from './common/budget-states.ts'
+
+const query = lazy(() =>
+  z.strictObject({
+    key: z.string().max(512).optional().describe("Key text, token or id; absent = the caller's own."),
+    user_id: keyName().optional().describe('In place of a key: calls of this user without one.'),
+    team_id: keyName()
+      .optional()
+      .describe('In place of a key: calls with one of this team, without limits of its own.'),
+    model: keyName().optional().describe('A call of this model; absent = the limits of every model.'),
+    customer: keyName().optional().describe('A call that names this end user.'),
+    tags: z.string().max(2000).optional().describe('A call with these tags, with commas between.'),
+  }),
+)
+type Asked = z.infer<ReturnType<typeof query>>
+
+/** Counts nothing. What other replicas counted is as this one last heard. */
+export const keyLimits = withQuery(query, {
+  tag: 'Keys',
+  answer: 'KeyLimits',
+  paths: ['/key/limits'],
+  auth: 'key',
+  operationId: 'explainKeyLimits',
+  summary: 'The limits and budgets of a key, a user or a team, scope by scope, and what would refuse its next call',
+  failures: [404],
+  async handle(asked, { services, caller }) {
+    const whose = await callerOf(services, caller, asked)
+    if (!mayReadAll(caller) && (asked.customer !== undefined || asked.tags !== undefined))
+      throw forbidden('customers and tags are for administrators and those who read everything', 'customer')
+    const { settings } = services.current
+    const others = await othersOf(services, asked)
+    const index = services.current.models
+    const named = asked.model === undefined ? undefined : { model: unaliased(whose, asked.model), index }
+    const all = new CallerLimits(whose, settings, '').owned(named, others)
+    const owned = all.filter(({ id }) => !isPlaceholder(id, asked))
+    const rows = await rowsOf(services, whose, owned)
+    return {
+      key: (asked.user_id ?? asked.team_id) === undefined ? whose.key.id : null,
+      key_alias: whose.key.alias,
+      model: asked.model ?? null,
+      scopes: rows.map(row => (mayReadAmounts(caller, row) ? row : withoutAmounts(row))),
+      refusal: refusalOf(services, whose, { rows, model: named?.model }),
+    }
+  },
+})
+
+/** What others spend is for those who may read it: the amounts of an organization, of a tag and of the gateway. */
+function mayReadAmounts(caller: Caller, { kind, id }: Pick<ScopeRow, 'kind' | 'id'>): boolean {
+  if (mayReadAll(caller)) return true
+  return kind === 'organization' ? administersOrganization(caller, id) : kind !== 'tag' && kind !== 'gateway'
+}
+
+const withoutAmounts = (row: ScopeRow): ScopeRow => ({
+  ...row,
+  budget_id: null,
+  rpm_limit: null,
+  rpm_used: null,
+  tpm_limit: null,
+  tpm_used: null,
+  max_parallel_requests: null,
+  parallel_requests: null,
+  budget: null,
+})
+
+/** The key that stands for a user or a team, which is none; in a team also its user, who is not known. */
+function isPlaceholder(scope: string, { user_id: userId, team_id: teamId }: Asked): boolean {
+  if (scope.startsWith('key:')) return (userId ?? teamId) !== undefined
+  return teamId !== undefined && scope.startsWith('user:')
+}
+
+/** Whose calls are asked about. Throws as the `info` of keys, users and teams. */
+async function callerOf(services: Services, caller: Caller, { key, user_id, team_id }: Asked): Promise<Caller> {
+  const { tenants, tenancy } = services
+  if ([key, user_id, team_id].filter(one => one !== undefined).length > 1)
+    throw unprocessable([{ loc: ['query', 'key'], msg: 'name one of key, user_id and team_id', type: 'invalid' }])
+  if (team_id !== undefined) {
+    const team = await visibleTeam(tenancy, caller, team_id)
+    return tenants.compile({ ...bareKey, id: `team:${team.id}`, teamId: team.id })
+  }
+  if (user_id === undefined) return callerOfKey(services, caller, key)
+  if (!mayReadAll(caller) && caller.user?.id !== user_id) throw absent('user', 'user_id')
+  const compiled = await tenants.compile({ ...bareKey, id: userKeyId(user_id), userId: user_id })
+  if (!compiled.user) throw absent('user', 'user_id')
+  return compiled
+}
+
+async function callerOfKey(services: Services, caller: Caller, named: string | undefined): Promise<Caller> {
+  if (named === undefined) {
+    if (!isMaster(caller)) return caller
+    throw new GatewayError('not-found', 'the master key has no limits; name a key: /key/limits?key=...', {
+      param: 'key',
+    })
+  }
+  const record = await lookForKey(services, named)
+  const isVisible = record && maySeeKey(caller, record, await teamOf(services.tenancy, record))
+  if (record && !isVisible) throw forbidden('a key may only ask about itself, its user and its own teams', 'key')
+  const found = record && (await services.tenants.load(record.hash))
+  if (found) return found
+  if (mayReadAll(caller)) throw new GatewayError('not-found', 'no such key', { param: 'key' })
+  throw forbidden('a key may only ask about itself, its user and its own teams', 'key')
+}
+
+async function othersOf({ tenants, current }: Services, { customer, tags = '' }: Asked): Promise<LimitOwner[]> {
+  const others: LimitOwner[] = []
+  if (customer !== undefined) {
+    const found = await tenants.lookup('customer', customer)
+    const fields = found ?? unlimited
+    const { endUser } = current.settings.budgets
+    const isDefault = endUser !== null && fields.maxBudgetNanoUsd === null
+    others.push({ id: `customer:${customer}`, fields: isDefault ? { ...fields, ...endUser } : fields })
+  }
+  const names = new Set(tags.split(',').map(one => one.trim()))
+  for (const name of names) {
+    const tag = name === '' ? undefined : await tenants.lookup('tag', name)
+    if (tag) others.push({ id: `tag:${tag.id}`, fields: tag })
+  }
+  return others
+}
+
+interface ScopeRow {
+  readonly kind: string
+  readonly id: string
+  readonly name: string | null
+  readonly model: string | null
+  readonly budget_id: string | null
+  readonly rpm_limit: number | null
+  readonly rpm_used: number | null
+  readonly tpm_limit: number | null
+  readonly tpm_used: number | null
+  readonly max_parallel_requests: number | null
+  readonly parallel_requests: number | null
+  readonly budget: Readonly<Record<string, unknown>> | null
+  /** Of these no other scope has less left. */
+  readonly tightest: string[]
+}
+
+async function rowsOf(services: Services, caller: Caller, owned: readonly OwnedLimits[]): Promise<ScopeRow[]> {
+  const budgeted = owned.flatMap(({ budget, model, fields }) => {
+    const ofModel = model === null ? undefined : fields.modelMaxBudget[model]
+    return budget ? [{ definition: budget, duration: (ofModel ?? fields).budgetDuration }] : []
+  })
+  const states = await budgetStates(services, budgeted)
+  const stateOf = new Map(budgeted.map(({ definition }, at) => [definition, states[at]!]))
+  const rows = owned.map(one => rowOf(services, caller, one, one.budget ? stateOf.get(one.budget)! : null))
+  for (const [name, leftOf] of Object.entries(leftIn)) {
+    const least = Math.min(...rows.map(leftOf))
+    if (least < Infinity) for (const row of rows) if (leftOf(row) === least) row.tightest.push(name)
+  }
+  return rows
+}
+
+function rowOf(services: Services, caller: Caller, one: OwnedLimits, budget: ScopeRow['budget']): ScopeRow {
+  const colon = one.id.indexOf(':')
+  const [kind, id] = colon < 0 ? [one.id, one.id] : [one.id.slice(0, colon), one.id.slice(colon + 1)]
+  const counted = one.limits.map(scope => ({ scope, use: services.limiter.use(scope) }))
+  const requests = counted.find(({ scope }) => scope.requestsPerMinute !== null)
+  const tokens = counted.find(({ scope }) => scope.tokensPerMinute !== null)
+  const parallel = counted.find(({ scope }) => scope.parallelRequests !== null)
+  return {
+    kind,
+    id,
+    name: nameOf(caller, kind),
+    model: one.model,
+    budget_id: one.fields.budgetId,
+    rpm_limit: requests?.scope.requestsPerMinute ?? null,
+    rpm_used: requests?.use.requests ?? null,
+    tpm_limit: tokens?.scope.tokensPerMinute ?? null,
+    tpm_used: tokens?.use.tokens ?? null,
+    max_parallel_requests: parallel?.scope.parallelRequests ?? null,
+    parallel_requests: parallel?.use.parallelRequests ?? null,
+    budget,
+    tightest: [],
+  }
+}
+
+function nameOf({ key, user, team, organization }: Caller, kind: string): string | null {
+  const names: Readonly<Record<string, string | null | undefined>> = {
+    key: key.alias,
+    user: user?.alias ?? user?.email,
+    team: team?.alias,
+    organization: organization?.alias,
+  }
+  return names[kind] ?? null
+}
+
+/** Infinity = no such limit. What is not known here counts as not used. */
+const left = (limit: number | null, used: number | null): number => (limit === null ? Infinity : limit - (used ?? 0))
+
+const leftIn = {
+  requests: (row: ScopeRow) => left(row.rpm_limit, row.rpm_used),
+  parallel_requests: (row: ScopeRow) => left(row.max_parallel_requests, row.parallel_requests),
+  tokens: (row: ScopeRow) => left(row.tpm_limit, row.tpm_used),
+  budget: (row: ScopeRow) => (typeof row.budget?.left === 'number' ? row.budget.left : Infinity),
+}
+
+interface Refusal {
+  readonly reason: 'blocked' | 'expired' | 'overdue' | 'unknown_model' | 'model' | keyof typeof leftIn
+  /** Of what refuses it: `key`, `team`, ... */
+  readonly kind: string
+  readonly id: string
+  readonly model: string | null
+}
+
+/** In the order in which a call is checked; null = one that costs little would be admitted. */
+function refusalOf(
+  { current, clock }: Services,
+  caller: Caller,
+  { rows, model }: { readonly rows: readonly ScopeRow[]; readonly model: string | undefined },
+): Refusal | null {
+  const { key, user, team, organization } = caller
+  const by = (reason: Refusal['reason'], kind: string, id: string) => ({ reason, kind, id, model: model ?? null })
+  const problem = callerProblem(caller, clock.epochMs())
+  const owners = { key, user, team, organization }
+  if (problem === 'blocked')
+    for (const [kind, one] of Object.entries(owners)) if (one?.blocked) return by('blocked', kind, one.id)
+  if (problem) return by(problem, 'key', key.id)
+  const overdueMs = refusedFrom(key, current.settings.keyRotation)
+  if (overdueMs !== null && overdueMs <= clock.epochMs()) return by('overdue', 'key', key.id)
+  const ofHead = refusalIn(rows, ['requests', 'parallel_requests'])
+  if (ofHead && ofHead.model === null) return ofHead
+  const refusing = model === undefined ? undefined : refusesModel(caller, model, current.settings)
+  if (refusing) return by('model', refusing, (refusing === 'derived' ? key : owners[refusing])?.id ?? key.id)
+  if (model !== undefined && current.models.resolve(model).length === 0) return by('unknown_model', 'gateway', model)
+  return refusalIn(rows, ['requests', 'parallel_requests', 'tokens', 'budget'])
+}
+
+function refusalIn(rows: readonly ScopeRow[], reasons: readonly (keyof typeof leftIn)[]): Refusal | null {
+  for (const row of rows)
+    for (const reason of reasons)
+      if (leftIn[reason](row) <= 0) return { reason, kind: row.kind, id: row.id, model: row.model }
+  return null
+}

@@ -1,0 +1,184 @@
+/** Keys read: one, several, lists of them, their aliases, and whether the caller's own works. */
+import { z } from 'zod'
+import { groupsOf, mayReadAll, maySeeKey, organizationsOf } from '../../accounts/rights.ts'
+import { keyName, shownTenant } from '../../accounts/fields/spending-fields.ts'
+import { jsonAnswer } from '../../core/answer.ts'
+import { isMaster } from '../../core/caller.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { KeyQuery, KeyRecord } from '../../core/tenancy/keys.ts'
+import { readJsonAs, readQuery } from '../common/checked-input.ts'
+import { json } from '../openapi/schema.ts'
+import { budgetStateOf } from './common/budget-states.ts'
+import { cursorField, forbidden, nextCursor, pageOf, shownKeyWithSpend, shownKeys } from '../common/answers.ts'
+import { lookForKey, teamOf } from './common/key-rights.ts'
+import { lazy } from '../../lib/lazy.ts'
+
+const about = { tag: 'Keys' }
+const infoQuery = lazy(() => z.object({ key: z.string().optional().describe('Key text, token or id.') }))
+const infoBody = lazy(() => z.strictObject({ keys: z.array(keyName()).max(100).optional() }))
+const listQuery = lazy(() =>
+  z.strictObject({
+    page: z.coerce.number().int().min(1).default(1),
+    size: z.coerce.number().int().min(1).max(100).default(10),
+    cursor: cursorField(),
+    user_id: keyName().optional(),
+    team_id: keyName().optional(),
+    organization_id: keyName().optional(),
+    key_alias: keyName().optional(),
+    key_hash: keyName().optional(),
+    return_full_object: z.stringbool().default(false),
+    include_team_keys: z.stringbool().default(true).describe('Also keys of teams that you administer.'),
+    include_created_by_keys: z.stringbool().optional().describe('Accepted as LiteLLM takes it; without effect.'),
+    sort_by: z.enum(['created_at']).optional(),
+    sort_order: z.enum(['desc']).optional(),
+    expand: z.enum(['user']).optional().describe('Accepted as LiteLLM takes it; without effect.'),
+    status: z.enum(['deleted']).optional().describe('Deleted keys instead.'),
+  }),
+)
+const aliasQuery = lazy(() =>
+  z.strictObject({
+    page: z.coerce.number().int().min(1).default(1),
+    size: z.coerce.number().int().min(1).max(1000).default(1000),
+  }),
+)
+
+/** A key may read itself, its user's keys, and those of teams that its user administers. 403 for all others. */
+export const keyInfo: Endpoint = {
+  method: 'GET',
+  paths: ['/key/info'],
+  auth: 'key',
+  doc: {
+    ...about,
+    operationId: 'getKey',
+    summary: "One key; without `key`, the caller's own",
+    query: infoQuery,
+    success: json('KeyInfo'),
+    failures: [404],
+  },
+  async handle(request, services, caller) {
+    const { key: named } = readQuery(request, infoQuery())
+    if (isMaster(caller!) && named === undefined)
+      throw new GatewayError('not-found', 'the master key is no virtual key; name one: /key/info?key=...', {
+        param: 'key',
+      })
+    const record = await visibleKey(services, caller!, named ?? caller!.key.id)
+    const [info, budget] = await Promise.all([infoOf(services, record), budgetStateOf(services, 'key', record)])
+    return jsonAnswer({ key: named ?? record.hint, info, budget })
+  },
+}
+
+/** Several keys at once; all or nothing. */
+export const keyInfos: Endpoint = {
+  method: 'POST',
+  paths: ['/v2/key/info'],
+  auth: 'key',
+  doc: {
+    ...about,
+    operationId: 'getKeys',
+    summary: 'Several keys',
+    request: infoBody,
+    success: json('KeyInfos'),
+    failures: [404],
+  },
+  async handle(request, services, caller) {
+    const { keys = [caller!.key.id] } = await readJsonAs(request, infoBody())
+    const records = await Promise.all(keys.map(named => visibleKey(services, caller!, named)))
+    return jsonAnswer({ key: keys, info: await Promise.all(records.map(record => infoOf(services, record))) })
+  },
+}
+
+/** The same error for keys that exist and keys that do not: a key cannot be used to search for others. */
+async function visibleKey(services: Services, caller: Caller, named: string): Promise<KeyRecord> {
+  const record = await lookForKey(services, named)
+  if (record && maySeeKey(caller, record, await teamOf(services.tenancy, record))) return record
+  if (mayReadAll(caller)) throw new GatewayError('not-found', 'no such key', { param: 'key' })
+  throw forbidden('a key may only ask about itself, its user, and teams that its user administers', 'key')
+}
+
+async function infoOf(services: Services, record: KeyRecord): Promise<object> {
+  const budget = record.budgetId === null ? undefined : await services.tenancy.find('budget', record.budgetId)
+  const shown = await shownKeyWithSpend(services, record)
+  return { ...shown, litellm_budget_table: budget ? shownTenant(budget) : null }
+}
+
+/** What a caller may list; undefined = everything. */
+function visibleTo(caller: Caller, withTeams: boolean): KeyQuery['visible'] {
+  if (mayReadAll(caller)) return undefined
+  if (!caller.user || caller.role === 'key') throw forbidden('this key belongs to no user, whose keys it could list')
+  return {
+    userId: caller.user.id,
+    teamIds: withTeams ? groupsOf(caller, 'team', 'admin') : [],
+    organizationIds: withTeams ? organizationsOf(caller) : [],
+  }
+}
+
+/**
+ * Newest first, in pages from 1 or by cursor; only hashes unless `return_full_object=true`. A page after the last one
+ * is empty. Callers that may not read everything get the keys of their user and of the teams that they administer.
+ */
+export const keyList: Endpoint = {
+  method: 'GET',
+  paths: ['/key/list'],
+  auth: 'key',
+  doc: { ...about, operationId: 'listKeys', summary: 'List keys', query: listQuery, success: json('KeyList') },
+  async handle(request, services, caller) {
+    const query = readQuery(request, listQuery())
+    const page = pageOf(query.page, query.size, query.cursor)
+    const { keys, total } = await services.keys.list({
+      userId: query.user_id,
+      teamId: query.team_id,
+      organizationId: query.organization_id,
+      alias: query.key_alias,
+      hash: query.key_hash,
+      deleted: query.status === 'deleted',
+      visible: visibleTo(caller!, query.include_team_keys),
+      ...page,
+    })
+    const shown = query.return_full_object ? await shownKeys(services, keys) : keys.map(record => record.hash)
+    return jsonAnswer({
+      keys: shown,
+      total_count: total,
+      current_page: query.page,
+      total_pages: Math.ceil(total / query.size),
+      next_cursor: nextCursor(keys, query.size),
+    })
+  },
+}
+
+/** The aliases of the keys that the caller may list. */
+export const keyAliases: Endpoint = {
+  method: 'GET',
+  paths: ['/key/aliases'],
+  auth: 'key',
+  doc: {
+    ...about,
+    operationId: 'listKeyAliases',
+    summary: 'The aliases of keys',
+    query: aliasQuery,
+    success: json('KeyAliases'),
+  },
+  async handle(request, services, caller) {
+    const { page, size } = readQuery(request, aliasQuery())
+    const { keys, total } = await services.keys.list({
+      visible: visibleTo(caller!, true),
+      ...pageOf(page, size, undefined),
+    })
+    return jsonAnswer({
+      aliases: [...new Set(keys.flatMap(({ alias }) => (alias === null ? [] : [alias])))],
+      total_count: total,
+      current_page: page,
+      total_pages: Math.ceil(total / size),
+    })
+  },
+}
+
+/** Answers only a key that works. */
+export const keyHealth: Endpoint = {
+  method: 'POST',
+  paths: ['/key/health'],
+  auth: 'key',
+  doc: { ...about, operationId: 'getKeyHealth', summary: 'Whether this key works', success: json('KeyHealth') },
+  handle: () => jsonAnswer({ key: 'healthy', logging_callbacks: null }),
+}

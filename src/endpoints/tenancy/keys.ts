@@ -1,0 +1,346 @@
+/** Virtual keys: created, shown once, changed, replaced, blocked, deleted. The fields are named as LiteLLM's. */
+import { randomUUIDv7 } from 'bun'
+import { z } from 'zod'
+import { actorOf } from '../../accounts/actor.ts'
+import { keyHint, mintKey } from '../../accounts/key.ts'
+import { keyBody, keyChanges, keyUpdateFields, newKey, shownKey } from '../../accounts/fields/key-fields.ts'
+import type { KeyFields } from '../../accounts/fields/key-fields.ts'
+import { modelWarnings } from '../../accounts/key-warnings.ts'
+import { keyName, without } from '../../accounts/fields/spending-fields.ts'
+import { jsonAnswer } from '../../core/answer.ts'
+import { isAdministrator } from '../../core/caller.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import { GatewayError, toGatewayError } from '../../core/errors.ts'
+import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'
+import type { KeyUpdateOptions, NewKey, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
+import { readJsonAs } from '../common/checked-input.ts'
+import { json } from '../openapi/schema.ts'
+import { forbidden, shownKeyWithSpend, wrongField } from '../common/answers.ts'
+import { changeableKey, checkKeyChange, checkMaker, grantedKey } from './common/key-rights.ts'
+import { lazy } from '../../lib/lazy.ts'
+
+const updateBody = lazy(() => z.strictObject({ key: keyName(), ...keyUpdateFields() }))
+const oneKey = lazy(() => z.strictObject({ key: keyName() }))
+const deleteBody = lazy(() =>
+  z
+    .strictObject({
+      keys: z.array(keyName()).min(1).max(1000).optional(),
+      key_aliases: z.array(keyName()).min(1).max(1000).optional(),
+    })
+    .refine(body => body.keys || body.key_aliases, 'give `keys` or `key_aliases`'),
+)
+const bulkBody = lazy(() => z.strictObject({ keys: z.array(updateBody()).min(1).max(500) }))
+const graceField = lazy(() =>
+  z
+    .union([keyBody().shape.duration, z.literal('').transform(() => null), z.literal(0).transform(() => null)])
+    .describe('How long the text before stays valid: `24h`, `7d`, ...; absent = it is refused at once.'),
+)
+const regenerateBody = lazy(() =>
+  z.strictObject({
+    ...keyUpdateFields(),
+    key: keyName().optional().describe('The key to be replaced; else it stands in the path, or is the one that asks.'),
+    new_key: keyBody().shape.key,
+    new_master_key: without('call `modelgate keys reset-master`'),
+    grace_period: graceField(),
+  }),
+)
+
+const about = { tag: 'Keys' }
+
+/**
+ * Only the hash of the key text is stored. 422 for invalid fields, 403 beyond the caller's own rights, 409 when the
+ * user has the maximum number of keys.
+ */
+export const keyGenerate: Endpoint = {
+  method: 'POST',
+  paths: ['/key/generate'],
+  auth: 'manager',
+  doc: {
+    ...about,
+    operationId: 'createKey',
+    summary: 'Create a key; the answer is the only place that ever shows it',
+    request: keyBody,
+    requestOptional: true,
+    success: json('NewKey'),
+    failures: [404, 409],
+  },
+  async handle(request, services, caller) {
+    return create(services, caller!, await readJsonAs(request, keyBody()))
+  },
+}
+
+/** A key of a team and of no user. 422 without `team_id`, or with `user_id`; else as `/key/generate`. */
+export const serviceAccountGenerate: Endpoint = {
+  method: 'POST',
+  paths: ['/key/service-account/generate'],
+  auth: 'manager',
+  doc: {
+    ...about,
+    operationId: 'createServiceAccountKey',
+    summary: 'Create a key of a team that belongs to no user',
+    request: keyBody,
+    success: json('NewKey'),
+    failures: [404, 409],
+  },
+  async handle(request, services, caller) {
+    const fields = await readJsonAs(request, keyBody())
+    if (fields.team_id == null) throw wrongField('team_id', 'is missing; a service account belongs to a team')
+    if (fields.user_id != null) throw wrongField('user_id', 'cannot be set; a service account belongs to no user')
+    return create(services, caller!, fields, true)
+  },
+}
+
+async function create(services: Services, caller: Caller, fields: KeyFields, isService = false) {
+  if (fields.key != null && !isAdministrator(caller))
+    throw forbidden('only administrators choose the text of a key', 'key')
+  const keyText = fields.key ?? mintKey()
+  const made = newKey({ id: randomUUIDv7(), keyText, fields, nowMs: services.clock.epochMs() })
+  const asked = { ...made, hash: services.hashKey(keyText) }
+  const { keysPerUser } = services.current.settings
+  const record = await services.tenancy.change(actorOf(caller), async tx =>
+    tx.insertKey(await grantedNew(tx, caller, asked, isService), keysPerUser),
+  )
+  return jsonAnswer({
+    key: keyText,
+    ...shownKey(record),
+    spend: 0,
+    ...(await keyWarnings(services, caller, fields, record)),
+  })
+}
+
+/** Members get a key of their own where they ask for one of the team: it would end with them. Throws 403. */
+async function grantedNew(tx: TenancyTransaction, caller: Caller, asked: NewKey, isService: boolean): Promise<NewKey> {
+  const granted = await grantedKey(tx, caller, asked)
+  if (isService && granted.userId !== null)
+    throw forbidden('only admins of the team make keys that belong to no user', 'team_id')
+  return granted
+}
+
+/**
+ * `warnings` about the fields that were sent; nothing where there are none. For administrators alone: they name models,
+ * aliases and objects of the whole gateway.
+ */
+async function keyWarnings(
+  { keys, current, tenancy }: Services,
+  caller: Caller,
+  fields: Partial<KeyFields>,
+  record: KeyRecord,
+): Promise<{ warnings?: readonly string[] }> {
+  if (!isAdministrator(caller)) return {}
+  const warnings = fields.models ? modelWarnings(record.models, current.models) : []
+  if (fields.key_alias && record.alias !== null) {
+    const found = await keys.list({ alias: record.alias, limit: 2, offset: 0 })
+    if (found.keys.some(one => one.id !== record.id))
+      warnings.push(
+        `key_alias: another key has the alias \`${record.alias}\` too; /key/delete by this alias is refused then`,
+      )
+  }
+  for (const [field, kind, id] of [
+    ['team_id', 'team', record.teamId],
+    ['organization_id', 'organization', record.organizationId],
+    ['budget_id', 'budget', record.budgetId],
+  ] as const)
+    if (fields[field] && id !== null && !(await tenancy.find(kind, id)))
+      warnings.push(`${field}: there is no ${kind} \`${id}\`, so that nothing of it holds for this key; make one`)
+  return warnings.length > 0 ? { warnings } : {}
+}
+
+/**
+ * null resets a field to its default. 404 for an unknown key, 409 when its new user has the maximum number of keys or
+ * its `version` is another.
+ */
+export const keyUpdate: Endpoint = {
+  method: 'POST',
+  paths: ['/key/update'],
+  auth: 'manager',
+  doc: {
+    ...about,
+    operationId: 'updateKey',
+    summary: 'Change a key; only the fields sent change',
+    request: updateBody,
+    success: json('ChangedKey'),
+    failures: [404, 409],
+  },
+  async handle(request, services, caller) {
+    return jsonAnswer(await update(services, caller!, await readJsonAs(request, updateBody())))
+  },
+}
+
+async function update(
+  services: Services,
+  caller: Caller,
+  { key, version, ...fields }: z.infer<ReturnType<typeof updateBody>>,
+) {
+  const record = await changeableKey(services, caller, key)
+  const changes = keyChanges(fields, services.clock.epochMs())
+  const changed = await change(services, caller, record, changes, { version })
+  const shown = await shownKeyWithSpend(services, changed)
+  return { key: record.hint, ...shown, ...(await keyWarnings(services, caller, fields, changed)) }
+}
+
+/** Checked against the state of the key within the transaction. */
+function change(
+  services: Services,
+  caller: Caller,
+  { id }: KeyRecord,
+  changes: KeyChanges,
+  options: KeyUpdateOptions = {},
+): Promise<KeyRecord> {
+  const { keysPerUser: keysOfUserMax } = services.current.settings
+  return services.tenancy.change(actorOf(caller), async tx => {
+    const before = await tx.findKey({ id })
+    if (!before) throw new GatewayError('not-found', 'no such key', { param: 'key' })
+    await checkKeyChange(tx, caller, before, changes)
+    return tx.updateKey(id, changes, { keysOfUserMax, ...options })
+  })
+}
+
+/** Each key for itself: what fails is told beside what succeeded. */
+export const keyBulkUpdate: Endpoint = {
+  method: 'POST',
+  paths: ['/key/bulk_update'],
+  auth: 'manager',
+  doc: {
+    ...about,
+    operationId: 'updateKeys',
+    summary: 'Change up to 500 keys, each for itself',
+    request: bulkBody,
+    success: json('BulkKeyUpdate'),
+  },
+  async handle(request, services, caller) {
+    const { keys } = await readJsonAs(request, bulkBody())
+    const successful: object[] = []
+    const failed: object[] = []
+    for (const one of keys)
+      try {
+        successful.push({ key: one.key, key_info: await update(services, caller!, one) })
+      } catch (thrown) {
+        const error = toGatewayError(thrown)
+        if (error.status >= 500) throw thrown
+        failed.push({ key: one.key, failed_reason: error.message })
+      }
+    return jsonAnswer({ total_requested: keys.length, successful_updates: successful, failed_updates: failed })
+  },
+}
+
+/**
+ * Another text for the same key: id, limits, windows and what was spent stay. The text before is refused from then on,
+ * or after `grace_period`; one that was valid by an earlier such period is refused at once. 404 for an unknown key.
+ */
+export const keyRegenerate: Endpoint = {
+  method: 'POST',
+  paths: ['/key/regenerate', '/key/{key}/regenerate'],
+  auth: 'manager',
+  doc: {
+    ...about,
+    operationId: 'regenerateKey',
+    summary: 'Give a key another text; the one before is refused at once, or after `grace_period`',
+    request: regenerateBody,
+    success: json('NewKey'),
+    failures: [404, 409],
+  },
+  async handle(request, services, caller) {
+    const body = await readJsonAs(request, regenerateBody())
+    const { key: named, new_key: chosen, version, new_master_key: _, grace_period: graceMs, ...fields } = body
+    if (chosen != null && !isAdministrator(caller!))
+      throw forbidden('only administrators choose the text of a key', 'new_key')
+    const record = await changeableKey(services, caller!, request.params.key ?? named ?? caller!.key.id)
+    const keyText = chosen ?? mintKey()
+    const nowMs = services.clock.epochMs()
+    const text = {
+      hash: services.hashKey(keyText),
+      hint: keyHint(keyText),
+      formerHash: graceMs ? record.hash : null,
+      formerEndMs: graceMs ? nowMs + graceMs : null,
+    }
+    const changes = { ...keyChanges(fields, nowMs), ...text }
+    const changed = await change(services, caller!, record, changes, {
+      version,
+      // Of two regenerations at once only one succeeds: the text of the other would be refused already.
+      hashBefore: record.hash,
+      action: 'rotated',
+    })
+    return jsonAnswer({
+      key: keyText,
+      ...(await shownKeyWithSpend(services, changed)),
+      ...(await keyWarnings(services, caller!, fields, changed)),
+    })
+  },
+}
+
+function blocking(path: string, blocked: boolean): Endpoint {
+  return {
+    method: 'POST',
+    paths: [path],
+    auth: 'manager',
+    doc: {
+      ...about,
+      operationId: blocked ? 'blockKey' : 'unblockKey',
+      summary: blocked ? 'Block a key at once' : 'Let a blocked key work again',
+      request: oneKey,
+      success: json('Key'),
+      failures: [404],
+    },
+    async handle(request, services, caller) {
+      const { key } = await readJsonAs(request, oneKey())
+      const changed = await change(services, caller!, await changeableKey(services, caller!, key), { blocked })
+      return jsonAnswer(await shownKeyWithSpend(services, changed))
+    },
+  }
+}
+
+/**
+ * Its next request is refused with 401, on other replicas within a second; open calls continue. 404 for an unknown key.
+ */
+export const keyBlock = blocking('/key/block', true)
+/** Has no effect on a key that is not blocked. 404 for an unknown key. */
+export const keyUnblock = blocking('/key/unblock', false)
+
+/**
+ * Finds all keys before it deletes any: after 404 for an unknown one, or 409 for an ambiguous alias, nothing is
+ * deleted.
+ */
+export const keyDelete: Endpoint = {
+  method: 'POST',
+  paths: ['/key/delete'],
+  auth: 'manager',
+  doc: {
+    ...about,
+    operationId: 'deleteKeys',
+    summary: 'Delete keys for good',
+    request: deleteBody,
+    success: json('DeletedKeys'),
+    failures: [404, 409],
+  },
+  async handle(request, services, caller) {
+    const body = await readJsonAs(request, deleteBody())
+    if (!isAdministrator(caller!)) checkMaker(caller!)
+    // One after the other: which of several is refused first must not tell which of them exist.
+    const records: KeyRecord[] = []
+    for (const named of body.keys ?? []) records.push(await changeableKey(services, caller!, named))
+    for (const alias of body.key_aliases ?? []) records.push(await findAlias(services, caller!, alias))
+    await services.tenancy.change(actorOf(caller!), async tx => {
+      for (const id of new Set(records.map(record => record.id))) await tx.deleteKey(id)
+    })
+    return jsonAnswer({ deleted_keys: [...(body.keys ?? []), ...(body.key_aliases ?? [])] })
+  },
+}
+
+/** Several keys may share an alias, which then identifies none of them. */
+async function findAlias(services: Services, caller: Caller, alias: string): Promise<KeyRecord> {
+  const { keys, total } = await services.keys.list({ alias, limit: 2, offset: 0 })
+  const [record] = keys
+  const missing = new GatewayError('not-found', `no key has the alias '${alias}'`, { param: 'key_aliases' })
+  if (!record) throw missing
+  if (total === 1)
+    return changeableKey(services, caller, record.id).catch(() => {
+      throw missing
+    })
+  if (!isAdministrator(caller)) throw missing
+  throw new GatewayError(
+    'conflict',
+    `${total} keys have the alias '${alias}'; delete by \`keys\` (GET /key/list?key_alias=... has their tokens)`,
+    { param: 'key_aliases' },
+  )
+}

@@ -1,0 +1,104 @@
+/** What a key or a team has spent, set anew by those who manage its budget. */
+import { z } from 'zod'
+import { actorOf } from '../../accounts/actor.ts'
+import { dollars, dollarsOf } from '../../accounts/fields/money.ts'
+import { administersOrganization, administersTeam } from '../../accounts/rights.ts'
+import { iso } from '../../accounts/fields/spending-fields.ts'
+import { isAdministrator } from '../../core/caller.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import type { SpendingFields } from '../../core/tenancy/tenancy.ts'
+import type { SpendReset, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
+import { absent, forbidden } from '../common/answers.ts'
+import { changeableKey, checkMaker, teamOf } from './common/key-rights.ts'
+import { withBody } from '../common/json-endpoint.ts'
+import { administeredTeam } from './common/access.ts'
+import { lazy } from '../../lib/lazy.ts'
+
+const body = lazy(() =>
+  z.strictObject({
+    reset_to: dollars()
+      .refine(value => value !== null, 'must be an amount of dollars')
+      .transform(value => value ?? 0n)
+      .describe('Dollars that count as spent from now on: from 0 to what is shown as spent.'),
+  }),
+)
+
+type ResettableKind = Parameters<TenancyTransaction['resetSpend']>[0]
+
+interface Resetting {
+  readonly kind: ResettableKind
+  readonly id: string
+  readonly toNanoUsd: bigint
+  /** Throws where the caller may not, by the state within the transaction. */
+  check(tx: TenancyTransaction): Promise<SpendingFields>
+}
+
+/** Sees every call that was settled here before it was asked. */
+async function reset(services: Services, caller: Caller, { kind, id, toNanoUsd, check }: Resetting): Promise<object> {
+  await services.ledger.flush()
+  let fields: SpendingFields | undefined
+  const { beforeNanoUsd, afterNanoUsd }: SpendReset = await services.tenancy.change(actorOf(caller), async tx => {
+    fields = await check(tx)
+    return tx.resetSpend(kind, id, toNanoUsd)
+  })
+  return {
+    spend: dollarsOf(afterNanoUsd),
+    previous_spend: dollarsOf(beforeNanoUsd),
+    max_budget: dollarsOf(fields!.maxBudgetNanoUsd),
+    budget_reset_at: iso(fields!.budgetResetAtMs),
+  }
+}
+
+/**
+ * Administrators, and admins of the key's team. 404 for an unknown key, 403 for one that the caller may change but
+ * whose budget is not its own to loosen, 400 for more than was spent.
+ */
+const keySpendReset = withBody(body, {
+  tag: 'Keys',
+  answer: 'KeySpendReset',
+  paths: ['/key/{key}/reset_spend'],
+  auth: 'manager',
+  operationId: 'resetKeySpend',
+  summary: 'Set what a key has spent to a lower amount',
+  failures: [400, 404],
+  async handle({ reset_to: toNanoUsd }, { services, caller, request }) {
+    const { id, hash } = await changeableKey(services, caller, request.params.key!)
+    const check = async (tx: TenancyTransaction) => {
+      const key = await tx.findKey({ id })
+      if (!key) throw absent('key', 'key')
+      if (isAdministrator(caller)) return key
+      checkMaker(caller)
+      const team = await teamOf(tx, key)
+      if (!team || !administersTeam(caller, team))
+        throw forbidden('only administrators and admins of its team reset what a key has spent', 'key')
+      return key
+    }
+    return { key_hash: hash, ...(await reset(services, caller, { kind: 'key', id, toNanoUsd, check })) }
+  },
+})
+
+/** Administrators, and admins of the team's organization. 404 for an unknown team, 400 for more than was spent. */
+const teamSpendReset = withBody(body, {
+  tag: 'Teams',
+  answer: 'TeamSpendReset',
+  paths: ['/team/{team_id}/reset_spend'],
+  auth: 'manager',
+  operationId: 'resetTeamSpend',
+  summary: 'Set what a team has spent to a lower amount',
+  failures: [400, 404],
+  async handle({ reset_to: toNanoUsd }, { services, caller, request }) {
+    const id = request.params.team_id!
+    const check = async (tx: TenancyTransaction) => {
+      const team = await administeredTeam(tx, caller, id)
+      const { organizationId } = team
+      if (isAdministrator(caller) || (organizationId !== null && administersOrganization(caller, organizationId)))
+        return team
+      throw forbidden('only administrators and admins of its organization reset what a team has spent', 'team_id')
+    }
+    return { team_id: id, ...(await reset(services, caller, { kind: 'team', id, toNanoUsd, check })) }
+  },
+})
+
+/** Both of them. */
+export const spendResetEndpoints: readonly Endpoint[] = [keySpendReset, teamSpendReset]

@@ -1,0 +1,336 @@
+/** Teams: made, changed, blocked, deleted, read and listed. */
+import { randomUUIDv7 } from 'bun'
+import { z } from 'zod'
+import { actorOf } from '../../accounts/actor.ts'
+import {
+  administersOrganization,
+  administersTeam,
+  groupsOf,
+  mayReadAll,
+  organizationsOf,
+} from '../../accounts/rights.ts'
+import { keyName } from '../../accounts/fields/spending-fields.ts'
+import {
+  memberPermissions,
+  newTeam,
+  shownMembership,
+  shownTeam,
+  teamAdminFields,
+  teamBody,
+  teamChanges,
+  teamUpdateBody,
+} from '../../accounts/fields/team-fields.ts'
+import { isAdministrator } from '../../core/caller.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import { unlimited } from '../../core/tenancy/tenancy.ts'
+import type { Team } from '../../core/tenancy/tenancy.ts'
+import type { TenancyTransaction, TenantFilter } from '../../core/tenancy/tenancy-store.ts'
+import { budgetStateOf } from './common/budget-states.ts'
+import { checkedSpending, cursorField, pageFields, pageOf, shownKeys, spentBy, wrongField } from '../common/answers.ts'
+import { withBody, withQuery } from '../common/json-endpoint.ts'
+import type { Asked } from '../common/json-endpoint.ts'
+import {
+  administeredTeam,
+  checkFields,
+  checkMetadata,
+  checkOrganization,
+  userForMembership,
+  visibleTeam,
+} from './common/access.ts'
+import { lazy } from '../../lib/lazy.ts'
+
+const about = { tag: 'Teams', answer: 'Team' }
+const oneTeam = lazy(() => z.strictObject({ team_id: keyName() }))
+const modelsBody = lazy(() => z.strictObject({ team_id: keyName(), models: z.array(keyName()).max(1000) }))
+const keysShownMax = 100
+const listMax = 1000
+
+/** The row of a team with its members and what was spent. */
+export async function teamRow(services: Services, team: Team): Promise<Record<string, unknown>> {
+  return (await teamRows(services, [team]))[0]!
+}
+
+async function teamRows(services: Services, teams: readonly Team[]): Promise<Record<string, unknown>[]> {
+  const ids = teams.map(team => team.id)
+  const members = Map.groupBy(await services.tenancy.memberships({ kind: 'team', groupIds: ids }), one => one.groupId)
+  const spent = await spentBy(services, 'team', ids)
+  return teams.map(team => shownTeam(team, members.get(team.id) ?? [], spent(team.id)))
+}
+
+/** 403 unless the caller administers the organization; 409 for an id that is taken. */
+const teamNew = withBody(teamBody, {
+  ...about,
+  paths: ['/team/new'],
+  auth: 'manager',
+  operationId: 'createTeam',
+  summary: 'Make a team; its maker becomes its admin, unless it is an administrator',
+  failures: [404, 409],
+  async handle({ team_id: id, members_with_roles: named, admins, members, ...fields }, { services, caller }) {
+    const team = await services.tenancy.change(actorOf(caller), async tx => {
+      await checkOrganization(tx, caller, fields.organization_id ?? null)
+      if (!isAdministrator(caller)) checkMetadata(fields.metadata)
+      const made = await tx.insert('team', checkedSpending(newTeam(id ?? randomUUIDv7(), fields)))
+      const users = [
+        ...(named ?? []),
+        ...(members ?? []).map(one => ({ user_id: one, role: 'user' as const })),
+        ...(admins ?? []).map(one => ({ user_id: one, role: 'admin' as const })),
+        ...(isAdministrator(caller) ? [] : [{ user_id: caller.user!.id, role: 'admin' as const }]),
+      ]
+      for (const one of users) {
+        const { id: userId } = await userForMembership(
+          tx,
+          { caller, defaults: services.current.settings.newUsers },
+          one,
+        )
+        await tx.putMembership({ ...unlimited, kind: 'team', groupId: made.id, userId, role: one.role })
+      }
+      return made
+    })
+    return teamRow(services, team)
+  },
+})
+
+/** Runs a change of a team that the caller administers; resolves with its row. */
+async function changeTeam(
+  { services, caller }: Asked,
+  id: string,
+  work: (tx: TenancyTransaction, team: Team) => Promise<Team>,
+): Promise<Record<string, unknown>> {
+  const team = await services.tenancy.change(actorOf(caller), async tx =>
+    work(tx, await administeredTeam(tx, caller, id)),
+  )
+  return teamRow(services, team)
+}
+
+/** An admin of the gateway, or of the team's organization. */
+const isAbove = (caller: Caller, { organizationId }: Team): boolean =>
+  isAdministrator(caller) || (organizationId !== null && administersOrganization(caller, organizationId))
+
+/** 403 for fields that are not the caller's to write, 404 for an unknown team, 409 for another version. */
+const teamUpdate = withBody(teamUpdateBody, {
+  ...about,
+  answer: 'ChangedTeam',
+  paths: ['/team/update'],
+  auth: 'manager',
+  operationId: 'updateTeam',
+  summary: 'Change a team; only the fields sent change',
+  failures: [404, 409],
+  async handle(body, asked) {
+    const { team_id: id, version, ...fields } = body
+    const data = await changeTeam(asked, id, async (tx, before) => {
+      if (!isAbove(asked.caller, before)) checkFields(body, teamAdminFields, 'admins of a team')
+      if (!isAdministrator(asked.caller)) checkMetadata(fields.metadata)
+      const changes = teamChanges(fields)
+      if (changes.organizationId !== undefined && changes.organizationId !== before.organizationId)
+        await checkOrganization(tx, asked.caller, changes.organizationId)
+      checkedSpending({ ...before, ...changes }, before)
+      return tx.update('team', id, changes, version)
+    })
+    return { team_id: id, data }
+  },
+})
+
+/** All or none. Deletes their keys and memberships, too: 409 for a team with more than 1000 keys. */
+const teamDelete = withBody(() => z.strictObject({ team_ids: z.array(keyName()).min(1).max(100) }), {
+  ...about,
+  answer: 'DeletedTeams',
+  paths: ['/team/delete'],
+  auth: 'manager',
+  operationId: 'deleteTeams',
+  summary: 'Delete teams with their keys',
+  failures: [404, 409],
+  async handle({ team_ids: ids }, { services, caller }) {
+    const teams = await services.tenancy.change(actorOf(caller), async tx => {
+      const deleted: Team[] = []
+      for (const id of new Set(ids)) {
+        await administeredTeam(tx, caller, id)
+        deleted.push(await tx.delete('team', id))
+      }
+      return deleted
+    })
+    return { deleted_teams: teams.map(team => shownTeam(team, [], 0)) }
+  },
+})
+
+const blocking = (path: string, blocked: boolean): Endpoint =>
+  withBody(oneTeam, {
+    ...about,
+    paths: [path],
+    auth: 'admin',
+    operationId: blocked ? 'blockTeam' : 'unblockTeam',
+    summary: blocked ? 'Refuse all keys of a team at once' : 'Let the keys of a team work again',
+    failures: [404],
+    handle: ({ team_id: id }, asked) => changeTeam(asked, id, tx => tx.update('team', id, { blocked })),
+  })
+
+const modelling = (
+  path: string,
+  operationId: string,
+  change: (models: readonly string[], of: readonly string[]) => string[],
+) =>
+  withBody(modelsBody, {
+    ...about,
+    paths: [path],
+    auth: 'admin',
+    operationId,
+    summary: operationId === 'addTeamModels' ? "Add to a team's list of models" : "Take from a team's list of models",
+    failures: [404, 409],
+    handle: ({ team_id: id, models }, asked) =>
+      changeTeam(asked, id, (tx, team) => {
+        const left = change(team.models, models)
+        // An empty list would allow every model.
+        if (left.length === 0 && team.models.length > 0)
+          throw wrongField('models', 'are all that are left; an empty list would allow every model')
+        return tx.update('team', id, { models: left })
+      }),
+  })
+
+const modelAdd = modelling('/team/model/add', 'addTeamModels', (models, added) => [...new Set([...models, ...added])])
+const modelDelete = modelling('/team/model/delete', 'deleteTeamModels', (models, gone) =>
+  models.filter(one => !gone.includes(one)),
+)
+
+/** Members see the team, its admins also its keys, the first 100 of them. */
+const teamInfo = withQuery(oneTeam, {
+  ...about,
+  answer: 'TeamInfo',
+  paths: ['/team/info'],
+  auth: 'key',
+  operationId: 'getTeam',
+  summary: 'One team with its members and keys',
+  failures: [404],
+  async handle({ team_id: id }, { services, caller }) {
+    const team = await visibleTeam(services.tenancy, caller, id)
+    const mayList = mayReadAll(caller) || administersTeam(caller, team)
+    const keys = mayList
+      ? await services.keys.list({ teamId: id, limit: keysShownMax, offset: 0 })
+      : { keys: [], total: 0 }
+    const members = await services.tenancy.memberships({ kind: 'team', groupId: id })
+    return {
+      team_id: id,
+      team_info: await teamRow(services, team),
+      budget: await budgetStateOf(services, 'team', team),
+      keys: await shownKeys(services, keys.keys),
+      keys_total: keys.total,
+      team_memberships: members.map(shownMembership),
+    }
+  },
+})
+
+/** What a caller may list; undefined = everything. */
+function visibleTo(caller: Caller): TenantFilter['visible'] {
+  if (mayReadAll(caller)) return undefined
+  const own = caller.key.teamId === null ? [] : [caller.key.teamId]
+  return { ids: [...groupsOf(caller, 'team'), ...own], organizationIds: organizationsOf(caller) }
+}
+
+const teamList = withQuery(
+  () => z.strictObject({ user_id: keyName().optional(), organization_id: keyName().optional() }),
+  {
+    ...about,
+    answer: 'TeamList',
+    paths: ['/team/list'],
+    auth: 'key',
+    operationId: 'listTeams',
+    summary: 'The newest 1000 teams that the caller may see; /v2/team/list has pages',
+    async handle({ user_id: memberId, organization_id: organizationId }, { services, caller }) {
+      const filter = { memberId, organizationId, visible: visibleTo(caller) }
+      const { items } = await services.tenancy.list('team', filter, { limit: listMax })
+      return teamRows(services, items)
+    },
+  },
+)
+
+const pagedQuery = lazy(() =>
+  z.strictObject({
+    page: z.coerce.number().int().min(1).default(1),
+    page_size: z.coerce.number().int().min(1).max(100).default(10),
+    cursor: cursorField(),
+    user_id: keyName().optional(),
+    organization_id: keyName().optional(),
+    team_id: keyName().optional(),
+    team_alias: keyName().optional(),
+    sort_by: z.enum(['created_at']).optional(),
+    sort_order: z.enum(['asc', 'desc']).default('desc'),
+  }),
+)
+const teamPages = withQuery(pagedQuery, {
+  ...about,
+  answer: 'TeamPage',
+  paths: ['/v2/team/list'],
+  auth: 'key',
+  operationId: 'listTeamPages',
+  summary: 'Teams that the caller may see, in pages or by cursor',
+  async handle(query, { services, caller }) {
+    const { page, page_size: size, cursor } = query
+    const filter: TenantFilter = {
+      ids: query.team_id === undefined ? undefined : [query.team_id],
+      alias: query.team_alias,
+      organizationId: query.organization_id,
+      memberId: query.user_id,
+      visible: visibleTo(caller),
+    }
+    const paging = { ...pageOf(page, size, cursor), ascending: query.sort_order === 'asc' }
+    const { items, total } = await services.tenancy.list('team', filter, paging)
+    return {
+      teams: await teamRows(services, items),
+      ...pageFields({ items, total }, page, size),
+    }
+  },
+})
+
+const permissionsList = withQuery(oneTeam, {
+  ...about,
+  answer: 'TeamPermissions',
+  paths: ['/team/permissions_list'],
+  auth: 'key',
+  operationId: 'getTeamPermissions',
+  summary: 'What members of a team may do',
+  failures: [404],
+  async handle({ team_id: id }, { services, caller }) {
+    return permissionsOf(await visibleTeam(services.tenancy, caller, id))
+  },
+})
+
+const permissionsOf = ({ id, memberPermissions: own }: Team) => ({
+  team_id: id,
+  team_member_permissions: own,
+  all_available_permissions: memberPermissions,
+})
+
+const permissionsUpdate = withBody(
+  () => z.strictObject({ team_id: keyName(), team_member_permissions: z.array(z.enum(memberPermissions)) }),
+  {
+    ...about,
+    answer: 'TeamPermissions',
+    paths: ['/team/permissions_update'],
+    auth: 'manager',
+    operationId: 'updateTeamPermissions',
+    summary: 'Say what members of a team may do',
+    failures: [404],
+    async handle({ team_id: id, team_member_permissions: permissions }, { services, caller }) {
+      const team = await services.tenancy.change(actorOf(caller), async tx => {
+        await administeredTeam(tx, caller, id)
+        return tx.update('team', id, { memberPermissions: permissions })
+      })
+      return permissionsOf(team)
+    },
+  },
+)
+
+/** Everything under `/team` but its members. */
+export const teamEndpoints: readonly Endpoint[] = [
+  teamNew,
+  teamUpdate,
+  teamDelete,
+  blocking('/team/block', true),
+  blocking('/team/unblock', false),
+  modelAdd,
+  modelDelete,
+  teamInfo,
+  teamList,
+  teamPages,
+  permissionsList,
+  permissionsUpdate,
+]

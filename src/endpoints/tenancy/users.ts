@@ -1,0 +1,365 @@
+/** Users: made, changed, deleted, read and listed. */
+import { randomUUIDv7 } from 'bun'
+import { z } from 'zod'
+import { actorOf } from '../../accounts/actor.ts'
+import { keyHint, mintKey, readDuration } from '../../accounts/key.ts'
+import { callRoutes, restrictionOf } from '../../accounts/key-grants.ts'
+import { administersOrganization, groupsOf, mayReadAll, maySeeTeam, organizationsOf } from '../../accounts/rights.ts'
+import { keyName } from '../../accounts/fields/spending-fields.ts'
+import {
+  newUser,
+  selfFields,
+  shownUser,
+  userBody,
+  userChanges,
+  userUpdateBody,
+} from '../../accounts/fields/user-fields.ts'
+import { bareKey, isAdministrator } from '../../core/caller.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { KeyQuery } from '../../core/tenancy/keys.ts'
+import { unlimited, userRoles } from '../../core/tenancy/tenancy.ts'
+import type { Team, User } from '../../core/tenancy/tenancy.ts'
+import type { TenancyReader, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
+import { budgetStateOf } from './common/budget-states.ts'
+import {
+  absent,
+  checkedSpending,
+  cursorField,
+  forbidden,
+  pageFields,
+  pageOf,
+  shownKeys,
+  spentBy,
+} from '../common/answers.ts'
+import { withBody, withQuery } from '../common/json-endpoint.ts'
+import { administeredTeam, checkFields, checkMetadata, findUser, sharesGroup } from './common/access.ts'
+import { lazy } from '../../lib/lazy.ts'
+
+const about = { tag: 'Users', answer: 'User' }
+const keysShownMax = 100
+/** The models of users whom admins of organizations make. */
+const teamModelsOnly: readonly string[] = ['no-default-models']
+
+/** Of the teams of a user those that the caller may see; of its own all. */
+async function userRows(
+  services: Services,
+  caller: Caller,
+  users: readonly User[],
+): Promise<Record<string, unknown>[]> {
+  const ids = users.map(user => user.id)
+  const spent = await spentBy(services, 'user', ids)
+  const teams = await Promise.all(ids.map(userId => visibleTeams(services.tenancy, caller, userId)))
+  return users.map((user, at) => {
+    const own = teams[at]!.map(team => team.id)
+    return shownUser(user, own, spent(user.id))
+  })
+}
+
+async function visibleTeams(tenancy: TenancyReader, caller: Caller, userId: string): Promise<Team[]> {
+  const places = (await tenancy.memberships({ userId })).filter(one => one.kind === 'team')
+  const teams = await tenancy.findAll(
+    'team',
+    places.map(one => one.groupId),
+  )
+  return userId === caller.key.userId ? teams : teams.filter(team => maySeeTeam(caller, team))
+}
+
+/**
+ * Administrators make any user; admins of organizations make users of these, under ids that are made here: an id of
+ * their choice would tell which ids are taken. Such users call models with keys of teams alone, which the models and
+ * the budget of the organization bind. Who a user is at the identity provider they do not say: they would wait with a
+ * key for the person who signs in. Throws 403.
+ */
+function checkMaker(caller: Caller, body: z.infer<ReturnType<typeof userBody>>): void {
+  if (isAdministrator(caller)) return
+  const organizations = body.organizations ?? []
+  if (organizations.length === 0 || !organizations.every(id => administersOrganization(caller, id)))
+    throw forbidden('name organizations that you administer', 'organizations')
+  if (body.user_id != null) throw forbidden('only administrators choose the id of a user', 'user_id')
+  if (body.sso_user_id != null)
+    throw forbidden('only administrators say who a user is at the identity provider', 'sso_user_id')
+  if (body.user_role?.startsWith('proxy_admin')) throw forbidden('only administrators make administrators', 'user_role')
+  if (body.models != null && body.models.join() !== teamModelsOnly.join())
+    throw forbidden('only administrators give users models of their own: give them to a team', 'models')
+  checkMetadata(body.metadata)
+  const restriction = body.auto_create_key ? restrictionOf(caller.key) : undefined
+  if (restriction) throw forbidden(`this key has a restriction of its own (${restriction}), so that it makes no keys`)
+}
+
+const userNew = withBody(userBody, {
+  ...about,
+  answer: 'NewUser',
+  paths: ['/user/new'],
+  auth: 'manager',
+  operationId: 'createUser',
+  summary: 'Make a user, and a key unless `auto_create_key` is false',
+  failures: [404, 409],
+  async handle(body, { services, caller }) {
+    const { user_id: id, teams, organizations, auto_create_key: withKey, key_alias: alias, duration, ...fields } = body
+    checkMaker(caller, body)
+    checkedSpending(userChanges(fields))
+    const keyText = withKey ? mintKey() : undefined
+    const lifetime = duration == null ? undefined : readDuration(duration)
+    const made = await services.tenancy.change(actorOf(caller), async tx => {
+      const made = newUser(id ?? randomUUIDv7(), fields, services.current.settings.newUsers)
+      const user = await tx.insert('user', isAdministrator(caller) ? made : { ...made, models: teamModelsOnly })
+      await addPlaces({ tx, caller, userId: user.id }, teams ?? [], organizations ?? [])
+      const key =
+        keyText === undefined
+          ? undefined
+          : await tx.insertKey({
+              ...bareKey,
+              id: randomUUIDv7(),
+              hash: services.hashKey(keyText),
+              hint: keyHint(keyText),
+              alias: alias ?? null,
+              userId: user.id,
+              // A key acts as its user, whom a claim may make an administrator later: its maker must not become one.
+              allowedRoutes: isAdministrator(caller) ? bareKey.allowedRoutes : callRoutes,
+              expiresAtMs: lifetime && 'ms' in lifetime ? tx.nowMs + lifetime.ms : null,
+            })
+      return { user, key }
+    })
+    const [row] = await userRows(services, caller, [made.user])
+    return { key: keyText ?? null, token: made.key?.hash ?? null, token_id: made.key?.id ?? null, ...row }
+  },
+})
+
+/** Throws 404 for a team or an organization that does not exist. */
+async function addPlaces(
+  { tx, caller, userId }: { tx: TenancyTransaction; caller: Caller; userId: string },
+  teams: NonNullable<z.infer<ReturnType<typeof userBody>>['teams']>,
+  organizations: readonly string[],
+): Promise<void> {
+  for (const one of teams) {
+    const place = typeof one === 'string' ? { team_id: one, user_role: 'user' as const } : one
+    const { team_id: groupId, user_role: role } = place
+    await administeredTeam(tx, caller, groupId)
+    const maxBudgetNanoUsd = ('max_budget_in_team' in place && place.max_budget_in_team) || null
+    await tx.putMembership({ ...unlimited, maxBudgetNanoUsd, kind: 'team', groupId, userId, role })
+  }
+  for (const groupId of organizations) {
+    if (!(await tx.find('organization', groupId))) throw absent('organization', 'organizations')
+    await tx.putMembership({ ...unlimited, kind: 'organization', groupId, userId, role: 'internal_user' })
+  }
+}
+
+/** Users may change their name and metadata; the rest is for administrators. */
+const userUpdate = withBody(userUpdateBody, {
+  ...about,
+  answer: 'ChangedUser',
+  paths: ['/user/update'],
+  auth: 'manager',
+  operationId: 'updateUser',
+  summary: 'Change a user; only the fields sent change',
+  failures: [404, 409],
+  async handle(body, { services, caller }) {
+    const { user_id: id, version, ...fields } = body
+    const user = await services.tenancy.change(actorOf(caller), async tx => {
+      const named = { user_id: id, user_email: id === undefined ? (fields.user_email ?? undefined) : undefined }
+      const before = await findUser(tx, named)
+      if (!before || !(isAdministrator(caller) || before.id === caller.user?.id)) throw absent('user', 'user_id')
+      if (!isAdministrator(caller)) checkSelf(body)
+      const changes = userChanges(fields)
+      checkedSpending({ ...before, ...changes }, before)
+      return tx.update('user', before.id, changes, version)
+    })
+    const [data] = await userRows(services, caller, [user])
+    return { user_id: user.id, data }
+  },
+})
+
+function checkSelf(body: z.infer<ReturnType<typeof userUpdateBody>>): void {
+  checkFields(body, selfFields, 'users')
+  checkMetadata(body.metadata)
+}
+
+const userDelete = withBody(() => z.strictObject({ user_ids: z.array(keyName()).min(1).max(100) }), {
+  ...about,
+  answer: 'DeletedUsers',
+  paths: ['/user/delete'],
+  auth: 'admin',
+  operationId: 'deleteUsers',
+  summary: 'Delete users with their keys and memberships, all or none',
+  failures: [404, 409],
+  async handle({ user_ids: ids }, { services, caller }) {
+    const wanted = [...new Set(ids)]
+    await services.tenancy.change(actorOf(caller), async tx => {
+      for (const id of wanted) await tx.delete('user', id)
+    })
+    return { deleted_users: wanted.length }
+  },
+})
+
+/** Own user, users in teams and organizations that the caller administers, or all. The same 404 for others. */
+async function visibleUser(reader: TenancyReader, caller: Caller, id: string | undefined): Promise<User> {
+  const wanted = id ?? caller.key.userId
+  const user = wanted === null ? undefined : await reader.find('user', wanted)
+  if (user && (mayReadAll(caller) || user.id === caller.key.userId)) return user
+  if (user && (await sharesGroup(reader, caller, user))) return user
+  throw absent('user', 'user_id')
+}
+
+/** Of another's keys those in teams and organizations that the caller administers; undefined = all. */
+function visibleTo(caller: Caller): KeyQuery['visible'] {
+  if (mayReadAll(caller)) return undefined
+  return {
+    userId: caller.key.userId,
+    teamIds: groupsOf(caller, 'team', 'admin'),
+    organizationIds: organizationsOf(caller),
+  }
+}
+
+const infoQuery = lazy(() => z.strictObject({ user_id: keyName().optional().describe("Absent = the caller's own.") }))
+
+const userInfo = withQuery(infoQuery, {
+  ...about,
+  answer: 'UserInfo',
+  paths: ['/user/info'],
+  auth: 'key',
+  operationId: 'getUser',
+  summary: 'One user with its teams and the first 100 of its keys',
+  failures: [404],
+  async handle({ user_id: id }, { services, caller }) {
+    const { tenancy, keys } = services
+    const user = await visibleUser(tenancy, caller, id)
+    const teams = await visibleTeams(tenancy, caller, user.id)
+    const own = await keys.list({ userId: user.id, visible: visibleTo(caller), limit: keysShownMax, offset: 0 })
+    return {
+      user_id: user.id,
+      user_info: (await userRows(services, caller, [user]))[0],
+      budget: await budgetStateOf(services, 'user', user),
+      keys: await shownKeys(services, own.keys),
+      keys_total: own.total,
+      teams: teams.map(team => ({ team_id: team.id, team_alias: team.alias })),
+    }
+  },
+})
+
+const userInfoLight = withQuery(infoQuery, {
+  ...about,
+  paths: ['/v2/user/info'],
+  auth: 'key',
+  operationId: 'getUserAlone',
+  summary: 'One user without its keys',
+  failures: [404],
+  async handle({ user_id: id }, { services, caller }) {
+    return (await userRows(services, caller, [await visibleUser(services.tenancy, caller, id)]))[0]
+  },
+})
+
+const listQuery = lazy(() =>
+  z.strictObject({
+    page: z.coerce.number().int().min(1).default(1),
+    page_size: z.coerce.number().int().min(1).max(100).default(25),
+    cursor: cursorField(),
+    role: z.enum(userRoles).optional(),
+    user_ids: z.string().max(10_000).optional().describe('Ids with commas between.'),
+    sso_user_ids: z.string().max(10_000).optional().describe('Ids with commas between.'),
+    user_email: keyName().optional().describe('A part of the address.'),
+    team: keyName().optional().describe('Only members of this team.'),
+    sort_by: z.enum(['created_at']).optional(),
+    sort_order: z.enum(['asc', 'desc']).default('desc'),
+  }),
+)
+const ids = (text: string | undefined) => text?.split(',', 1000).map(one => one.trim())
+
+/** Admins of teams and organizations list the users of one of them at a time: `team` is required then. */
+const userList = withQuery(listQuery, {
+  ...about,
+  answer: 'UserList',
+  paths: ['/user/list'],
+  auth: 'key',
+  operationId: 'listUsers',
+  summary: 'Users, in pages or by cursor; admins of a team name it',
+  failures: [404],
+  async handle(query, { services, caller }) {
+    const { page, page_size: size, cursor, team } = query
+    if (!mayReadAll(caller)) {
+      if (team === undefined) throw forbidden('name one of your teams with `team`', 'team')
+      await administeredTeam(services.tenancy, caller, team)
+    }
+    const filter = {
+      role: query.role,
+      ids: ids(query.user_ids),
+      ssoUserIds: ids(query.sso_user_ids),
+      email: query.user_email,
+      teamId: team,
+    }
+    const paging = { ...pageOf(page, size, cursor), ascending: query.sort_order === 'asc' }
+    const { items, total } = await services.tenancy.list('user', filter, paging)
+    return {
+      users: await userRows(services, caller, items),
+      ...pageFields({ items, total }, page, size),
+    }
+  },
+})
+
+const roleDescriptions: Readonly<Record<User['role'], string>> = {
+  proxy_admin: 'May do everything.',
+  proxy_admin_viewer: 'May read everything and change nothing.',
+  internal_user: 'May call models, make keys of its own, and read what it spent.',
+  internal_user_viewer: 'May call models and read what it spent.',
+}
+
+const availableRoles = withQuery(() => z.strictObject({}), {
+  ...about,
+  answer: 'UserRoles',
+  paths: ['/user/available_roles'],
+  auth: 'key',
+  operationId: 'listUserRoles',
+  summary: 'The roles that a user may have',
+  async handle() {
+    const label = (role: string) =>
+      role
+        .split('_')
+        .map(word => word[0]!.toUpperCase() + word.slice(1))
+        .join(' ')
+    return Object.fromEntries(
+      Object.entries(roleDescriptions).map(([role, description]) => [role, { description, ui_label: label(role) }]),
+    )
+  },
+})
+
+const bulkBody = lazy(() => z.strictObject({ users: z.array(userUpdateBody()).min(1).max(500) }))
+const userBulk = withBody(bulkBody, {
+  ...about,
+  answer: 'BulkUserUpdate',
+  paths: ['/user/bulk_update'],
+  auth: 'admin',
+  operationId: 'updateUsers',
+  summary: 'Change up to 500 users, all or none',
+  failures: [404, 409],
+  async handle({ users }, { services, caller }) {
+    const changed = await services.tenancy.change(actorOf(caller), async tx => {
+      const done: User[] = []
+      for (const { user_id: id, version, ...fields } of users) {
+        const before = await findUser(tx, { user_id: id, user_email: fields.user_email ?? undefined })
+        if (!before)
+          throw new GatewayError('not-found', `there is no user '${id ?? fields.user_email}'`, { param: 'users' })
+        done.push(await tx.update('user', before.id, userChanges(fields), version))
+      }
+      return done
+    })
+    return {
+      results: changed.map(user => ({ user_id: user.id, user_email: user.email, success: true, error: null })),
+      total_requested: users.length,
+      successful_updates: changed.length,
+      failed_updates: 0,
+    }
+  },
+})
+
+/** Everything under `/user`. */
+export const userEndpoints: readonly Endpoint[] = [
+  userNew,
+  userUpdate,
+  userBulk,
+  userDelete,
+  userInfo,
+  userInfoLight,
+  userList,
+  availableRoles,
+]

@@ -1,0 +1,117 @@
+/** Asks the policies of a call, in order. Synchronous unless a policy returns a promise. */
+import type { Reply } from '../../core/answer.ts'
+import type { Call } from '../../core/call.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Policy } from '../../core/policy.ts'
+
+type Hook = 'admit' | 'admitAttempt' | 'admitModel' | 'answer' | 'answerTexts' | 'failed' | 'attempted' | 'settled'
+/** Policies that have this method. Called as a method: a bound function costs three times as much. */
+type With<H extends Hook> = readonly (Policy & Required<Pick<Policy, H>>)[]
+
+/** The policies grouped by their methods: made once, so that calls skip policies without the method. */
+export interface CallPolicies {
+  readonly head: With<'admit'>
+  readonly body: With<'admit'>
+  /** Those of `body` that also apply where nothing is sent: to the lines of a batch's input file, and to previews. */
+  readonly dryRun: With<'admit'>
+  readonly admitAttempt: With<'admitAttempt'>
+  readonly admitModel: With<'admitModel'>
+  readonly answer: With<'answer'>
+  readonly answerTexts: With<'answerTexts'>
+  readonly failed: With<'failed'>
+  readonly attempted: With<'attempted'>
+  /** In reverse order: the last policy records the call. */
+  readonly settled: With<'settled'>
+}
+
+/** In the order of the list; see `policies/index.ts`. */
+export function callPolicies(policies: readonly Policy[]): CallPolicies {
+  const having = <H extends Hook>(hook: H, which: (policy: Policy) => boolean = () => true): With<H> =>
+    policies.filter((policy): policy is With<H>[number] => policy[hook] !== undefined && which(policy))
+  return {
+    head: having('admit', ({ stage }) => stage === 'head'),
+    body: having('admit', ({ stage }) => stage === 'body'),
+    dryRun: having('admit', ({ stage, dryRun }) => stage === 'body' && dryRun !== false),
+    admitAttempt: having('admitAttempt'),
+    admitModel: having('admitModel'),
+    answer: having('answer'),
+    answerTexts: having('answerTexts'),
+    failed: having('failed'),
+    attempted: having('attempted'),
+    settled: having('settled').toReversed(),
+  }
+}
+
+/** Tells the policies of an attempt that has failed or has begun an answer. */
+export function reportAttempt(
+  { attempted }: CallPolicies,
+  call: Call,
+  deployment: Deployment,
+  error?: GatewayError,
+): void {
+  for (const policy of attempted) policy.attempted(call, { deployment, error })
+}
+
+/** Continues a call; exactly one method is called, synchronously unless a policy had to wait. */
+export interface AdmissionReceiver {
+  /** The call is settled, as its client has left: no further policy is asked. */
+  readonly ended: boolean
+  admitted(): void
+  /** A policy has answered the call. */
+  answered(reply: Reply): void
+  failed(thrown: unknown): void
+}
+
+/**
+ * Asks `policies` from number `from` on. Throws what a policy throws synchronously; a rejection is passed to
+ * `receiver`.
+ */
+export function admitCall(call: Call, policies: With<'admit'>, receiver: AdmissionReceiver, from = 0): void {
+  for (let at = from; at < policies.length; at++) {
+    const asked = policies[at]!.admit(call)
+    if (asked === undefined) continue
+    if (asked instanceof Promise) return admitLater(call, policies, receiver, { asked, next: at + 1 })
+    return receiver.answered(asked)
+  }
+  receiver.admitted()
+}
+
+type Waiting = { readonly asked: Promise<void | Reply>; readonly next: number }
+
+/** A separate function, so that calls without a promise allocate no closures. */
+function admitLater(call: Call, policies: With<'admit'>, receiver: AdmissionReceiver, { asked, next }: Waiting): void {
+  asked
+    .then(reply => {
+      if (receiver.ended) return cancelLate(reply)
+      if (reply) receiver.answered(reply)
+      else admitCall(call, policies, receiver, next)
+    })
+    .catch(thrown => receiver.failed(thrown))
+}
+
+/** The stream of a reply that no client waits for any more. */
+function cancelLate(reply: void | Reply): void {
+  if (reply && typeof reply.body === 'object' && 'cancel' in reply.body) reply.body.cancel()
+}
+
+/**
+ * As a promise: the Reply of the policy that answered, or undefined when all have let the call pass. Rejects with
+ * `client-closed` when the client leaves meanwhile.
+ */
+export async function admitted(call: Call, policies: With<'admit'>): Promise<Reply | undefined> {
+  for (const policy of policies) {
+    const reply = await policy.admit(call)
+    if (call.client.left) {
+      cancelLate(reply)
+      throw new GatewayError('client-closed', 'the client left before its call was admitted')
+    }
+    if (reply) return reply
+  }
+  return undefined
+}
+
+/** Where nothing is sent: asks all policies, also those after one that would answer. Rejects with a refusal. */
+export async function admitDryRun(call: Call, policies: CallPolicies): Promise<void> {
+  for (const policy of policies.dryRun) await policy.admit(call)
+}

@@ -1,0 +1,51 @@
+/** Bounds what one call may cause at upstreams: retries, fallbacks and answers asked for again, all together. */
+import type { Call } from '../../core/call.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { CallPolicies } from './admission.ts'
+
+/** The operator's bound has room for a further attempt, and for the first ones at `kept` models that come later. */
+export function hasRoom({ attempts, repeats, models }: Call, kept: number): boolean {
+  return attempts === 0 || attempts + repeats + kept < models.settings.router.attemptsMax
+}
+
+/** Before a further attempt: each counts in the caller's limits. false = these have no room for it. */
+export async function isAdmitted(policies: CallPolicies, call: Call): Promise<boolean> {
+  if (call.attempts === 0) return true
+  for (const policy of policies.admitAttempt) if (!(await policy.admitAttempt(call))) return false
+  return true
+}
+
+/** Before a call is passed on to another model. false = the limits and budgets of this model have no room for it. */
+export async function isModelAdmitted({ admitModel }: CallPolicies, call: Call, model: string): Promise<boolean> {
+  for (const policy of admitModel) if (!(await policy.admitModel(call, model))) return false
+  return true
+}
+
+/**
+ * Before a further request within an attempt: for the next prompt of a list, or for an answer that fits its schema.
+ * Rejects with the reason why it is not to be sent.
+ */
+export async function admitRepeat(policies: CallPolicies, call: Call, isSeries: boolean): Promise<void> {
+  if (isSeries) {
+    if (!(await isAdmitted(policies, call))) throw tooManyPrompts()
+  } else if (hasRoom(call, 0) && (await isAdmitted(policies, call))) call.repeats++
+  else throw notAskedAgain()
+}
+
+function tooManyPrompts(): GatewayError {
+  return new GatewayError(
+    'rate-limited',
+    'each prompt of the list is a request to this model, and the requests per minute of this key or user are used ' +
+      'up; send fewer prompts, or the rest in a minute',
+    { param: 'prompt' },
+  )
+}
+
+function notAskedAgain(): GatewayError {
+  return new GatewayError(
+    'schema-mismatch',
+    'the answer does not fit response_format, and may not be asked for again: the requests to upstreams for one call ' +
+      "(`max_attempts`), or the caller's requests per minute, are used up",
+    { param: 'response_format' },
+  )
+}

@@ -1,0 +1,175 @@
+import { expect, test } from 'bun:test'
+import type { Deployment } from '../../core/deployment.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { RouterSettings } from '../../core/settings.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { Cooldowns } from './cooldown.ts'
+import type { Cooldown } from './cooldown.ts'
+
+const deployment = { id: 'd-1', modelName: 'fast', target: { model: 'm' } } as Deployment
+const settings = { retries: 0, allowedFails: 3, cooldownMs: 5000 } as RouterSettings
+const broken = new GatewayError('upstream-failed', 'it said 500')
+const limited = (retryAfterMs?: number) => new GatewayError('upstream-rate-limited', 'slower', { retryAfterMs })
+
+function started() {
+  let nowMs = 1000
+  const begun: Cooldown[] = []
+  const clock = { monotonicMs: () => nowMs, epochMs: () => nowMs } as Clock
+  const cooldowns = new Cooldowns(clock, cooldown => begun.push(cooldown))
+  /** An attempt that is sent now. */
+  const attempt = () => {
+    const made = { sentMs: nowMs, settled: false }
+    cooldowns.begin(deployment, made)
+    return made
+  }
+  const fail = (at = attempt(), error = broken, cut = false) =>
+    cooldowns.failed(deployment, at, { error, settings, cut })
+  return {
+    cooldowns,
+    begun,
+    attempt,
+    fail,
+    is: () => cooldowns.availability(deployment),
+    pass: (ms: number) => void (nowMs += ms),
+  }
+}
+
+test('failures in a row make it cool down, which is told once per cooldown', () => {
+  const { cooldowns, begun, fail, is, pass } = started()
+  fail()
+  fail()
+  expect([is(), begun, cooldowns.coolingDown()]).toEqual(['healthy', [], []])
+  fail()
+  expect(is()).toBe('cooling')
+  expect(cooldowns.remainingMs(deployment)).toBe(5000)
+  expect(begun).toEqual([{ deployment, cooldownMs: 5000, failsInARow: 3, error: broken }])
+  expect(cooldowns.coolingDown()).toEqual([deployment])
+  pass(5000)
+  expect([is(), cooldowns.coolingDown()]).toEqual(['half-open', []])
+})
+
+test('what was sent before a cooldown neither lengthens nor ends it', () => {
+  const { cooldowns, begun, attempt, fail, is, pass } = started()
+  const [late, good] = [attempt(), attempt()]
+  pass(1)
+  for (let at = 0; at < 3; at++) fail()
+  cooldowns.completed(deployment, good)
+  fail(late)
+  expect([is(), cooldowns.remainingMs(deployment)]).toEqual(['cooling', 5000])
+  pass(5000)
+  fail(late)
+  expect([is(), begun.length]).toEqual(['half-open', 1])
+})
+
+test('after a cooldown one probe at a time; each that fails doubles the next cooldown, up to a minute', () => {
+  const { begun, attempt, fail, is, pass } = started()
+  for (let at = 0; at < 3; at++) fail()
+  for (let at = 0; at < 6; at++) {
+    pass(60_000)
+    expect(is()).toBe('half-open')
+    const probe = attempt()
+    expect(is()).toBe('cooling')
+    fail(probe)
+  }
+  expect(begun.map(cooldown => cooldown.cooldownMs)).toEqual([5000, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000])
+})
+
+test('a probe that succeeds ends all of it; one that says nothing makes room for the next', () => {
+  const { cooldowns, attempt, fail, is, pass } = started()
+  for (let at = 0; at < 3; at++) fail()
+  pass(5000)
+  const left = attempt()
+  cooldowns.released(deployment, left)
+  expect(is()).toBe('half-open')
+  const forgotten = attempt()
+  expect(is()).toBe('cooling')
+  forgotten.settled = true
+  expect(is()).toBe('half-open')
+  cooldowns.completed(deployment, attempt())
+  expect(is()).toBe('healthy')
+  fail()
+  fail()
+  expect(is()).toBe('healthy')
+})
+
+test('a client waits no longer than the cooldown, whatever the provider said', () => {
+  const { cooldowns, attempt, fail } = started()
+  expect(cooldowns.waitMs(deployment, limited(3_600_000))).toBe(3_600_000)
+  fail(attempt(), limited(3_600_000))
+  const waits = [limited(3_600_000), limited(7000), limited()].map(error => cooldowns.waitMs(deployment, error))
+  expect(waits).toEqual([60_000, 7000, undefined])
+})
+
+test('a rate limit makes it cool down at once, as long as the provider said, but no longer than a minute', () => {
+  const { cooldowns, begun, attempt, fail, is, pass } = started()
+  const late = attempt()
+  fail(attempt(), limited(600_000))
+  expect(is()).toBe('rate-limited')
+  expect(begun.map(cooldown => cooldown.cooldownMs)).toEqual([60_000])
+  pass(50_000)
+  fail(late, limited(20_000))
+  expect(cooldowns.remainingMs(deployment)).toBe(20_000)
+})
+
+test('refused keys and missing models make it cool down at once', () => {
+  for (const kind of ['upstream-credentials', 'upstream-model-missing'] as const) {
+    const { attempt, fail, is } = started()
+    fail(attempt(), new GatewayError(kind, 'no'))
+    expect(is()).toBe('cooling')
+  }
+})
+
+test('a success ends the count', () => {
+  const { cooldowns, begun, attempt, fail } = started()
+  for (let at = 0; at < 5; at++) {
+    fail()
+    fail()
+    cooldowns.began(deployment, attempt())
+  }
+  expect(begun).toEqual([])
+})
+
+test('where answers are cut only a complete answer is a success', () => {
+  const { cooldowns, attempt, fail, is, pass } = started()
+  for (let at = 0; at < 3; at++) {
+    const stream = attempt()
+    cooldowns.began(deployment, stream)
+    fail(stream, broken, true)
+  }
+  expect(is()).toBe('cooling')
+  pass(5000)
+  const probe = attempt()
+  cooldowns.began(deployment, probe)
+  expect(is()).toBe('cooling')
+  cooldowns.completed(deployment, probe)
+  expect(is()).toBe('healthy')
+})
+
+test('without a cooldown time nothing cools down', () => {
+  const { cooldowns, attempt, is } = started()
+  for (let at = 0; at < 9; at++)
+    cooldowns.failed(deployment, attempt(), { error: broken, settings: { ...settings, cooldownMs: 0 } })
+  expect(is()).toBe('healthy')
+})
+
+test('the long answer of a probe keeps the others away for no longer than the cooldown was', () => {
+  const { cooldowns, begun, attempt, fail, is, pass } = started()
+  for (let at = 0; at < 3; at++) fail(attempt(), broken, true)
+  pass(5000)
+  const long = attempt()
+  pass(100_000)
+  expect(is()).toBe('cooling')
+  cooldowns.began(deployment, long)
+  pass(4999)
+  expect(is()).toBe('cooling')
+  pass(1)
+  expect(is()).toBe('half-open')
+  const next = attempt()
+  expect(is()).toBe('cooling')
+  pass(60_000)
+  expect(is()).toBe('cooling')
+  fail(long, broken, true)
+  expect([is(), begun.at(-1)!.cooldownMs]).toEqual(['cooling', 10_000])
+  cooldowns.completed(deployment, next)
+  expect(is()).toBe('healthy')
+})

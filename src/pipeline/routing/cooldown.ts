@@ -1,0 +1,201 @@
+/**
+ * The circuit breakers of the deployments: a cooldown after failures, then one probe at a time until one ends well
+ * (docs/decisions/0016).
+ */
+import { LRUCache } from 'lru-cache'
+import { entryLimit } from '../../lib/entry-limit.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import type { FaultKind, GatewayError } from '../../core/errors.ts'
+import type { HeldCooldown } from '../../core/upstream-notes.ts'
+import type { RouterSettings } from '../../core/settings.ts'
+import type { Clock } from '../../lib/clock.ts'
+
+const cooldownMsMax = 60_000
+/** What the next call would meet too: one such failure is enough. */
+const atOnce: ReadonlySet<FaultKind> = new Set([
+  'upstream-rate-limited',
+  'upstream-credentials',
+  'upstream-model-missing',
+])
+
+/**
+ * `half-open`: a cooldown is over, and the next call is the probe. `cooling`: in a cooldown, or a probe is under way.
+ * `rate-limited`: in a cooldown that its provider asked for.
+ */
+export type Availability = 'healthy' | 'half-open' | 'cooling' | 'rate-limited'
+
+/** One attempt at a deployment. Its call stands for it: a call has one attempt at a time. */
+export interface AttemptAt {
+  /** When the request was sent, on the monotonic clock. */
+  readonly sentMs: number
+  /** The call is over. */
+  readonly settled: boolean
+}
+
+interface Health {
+  readonly deployment: Deployment
+  failsInARow: number
+  /** Cooldowns since the last success. */
+  cooldowns: number
+  /** The last cooldown; -Infinity = there was none since the last success. */
+  beganMs: number
+  untilMs: number
+  rateLimited: boolean
+  /** An answer was cut after its beginning: further ones are successes only when they are complete. */
+  cutsAnswers: boolean
+  probe: AttemptAt | undefined
+  /** From then on the probe, whose answer has begun, makes room for the next. */
+  nextProbeMs: number
+}
+
+/** A cooldown that has just begun, for the operator. */
+export interface Cooldown {
+  readonly deployment: Deployment
+  readonly cooldownMs: number
+  readonly failsInARow: number
+  /** The last of the failures. */
+  readonly error: GatewayError
+}
+
+/**
+ * Per process. A cooldown is as long as the upstream asks for, else as the settings say, twice as long each time a
+ * probe fails; a minute at most. What was sent before a cooldown tells nothing about the time after it.
+ */
+export class Cooldowns {
+  readonly #clock: Clock
+  readonly #report: (cooldown: Cooldown) => void
+  /** By deployment and upstream model: a wildcard stands for many models. Only those that failed are stored. */
+  readonly #health = new LRUCache<string, Health>(entryLimit(10_000))
+
+  constructor(clock: Clock, report: (cooldown: Cooldown) => void = () => {}) {
+    this.#clock = clock
+    this.#report = report
+  }
+
+  /** The deployments in cooldown now. */
+  coolingDown(): Deployment[] {
+    return [...this.#health.values()]
+      .filter(health => health.untilMs > this.#clock.monotonicMs())
+      .map(health => health.deployment)
+  }
+
+  /** The cooldowns that hold now. */
+  held(): HeldCooldown[] {
+    const nowMs = this.#clock.monotonicMs()
+    return [...this.#health.values()].flatMap(({ deployment: { id, target }, untilMs }) =>
+      untilMs > nowMs ? [{ deploymentId: id, model: target.model, remainingMs: untilMs - nowMs }] : [],
+    )
+  }
+
+  availability(deployment: Deployment): Availability {
+    const health = this.#find(deployment)
+    if (!health || health.cooldowns === 0) return 'healthy'
+    if (health.untilMs > this.#clock.monotonicMs()) return health.rateLimited ? 'rate-limited' : 'cooling'
+    const { probe, nextProbeMs } = health
+    return probe && !probe.settled && this.#clock.monotonicMs() < nextProbeMs ? 'cooling' : 'half-open'
+  }
+
+  /** Milliseconds until its cooldown is over; 0 = it is. */
+  remainingMs(deployment: Deployment): number {
+    const health = this.#find(deployment)
+    return health ? Math.max(health.untilMs - this.#clock.monotonicMs(), 0) : 0
+  }
+
+  /**
+   * How long a client that got `error` has to wait: no longer than the cooldown, after which the deployment is asked
+   * again though its upstream may have named an hour.
+   */
+  waitMs(deployment: Deployment, { retryAfterMs }: GatewayError): number | undefined {
+    const remainingMs = this.remainingMs(deployment)
+    return retryAfterMs === undefined || remainingMs === 0 ? retryAfterMs : Math.min(retryAfterMs, remainingMs)
+  }
+
+  /** To be called before the attempt: it is the probe if the deployment waits for one. */
+  begin(deployment: Deployment, attempt: AttemptAt): void {
+    if (this.availability(deployment) !== 'half-open') return
+    const health = this.#find(deployment)!
+    health.probe = attempt
+    health.nextProbeMs = Infinity
+  }
+
+  /** An answer has begun. A probe that goes on for longer than the cooldown was must not keep all others away. */
+  began(deployment: Deployment, attempt: AttemptAt): void {
+    const health = this.#find(deployment)
+    if (!health?.cutsAnswers) return this.completed(deployment, attempt)
+    if (health.probe === attempt) health.nextProbeMs = this.#clock.monotonicMs() + health.untilMs - health.beganMs
+  }
+
+  /** An answer is complete. */
+  completed(deployment: Deployment, attempt: AttemptAt): void {
+    const health = this.#find(deployment)
+    if (health && (health.probe === attempt || attempt.sentMs >= health.beganMs)) this.#health.delete(keyOf(deployment))
+  }
+
+  /** The attempt ended without telling anything about the deployment: its client left, or set a timeout of its own. */
+  released(deployment: Deployment, attempt: AttemptAt): void {
+    const health = this.#find(deployment)
+    if (health?.probe === attempt) health.probe = undefined
+  }
+
+  /**
+   * Counts the failure; `cut` = after the beginning of an answer. `report` is called when a cooldown begins, not when
+   * one is extended.
+   */
+  failed(deployment: Deployment, attempt: AttemptAt, failure: Failure): void {
+    const { error, settings } = failure
+    const nowMs = this.#clock.monotonicMs()
+    const health = this.#find(deployment) ?? newHealth(deployment)
+    this.#health.set(keyOf(deployment), health)
+    health.failsInARow++
+    health.cutsAnswers ||= failure.cut === true
+    const isProbe = health.probe === attempt
+    if (isProbe) health.probe = undefined
+    if (health.untilMs > nowMs) return extend(health, error, nowMs)
+    if (!isProbe && attempt.sentMs < health.beganMs) return
+    if (health.cooldowns === 0 && !atOnce.has(error.kind) && health.failsInARow < settings.allowedFails) return
+    const grownMs = settings.cooldownMs * 2 ** Math.min(health.cooldowns, 16)
+    const cooldownMs = Math.min(error.retryAfterMs ?? grownMs, cooldownMsMax)
+    if (cooldownMs <= 0) return
+    health.cooldowns++
+    health.beganMs = nowMs
+    health.untilMs = nowMs + cooldownMs
+    health.rateLimited = error.kind === 'upstream-rate-limited'
+    this.#report({ deployment, cooldownMs, failsInARow: health.failsInARow, error })
+  }
+
+  #find(deployment: Deployment): Health | undefined {
+    return this.#health.size === 0 ? undefined : this.#health.get(keyOf(deployment))
+  }
+}
+
+interface Failure {
+  readonly error: GatewayError
+  readonly settings: RouterSettings
+  readonly cut?: boolean
+}
+
+function newHealth(deployment: Deployment): Health {
+  return {
+    deployment,
+    failsInARow: 0,
+    cooldowns: 0,
+    beganMs: -Infinity,
+    untilMs: 0,
+    rateLimited: false,
+    cutsAnswers: false,
+    probe: undefined,
+    nextProbeMs: Infinity,
+  }
+}
+
+/** A failure within a cooldown changes it only where the provider asks for a longer one. */
+function extend(health: Health, error: GatewayError, nowMs: number): void {
+  if (error.kind !== 'upstream-rate-limited') return
+  health.rateLimited = true
+  if (error.retryAfterMs !== undefined)
+    health.untilMs = Math.max(health.untilMs, nowMs + Math.min(error.retryAfterMs, cooldownMsMax))
+}
+
+function keyOf(deployment: Deployment): string {
+  return `${deployment.id} ${deployment.target.model}`
+}

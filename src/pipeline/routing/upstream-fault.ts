@@ -1,0 +1,144 @@
+/** The errors of upstreams, as the client and the router see them. */
+import type { Deployment } from '../../core/deployment.ts'
+import { faults, GatewayError } from '../../core/errors.ts'
+import type { FaultKind } from '../../core/errors.ts'
+import type { UpstreamFault } from '../../core/provider.ts'
+import type { UpstreamResponse } from '../../core/transport.ts'
+import { withoutPrivateAddresses } from '../../lib/private-addresses.ts'
+import { Secret } from '../../lib/secret.ts'
+
+const errorBodyBytesMax = 256 * 1024
+const messageLengthMax = 2000
+/** Addresses are looked for in so many characters. */
+const searchedLengthMax = 2 * messageLengthMax
+const retryAfterMsMax = 60 * 60 * 1000
+
+/** Reads an answer without success and returns its error. */
+export async function readFault(
+  deployment: Deployment,
+  response: UpstreamResponse,
+  epochMs: number,
+): Promise<GatewayError> {
+  if (response.status < 400) {
+    return new GatewayError(
+      'upstream-broken',
+      `the upstream answered with the status ${response.status}; redirects are not followed`,
+    )
+  }
+  let body: unknown
+  try {
+    const text = new TextDecoder().decode(await response.body.bytes(errorBodyBytesMax))
+    body = parseOrText(text)
+  } catch (cause) {
+    if (!(cause instanceof GatewayError)) throw cause
+  }
+  const fault = deployment.target.provider.fault?.(response.status, body) ?? faultByStatus(response.status)
+  return new GatewayError(fault.kind, clean(fault.message, deployment), {
+    code: fault.code,
+    param: fault.param ?? undefined,
+    // A refusal that every upstream would repeat keeps the upstream's own 4xx.
+    status: fault.kind === 'upstream-refused' ? response.status : undefined,
+    retryAfterMs: retryAfterMs(response, epochMs) ?? cappedMs(fault.retryAfterMs),
+    cause: { status: response.status, body },
+  })
+}
+
+function parseOrText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function faultByStatus(status: number): UpstreamFault {
+  const kind: FaultKind =
+    status === 401 || status === 403
+      ? 'upstream-credentials'
+      : status === 404
+        ? 'model-not-found'
+        : status === 408 || status === 504
+          ? 'upstream-timeout'
+          : status === 413
+            ? 'too-large'
+            : status === 429
+              ? 'upstream-rate-limited'
+              : status === 503 || status === 529
+                ? 'upstream-overloaded'
+                : status >= 500
+                  ? 'upstream-failed'
+                  : 'upstream-refused'
+  return { kind, message: `the upstream answered with the status ${status}` }
+}
+
+/** The error that an answer of status 200 held, with a message as `readFault` makes it. */
+export function cleanFault(thrown: unknown, deployment: Deployment): unknown {
+  if (thrown instanceof GatewayError) thrown.message = clean(thrown.message, deployment)
+  return thrown
+}
+
+/** The upstream's message without the gateway's secrets and the addresses of the operator's network, shortened. */
+function clean(message: string, deployment: Deployment): string {
+  let shown = message
+  for (const secret of secretsOf(deployment)) shown = shown.replaceAll(secret, '[redacted]')
+  shown = withoutPrivateAddresses(shown.slice(0, searchedLengthMax), hostOf(deployment))
+  return shown.length > messageLengthMax ? `${shown.slice(0, messageLengthMax)}...` : shown
+}
+
+function hostOf({ target: { baseUrl } }: Deployment): string | undefined {
+  return URL.canParse(baseUrl) ? new URL(baseUrl).host : undefined
+}
+
+/** A shorter text is no real secret, and removing it could garble the message. */
+const secretLengthMin = 8
+
+function secretsOf({ target }: Deployment): string[] {
+  const all = [target.apiKey, ...Object.values(target.options)].filter(one => one instanceof Secret)
+  return all.map(one => one.reveal()).filter(text => text.length >= secretLengthMin)
+}
+
+function cappedMs(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.min(ms, retryAfterMsMax)
+}
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date; absurd values are capped or ignored. */
+function retryAfterMs(response: UpstreamResponse, epochMs: number): number | undefined {
+  const exact = Number(response.header('retry-after-ms') ?? Number.NaN)
+  if (Number.isFinite(exact) && exact >= 0) return Math.min(exact, retryAfterMsMax)
+  const text = response.header('retry-after')
+  if (text === undefined) return undefined
+  const seconds = Number(text)
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - epochMs
+  return Number.isFinite(wait) && wait >= 0 ? Math.min(wait, retryAfterMsMax) : undefined
+}
+
+/** Things of the client's request that an upstream may not find, or not show to this account. */
+const namesObject =
+  /\b(files?|(previous )?response|conversation|prompt|thread|container|batch|vector.?store|cached.?content)\b/i
+const namesModel = /\b(model|deployment|engine|inference profile|foundation)\b/i
+const namesAccess = /\b(api.?key|credentials?|token|account|project|billing|region|country)\b/i
+
+/**
+ * Whose fault an attempt's failure is. A 404 about the model that a deployment names is the deployment's: another one
+ * may have the model. The model behind a pattern is named by the client, and so are files and other objects of the
+ * request that an upstream does not find (404) or does not show to this account (403).
+ */
+export function deploymentFault(error: GatewayError, deployment: Deployment): GatewayError {
+  const { kind, message, code, param, cause } = error
+  const aboutObject = (param !== null && param !== 'model') || (namesObject.test(message) && !namesModel.test(message))
+  if (kind === 'model-not-found' && !aboutObject && !deployment.modelName.includes('*'))
+    return new GatewayError('upstream-model-missing', message, { code, param: param ?? undefined, cause })
+  const status = (cause as { status?: unknown } | undefined)?.status
+  if (kind === 'upstream-credentials' && status === 403 && aboutObject && !namesAccess.test(message))
+    return new GatewayError('upstream-refused', message, { code, param: param ?? undefined, status, cause })
+  return error
+}
+
+/** OpenAI's 429 for one request above the tokens of a minute: others still fit, and another account may take it. */
+const requestTooLarge = /^request too large/i
+
+/** true = the failure is the deployment's, not the request's: it counts towards a cooldown. */
+export function blamesDeployment({ kind, message }: GatewayError): boolean {
+  if (kind === 'upstream-rate-limited' && requestTooLarge.test(message)) return false
+  return faults[kind].retry === 'other-target'
+}

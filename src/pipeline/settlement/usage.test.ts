@@ -1,0 +1,137 @@
+import { expect, test } from 'bun:test'
+import type { Call } from '../../core/call.ts'
+import type { Operation } from '../../core/hub/operation.ts'
+import type { Usage, UsageSource } from '../../core/usage/usage.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
+import { addEarlierUsage, completeRequest, countedTokens, endRequest } from './usage.ts'
+
+interface Given {
+  readonly usage?: Usage
+  readonly operation?: Operation
+  readonly body?: object
+  readonly stream?: boolean
+  readonly status?: number
+  readonly sent?: boolean
+  readonly answerCharacters?: number
+  readonly progress?: { complete: boolean; contentCharacters: number; contentEvents: number; usage?: Usage }
+}
+
+function callOf(given: Given): Call {
+  const { usage, body = { messages: [{ role: 'user', content: 'five short words are here' }] } } = given
+  return {
+    operation: given.operation ?? 'chat',
+    stream: given.stream ?? false,
+    body: JsonBody.read(Buffer.from(JSON.stringify(body))),
+    deployment: { target: { options: {} }, info: {} },
+    sentBefore: [],
+    usage,
+    usageSource: usage ? 'upstream' : 'none',
+    estimatedInputTokens: -1,
+    sent: given.sent ?? true,
+    upstreamStatus: given.status ?? 200,
+    progress: given.progress,
+    answerCharacters: given.answerCharacters ?? -1,
+    input: () => ({ kind: 'chat', request: {} }),
+  } as unknown as Call
+}
+
+const tokens = (inputTokens: number, outputTokens: number): Usage => ({ inputTokens, outputTokens })
+const input = 5
+
+const reports: [string, Given, [number, number], UsageSource][] = [
+  ['no text, no tokens', { usage: tokens(9, 0), answerCharacters: 0 }, [9, 0], 'upstream'],
+  ['as many as there are', { usage: tokens(9, 100), answerCharacters: 400 }, [9, 100], 'upstream'],
+  ['more than are seen: hidden thinking', { usage: tokens(9, 5000), answerCharacters: 4 }, [9, 5000], 'upstream'],
+  ['a short word of one token', { usage: tokens(9, 1), answerCharacters: 20 }, [9, 1], 'upstream'],
+  [
+    'Russian with escapes: 27 characters a token',
+    { usage: tokens(9, 100), answerCharacters: 2700 },
+    [9, 100],
+    'upstream',
+  ],
+  ['none beside a text', { usage: tokens(9, 0), answerCharacters: 40 }, [9, 10], 'mixed'],
+  ['nothing at all beside a text', { usage: tokens(0, 0), answerCharacters: 40 }, [input, 10], 'estimated'],
+  ['no input', { usage: tokens(0, 10), answerCharacters: 40 }, [input, 10], 'mixed'],
+  ['far fewer than the text has', { usage: tokens(9, 3), answerCharacters: 4000 }, [9, 1000], 'mixed'],
+  [
+    'an echoed prompt is no output',
+    { operation: 'completions', body: { prompt: 'x', echo: true }, usage: tokens(9, 0), answerCharacters: 4000 },
+    [9, 0],
+    'upstream',
+  ],
+  [
+    'a chat echoes nothing',
+    { body: { messages: [], echo: true }, usage: tokens(9, 0), answerCharacters: 4000 },
+    [9, 1000],
+    'mixed',
+  ],
+  [
+    'the first count of a stream that broke off',
+    { stream: true, progress: { complete: false, contentCharacters: 400, contentEvents: 7, usage: tokens(9, 1) } },
+    [9, 100],
+    'mixed',
+  ],
+  [
+    'the last count of a stream with few characters an event',
+    { stream: true, progress: { complete: true, contentCharacters: 40, contentEvents: 40, usage: tokens(9, 12) } },
+    [9, 12],
+    'upstream',
+  ],
+  [
+    'vectors without a count',
+    { operation: 'embeddings', body: { input: 'one two three' }, usage: tokens(0, 0) },
+    [3, 0],
+    'estimated',
+  ],
+  [
+    'search units are no tokens',
+    { operation: 'rerank', usage: { ...tokens(0, 0), searchUnits: 1 } },
+    [0, 0],
+    'upstream',
+  ],
+]
+
+for (const [name, given, [inputTokens, outputTokens], source] of reports)
+  test(`a report is compared with what was seen: ${name}`, () => {
+    const call = callOf(given)
+    completeRequest(call)
+    expect([call.usage, call.usageSource]).toMatchObject([{ inputTokens, outputTokens }, source])
+  })
+
+test('an answer with a status of failure, or to a request that was never sent, owes nothing', () => {
+  for (const given of [{ status: 503 }, { status: 302 }, { status: 0, sent: false }]) {
+    const call = callOf(given)
+    completeRequest(call)
+    expect([call.usage, call.usageSource, countedTokens(call)]).toEqual([undefined, 'none', 0])
+    endRequest(call, given.sent ?? true)
+    expect(call.sentBefore).toEqual([])
+  }
+})
+
+test('requests are summed, with the word of the least certain, and none is counted twice', () => {
+  const call = callOf({ usage: tokens(9, 20) })
+  endRequest(call, true)
+  expect([call.usage, call.usageSource, call.progress, call.answerCharacters]).toEqual([
+    undefined,
+    'none',
+    undefined,
+    -1,
+  ])
+  call.upstreamStatus = 200
+  endRequest(call, true)
+  call.upstreamStatus = 200
+  call.sent = true
+  call.usage = { ...tokens(9, 3), cachedInputTokens: 4 }
+  call.usageSource = 'upstream'
+  completeRequest(call)
+  const sum = { inputTokens: 9 + input + 9, outputTokens: 20 + 1024 + 3, cachedInputTokens: 4 }
+  expect(countedTokens(call)).toBe(sum.inputTokens + sum.outputTokens)
+  addEarlierUsage(call)
+  expect(call).toMatchObject({ usage: sum, usageSource: 'mixed' })
+})
+
+test('what cannot be estimated is unknown, and counts its input in the limits', () => {
+  const call = callOf({ operation: 'transcriptions', body: { prompt: 'one two three' }, status: 0 })
+  completeRequest(call)
+  expect([call.usage, call.usageSource, countedTokens(call)]).toEqual([undefined, 'none', 3])
+})
