@@ -40,6 +40,22 @@ for (const server of servers)
       expect(((await database.sql`select n from t`) as { n: number }[]).map(row => row.n)).toEqual([1])
     })
 
+    test('a transaction goes on when a newer program has added columns', async () => {
+      const url = await place()
+      const database = await open(url)
+      await database.sql`create table t (id integer primary key, n integer)`
+      await database.sql`insert into t (id, n) values (1, 0)`
+      const change = () =>
+        transaction(database, async tx => {
+          await tx`select * from t where id = ${1}`
+          await tx`update t set n = n + 1 where id = ${1} returning *`
+        })
+      await Promise.all(Array.from({ length: 20 }, change))
+      await inOtherProcess(url, 'await database.sql`alter table t add column more text`')
+      await Promise.all(Array.from({ length: 20 }, change))
+      expect(toNumber(((await database.sql`select n from t`) as { n: unknown }[])[0]!.n)).toBe(40)
+    })
+
     test('read and written in one transaction, nothing is lost between processes', async () => {
       const url = await place()
       const database = await open(url)

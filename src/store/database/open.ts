@@ -22,6 +22,8 @@ const statementTimeoutMs = 10_000
 const retryAfterMs = 1000
 /** How long `close` waits for running statements; without a limit a database that hangs would block the exit. */
 export const closeTimeoutS = 1
+/** More than the connections of a pool times the statements of a transaction that read whole rows. */
+const stalePlansMax = 50
 /** How long a request waits for the database; the server's own timeout ends the statement later. */
 const answerTimeoutMs = 5000
 
@@ -57,11 +59,26 @@ export function openPostgresLater(url: string, connectionsMax = 4): Database {
 
 /**
  * Runs `work` in a transaction that takes the write lock at once: SQLite cannot upgrade a read lock safely. `work` must
- * use `tx` alone: on SQLite the database's own `sql` waits until the transaction has ended.
+ * use `tx` alone: on SQLite the database's own `sql` waits until the transaction has ended. `work` may run again: its
+ * effects are those of the database and its result.
  */
 export function transaction<T>(database: Database, work: (tx: SQL) => Promise<T>): Promise<T> {
   const run = (tx: unknown) => work(tx as SQL)
-  return database.kind === 'sqlite' ? database.sql.begin('immediate', run) : database.sql.begin(run)
+  return database.kind === 'sqlite' ? database.sql.begin('immediate', run) : beginOnPostgres(database.sql, run)
+}
+
+/**
+ * A newer program that starts beside this one adds columns: each connection then refuses once each statement with `*`
+ * that it has prepared (0A000, "cached plan must not change result type"). Outside of transactions Bun prepares it
+ * again by itself.
+ */
+async function beginOnPostgres<T>(sql: SQL, run: (tx: unknown) => Promise<T>): Promise<T> {
+  for (let refused = 0; ; refused++)
+    try {
+      return await sql.begin(run)
+    } catch (error) {
+      if ((error as { errno?: unknown }).errno !== '0A000' || refused === stalePlansMax) throw error
+    }
 }
 
 /**

@@ -35,8 +35,10 @@ export async function importLitellm(tables: LitellmTables, options: ImportOption
   for (const [kind, steps] of Object.entries(stepsOf(tables, options))) {
     let made = 0
     for (let at = 0; at < steps.length; at += perTransaction)
-      await options.tenancy.change(options.actor, async tx => {
-        for (const step of steps.slice(at, at + perTransaction)) if (await step(tx)) made++
+      made += await options.tenancy.change(options.actor, async tx => {
+        let brought = 0
+        for (const step of steps.slice(at, at + perTransaction)) if (await step(tx)) brought++
+        return brought
       })
     counts.push({ kind, made, kept: steps.length - made })
   }
