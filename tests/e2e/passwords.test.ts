@@ -41,6 +41,22 @@ const tryFrom = async (address: string, username: string, tried: string) => {
   return response
 }
 
+test('a page of another origin cannot use a link: it would sign its reader in as another', async () => {
+  await addUser('attacker')
+  const { token } = await invite('attacker')
+  const victim = newBrowser()
+  // A form of plain text is sent by any page without being asked for.
+  for (const origin of ['https://evil.example', 'null'])
+    for (const [path, body] of [
+      ['/sign-in/claim', { token, password }],
+      ['/onboarding/claim_token', { invitation_link: token, password }],
+    ] as const) {
+      const answer = await victim.ask('POST', path, { body, headers: { origin, 'content-type': 'text/plain' } })
+      expect([path, answer.status, [...victim.cookies.keys()]]).toEqual([path, 403, []])
+    }
+  expect((await victim.json('POST', '/sign-in/claim', { token, password })).status).toBe(200)
+})
+
 test('a user sets a password by a link without script, once, and signs in with it by id or address', async () => {
   await addUser('ann', { user_email: 'Ann@example.com' })
   const { url, user_id: userId, email_sent: sent, token } = await invite('ann')

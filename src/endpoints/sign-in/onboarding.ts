@@ -13,6 +13,7 @@ import { readJsonAs } from '../common/checked-input.ts'
 import { json, text } from '../openapi/schema.ts'
 import { attemptLimits } from './common/attempt-limits.ts'
 import { passwordLinkAt } from './common/link-mail.ts'
+import { checkOwnOrigin } from './pages/form.ts'
 import { signedIn } from './pages/signed-in.ts'
 
 const tokenLengthMax = 100
@@ -80,6 +81,7 @@ const claim: Endpoint = {
     failures: [403, 404, 429],
   },
   async handle(request, services) {
+    checkOwnOrigin(request, services)
     const { invitation_link: token, user_id: userId, password } = await readJsonAs(request, claimBody())
     const user = await userOf(token, request, services)
     if (userId !== undefined && userId !== user.id) throw gone()

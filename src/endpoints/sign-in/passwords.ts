@@ -18,7 +18,7 @@ import { json, text } from '../openapi/schema.ts'
 import { gatewayAddress } from '../../sign-in/gateway-address.ts'
 import { mailLink, notSent, passwordLinkAt } from './common/link-mail.ts'
 import { readForm } from './common/oauth.ts'
-import { formToken, isForm, isOwnForm } from './pages/form.ts'
+import { checkOwnOrigin, formToken, isForm, isOwnForm } from './pages/form.ts'
 import { signedIn } from './pages/signed-in.ts'
 import { hiddenField, movedAnswer, pageAnswer, refusalPage } from './pages/page.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -207,6 +207,7 @@ const claim: Endpoint = {
   },
   async handle(request, services) {
     if (isForm(request)) return claimByForm(request, services)
+    checkOwnOrigin(request, services)
     const body = await readJsonAs(request, claimBody())
     const { session, cookies } = await services.login.claim({ ...body, request })
     return { ...jsonAnswer(signedIn(session, services)), cookies }
