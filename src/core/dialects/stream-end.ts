@@ -42,17 +42,15 @@ export class ChoiceStates {
     this.#openCount++
   }
 
-  /** false = it had finished before. */
+  /** false = it had finished before, and had no content since. */
   finish(choice: number): boolean {
     const state = this.#state(choice)
-    if (state.isOpen) {
-      state.isOpen = false
-      this.#openCount--
-    }
-    if (state.hasFinished) return false
+    const { isOpen, hasFinished } = state
+    if (isOpen) this.#openCount--
+    if (!hasFinished) this.#finishedCount++
+    state.isOpen = false
     state.hasFinished = true
-    this.#finishedCount++
-    return true
+    return isOpen || !hasFinished
   }
 
   /** All that began have finished, and the first is among them: what an upstream may call its end. */

@@ -5,6 +5,7 @@ import type { GatewayError } from '../../core/errors.ts'
 import type { ChatAdapter } from '../../core/provider.ts'
 import { decorated } from '../../emulation/decorate.ts'
 import { anthropicMessages } from '../../formats/anthropic/index.ts'
+import { geminiGenerate } from '../../formats/gemini/index.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { openaiResponses } from '../../formats/openai/responses/index.ts'
 import { providers } from '../../providers/index.ts'
@@ -220,4 +221,26 @@ describe('the last frame of a dialect is the end of its streams', () => {
     expect(relay.push(Buffer.from(chunks + done))).toEndWith(done)
     expect(decorated(providers.get('gemini')!.chat!, {}).isLast).toBeUndefined()
   })
+})
+
+test('a call behind a finish that finishes again reaches every client whole', () => {
+  const chunk = (fields: object, finish: string | null) => ({
+    id: 'x',
+    model: 'm',
+    choices: [{ index: 0, delta: fields, finish_reason: finish }],
+  })
+  const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }
+  const bytes = sse([
+    chunk({ content: 'Hi' }, null),
+    chunk({}, 'stop'),
+    chunk({ tool_calls: [call] }, null),
+    chunk({}, 'tool_calls'),
+  ])
+  const adapter = providers.get('openai')!.chat!
+  const messages = stream(anthropicMessages, adapter, bytes)
+  expect(messages.relay.failure).toBeUndefined()
+  expect(messages.out.match(/"content_block_(start|stop)"/g)).toHaveLength(4)
+  expect(messages.out).toContain('"stop_reason":"tool_use"')
+  expect(stream(geminiGenerate, adapter, bytes).out).toContain('"functionCall":{"id":"c","name":"f","args":{"a":1}}')
+  expect(stream(openaiResponses, adapter, bytes).out).toContain('"name":"f","arguments":"{\\"a\\":1}"}')
 })

@@ -84,7 +84,8 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
       if (claimed) changed(claimed.userId)
       return claimed
     },
-    withdrawLink: (id, actor) => change(tx => withdrawLink(tx, id, actor, clock.epochMs())),
+    withdrawLink: async (id, actor) =>
+      isStorable(id) && (await change(tx => withdrawLink(tx, id, actor, clock.epochMs()))),
     recordRefusals: refusals =>
       recorded(async tx => {
         const atMs = clock.epochMs()
