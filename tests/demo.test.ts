@@ -25,7 +25,7 @@ test('a full house: people, keys, models, sums equal to rows, a budget nearly sp
     /** Of the support team, by the beginning of the period. */
     const periods = new Map<string, bigint>()
     do {
-      const page = await ask(`/spend/logs?limit=1000${cursor}`)
+      const page = await ask(`/spend/logs/v2?page_size=1000${cursor}`)
       for (const row of page.data as Json[]) {
         found.calls++
         found.nanoUsd += BigInt(row.cost_nano_usd ?? 0)

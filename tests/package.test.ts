@@ -99,7 +99,7 @@ test(
       const icon = await fetch(`${gateway.url}/ui/icon.svg`, { headers: { 'accept-encoding': 'identity' } })
       expect(await icon.text()).toStartWith('<svg')
       const rows = async () =>
-        ((await (await gateway.admin('/spend/logs')).json()) as { data: { model: string }[] }).data.map(
+        ((await (await gateway.admin('/spend/logs/v2')).json()) as { data: { model: string }[] }).data.map(
           row => row.model,
         )
       const untilMs = performance.now() + 10_000

@@ -189,6 +189,8 @@ export interface Call {
   savedNanoUsd: bigint | null
   /** For the ledger: those of the request and of its key, each once. Set by the policy of tags. */
   tags: readonly string[]
+  /** For the ledger: the client's own object in JSON (`spend_logs_metadata`), of up to 4096 bytes; absent = none. */
+  spendNotes?: string
   /** Options for the gateway itself in the body; read with the fields. */
   overrides: RequestOverrides
   /** What guardrails said of it until now, in their order; undefined = none was asked. */

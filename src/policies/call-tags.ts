@@ -1,4 +1,7 @@
-/** The tags of a call, for the ledger: of its header, its body, its key and its team. Upstreams get none of them. */
+/**
+ * What a call has for its row of the ledger: tags and an object of the client's own, of headers, body, key and team.
+ * Upstreams get none of it.
+ */
 import { tagsOfKey } from '../accounts/key.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Call } from '../core/call.ts'
@@ -9,47 +12,80 @@ import { JsonBody } from '../lib/json/json-body.ts'
 const tagsMax = 20
 const tagLengthMax = 128
 const fieldBytesMax = 65_536
+const notesHeader = 'x-litellm-spend-logs-metadata'
+/** Of `spend_logs_metadata` in JSON: each row of the ledger holds it. */
+const notesBytesMax = 4096
 
 /**
- * Sets `tags`. They come from the header `x-litellm-tags` (with commas between), from `tags` and from a list
- * `metadata.tags` of the body, and from the key. A list in `metadata` is taken out of it: upstreams accept texts only
- * there. Throws `unprocessable` for tags that are no texts, or too many or too long.
+ * Sets `tags` and `spendNotes`. Tags come from the header `x-litellm-tags` (with commas between), from `tags` and from
+ * a list `metadata.tags` of the body, and from the key. A list in `metadata` is taken out of it: upstreams accept texts
+ * only there. Notes are LiteLLM's `spend_logs_metadata`: of the header of this name (JSON), of `metadata` in the body,
+ * and of the metadata of the key; what stands first counts. Throws `unprocessable` for tags that are no texts, or too
+ * many or too long, and for notes that are no object, or too large.
  */
 export function callTags(): Policy {
   return { name: 'call-tags', stage: 'body', admit: readTags }
 }
 
 function readTags(call: Call): void {
-  const { body, caller } = call
-  const header = call.headers?.get('x-litellm-tags') ?? ''
-  if (header !== '' || body?.has('tags') || body?.has('metadata')) return addOwnTags(call, header)
-  const tags = tagsOf(caller)
+  const { body, caller, headers } = call
+  const header = headers?.get('x-litellm-tags') ?? ''
+  const notes = headers?.get(notesHeader) ?? ''
+  if (header !== '' || notes !== '' || body?.has('tags') || body?.has('metadata')) return addOwn(call, header, notes)
+  const { tags, spendNotes } = ofCaller(caller)
   if (tags.length > 0) call.tags = tags
+  if (spendNotes !== undefined) call.spendNotes = noteText(spendNotes)
 }
 
-function addOwnTags(call: Call, header: string): void {
-  const tags = new Set(tagsOf(call.caller))
+function addOwn(call: Call, header: string, notesOfHeader: string): void {
+  const known = ofCaller(call.caller)
+  const tags = new Set(known.tags)
+  let notes = known.spendNotes
   if (header !== '') addTags(tags, header.split(','), ['header', 'x-litellm-tags'])
   const { body } = call
   if (body?.has('tags')) addTags(tags, fieldOf(body, 'tags'), ['body', 'tags'])
   if (body?.has('metadata')) {
     const metadata = fieldOf(body, 'metadata')
-    if (hasTagList(metadata)) {
-      addTags(tags, metadata.tags, ['body', 'metadata', 'tags'])
-      call.body = withoutTags(body, metadata)
+    if (isObject(metadata)) {
+      const { tags: list, spend_logs_metadata: ofBody, ...rest } = metadata
+      if (Array.isArray(list)) addTags(tags, list, ['body', 'metadata', 'tags'])
+      else if (list !== undefined) rest.tags = list
+      if (isObject(ofBody)) notes = { ...notes, ...ofBody }
+      else if (ofBody !== undefined) rest.spend_logs_metadata = ofBody
+      if (Object.keys(rest).length < Object.keys(metadata).length) call.body = withMetadata(body, rest)
     }
   }
+  if (notesOfHeader !== '') notes = { ...notes, ...readNotes(notesOfHeader) }
   if (tags.size > 0) call.tags = [...tags]
+  if (notes !== undefined) call.spendNotes = noteText(notes)
+}
+
+const refusedNotes = (msg: string) => unprocessable([{ loc: ['header', notesHeader], msg, type: 'invalid' }])
+
+function readNotes(header: string): Record<string, unknown> {
+  try {
+    const notes: unknown = JSON.parse(header)
+    if (isObject(notes)) return notes
+  } catch {
+    // The error below says it.
+  }
+  throw refusedNotes('must be an object in JSON, such as {"job": "nightly"}')
+}
+
+function noteText(notes: Record<string, unknown>): string {
+  const text = JSON.stringify(notes)
+  if (Buffer.byteLength(text) <= notesBytesMax) return text
+  throw refusedNotes(`has more than ${notesBytesMax} bytes in JSON, with that of the body and the key; send less`)
 }
 
 /** undefined = too large to be read here: other checks see it. */
 const fieldOf = (body: JsonBody, name: string): unknown =>
   body.sizeOf(name) > fieldBytesMax ? undefined : body.get(name)
 
-const hasTagList = (metadata: unknown): metadata is Record<string, unknown> & { tags: unknown[] } =>
-  typeof metadata === 'object' && metadata !== null && 'tags' in metadata && Array.isArray(metadata.tags)
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function withoutTags(body: JsonBody, { tags: _, ...rest }: Record<string, unknown>): JsonBody {
+function withMetadata(body: JsonBody, rest: Record<string, unknown>): JsonBody {
   const name = 'metadata'
   const isEmpty = Object.keys(rest).length === 0
   const edit = isEmpty ? { remove: name } : { set: name, json: JSON.stringify(rest) }
@@ -70,17 +106,24 @@ function addTags(tags: Set<string>, values: unknown, loc: readonly string[]): vo
   }
 }
 
-const ofCallers = new WeakMap<Caller, readonly string[]>()
+interface OfCaller {
+  readonly tags: readonly string[]
+  /** undefined = its key has none. */
+  readonly spendNotes: Record<string, unknown> | undefined
+}
+
+const ofCallers = new WeakMap<Caller, OfCaller>()
 
 /** Of the key and of its team. Once for each caller. */
-function tagsOf(caller: Caller): readonly string[] {
-  let tags = ofCallers.get(caller)
-  if (tags === undefined) {
+function ofCaller(caller: Caller): OfCaller {
+  let known = ofCallers.get(caller)
+  if (known === undefined) {
     const { key, team } = caller
     // The team's first: a key with many tags of its own leaves none of them out.
     const texts = [...(team?.tags ?? []), ...tagsOfKey(key)]
-    tags = [...new Set(texts.map(one => one.trim().slice(0, tagLengthMax)).filter(one => one !== ''))]
-    ofCallers.set(caller, (tags = tags.slice(0, tagsMax)))
+    const tags = [...new Set(texts.map(one => one.trim().slice(0, tagLengthMax)).filter(one => one !== ''))]
+    const notes = key.metadata.spend_logs_metadata
+    ofCallers.set(caller, (known = { tags: tags.slice(0, tagsMax), spendNotes: isObject(notes) ? notes : undefined }))
   }
-  return tags
+  return known
 }

@@ -43,10 +43,10 @@ test('the ledger by dates: a day is whole, a time is exclusive, no zone is UTC',
   const id = headers.get('x-request-id')!
   await gateway.rows()
   const found = async (query: string) => {
-    const { status, body } = await get(`/spend/logs?request_id=${id}&${query}`)
+    const { status, body } = await get(`/spend/logs/v2?request_id=${id}&${query}`)
     return status === 200 ? body.data.length : body.detail![0]!
   }
-  const [row] = (await get(`/spend/logs?request_id=${id}`)).body.data
+  const [row] = (await get(`/spend/logs/v2?request_id=${id}`)).body.data
   const ms = row!.started_at_ms as number
   const iso = (at: number) => new Date(at).toISOString()
   const day = (at: number) => iso(at).slice(0, 10)

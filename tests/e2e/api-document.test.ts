@@ -494,7 +494,7 @@ describe('the API document and the gateway that serves it', () => {
     await post('/key/derive', { models: ['claude-model'] }, { key: narrow, status: 422 })
     await post('/key/derive', {}, { status: 403 })
     await askModelsByApi(ask)
-    const rows = (await ask('GET', '/spend/logs', { query: 'limit=1000' })) as { data: Json[] }
+    const rows = (await ask('GET', '/spend/logs/v2', { query: 'page_size=1000' })) as { data: Json[] }
     expect(rows.data.length).toBeGreaterThan(3)
     await post('/key/delete', { keys: [key] })
     await post('/utils/token_counter', { model: 'gpt-4o', prompt: 'hi' })
@@ -534,7 +534,7 @@ describe('the API document and the gateway that serves it', () => {
       await ask('GET', '/global/spend/report', { query: `group_by=${group}` })
     const { key } = await post('/key/generate', { key_alias: 'stored', store_prompts_in_spend_logs: true })
     await post('/v1/chat/completions', { model: 'chat-model', ...message('x') }, { key: String(key) })
-    const [{ request_id }] = ((await ask('GET', '/spend/logs', { key: String(key) })) as { data: [Json] }).data
+    const [{ request_id }] = ((await ask('GET', '/spend/logs/v2', { key: String(key) })) as { data: [Json] }).data
     const one = { in: { request_id: String(request_id) } }
     await ask('GET', '/spend/logs/{request_id}/bodies', one)
     await ask('DELETE', '/spend/logs/{request_id}/bodies', one)

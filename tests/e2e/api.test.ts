@@ -142,11 +142,11 @@ for (const backend of backends())
       for (let at = 0; at < 5; at++) ids.push((await chat(key)).headers.get('x-request-id')!)
       const bad = await chat(key, { temperature: 'hot' })
       ids.push(bad.headers.get('x-request-id')!)
-      const page = (await (await get('/spend/logs?limit=4', key)).json()) as {
+      const page = (await (await get('/spend/logs/v2?page_size=4', key)).json()) as {
         data: Record<string, unknown>[]
         next_cursor: string
       }
-      const rest = (await (await get(`/spend/logs?limit=4&cursor=${page.next_cursor}`, key)).json()) as {
+      const rest = (await (await get(`/spend/logs/v2?page_size=4&cursor=${page.next_cursor}`, key)).json()) as {
         data: Record<string, unknown>[]
         next_cursor: null
       }
@@ -156,9 +156,13 @@ for (const backend of backends())
       const good = rows.find(row => row.outcome === 'success')!
       const cost = BigInt(good.input_tokens as number) * 3000n + BigInt(good.output_tokens as number) * 15000n
       expect(good.cost_nano_usd).toBe(cost.toString())
-      expect(rows.find(row => row.status === 422)).toMatchObject({ outcome: 'error', attempts: 0, cost_nano_usd: null })
-      expect((await get('/spend/logs?key_id=someone', key)).status).toBe(403)
-      expect((await get('/spend/logs?cursor=zzz', key)).status).toBe(400)
+      expect(rows.find(row => row.http_status === 422)).toMatchObject({
+        outcome: 'error',
+        attempts: 0,
+        cost_nano_usd: null,
+      })
+      expect((await get('/spend/logs/v2?key_id=someone', key)).status).toBe(403)
+      expect((await get('/spend/logs/v2?cursor=zzz', key)).status).toBe(400)
     })
 
     const bad: [string, string, number, string][] = [

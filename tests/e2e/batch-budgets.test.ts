@@ -300,7 +300,7 @@ for (const backend of backends())
         await killed.revive()
         await until(async () => (await waitsOfKilled()) === 0, 'what it left is stored')
         for (const gateway of [killed, next]) {
-          const { data } = (await (await gateway.admin('/spend/logs?limit=100')).json()) as { data: LedgerRow[] }
+          const { data } = (await (await gateway.admin('/spend/logs/v2?page_size=100')).json()) as { data: LedgerRow[] }
           const ids = data.map(row => `batch_${row.request_id.replaceAll('-', '')}`)
           expect(ids.filter(id => batches.includes(id)).toSorted()).toEqual(batches.toSorted())
         }

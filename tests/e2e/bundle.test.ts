@@ -382,7 +382,7 @@ describe('of the gateway, which takes its time to be joined', () => {
     expect(await (await fetch(`${url}/openapi.json`)).json()).toHaveProperty('paths')
     for (let waitedMs = 0; ; waitedMs += 20) {
       const rows = (await (
-        await fetch(`${url}/spend/logs`, { headers: { authorization: `Bearer ${masterKey}` } })
+        await fetch(`${url}/spend/logs/v2`, { headers: { authorization: `Bearer ${masterKey}` } })
       ).json()) as { data?: unknown[] } | unknown[]
       if ((Array.isArray(rows) ? rows : rows.data!).length > 0) break
       if (waitedMs > 5000) throw new Error('no row in the ledger')

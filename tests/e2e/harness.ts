@@ -140,11 +140,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       const rows: LedgerRow[] = []
       let cursor = ''
       do {
-        const page = (await (await admin(`/spend/logs?limit=1000${query}${cursor}`)).json()) as {
-          data: LedgerRow[]
+        const page = (await (await admin(`/spend/logs/v2?page_size=1000${query}${cursor}`)).json()) as {
+          data: (LedgerRow & { http_status: number })[]
           next_cursor: string | null
         }
-        rows.push(...page.data)
+        rows.push(...page.data.map(row => ({ ...row, status: row.http_status })))
         cursor = page.next_cursor ? `&cursor=${encodeURIComponent(page.next_cursor)}` : ''
       } while (cursor)
       return rows

@@ -44,7 +44,7 @@ async function start(folder: string, port: number) {
 async function allIds(port: number): Promise<string[]> {
   const ids: string[] = []
   for (let cursor = ''; ; ) {
-    const response = await fetch(`http://127.0.0.1:${port}/spend/logs?limit=1000${cursor}`, {
+    const response = await fetch(`http://127.0.0.1:${port}/spend/logs/v2?page_size=1000${cursor}`, {
       headers: { authorization: `Bearer ${masterKey}` },
     })
     const page = (await response.json()) as { data: { request_id: string }[]; next_cursor: string | null }

@@ -1,4 +1,4 @@
-/** Calls as they end: what `/spend/logs` shows a caller comes to it by `/spend/logs/events`, from every replica. */
+/** Calls as they end: what `/spend/logs/v2` shows a caller comes to it by `/spend/logs/events`, from every replica. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -113,7 +113,7 @@ for (const backend of backends())
       while ((await gateway.rows()).length < 4) await Bun.sleep(20)
       await until(() => streams[4]!.rows().length === 4 && streams[3]!.rows().length === 2)
       for (const [at, key] of callers.entries()) {
-        const listed = await (await fetch(`${gateway.url}/spend/logs`, { headers: bearer(key) })).json()
+        const listed = await (await fetch(`${gateway.url}/spend/logs/v2`, { headers: bearer(key) })).json()
         const byId = (a: Json, b: Json) => (a.request_id < b.request_id ? -1 : 1)
         expect(streams[at]!.rows().toSorted(byId)).toEqual((listed as Json).data.toSorted(byId))
       }

@@ -113,7 +113,7 @@ for (const backend of backends())
       })
       await response.bytes()
       expect(response.status).toBe(200)
-      const found = await fetch(`${gateway.url}/spend/logs?request_id=${response.headers.get('x-request-id')}`, {
+      const found = await fetch(`${gateway.url}/spend/logs/v2?request_id=${response.headers.get('x-request-id')}`, {
         headers,
       })
       const { data } = (await found.json()) as { data: Row[] }

@@ -95,7 +95,7 @@ function load(gateway: Gateway, key: string, clients = 8) {
 
 /** Rows of the key, once the ledger can be read again. */
 async function ledgerIds(gateway: Gateway, route: string): Promise<string[]> {
-  await until(async () => (await gateway.admin('/spend/logs?limit=1')).status === 200, 'the ledger can be read')
+  await until(async () => (await gateway.admin('/spend/logs/v2?page_size=1')).status === 200, 'the ledger can be read')
   return (await gateway.rows()).filter(row => row.route === route).map(row => row.request_id)
 }
 

@@ -149,7 +149,7 @@ test('no planted secret comes out anywhere', async () => {
       '/model_group/info',
       '/config/effective',
       '/v1/models',
-      '/spend/logs',
+      '/spend/logs/v2',
       '/health/readiness',
     ])
       await send('GET', path)

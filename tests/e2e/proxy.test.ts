@@ -126,6 +126,6 @@ test('so do tokens of a service that is not the upstream; a refusal names the pr
 })
 
 test('nothing that is shown holds the password', async () => {
-  for (const path of ['/v1/model/info', '/v1/models', '/spend/logs?limit=100', '/metrics', '/health/readiness'])
+  for (const path of ['/v1/model/info', '/v1/models', '/spend/logs/v2?page_size=100', '/metrics', '/health/readiness'])
     expect([path, (await (await gateway.admin(path)).text()).includes('hunter2')]).toEqual([path, false])
 })

@@ -124,9 +124,9 @@ test('SIGTERM: clients, the log and the ledger are told what was cut', async () 
   expect(named('are cut')).toEqual([expect.objectContaining({ level: 'warn', cut_requests: 2 })])
   expect(lines.at(-1)).toMatchObject({ message: 'the gateway has stopped', cut_requests: 2 })
   const next = serve(['--port', '0', '--config', config], { MODELGATE_MASTER_KEY: masterKey })
-  const listed = await fetch(`${await next.url()}/spend/logs`, { headers: { authorization: `Bearer ${masterKey}` } })
-  const rows = ((await listed.json()) as { data: { outcome: string; status: number; stream: boolean }[] }).data
-  expect(rows.map(row => [row.outcome, row.status, row.stream]).sort()).toEqual([
+  const listed = await fetch(`${await next.url()}/spend/logs/v2`, { headers: { authorization: `Bearer ${masterKey}` } })
+  const rows = ((await listed.json()) as { data: { outcome: string; http_status: number; stream: boolean }[] }).data
+  expect(rows.map(row => [row.outcome, row.http_status, row.stream]).sort()).toEqual([
     ['interrupted', 200, true],
     ['interrupted', 503, false],
   ])

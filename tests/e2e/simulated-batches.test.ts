@@ -141,7 +141,7 @@ test('a batch that a person starts in a session is charged to that user', async 
   const batch = await browser.batches.create({ input_file_id: input.id, endpoint: url, completion_window: '24h' })
   expect((await browser.batches.retrieve(batch.id)).status).toBe('completed')
   await until(async () => {
-    const logs = await (await gateway.admin('/spend/logs?user_id=ann&limit=100')).json()
+    const logs = await (await gateway.admin('/spend/logs/v2?user_id=ann&page_size=100')).json()
     const { data } = logs as { data: { operation: string; cost_nano_usd: string | null }[] }
     const { user_info: user } = (await (await gateway.admin('/user/info?user_id=ann')).json()) as {
       user_info: { spend: number }

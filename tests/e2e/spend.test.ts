@@ -56,7 +56,7 @@ for (const backend of backends())
     }
 
     test('rows carry tags and the names of the peer, and the upstream gets no list in metadata', async () => {
-      const rows = (await get('/spend/logs?user_id=ann')).body.data as Json[]
+      const rows = (await get('/spend/logs/v2?user_id=ann')).body.data as Json[]
       expect(rows.map(row => row.request_tags)).toEqual([
         ['prod', 'from-header', 'trial', 'other'],
         ['prod', 'trial'],
@@ -80,9 +80,9 @@ for (const backend of backends())
       expect(Date.parse(row.endTime) - Date.parse(row.startTime)).toBe(
         Math.trunc(row.started_at_ms + row.duration_ms) - row.started_at_ms,
       )
-      const byHash = await get(`/spend/logs?api_key=${row.api_key}`)
+      const byHash = await get(`/spend/logs/v2?api_key=${row.api_key}`)
       expect(byHash.body.data).toHaveLength(2)
-      const byCustomer = await get('/spend/logs?end_user=customer-1')
+      const byCustomer = await get('/spend/logs/v2?end_user=customer-1')
       expect(byCustomer.body.data.map((one: Json) => one.request_id)).toEqual([row.request_id])
       const sent = gateway.simulator.truth.entries.map(entry => entry.body as Json)
       expect(sent[0]!.metadata).toEqual({ purpose: 'x' })
@@ -90,12 +90,86 @@ for (const backend of backends())
     })
 
     test('the list begins with the oldest where it is asked to, page by page', async () => {
-      const newest = (await get('/spend/logs?user_id=ann')).body.data as Json[]
-      const first = (await get('/spend/logs?user_id=ann&order=asc&limit=1')).body
+      const newest = (await get('/spend/logs/v2?user_id=ann')).body.data as Json[]
+      const first = (await get('/spend/logs/v2?user_id=ann&sort_order=asc&page_size=1')).body
       expect(first.data.map((row: Json) => row.request_id)).toEqual([newest[1]!.request_id])
-      const next = (await get(`/spend/logs?user_id=ann&order=asc&limit=1&cursor=${first.next_cursor}`)).body
+      const next = (await get(`/spend/logs/v2?user_id=ann&sort_order=asc&page_size=1&cursor=${first.next_cursor}`)).body
       expect(next.data.map((row: Json) => row.request_id)).toEqual([newest[0]!.request_id])
       expect(next.next_cursor).toBeNull()
+    })
+
+    test('pages have numbers and a count, as scripts for LiteLLM read them', async () => {
+      const day = `start_date=${today()} 00:00:00&end_date=${today()} 23:59:59`
+      const all = (await get(`/spend/logs/v2?${day}`)).body
+      expect(all).toMatchObject({ total: 4, total_is_capped: false, page: 1, page_size: 50, total_pages: 1 })
+      const second = (await get(`/spend/logs/ui?${day}&page=2&page_size=3&sort_by=startTime&sort_order=desc`)).body
+      expect(second).toMatchObject({ total: 4, page: 2, page_size: 3, total_pages: 2, next_cursor: null })
+      expect(second.data).toEqual(all.data.slice(3))
+      expect((await get(`/spend/logs/v2?page=3&page_size=3`)).body.data).toEqual([])
+      const failed = (await get(`/spend/logs/v2?status_filter=failure`)).body
+      expect([failed.total, failed.data[0].status, failed.data[0].http_status]).toEqual([1, 'failure', 503])
+      const served = (await get(`/spend/logs/v2?status_filter=success&min_spend=0.000001&user_id=ann`)).body
+      expect([served.total, served.data.map((row: Json) => row.status)]).toEqual([2, ['success', 'success']])
+      const own = (await get(`/spend/logs/v2?page=1`, bob)).body
+      expect([own.total, own.data.length]).toEqual([2, 2])
+      expect((await get('/spend/logs/v2?cursor=first&page_size=1')).body.total).toBeUndefined()
+      for (const wrong of ['page=1&cursor=first', 'page=2000&page_size=1000', 'page=0'])
+        expect((await get(`/spend/logs/v2?${wrong}`)).body.detail[0].loc).toEqual(['query', 'page'])
+      expect((await get('/spend/logs/v2?sort_by=spend')).body.detail[0].loc).toEqual(['query', 'sort_by'])
+    })
+
+    test('the list without pages is an array of rows, and of days between two dates', async () => {
+      const pages = (await get('/spend/logs/v2?user_id=ann')).body.data as Json[]
+      expect((await get('/spend/logs?user_id=ann')).body).toEqual(pages)
+      expect((await get(`/spend/logs?api_key=${ann}`)).body).toEqual(pages)
+      expect((await get(`/spend/logs?request_id=${pages[0]!.request_id}`)).body).toEqual([pages[0]])
+      expect((await get('/spend/logs?request_id=none')).body).toEqual([])
+      const before = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+      const after = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+      const span = `start_date=${before}&end_date=${after}`
+      expect((await get(`/spend/logs?${span}&user_id=ann&summarize=False`)).body).toEqual(pages)
+      const spend = await annSpend()
+      const close = expect.closeTo(spend, 9)
+      const empty = { startTime: after, spend: 0, users: {}, models: {} }
+      const [annHash, bobHash] = [pages[0]!.api_key, (await get('/spend/logs', bob)).body[0].api_key]
+      expect((await get(`/spend/logs?${span}&api_key=${annHash}`)).body).toEqual([
+        { startTime: today(), spend: close, users: { ann: close }, models: { 'chat-model': close }, [annHash]: close },
+        empty,
+      ])
+      const [whole] = (await get(`/spend/logs?${span}`)).body
+      expect(whole).toEqual({
+        startTime: today(),
+        spend: close,
+        users: { ann: close, bob: 0 },
+        models: { 'chat-model': close, 'free-model': 0, broken: 0 },
+        [annHash]: close,
+        [bobHash]: 0,
+      })
+      const [ofBob] = (await get(`/spend/logs?${span}`, bob)).body
+      expect(Object.keys(ofBob)).toEqual(['startTime', 'spend', 'users', 'models', bobHash])
+      expect((await get(`/spend/logs?${span}&api_key=${annHash}`, bob)).status).toBe(403)
+      expect((await get('/spend/logs?page_size=5')).status).toBe(422)
+    })
+
+    test("the client's own notes are in the row, and the upstream gets none of them", async () => {
+      const key = await gateway.key({ user_id: 'dora', metadata: { spend_logs_metadata: { desk: 'b', job: 'key' } } })
+      const header = { 'x-litellm-spend-logs-metadata': '{"job": "header", "trace_id": "t-1"}' }
+      await call(key, { metadata: { purpose: 'y', spend_logs_metadata: { job: 'body', step: 2 } } }, header)
+      await call(key, {})
+      const [plain, noted] = (await get('/spend/logs/v2?user_id=dora')).body.data as Json[]
+      const own = { desk: 'b', job: 'header', step: 2, trace_id: 't-1' }
+      expect([noted!.spend_logs_metadata, noted!.metadata.spend_logs_metadata]).toEqual([own, own])
+      expect(plain!.spend_logs_metadata).toEqual({ desk: 'b', job: 'key' })
+      const sent = gateway.simulator.truth.entries.slice(-2).map(entry => (entry.body as Json).metadata)
+      expect(sent).toEqual([{ purpose: 'y' }, undefined])
+      expect(((await get('/spend/logs/v2?user_id=bob')).body.data as Json[])[0]!.spend_logs_metadata).toBeNull()
+      const before = gateway.simulator.truth.entries.length
+      for (const wrong of ['{', '[1]', '"x"', `{"a": "${'x'.repeat(5000)}"}`]) {
+        const response = await call(key, {}, { 'x-litellm-spend-logs-metadata': wrong })
+        expect(response.status).toBe(422)
+        expect(((await response.json()) as Json).detail[0].loc).toEqual(['header', 'x-litellm-spend-logs-metadata'])
+      }
+      expect(gateway.simulator.truth.entries.length).toBe(before)
     })
 
     test('tags that are none are refused by name, and nothing is sent', async () => {
@@ -263,7 +337,7 @@ for (const backend of backends())
         [member.key, ''],
         [member.key, 'user_id=ann'],
       ] as const) {
-        const { data } = (await get(`/spend/logs?${query.replace('bars=4', '')}`, key)).body
+        const { data } = (await get(`/spend/logs/v2?${query.replace('bars=4', '')}`, key)).body
         const { body } = await get(`/spend/logs/histogram?${query}`, key)
         const sum = (name: string) => body.bars.reduce((total: number, bar: Json) => total + bar[name], 0)
         const failed = data.filter((row: Json) => row.outcome !== 'success').length

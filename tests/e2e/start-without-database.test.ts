@@ -75,7 +75,7 @@ async function start({ databaseUrl, dataDirectory, configFile }: Place) {
     async makeKey(): Promise<string> {
       return ((await (await ask('/key/generate', masterKey, {})).json()) as { key: string }).key
     },
-    rows: async () => ((await (await ask('/spend/logs', masterKey)).json()) as { data?: object[] }).data,
+    rows: async () => ((await (await ask('/spend/logs/v2', masterKey)).json()) as { data?: object[] }).data,
   }
 }
 

@@ -184,7 +184,7 @@ test('an admin of a team never acts as another user: the keys it makes for membe
   }
   expect(given).toMatchObject({ user_id: 'peer', allowed_routes: ['llm_api_routes'] })
   expect((await chat(given.key as string)).status).toBe(200)
-  for (const path of ['/user/info', '/key/list', '/spend/logs'])
+  for (const path of ['/user/info', '/key/list', '/spend/logs/v2'])
     expect([path, (await ask(given.key as string, path)).status]).toEqual([path, 403])
   const again = (await ask(head, '/key/regenerate', { key: given.token })).body
   expect((await chat(again.key as string)).status).toBe(200)

@@ -131,7 +131,7 @@ for (const backend of backends())
           STRIPE_API_KEY: 'sk_test',
         })
       const idsOf = async (gateway: Awaited<ReturnType<typeof start>>) => {
-        const page = (await (await gateway.admin('/spend/logs?limit=1000')).json()) as {
+        const page = (await (await gateway.admin('/spend/logs/v2?page_size=1000')).json()) as {
           data: { request_id: string; end_user: string | null }[]
         }
         return page.data

@@ -124,7 +124,7 @@ async function billedRows(gateway: KilledGateway): Promise<Map<string, number>> 
   const counts = new Map<string, number>()
   let cursor = ''
   do {
-    const page = (await (await gateway.admin(`/spend/logs?limit=1000${cursor}`)).json()) as {
+    const page = (await (await gateway.admin(`/spend/logs/v2?page_size=1000${cursor}`)).json()) as {
       data: { end_user: string | null; cost_nano_usd: string | null }[]
       next_cursor: string | null
     }

@@ -47,7 +47,7 @@ interface Place {
 }
 
 interface Round {
-  /** From the first answer of the process to the first of its rows in `/spend/logs`; undefined = killed before. */
+  /** From the first answer of the process to the first of its rows in `/spend/logs/v2`; undefined = killed before. */
   readonly visibleMs: number | undefined
   readonly startMs: number
   readonly backlog: Backlog
@@ -162,7 +162,7 @@ async function untilVisible(place: Place, complete: Set<string>): Promise<void> 
   if (id === undefined) throw new Error('the first call of a start failed')
   complete.add(id)
   for (;;) {
-    const page = await fetch(`http://127.0.0.1:${place.port}/spend/logs?request_id=${id}`, { headers })
+    const page = await fetch(`http://127.0.0.1:${place.port}/spend/logs/v2?request_id=${id}`, { headers })
     const { data } = (await page.json()) as { data?: object[] }
     if (data?.length === 1) return
     await Bun.sleep(10)

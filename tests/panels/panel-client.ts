@@ -31,7 +31,7 @@ async function panel(key: string): Promise<void> {
   let isReading = false
   const readList = async () => {
     isReading = true
-    const answer = await fetch(`${url}/spend/logs?limit=${pageSize}&start_date=${from}`, {
+    const answer = await fetch(`${url}/spend/logs/v2?page_size=${pageSize}&start_date=${from}`, {
       headers,
       signal: left.signal,
     })

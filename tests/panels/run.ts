@@ -58,26 +58,29 @@ const callerCount = 200
 const dayAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
 const moment = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString()
 const usage = (report: string) =>
-  `/${report}/daily/activity?start_date=${dayAgo(59)}&end_date=${dayAgo(0)}&page_size=60`
+  `/${report}/daily/activity?start_date=${dayAgo(59)}&end_date=${dayAgo(0)}&cursor=first&page_size=60`
 const latency = () => `/model/latency?group_by=model&start_date=${dayAgo(29)}&end_date=${dayAgo(0)}`
 const random = (most: number): number => Math.floor(Math.random() * most)
 
 /** What a page asks when it is opened (`web/pages`). */
 const pages: Readonly<Record<string, () => readonly string[]>> = {
-  Overview: () => ['/overview', '/spend/logs?limit=10', '/models'],
-  Logs: () => [`/spend/logs?limit=200&start_date=${moment(24)}`, `/spend/logs/histogram?start_date=${moment(24)}`],
+  Overview: () => ['/overview', '/spend/logs/v2?cursor=first&page_size=10', '/models'],
+  Logs: () => [
+    `/spend/logs/v2?cursor=first&page_size=200&start_date=${moment(24)}`,
+    `/spend/logs/histogram?start_date=${moment(24)}`,
+  ],
   'Logs, 30 days': () => [
-    `/spend/logs?limit=200&start_date=${moment(720)}`,
+    `/spend/logs/v2?cursor=first&page_size=200&start_date=${moment(720)}`,
     `/spend/logs/histogram?start_date=${moment(720)}`,
   ],
   'Logs, one model that failed': () => [
-    `/spend/logs?limit=200&start_date=${moment(720)}&model=model-${random(12)}&outcome=error`,
+    `/spend/logs/v2?cursor=first&page_size=200&start_date=${moment(720)}&model=model-${random(12)}&outcome=error`,
   ],
   'Logs, long calls': () => [
-    `/spend/logs?limit=200&start_date=${moment(720)}&min_duration_ms=60000`,
+    `/spend/logs/v2?cursor=first&page_size=200&start_date=${moment(720)}&min_duration_ms=60000`,
     `/spend/logs/histogram?start_date=${moment(720)}&min_duration_ms=60000`,
   ],
-  'Logs, a session': () => [`/spend/logs?limit=200&session_id=session-${random(1000)}`],
+  'Logs, a session': () => [`/spend/logs/v2?cursor=first&page_size=200&session_id=session-${random(1000)}`],
   'Usage by model': () => [usage('user'), latency()],
   'Usage by team': () => [usage('user'), usage('team')],
   'Usage by tag': () => [usage('user'), usage('tag')],

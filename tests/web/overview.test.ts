@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium)('the overview', () => {
     await panel('Last calls').getByRole('listitem').first().getByText('priced').waitFor()
     expect(asked.filter(path => path !== '/sign-in/session').sort()).toEqual([
       '/overview',
-      '/spend/logs',
+      '/spend/logs/v2',
       '/v1/model/info',
     ])
     expect(await violations(page)).toEqual([])

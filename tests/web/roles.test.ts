@@ -51,7 +51,7 @@ const pages: readonly PageOfRoles[] = [
   { title: 'Caching', path: 'caching', for: ['admin', 'viewer'] },
   { title: 'Configuration', path: 'settings', ask: '/config/effective', for: ['admin', 'viewer'] },
   { title: 'Keys', path: 'keys', ask: '/key/list', for: roles },
-  { title: 'Logs', path: 'logs', ask: '/spend/logs', for: roles },
+  { title: 'Logs', path: 'logs', ask: '/spend/logs/v2', for: roles },
 ]
 
 describe.skipIf(!hasChromium)('roles and pages', () => {
@@ -146,7 +146,7 @@ describe.skipIf(!hasChromium)('roles and pages', () => {
       ['/team/info?team_id=team'],
       ['/organization/info?organization_id=org'],
       ['/key/list?user_id=admin'],
-      ['/spend/logs?user_id=admin'],
+      ['/spend/logs/v2?user_id=admin'],
       ['/key/update', { key: hash, max_budget: 1000 }],
       ['/key/delete', { keys: [hash] }],
       [`/key/${hash}/regenerate`, {}],

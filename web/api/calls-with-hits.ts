@@ -9,8 +9,8 @@ export function useCallsWithHits(hits: 'guardrail' | 'cache') {
   const query = useInfiniteQuery({
     queryKey: ['calls', 'hits', hits],
     queryFn: ({ pageParam, signal }) =>
-      ask('GET /spend/logs', { query: { hits, limit: pageRows, cursor: pageParam }, signal }),
-    initialPageParam: '',
+      ask('GET /spend/logs/v2', { query: { hits, page_size: pageRows, cursor: pageParam }, signal }),
+    initialPageParam: 'first',
     getNextPageParam: page => page.next_cursor,
   })
   return { ...query, rows: query.data?.pages.flatMap(page => page.data) }

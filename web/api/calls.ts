@@ -26,7 +26,7 @@ function untilStored(id: string, tookMs: number) {
 export const callQuery = (id: string, tookMs = 0) => ({
   queryKey: ['logs', 'one', id],
   queryFn: async ({ signal }: { signal: AbortSignal }) =>
-    (await ask('GET /spend/logs', { query: { request_id: id }, signal })).data[0] ?? null,
+    (await ask('GET /spend/logs/v2', { query: { request_id: id, cursor: 'first' }, signal })).data[0] ?? null,
   refetchInterval: untilStored(id, tookMs),
 })
 
@@ -52,13 +52,18 @@ export const sessionQuery = (call: Pick<SpendLog, 'request_id' | 'started_at_ms'
     const session = { session_id: sessionId }
     const countOf = async (span: { start_date: string; end_date?: string }) =>
       (await ask('GET /spend/logs/histogram', { query: { ...session, ...span, bars: 4 }, signal })).calls
-    const listOf = async (query: { order: 'asc' | 'desc'; start_date?: string; end_date?: string }) =>
-      (await ask('GET /spend/logs', { query: { ...session, ...query, limit: sameMomentMax }, signal })).data
+    const listOf = async (query: { sort_order: 'asc' | 'desc'; start_date?: string; end_date?: string }) =>
+      (
+        await ask('GET /spend/logs/v2', {
+          query: { ...session, ...query, cursor: 'first', page_size: sameMomentMax },
+          signal,
+        })
+      ).data
     const [before, after, down, up] = await Promise.all([
       countOf({ start_date: moment(0), end_date: from }),
       countOf({ start_date: from }),
-      listOf({ order: 'desc', end_date: to }),
-      listOf({ order: 'asc', start_date: from }),
+      listOf({ sort_order: 'desc', end_date: to }),
+      listOf({ sort_order: 'asc', start_date: from }),
     ])
     const placeIn = (calls: readonly SpendLog[]) => calls.findIndex(one => one.request_id === call.request_id)
     return {

@@ -23,7 +23,7 @@ import { CallHistogram, histogramQuery, withCounted } from './logs/histogram.tsx
 import { logFields, readLogFilter } from './logs/query.ts'
 
 const pageSize = 200
-/** Calls that a page of the ledger looks at for a filter that it has no index for (`/spend/logs`). */
+/** Calls that a page of the ledger looks at for a filter that it has no index for (`/spend/logs/v2`). */
 const lookedAt = 40_000
 /** New calls that are put into the list before it is read again, so that it does not grow without end. */
 const addedMax = 1000
@@ -50,11 +50,11 @@ function useCalls(filter: string, range: string) {
   const calls = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam, signal }) =>
-      ask('GET /spend/logs', {
-        query: { ...asked, limit: pageSize, cursor: pageParam },
+      ask('GET /spend/logs/v2', {
+        query: { ...asked, page_size: pageSize, cursor: pageParam },
         signal,
       }),
-    initialPageParam: '',
+    initialPageParam: 'first',
     getNextPageParam: page => page.next_cursor,
     enabled: unread.length === 0,
   })

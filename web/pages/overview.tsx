@@ -155,7 +155,7 @@ const listed = 10
 function LastCalls() {
   const calls = useQuery({
     queryKey: ['logs', 'last', listed],
-    queryFn: ({ signal }) => ask('GET /spend/logs', { query: { limit: listed }, signal }),
+    queryFn: ({ signal }) => ask('GET /spend/logs/v2', { query: { cursor: 'first', page_size: listed }, signal }),
     refetchInterval: liveMs,
     placeholderData: keepPreviousData,
   })

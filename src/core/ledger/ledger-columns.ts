@@ -15,9 +15,10 @@ import type { Served, Usage } from '../usage/usage.ts'
 
 /**
  * How a value is journalled and stored. `integer` has 53 bits, `integer32` 32; `number` may have a fraction; `decimal`
- * is an integer of 64 bits as decimal text; `list` is a list of texts, stored as JSON.
+ * is an integer of 64 bits as decimal text; `list` is a list of texts, stored as JSON; `json` is an object of the
+ * client's own in JSON, of up to 4096 characters, which no index has.
  */
-export type ColumnKind = 'text' | 'integer' | 'integer32' | 'number' | 'boolean' | 'decimal' | 'list'
+export type ColumnKind = 'text' | 'integer' | 'integer32' | 'number' | 'boolean' | 'decimal' | 'list' | 'json'
 
 /** One column. `Source` is what its value is taken from. */
 export interface LedgerColumn<Value = unknown, Source = Settlement> {
@@ -62,6 +63,7 @@ const boolean = define<boolean>('boolean', false)
 const decimalOrNull = define<string | null | undefined>('decimal', true)
 /** A bigint as the text of its column. */
 const decimal = (value: bigint | null): string | null => (value === null ? null : bigintText(value))
+const jsonOrNull = define<string | null | undefined>('json', true)
 const listOrNull = define<readonly string[] | null | undefined>('list', true)
 /** What the model used, as far as it was counted. */
 const used =
@@ -207,6 +209,12 @@ export const ledgerColumns = {
     'Session, conversation or trace of the call, by a header of the client: `x-litellm-session-id`, ' +
       '`x-litellm-trace-id`, those of Claude Code, Codex and opencode, or the trace of `traceparent`.',
     ({ call }) => sessionIdOf(call.headers),
+  ),
+  spend_logs_metadata: jsonOrNull(
+    117,
+    "The client's own, in JSON: of the header `x-litellm-spend-logs-metadata`, `metadata.spend_logs_metadata` of the " +
+      'body and of the key.',
+    ({ call }) => call.spendNotes,
   ),
 }
 

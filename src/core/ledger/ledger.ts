@@ -31,6 +31,26 @@ export interface LedgerQuery {
   readonly cursor?: string
 }
 
+/** Which rows are shown, in a page by its number or by a cursor. */
+export interface ShownQuery extends LedgerQuery {
+  /** Only calls whose outcome is not `success`. */
+  readonly isFailed?: true
+  /** Rows before the page; without a cursor. */
+  readonly offset?: number
+  /** All rows are counted that the query finds, as far as they are counted quickly. */
+  readonly isCounted?: boolean
+}
+
+/** A page of rows for the API. */
+export interface ShownPage {
+  /** Objects of `core/ledger/shown-call.ts`, JSON in UTF-8, with commas between. */
+  readonly rows: Uint8Array
+  /** null = there are no more rows. */
+  readonly nextCursor: string | null
+  /** Where they were asked to be counted. `isCapped` = there are more. */
+  readonly total?: { readonly rows: number; readonly isCapped: boolean }
+}
+
 /** Which calls are counted, from when to when, in how many equal parts. Times are milliseconds since 1970. */
 export interface HistogramQuery extends Omit<LedgerQuery, 'limit' | 'cursor' | 'isOldestFirst'> {
   readonly fromMs: number
@@ -64,8 +84,8 @@ export interface Ledger {
   settle(row: LedgerRow): void
   /** Newest first. Sees every call that was settled before it was asked. */
   query(query: LedgerQuery): Promise<{ rows: LedgerRow[]; nextCursor: string | null }>
-  /** As `query`: the answer of `/spend/logs`, JSON in UTF-8 (`core/ledger/shown-call.ts`). */
-  shown(query: LedgerQuery): Promise<Uint8Array>
+  /** As `query`, written for the API. */
+  shown(query: ShownQuery): Promise<ShownPage>
   /** Counts over time of what `query` lists; sees every call that was settled before it was asked. */
   histogram(query: HistogramQuery): Promise<CallHistogram>
   /** What calls have cost that began at `fromMs` or later; sees what is stored, which may be a moment behind. */

@@ -1,5 +1,5 @@
 /**
- * A call of the ledger as the API shows it (`/spend/logs`). Here because the threads that read the ledger write it:
+ * A call of the ledger as the API shows it (`/spend/logs/v2`). Here because the threads that read the ledger write it:
  * a page of 200 rows is half a megabyte, and takes three milliseconds of the event loop where its rows come as objects.
  */
 import type { LedgerRow } from './ledger-columns.ts'
@@ -27,6 +27,17 @@ const callTypes: Readonly<Record<string, string>> = {
   images: 'aimage_generation',
   speech: 'aspeech',
   transcriptions: 'atranscription',
+}
+
+const statusOf = ({ outcome }: LedgerRow): string => (outcome === 'success' ? 'success' : 'failure')
+
+/** null = none, or changed by hand so that it is no JSON: the rest of the row is worth showing all the same. */
+function notesOf({ spend_logs_metadata: text }: LedgerRow): unknown {
+  try {
+    return text === null ? null : JSON.parse(text)
+  } catch {
+    return null
+  }
 }
 
 /** What a row shows beside its columns: values in units for people, and LiteLLM's names (proxy/_types, 2026-11-23). */
@@ -70,15 +81,36 @@ export const shownFields: Readonly<Record<string, ShownField>> = {
     schema: textOf('`True`: it was answered without an upstream (`cache_hit_kind`).'),
     valueOf: row => (row.cache_hit_kind === null ? 'False' : 'True'),
   },
+  status: {
+    schema: { enum: ['success', 'failure'], description: '`failure`: every `outcome` but `success`.' },
+    valueOf: statusOf,
+  },
+  http_status: {
+    schema: { type: 'integer', description: 'HTTP status of the answer; 499 = the client left first.' },
+    valueOf: row => row.status,
+  },
   requester_ip_address: { schema: textOrNull('As `client_address`.'), valueOf: row => row.client_address },
+  spend_logs_metadata: {
+    schema: {
+      type: ['object', 'null'],
+      description: "The client's own (`x-litellm-spend-logs-metadata`).",
+      additionalProperties: true,
+    },
+    valueOf: notesOf,
+  },
   metadata: {
-    schema: { type: 'object', description: 'Whose key it was, and the error.', additionalProperties: true },
+    schema: {
+      type: 'object',
+      description: "Whose key it was, the error, and the client's own.",
+      additionalProperties: true,
+    },
     valueOf: (row, keyHash) => ({
       user_api_key: keyHash,
       user_api_key_alias: row.key_alias,
       user_api_key_user_id: row.user_id,
       user_api_key_team_id: row.team_id,
-      status: row.outcome === 'success' ? 'success' : 'failure',
+      status: statusOf(row),
+      spend_logs_metadata: notesOf(row),
       error_information:
         row.error_kind === null ? null : { error_class: row.error_kind, error_code: String(row.status) },
     }),

@@ -4,6 +4,7 @@ import { callBodyEndpoints } from '../spend/call-bodies.ts'
 import { spendEvents } from '../spend/spend-events.ts'
 import { spendLogs } from '../spend/spend-logs.ts'
 import { activityEndpoints } from '../spend/activity.ts'
+import { allSpendLogs } from '../spend/all-rows.ts'
 import { estimateEndpoints } from '../spend/estimate.ts'
 import { spendHistogram } from '../spend/histogram.ts'
 import { reportEndpoints } from '../spend/report.ts'
@@ -12,6 +13,7 @@ import { totalsEndpoints } from '../spend/totals.ts'
 /** What was called and what it cost: logs, events, sums, reports, stored bodies. */
 export const endpoints: readonly Endpoint[] = [
   spendLogs,
+  allSpendLogs,
   spendHistogram,
   spendEvents,
   ...callBodyEndpoints,

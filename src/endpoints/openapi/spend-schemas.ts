@@ -101,9 +101,30 @@ const deploymentNames: Properties = { model_id: text, model_name: text, model: t
 /** By name. */
 export const spendSchemas: Readonly<Record<string, Schema>> = {
   SpendLog: spendLogSchema,
-  SpendLogs: shape({ data: listOf({ $ref: '#/components/schemas/SpendLog' }), next_cursor: nullable(text) }),
+  SpendLogs: shape(
+    { data: listOf(reference('SpendLog')), next_cursor: nullable(text) },
+    {
+      total: described('Rows of all pages; this and what follows are absent with a cursor.', integer),
+      total_is_capped: described('There are more than `total`: follow `next_cursor`.', boolean),
+      page: integer,
+      page_size: integer,
+      total_pages: described('Of `total`.', integer),
+    },
+  ),
+  AllSpendLogs: described(
+    'Rows, newest first; with both dates and without `summarize=false`: days, oldest first.',
+    either(
+      listOf(reference('SpendLog')),
+      listOf(
+        described(
+          'Dollars of keys stand under their hashes, `other` = what is not listed of very many.',
+          open(shape({ startTime: day, spend: usd, users: mapOf(number), models: mapOf(number) })),
+        ),
+      ),
+    ),
+  ),
   SpendLogEvent: described(
-    '`rows`: new calls, newest first. `reload`: calls may be missing before, read `/spend/logs`. `error`, `done`.',
+    '`rows`: new calls, newest first. `reload`: calls may be missing before, read `/spend/logs/v2`. `error`, `done`.',
     either(
       shape({}, { data: listOf({ $ref: '#/components/schemas/SpendLog' }) }),
       reference('Error'),

@@ -14,14 +14,14 @@ const histogramQuery = lazy(() =>
   rowFilter().extend({ bars: z.coerce.number().int().min(4).max(barsMax).default(barsDefault) }),
 )
 
-/** Counts what `/spend/logs` lists. 403 for another key's calls, 422 for wrong filters. */
+/** Counts what `/spend/logs/v2` lists. 403 for another key's calls, 422 for wrong filters. */
 export const spendHistogram: Endpoint = {
   method: 'GET',
   paths: ['/spend/logs/histogram'],
   auth: 'key',
   doc: {
     operationId: 'countSpendLogs',
-    summary: 'Calls over time, all that `/spend/logs` would list, and how many failed; by default of the last day',
+    summary: 'Calls over time, all that `/spend/logs/v2` would list, and how many failed; by default of the last day',
     tag: 'Spend',
     query: {
       ...rowFilterDoc,

@@ -59,7 +59,7 @@ function eventOf(services: Services, piece: TailPiece): Promise<Uint8Array> {
   return made
 }
 
-/** `rows` = new rows, newest first; `reload` = rows may be missing before: read `/spend/logs`. */
+/** `rows` = new rows, newest first; `reload` = rows may be missing before: read `/spend/logs/v2`. */
 export const spendEvents: Endpoint = {
   method: 'GET',
   paths: ['/spend/logs/events'],

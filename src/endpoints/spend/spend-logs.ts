@@ -1,7 +1,8 @@
-/** Reads the ledger: one row per call, newest first, in pages by cursor. */
+/** Reads the ledger: one row per call, newest first, in pages by number or cursor. */
 import { z } from 'zod'
 import { jsonTextAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
+import { unprocessable } from '../../core/errors.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import { columnList, ledgerColumns } from '../../core/ledger/ledger-columns.ts'
 import type { LedgerColumn } from '../../core/ledger/ledger-columns.ts'
@@ -33,11 +34,16 @@ export const rowFilter = lazy(() =>
     ...spanFields(),
   }),
 )
+/** Rows before a page by its number: beyond them reading a page takes seconds, and a cursor does not. */
+const offsetMax = 1_000_000
 const spendQuery = lazy(() =>
   rowFilter().extend({
-    limit: z.coerce.number().int().min(1).max(1000).default(50),
+    status_filter: z.enum(['success', 'failure']).optional(),
+    page: z.coerce.number().int().min(1).max(offsetMax).optional(),
+    page_size: z.coerce.number().int().min(1).max(1000).default(50),
     cursor: z.string().max(1000).optional(),
-    order: z.enum(['asc', 'desc']).optional(),
+    sort_by: z.enum(['startTime']).optional(),
+    sort_order: z.enum(['asc', 'desc']).optional(),
   }),
 )
 
@@ -71,33 +77,74 @@ export const rowFilterDoc: NonNullable<EndpointDoc['query']> = {
 /** Money is dollars in decimal text. 403 for another key's calls, 422 for wrong filters, 400 for a foreign cursor. */
 export const spendLogs: Endpoint = {
   method: 'GET',
-  paths: ['/spend/logs'],
+  paths: ['/spend/logs/v2', '/spend/logs/ui', '/spend/logs/session/ui'],
   auth: 'key',
   doc: {
-    operationId: 'listSpendLogs',
+    operationId: 'listSpendLogPages',
     summary: "The ledger: every call with usage and cost; a key sees its own, the master key everyone's",
     tag: 'Spend',
     query: {
       ...rowFilterDoc,
-      limit: { schema: { type: 'integer', default: 50, maximum: 1000 }, description: 'Rows a page.' },
-      cursor: { schema: { type: 'string' }, description: '`next_cursor` of the page before, in the same order.' },
-      order: { schema: { enum: ['asc', 'desc'], default: 'desc' }, description: 'By time: `asc` = the oldest first.' },
+      status_filter: {
+        schema: { enum: ['success', 'failure'] },
+        description: '`failure`: every outcome but `success`.',
+      },
+      page: {
+        schema: { type: 'integer', minimum: 1 },
+        description:
+          'From 1, which it is without a cursor. New calls move the rows of a page: they do not with a cursor.',
+      },
+      page_size: { schema: { type: 'integer', default: 50, maximum: 1000 }, description: 'Rows a page.' },
+      cursor: {
+        schema: { type: 'string' },
+        description:
+          '`next_cursor` of the page before, in the same order; `first` = the first page. Nothing is counted.',
+      },
+      sort_by: { schema: { enum: ['startTime'] }, description: 'All lists are by time.' },
+      sort_order: {
+        schema: { enum: ['asc', 'desc'], default: 'desc' },
+        description: 'By time: `asc` = the oldest first.',
+      },
     },
     success: json('SpendLogs'),
     failures: [400, 403],
   },
   async handle(request, services, caller) {
     const query = readQuery(request, spendQuery())
-    const { limit, cursor, order } = query
+    const { page_size: size, cursor } = query
+    const page = pageOf(query)
     const asked = followedRows(await withKeyId(services, query), caller!)
-    const page = await services.ledger.shown({
+    const { rows, nextCursor, total } = await services.ledger.shown({
       ...asked,
-      limit,
-      isOldestFirst: order === 'asc',
-      ...(cursor !== undefined && { cursor }),
+      ...(query.status_filter === 'success' && { outcome: 'success' }),
+      ...(query.status_filter === 'failure' && { isFailed: true }),
+      limit: size,
+      isOldestFirst: query.sort_order === 'asc',
+      ...(page === undefined
+        ? cursor !== 'first' && { cursor: cursor! }
+        : { offset: (page - 1) * size, isCounted: true }),
     })
-    return jsonTextAnswer(page)
+    const counts = total && {
+      total: total.rows,
+      total_is_capped: total.isCapped,
+      page,
+      page_size: size,
+      total_pages: Math.ceil(total.rows / size),
+    }
+    const rest = JSON.stringify({ next_cursor: nextCursor, ...counts })
+    return jsonTextAnswer(Buffer.concat([Buffer.from('{"data":['), rows, Buffer.from(`],${rest.slice(1)}`)]))
   },
+}
+
+/** The number of the page; undefined = pages by cursor. Throws 422 for both, and for a page too far behind. */
+function pageOf({ page, cursor, page_size: size }: z.infer<ReturnType<typeof spendQuery>>): number | undefined {
+  const refused = (msg: string) => unprocessable([{ loc: ['query', 'page'], msg, type: 'invalid' }])
+  if (cursor === undefined) {
+    if (((page ?? 1) - 1) * size <= offsetMax) return page ?? 1
+    throw refused(`is behind ${offsetMax} rows: follow next_cursor, or ask for a shorter span`)
+  }
+  if (page === undefined) return undefined
+  throw refused('is given beside a cursor; send one of them')
 }
 
 type RowFilter = z.infer<ReturnType<typeof rowFilter>>
@@ -132,6 +179,7 @@ export function followedRows(query: RowFilter, caller: Caller): FollowedRows {
 const jsonTypes: Readonly<Record<LedgerColumn['kind'], string>> = {
   text: 'string',
   list: 'array',
+  json: 'string',
   decimal: 'string',
   integer: 'integer',
   integer32: 'integer',
@@ -150,7 +198,7 @@ function columnSchema({ kind, nullable, description, values }: LedgerColumn): ob
   }
 }
 
-/** JSON Schema of a row as `/spend/logs` shows it. */
+/** JSON Schema of a row as the API shows it. */
 export const spendLogSchema = {
   type: 'object',
   properties: {

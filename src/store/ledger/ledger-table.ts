@@ -6,6 +6,7 @@ import type { ColumnKind, LedgerColumn } from '../../core/ledger/ledger-columns.
 const sqlTypes: Readonly<Record<ColumnKind, string>> = {
   text: 'text',
   list: 'text',
+  json: 'text',
   integer: 'bigint',
   decimal: 'bigint',
   integer32: 'integer',

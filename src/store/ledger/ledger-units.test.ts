@@ -233,7 +233,7 @@ test('a settlement is two lines: what is its own, and what the calls of its key 
 
 test('a row that differs from the one before in any column comes back as it is', () => {
   const before = exampleRow()
-  const different = { text: 'other', list: ['other'], boolean: false, decimal: '5', number: 1.5 }
+  const different = { text: 'other', list: ['other'], json: '{"a":1}', boolean: false, decimal: '5', number: 1.5 }
   for (const { name, kind } of columnList) {
     const changed = { ...before, [name]: kind === 'integer' || kind === 'integer32' ? 5 : different[kind] }
     for (const row of [before, changed, before]) {

@@ -3,7 +3,15 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import type { CallHistogram } from '../../core/ledger/call-histogram.ts'
 import type { LedgerIntent, LedgerRow } from '../../core/ledger/ledger-columns.ts'
-import type { HistogramQuery, Ledger, LedgerQuery, RecentSpend, RecentSpendQuery } from '../../core/ledger/ledger.ts'
+import type {
+  HistogramQuery,
+  Ledger,
+  LedgerQuery,
+  RecentSpend,
+  RecentSpendQuery,
+  ShownPage,
+  ShownQuery,
+} from '../../core/ledger/ledger.ts'
 import type { LatencyGroup, LatencyQuery } from '../../core/ledger/latency.ts'
 import type { Dearest, DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/ledger/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -220,11 +228,11 @@ class WorkerLedger implements JournalledLedger {
     return this.#page('page', query)
   }
 
-  shown(query: LedgerQuery): Promise<Uint8Array> {
+  shown(query: ShownQuery): Promise<ShownPage> {
     return this.#page('shown', query)
   }
 
-  async #page<Kind extends 'page' | 'shown'>(kind: Kind, query: LedgerQuery): Promise<ReadAnswer<Kind>> {
+  async #page<Kind extends 'page' | 'shown'>(kind: Kind, query: ShownQuery): Promise<ReadAnswer<Kind>> {
     // Here for its error: a foreign cursor is the client's error also while the database is down.
     ledgerStatement(query)
     await this.#flushed()

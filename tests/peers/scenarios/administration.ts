@@ -218,6 +218,9 @@ const days = 'start_date=2026-01-01&end_date=2027-01-01'
 const operation: readonly Scenario[] = [
   about('spend: logs of a key', calledKey, { path: '/spend/logs?api_key=ID' }),
   asked('spend: logs by days', { path: `/spend/logs?${days}` }),
+  about('spend: logs of a key, all of them', calledKey, {
+    path: `/spend/logs?api_key=ID&${days}&summarize=false`,
+  }),
   asked('spend: logs by pages', {
     path: '/spend/logs/v2?page=1&page_size=2&start_date=2026-01-01 00:00:00&end_date=2027-01-01 00:00:00',
   }),

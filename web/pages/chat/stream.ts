@@ -57,7 +57,7 @@ function withChunk(content: Content, { choices }: Chunk, afterMs: number): Conte
 /** What the call took and cost, once it is settled: a moment after its end. */
 export async function factsOfCall(callId: string | null | undefined): Promise<Partial<Content>> {
   for (let poll = 0; callId && poll < settledPollsMax; poll++) {
-    const { data } = await ask('GET /spend/logs', { query: { request_id: callId } })
+    const { data } = await ask('GET /spend/logs/v2', { query: { request_id: callId, cursor: 'first' } })
     if (data[0]) return factsOf(data[0])
     await new Promise(resolve => setTimeout(resolve, settledPollMs))
   }

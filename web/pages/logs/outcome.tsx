@@ -13,12 +13,12 @@ const shown: Readonly<Record<SpendLog['outcome'], readonly [tone: Tone, word: St
 }
 
 /** How a call ended, with its status. */
-export function OutcomeBadge({ call }: { readonly call: Pick<SpendLog, 'outcome' | 'status'> }) {
+export function OutcomeBadge({ call }: { readonly call: Pick<SpendLog, 'outcome' | 'http_status'> }) {
   const [tone, word] = shown[call.outcome]
   return (
     <Badge tone={tone}>
       <span className="numbers">
-        {call.status} {t(word)}
+        {call.http_status} {t(word)}
       </span>
     </Badge>
   )

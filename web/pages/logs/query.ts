@@ -3,7 +3,7 @@ import type { Calls } from '../../api/schema.d.ts'
 import { parseFilter } from '../../lib/filter.ts'
 import type { StringKey } from '../../strings/index.ts'
 
-type LogQuery = Partial<NonNullable<Calls['GET /spend/logs']['query']>>
+type LogQuery = Partial<NonNullable<Calls['GET /spend/logs/v2']['query']>>
 
 const outcomes = ['success', 'error', 'client_closed', 'upstream_cut', 'interrupted'] as const
 

@@ -21,6 +21,8 @@ export const missingValues: readonly ColumnValue[] = columnList.map(column => st
 
 /** Longer texts are cut in the database: an index of Postgres refuses entries of more than 2700 bytes. */
 const textLengthMax = 512
+/** No index has them. `policies/call-tags.ts` lets a call have so many bytes. */
+const jsonLengthMax = 4096
 /**
  * A record of at most this many UTF-16 units is written as it is; 3 bytes each stay under `recordBytesMax`.
  */
@@ -287,6 +289,8 @@ function storableValue(value: unknown, column: LedgerColumn, isTextClean = false
       return isTextClean && typeof value === 'string' && value.length <= textLengthMax
         ? value
         : storableText(String(value))
+    case 'json':
+      return storableJson(value)
     case 'list':
       return storableList(value, isTextClean)
     case 'boolean':
@@ -321,6 +325,12 @@ function isStorableList(list: readonly unknown[]): boolean {
     if (list.indexOf(text) < at) return false
   }
   return true
+}
+
+/** null = too long: cut, it would be none. */
+function storableJson(value: unknown): string | null {
+  if (typeof value !== 'string' || value.length > jsonLengthMax) return null
+  return value.replaceAll('\0', '\ufffd').toWellFormed()
 }
 
 /** Postgres knows no NUL in a text, neither database a lone surrogate. */

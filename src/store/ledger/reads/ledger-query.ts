@@ -2,7 +2,7 @@
 import { GatewayError } from '../../../core/errors.ts'
 import { columnList } from '../../../core/ledger/ledger-columns.ts'
 import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
-import type { LedgerQuery, RecentSpend, RecentSpendQuery } from '../../../core/ledger/ledger.ts'
+import type { LedgerQuery, RecentSpend, RecentSpendQuery, ShownPage, ShownQuery } from '../../../core/ledger/ledger.ts'
 import type { VisibleUsage } from '../../../core/ledger/usage-report.ts'
 import { amountConditions } from './amount-conditions.ts'
 import { hitConditions } from './hit-conditions.ts'
@@ -26,13 +26,15 @@ interface PageStatement extends LedgerStatement {
    * The next page begins behind it where this one is not full.
    */
   readonly lastLookedAt?: LedgerStatement
+  /** Counts the rows of all pages: `found` of the `looked_at`; one more than the most = there are more. */
+  readonly count?: LedgerStatement
 }
 
 /** Rows that one question looks at, where no index or sum answers it: a tenth of a second of SQLite. */
 export const lookedAtMax = 40_000
 
 /** Throws `invalid-request` on a cursor that this program did not make. */
-export function ledgerStatement(query: LedgerQuery, lookedAt = lookedAtMax): PageStatement {
+export function ledgerStatement(query: ShownQuery, lookedAt = lookedAtMax): PageStatement {
   const values: (string | number)[] = []
   const place = (value: string | number) => `$${values.push(value)}`
   const conditions: string[] = []
@@ -50,10 +52,12 @@ export function ledgerStatement(query: LedgerQuery, lookedAt = lookedAtMax): Pag
   equal(model, query.model)
   equal(outcome, query.outcome)
   // What the index of failures says.
-  if (outcome === 'outcome' && query.outcome !== 'success') conditions.push("outcome <> 'success'")
+  if (query.isFailed || (outcome === 'outcome' && query.outcome !== 'success')) conditions.push("outcome <> 'success'")
   if (query.hits !== undefined) conditions.push(hitConditions[query.hits])
   if (query.fromMs !== undefined) conditions.push(`started_at_ms >= ${place(Math.ceil(query.fromMs))}`)
   if (query.toMs !== undefined) conditions.push(`started_at_ms < ${place(Math.ceil(query.toMs))}`)
+  const counted = query.isCounted ? { conditions: [...conditions], values: [...values], lookedAt } : undefined
+  const count = counted && { count: countStatement(query, counted) }
   if (query.cursor !== undefined) {
     const { startedAtMs, requestId } = readCursor(query.cursor)
     const after = query.isOldestFirst ? '>' : '<'
@@ -65,11 +69,12 @@ export function ledgerStatement(query: LedgerQuery, lookedAt = lookedAtMax): Pag
   const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''
   const order = query.isOldestFirst ? 'asc' : 'desc'
   const ordered = `order by started_at_ms ${order}, request_id ${order}`
+  // One row more than the page says whether there is another page.
+  const limitOf = () => `limit ${place(pageRows + 1)}${query.offset ? ` offset ${place(query.offset)}` : ''}`
   const amounts = amountConditions(query)
   if (amounts.length === 0) {
-    // One row more than the page says whether there is another page.
-    const text = `select ${selectedNames} from ledger ${where} ${ordered} limit ${place(pageRows + 1)}`
-    return { text, values, pageRows }
+    const text = `select ${selectedNames} from ledger ${where} ${ordered} ${limitOf()}`
+    return { text, values, pageRows, ...count }
   }
   const lastLookedAt: LedgerStatement = {
     text: `select started_at_ms, request_id from ledger ${where} ${ordered} limit 1 offset $${values.length + 1}`,
@@ -78,9 +83,26 @@ export function ledgerStatement(query: LedgerQuery, lookedAt = lookedAtMax): Pag
   const columns = ['started_at_ms', 'request_id', ...amounts.map(one => one.column)].join(', ')
   const looked = `select ${columns} from ledger ${where} ${ordered} limit ${place(lookedAt)}`
   const tested = amounts.map(one => one.text(place)).join(' and ')
-  const found = `select request_id from (${looked}) as looked where ${tested} ${ordered} limit ${place(pageRows + 1)}`
+  const found = `select request_id from (${looked}) as looked where ${tested} ${ordered} ${limitOf()}`
   const text = `select ${selectedNames} from ledger where request_id in (${found}) ${ordered}`
-  return { text, values, pageRows, lastLookedAt }
+  return { text, values, pageRows, lastLookedAt, ...count }
+}
+
+/** Counts what the conditions find. Of amounts those of the newest rows are counted, as a page finds them. */
+function countStatement(
+  query: LedgerQuery,
+  asked: { conditions: readonly string[]; values: readonly (string | number)[]; lookedAt: number },
+): LedgerStatement {
+  const values = [...asked.values]
+  const place = (value: string | number) => `$${values.push(value)}`
+  const amounts = amountConditions(query)
+  const where = asked.conditions.length > 0 ? `where ${asked.conditions.join(' and ')}` : ''
+  const columns = amounts.length > 0 ? amounts.map(one => one.column).join(', ') : '1'
+  const ordered = amounts.length > 0 ? `order by started_at_ms ${query.isOldestFirst ? 'asc' : 'desc'}` : ''
+  const looked = `select ${columns} from ledger ${where} ${ordered} limit ${place(asked.lookedAt + 1)}`
+  const tested = amounts.map(one => one.text(place)).join(' and ')
+  const found = tested === '' ? 'count(*)' : `coalesce(sum(case when ${tested} then 1 else 0 end), 0)`
+  return { text: `select count(*) as looked_at, ${found} as found from (${looked}) as counted`, values }
 }
 
 /** The spending since a moment, of the newest calls. */
@@ -146,17 +168,22 @@ const readPlace = (found: Record<string, unknown>): RowPlace => ({
 })
 
 /**
- * As `readLedger`, the answer of `/spend/logs` in UTF-8. Keys are named by their hashes, those that are deleted by
- * their ids. Throws what the database throws.
+ * As `readLedger`, written for the API. Keys are named by their hashes, those that are deleted by their ids. Throws
+ * what the database throws.
  */
 export async function readShownLedger(
   source: LedgerSource,
   statement: PageStatement,
-): Promise<Uint8Array<ArrayBuffer>> {
+  lookedAt = lookedAtMax,
+): Promise<ShownPage> {
   const { rows, nextCursor } = await readLedger(source, statement)
   const hashes = await hashesOf(source, [...new Set(rows.map(row => row.key_id))])
   const shown = rows.map(row => shownCall(row, hashes.get(row.key_id) ?? row.key_id))
-  return new TextEncoder().encode(`{"data":[${shown.join(',')}],"next_cursor":${JSON.stringify(nextCursor)}}`)
+  const page = { rows: new TextEncoder().encode(shown.join(',')), nextCursor }
+  if (statement.count === undefined) return page
+  const [counted] = await source.select(statement.count)
+  const isCapped = Number(counted?.looked_at ?? 0) > lookedAt
+  return { ...page, total: { rows: Math.min(Number(counted?.found ?? 0), lookedAt), isCapped } }
 }
 
 /** Of these keys, by id, as far as they are not deleted. */
@@ -176,7 +203,7 @@ export function readRow(found: Record<string, unknown>): LedgerRow {
   for (const { name, kind } of columnList) {
     const value = found[name]
     if (value === null || value === undefined) row[name] = null
-    else if (kind === 'text' || kind === 'decimal') row[name] = String(value)
+    else if (kind === 'text' || kind === 'decimal' || kind === 'json') row[name] = String(value)
     else if (kind === 'list') row[name] = listOf(String(value))
     else row[name] = kind === 'boolean' ? Number(value) === 1 : Number(value)
   }

@@ -1,7 +1,14 @@
 /** What the ledger can be asked, and what answers it, in a thread for reading (`ledger-reader.ts`). */
 import type { CallHistogram } from '../../../core/ledger/call-histogram.ts'
 import type { LatencyGroup, LatencyQuery } from '../../../core/ledger/latency.ts'
-import type { HistogramQuery, LedgerQuery, RecentSpend, RecentSpendQuery } from '../../../core/ledger/ledger.ts'
+import type {
+  HistogramQuery,
+  LedgerQuery,
+  RecentSpend,
+  RecentSpendQuery,
+  ShownPage,
+  ShownQuery,
+} from '../../../core/ledger/ledger.ts'
 import type { Dearest, DearestQuery, UsageGroup, UsageQuery } from '../../../core/ledger/usage-report.ts'
 import { countCalls } from './histogram.ts'
 import { latencyStatement, readLatency } from '../sums/latency-query.ts'
@@ -24,7 +31,7 @@ async function usageOf(source: LedgerSource, query: UsageQuery): Promise<UsageGr
 /** One function a kind of question. They throw what the database throws. */
 export const ledgerReads = {
   page: (source: LedgerSource, query: LedgerQuery): Promise<LedgerPage> => readLedger(source, ledgerStatement(query)),
-  shown: (source: LedgerSource, query: LedgerQuery): Promise<Uint8Array<ArrayBuffer>> =>
+  shown: (source: LedgerSource, query: ShownQuery): Promise<ShownPage> =>
     readShownLedger(source, ledgerStatement(query)),
   histogram: (source: LedgerSource, query: HistogramQuery): Promise<CallHistogram> =>
     countCalls(source, query, usage => usageOf(source, usage)),
