@@ -33,7 +33,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     listSupportedCompatParams listSupportedOpenaiParams transformRequest
     getOverview deriveKey getKey getKeys listKeys listKeyAliases getKeyHealth explainKeyLimits getTeam listTeams listTeamPages getTeamPermissions
     getUser getUserAlone listUsers listUserRoles getOrganization listOrganizations listOrganizationPages
-    listSpendLogs countSpendLogs followSpendLogs getCallBodies deleteCallBodies deleteAllCallBodies listKeySpend listUserSpend listTagSpend listGlobalTagSpend listTagNames listGlobalKeySpend
+    listSpendLogs listSpendLogPages countSpendLogs followSpendLogs getCallBodies deleteCallBodies deleteAllCallBodies listKeySpend listUserSpend listTagSpend listGlobalTagSpend listTagNames listGlobalKeySpend
     listGlobalModelSpend listGlobalProviderSpend getGlobalSpend listGlobalDailySpend listGlobalTeamSpend getSpendReport
     getGlobalActivity getGlobalModelActivity listUserDailyActivity listTeamDailyActivity listTagDailyActivity
     listCustomerDailyActivity listOrganizationDailyActivity calculateSpend

@@ -253,7 +253,7 @@ for (const backend of backends())
       money(keys[0]!.spend)
       expect(keys[0]).toMatchObject({ key_alias: 'of ann', user_id: 'ann', team_id: 'red' })
       const users = (await get('/spend/users')).body as Json[]
-      expect(users.map(one => one.user_id).sort()).toEqual(['ann', 'bob', 'carl'])
+      expect(users.map(one => one.user_id).sort()).toEqual(['ann', 'bob', 'carl', 'dora'])
       money((await get('/global/spend')).body.spend)
       money((await get('/global/spend/keys?limit=1')).body[0].total_spend)
       money((await get('/global/spend/models')).body[0].total_spend)

@@ -198,7 +198,7 @@ const stored = [...found]
 await database.close()
 const { test_count, test_text } = spendLogSchema.properties
 const api = JSON.parse(await new Response(answer.body).text()).data
-  .map(({ request_id, test_count, test_text, status }) => ({ request_id, test_count, test_text, status }))
+  .map(({ request_id, test_count, test_text, http_status }) => ({ request_id, test_count, test_text, http_status }))
 process.stdout.write(JSON.stringify({ problems, stored, api, schema: { test_count, test_text } }))
 process.exit(0)
 `
@@ -278,7 +278,7 @@ describe('a new column', () => {
       expect(found.stored).toEqual(values)
       const statuses = [200, 200, 500, 200, 200, 200]
       const newestFirst = [values[1]!, values[0]!, ...values.slice(2).toReversed()]
-      expect(found.api).toEqual(newestFirst.map((row, at) => ({ ...row, status: statuses[at] })))
+      expect(found.api).toEqual(newestFirst.map((row, at) => ({ ...row, http_status: statuses[at] })))
       expect(found.schema).toEqual({
         test_count: { type: 'integer', description: 'Fallbacks tried.' },
         test_text: { type: ['string', 'null'], description: 'A text.' },
