@@ -15,7 +15,9 @@ const distinctCharactersMin = 10
 /** Why `text`, trimmed, is refused as a master key, and the remedy; undefined = it is accepted. */
 export function masterKeyProblem(text: string): string | undefined {
   const key = text.trim()
-  const remedy = 'make one with: echo "sk-$(openssl rand -base64 32)", or leave it out and the first start makes one'
+  const remedy =
+    'make one with: echo "sk-$(openssl rand -base64 32)", or leave it out: MODELGATE_MASTER_KEY counts then, or the ' +
+    'first start makes one'
   if (/[^\x21-\x7e]/.test(key))
     return `holds a space, a line end or a character beyond ASCII, so that no client can send it; ${remedy}`
   if (key.length < masterKeyLengthMin) return `is shorter than ${masterKeyLengthMin} characters; ${remedy}`

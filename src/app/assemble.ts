@@ -60,11 +60,13 @@ import { clientDialects } from './answer-cache.ts'
 import { createAlertDelivery } from './alert-delivery.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
 import { watchKeys } from './key-reminders.ts'
+import { watchHealth } from './health-alerts.ts'
 import { createMailer, withLog } from './mail.ts'
 import { admissionAgain, identityParts, signInServices, tellRefusals } from './sign-in.ts'
 import { createAskers } from './guardrail-askers.ts'
 import type { Store } from './store.ts'
 import { createTelemetryRelay } from './telemetry-relay.ts'
+import { troublesOf } from './troubles.ts'
 import { exportUsage } from './usage-export.ts'
 
 /** What exists before the parts are created. */
@@ -96,7 +98,7 @@ export function assemble(assembling: Assembling) {
   const exposition = new SharedText(() => metrics.text(), clock)
   const tokenizer = new Tokenizer()
   const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer })
-  const { mailer, ...alerts } = assembleAlerts(assembling, { transport, current })
+  const { mailer, ...alerts } = assembleAlerts(assembling, { transport, current, router: calls.router })
   const signIn = signInServices({ store, current, transport, timers, logger, countRefusal: metrics.authFailure })
   let draining = false
   const detached = new DetachedWork()
@@ -172,7 +174,7 @@ function routerParts(router: Router): Pick<Services, 'coolingDown' | 'upstreams'
 /** Who is told of budgets, of keys, and of usage. */
 function assembleAlerts(
   { options, store, logger }: Assembling,
-  { transport, current }: { transport: ReturnType<typeof openTransport>; current: CurrentConfiguration },
+  { transport, current, router }: { transport: Transport; current: CurrentConfiguration; router: Router },
 ) {
   const mailer = createMailer(options.environment)
   const deliver = createAlertDelivery({ transport, mailer, logger })
@@ -190,7 +192,22 @@ function assembleAlerts(
     mailer: mailer && withLog(mailer, logger),
     usageExport,
     watchKeys: () => watchKeys({ store: store.keyReminders, clock, logger, mailer, deliver, settings }),
+    watchHealth: () =>
+      watchHealth({
+        clock,
+        logger,
+        deliver,
+        settings: () => current.settings.healthAlerts,
+        troubles: () =>
+          troublesOf({ store, dataDirectory: options.dataDirectory, unwell: () => served(current, router) }),
+      }),
   }
+}
+
+/** Of the unwell deployments those that get calls. */
+function served({ settings }: CurrentConfiguration, router: Router): Deployment[] {
+  const open = new Set(settings.deployments.filter(one => !one.blocked).map(one => one.id))
+  return router.unwell().filter(one => open.has(one.id))
 }
 
 /** Loaded when it is asked for: it needs the schema of the configuration file. */

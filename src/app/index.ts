@@ -109,7 +109,7 @@ async function serveStore(serving: Serving): Promise<RunningServer> {
   )
   source.watch(report => parts.reloaded(report))
   secrets.start()
-  const watches = [parts.watchBatches(), parts.watchKeys(), keepCompilersBehind()]
+  const watches = [parts.watchBatches(), parts.watchKeys(), parts.watchHealth(), keepCompilersBehind()]
   return {
     ...facts,
     firstMasterKey,

@@ -1,6 +1,7 @@
 /** The settings of budgets, from a checked configuration. */
 import type { BudgetRule, BudgetSettings } from '../core/tenancy/budgets.ts'
-import type { Settings } from '../core/settings.ts'
+import { readDuration } from '../accounts/key.ts'
+import type { HealthAlertSettings, KeyBounds, NewKeySettings, Settings } from '../core/settings.ts'
 import type { Config } from './file/schema.ts'
 
 const nanoUsdPerUsd = 1e9
@@ -32,15 +33,52 @@ function ruleOf(usd: number | undefined, duration: string | undefined): BudgetRu
   return { maxBudgetNanoUsd: BigInt(Math.round(usd * nanoUsdPerUsd)), budgetDuration: duration ?? null }
 }
 
-type UserParams = NonNullable<NonNullable<Config['settings']>['default_internal_user_params']>
+type CommonSettings = NonNullable<Config['settings']>
 
 /** What users get who are made without these fields. */
-export function newUsersOf(given: UserParams): Settings['newUsers'] {
-  const rule = ruleOf(given.max_budget, given.budget_duration)
+export function newUsersOf(common: CommonSettings): Settings['newUsers'] {
+  const given = common.default_internal_user_params ?? {}
+  const rule = ruleOf(
+    given.max_budget ?? common.max_internal_user_budget,
+    given.budget_duration ?? common.internal_user_budget_duration,
+  )
   return {
     role: given.user_role ?? 'internal_user',
     models: given.models ?? [],
     maxBudgetNanoUsd: rule?.maxBudgetNanoUsd ?? null,
     budgetDuration: rule?.budgetDuration ?? null,
+  }
+}
+
+/** Who is told of outages. */
+export const healthAlertsOf = (general: NonNullable<Config['general_settings']>): HealthAlertSettings => ({
+  webhookUrls: [general.alert_to_webhook_url?.health_alerts ?? []].flat(),
+  alertEmails: [general.alert_to_email?.health_alerts ?? []].flat(),
+})
+
+/** What keys get, and the most that they may have. */
+export function newKeysOf(common: CommonSettings): NewKeySettings {
+  const { default_key_generate_params: given = {}, upperbound_key_generate_params: bounds = {} } = common
+  return {
+    defaults: {
+      ...boundsOf(given),
+      ...(given.models && { models: given.models }),
+      ...(given.metadata && { metadata: given.metadata }),
+      ...(given.team_id !== undefined && { teamId: given.team_id }),
+      ...(given.user_id !== undefined && { userId: given.user_id }),
+    },
+    bounds: boundsOf(bounds),
+  }
+}
+
+function boundsOf(given: NonNullable<CommonSettings['upperbound_key_generate_params']>): KeyBounds {
+  const lifetime = given.duration === undefined ? undefined : readDuration(given.duration)
+  return {
+    ...(given.max_budget !== undefined && { maxBudgetNanoUsd: BigInt(Math.round(given.max_budget * nanoUsdPerUsd)) }),
+    ...(given.budget_duration !== undefined && { budgetDuration: given.budget_duration }),
+    ...(lifetime && 'ms' in lifetime && { lifetimeMs: lifetime.ms }),
+    ...(given.rpm_limit !== undefined && { requestsPerMinute: given.rpm_limit }),
+    ...(given.tpm_limit !== undefined && { tokensPerMinute: given.tpm_limit }),
+    ...(given.max_parallel_requests !== undefined && { parallelRequests: given.max_parallel_requests }),
   }
 }

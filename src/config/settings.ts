@@ -1,7 +1,7 @@
 /** Builds the settings from a checked configuration. */
 import type { Deployment } from '../core/deployment.ts'
 import type { FallbackLists, RouterSettings, Settings } from '../core/settings.ts'
-import { budgetSettingsOf, newUsersOf } from './budgets.ts'
+import { budgetSettingsOf, healthAlertsOf, newKeysOf, newUsersOf } from './budgets.ts'
 import { keyRotationOf } from './key-rotation.ts'
 import { buildDeployment, environmentDeployments, localDeployments } from './models/deployments.ts'
 import type { Environment } from './environment.ts'
@@ -198,7 +198,9 @@ function settingsOf(
       tokensPerMinute: limits.tpm_limit ?? null,
       parallelRequests: limits.max_parallel_requests ?? null,
     },
-    newUsers: newUsersOf(limits),
+    newUsers: newUsersOf(common),
+    newKeys: newKeysOf(common),
+    healthAlerts: healthAlertsOf(general),
     budgets: budgetSettingsOf(config),
     signIn,
     identity,

@@ -36,6 +36,8 @@ export interface Settings {
   /** The maximum number of valid keys of a user; null = unlimited. */
   readonly keysPerUser: number | null
   readonly keyRotation: KeyRotationSettings
+  readonly newKeys: NewKeySettings
+  readonly healthAlerts: HealthAlertSettings
   /** Prefix of the gateway's own response headers: `x-proxy`. */
   readonly headerPrefix: string
   /** Lower-case names of groups -> model names (`model_info.access_groups`). */
@@ -93,6 +95,33 @@ export interface Settings {
  * by itself, above 0 and up to 1. `share` = one part for each replica that was seen last.
  */
 export type WithoutRedis = 'refuse' | 'share' | number
+
+/** Who is told of what keeps the gateway from its work. */
+export interface HealthAlertSettings {
+  readonly webhookUrls: readonly string[]
+  readonly alertEmails: readonly string[]
+}
+
+/** The most that a key may have; absent = no bound. */
+export interface KeyBounds {
+  readonly maxBudgetNanoUsd?: bigint
+  readonly budgetDuration?: string
+  readonly lifetimeMs?: number
+  readonly requestsPerMinute?: number
+  readonly tokensPerMinute?: number
+  readonly parallelRequests?: number
+}
+
+/** What keys get that are made by API without some fields, and the most that they may have. */
+export interface NewKeySettings {
+  readonly defaults: KeyBounds & {
+    readonly models?: readonly string[]
+    readonly metadata?: Readonly<Record<string, unknown>>
+    readonly teamId?: string
+    readonly userId?: string
+  }
+  readonly bounds: KeyBounds
+}
 
 /** What strangers see in the model hub. */
 export interface PublicModels {

@@ -23,7 +23,7 @@ export const nanoUsd = (dollars: unknown): bigint | null =>
   typeof dollars === 'number' && Number.isFinite(dollars) ? BigInt(Math.round(dollars * 1e9)) : null
 
 /** Milliseconds since 1970 of a time without a zone, which is UTC. */
-function momentMs(value: unknown): number | null {
+export function momentMs(value: unknown): number | null {
   const written = text(value)
   if (written === null) return null
   const ms = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(written) ? written : `${written}Z`)

@@ -65,7 +65,7 @@ const remedies = {
   ledger: 'every call has its row in the ledger',
   tls: 'certificates are always checked',
   tokens: 'a token has the rights of its user, and `required_claims` says which tokens count (docs/sign-in.md)',
-  alerts: 'watch /metrics',
+  alerts: '`alert_to_webhook_url` and `alert_to_email` tell of outages, budgets and keys; for all else watch /metrics',
   retries: '`num_retries` counts for every kind of error',
   fails: '`allowed_fails` counts for every kind of error',
   dropping:
@@ -152,13 +152,11 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'disable_end_user_cost_tracking_prometheus_only default_team_settings telemetry',
       cached: 'enable_caching_on_provider_specific_optional_params',
       logLevel: 'set_verbose json_logs',
-      budgets: 'max_internal_user_budget internal_user_budget_duration max_end_user_budget_id ' + 'tag_budget_config',
+      budgets: 'max_end_user_budget_id tag_budget_config',
       fails: 'allowed_fails',
       dropping: 'modify_params additional_drop_params',
       tls: 'ssl_verify ssl_certificate',
-      keys:
-        'default_team_params upperbound_key_generate_params default_key_generate_params key_generation_settings ' +
-        'enable_key_alias_format_validation',
+      keys: 'default_team_params key_generation_settings enable_key_alias_format_validation',
       limits: 'priority_reservation max_parallel_requests',
       none:
         'force_ipv4 public_model_groups_links enable_json_schema_validation ' +

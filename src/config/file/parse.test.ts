@@ -61,7 +61,7 @@ const mistakes: [string, string, string[]][] = [
     'general_settings: { master_key: short }\n',
     [
       'config.yaml:1:33 general_settings.master_key: is shorter than 32 characters; make one with: echo ' +
-        '"sk-$(openssl rand -base64 32)", or leave it out and the first start makes one',
+        '"sk-$(openssl rand -base64 32)", or leave it out: MODELGATE_MASTER_KEY counts then, or the first start makes one',
     ],
   ],
   [

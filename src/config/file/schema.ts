@@ -18,6 +18,7 @@ import { exportSettings } from './sections/export-settings.ts'
 import { ledgerSettings } from './sections/ledger-settings.ts'
 import { keyAgeSettings } from './sections/key-age-settings.ts'
 import { limitSettings } from './sections/limit-settings.ts'
+import { newKeySettings } from './sections/new-key-settings.ts'
 import { modelHubSettings } from './sections/model-hub-settings.ts'
 import { priceTermSettings } from './sections/price-term-settings.ts'
 import { checkedText } from './checked-text.ts'
@@ -373,6 +374,7 @@ const commonSettings = z.strictObject(
       ...cacheSettings,
       ...priceTermSettings,
       ...modelHubSettings,
+      ...newKeySettings,
       default_internal_user_params: limits
         .optional()
         .describe('Limits of every user without limits of its own; the other fields are for users who are made.'),

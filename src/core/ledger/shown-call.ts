@@ -29,6 +29,12 @@ const callTypes: Readonly<Record<string, string>> = {
   transcriptions: 'atranscription',
 }
 
+/** What a model was asked to do, of LiteLLM's word for it; one that is none here stays. */
+export function operationOfCallType(callType: string): string {
+  const found = Object.entries(callTypes).find(([, name]) => name === callType || name === `a${callType}`)
+  return found?.[0] ?? callType
+}
+
 const statusOf = ({ outcome }: LedgerRow): string => (outcome === 'success' ? 'success' : 'failure')
 
 /** null = none, or changed by hand so that it is no JSON: the rest of the row is worth showing all the same. */

@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
 import { keyHint, mintKey } from '../../accounts/key.ts'
+import { checkKeyBounds, withKeySettings } from '../../accounts/fields/key-bounds.ts'
 import { keyBody, keyChanges, keyUpdateFields, newKey, shownKey } from '../../accounts/fields/key-fields.ts'
 import type { KeyFields } from '../../accounts/fields/key-fields.ts'
 import { modelWarnings } from '../../accounts/key-warnings.ts'
@@ -95,9 +96,10 @@ async function create(services: Services, caller: Caller, fields: KeyFields, isS
   if (fields.key != null && !isAdministrator(caller))
     throw forbidden('only administrators choose the text of a key', 'key')
   const keyText = fields.key ?? mintKey()
-  const made = newKey({ id: randomUUIDv7(), keyText, fields, nowMs: services.clock.epochMs() })
+  const nowMs = services.clock.epochMs()
+  const { keysPerUser, newKeys } = services.current.settings
+  const made = withKeySettings(newKey({ id: randomUUIDv7(), keyText, fields, nowMs }), fields, newKeys, nowMs)
   const asked = { ...made, hash: services.hashKey(keyText) }
-  const { keysPerUser } = services.current.settings
   const record = await services.tenancy.change(actorOf(caller), async tx =>
     tx.insertKey(await grantedNew(tx, caller, asked, isService), keysPerUser),
   )
@@ -187,7 +189,8 @@ function change(
   changes: KeyChanges,
   options: KeyUpdateOptions = {},
 ): Promise<KeyRecord> {
-  const { keysPerUser: keysOfUserMax } = services.current.settings
+  const { keysPerUser: keysOfUserMax, newKeys } = services.current.settings
+  checkKeyBounds(changes, newKeys.bounds, services.clock.epochMs())
   return services.tenancy.change(actorOf(caller), async tx => {
     const before = await tx.findKey({ id })
     if (!before) throw new GatewayError('not-found', 'no such key', { param: 'key' })

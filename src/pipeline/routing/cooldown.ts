@@ -79,6 +79,12 @@ export class Cooldowns {
       .map(health => health.deployment)
   }
 
+  /** The deployments that have cooled down since their last success; not those whose provider limits the rate. */
+  unwell(): Deployment[] {
+    const found = [...this.#health.values()].filter(({ cooldowns, rateLimited }) => cooldowns > 0 && !rateLimited)
+    return [...new Map(found.map(({ deployment }) => [deployment.id, deployment])).values()]
+  }
+
   /** The cooldowns that hold now. */
   held(): HeldCooldown[] {
     const nowMs = this.#clock.monotonicMs()

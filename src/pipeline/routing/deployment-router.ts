@@ -77,10 +77,9 @@ export class Router implements AttemptListener {
     this.#authorizer = new Authorizer(parts.transport, parts.clock)
   }
 
-  /** Deployments in cooldown, which get calls only where there are no others. */
-  coolingDown(): Deployment[] {
-    return this.#cooldowns.coolingDown()
-  }
+  /** Deployments in cooldown, which get calls only where there are no others; `unwell`: also those behind theirs. */
+  readonly coolingDown = (): Deployment[] => this.#cooldowns.coolingDown()
+  readonly unwell = (): Deployment[] => this.#cooldowns.unwell()
 
   /** What calls told of the upstreams; read while they go on. */
   get upstreams(): UpstreamNotes {

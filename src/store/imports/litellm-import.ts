@@ -10,6 +10,8 @@ export interface ImportCount {
   readonly kind: string
   readonly made: number
   readonly kept: number
+  /** What was left out, and why; absent = nothing was. */
+  readonly problems?: readonly string[]
 }
 
 interface ImportOptions {
@@ -116,4 +118,41 @@ function teamSteps(tables: LitellmTables): Step[] {
 async function putMember(tx: TenancyTransaction, member: Parameters<TenancyTransaction['putMembership']>[0]) {
   if (!(await tx.find('user', member.userId))) await tx.insert('user', rows.bareUser(member.userId))
   await tx.putMembership(member)
+}
+
+/**
+ * What calls that were brought have cost is in the sums of the ledger: of what was carried it is taken off, so that
+ * nothing is shown twice. Budgets stay as they are. `sums`: nano-dollars of these calls, by id.
+ */
+export async function takeBrought(
+  tables: LitellmTables,
+  sums: Readonly<Record<'key' | 'user' | 'team', ReadonlyMap<string, bigint>>>,
+  { tenancy, actor }: Pick<ImportOptions, 'tenancy' | 'actor'>,
+): Promise<void> {
+  const rest = (row: LitellmRow, brought: bigint | undefined) => {
+    const spent = rows.nanoUsd(row.spend) ?? 0n
+    const left = spent - (brought ?? 0n)
+    return { carried: -spent, offset: left > 0n ? -left : 0n }
+  }
+  const steps: ((tx: TenancyTransaction) => Promise<unknown>)[] = [
+    ...tables.keys.map(row => async (tx: TenancyTransaction) => {
+      const { carried, offset } = rest(row, sums.key.get(String(row.token)))
+      const key = await tx.findKey({ id: String(row.token) })
+      if (key?.spendOffsetNanoUsd === carried && offset !== carried)
+        await tx.updateKey(key.id, { spendOffsetNanoUsd: offset })
+    }),
+    ...(['team', 'user'] as const).flatMap(kind =>
+      tables[`${kind}s`].map(row => async (tx: TenancyTransaction) => {
+        const id = String(row[`${kind}_id`])
+        const { carried, offset } = rest(row, sums[kind].get(id))
+        const found = await tx.find(kind, id)
+        if (found?.spendOffsetNanoUsd === carried && offset !== carried)
+          await tx.update(kind, id, { spendOffsetNanoUsd: offset })
+      }),
+    ),
+  ]
+  for (let at = 0; at < steps.length; at += perTransaction)
+    await tenancy.change(actor, async tx => {
+      for (const step of steps.slice(at, at + perTransaction)) await step(tx)
+    })
 }

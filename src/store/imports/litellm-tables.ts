@@ -13,6 +13,8 @@ const tables = {
   customers: 'LiteLLM_EndUserTable',
   tags: 'LiteLLM_TagTable',
   keys: 'LiteLLM_VerificationToken',
+  credentials: 'LiteLLM_CredentialsTable',
+  models: 'LiteLLM_ProxyModelTable',
 } as const
 
 /** The rows of each table; of one that an older version lacks none. */

@@ -44,6 +44,14 @@ export const budgetSettings = {
         .optional()
         .describe('An address, or up to ten: told by a POST what `key_reminders` says of keys.')
         .meta({ examples: ['https://alerts.example.com/keys'] }),
+      health_alerts: z
+        .union([alertUrl, z.array(alertUrl).min(1).max(10)])
+        .optional()
+        .describe(
+          'An address, or up to ten: told by a POST that a deployment, the database, Redis, the journal or the disk ' +
+            'has been unwell for a minute, and that it is well again.',
+        )
+        .meta({ examples: ['https://alerts.example.com/health'] }),
     })
     .optional()
     .describe('URLs that the gateway tells of what operators have to know.'),
@@ -62,6 +70,11 @@ export const budgetSettings = {
         .optional()
         .describe('An address, or up to ten: mailed what `key_reminders` says of keys.')
         .meta({ examples: ['keys@example.com'] }),
+      health_alerts: z
+        .union([z.email(), z.array(z.email()).min(1).max(10)])
+        .optional()
+        .describe('An address, or up to ten: mailed the same as `alert_to_webhook_url.health_alerts` is told.')
+        .meta({ examples: ['on-call@example.com'] }),
     })
     .optional()
     .describe('Addresses that the gateway mails what operators have to know.'),

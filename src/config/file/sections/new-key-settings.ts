@@ -1,0 +1,46 @@
+/** Keys of `settings` about the keys and users that are made by API, in LiteLLM's names. */
+import { z } from 'zod'
+import { checkedText } from '../checked-text.ts'
+import { readDuration } from '../../../accounts/key.ts'
+
+const usd = z.number().min(0).max(9_000_000)
+const count = z.number().int().min(0).max(1_000_000_000)
+const duration = checkedText(z.string(), text => {
+  const read = readDuration(text)
+  return 'problem' in read ? read.problem : undefined
+})
+const limitFields = {
+  max_budget: usd.optional().describe('In US dollars.'),
+  budget_duration: duration.optional().describe('After which the budget begins anew.'),
+  duration: duration.optional().describe('How long the key lives: 30d, 1mo, ...'),
+  rpm_limit: count.optional().describe('Requests a minute.'),
+  tpm_limit: count.optional().describe('Tokens a minute.'),
+  max_parallel_requests: count.optional().describe('Calls under way at once.'),
+}
+
+/** Keys of `settings`. */
+export const newKeySettings = {
+  default_key_generate_params: z
+    .strictObject({
+      ...limitFields,
+      models: z.array(z.string()).max(1000).optional().describe('Names, patterns and access groups.'),
+      metadata: z.record(z.string(), z.unknown()).optional().describe('Of the key.'),
+      team_id: z.string().min(1).max(255).optional().describe('Of the key.'),
+      user_id: z.string().min(1).max(255).optional().describe('Of the key.'),
+    })
+    .optional()
+    .describe('What a key gets that is made by API without these fields.'),
+  upperbound_key_generate_params: z
+    .strictObject(limitFields)
+    .optional()
+    .describe(
+      'The most that a key may have that is made or changed by API, also by administrators. A key that is made ' +
+        'without a field gets its bound.',
+    ),
+  max_internal_user_budget: usd
+    .optional()
+    .describe('The same as `max_budget` of `default_internal_user_params`, which wins.'),
+  internal_user_budget_duration: duration
+    .optional()
+    .describe('The same as `budget_duration` of `default_internal_user_params`, which wins.'),
+}
