@@ -15,6 +15,8 @@ import {
 /** Bytes of a message's first line and its headers together. */
 export const headBytesMax = 64 * 1024
 const headerLinesMax = 200
+/** Most heads have no more: their index is made once. */
+const headerLinesUsual = 16
 /** A power of two: `bucketOf` masks with it. */
 const bucketCount = 16
 /** Numbers per line: offset of the name, of its end, of the line's end; then the next line of the same bucket. */
@@ -29,14 +31,8 @@ type HeadErrorFactory = (why: string, status: number) => Error
  */
 export class HeaderFields {
   readonly #bytes: Buffer
-  /**
-   * For each bucket the index of its last line here, 0 = none; then the lines. The literal has room for eight lines:
-   * it costs less than two arrays, or one that grows.
-   */
-  readonly #index = [
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0,
-  ]
+  /** For each bucket the index of its last line here, 0 = none; then the lines. One array costs less than two. */
+  readonly #index: Int32Array
 
   /**
    * Reads the lines that fill `bytes` from `start` to `end`, the offset of the blank line. Throws what `malformed`
@@ -45,9 +41,10 @@ export class HeaderFields {
    */
   constructor(bytes: Buffer, start: number, end: number, malformed: HeadErrorFactory) {
     this.#bytes = bytes
-    const index = this.#index
+    let index = new Int32Array(bucketCount + headerLinesUsual * numbersPerLine)
     let line = bucketCount
     for (let at = start; at < end; line += numbersPerLine) {
+      if (line === index.length) index = grown(index)
       if (line === bucketCount + headerLinesMax * numbersPerLine)
         throw malformed(`more than ${headerLinesMax} header lines`, 431)
       let nameEnd = at
@@ -66,6 +63,7 @@ export class HeaderFields {
       index[bucket] = line
       at = lineEnd + 2
     }
+    this.#index = index
   }
 
   /** Several lines of one name are joined by a comma (RFC 9110, 5.3). null = not there. */
@@ -157,6 +155,13 @@ export class HeaderFields {
     const start = valueStart(this.#bytes, this.#index[line + 1]! + 1, this.#index[line + 2]!)
     return this.#bytes.toString('latin1', start, valueEnd(this.#bytes, start, this.#index[line + 2]!))
   }
+}
+
+/** With as much room again. */
+function grown(index: Int32Array): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(index.length * 2)
+  larger.set(index)
+  return larger
 }
 
 /** Of a name's first byte, its last byte (each in either case) and its length. */
