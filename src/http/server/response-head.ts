@@ -66,7 +66,8 @@ export class ResponseHead {
     let length = ownBytesMax
     for (const name in headers) {
       const value = headers[name]!
-      if (goodFields.get(name) !== value) checkField(name, value)
+      const known = goodFields.get(name)
+      if (known?.value !== value) checkField(name, value, known)
       length += name.length + value.length + 4
     }
     if (cookies)
@@ -152,18 +153,19 @@ function isFieldText(value: string): boolean {
 }
 
 /** Names that were checked before, there are few of them, each with its last short value: most come again. */
-const goodFields = new Map<string, string>()
+const goodFields = new Map<string, { value: string }>()
 const goodFieldsMax = 1000
 const keptValueLengthMax = 200
 /** Set by the server alone. */
 const framingNames = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding', 'upgrade'])
 
-function checkField(name: string, value: string): void {
-  const isKnown = goodFields.has(name)
-  if (!isKnown && (!isToken(name) || framingNames.has(name.toLowerCase())))
+function checkField(name: string, value: string, known: { value: string } | undefined): void {
+  if (!known && (!isToken(name) || framingNames.has(name.toLowerCase())))
     throw new Error(`an answer cannot have a header named ${name}`)
   if (!isFieldText(value)) throw new Error(`the header ${name} cannot be sent as it is`)
-  if (value.length <= keptValueLengthMax && (isKnown || goodFields.size < goodFieldsMax)) goodFields.set(name, value)
+  if (value.length > keptValueLengthMax) return
+  if (known) known.value = value
+  else if (goodFields.size < goodFieldsMax) goodFields.set(name, { value })
 }
 
 let dateSecond = 0
