@@ -18,7 +18,7 @@ const headerLinesMax = 200
 /** Most heads have no more: their index is made once. */
 const headerLinesUsual = 16
 /** A power of two: `bucketOf` masks with it. */
-const bucketCount = 16
+const bucketCount = 32
 /** Numbers per line: offset of the name, of its end, of the line's end; then the next line of the same bucket. */
 const numbersPerLine = 4
 
