@@ -1,4 +1,4 @@
-/** CONTRIBUTING.md's recipes for a provider row and a policy, followed to the letter in a copy of the sources. */
+/** CONTRIBUTING.md's recipes for a provider row, a policy and an endpoint, followed to the letter in a copy of the sources. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -30,6 +30,7 @@ beforeAll(async () => {
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
   addProvider()
   addPolicy()
+  addEndpoint()
   gateway = await startGateway()
 }, startMsMax)
 afterAll(async () => {
@@ -57,6 +58,15 @@ function addPolicy(): void {
   const index = 'src/policies/index.ts'
   insertAfter(index, /^ +modelAccess\(.*\),\n/m, recipes.get(index)!)
   insertAfter(index, /^import \{ modelAccess \}.*\n/m, "import { rejectModel } from './reject-model.ts'\n")
+}
+
+/** One file, and one line with its import. */
+function addEndpoint(): void {
+  const endpoint = 'src/endpoints/operation/model-count.ts'
+  writeFileSync(join(project, endpoint), recipes.get(endpoint)!)
+  const group = 'src/endpoints/lazy/operation.ts'
+  insertAfter(group, /^export const endpoints.* = \[\n/m, recipes.get(group)!)
+  insertAfter(group, /^import \{ modelHealth \}.*\n/m, "import { modelCount } from '../operation/model-count.ts'\n")
 }
 
 function insertAfter(file: string, place: RegExp, text: string): void {
@@ -123,4 +133,16 @@ test('a file and a line are a policy that refuses before anything is sent', asyn
     body: { error: { message: "the model 'forbidden-model' is not offered", code: 'model_not_allowed' } },
   })
   expect(simulator.truth.entries).toHaveLength(sent)
+})
+
+test('a file and a line are an endpoint that is served and in the API document', async () => {
+  const get = async (path: string) => {
+    const response = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${masterKey}` } })
+    return response.json()
+  }
+  expect(await get('/model/count')).toEqual({ count: expect.any(Number) })
+  expect(await get('/openapi.json')).toMatchObject({
+    paths: { '/model/count': { get: { operationId: 'countModels' } } },
+    components: { schemas: { ModelCount: { properties: { count: { type: 'integer' } } } } },
+  })
 })

@@ -16,7 +16,8 @@ const baseElement = {
 
 /** What most pages show, and needs nothing of Base UI. */
 const plainComponents =
-  'badge|facts|filter-bar|lazy-part|limits|meter|popup-class|report-error|search-field|stacked-bars|table|values'
+  'badge|chart-figure|facts|filter-bar|lazy-part|limits|meter|popup-class|report-error|search-field|' +
+  'stacked-bars|table|values'
 const plainParts = new RegExp(
   `lucide-react|@tanstack.(react-)?query|web.(api|lib)|components.(\\w+.)?(${plainComponents})[.]`,
 )

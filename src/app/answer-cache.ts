@@ -1,7 +1,7 @@
 /** Creates the cache of answers: in this process, or over a Redis for all replicas. */
 import { answerAdapters } from '../providers/index.ts'
 import { completionsAnswer } from '../cache/completions-answer.ts'
-import { KeptAnswers } from '../cache/answer-cache.ts'
+import { RunningAnswerCache } from '../cache/answer-cache.ts'
 import type { CacheAdministration } from '../core/cache/answer-cache.ts'
 import type { AnswerDialects } from '../core/dialects/answer-reader.ts'
 import type { CacheSettings, SharedAnswers } from '../core/cache/cache-settings.ts'
@@ -26,7 +26,7 @@ interface CacheOptions {
 
 /** The cache, and the Redis that it uses under certain settings. */
 export interface OpenedCache {
-  readonly answers: KeptAnswers
+  readonly answers: RunningAnswerCache
   /** undefined = no answers are kept. */
   administration(settings: CacheSettings | null): CacheAdministration | undefined
   /** What embeddings of prompts are asked with, once it exists. */
@@ -51,7 +51,7 @@ export function openAnswerCache(options: CacheOptions): OpenedCache {
   let callModel: Services['callModel'] | undefined
   const embed = async (call: Call, model: string, text: string) =>
     callModel && embedPrompt(callModel, call, { model, text })
-  const answers = new KeptAnswers({
+  const answers = new RunningAnswerCache({
     clock,
     sign: options.sign,
     dialects: clientDialects,
@@ -99,7 +99,7 @@ function tellMissing(logger: Logger, missing: Set<CacheSettings>, settings: Cach
 }
 
 function administrationOf(
-  answers: KeptAnswers,
+  answers: RunningAnswerCache,
   { scope, ttlMs, isDefaultOn, operations, namespace }: CacheSettings,
   shared: SharedAnswers | undefined,
 ): CacheAdministration {

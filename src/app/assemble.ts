@@ -62,7 +62,7 @@ import { createBudgetAlerts } from './budget-alerts.ts'
 import { watchKeys } from './key-reminders.ts'
 import { watchHealth } from './health-alerts.ts'
 import { createMailer, withLog } from './mail.ts'
-import { admissionAgain, identityParts, signInServices, tellRefusals } from './sign-in.ts'
+import { createReadmission, identityParts, signInServices, createRefusalReporter } from './sign-in.ts'
 import { createAskers } from './guardrail-askers.ts'
 import type { Store } from './store.ts'
 import { createTelemetryRelay } from './telemetry-relay.ts'
@@ -332,7 +332,7 @@ function assembleCalls(
     guardrails: guardrails.policies(),
     ...recordedAndOwn(store, options),
     cache: store.answerCache.answers,
-    refused: tellRefusals(timers, logger, metrics.authFailure),
+    refused: createRefusalReporter(timers, logger, metrics.authFailure),
     log: logger.call,
     count: metrics.call,
   })
@@ -366,7 +366,7 @@ function assembleCalls(
     router,
     requestPolicies: admission.filter(policy => policy.stage === 'request'),
     services: {
-      admitAgain: admissionAgain(identity),
+      admitAgain: createReadmission(identity),
       relayTelemetry: createTelemetryRelay(transport),
       fileCalls,
       callModel,

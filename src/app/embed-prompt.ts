@@ -1,9 +1,8 @@
 /** The embedding of a prompt, asked of a model of this gateway: an ordinary call of the caller's own key. */
-import { randomUUIDv7 } from 'bun'
 import { toResponse } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { Services } from '../core/endpoint.ts'
-import { internalRequest, SignalClient } from '../core/internal-request.ts'
+import { internalJsonRequest, SignalClient } from '../core/internal-request.ts'
 import { openaiEmbeddings } from '../formats/openai/embeddings.ts'
 
 /** undefined = there is none: the call goes on without. Never rejects. */
@@ -12,13 +11,10 @@ export async function embedPrompt(
   { caller, clientAddress, userAgent }: Call,
   { model, text }: { readonly model: string; readonly text: string },
 ): Promise<Float32Array | undefined> {
-  const request = internalRequest({
-    id: randomUUIDv7(),
+  const request = internalJsonRequest({
     path: '/v1/embeddings',
-    params: {},
-    query: new URLSearchParams(),
-    headers: new Headers({ 'content-type': 'application/json', 'user-agent': userAgent }),
-    bytes: Buffer.from(JSON.stringify({ model, input: text, encoding_format: 'float' })),
+    headers: { 'user-agent': userAgent },
+    body: { model, input: text, encoding_format: 'float' },
     client: new SignalClient(new AbortController().signal, clientAddress),
   })
   try {

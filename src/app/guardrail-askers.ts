@@ -1,11 +1,10 @@
 /** What guardrails ask: models of this gateway by ordinary calls, and services of the operator. */
-import { randomUUIDv7 } from 'bun'
 import { toResponse } from '../core/answer.ts'
 import type { Services } from '../core/endpoint.ts'
 import { readErrorBody } from '../core/dialects/error-body.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Format } from '../core/format.ts'
-import { internalRequest, SignalClient } from '../core/internal-request.ts'
+import { internalJsonRequest, SignalClient } from '../core/internal-request.ts'
 import type { Transport } from '../core/transport.ts'
 import { openaiChat } from '../formats/openai/chat/index.ts'
 import { openaiModerations } from '../formats/openai/moderations.ts'
@@ -83,18 +82,11 @@ async function callOf(callModel: Services['callModel'], { format, path, body, as
   const ending = new AbortController()
   const timer = setTimeout(() => ending.abort(), asking.timeoutMs)
   try {
-    const request = internalRequest({
-      id: randomUUIDv7(),
+    const request = internalJsonRequest({
       path,
-      params: {},
-      query: new URLSearchParams(),
-      headers: new Headers({
-        'content-type': 'application/json',
-        'user-agent': 'modelgate-guardrail',
-        'x-litellm-tags': `guardrail:${asking.guardrail}`,
-      }),
+      headers: { 'user-agent': 'modelgate-guardrail', 'x-litellm-tags': `guardrail:${asking.guardrail}` },
       // No verdict over another text stands for this one, not even one of the same meaning.
-      bytes: Buffer.from(JSON.stringify({ ...body, caching: false })),
+      body: { ...body, caching: false },
       client: new SignalClient(ending.signal, ''),
     })
     const response = toResponse(await callModel(request, guardrailCaller, { format, route: path }))

@@ -62,7 +62,7 @@ export function identityParts(
 }
 
 /** Counts refused requests, and writes them into the log. */
-export function tellRefusals(
+export function createRefusalReporter(
   timers: TimerWheel,
   logger: Logger,
   count: SignInParts['countRefusal'],
@@ -75,7 +75,7 @@ export function tellRefusals(
 }
 
 /** Asks the policies of a request's head once more; nothing is counted. */
-export function admissionAgain(parts: ReturnType<typeof identityParts>): Services['admitAgain'] {
+export function createReadmission(parts: ReturnType<typeof identityParts>): Services['admitAgain'] {
   const policies = [identify({ ...parts, clock, refused: () => {} }), requireRole()]
   return async ({ headers, query, clientAddress }, { auth, paths }) => {
     const head: RequestHead = {

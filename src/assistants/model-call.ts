@@ -1,5 +1,4 @@
 /** The call of the model that a run makes: admitted, limited and recorded like every other call of its key. */
-import { randomUUIDv7 } from 'bun'
 import { toResponse } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
@@ -7,7 +6,7 @@ import type { Services } from '../core/endpoint.ts'
 import { clientRequestId } from '../core/request.ts'
 import type { HttpRequest } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
-import { internalRequest, SignalClient } from '../core/internal-request.ts'
+import { internalJsonRequest, SignalClient } from '../core/internal-request.ts'
 import { openaiChat } from '../formats/openai/chat/index.ts'
 import { frameSplitter } from '../lib/frame-splitter.ts'
 import type { Json } from '../lib/json/json-values.ts'
@@ -51,7 +50,7 @@ interface ModelRequest {
   readonly route: string
   /** Given the call once its fields are checked. */
   readonly watch?: (call: Call) => void
-  /** See `AskedCall.isPrivate`. */
+  /** See `CallOptions.isPrivate`. */
   readonly isPrivate?: true
   /** The conversation or thread that the call is part of. */
   readonly sessionId: string
@@ -83,17 +82,10 @@ export async function askModel(asking: ModelRequest, turn: AnswerReceiver): Prom
 
 function requestOf({ origin, body, signal, sessionId }: ModelRequest): HttpRequest {
   const { path, clientAddress, userAgent } = origin
-  return internalRequest({
-    id: randomUUIDv7(),
+  return internalJsonRequest({
     path,
-    params: {},
-    query: new URLSearchParams(),
-    headers: new Headers({
-      'content-type': 'application/json',
-      'user-agent': userAgent,
-      'x-litellm-session-id': sessionId,
-    }),
-    bytes: Buffer.from(JSON.stringify(body)),
+    headers: { 'user-agent': userAgent, 'x-litellm-session-id': sessionId },
+    body,
     client: new SignalClient(signal, clientAddress),
   })
 }

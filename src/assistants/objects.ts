@@ -25,7 +25,7 @@ interface Naming {
 }
 
 /** How each kind of object is named. */
-export const namings: Record<AssistantKind, Naming> = {
+export const objectNames: Record<AssistantKind, Naming> = {
   assistant: { prefix: 'asst', object: 'assistant', word: 'assistant', param: 'assistant_id' },
   thread: { prefix: 'thread', object: 'thread', word: 'thread', param: 'thread_id' },
   message: { prefix: 'msg', object: 'thread.message', word: 'message', param: 'message_id' },
@@ -40,7 +40,7 @@ type Given = Pick<AssistantObject, 'kind' | 'keyId'> & Partial<Omit<AssistantObj
  * `object` and `created_at`.
  */
 export function newObject(services: Services, given: Given, fields: Json): AssistantObject {
-  const { prefix, object } = namings[given.kind]
+  const { prefix, object } = objectNames[given.kind]
   const id = `${prefix}_${randomUUIDv7().replaceAll('-', '')}`
   return {
     id,
@@ -68,7 +68,7 @@ export async function findObject(
 
 /** 404 with OpenAI's message. */
 export function notFound(kind: AssistantKind, id: string): GatewayError {
-  const { word, param } = namings[kind]
+  const { word, param } = objectNames[kind]
   return new GatewayError('not-found', `No ${word} found with id '${id.slice(0, 100)}'.`, { param })
 }
 

@@ -9,16 +9,16 @@ import { cacheKey, partitionOf } from './cache-key.ts'
 import type { Sign } from './cache-key.ts'
 import { controlsOf } from './controls.ts'
 import { EmbeddingAnswers } from './embedding-answers.ts'
-import { askedInputs } from './embedding-inputs.ts'
-import { decodeAnswer, encodeAnswer, keptEvents, replyOf, sizeOf } from './entry.ts'
-import type { KeptAnswer, KeptContent } from './entry.ts'
+import { requestedInputs } from './embedding-inputs.ts'
+import { decodeAnswer, encodeAnswer, cacheableEvents, replyOf, sizeOf } from './entry.ts'
+import type { CachedAnswer, CachedContent } from './entry.ts'
 import { Flight } from './flight.ts'
 import { Leader } from './leader.ts'
 import { comparedPrompt } from './compared-prompt.ts'
 import { PromptIndex, unitVector } from './prompt-index.ts'
 import { MemoryAnswers } from './memory-answers.ts'
 import { SharedPrompts } from './shared-prompts.ts'
-import { markHit, pollMs, ttlOf, wasNotJudged } from './cache-call.ts'
+import { markHit, pollMs, ttlOf, lacksVerdict } from './cache-call.ts'
 import type { LeaderOptions, Meaning, CacheCall } from './cache-call.ts'
 
 /** Of the nearest prompts, how many may have lost their answers before the call goes on without. */
@@ -38,7 +38,7 @@ export interface AnswerCacheParts {
 }
 
 /** One for all calls. */
-export class KeptAnswers implements AnswerCache {
+export class RunningAnswerCache implements AnswerCache {
   readonly #parts: AnswerCacheParts
   readonly memory: MemoryAnswers
   readonly prompts = new PromptIndex()
@@ -70,7 +70,7 @@ export class KeptAnswers implements AnswerCache {
     const { format } = call
     const dialect = format && 'writer' in format ? this.#parts.dialects[format.dialect] : undefined
     if (!format || ('writer' in format && !dialect) || isLeftAlone(call)) return undefined
-    const inputs = call.operation === 'embeddings' ? askedInputs(call, settings, this.#parts.sign) : undefined
+    const inputs = call.operation === 'embeddings' ? requestedInputs(call, settings, this.#parts.sign) : undefined
     if (inputs) return this.#embeddings.take({ call, settings, controls, dialect, key: inputs.key }, inputs)
     const key = cacheKey(call, settings, this.#parts.sign)
     const cacheCall = { call, settings, controls, dialect }
@@ -209,7 +209,7 @@ export class KeptAnswers implements AnswerCache {
     { partition, vector, facts }: Meaning,
     similarityMin: number,
     shared: SharedAnswers | undefined,
-  ): Promise<{ readonly similarity: number; readonly answer: KeptAnswer } | undefined> {
+  ): Promise<{ readonly similarity: number; readonly answer: CachedAnswer } | undefined> {
     for (let tries = 0; tries < nearestTries; tries++) {
       const near = this.prompts.nearest(partition, vector, facts, similarityMin)
       if (!near) return undefined
@@ -233,7 +233,7 @@ export class KeptAnswers implements AnswerCache {
   }
 
   /** undefined = there is none that this call takes. */
-  #hit({ call, controls }: CacheCall, answer: KeptAnswer | undefined): Reply | undefined {
+  #hit({ call, controls }: CacheCall, answer: CachedAnswer | undefined): Reply | undefined {
     if (!answer) return undefined
     const ageMs = Math.max(this.#parts.clock.epochMs() - answer.storedAtMs, 0)
     if (controls.ageMaxMs !== undefined && ageMs >= controls.ageMaxMs) return undefined
@@ -289,12 +289,12 @@ export class KeptAnswers implements AnswerCache {
   }
 
   /** undefined = is not to be kept. */
-  #kept(cacheCall: CacheCall, content: KeptContent, { call, costNanoUsd }: Settlement): KeptAnswer | undefined {
+  #kept(cacheCall: CacheCall, content: CachedContent, { call, costNanoUsd }: Settlement): CachedAnswer | undefined {
     const { settings, controls } = cacheCall
-    if (controls.noStore || call.fallbacks > 0 || wasNotJudged(call)) return undefined
-    const events = content.kind === 'chat' ? keptEvents(content.events) : undefined
+    if (controls.noStore || call.fallbacks > 0 || lacksVerdict(call)) return undefined
+    const events = content.kind === 'chat' ? cacheableEvents(content.events) : undefined
     if (content.kind === 'chat' && !events) return undefined
-    const whole: KeptContent = events ? { kind: 'chat', events } : content
+    const whole: CachedContent = events ? { kind: 'chat', events } : content
     const bytes = sizeOf(whole)
     if (bytes > settings.answerBytesMax) return undefined
     const storedAtMs = this.#parts.clock.epochMs()

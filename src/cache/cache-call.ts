@@ -35,7 +35,7 @@ export interface LeaderOptions {
 }
 
 /** A guardrail could not be asked and let the call pass: the next equal call is to be judged. */
-export function wasNotJudged({ guardrailOutcomes = [] }: Call): boolean {
+export function lacksVerdict({ guardrailOutcomes = [] }: Call): boolean {
   return guardrailOutcomes.some(({ isUnanswered }) => isUnanswered)
 }
 

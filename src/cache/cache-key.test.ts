@@ -15,7 +15,7 @@ import { embeddingsTable } from '../formats/openai/embeddings.ts'
 import { responsesTable } from '../formats/openai/responses/fields.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import { cacheKey, fieldsBesideTheKey } from './cache-key.ts'
-import { askedInputs } from './embedding-inputs.ts'
+import { requestedInputs } from './embedding-inputs.ts'
 
 type Json = Record<string, any>
 
@@ -100,7 +100,7 @@ for (const [name, format, fields, base] of dialects)
   })
 
 test('flipping any field of embeddings changes the key of each input, or the field is on the list', () => {
-  const keysOf = (body: Json) => askedInputs(callOf(formats.openaiEmbeddings, body), settings, sign)!.keys
+  const keysOf = (body: Json) => requestedInputs(callOf(formats.openaiEmbeddings, body), settings, sign)!.keys
   const before = keysOf({ input: ['hello', 'there'] })
   for (const name of [...names(embeddingsTable.fields).filter(one => one !== 'input'), 'a_new_field']) {
     const after = keysOf({ input: ['hello', 'there'], [name]: name === 'encoding_format' ? 'base64' : 7 })
@@ -188,7 +188,7 @@ test('a policy that changes equal questions in several ways makes several questi
   expect(asked('who am I, Ann?')).not.toBe(asked('who am I, Bob?'))
   const keysOf = (text: string) => {
     const input = () => ({ kind: 'embeddings', request: { inputs: [text, 'hello'] } }) as never
-    return askedInputs(callOf(formats.openaiEmbeddings, embeddings, { edits, input }), settings, sign)!.keys
+    return requestedInputs(callOf(formats.openaiEmbeddings, embeddings, { edits, input }), settings, sign)!.keys
   }
   expect(keysOf('who am I, Ann?')[0]).not.toBe(keysOf('who am I, Bob?')[0])
   expect(keysOf('who am I, Ann?')[1]).toBe(keysOf('who am I, Bob?')[1]!)

@@ -3,13 +3,13 @@ import type { Reply } from '../core/answer.ts'
 import type { CacheSettings, SharedAnswers } from '../core/cache/cache-settings.ts'
 import type { Settlement } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
-import { askOnlyFor, keptReply, mergedReply, shares, vectorOf, vectorsOf, weightOf } from './embedding-inputs.ts'
-import type { AskedInputs, KeptVector } from './embedding-inputs.ts'
+import { requestOnly, cachedReply, mergedReply, shares, vectorOf, vectorsOf, weightOf } from './embedding-inputs.ts'
+import type { RequestedInputs, CachedVector } from './embedding-inputs.ts'
 import { decodeAnswer, encodeAnswer, sizeOf } from './entry.ts'
-import type { KeptAnswer, KeptContent } from './entry.ts'
+import type { CachedAnswer, CachedContent } from './entry.ts'
 import { Flight } from './flight.ts'
 import type { MemoryAnswers } from './memory-answers.ts'
-import { markHit, pollMs, ttlOf, wasNotJudged } from './cache-call.ts'
+import { markHit, pollMs, ttlOf, lacksVerdict } from './cache-call.ts'
 import type { LeaderOptions, CacheCall } from './cache-call.ts'
 
 /** What it needs of the cache. */
@@ -32,11 +32,11 @@ export class EmbeddingAnswers {
     this.#host = host
   }
 
-  take(cacheCall: CacheCall, inputs: AskedInputs): undefined | Reply | Promise<undefined | Reply> {
+  take(cacheCall: CacheCall, inputs: RequestedInputs): undefined | Reply | Promise<undefined | Reply> {
     const { call, key, settings, controls } = cacheCall
     call.responseHeaders[`${call.models.settings.headerPrefix}-cache-key`] = key
     const shared = this.#host.shared(settings)
-    const none = new Map<string, KeptAnswer>()
+    const none = new Map<string, CachedAnswer>()
     const leaderOptions = { shared, owner: '', inputs }
     if (controls.noCache) return this.#leadInputs(cacheCall, new Flight(settings.answerBytesMax), none, leaderOptions)
     if (shared) return this.#askInputs(cacheCall, shared, inputs)
@@ -52,7 +52,7 @@ export class EmbeddingAnswers {
   }
 
   /** Until all inputs are known, or there is the right to ask for the others, or no store. */
-  async #askInputs(cacheCall: CacheCall, shared: SharedAnswers, inputs: AskedInputs): Promise<Reply | undefined> {
+  async #askInputs(cacheCall: CacheCall, shared: SharedAnswers, inputs: RequestedInputs): Promise<Reply | undefined> {
     const { call, key } = cacheCall
     const before = this.#host.flights.get(key)
     if (before && !before.isClosed) return this.#host.follow(cacheCall, before)
@@ -91,31 +91,35 @@ export class EmbeddingAnswers {
   /** Those that are embeddings, and not older than the call allows. */
   #fresh(
     { controls }: CacheCall,
-    found: readonly (readonly [string, KeptAnswer | undefined])[],
-  ): ReadonlyMap<string, KeptAnswer> {
+    found: readonly (readonly [string, CachedAnswer | undefined])[],
+  ): ReadonlyMap<string, CachedAnswer> {
     const nowMs = this.#host.epochMs()
     const oldestMs = controls.ageMaxMs === undefined ? -1 : nowMs - controls.ageMaxMs
-    const known = new Map<string, KeptAnswer>()
+    const known = new Map<string, CachedAnswer>()
     for (const [key, answer] of found)
       if (answer && vectorOf(answer) && answer.storedAtMs > oldestMs && answer.endMs > nowMs) known.set(key, answer)
     return known
   }
 
-  #inputsHit(cacheCall: CacheCall, inputs: AskedInputs, known: ReadonlyMap<string, KeptAnswer>): Reply | undefined {
+  #inputsHit(
+    cacheCall: CacheCall,
+    inputs: RequestedInputs,
+    known: ReadonlyMap<string, CachedAnswer>,
+  ): Reply | undefined {
     if (known.size < inputs.inputs.size) return undefined
     const { call } = cacheCall
     call.cacheHit = 'exact'
     call.savedNanoUsd = costOf(known.values())
     const storedAtMs = Math.min(...[...known.values()].map(one => one.storedAtMs))
     markHit(call, Math.max(this.#host.epochMs() - storedAtMs, 0))
-    return keptReply(call, inputs, vectorsIn(known))
+    return cachedReply(call, inputs, vectorsIn(known))
   }
 
   /** Asks for the inputs that are not known; the client gets the whole list. */
   #leadInputs(
     cacheCall: CacheCall,
     flight: Flight,
-    known: ReadonlyMap<string, KeptAnswer>,
+    known: ReadonlyMap<string, CachedAnswer>,
     leaderOptions: InputsLeaderOptions,
   ): undefined {
     const { call } = cacheCall
@@ -127,7 +131,7 @@ export class EmbeddingAnswers {
       : [...inputs.inputs].filter(([key]) => !known.has(key))
     const isPart = asked.length < inputs.keys.length
     if (isPart) {
-      askOnlyFor(
+      requestOnly(
         call,
         inputs,
         asked.map(([, input]) => input),
@@ -135,7 +139,7 @@ export class EmbeddingAnswers {
       call.savedNanoUsd = costOf(known.values())
       call.responseHeaders[`${call.models.settings.headerPrefix}-cached-inputs`] = String(known.size)
     }
-    let made: ReadonlyMap<string, KeptVector> = new Map()
+    let made: ReadonlyMap<string, CachedVector> = new Map()
     return this.#host.lead(cacheCall, flight, {
       ...leaderOptions,
       reshape: reply => {
@@ -152,11 +156,11 @@ export class EmbeddingAnswers {
   #keepInputs(
     cacheCall: CacheCall,
     { shared, inputs }: InputsLeaderOptions,
-    made: ReadonlyMap<string, KeptVector>,
+    made: ReadonlyMap<string, CachedVector>,
     { call, costNanoUsd }: Settlement,
   ): Promise<void> | undefined {
     const { settings, controls } = cacheCall
-    if (controls.noStore || call.fallbacks > 0 || wasNotJudged(call) || made.size === 0) return undefined
+    if (controls.noStore || call.fallbacks > 0 || lacksVerdict(call) || made.size === 0) return undefined
     const weights = [...made.keys()].map(key => weightOf(inputs.inputs.get(key)!))
     const costs = costNanoUsd === null ? undefined : shares(costNanoUsd, weights)
     const entries = [...made].map(([key, vector], at) => ({
@@ -176,21 +180,21 @@ export class EmbeddingAnswers {
     return undefined
   }
 
-  #entry(cacheCall: CacheCall, content: KeptContent, costNanoUsd: bigint | null): KeptAnswer {
+  #entry(cacheCall: CacheCall, content: CachedContent, costNanoUsd: bigint | null): CachedAnswer {
     const storedAtMs = this.#host.epochMs()
     return { content, storedAtMs, endMs: storedAtMs + ttlOf(cacheCall), costNanoUsd, bytes: sizeOf(content) }
   }
 }
 
 interface InputsLeaderOptions extends Pick<LeaderOptions, 'shared' | 'owner'> {
-  readonly inputs: AskedInputs
+  readonly inputs: RequestedInputs
 }
 
-const vectorsIn = (known: ReadonlyMap<string, KeptAnswer>): Map<string, KeptVector> =>
+const vectorsIn = (known: ReadonlyMap<string, CachedAnswer>): Map<string, CachedVector> =>
   new Map([...known].map(([key, answer]) => [key, vectorOf(answer)!]))
 
 /** null = not known of one of them. */
-function costOf(answers: Iterable<KeptAnswer>): bigint | null {
+function costOf(answers: Iterable<CachedAnswer>): bigint | null {
   let sum = 0n
   for (const { costNanoUsd } of answers) {
     if (costNanoUsd === null) return null

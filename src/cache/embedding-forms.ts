@@ -2,11 +2,10 @@
 import type { Call } from '../core/call.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { isObject } from '../lib/json/json-values.ts'
+import type { Json } from '../lib/json/json-values.ts'
 
 /** A text, a text that is split into token ids, or a request of Gemini's dialect. */
 export type Input = string | readonly number[] | Readonly<Record<string, unknown>>
-
-type Fields = Record<string, unknown>
 
 /** One way. Answers are fields by name, and written as pairs of a name and its JSON. */
 export interface Form {
@@ -16,13 +15,13 @@ export interface Form {
   isInput(field: string): boolean
   inputsOf(body: JsonBody): readonly Input[] | undefined
   /** The vectors of an answer in the order of what was asked; undefined = it has none. */
-  vectorsOf(answer: Fields): readonly unknown[] | undefined
+  vectorsOf(answer: Json): readonly unknown[] | undefined
   /** How many tokens an answer says that the inputs have; undefined = it says nothing. */
-  tokensOf(answer: Fields): unknown
+  tokensOf(answer: Json): unknown
   /** Fields of an answer that no upstream was asked for, in their order. */
-  about(model: string): Fields
+  about(model: string): Json
   /** The fields of an answer, with these vectors (as JSON) and tokens in place of its own. */
-  written(answer: Fields, vectors: readonly string[], tokens: number): ReadonlyMap<string, string>
+  written(answer: Json, vectors: readonly string[], tokens: number): ReadonlyMap<string, string>
 }
 
 const openai: Form = {
@@ -55,9 +54,9 @@ const geminiAnswers: Pick<Form, 'tokensOf' | 'about'> = {
   about: () => ({ embeddings: undefined, embedding: undefined }),
 }
 
-const withoutModel = ({ model: _, ...request }: Fields): Input => request
+const withoutModel = ({ model: _, ...request }: Json): Input => request
 
-const usageOf = (tokens: number): Fields =>
+const usageOf = (tokens: number): Json =>
   tokens > 0 ? { usageMetadata: { promptTokenCount: tokens, totalTokenCount: tokens } } : {}
 
 const geminiBatch: Form = {
@@ -83,7 +82,7 @@ const geminiSingle: Form = {
   written: (_, [vector], tokens) => textsOf({ embedding: {}, ...usageOf(tokens) }, 'embedding', vector!),
 }
 
-function textsOf(answer: Fields, vectorField: string, vectors: string): Map<string, string> {
+function textsOf(answer: Json, vectorField: string, vectors: string): Map<string, string> {
   return new Map(
     Object.entries(answer).map(([name, value]) => [name, name === vectorField ? vectors : JSON.stringify(value)]),
   )

@@ -9,10 +9,10 @@ import { besideInputs, partitionOf } from './cache-key.ts'
 import type { Sign } from './cache-key.ts'
 import { formOf } from './embedding-forms.ts'
 import type { Form, Input } from './embedding-forms.ts'
-import type { KeptAnswer } from './entry.ts'
+import type { CachedAnswer } from './entry.ts'
 
 /** What a call asks for. */
-export interface AskedInputs {
+export interface RequestedInputs {
   readonly form: Form
   /** Of the whole list: equal calls under way share by it. That of the input where there is only one. */
   readonly key: string
@@ -23,7 +23,7 @@ export interface AskedInputs {
 }
 
 /** One embedding, as it is kept. */
-export interface KeptVector {
+export interface CachedVector {
   /** As the upstream wrote it: a list of numbers, or base64. */
   readonly json: string
   /** Its part of the tokens that the upstream counted. */
@@ -31,7 +31,7 @@ export interface KeptVector {
 }
 
 /** undefined = it is kept as a whole, if at all: another dialect, or nothing to embed. */
-export function askedInputs(call: Call, settings: CacheSettings, sign: Sign): AskedInputs | undefined {
+export function requestedInputs(call: Call, settings: CacheSettings, sign: Sign): RequestedInputs | undefined {
   const { body } = call
   const form = formOf(call)
   const list = body && form?.inputsOf(body)
@@ -57,22 +57,22 @@ function changedInputs(call: Call): (at: number) => readonly unknown[] {
 }
 
 /** The call asks for these inputs alone from now on: limits and budgets count them alone. */
-export function askOnlyFor(call: Call, { form }: AskedInputs, inputs: readonly Input[]): void {
+export function requestOnly(call: Call, { form }: RequestedInputs, inputs: readonly Input[]): void {
   const pieces = call.body!.edited([{ set: form.listField, json: JSON.stringify(inputs) }])
   call.replaceBody(JsonBody.read(Buffer.concat(pieces)))
 }
 
 /** An answer made of kept embeddings alone. */
-export function keptReply(call: Call, inputs: AskedInputs, known: ReadonlyMap<string, KeptVector>): Reply {
+export function cachedReply(call: Call, inputs: RequestedInputs, known: ReadonlyMap<string, CachedVector>): Reply {
   return { status: 200, contentType: 'application/json', body: written(inputs.form.about(call.model), inputs, known) }
 }
 
 /** The upstream's embeddings, by key, and the other fields of its answer; undefined = it is not what was asked for. */
 export function vectorsOf(
   reply: Reply,
-  { form }: AskedInputs,
+  { form }: RequestedInputs,
   asked: readonly (readonly [string, Input])[],
-): { readonly about: Record<string, unknown>; readonly vectors: Map<string, KeptVector> } | undefined {
+): { readonly about: Record<string, unknown>; readonly vectors: Map<string, CachedVector> } | undefined {
   const about = objectOfBody(reply.body)
   const data = about && form.vectorsOf(about)
   if (!about || !data || data.length !== asked.length) return undefined
@@ -80,7 +80,7 @@ export function vectorsOf(
     tokensOf(form.tokensOf(about)),
     asked.map(([, input]) => weightOf(input)),
   )
-  const vectors = new Map<string, KeptVector>()
+  const vectors = new Map<string, CachedVector>()
   for (const [at, vector] of data.entries())
     if (vector !== undefined) vectors.set(asked[at]![0], { json: JSON.stringify(vector), tokens: Number(tokens[at]) })
   return asked.every(([key]) => vectors.has(key)) ? { about, vectors } : undefined
@@ -90,8 +90,8 @@ export function vectorsOf(
 export function mergedReply(
   reply: Reply,
   about: Record<string, unknown>,
-  inputs: AskedInputs,
-  vectors: ReadonlyMap<string, KeptVector>,
+  inputs: RequestedInputs,
+  vectors: ReadonlyMap<string, CachedVector>,
 ): Reply {
   return { ...reply, body: written(about, inputs, vectors) }
 }
@@ -118,14 +118,14 @@ export function weightOf(input: Input): number {
 }
 
 /** Of the kept answers to inputs, those that are embeddings. */
-export function vectorOf(answer: KeptAnswer | undefined): KeptVector | undefined {
+export function vectorOf(answer: CachedAnswer | undefined): CachedVector | undefined {
   return answer?.content.kind === 'vector' ? answer.content : undefined
 }
 
 function written(
   about: Record<string, unknown>,
-  { form, keys }: AskedInputs,
-  vectors: ReadonlyMap<string, KeptVector>,
+  { form, keys }: RequestedInputs,
+  vectors: ReadonlyMap<string, CachedVector>,
 ): string {
   const tokens = keys.reduce((sum, key) => sum + vectors.get(key)!.tokens, 0)
   const texts = form.written(

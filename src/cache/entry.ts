@@ -5,7 +5,7 @@ import type { ChatEvent } from '../core/hub/chat.ts'
 import type { Dialect } from '../core/provider.ts'
 
 /** What was answered. */
-export type KeptContent =
+export type CachedContent =
   | { readonly kind: 'chat'; readonly events: readonly ChatEvent[] }
   | { readonly kind: 'bytes'; readonly dialect: Dialect; readonly contentType: string; readonly body: Uint8Array }
   /** One embedding, as the upstream wrote it, with its part of the tokens that were counted. */
@@ -14,8 +14,8 @@ export type KeptContent =
   | { readonly kind: 'keys'; readonly keys: readonly string[] }
 
 /** One kept answer. Times are milliseconds since 1970. */
-export interface KeptAnswer {
-  readonly content: KeptContent
+export interface CachedAnswer {
+  readonly content: CachedContent
   readonly storedAtMs: number
   readonly endMs: number
   /** What it cost when it was made; null = not known. Nano-dollars. */
@@ -25,7 +25,7 @@ export interface KeptAnswer {
 }
 
 /** The answer in the client's dialect, whole or streamed as it asks; undefined = it cannot be given to this call. */
-export function replyOf(call: Call, content: KeptContent): Reply | undefined {
+export function replyOf(call: Call, content: CachedContent): Reply | undefined {
   if (content.kind === 'chat')
     return call.reply(
       content.events.map(event => (event.type === 'start' ? { type: 'start', id: call.id, model: call.model } : event)),
@@ -38,7 +38,7 @@ export function replyOf(call: Call, content: KeptContent): Reply | undefined {
  * Joins what was cut into many pieces. undefined = not to be kept: it has a failure, calls of tools (their ids are for
  * one conversation), thinking that only the account of its upstream can read, was filtered, or has no end.
  */
-export function keptEvents(events: readonly ChatEvent[]): ChatEvent[] | undefined {
+export function cacheableEvents(events: readonly ChatEvent[]): ChatEvent[] | undefined {
   const kept: ChatEvent[] = []
   let isFinished = false
   for (const event of events) {
@@ -68,7 +68,7 @@ const isClosed = (event: Extract<ChatEvent, { type: 'reasoning' }>): boolean =>
   event.signature !== undefined || event.redacted !== undefined
 
 /** About the bytes that content takes in memory. */
-export function sizeOf(content: KeptContent): number {
+export function sizeOf(content: CachedContent): number {
   if (content.kind === 'bytes') return content.body.length
   if (content.kind === 'vector') return content.json.length
   if (content.kind === 'keys') return content.keys.length * 64
@@ -98,7 +98,7 @@ export function eventSize(event: ChatEvent): number {
 }
 
 /** As text for stores outside of this process. */
-export function encodeAnswer({ content, storedAtMs, endMs, costNanoUsd }: KeptAnswer): string {
+export function encodeAnswer({ content, storedAtMs, endMs, costNanoUsd }: CachedAnswer): string {
   const cost = costNanoUsd === null ? null : String(costNanoUsd)
   const written =
     content.kind === 'bytes' ? { ...content, body: Buffer.from(content.body).toString('base64') } : content
@@ -109,11 +109,11 @@ export function encodeAnswer({ content, storedAtMs, endMs, costNanoUsd }: KeptAn
 const version = 1
 
 /** undefined = written by another version, or damaged. */
-export function decodeAnswer(text: string): KeptAnswer | undefined {
+export function decodeAnswer(text: string): CachedAnswer | undefined {
   try {
     const read = JSON.parse(text)
     if (read.version !== version) return undefined
-    const content: KeptContent =
+    const content: CachedContent =
       read.content.kind === 'bytes'
         ? { ...read.content, body: new Uint8Array(Buffer.from(read.content.body, 'base64')) }
         : read.content

@@ -5,7 +5,7 @@ import type { ChatEvent } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ChatFormat, EventWriter } from '../core/format.ts'
 import { eventSize, replyOf } from './entry.ts'
-import type { KeptContent } from './entry.ts'
+import type { CachedContent } from './entry.ts'
 
 /** How the answer ended, for those who follow it. */
 interface FlightEnd {
@@ -87,7 +87,7 @@ export class Flight {
   }
 
   /** The answer is complete and passed. */
-  complete(content: KeptContent, end: FlightEnd): void {
+  complete(content: CachedContent, end: FlightEnd): void {
     if (this.#state === 'failed') return
     this.#state = 'complete'
     this.#end = end
@@ -140,7 +140,7 @@ export class Flight {
     return waiting
   }
 
-  #replyFrom(call: Call, content: KeptContent): Reply | undefined {
+  #replyFrom(call: Call, content: CachedContent): Reply | undefined {
     const reply = tried(() => replyOf(call, content))
     if (!reply) return undefined
     call.cacheHit = 'shared'

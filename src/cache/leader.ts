@@ -4,7 +4,7 @@ import type { ReplyWatch } from '../core/cache/cache-settings.ts'
 import type { Call, Settlement } from '../core/call.ts'
 import { StreamReader, wholeEvents } from '../core/dialects/answer-reader.ts'
 import type { AnswerDialect } from '../core/dialects/answer-reader.ts'
-import type { KeptContent } from './entry.ts'
+import type { CachedContent } from './entry.ts'
 import type { Flight } from './flight.ts'
 import { TappedStream } from './tapped-stream.ts'
 import type { StreamTap } from './tapped-stream.ts'
@@ -19,7 +19,7 @@ interface LeaderParts {
   /** What the client and those who follow get in place of the upstream's reply; absent = that reply. */
   reshape?(reply: Reply): Reply
   /** Called once: with a complete answer, or with undefined. */
-  done(content: KeptContent | undefined, settlement: Settlement | undefined): void
+  done(content: CachedContent | undefined, settlement: Settlement | undefined): void
 }
 
 /** Sees the bytes that go to the client, after all filters: what is kept has passed the guardrails. */
@@ -92,7 +92,7 @@ export class Leader implements ReplyWatch, StreamTap {
 
   // ---- inside
 
-  #wholeContent(body: Uint8Array | string, contentType: string): KeptContent | undefined {
+  #wholeContent(body: Uint8Array | string, contentType: string): CachedContent | undefined {
     const { dialect } = this.#parts
     this.#contentType = contentType
     if (!dialect) return this.#bytesContent(typeof body === 'string' ? Buffer.from(body, 'utf8') : body)
@@ -100,7 +100,7 @@ export class Leader implements ReplyWatch, StreamTap {
     return events && { kind: 'chat', events }
   }
 
-  #bytesContent(body: Uint8Array): KeptContent {
+  #bytesContent(body: Uint8Array): CachedContent {
     return { kind: 'bytes', dialect: this.#parts.call.format!.dialect, contentType: this.#contentType, body }
   }
 
@@ -112,7 +112,7 @@ export class Leader implements ReplyWatch, StreamTap {
     else this.#pieces = undefined
   }
 
-  #finish(content: KeptContent | undefined): void {
+  #finish(content: CachedContent | undefined): void {
     if (this.#isDone) return
     this.#isDone = true
     this.#parts.done(content, this.#settlement)

@@ -1,7 +1,7 @@
 /** Answers in the memory of this process, bounded by their bytes. */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../lib/clock.ts'
-import type { KeptAnswer } from './entry.ts'
+import type { CachedAnswer } from './entry.ts'
 
 /** What every entry takes beside its content. */
 const entryOverheadBytes = 512
@@ -9,7 +9,7 @@ const entryOverheadBytes = 512
 /** The answers that were used longest ago make room for new ones. */
 export class MemoryAnswers {
   readonly #clock: Clock
-  #answers: LRUCache<string, KeptAnswer> | undefined
+  #answers: LRUCache<string, CachedAnswer> | undefined
   #bytesMax = 0
 
   constructor(clock: Clock) {
@@ -17,7 +17,7 @@ export class MemoryAnswers {
   }
 
   /** undefined = there is none, or its time is over. */
-  get(key: string): KeptAnswer | undefined {
+  get(key: string): CachedAnswer | undefined {
     const found = this.#answers?.get(key)
     if (found && found.endMs <= this.#clock.epochMs()) {
       this.#answers?.delete(key)
@@ -27,7 +27,7 @@ export class MemoryAnswers {
   }
 
   /** `bytesMax` = of all answers together; another one than before empties the cache. */
-  set(key: string, answer: KeptAnswer, bytesMax: number): void {
+  set(key: string, answer: CachedAnswer, bytesMax: number): void {
     if (!this.#answers || this.#bytesMax !== bytesMax) {
       this.#bytesMax = bytesMax
       this.#answers = new LRUCache({

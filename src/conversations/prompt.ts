@@ -7,7 +7,7 @@ import type { Json } from '../lib/json/json-values.ts'
 import { partOf } from './attachments.ts'
 import { branchTo } from './branch.ts'
 
-interface Asked {
+interface PromptRequest {
   readonly conversation: Conversation
   /** Every message that is stored. */
   readonly messages: readonly ConversationMessage[]
@@ -22,7 +22,7 @@ interface Asked {
  * A chat request without its model, streamed. Throws `too-large` beyond the limit of a body, and what `hold` throws:
  * it is told the memory of files before they are read.
  */
-export async function promptOf(services: Services, asked: Asked): Promise<Json> {
+export async function promptOf(services: Services, asked: PromptRequest): Promise<Json> {
   const { settings } = asked.conversation
   const branch = [...branchTo(asked.messages, asked.question.parentId), asked.question].filter(isSaid)
   const { bodyBytesMax } = services.current.settings
@@ -58,7 +58,7 @@ const isSaid = ({ role, content }: ConversationMessage): boolean => role === 'us
 
 async function contentOf(
   services: Services,
-  { conversation, given, hold }: Asked,
+  { conversation, given, hold }: PromptRequest,
   { text, attachments = [] }: ConversationMessage['content'],
 ): Promise<string | Json[]> {
   if (attachments.length === 0) return text

@@ -23,7 +23,7 @@ import type { Upload } from './upload.ts'
 import type { Usage, UsageSource } from './usage/usage.ts'
 
 /** What an endpoint specifies for its calls. */
-export interface AskedCall {
+export interface CallOptions {
   /** The model of the path or query; replaces the body's. */
   readonly model?: string | undefined
   /** Set where the path decides it instead of the body. */
@@ -150,7 +150,7 @@ export interface Call {
   readonly userAgent: string
   /** Of the client's socket; empty = there is none. */
   readonly clientAddress: string
-  readonly asked: AskedCall
+  readonly asked: CallOptions
   /** Models and settings at the start of the call: a reload does not affect it. */
   readonly models: ModelDirectory
   /** `content-length` of the request; undefined = not sent. */

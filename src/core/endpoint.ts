@@ -5,7 +5,7 @@ import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import type { TelemetryPiece, TelemetryRelay } from './agents.ts'
 import type { Answer } from './answer.ts'
-import type { AskedCall, Call, EndedBatch } from './call.ts'
+import type { CallOptions, Call, EndedBatch } from './call.ts'
 import type { BodyStore } from './ledger/call-bodies.ts'
 import type { Caller } from './caller.ts'
 import type { ConfigurationChecks, ConfiguredStore } from './objects/configured-objects.ts'
@@ -42,7 +42,7 @@ import type { UpstreamNotes } from './upstream-notes.ts'
 import type { Usage } from './usage/usage.ts'
 
 /** One call of a model, as an endpoint asks for it. */
-export interface ModelCall extends AskedCall {
+export interface ModelCall extends CallOptions {
   readonly format: Format
   /** Canonical path for metrics and the ledger. */
   readonly route: string
@@ -54,7 +54,7 @@ export interface ModelCall extends AskedCall {
 }
 
 /** A call that the endpoint works on by itself: about stored objects (files, batches), or a count of tokens. */
-export interface ObjectCall extends AskedCall {
+export interface ObjectCall extends CallOptions {
   readonly operation: Operation
   /** Canonical path for metrics and the ledger: `/v1/files/{file_id}`. */
   readonly route: string
@@ -240,6 +240,8 @@ export interface EndpointDoc {
    * schema is that of one event's `data`.
    */
   readonly success?: Readonly<Record<string, object>>
+  /** JSON Schemas of this endpoint's own bodies by their names, to which `success` refers. Names are unique. */
+  readonly schemas?: Readonly<Record<string, object>>
   /** Of a success; absent = 200. Those of 204 and 302 have no body, and an empty `success`. */
   readonly successStatus?: 201 | 204 | 302
   /** Statuses of failures beside those that follow from `auth`, body, path, query and `callsModel`. */

@@ -1,4 +1,5 @@
 /** Requests that the gateway makes itself: runs of assistants, background responses, replayed bodies. */
+import { randomUUIDv7 } from 'bun'
 import type { GatewayError } from './errors.ts'
 import { bodyTooLarge, clientClosed } from './request.ts'
 import type { BodyReader, Client, HttpRequest, IncomingRequest, RequestBody } from './request.ts'
@@ -30,6 +31,27 @@ export function internalRequest(parts: RequestParts): IncomingRequest {
     },
     onLeft: listener => client.onLeft(listener),
   }
+}
+
+/** The parts of a POST with a JSON body. `headers` = those beside its content type. */
+interface JsonRequestParts {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: object
+  readonly client: Client
+}
+
+/** A POST with a JSON body and an id of its own. */
+export function internalJsonRequest({ path, headers, body, client }: JsonRequestParts): IncomingRequest {
+  return internalRequest({
+    id: randomUUIDv7(),
+    path,
+    params: {},
+    query: new URLSearchParams(),
+    headers: new Headers({ 'content-type': 'application/json', ...headers }),
+    bytes: Buffer.from(JSON.stringify(body)),
+    client,
+  })
 }
 
 /** A client inside of this program: it leaves when `signal` aborts. */

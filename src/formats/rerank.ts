@@ -11,7 +11,7 @@ import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Edit } from '../lib/json/json-body.ts'
 import { checkFields, isInteger, parseChecked, ProblemList, readField, textOf } from './common/field-checks.ts'
 import { isObject } from '../lib/json/json-values.ts'
-import type { Fields } from './common/field-checks.ts'
+import type { Json } from '../lib/json/json-values.ts'
 import { checkRequired, fieldTable, readFields } from './common/field-table.ts'
 import { commonEdits } from './common/forward-edits.ts'
 import { readOverrides } from './common/overrides.ts'
@@ -90,7 +90,7 @@ function decodeAs(format: string): (body: JsonBody) => RerankRequest {
 /** `{text}` is its text; any other object its fields, a line each, as Cohere advises for structured documents. */
 function documentText(value: unknown, wanted: ReadonlyMap<unknown, number> | undefined): string {
   if (typeof value === 'string') return value
-  const document = value as Fields
+  const document = value as Json
   const own = Object.keys(document)
   const names = wanted ? own.filter(name => wanted.has(name)).sort((a, b) => wanted.get(a)! - wanted.get(b)!) : own
   const [only] = names
@@ -151,7 +151,7 @@ function readUsage(body: JsonBody): Usage | undefined {
 
 const countMax = 1_000_000_000
 const isCount = (value: unknown): value is number => isInteger(value, 0, countMax)
-const objectOf = (value: unknown): Fields => (isObject(value) ? value : {})
+const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 
 function forwardRules(more: (body: JsonBody) => { edits: Edit[]; dropped: string[] }): ForwardRules {
   return {

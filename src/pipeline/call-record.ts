@@ -1,6 +1,6 @@
 /** The state of one call, created when the caller is known. A class, so that all calls share one hidden class. */
 import type { Reply } from '../core/answer.ts'
-import type { AskedCall, Call, CallBounds, FallbackModel, SentRequest } from '../core/call.ts'
+import type { CallOptions, Call, CallBounds, FallbackModel, SentRequest } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { ChatEvent } from '../core/hub/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -43,7 +43,7 @@ interface CallStart {
   /** Absent = none. */
   readonly headers?: RequestHeaders | undefined
   readonly format: Format | undefined
-  readonly asked: AskedCall
+  readonly asked: CallOptions
   readonly announcedBytes: number | undefined
   readonly memory?: Call['memory']
   readonly models: ModelDirectory
@@ -86,7 +86,7 @@ export class CallRecord implements Call {
   tags = noTags
   readonly clientAddress: string
   readonly headers: RequestHeaders | undefined
-  readonly asked: AskedCall
+  readonly asked: CallOptions
   readonly models: ModelDirectory
   readonly announcedBytes: number | undefined
   readonly memory: Call['memory']

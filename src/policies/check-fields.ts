@@ -11,7 +11,7 @@ export function checkFields(): Policy {
   return { name: 'check-fields', stage: 'body', admit: readFields }
 }
 
-/** See `AskedCall.prepare`. A body that it has replaced is checked again. */
+/** See `CallOptions.prepare`. A body that it has replaced is checked again. */
 export function prepareCall(): Policy {
   return {
     name: 'prepare-call',

@@ -6,8 +6,8 @@ import { isLocalFileId } from '../core/objects/files.ts'
 import type { Policy } from '../core/policy.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { isObject } from '../lib/json/json-values.ts'
+import type { Json } from '../lib/json/json-values.ts'
 
-type Fields = Record<string, unknown>
 type Path = readonly (string | number)[]
 /** Where an object is named, below the value looked at; undefined = nowhere. Made only once it is found. */
 type Found = Path | undefined
@@ -90,7 +90,7 @@ function under(step: string | number, found: Found): Found {
   return found && [step, ...found]
 }
 
-function first(list: unknown, look: (value: Fields) => Found): Found {
+function first(list: unknown, look: (value: Json) => Found): Found {
   if (!Array.isArray(list)) return undefined
   for (let at = 0; at < list.length; at++) {
     const one: unknown = list[at]
@@ -105,7 +105,7 @@ function inMessages(list: unknown): Found {
   return first(list, inMessage)
 }
 
-function inMessage(message: Fields): Found {
+function inMessage(message: Json): Found {
   const { content, output } = message
   if (typeof content === 'string' && output === undefined) return undefined
   return inPart(message) ?? under('output', isObject(output) ? inPart(output) : first(output, inPart))
@@ -114,7 +114,7 @@ function inMessage(message: Fields): Found {
 /** Blocks in which the provider itself names what it has made: they are history, and give access to nothing. */
 const isResult = (type: unknown): boolean => typeof type === 'string' && /_(result|output|call)$/.test(type)
 
-function inPart(part: Fields): Found {
+function inPart(part: Json): Found {
   const { type, file, source, content } = part
   return (
     (type === 'text' || isResult(type) ? undefined : rawFile(part)) ??
@@ -124,13 +124,13 @@ function inPart(part: Fields): Found {
   )
 }
 
-function inSource(source: Fields): Found {
+function inSource(source: Json): Found {
   return rawFile(source) ?? under('content', first(source.content, inPart))
 }
 
 const addresses = ['url', 'file_url', 'image_url', 'video_url', 'audio_url', 'file_data']
 
-function rawFile(holder: Fields): Found {
+function rawFile(holder: Json): Found {
   const { file_id: id } = holder
   if (typeof id === 'string' && id !== '' && !isLocalFileId(id)) return ['file_id']
   for (const name of addresses) {
@@ -150,7 +150,7 @@ function asId(value: unknown): Found {
   return typeof value === 'string' && value !== '' ? [] : undefined
 }
 
-function idIn(holder: Fields, name: string): Found {
+function idIn(holder: Json, name: string): Found {
   return under(name, asId(holder[name]))
 }
 
@@ -179,7 +179,7 @@ function inTools(list: unknown): Found {
 }
 
 /** Of functions there is nothing to see: their parameters may have any names. */
-function inTool(tool: Fields): Found {
+function inTool(tool: Json): Found {
   if (tool.type === 'function' || tool.type === 'custom') return undefined
   const { environment, input_image_mask: mask } = tool
   return (
@@ -192,7 +192,7 @@ function inTool(tool: Fields): Found {
 }
 
 /** Gemini's tools that read stores of the account. */
-function storeTool(tool: Fields): Found {
+function storeTool(tool: Json): Found {
   const name = ['fileSearch', 'file_search', 'retrieval'].find(one => isObject(tool[one]))
   return name === undefined ? undefined : [name]
 }
@@ -203,14 +203,14 @@ function inContents(value: unknown): Found {
   return isObject(value) ? inContent(value) : undefined
 }
 
-function inContent({ parts }: Fields): Found {
+function inContent({ parts }: Json): Found {
   return under(
     'parts',
     Array.isArray(parts) ? first(parts, inGeminiPart) : isObject(parts) ? inGeminiPart(parts) : undefined,
   )
 }
 
-function inGeminiPart(part: Fields): Found {
+function inGeminiPart(part: Json): Found {
   const data = part.fileData ?? part.file_data
   if (isObject(data)) {
     const uri = data.fileUri ?? data.file_uri

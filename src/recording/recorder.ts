@@ -2,7 +2,7 @@
 import type { AnswerSink, AnswerStream, Reply } from '../core/answer.ts'
 import { StreamReader } from '../core/dialects/answer-reader.ts'
 import type { AnswerDialects } from '../core/dialects/answer-reader.ts'
-import type { BodySettings, BodySink, CallRecorder, SaidInCall, StoredBody } from '../core/ledger/call-bodies.ts'
+import type { BodySettings, BodySink, CallRecorder, CallContent, StoredBody } from '../core/ledger/call-bodies.ts'
 import type { Call, Settlement } from '../core/call.ts'
 import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import { ledgerIntent } from '../core/ledger/ledger-columns.ts'
@@ -37,7 +37,7 @@ export class Recorder implements CallRecorder {
   readonly #parts: RecorderParts
   readonly #call: Call
   readonly #settings: BodySettings
-  readonly #request: SaidInCall['request']
+  readonly #request: CallContent['request']
   #held: number
   #stream: StreamText | undefined
   #status = 0
@@ -55,7 +55,7 @@ export class Recorder implements CallRecorder {
   private constructor(
     parts: RecorderParts,
     call: Call,
-    given: { readonly settings: BodySettings; readonly request: SaidInCall['request']; readonly held: number },
+    given: { readonly settings: BodySettings; readonly request: CallContent['request']; readonly held: number },
   ) {
     this.#parts = parts
     this.#call = call
@@ -182,7 +182,7 @@ export class Recorder implements CallRecorder {
     }
   }
 
-  #finish(answer: SaidInCall['answer']): void {
+  #finish(answer: CallContent['answer']): void {
     if (this.#isDone) return
     this.#isDone = true
     this.#stream = undefined
@@ -203,7 +203,7 @@ export class Recorder implements CallRecorder {
   }
 }
 
-function requestOf(parts: RecorderParts, call: Call, { bytesMax }: BodySettings): SaidInCall['request'] {
+function requestOf(parts: RecorderParts, call: Call, { bytesMax }: BodySettings): CallContent['request'] {
   const headers = storedHeaders(call.headers)
   const isChanged = call.edits.length > 0
   const body = isChanged ? changedBody(parts, call) : (call.body?.bytes ?? '')

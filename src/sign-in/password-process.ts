@@ -18,7 +18,7 @@ export interface PasswordQuestion {
 /** `problem` = the hash is none. `ready` comes once, first. */
 export type PasswordReply = 'ready' | { readonly isRight: boolean } | { readonly problem: string }
 
-interface Asked {
+interface PendingQuestion {
   readonly question: PasswordQuestion
   /** It was given to the process, whose next reply is to it. */
   isSent: boolean
@@ -57,7 +57,7 @@ export class PasswordProcess {
   readonly #options: Required<ProcessOptions>
   #child: Child | undefined
   #isBusy = false
-  #asked: Asked | undefined
+  #asked: PendingQuestion | undefined
   #idle: ReturnType<typeof setTimeout> | undefined
   /** When the pool checked one last, and until when no process is started: by `performance.now`. */
   #pooledMs = -Infinity
@@ -140,7 +140,7 @@ export class PasswordProcess {
     this.#send()
   }
 
-  #doWithoutSoon(asked: Asked): void {
+  #doWithoutSoon(asked: PendingQuestion): void {
     clearTimeout(asked.timer)
     const waitMs = this.#pooledMs + this.#options.poolAfterMs - performance.now()
     asked.timer = setTimeout(() => this.#doWithout(), Math.max(0, waitMs))
@@ -153,7 +153,7 @@ export class PasswordProcess {
     asked.answer(argon2.verify(asked.question.password, asked.question.hash))
   }
 
-  #take(): Asked | undefined {
+  #take(): PendingQuestion | undefined {
     const asked = this.#asked
     this.#asked = undefined
     clearTimeout(asked?.timer)

@@ -3,11 +3,11 @@
  */
 import type { Call, CallBounds } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { askedInFields } from '../../core/hub/asked-output.ts'
+import { requestedOutput } from '../../core/hub/requested-output.ts'
 import type { ChatRequest, Part, Source } from '../../core/hub/chat.ts'
 import type { CallInput } from '../../core/hub/input.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import { askedService } from '../../core/usage/asked-service.ts'
+import { requestedService } from '../../core/usage/requested-service.ts'
 import type { Prices } from '../../core/usage/prices.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import type { Served } from '../../core/usage/usage.ts'
@@ -102,9 +102,9 @@ function demandOf(call: Call): Demand {
 }
 
 function askedOf(body: JsonBody, dropped: readonly string[]): Served {
-  const serviceTier = askedService(body, dropped, 'serviceTier')
-  const speed = askedService(body, dropped, 'speed')
-  const place = askedService(body, dropped, 'place')
+  const serviceTier = requestedService(body, dropped, 'serviceTier')
+  const speed = requestedService(body, dropped, 'speed')
+  const place = requestedService(body, dropped, 'place')
   if (serviceTier === undefined && speed === undefined && place === undefined) return nothingAsked
   return { ...(serviceTier && { serviceTier }), ...(speed && { speed }), ...(place && { place }) }
 }
@@ -153,7 +153,7 @@ function readInput(call: Call): CallInput | undefined {
 
 /** A video or a picture that it refers to counts as the dearest picture: what it is, only the upstream sees. */
 function unreadDemand({ body }: Call): Demand {
-  const { answers, tokens } = askedInFields(body)
+  const { answers, tokens } = requestedOutput(body)
   if (!body) return demandOfChat(0, tokens, answers)
   const { buffer, byteOffset, byteLength } = body.bytes
   const bytes = Buffer.from(buffer, byteOffset, byteLength)
@@ -362,7 +362,7 @@ function dearestTokens(prices: Prices): { readonly input: bigint; readonly outpu
   if (known === undefined) {
     const { output, reasoning, outputAudio, outputImage, outputVideo } = prices
     known = {
-      input: dearestOf([
+      input: highestOf([
         prices.input,
         prices.cacheRead,
         prices.cacheReadAudio,
@@ -374,7 +374,7 @@ function dearestTokens(prices: Prices): { readonly input: bigint; readonly outpu
         prices.inputImage,
         prices.inputVideo,
       ]),
-      output: dearestOf([output, reasoning, outputAudio, outputImage, outputVideo]),
+      output: highestOf([output, reasoning, outputAudio, outputImage, outputVideo]),
     }
     dearestKnown.set(prices, known)
   }
@@ -391,6 +391,6 @@ function bounded(tokens: number | null, price: bigint): bigint | null {
 const scaled = (total: bigint): bigint => (total + unitsPerPrice - 1n) / unitsPerPrice
 
 /** 0 where there is no price: nothing is then used. */
-function dearestOf(prices: readonly (bigint | undefined)[]): bigint {
+function highestOf(prices: readonly (bigint | undefined)[]): bigint {
   return prices.reduce<bigint>((dearest, price) => (price !== undefined && price > dearest ? price : dearest), 0n)
 }

@@ -11,7 +11,7 @@ import type { SignIn, SignIns } from './sign-in-file.ts'
 const renewBeforeMs = 5 * 60_000
 
 /** The gateway that is meant: `given`, else MODELGATE_URL, else the one signed in to last. Throws UsageError. */
-export function meantGateway(given: string | undefined, environment: Environment): string {
+export function chosenGateway(given: string | undefined, environment: Environment): string {
   const text = given ?? (environment.MODELGATE_URL || undefined)
   if (text === undefined) {
     const { newest } = readSignIns(environment)

@@ -5,7 +5,7 @@ import { systemClock } from '../../lib/clock.ts'
 import type { Command } from '../command.ts'
 import { print, printError, UsageError } from '../command.ts'
 import { text } from '../options.ts'
-import { checkedUrl, meantGateway, problemIn, tokensOf, withoutSignIn } from './access.ts'
+import { checkedUrl, chosenGateway, problemIn, tokensOf, withoutSignIn } from './access.ts'
 import { openBrowser } from './browser.ts'
 import { askGateway, GatewayUnreachable } from './gateway-requests.ts'
 import { readSignIns, withLock, writeSignIns } from './sign-in-file.ts'
@@ -63,7 +63,7 @@ export const logout: Command = {
   arguments: '[URL]',
   flags: {},
   async run({ positionals, environment }) {
-    const url = meantGateway(text(positionals[0]), environment)
+    const url = chosenGateway(text(positionals[0]), environment)
     const signIn = await withLock(environment, async () => {
       const signIns = readSignIns(environment)
       const found = signIns.signIns[url]

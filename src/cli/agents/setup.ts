@@ -8,7 +8,7 @@ import { isObject } from '../../lib/json/json-values.ts'
 import type { Command, FlagValues } from '../command.ts'
 import { print, printError, UsageError } from '../command.ts'
 import { text } from '../options.ts'
-import { meantGateway } from './access.ts'
+import { chosenGateway } from './access.ts'
 import { agentClients, enteredClients } from './clients.ts'
 import type { AgentClient, EnteredClient, Wanted } from './clients.ts'
 import { withoutSettings, withSettings } from './json-edit.ts'
@@ -64,7 +64,7 @@ interface Given {
 
 /** Nothing is written, so that there is nothing to try or to undo. */
 function tell(client: EnteredClient, { flags, environment }: Given): number {
-  for (const line of client.steps({ url: meantGateway(text(flags.url), environment), model: text(flags.model) }))
+  for (const line of client.steps({ url: chosenGateway(text(flags.url), environment), model: text(flags.model) }))
     print(line)
   return 0
 }
@@ -96,7 +96,7 @@ function write(client: AgentClient, path: string, { flags, environment }: Given)
 }
 
 function wantedOf(flags: FlagValues, environment: Environment): Wanted {
-  const url = meantGateway(text(flags.url), environment)
+  const url = chosenGateway(text(flags.url), environment)
   if (!/^[\w.:/~%[\]-]+$/.test(url)) throw new UsageError('the address has signs that a shell would read; use another')
   const command = text(flags.command) ?? 'modelgate'
   if (text(flags.command) === undefined && Bun.which(command, { PATH: environment.PATH ?? '' }) === null)

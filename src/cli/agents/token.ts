@@ -1,7 +1,7 @@
 import type { Command } from '../command.ts'
 import { print } from '../command.ts'
 import { text } from '../options.ts'
-import { accessToken, meantGateway } from './access.ts'
+import { accessToken, chosenGateway } from './access.ts'
 
 /** Prints an access token that holds, alone: the key command of coding agents. Many may run at once. */
 export const token: Command = {
@@ -12,7 +12,7 @@ export const token: Command = {
     renew: { type: 'boolean', help: 'A new one, although the one that is kept still holds' },
   },
   async run({ flags, environment }) {
-    const url = meantGateway(text(flags.url), environment)
+    const url = chosenGateway(text(flags.url), environment)
     print(await accessToken(url, environment, { renew: flags.renew === true }))
     return 0
   },

@@ -63,13 +63,13 @@ function isCarried(field: ChatField, target: Target, adapter: ChatAdapter): bool
   return probesOf(field).some(probe => isTaken({ ...bare, ...probe }, names, { target, adapter }))
 }
 
-interface Asked {
+interface ProbedTarget {
   readonly target: Target
   readonly adapter: ChatAdapter
 }
 
 /** false = the request is refused, or one of the names is dropped. */
-function isTaken(request: ChatRequest, names: readonly string[], { target, adapter }: Asked): boolean {
+function isTaken(request: ChatRequest, names: readonly string[], { target, adapter }: ProbedTarget): boolean {
   try {
     const { dropped } = adapter.request(request, target)
     return !dropped.some(name => names.includes(name.split('.')[0]!))

@@ -36,7 +36,7 @@ export interface StoredBody {
 }
 
 /** Both sides of a call. */
-export interface SaidInCall {
+export interface CallContent {
   readonly request: StoredBody & {
     /** The client's; of those with secrets that they were there. */
     readonly headers: Readonly<Record<string, string>>
@@ -59,7 +59,7 @@ export interface CallOwner {
 
 /** What was said in one call. */
 export interface CallBodies extends CallOwner {
-  readonly said: SaidInCall
+  readonly said: CallContent
 }
 
 /** Why bodies were not stored. */
@@ -101,7 +101,7 @@ export interface BodyStore extends BodySink {
 /** Bodies as they are found. */
 export interface FoundBodies extends CallOwner {
   /** null = they cannot be decrypted. */
-  readonly said: SaidInCall | null
+  readonly said: CallContent | null
   /** Why not; absent = they can. */
   readonly problem?: string
 }

@@ -238,6 +238,9 @@ export const columnList: readonly (LedgerColumn & { readonly name: keyof LedgerR
   LedgerColumn<unknown, never>
 >(ledgerColumns).map(([name, column]) => ({ ...(column as LedgerColumn), name: name as keyof LedgerRow }))
 
+/** Where a column stands in `columnList`, and its value in a row of values. */
+export const columnIndex = (name: keyof LedgerRow): number => columnList.findIndex(column => column.name === name)
+
 /** The columns of an intent, in the order of the journal. */
 export const intentColumnList = columnList.filter(column => column.inIntent)
 

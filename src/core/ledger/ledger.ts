@@ -2,7 +2,7 @@
 import type { CallHistogram } from './call-histogram.ts'
 import type { LatencyGroup, LatencyQuery } from './latency.ts'
 import type { LedgerIntent, LedgerRow } from './ledger-columns.ts'
-import type { Dearest, DearestQuery, UsageGroup, UsageQuery, VisibleUsage } from './usage-report.ts'
+import type { TopSpenders, TopSpendersQuery, UsageGroup, UsageQuery, VisibleUsage } from './usage-report.ts'
 
 /** Which rows of the ledger are shown, and their page. */
 export interface LedgerQuery {
@@ -96,7 +96,7 @@ export interface Ledger {
    * Whose sums a report shows for themselves, where there are very many: a choice that may be some minutes old. null =
    * there are few, all of them can be read.
    */
-  dearest(query: DearestQuery): Promise<Dearest | null>
+  topSpenders(query: TopSpendersQuery): Promise<TopSpenders | null>
   /** How long calls took; sees what is stored, which may be a moment behind. */
   latency(query: LatencyQuery): Promise<LatencyGroup[]>
   /** true = everything journalled is in the database; false = it is down, or does not take all of it in time. */

@@ -47,7 +47,7 @@ export interface UsageQuery {
 }
 
 /** Asks whose sums to show, where there are too many to read all of them. Days as in `UsageQuery`. */
-export interface DearestQuery {
+export interface TopSpendersQuery {
   readonly scope: UsageScope
   readonly field: UsageField
   readonly firstDay: number
@@ -59,7 +59,7 @@ export interface DearestQuery {
 }
 
 /** Those that spent most, the dearest first. */
-export interface Dearest {
+export interface TopSpenders {
   /** Values of the field; those that were asked for. */
   readonly entities: readonly string[]
   /** Whose sums are shown for themselves; null = those of all keys of the entities. */

@@ -199,7 +199,7 @@ export interface KeyUpdateOptions {
  */
 export interface TenancyStore extends TenancyReader {
   /** Keys and teams that have the guardrail by themselves, oldest first: so many of each at most. */
-  guardedBy(guardrail: string, limit: number): Promise<Guarded>
+  usesOfGuardrail(guardrail: string, limit: number): Promise<GuardrailUses>
   list<Kind extends TenantKind>(kind: Kind, filter: TenantFilter, page: PageQuery): Promise<Page<Tenants[Kind]>>
   audit(query: AuditQuery): Promise<Page<AuditEntry>>
   /**
@@ -212,7 +212,7 @@ export interface TenancyStore extends TenancyReader {
 }
 
 /** Whom a guardrail holds for. */
-export interface Guarded {
+export interface GuardrailUses {
   readonly keys: readonly { readonly id: string; readonly alias: string | null; readonly teamId: string | null }[]
   readonly teams: readonly { readonly id: string; readonly alias: string | null }[]
 }

@@ -8,7 +8,7 @@ import { readJsonAs, readQuery } from './checked-input.ts'
 import { json } from '../openapi/schema.ts'
 
 /** What an endpoint works with. */
-export interface Asked {
+export interface EndpointContext {
   readonly services: Services
   readonly caller: Caller
   readonly request: HttpRequest
@@ -22,7 +22,7 @@ interface JsonEndpoint<Input> extends Pick<Endpoint, 'paths' | 'auth'> {
   /** The name of the answer's schema. */
   readonly answer: string
   readonly failures?: readonly number[]
-  handle(input: Input, asked: Asked): Promise<unknown>
+  handle(input: Input, asked: EndpointContext): Promise<unknown>
 }
 
 /** An endpoint with a JSON body; POST unless it says otherwise. */

@@ -121,6 +121,7 @@ export function openapiDocument(endpoints: readonly Endpoint[], { version, heade
         ...bodySchemas,
         ...sessionSchemas,
         ...errorSchemas,
+        ...Object.fromEntries(endpoints.flatMap(({ doc }) => Object.entries(doc.schemas ?? {}))),
       },
       responses,
       headers: headerComponents,

@@ -131,25 +131,6 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
       constant('[DONE]'),
     ),
   ),
-  SpendHistogram: shape({
-    start_date: dateTime,
-    end_date: described('Exclusive.', dateTime),
-    counted_from: described(
-      'From here on all calls are counted; later than `start_date` = there are too many before, in no number.',
-      dateTime,
-    ),
-    unit: described(
-      '`part`: rows were counted, in equal parts. `day`: there are too many: sums of days (UTC), which also have ' +
-        'calls whose rows are deleted by now.',
-      oneOf('part', 'day'),
-    ),
-    calls: integer,
-    failed_calls: described('Whose outcome is not `success`.', integer),
-    bars: described(
-      'Oldest first, from `counted_from` on.',
-      listOf(shape({ start_date: dateTime, end_date: dateTime, calls: integer, failed_calls: integer })),
-    ),
-  }),
   ModelLatency: described(
     'Of calls that an upstream answered in full.',
     shape({

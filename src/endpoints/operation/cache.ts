@@ -4,7 +4,7 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { CacheAdministration, CacheHour } from '../../core/cache/answer-cache.ts'
 import { dayText } from '../common/date-span.ts'
-import type { Asked } from '../common/json-endpoint.ts'
+import type { EndpointContext } from '../common/json-endpoint.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 
@@ -12,7 +12,7 @@ const nothing = lazy(() => z.strictObject({}))
 const keysMax = 1000
 
 /** Throws 503 where no answers are kept: LiteLLM's clients expect that status. */
-function cacheOf({ services }: Asked): CacheAdministration {
+function cacheOf({ services }: EndpointContext): CacheAdministration {
   const cache = services.cache(services.current.settings)
   if (cache) return cache
   throw away('no answers are kept here: set `cache: true` in `litellm_settings`')

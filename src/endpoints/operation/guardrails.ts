@@ -166,7 +166,7 @@ const usedBy: Endpoint = {
   }),
   async handle({ params }, services) {
     const { name, defaultOn } = find(services, params.guardrail_id!)
-    const { keys, teams } = await services.tenancy.guardedBy(name, usersMax + 1)
+    const { keys, teams } = await services.tenancy.usesOfGuardrail(name, usersMax + 1)
     return jsonAnswer({
       guardrail_name: name,
       default_on: defaultOn,

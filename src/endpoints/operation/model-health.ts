@@ -1,12 +1,10 @@
 /** GET /health: asks each deployment with a small call of its own. The calls cost what they cost, and are recorded. */
-import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { jsonAnswer, toResponse } from '../../core/answer.ts'
 import { masterCaller } from '../../core/caller.ts'
 import type { Deployment, ModelMode } from '../../core/deployment.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
-import { internalRequest, SignalClient } from '../../core/internal-request.ts'
-import type { RequestHeaders } from '../../core/request.ts'
+import { internalJsonRequest, SignalClient } from '../../core/internal-request.ts'
 import { Redactor } from '../../lib/redact.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { speech } from '../model-calls/audio.ts'
@@ -132,8 +130,6 @@ async function check(services: Services, deployments: readonly Deployment[]): Pr
   }
 }
 
-const noHeaders: RequestHeaders = { get: () => null, has: () => false }
-
 /** One call of one deployment by its id, as the master key: no retry, no fallback, ended after `probeMs`. */
 async function ask(
   services: Services,
@@ -143,13 +139,10 @@ async function ask(
   const left = new AbortController()
   const timer = setTimeout(() => left.abort(), probeMs)
   const body = { ...probe.body, model: deployment.id, num_retries: 0, fallbacks: [], timeout: probeMs / 1000 }
-  const request = internalRequest({
-    id: randomUUIDv7(),
+  const request = internalJsonRequest({
     path: probe.path,
-    params: {},
-    query: new URLSearchParams(),
-    headers: noHeaders,
-    bytes: Buffer.from(JSON.stringify(body)),
+    headers: {},
+    body,
     client: new SignalClient(left.signal, '127.0.0.1'),
   })
   try {

@@ -8,7 +8,7 @@ import { addUsage, noUsage, takeUsage } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageQuery, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
-import { dearestFor, keyIdOf, keysById, shownMetrics, teamAliases, usageFor } from './common/access.ts'
+import { topSpendersFor, keyIdOf, keysById, shownMetrics, teamAliases, usageFor } from './common/access.ts'
 import { daySpanDoc, daySpanOf, dayText, spanFields } from '../common/date-span.ts'
 import { lazy } from '../../lib/lazy.ts'
 
@@ -103,14 +103,19 @@ function activityEndpoint(kind: EntityKind): Endpoint {
 
 const entityList = (text: string): string[] => [...new Set(text.split(',').map(one => one.trim()))].slice(0, listedMax)
 
-interface Asked {
+interface ActivityRequest {
   readonly span: { readonly firstDay: number; readonly lastDay: number }
   readonly where: NonNullable<UsageQuery['where']>
   readonly page: number
   readonly page_size: number
 }
 
-async function activityPage(services: Services, caller: Caller, kind: EntityKind, asked: Asked): Promise<object> {
+async function activityPage(
+  services: Services,
+  caller: Caller,
+  kind: EntityKind,
+  asked: ActivityRequest,
+): Promise<object> {
   const { page, page_size: size, where } = asked
   // Without a filter the sums of the installation are the same, in far fewer rows; tags count a call several times.
   const isWhole = Object.keys(where).every(field => field === 'model') && kind.scope === 'key'
@@ -162,13 +167,13 @@ async function partsOf(
   services: Services,
   caller: Caller,
   { scope, field }: EntityKind,
-  { span, where }: Pick<Asked, 'span' | 'where'>,
+  { span, where }: Pick<ActivityRequest, 'span' | 'where'>,
 ): Promise<Parts> {
   const asked = where[field]
   const dearest =
     'key_id' in where
       ? null
-      : await dearestFor(services, caller, { ...span, scope, field, ...(asked && { entities: asked }) })
+      : await topSpendersFor(services, caller, { ...span, scope, field, ...(asked && { entities: asked }) })
   const withEntities = (values: readonly string[]) => (values.length > 0 ? { ...where, [field]: values } : where)
   const chosen = dearest === null ? where : withEntities(dearest.entities)
   // A tag has sums of a key in a place of each day: those of very many are not looked for.

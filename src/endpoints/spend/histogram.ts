@@ -5,7 +5,7 @@ import type { HistogramBar } from '../../core/ledger/call-histogram.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { dateTime, described, integer, json, listOf, oneOf, shape } from '../openapi/schema.ts'
 import { followedRows, rowFilter, rowFilterDoc, withKeyId } from './spend-logs.ts'
 
 const [barsDefault, barsMax] = [60, 240]
@@ -13,6 +13,26 @@ const spanMsDefault = 86_400_000
 const histogramQuery = lazy(() =>
   rowFilter().extend({ bars: z.coerce.number().int().min(4).max(barsMax).default(barsDefault) }),
 )
+
+const histogramSchema = shape({
+  start_date: dateTime,
+  end_date: described('Exclusive.', dateTime),
+  counted_from: described(
+    'From here on all calls are counted; later than `start_date` = there are too many before, in no number.',
+    dateTime,
+  ),
+  unit: described(
+    '`part`: rows were counted, in equal parts. `day`: there are too many: sums of days (UTC), which also have ' +
+      'calls whose rows are deleted by now.',
+    oneOf('part', 'day'),
+  ),
+  calls: integer,
+  failed_calls: described('Whose outcome is not `success`.', integer),
+  bars: described(
+    'Oldest first, from `counted_from` on.',
+    listOf(shape({ start_date: dateTime, end_date: dateTime, calls: integer, failed_calls: integer })),
+  ),
+})
 
 /** Counts what `/spend/logs/v2` lists. 403 for another key's calls, 422 for wrong filters. */
 export const spendHistogram: Endpoint = {
@@ -31,6 +51,7 @@ export const spendHistogram: Endpoint = {
       },
     },
     success: json('SpendHistogram'),
+    schemas: { SpendHistogram: histogramSchema },
     failures: [403],
   },
   async handle(request, services, caller) {

@@ -8,7 +8,7 @@ import { takeUsage } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
-import { dearestFor, dollars, keysById, teamAliases, usageFor } from './common/access.ts'
+import { topSpendersFor, dollars, keysById, teamAliases, usageFor } from './common/access.ts'
 import { allDays, daySpanDoc, daySpanOf, dayText, spanFields } from '../common/date-span.ts'
 import type { DaySpan } from '../common/date-span.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -190,7 +190,7 @@ const totalsEndpoint = (list: TotalsList): Endpoint => {
       const span = totalsSpan(query, services, list.span)
       // Totals of all days are kept in order; for some days, those that spent most are chosen first.
       const asked = { ...span, scope: list.scope, field: list.field, most: query.limit }
-      const dearest = list.scope === 'total' || span === allDays ? null : await dearestFor(services, caller!, asked)
+      const dearest = list.scope === 'total' || span === allDays ? null : await topSpendersFor(services, caller!, asked)
       const groups = await usageFor(services, caller!, {
         ...span,
         scope: list.scope,
@@ -286,7 +286,7 @@ const globalSpendTeams: Endpoint = {
     const query = readQuery(request, z.strictObject(spanFields()))
     const span = daySpanOf(query, services.clock.epochMs())
     const asked = { ...span, scope: 'key', order: 'day', limit: teamRowsMax } as const
-    const dearest = await dearestFor(services, caller!, { ...asked, field: 'team_id', most: teamsMax })
+    const dearest = await topSpendersFor(services, caller!, { ...asked, field: 'team_id', most: teamsMax })
     const groups = await usageFor(services, caller!, {
       ...asked,
       groups: ['day', 'team_id'],

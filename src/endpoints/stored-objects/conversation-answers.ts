@@ -21,7 +21,7 @@ import type { HttpRequest } from '../../core/request.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { absent } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
-import type { Asked } from '../common/json-endpoint.ts'
+import type { EndpointContext } from '../common/json-endpoint.ts'
 import { readJsonAs } from '../common/checked-input.ts'
 import { bytes, json } from '../openapi/schema.ts'
 import {
@@ -53,7 +53,7 @@ interface Question {
 }
 
 /** Stores the question with an answer of each model, and starts the work on these. What is refused stores nothing. */
-async function start({ request, services, caller }: Asked, asked: Question): Promise<ConversationMessage[]> {
+async function start({ request, services, caller }: EndpointContext, asked: Question): Promise<ConversationMessage[]> {
   const { conversation, messages, question, attachments } = asked
   for (const model of asked.models) checkModel(services, caller, model)
   const given = new Map(attachments?.map(one => [one.id, one.content]))
@@ -153,7 +153,7 @@ function readAttachments(
 }
 
 /** All messages, their bytes counted as memory of the request. */
-const storedMessages = ({ services, request }: Asked, conversation: Conversation) =>
+const storedMessages = ({ services, request }: EndpointContext, conversation: Conversation) =>
   services.conversations.messages(conversation, size => request.body.hold(size))
 
 const ask: Endpoint = {
@@ -197,7 +197,7 @@ const ask: Endpoint = {
   },
 }
 
-async function messageOf(asked: Asked): Promise<ConversationMessage> {
+async function messageOf(asked: EndpointContext): Promise<ConversationMessage> {
   const { request, services } = asked
   const conversation = await foundConversation(asked)
   const message = await services.conversations.message(conversation, request.params.message_id!)

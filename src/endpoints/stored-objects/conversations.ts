@@ -5,7 +5,7 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { absent, cursorField, nextCursor, pageOf } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
-import type { Asked } from '../common/json-endpoint.ts'
+import type { EndpointContext } from '../common/json-endpoint.ts'
 import {
   conversationPath,
   conversationsPath,
@@ -146,7 +146,7 @@ const removeAll = withQuery(nothing, {
   handle: async (_, { services, caller }) => ({ deleted: await services.conversations.deleteAll(ownerOf(caller)) }),
 })
 
-const shownPreferences = async ({ services, caller }: Asked) => {
+const shownPreferences = async ({ services, caller }: EndpointContext) => {
   const maxMs = services.current.settings.chatRetentionMs
   return {
     retention_days: await services.conversations.retentionDays(ownerOf(caller)),

@@ -10,7 +10,7 @@ import type { TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { budgetStateOf } from './common/budget-states.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, spentBy } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
-import type { Asked } from '../common/json-endpoint.ts'
+import type { EndpointContext } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 const about = { tag: 'Customers', answer: 'Customer' }
@@ -66,7 +66,7 @@ async function existing(reader: Pick<TenancyTransaction, 'find'>, id: string, pa
 
 /** Runs a change of several customers, all or none. */
 function each(
-  { services, caller }: Asked,
+  { services, caller }: EndpointContext,
   ids: readonly string[],
   work: (tx: TenancyTransaction, id: string) => Promise<Customer>,
 ) {

@@ -29,7 +29,7 @@ import type { TenancyTransaction, TenantFilter } from '../../core/tenancy/tenanc
 import { budgetStateOf } from './common/budget-states.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, shownKeys, spentBy, wrongField } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
-import type { Asked } from '../common/json-endpoint.ts'
+import type { EndpointContext } from '../common/json-endpoint.ts'
 import {
   administeredTeam,
   checkFields,
@@ -93,7 +93,7 @@ const teamNew = withBody(teamBody, {
 
 /** Runs a change of a team that the caller administers; resolves with its row. */
 async function changeTeam(
-  { services, caller }: Asked,
+  { services, caller }: EndpointContext,
   id: string,
   work: (tx: TenancyTransaction, team: Team) => Promise<Team>,
 ): Promise<Record<string, unknown>> {

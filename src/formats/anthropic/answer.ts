@@ -2,16 +2,16 @@
 import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import { argumentsObject } from '../../core/hub/tool-arguments.ts'
 import type { Usage } from '../../core/usage/usage.ts'
-import type { Fields } from '../common/field-checks.ts'
 import { answerId } from '../common/answer-id.ts'
 import { BlockSequence } from './blocks.ts'
 import type { Step } from './blocks.ts'
 import { thinkingDisplay } from './decode.ts'
 import { broken } from './error.ts'
 import { usageObject } from './usage.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 /** What a message says of itself before it says anything. */
-export function messageHead(id: string, model: string): Fields {
+export function messageHead(id: string, model: string): Json {
   return { id: answerId('msg_', id), type: 'message', role: 'assistant', model }
 }
 
@@ -35,7 +35,7 @@ export function encodeMessage(events: readonly ChatEvent[], model: string, reque
 
 /** Steps joined to whole blocks. */
 class ContentList {
-  readonly blocks: Fields[] = []
+  readonly blocks: Json[] = []
   #input = ''
 
   take(step: Step): void {
@@ -49,7 +49,7 @@ class ContentList {
     else if (block.type === 'tool_use') block.input = argumentsObject(this.#input)
   }
 
-  #fill(block: Fields, { type, text, thinking, signature, partial_json: json, citation }: Fields): void {
+  #fill(block: Json, { type, text, thinking, signature, partial_json: json, citation }: Json): void {
     if (type === 'text_delta') block.text = `${String(block.text)}${String(text)}`
     else if (type === 'thinking_delta') block.thinking = `${String(block.thinking)}${String(thinking)}`
     else if (type === 'signature_delta') block.signature = signature

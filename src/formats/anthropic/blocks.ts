@@ -4,15 +4,15 @@
  */
 import type { ChatEvent, FinishReason, Source } from '../../core/hub/chat.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Fields } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import type { ThinkingDisplay } from './decode.ts'
 import { broken } from './error.ts'
 import { encodeSignature, unprovenIndex } from './thinking-signature.ts'
 
 /** One event of a block in the dialect's own words, without its index, which the writer counts. */
 export type Step =
-  | { readonly type: 'start'; readonly block: Fields }
-  | { readonly type: 'delta'; readonly delta: Fields }
+  | { readonly type: 'start'; readonly block: Json }
+  | { readonly type: 'delta'; readonly delta: Json }
   | { readonly type: 'stop' }
 
 type ChoiceEvent = Extract<ChatEvent, { choice: number }>
@@ -75,7 +75,7 @@ export class BlockSequence {
   }
 
   /** Undefined as long as the answer is not finished. */
-  get ending(): Fields | undefined {
+  get ending(): Json | undefined {
     if (!this.#finish) return undefined
     const { reason, stopSequence } = this.#finish
     const refused = this.#refused || reason === 'content-filter'
@@ -104,7 +104,7 @@ export class BlockSequence {
     return [...closing, { type: 'start', block: { type: 'text', text: '' } }]
   }
 
-  #citation(citation: Fields): Step[] {
+  #citation(citation: Json): Step[] {
     const own = citationOf(citation)
     return own ? [...this.#inText(), delta({ type: 'citations_delta', citation: own })] : []
   }
@@ -166,7 +166,7 @@ export class BlockSequence {
   }
 }
 
-const delta = (fields: Fields): Step => ({ type: 'delta', delta: fields })
+const delta = (fields: Json): Step => ({ type: 'delta', delta: fields })
 
 const stopReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'end_turn',
@@ -190,7 +190,7 @@ const citationTypes: ReadonlySet<unknown> = new Set([
 ])
 
 /** Anthropic's own as they are, sources with a URL as results of a search; for others this dialect has no word. */
-function citationOf(citation: Fields): Fields | undefined {
+function citationOf(citation: Json): Json | undefined {
   if (citationTypes.has(citation.type)) return citation
   const inner = isObject(citation.url_citation) ? citation.url_citation : citation
   const place = isObject(citation.location) && isObject(citation.location.web) ? citation.location.web : {}

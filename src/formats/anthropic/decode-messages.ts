@@ -1,11 +1,12 @@
 /** Decodes `messages` and `system` into hub types. Takes only what passed the inspection (`inspect-messages.ts`). */
 import type { CacheControl, Message, Part, Source } from '../../core/hub/chat.ts'
 import { shown } from '../common/field-checks.ts'
-import type { Fields, Path } from '../common/field-checks.ts'
+import type { Path } from '../common/field-checks.ts'
 import { readCacheControl } from '../common/cache-control.ts'
 import { untranslatable } from '../common/untranslatable.ts'
 import { decodeSignature } from './thinking-signature.ts'
 import { isObject, objectsOf } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 /** Claude Code's first system block: new in every conversation, it would defeat other vendors' prompt caches. */
 const billingHeader = /^x-anthropic-billing-header\s*:/i
@@ -32,7 +33,7 @@ export class MessagesDecoder {
     return parts.length > 0 ? [{ role: 'system', parts }] : []
   }
 
-  messages(list: readonly Fields[]): Message[] {
+  messages(list: readonly Json[]): Message[] {
     return list.flatMap((message, at) => {
       const path = ['messages', at, 'content']
       if (message.role === 'system') return this.system(message.content)
@@ -59,14 +60,14 @@ export class MessagesDecoder {
     if (!Array.isArray(content)) return [{ role: 'user', parts: this.#content(content, path, false) }]
     const results: Message[] = []
     const rest: Part[] = []
-    content.forEach((block: Fields, at) => {
+    content.forEach((block: Json, at) => {
       if (block.type === 'tool_result') results.push({ role: 'tool', parts: [this.#result(block, [...path, at])] })
       else rest.push(...this.#block(block, [...path, at], false))
     })
     return rest.length === 0 && results.length > 0 ? results : [...results, { role: 'user', parts: rest }]
   }
 
-  #result(block: Fields, path: Path): Part {
+  #result(block: Json, path: Path): Part {
     const callId = String(block.tool_use_id)
     const name = this.#calls.get(callId)
     const part: Part = { type: 'tool-result', callId, parts: this.#content(block.content, [...path, 'content'], false) }
@@ -80,14 +81,14 @@ export class MessagesDecoder {
     return objectsOf(content).flatMap((block, at) => this.#block(block, [...path, at], isAnswer))
   }
 
-  #block(block: Fields, path: Path, isAnswer: boolean): Part[] {
+  #block(block: Json, path: Path, isAnswer: boolean): Part[] {
     const cache = readCacheControl(block.cache_control)
     switch (block.type) {
       case 'text':
         return block.text === '' ? [] : [withCache({ type: 'text', text: String(block.text) }, cache)]
       case 'image':
         if (block.transformations != null) this.#dropped.add('messages.content.transformations')
-        return [withCache({ type: 'image', source: sourceOf(block.source as Fields, [...path, 'source']) }, cache)]
+        return [withCache({ type: 'image', source: sourceOf(block.source as Json, [...path, 'source']) }, cache)]
       case 'document':
         return this.#document(block, path, cache)
       case 'search_result':
@@ -110,7 +111,7 @@ export class MessagesDecoder {
   }
 
   /** Title and context of a document stand before it, as Claude reads them. */
-  #document(block: Fields, path: Path, cache: CacheControl | undefined): Part[] {
+  #document(block: Json, path: Path, cache: CacheControl | undefined): Part[] {
     const { source, title, context, citations } = block
     if (isObject(citations) && citations.enabled === true) this.#dropped.add('messages.content.citations')
     const parts: Part[] = typeof context === 'string' && context !== '' ? [{ type: 'text', text: context }] : []
@@ -119,20 +120,20 @@ export class MessagesDecoder {
       parts.push(...this.#content(source.content, [...path, 'source', 'content'], false))
       return parts
     }
-    const part: Part = { type: 'document', source: sourceOf(source as Fields, [...path, 'source']) }
+    const part: Part = { type: 'document', source: sourceOf(source as Json, [...path, 'source']) }
     if (typeof title === 'string' && title !== '') part.name = title
     return [...parts, withCache(part, cache)]
   }
 }
 
-function thinking(block: Fields): Part[] {
+function thinking(block: Json): Part[] {
   const signature = decodeSignature(String(block.signature))
   const text = String(block.thinking)
   if (signature !== undefined) return [{ type: 'reasoning', text, signature }]
   return text === '' ? [] : [{ type: 'reasoning', text }]
 }
 
-function sourceOf(source: Fields, path: Path): Source {
+function sourceOf(source: Json, path: Path): Source {
   switch (source.type) {
     case 'base64':
       return { data: String(source.data), mediaType: String(source.media_type) }
@@ -147,7 +148,7 @@ function sourceOf(source: Fields, path: Path): Source {
 }
 
 /** Other vendors have no such block: title and source as words, so that the model can name them. */
-function searchResult({ title, source, content }: Fields): string {
+function searchResult({ title, source, content }: Json): string {
   const texts = typeof content === 'string' ? [content] : objectsOf(content).map(block => String(block.text ?? ''))
   return [`Search result: ${String(title)}`, `Source: ${String(source)}`, ...texts].join('\n')
 }

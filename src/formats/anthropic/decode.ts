@@ -4,7 +4,7 @@ import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } f
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { parseChecked, shown } from '../common/field-checks.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Fields } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { readFields } from '../common/field-table.ts'
 import { readCacheControl } from '../common/cache-control.ts'
 import { untranslatable } from '../common/untranslatable.ts'
@@ -37,7 +37,7 @@ export function decodeMessagesBody(body: JsonBody): ChatRequest {
   const system = decoder.system(fields.system)
   const request: MarkedRequest = {
     model: typeof fields.model === 'string' ? fields.model : '',
-    messages: [...system, ...decoder.messages(fields.messages as Fields[])],
+    messages: [...system, ...decoder.messages(fields.messages as Json[])],
     stream: fields.stream === true,
     includeUsage: true,
     extra: { format: 'anthropic-messages', fields: {} },
@@ -58,7 +58,7 @@ export function decodeMessagesBody(body: JsonBody): ChatRequest {
   return request
 }
 
-function readSampling(fields: Fields, request: ChatRequest): void {
+function readSampling(fields: Json, request: ChatRequest): void {
   if (typeof fields.top_k === 'number' && fields.top_k > 0) request.topK = fields.top_k
   if (Array.isArray(fields.stop_sequences) && fields.stop_sequences.length > 0)
     request.stop = fields.stop_sequences as string[]
@@ -88,9 +88,9 @@ const toolFields: ReadonlySet<string> = new Set([
   'cache_control',
 ])
 
-function readTools(fields: Fields, request: ChatRequest, dropped: Set<string>): void {
+function readTools(fields: Json, request: ChatRequest, dropped: Set<string>): void {
   const tools: Tool[] = []
-  ;((fields.tools ?? []) as Fields[]).forEach((tool, at) => {
+  ;((fields.tools ?? []) as Json[]).forEach((tool, at) => {
     if (tool.type == null || tool.type === 'custom') tools.push(customTool(tool, dropped))
     else if (serverTools.some(kind => String(tool.type).startsWith(kind))) dropped.add(`tools.${String(tool.type)}`)
     // Not dropped but refused: an agent that lacks its tools does something else without noticing.
@@ -109,10 +109,10 @@ function readTools(fields: Fields, request: ChatRequest, dropped: Set<string>): 
   if (choice.disable_parallel_tool_use === true) request.parallelToolCalls = false
 }
 
-function customTool(definition: Fields, dropped: Set<string>): Tool {
+function customTool(definition: Json, dropped: Set<string>): Tool {
   for (const name of Object.keys(definition))
     if (!toolFields.has(name) && definition[name] != null) dropped.add(`tools.${name}`)
-  const tool: Tool = { name: String(definition.name), parameters: definition.input_schema as Fields }
+  const tool: Tool = { name: String(definition.name), parameters: definition.input_schema as Json }
   if (typeof definition.description === 'string') tool.description = definition.description
   if (typeof definition.strict === 'boolean') tool.strict = definition.strict
   const cache = readCacheControl(definition.cache_control)
@@ -120,7 +120,7 @@ function customTool(definition: Fields, dropped: Set<string>): Tool {
   return tool
 }
 
-function toolChoice({ type, name }: Fields): ToolChoice {
+function toolChoice({ type, name }: Json): ToolChoice {
   if (type === 'tool') return { name: String(name) }
   if (type === 'any') return 'required'
   return type === 'none' ? 'none' : 'auto'
@@ -132,7 +132,7 @@ const efforts: ReadonlyMap<string, ReasoningEffort> = new Map(
 )
 const thinks: ReadonlySet<unknown> = new Set(['enabled', 'adaptive', 'between_tools'])
 
-function readThinking(fields: Fields, request: MarkedRequest, dropped: Set<string>): void {
+function readThinking(fields: Json, request: MarkedRequest, dropped: Set<string>): void {
   const thinking = isObject(fields.thinking) ? fields.thinking : {}
   const config = isObject(fields.output_config) ? fields.output_config : {}
   const reasoning: NonNullable<ChatRequest['reasoning']> = {}
@@ -154,13 +154,13 @@ function readThinking(fields: Fields, request: MarkedRequest, dropped: Set<strin
 
 /** `output_format` is the older name of `output_config.format`. */
 function responseFormat(
-  { output_config: config, output_format: older }: Fields,
+  { output_config: config, output_format: older }: Json,
   dropped: Set<string>,
 ): ResponseFormat | undefined {
   const inConfig = isObject(config) && config.format != null
   const format = inConfig ? config.format : older
   if (!isObject(format)) return undefined
-  if (format.type === 'json_schema') return { type: 'json-schema', name: 'response', schema: format.schema as Fields }
+  if (format.type === 'json_schema') return { type: 'json-schema', name: 'response', schema: format.schema as Json }
   dropped.add(inConfig ? 'output_config.format' : 'output_format')
   return undefined
 }

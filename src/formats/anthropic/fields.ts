@@ -3,7 +3,8 @@ import type { ChatRequest } from '../../core/hub/chat.ts'
 import * as type from '../../core/dialects/fields.ts'
 import { isInteger } from '../common/field-checks.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import type { CheckedField, Fields, Path, ProblemList } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
+import type { CheckedField, Path, ProblemList } from '../common/field-checks.ts'
 import { fieldTable } from '../common/field-table.ts'
 import { checkCacheControl, checkMessages, checkSystem } from './inspect-messages.ts'
 
@@ -22,7 +23,7 @@ function checkTools(value: unknown, problems: ProblemList): void {
   }
 }
 
-function checkTool(tool: Fields, path: Path, problems: ProblemList): void {
+function checkTool(tool: Json, path: Path, problems: ProblemList): void {
   const { name, description, input_schema: schema, strict } = tool
   if (typeof name !== 'string' || name === '') problems.wrong([...path, 'name'], 'a string that is not empty', name)
   if (description != null && typeof description !== 'string')

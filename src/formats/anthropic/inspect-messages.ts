@@ -1,6 +1,7 @@
 /** Checks of `messages` and `system` that need no model (platform.claude.com/docs/en/api/messages). */
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Fields, Path, ProblemList } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
+import type { Path, ProblemList } from '../common/field-checks.ts'
 
 /** `system` is a role since API version 2026-10-21, and in betas before. */
 const roles: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system'])
@@ -73,7 +74,7 @@ function checkBlock(block: unknown, path: Path, problems: ProblemList): void {
   if (type === 'tool_result') checkResult(block, path, problems)
 }
 
-function checkResult(block: Fields, path: Path, problems: ProblemList): void {
+function checkResult(block: Json, path: Path, problems: ProblemList): void {
   if (block.content != null) checkContent(block.content, [...path, 'content'], problems)
   if (block.is_error != null && typeof block.is_error !== 'boolean')
     problems.wrong([...path, 'is_error'], 'true or false', block.is_error)

@@ -12,7 +12,7 @@ import { frameSplitter } from '../../lib/frame-splitter.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { frameworkError } from '../../core/dialects/error-body.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Fields } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { isWholeEvent } from '../common/last-event.ts'
 import { anthropicErrorEvent, broken, failureOf, namedEvent } from './error.ts'
 
@@ -32,7 +32,7 @@ export class MessagesRelay implements StreamRelay {
   readonly #splitter = frameSplitter('sse')
   /** A message is a single choice. */
   readonly #message = new ChoiceStates()
-  #counts: Fields = {}
+  #counts: Json = {}
   readonly #facts = { ranCode: false, hasContent: false, stopReason: '' as unknown, stopDetails: undefined as unknown }
   /** The output was counted at its end. */
   #counted = false
@@ -113,7 +113,7 @@ export class MessagesRelay implements StreamRelay {
     return this.failure ? '' : namedEvent(type, data)
   }
 
-  #start(event: Fields): string {
+  #start(event: Json): string {
     if (!isObject(event.message)) throw broken('a message_start without `message`')
     this.#counts = mergeAnthropicUsage(this.#counts, event.message.usage)
     event.message.model = this.#publicModel
@@ -121,7 +121,7 @@ export class MessagesRelay implements StreamRelay {
   }
 
   /** A block that begins with something, or that is not filled by text: searches, calls, what is to come. */
-  #block({ content_block: block }: Fields): void {
+  #block({ content_block: block }: Json): void {
     if (!isObject(block)) throw broken('a content_block_start without `content_block`')
     if ((block.type !== 'text' && block.type !== 'thinking') || block.text || block.thinking) this.started = true
     this.#facts.hasContent = true
@@ -130,7 +130,7 @@ export class MessagesRelay implements StreamRelay {
     this.#message.begin(0)
   }
 
-  #delta({ delta, usage }: Fields): void {
+  #delta({ delta, usage }: Json): void {
     this.#counts = mergeAnthropicUsage(this.#counts, usage)
     if (isObject(usage) && usage.output_tokens != null) this.#counted = true
     if (!isObject(delta) || typeof delta.stop_reason !== 'string' || delta.stop_reason === '') return
@@ -165,20 +165,20 @@ export class MessagesRelay implements StreamRelay {
   }
 }
 
-function parsed(data: string): Fields {
+function parsed(data: string): Json {
   const value: unknown = JSON.parse(data)
   if (!isObject(value)) throw broken('an event that is not an object')
   return value
 }
 
 /** Some hosts name an error as they would in a body, or say it in one word, or as their web framework does. */
-function failureIn(body: Fields): GatewayError {
+function failureIn(body: Json): GatewayError {
   const { error } = body
   if (error === undefined) return frameworkError(body) ?? failureOf(undefined)
   return failureOf(typeof error === 'string' ? { message: error } : error)
 }
 
-function typeOf(body: Fields, event: string | undefined): string {
+function typeOf(body: Json, event: string | undefined): string {
   if (typeof body.type === 'string') return body.type
   if (body.error || frameworkError(body)) return 'error'
   if (event === undefined) throw broken('an event without a type')

@@ -3,10 +3,10 @@
  * the hub's input includes it.
  */
 import type { Usage } from '../../core/usage/usage.ts'
-import type { Fields } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 /** `usage` of a message, and of the event that ends a stream. Nothing known = 0, because clients add the counts up. */
-export function usageObject(usage?: Usage): Fields {
+export function usageObject(usage?: Usage): Json {
   const {
     inputTokens,
     outputTokens,
@@ -26,7 +26,7 @@ export function usageObject(usage?: Usage): Fields {
   }
 }
 
-function cacheCreation({ cacheWriteTokens = 0, cacheWriteOneHourTokens = 0 }: Usage): Fields {
+function cacheCreation({ cacheWriteTokens = 0, cacheWriteOneHourTokens = 0 }: Usage): Json {
   return {
     ephemeral_5m_input_tokens: Math.max(cacheWriteTokens - cacheWriteOneHourTokens, 0),
     ephemeral_1h_input_tokens: cacheWriteOneHourTokens,

@@ -7,11 +7,10 @@ import type { Problem } from '../../core/errors.ts'
 import type { Field } from '../../core/dialects/fields.ts'
 import { JsonBodyError } from '../../lib/json/json-body.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 /** Where a value stands below the body: `['messages', 0, 'role']`. */
 export type Path = readonly (string | number)[]
-/** A parsed JSON object of the client. */
-export type Fields = Record<string, unknown>
 
 /** Looks at one field's value, which is neither null nor absent. */
 export type Check = (value: unknown, problems: ProblemList) => void
@@ -108,7 +107,7 @@ export function textOf(body: JsonBody, field: string): string {
 }
 
 /** The whole body for a translation; its fields were checked. Throws `invalid-request` when it is not valid JSON. */
-export function parseChecked(body: JsonBody): Fields {
+export function parseChecked(body: JsonBody): Json {
   try {
     return body.parse()
   } catch (cause) {

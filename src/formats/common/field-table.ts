@@ -4,7 +4,8 @@ import type { Field, PlainSchema } from '../../core/dialects/fields.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { readField } from './field-checks.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Check, CheckedField, Fields, Path, ProblemList } from './field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
+import type { Check, CheckedField, Path, ProblemList } from './field-checks.ts'
 import { gatewayFields } from './gateway-fields.ts'
 import { plainCheck, plainFormCheck } from './plain-checks.ts'
 
@@ -98,12 +99,7 @@ export function isGiven(body: JsonBody, field: string): boolean {
  * Copies the values of plain fields into the hub's request, and into `extra` those that neither the dialect nor the
  * gateway understands. Null means absent. Only for fields that passed the inspection.
  */
-export function readFields<Request>(
-  fields: Fields,
-  { uses }: FieldTable<Request>,
-  request: Request,
-  extra?: Fields,
-): void {
+export function readFields<Request>(fields: Json, { uses }: FieldTable<Request>, request: Request, extra?: Json): void {
   for (const name in fields) {
     const value = fields[name]
     if (value === null) continue

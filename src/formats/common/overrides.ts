@@ -10,7 +10,7 @@ import type { RequestOverrides } from '../../core/overrides.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { ProblemList, readField } from './field-checks.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Fields } from './field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { fieldTable } from './field-table.ts'
 import { ignoredFields, overrideFields } from './gateway-fields.ts'
 
@@ -19,7 +19,7 @@ const names: ReadonlySet<string> = new Set([...checks.keys(), ...ignoredFields])
 
 /** Throws `unprocessable` for a field of a wrong shape, in dialects that do not look at them before. */
 export function readOverrides(body: JsonBody): RequestOverrides {
-  let fields: Fields | undefined
+  let fields: Json | undefined
   for (const name of body.names()) if (names.has(name)) (fields ??= {})[name] = readField(body, name)
   if (!fields) return noOverrides
   const list = new ProblemList()
@@ -28,7 +28,7 @@ export function readOverrides(body: JsonBody): RequestOverrides {
   return overridesOf(fields)
 }
 
-function overridesOf(fields: Fields): RequestOverrides {
+function overridesOf(fields: Json): RequestOverrides {
   const { num_retries: retries, fallbacks, context_window_fallback_dict: larger, drop_params: dropParams } = fields
   const { guardrails } = fields
   return {
@@ -48,7 +48,7 @@ function overridesOf(fields: Fields): RequestOverrides {
 const modelOf = (fallback: unknown): string => (isObject(fallback) ? fallback.model : fallback) as string
 
 /** `cache` and `caching`, whose shape was checked. `caching: false` stands for both `no-cache` and `no-store`. */
-function cacheControls({ cache, caching }: Fields): CacheControls {
+function cacheControls({ cache, caching }: Json): CacheControls {
   const given = isObject(cache) ? cache : {}
   const ms = (seconds: unknown) => (typeof seconds === 'number' ? seconds * 1000 : undefined)
   const use = given['use-cache'] ?? caching

@@ -1,12 +1,12 @@
 /** Answers in Gemini's words (ai.google.dev/api/generate-content, "GenerateContentResponse"). */
 import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../core/hub/chat.ts'
-import type { Fields } from '../common/field-checks.ts'
 import { encodeThoughts } from './thought-signature.ts'
 import type { SignedThought } from './thought-signature.ts'
 import { showsThoughts } from './decode.ts'
 import { usageMetadata } from './usage.ts'
 import { broken, objectsOf, textOrEmpty } from './json-names.ts'
 import { isObject, parsedObject } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'STOP',
@@ -30,8 +30,8 @@ export class Candidate {
   #signed: SignedThought[] = []
   readonly #calls = new Map<number, { id: string; name: string; arguments: string }>()
   #malformed = ''
-  #logprobs: Fields[] = []
-  readonly #citations: Fields[] = []
+  #logprobs: Json[] = []
+  readonly #citations: Json[] = []
   #finish: FinishReason = 'stop'
 
   constructor(index: number, showThoughts: boolean) {
@@ -40,7 +40,7 @@ export class Candidate {
   }
 
   /** The parts that this event completes. Throws `upstream-broken` for a call that never began. */
-  take(event: ChoiceEvent): Fields[] {
+  take(event: ChoiceEvent): Json[] {
     switch (event.type) {
       case 'text':
       case 'refusal':
@@ -79,7 +79,7 @@ export class Candidate {
   }
 
   /** The logprobs since they were last taken. */
-  takeLogprobs(): Fields {
+  takeLogprobs(): Json {
     const tokens = this.#logprobs
     if (tokens.length === 0) return {}
     this.#logprobs = []
@@ -88,7 +88,7 @@ export class Candidate {
   }
 
   /** The thoughts that no part carried, on a part of their own: a client never gets a candidate without any part. */
-  lastPart(): Fields {
+  lastPart(): Json {
     return this.#carry({ text: '' })
   }
 
@@ -97,7 +97,7 @@ export class Candidate {
   }
 
   /** Why it ended, and the sources of what it says. */
-  ending(): Fields {
+  ending(): Json {
     const grounding = groundingMetadata(this.#citations)
     // A call cut by the length limit is what the limit does; any other is the model's failure.
     const isMalformed = this.#malformed !== '' && this.#finish !== 'length'
@@ -108,7 +108,7 @@ export class Candidate {
     }
   }
 
-  #reasoning({ text, signature, redacted }: Extract<ChatEvent, { type: 'reasoning' }>): Fields[] {
+  #reasoning({ text, signature, redacted }: Extract<ChatEvent, { type: 'reasoning' }>): Json[] {
     if (text) this.#thought += text
     if (signature) {
       this.#signed.push({ text: this.#thought, signature })
@@ -118,7 +118,7 @@ export class Candidate {
     return text && this.#showThoughts ? [{ text, thought: true }] : []
   }
 
-  #carry(part: Fields): Fields {
+  #carry(part: Json): Json {
     this.#thought = ''
     if (this.#signed.length === 0) return part
     const thoughtSignature = encodeThoughts(this.#signed)
@@ -126,7 +126,7 @@ export class Candidate {
     return { ...part, thoughtSignature }
   }
 
-  #endCall(index: number): Fields[] {
+  #endCall(index: number): Json[] {
     const call = this.#calls.get(index)
     if (!call) return []
     this.#calls.delete(index)
@@ -139,11 +139,11 @@ export class Candidate {
 }
 
 /** Gemini's calls carry an object; models that take none write nothing. */
-function readArguments(text: string): Fields | undefined {
+function readArguments(text: string): Json | undefined {
   return text.trim() === '' ? {} : parsedObject(text)
 }
 
-function imagePart(source: Source): Fields {
+function imagePart(source: Source): Json {
   if ('data' in source) return { inlineData: { mimeType: source.mediaType, data: source.data } }
   const url = 'url' in source ? source.url : source.fileId
   const inline = /^data:([^;,]+);base64,(.*)$/s.exec(url)
@@ -152,13 +152,13 @@ function imagePart(source: Source): Fields {
     : { fileData: { mimeType: 'image/*', fileUri: url } }
 }
 
-const logprob = (token: Fields): Fields => ({ token: token.token, logProbability: token.logprob })
+const logprob = (token: Json): Json => ({ token: token.token, logProbability: token.logprob })
 
 /** Sources as those of a search: that is where Gemini's clients look for them. */
-function groundingMetadata(citations: readonly Fields[]): Fields | undefined {
+function groundingMetadata(citations: readonly Json[]): Json | undefined {
   if (citations.length === 0) return undefined
-  const chunks: Fields[] = []
-  const supports: Fields[] = []
+  const chunks: Json[] = []
+  const supports: Json[] = []
   citations.forEach((citation, at) => {
     const about = isObject(citation.url_citation) ? citation.url_citation : citation
     const title = textOrEmpty(about.title) || textOrEmpty(about.document_title)
@@ -178,8 +178,8 @@ export const responseId = (id: string): string => id || crypto.randomUUID().repl
 
 /** `model` is the public name. Throws the answer's own error; `upstream-broken` when a candidate never ended. */
 export function encodeGenerate(events: readonly ChatEvent[], model: string, request: ChatRequest): object {
-  const candidates = new Map<number, { candidate: Candidate; parts: Fields[]; finished: boolean }>()
-  const answer: Fields = {}
+  const candidates = new Map<number, { candidate: Candidate; parts: Json[]; finished: boolean }>()
+  const answer: Json = {}
   let id = ''
   for (const event of events) {
     if (event.type === 'start') id = event.id
@@ -202,7 +202,7 @@ export function encodeGenerate(events: readonly ChatEvent[], model: string, requ
   return { candidates: whole, ...answer, modelVersion: model, responseId: responseId(id) }
 }
 
-function wholeCandidate(candidate: Candidate, parts: Fields[]): Fields {
+function wholeCandidate(candidate: Candidate, parts: Json[]): Json {
   if (parts.length === 0 || candidate.hasThoughts) parts.push(candidate.lastPart())
   return {
     content: { parts, role: 'model' },
@@ -213,7 +213,7 @@ function wholeCandidate(candidate: Candidate, parts: Fields[]): Fields {
 }
 
 /** Pieces of one text are one part. */
-function joinPart(parts: Fields[], part: Fields): void {
+function joinPart(parts: Json[], part: Json): void {
   const last = parts.at(-1)
   const joins = last && typeof last.text === 'string' && typeof part.text === 'string' && last.thought === part.thought
   if (joins && part.thoughtSignature === undefined) last.text = (last.text as string) + part.text

@@ -2,11 +2,12 @@
 import type { Message, Part } from '../../core/hub/chat.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { shown } from '../common/field-checks.ts'
-import type { Fields, Path } from '../common/field-checks.ts'
+import type { Path } from '../common/field-checks.ts'
 import { untranslatable } from '../common/untranslatable.ts'
 import { decodeThoughts } from './thought-signature.ts'
 import { partKinds } from './inspect-contents.ts'
 import { camel, entryPath, objectsOf, textOrEmpty } from './json-names.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 interface DecodedContents {
   readonly messages: Message[]
@@ -22,7 +23,7 @@ export function decodeContents(value: unknown): DecodedContents {
 }
 
 /** The texts of a system instruction. Throws `unprocessable` for anything but text. */
-export function decodeSystem(value: Fields): Message | undefined {
+export function decodeSystem(value: Json): Message | undefined {
   const texts = objectsOf(value.parts).map((part, at): Part => {
     if (typeof part.text !== 'string')
       throw untranslatable(
@@ -84,7 +85,7 @@ class Conversation implements DecodedContents {
   /** Signed thoughts that already stand in the turn: clients may copy a signature. */
   #opened = new Set<string>()
 
-  add(content: Fields, path: Path): void {
+  add(content: Json, path: Path): void {
     const parts = objectsOf(content.parts).map((part, at) => ({
       part: camel(part),
       path: entryPath([...path, 'parts'], content.parts, at),
@@ -100,12 +101,12 @@ class Conversation implements DecodedContents {
     const rest: Part[] = []
     for (const { part, path: at } of parts) {
       if (part.functionResponse == null) rest.push(...plainPart(part, at))
-      else this.messages.push(this.#result(camel(part.functionResponse as Fields), at))
+      else this.messages.push(this.#result(camel(part.functionResponse as Json), at))
     }
     if (rest.length > 0) this.messages.push({ role: 'user', parts: rest })
   }
 
-  #note(part: Fields): void {
+  #note(part: Json): void {
     for (const name of annotations) if (part[name] != null) this.dropped.add(`contents.parts.${name}`)
   }
 
@@ -119,9 +120,9 @@ class Conversation implements DecodedContents {
     return parts
   }
 
-  #addModelPart(turn: Part[], part: Fields, path: Path): void {
+  #addModelPart(turn: Part[], part: Json, path: Path): void {
     this.#decodeThoughts(turn, textOrEmpty(part.thoughtSignature))
-    if (part.functionCall != null) turn.push(this.#call(camel(part.functionCall as Fields)))
+    if (part.functionCall != null) turn.push(this.#call(camel(part.functionCall as Json)))
     else if (part.functionResponse != null)
       throw untranslatable(
         [...path, 'functionResponse'],
@@ -147,13 +148,13 @@ class Conversation implements DecodedContents {
     for (const thought of thoughts) turn.push({ type: 'reasoning', text: '', ...thought })
   }
 
-  #call(call: Fields): Part {
+  #call(call: Json): Part {
     const name = call.name as string
     const id = this.#calls.add(textOrEmpty(call.id), name)
     return { type: 'tool-call', id, name, arguments: JSON.stringify(call.args ?? {}) }
   }
 
-  #result(response: Fields, path: Path): Message {
+  #result(response: Json, path: Path): Message {
     const name = response.name as string
     const id = textOrEmpty(response.id)
     const callId = this.#calls.answer(id, name)
@@ -167,7 +168,7 @@ class Conversation implements DecodedContents {
       if (response[lost] != null) this.dropped.add(`contents.parts.functionResponse.${lost}`)
     const mediaPath = [...path, 'functionResponse', 'parts']
     const media = objectsOf(response.parts).flatMap((part, at) => plainPart(camel(part), [...mediaPath, at]))
-    const { text, isError } = resultText((response.response ?? {}) as Fields, name)
+    const { text, isError } = resultText((response.response ?? {}) as Json, name)
     const part: Part = { type: 'tool-result', callId, name, parts: [{ type: 'text', text }, ...media] }
     if (isError) part.isError = true
     return { role: 'tool', parts: [part] }
@@ -190,7 +191,7 @@ function joinText(turn: Part[], part: Extract<Part, { type: 'text' | 'reasoning'
  * Google writes a plain text as `{output: text}` or `{error: text}`; its older examples and Vercel's AI SDK as
  * `{name, content}` or `{name, error}`, with the function's own name. Everything else stays JSON.
  */
-function resultText(response: Fields, functionName: string): { text: string; isError: boolean } {
+function resultText(response: Json, functionName: string): { text: string; isError: boolean } {
   const { name: repeated, content, error, ...more } = response
   const text = content ?? error
   if (
@@ -208,22 +209,22 @@ function resultText(response: Fields, functionName: string): { text: string; isE
 }
 
 /** Everything but calls, results and thoughts; empty texts say nothing. */
-function plainPart(part: Fields, path: Path): Part[] {
+function plainPart(part: Json, path: Path): Part[] {
   const kind = partKinds.find(one => part[one] != null)
   const value = kind === undefined ? undefined : part[kind]
   switch (kind) {
     case 'text':
       return value === '' ? [] : [{ type: 'text', text: value as string }]
     case 'inlineData':
-      return [inlinePart(camel(value as Fields))]
+      return [inlinePart(camel(value as Json))]
     case 'fileData':
-      return [filePart(camel(value as Fields), [...path, kind, 'fileUri'])]
+      return [filePart(camel(value as Json), [...path, kind, 'fileUri'])]
     case 'executableCode': {
-      const { language, code } = value as Fields
+      const { language, code } = value as Json
       return [{ type: 'text', text: fenced(textOrEmpty(language).toLowerCase(), textOrEmpty(code)) }]
     }
     case 'codeExecutionResult':
-      return [{ type: 'text', text: fenced('', textOrEmpty((value as Fields).output)) }]
+      return [{ type: 'text', text: fenced('', textOrEmpty((value as Json).output)) }]
     case 'functionCall':
       throw untranslatable([...path, kind], 'a function call belongs into a content of the role model')
   }
@@ -246,7 +247,7 @@ const audioFormats: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-function inlinePart(blob: Fields): Part {
+function inlinePart(blob: Json): Part {
   const mediaType = (blob.mimeType as string).toLowerCase()
   // Google takes both alphabets of base64; its Python client writes the one of URLs.
   const data = (blob.data as string).replaceAll('-', '+').replaceAll('_', '/')
@@ -258,7 +259,7 @@ function inlinePart(blob: Fields): Part {
   return document({ data, mediaType }, blob.displayName)
 }
 
-function filePart(file: Fields, path: Path): Part {
+function filePart(file: Json, path: Path): Part {
   const source = { url: file.fileUri as string, field: path.join('.') }
   return textOrEmpty(file.mimeType).startsWith('image/')
     ? { type: 'image', source }

@@ -3,7 +3,7 @@ import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } f
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { parseChecked, shown } from '../common/field-checks.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Fields } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { readFields } from '../common/field-table.ts'
 import { untranslatable } from '../common/untranslatable.ts'
 import { decodeContents, decodeSystem } from './decode-contents.ts'
@@ -29,7 +29,7 @@ export function decodeGenerate(body: JsonBody): ChatRequest {
 }
 
 /** The same for a request that is part of another one. Only for fields that passed the inspection. */
-export function decodeFields(fields: Fields): ChatRequest {
+export function decodeFields(fields: Json): ChatRequest {
   const { contents, systemInstruction, cachedContent, serviceTier, tools, toolConfig, generationConfig } = camel(fields)
   if (cachedContent != null && cachedContent !== '')
     throw untranslatable(['cachedContent'], 'the cached content lies at Google, and other models cannot read it')
@@ -54,7 +54,7 @@ export function decodeFields(fields: Fields): ChatRequest {
   return request
 }
 
-function readConfig(config: Fields, request: MarkedRequest, dropped: Set<string>): void {
+function readConfig(config: Json, request: MarkedRequest, dropped: Set<string>): void {
   readFields(config, configTable, request)
   const { topK, responseLogprobs, logprobs } = config
   const converted: Partial<ChatRequest> = {
@@ -82,7 +82,7 @@ function setPresent<T extends object>(into: T, values: Partial<T>): void {
     if (values[name] !== undefined) into[name] = values[name] as T[keyof T]
 }
 
-function responseFormat({ responseMimeType, responseSchema, responseJsonSchema }: Fields): ResponseFormat | undefined {
+function responseFormat({ responseMimeType, responseSchema, responseJsonSchema }: Json): ResponseFormat | undefined {
   const openapi = isObject(responseSchema) ? jsonSchemaOf(responseSchema) : undefined
   const schema = isObject(responseJsonSchema) ? responseJsonSchema : openapi
   if (responseMimeType == null || responseMimeType === '' || responseMimeType === 'text/plain') {
@@ -106,7 +106,7 @@ const efforts: ReadonlyMap<string, ReasoningEffort> = new Map(
 /** The model decides how much it thinks. */
 const dynamicBudget = -1
 
-function readThinking(thinking: Fields, request: MarkedRequest): ChatRequest['reasoning'] {
+function readThinking(thinking: Json, request: MarkedRequest): ChatRequest['reasoning'] {
   const { includeThoughts, thinkingBudget, thinkingLevel } = thinking
   if (includeThoughts === true) request[wantsThoughts] = true
   const effort = efforts.get(enumWord(thinkingLevel))
@@ -129,7 +129,7 @@ function readTools(value: unknown, request: ChatRequest, dropped: Set<string>): 
 }
 
 function readDeclaration(
-  { name, description, parameters, parametersJsonSchema, ...others }: Fields,
+  { name, description, parameters, parametersJsonSchema, ...others }: Json,
   dropped: Set<string>,
 ): Tool {
   for (const [other, value] of Object.entries(others))
@@ -141,11 +141,7 @@ function readDeclaration(
   return tool
 }
 
-function readToolConfig(
-  { functionCallingConfig, ...others }: Fields,
-  request: ChatRequest,
-  dropped: Set<string>,
-): void {
+function readToolConfig({ functionCallingConfig, ...others }: Json, request: ChatRequest, dropped: Set<string>): void {
   for (const [other, value] of Object.entries(others)) if (value != null) dropped.add(`toolConfig.${other}`)
   if (!isObject(functionCallingConfig) || !request.tools) return
   const { mode, allowedFunctionNames, ...rest } = camel(functionCallingConfig)

@@ -5,7 +5,8 @@ import type { EmbeddingsFormat, Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, isInteger, parseChecked, ProblemList } from '../common/field-checks.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Fields, Path } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
+import type { Path } from '../common/field-checks.ts'
 import { fieldTable, readFields } from '../common/field-table.ts'
 import { untranslatable } from '../common/untranslatable.ts'
 import { geminiErrorBody } from './error.ts'
@@ -15,7 +16,7 @@ import { broken, camel, checkSpelling, entryPath, listOf, objectsOf, snakeName }
 
 const requestsMax = 2048
 
-function checkRequest(fields: Fields, path: Path, problems: ProblemList): void {
+function checkRequest(fields: Json, path: Path, problems: ProblemList): void {
   checkSpelling(fields, path, problems)
   const { content, taskType, title, outputDimensionality } = camel(fields)
   if (content == null) problems.wrong([...path, 'content'], '{"parts": [{"text": ...}]}', content)
@@ -69,7 +70,7 @@ function inspectBatch(body: JsonBody): Inspection {
 }
 
 /** One request for all: other vendors take the same settings for all inputs of a call, so others are refused. */
-function decodeRequests(requests: readonly { fields: Fields; path: Path }[]): EmbeddingsRequest {
+function decodeRequests(requests: readonly { fields: Json; path: Path }[]): EmbeddingsRequest {
   const [first] = requests
   const common = settingsOf(first!.fields)
   for (const { fields, path } of requests.slice(1))
@@ -86,15 +87,15 @@ function decodeRequests(requests: readonly { fields: Fields; path: Path }[]): Em
 
 type Settings = Pick<EmbeddingsRequest, 'dimensions'>
 
-function settingsOf(fields: Fields): { settings: Settings; extra: Fields } {
+function settingsOf(fields: Json): { settings: Settings; extra: Json } {
   const settings: Settings = {}
-  const extra: Fields = {}
+  const extra: Json = {}
   readFields(fields, embedTable, settings, extra)
   return { settings, extra: camel(extra) }
 }
 
 /** The parts of a content make one vector. */
-function textOf(fields: Fields, path: Path): string {
+function textOf(fields: Json, path: Path): string {
   const { content } = fields
   const parts = objectsOf(isObject(content) ? content.parts : undefined)
   const texts = parts.map((part, at) => {

@@ -1,6 +1,7 @@
 /** Checks of `contents` that need no model (ai.google.dev/api/caching, "Content" and "Part"). */
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Fields, Path, ProblemList } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
+import type { Path, ProblemList } from '../common/field-checks.ts'
 import { camel, checkSpelling, entryPath, listOf } from './json-names.ts'
 
 const roles: ReadonlySet<unknown> = new Set(['user', 'model', 'function'])
@@ -87,6 +88,6 @@ function checkKind(kind: string, value: unknown, path: Path, problems: ProblemLi
   if (kind === 'functionResponse') checkStruct(fields, 'response', path, problems)
 }
 
-function checkStruct(fields: Fields, name: string, path: Path, problems: ProblemList): void {
+function checkStruct(fields: Json, name: string, path: Path, problems: ProblemList): void {
   if (fields[name] != null && !isObject(fields[name])) problems.wrong([...path, name], 'an object', fields[name])
 }

@@ -2,10 +2,10 @@
 import type { Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, ProblemList } from '../common/field-checks.ts'
-import type { Fields } from '../common/field-checks.ts'
 import { isGiven } from '../common/field-table.ts'
 import { generateTable } from './fields.ts'
 import { checkSpelling } from './json-names.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 const missingContents = '`contents` is missing; send [{"role": "user", "parts": [{"text": ...}]}]'
 
@@ -22,7 +22,7 @@ export function inspectGenerate(body: JsonBody): Inspection {
 }
 
 /** A whole request inside another one (`countTokens`). */
-export function checkGenerateFields(fields: Fields, problems: ProblemList): void {
+export function checkGenerateFields(fields: Json, problems: ProblemList): void {
   checkSpelling(fields, [], problems)
   for (const [name, value] of Object.entries(fields))
     if (value !== null && !problems.full) generateTable.checks.get(name)?.(value, problems)

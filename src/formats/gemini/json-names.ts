@@ -1,13 +1,14 @@
 /** How Google's JSON may be written: names in camelCase or snake_case, a list of one without its brackets. */
 import { GatewayError } from '../../core/errors.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Fields, Path, ProblemList } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
+import type { Path, ProblemList } from '../common/field-checks.ts'
 
 /** The message with its field names in camelCase, which counts where both spellings are sent (see `checkSpelling`). */
-export function camel(fields: Fields): Fields {
+export function camel(fields: Json): Json {
   const names = Object.keys(fields)
   if (!names.some(name => name.includes('_'))) return fields
-  const out: Fields = {}
+  const out: Json = {}
   for (const name of names) {
     const plain = camelName(name)
     if (plain === name || !Object.hasOwn(fields, plain)) out[plain] = fields[name]
@@ -26,7 +27,7 @@ export function snakeName(name: string): string {
 }
 
 /** A field that is given in both spellings has two values, of which neither is more likely meant. */
-export function checkSpelling(fields: Fields, path: Path, problems: ProblemList): void {
+export function checkSpelling(fields: Json, path: Path, problems: ProblemList): void {
   for (const name of Object.keys(fields)) {
     const plain = camelName(name)
     if (plain !== name && Object.hasOwn(fields, plain))
@@ -41,7 +42,7 @@ export function listOf(value: unknown): unknown[] {
 }
 
 /** As `listOf`, without entries that are no objects. */
-export const objectsOf = (value: unknown): Fields[] => listOf(value).filter(isObject)
+export const objectsOf = (value: unknown): Json[] => listOf(value).filter(isObject)
 /** Anything but a string counts as empty: absent, null, or of a type that only a broken upstream sends. */
 export const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')
 

@@ -13,7 +13,7 @@ import { silentEndMs, unfinishedStream } from '../../core/dialects/stream-end.ts
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { SseSplitter } from '../../lib/sse.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Fields } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { answerLimits } from '../common/whole-answer.ts'
 import type { StreamFraming } from './stream-framing.ts'
 import { errorOfEvent, geminiErrorBody } from './error.ts'
@@ -113,7 +113,7 @@ export class GenerateRelay implements StreamRelay {
     return out
   }
 
-  #see(event: Fields): void {
+  #see(event: Json): void {
     const candidates = objectsOf(event.candidates)
     for (const candidate of candidates) this.#seeCandidate(candidate)
     // A prompt that is blocked gets no candidate: this is the whole answer.
@@ -125,7 +125,7 @@ export class GenerateRelay implements StreamRelay {
     this.#reports.take(event)
   }
 
-  #seeCandidate(candidate: Fields): void {
+  #seeCandidate(candidate: Json): void {
     const index = typeof candidate.index === 'number' ? candidate.index : 0
     const parts = isObject(candidate.content) ? objectsOf(candidate.content.parts) : []
     let characters = 0
@@ -152,7 +152,7 @@ export class GenerateRelay implements StreamRelay {
   }
 }
 
-function charactersOf(part: Fields): number {
+function charactersOf(part: Json): number {
   if (typeof part.text === 'string') return part.text.length
   if (isObject(part.functionCall)) return JSON.stringify(part.functionCall.args ?? {}).length
   // Pictures, sound, code: there is content, of unknown tokens.

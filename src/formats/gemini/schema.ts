@@ -1,6 +1,6 @@
 /** Gemini's OpenAPI schemas as JSON Schema (ai.google.dev/api/caching, "Schema"). */
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Fields } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { camel, objectsOf } from './json-names.ts'
 
 /** Google writes 64-bit integers as text. */
@@ -24,9 +24,9 @@ const taken: ReadonlySet<string> = new Set([
 ])
 
 /** Fields that are not known stay as they are: hosts differ in what they read. */
-export function jsonSchemaOf(value: Fields): Fields {
+export function jsonSchemaOf(value: Json): Json {
   const schema = camel(value)
-  const out: Fields = {}
+  const out: Json = {}
   for (const [name, one] of Object.entries(schema)) {
     if (taken.has(name) || one === null) continue
     // Gemini's "enum" says only that `enum` follows.
@@ -46,14 +46,14 @@ export function jsonSchemaOf(value: Fields): Fields {
   return out
 }
 
-function addType(type: unknown, nullable: boolean, out: Fields): void {
+function addType(type: unknown, nullable: boolean, out: Json): void {
   if (typeof type !== 'string' || type.toUpperCase() === 'TYPE_UNSPECIFIED') return
   const word = type.toLowerCase()
   out.type = nullable && word !== 'null' ? [word, 'null'] : word
 }
 
 /** JSON has no order, but models write properties as they read them. */
-function ordered(properties: Fields, order: unknown): Fields {
+function ordered(properties: Json, order: unknown): Json {
   const first = (Array.isArray(order) ? order : []).filter(name => typeof name === 'string')
   const names = [...new Set([...first, ...Object.keys(properties)])].filter(name => Object.hasOwn(properties, name))
   return Object.fromEntries(

@@ -1,9 +1,9 @@
 /** `usageMetadata` as clients get it (ai.google.dev/api/generate-content, "UsageMetadata"). */
 import type { Usage } from '../../core/usage/usage.ts'
-import type { Fields } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 /** Gemini counts thinking beside the candidates, not among them. */
-export function usageMetadata(usage: Usage): Fields {
+export function usageMetadata(usage: Usage): Json {
   const {
     inputTokens,
     outputTokens,
@@ -12,7 +12,7 @@ export function usageMetadata(usage: Usage): Fields {
     inputAudioTokens,
     outputAudioTokens,
   } = usage
-  const metadata: Fields = {
+  const metadata: Json = {
     promptTokenCount: inputTokens,
     candidatesTokenCount: Math.max(outputTokens - reasoningTokens, 0),
     totalTokenCount: inputTokens + outputTokens,

@@ -3,12 +3,12 @@ import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { EventWriter } from '../../core/format.ts'
 import type { Usage } from '../../core/usage/usage.ts'
-import type { Fields } from '../common/field-checks.ts'
 import { Candidate, responseId } from './answer.ts'
 import { showsThoughts } from './decode.ts'
 import type { StreamFraming } from './stream-framing.ts'
 import { geminiErrorBody } from './error.ts'
 import { usageMetadata } from './usage.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 /** One `framing` a stream. Throws `upstream-broken` for a tool call that never began (`Candidate.take`). */
 export class GenerateWriter implements EventWriter {
@@ -60,11 +60,11 @@ export class GenerateWriter implements EventWriter {
   }
 
   /** Google's clients throw a recorded turn away when one of its answers has no part. */
-  #piece(candidate: Candidate, parts: Fields[]): Fields {
+  #piece(candidate: Candidate, parts: Json[]): Json {
     return { content: { parts, role: 'model' }, index: candidate.index, ...candidate.takeLogprobs() }
   }
 
-  #answer(candidates: readonly Fields[], usage?: Usage): string {
+  #answer(candidates: readonly Json[], usage?: Usage): string {
     if (this.#tail === '')
       this.#tail =
         `,"modelVersion":${JSON.stringify(this.#model)}` + `,"responseId":${JSON.stringify(responseId(this.#id))}}`

@@ -9,7 +9,7 @@ import { JsonBody } from '../../lib/json/json-body.ts'
 import type { Edit } from '../../lib/json/json-body.ts'
 import { readField } from '../common/field-checks.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Fields } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { strictChatSchema } from './chat/structured-output.ts'
 import { openaiChat } from './chat/index.ts'
 import { openaiResponses } from './responses/index.ts'
@@ -55,9 +55,9 @@ function flatBody(body: JsonBody): JsonBody {
   return edits.length === 0 ? body : JsonBody.read(Buffer.concat(body.edited(edits)))
 }
 
-const isNested = (value: unknown): value is Fields =>
+const isNested = (value: unknown): value is Json =>
   isObject(value) && (isObject(value.function) || isObject(value.custom)) && value.name === undefined
 
-function flat({ function: called, custom, ...rest }: Fields): Fields {
-  return { ...rest, ...(isObject(called) ? called : (custom as Fields)) }
+function flat({ function: called, custom, ...rest }: Json): Json {
+  return { ...rest, ...(isObject(called) ? called : (custom as Json)) }
 }

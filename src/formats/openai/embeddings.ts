@@ -6,13 +6,14 @@ import type { EmbeddingsFormat, Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { answerId } from '../common/answer-id.ts'
 import { checkFields, parseChecked, ProblemList, textOf } from '../common/field-checks.ts'
-import type { CheckedField, Fields } from '../common/field-checks.ts'
+import type { CheckedField } from '../common/field-checks.ts'
 import { fieldTable, readFields } from '../common/field-table.ts'
 import { embeddingsGatewayFields } from '../common/gateway-fields.ts'
 import { checkTexts } from './prompt-texts.ts'
 import { readOverrides } from '../common/overrides.ts'
 import { openaiErrorBody } from './error.ts'
 import { openaiEmbeddingsForward } from './forward.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 const inputsMax = 2048
 
@@ -53,7 +54,7 @@ function inputsOf(input: unknown): (string | number[])[] {
 }
 
 function decode(body: JsonBody): EmbeddingsRequest {
-  const fields: Fields = parseChecked(body)
+  const fields: Json = parseChecked(body)
   const request: EmbeddingsRequest = {
     model: typeof fields.model === 'string' ? fields.model : '',
     inputs: inputsOf(fields.input),

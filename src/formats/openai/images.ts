@@ -8,7 +8,7 @@ import type { Dialect } from '../../core/provider.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, parseChecked, ProblemList, readField, textOf } from '../common/field-checks.ts'
-import type { CheckedField, Fields } from '../common/field-checks.ts'
+import type { CheckedField } from '../common/field-checks.ts'
 import { checkRequired, fieldTable, readFields } from '../common/field-table.ts'
 import type { FieldTable } from '../common/field-table.ts'
 import { fileField, uploadedFile } from './form-files.ts'
@@ -17,6 +17,7 @@ import { openaiErrorBody } from './error.ts'
 import { commonEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readAnswerWith } from '../common/whole-answer.ts'
 import { EventRelay, readMediaUsage } from './media.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 const countMax = 10
 const editedImagesMax = 16
@@ -87,7 +88,7 @@ function inspector(table: FieldTable<ImagesRequest>): (body: JsonBody) => Inspec
 }
 
 function decode(body: JsonBody): ImagesRequest {
-  const fields: Fields = parseChecked(body)
+  const fields: Json = parseChecked(body)
   if (fields.stream === true)
     throw unprocessable([
       {

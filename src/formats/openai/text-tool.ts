@@ -6,10 +6,10 @@
 import type { ChatRequest, FreeTextFormat, Tool } from '../../core/hub/chat.ts'
 import { freeTextArguments, freeTextOf } from '../../core/hub/tool-arguments.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Fields } from '../common/field-checks.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 /** The tool under its name at the upstream; `definition` holds `format`, `description` what the model is told. */
-export function textTool({ format }: Fields, name: string, description: string): Tool {
+export function textTool({ format }: Json, name: string, description: string): Tool {
   const known = formatOf(format)
   const grammar =
     known?.type === 'grammar' ? `The input must follow this grammar (${known.syntax}):\n${known.definition}` : ''

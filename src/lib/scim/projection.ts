@@ -4,7 +4,7 @@ import type { AttributePath } from './path.ts'
 import { commonAttributes, isValues } from './schema.ts'
 import type { Attribute, ResourceType, Values } from './schema.ts'
 
-interface Asked {
+interface RequestedAttributes {
   /** Only these, and those that are always shown; absent or empty = all. */
   readonly attributes?: string | undefined
   /** Not these, unless they are always shown. */
@@ -18,7 +18,7 @@ function namesOf(attributes: readonly Attribute[]): string[] {
 }
 
 /** Leaves out what is not asked for. Unknown names are ignored; throws `invalidPath` for what is no name. */
-export function projection(type: ResourceType, asked: Asked): (resource: Values) => Values {
+export function projection(type: ResourceType, asked: RequestedAttributes): (resource: Values) => Values {
   const wanted = pathsIn(asked.attributes)
   const unwanted = pathsIn(asked.excludedAttributes)
   if (wanted.length === 0 && unwanted.length === 0) return resource => resource

@@ -4,8 +4,9 @@
  */
 import { isLocalFileId } from '../../core/objects/files.ts'
 import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
+import { isObject } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
-type Fields = Record<string, unknown>
 type Path = readonly (string | number)[]
 
 /** A file inside the body. */
@@ -42,7 +43,7 @@ interface PartKind {
   readonly inside?: 'file' | 'source'
   readonly isPicture?: boolean
   readonly instead?: string
-  inlined?(part: Fields, file: InlineFile): Fields | undefined
+  inlined?(part: Json, file: InlineFile): Json | undefined
 }
 
 const block: Pick<PartKind, 'inside' | 'instead'> = { inside: 'source', instead: 'source.data' }
@@ -81,7 +82,7 @@ export function fileReferences(body: JsonBody): FileReference[] {
  */
 export function rewriteReferences(body: JsonBody, visit: Visit): Edit[] {
   const edits: Edit[] = []
-  const rewrite = (field: string, map: (item: Fields, path: Path, visit: Visit) => unknown): void => {
+  const rewrite = (field: string, map: (item: Json, path: Path, visit: Visit) => unknown): void => {
     const items = body.get(field)
     if (!Array.isArray(items)) return
     let found = false
@@ -99,7 +100,7 @@ export function rewriteReferences(body: JsonBody, visit: Visit): Edit[] {
 }
 
 /** A message, or an item of a Responses body: results of tools have `output`. */
-function mapMessage(message: Fields, path: Path, visit: Visit): Fields {
+function mapMessage(message: Json, path: Path, visit: Visit): Json {
   const { content, output } = message
   if (Array.isArray(content)) return { ...message, content: mapParts(content, [...path, 'content'], visit) }
   if (Array.isArray(output)) return { ...message, output: mapParts(output, [...path, 'output'], visit) }
@@ -110,7 +111,7 @@ function mapParts(parts: readonly unknown[], path: Path, visit: Visit): unknown[
   return parts.map((part, at) => (isObject(part) ? mapPart(part, [...path, at], visit) : part))
 }
 
-function mapPart(part: Fields, path: Path, visit: Visit): unknown {
+function mapPart(part: Json, path: Path, visit: Visit): unknown {
   const kind = kinds.get(part.type)
   if (kind) {
     const { inside } = kind
@@ -129,7 +130,7 @@ function mapPart(part: Fields, path: Path, visit: Visit): unknown {
 }
 
 function partReference(
-  part: Fields,
+  part: Json,
   { inside, isPicture = false, instead, inlined }: PartKind,
   at: Pick<FileReference, 'id' | 'path'>,
 ): FileReference {
@@ -138,13 +139,13 @@ function partReference(
     isPicture,
     instead,
     withId: id =>
-      inside ? { ...part, [inside]: { ...(part[inside] as Fields), file_id: id } } : { ...part, file_id: id },
+      inside ? { ...part, [inside]: { ...(part[inside] as Json), file_id: id } } : { ...part, file_id: id },
     inlined: file => inlined?.(part, file),
   }
 }
 
 /** OpenAI's code interpreter: the initial files of its container. */
-function mapTool(tool: Fields, path: Path, visit: Visit): Fields {
+function mapTool(tool: Json, path: Path, visit: Visit): Json {
   const { container } = tool
   if (tool.type !== 'code_interpreter' || !isObject(container) || !Array.isArray(container.file_ids)) return tool
   const ids = container.file_ids.map((id: unknown, at) =>
@@ -162,36 +163,32 @@ function mapTool(tool: Fields, path: Path, visit: Visit): Fields {
   return { ...tool, container: { ...container, file_ids: ids } }
 }
 
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 const isPictureFile = ({ mediaType }: InlineFile): boolean => mediaType.startsWith('image/')
 const dataUrl = ({ mediaType, data }: InlineFile): string => `data:${mediaType};base64,${data}`
 
 /** A part of chat completions: pictures have a type of their own. */
-function chatPart({ file: named, ...part }: Fields, file: InlineFile): Fields {
+function chatPart({ file: named, ...part }: Json, file: InlineFile): Json {
   if (isPictureFile(file)) return { ...part, type: 'image_url', image_url: { url: dataUrl(file) } }
-  const { file_id: _, ...rest } = named as Fields
+  const { file_id: _, ...rest } = named as Json
   return { ...part, file: { filename: file.filename, ...rest, file_data: dataUrl(file) } }
 }
 
-function inputFile({ file_id: _, ...part }: Fields, file: InlineFile): Fields {
+function inputFile({ file_id: _, ...part }: Json, file: InlineFile): Json {
   return { filename: file.filename, ...part, file_data: dataUrl(file) }
 }
 
-function pictureUrl({ file_id: _, filename: __, ...part }: Fields, file: InlineFile, type: string): Fields | undefined {
+function pictureUrl({ file_id: _, filename: __, ...part }: Json, file: InlineFile, type: string): Json | undefined {
   return isPictureFile(file) ? { ...part, type, image_url: dataUrl(file) } : undefined
 }
 
 /** The further fields of a block: of these a picture has only the cache breakpoint. */
-function pictureBlock({ cache_control: cache }: Fields, file: InlineFile): Fields | undefined {
+function pictureBlock({ cache_control: cache }: Json, file: InlineFile): Json | undefined {
   if (!isPictureFile(file)) return undefined
   const source = { type: 'base64', media_type: file.mediaType, data: file.data }
   return { type: 'image', source, ...(cache !== undefined && { cache_control: cache }) }
 }
 
-function documentBlock(part: Fields, { filename, mediaType, data, text }: InlineFile): Fields {
+function documentBlock(part: Json, { filename, mediaType, data, text }: InlineFile): Json {
   const source = mediaType.startsWith('text/')
     ? { type: 'text', media_type: 'text/plain', data: text() }
     : { type: 'base64', media_type: mediaType, data }

@@ -8,6 +8,7 @@ import type { Dialect, InProcessAnswer, Target } from '../../core/provider.ts'
 import type { BodyPiece } from '../../core/transport.ts'
 import type { Upload } from '../../core/upload.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 const fileBytesMax = 16 * 1024 * 1024
 const bytesMax = 64 * 1024 * 1024
@@ -17,16 +18,14 @@ const runningMax = 8
 /** Lines of a batch that are answered in one turn of the event loop. */
 const linesPerTurn = 20
 
-type Fields = Record<string, unknown>
-
 interface KeptFile {
-  readonly object: Fields
+  readonly object: Json
   readonly content: Buffer
 }
 
 /** A running batch: its public object, and its open lines. */
 interface Run {
-  readonly object: Fields
+  readonly object: Json
   readonly target: Target
   readonly lines: readonly string[]
   readonly results: Results
@@ -49,7 +48,7 @@ export class KeptFiles {
   readonly #clock: Clock
   readonly #files = new Map<string, KeptFile>()
   /** The public object of each batch. */
-  readonly #batches = new Map<string, Fields>()
+  readonly #batches = new Map<string, Json>()
   #bytes = 0
   #running = 0
 
@@ -61,7 +60,7 @@ export class KeptFiles {
     const [, kind, id = '', action] = path.split('?')[0]!.split('/').map(decodeURIComponent)
     if (kind === 'files' && method === 'POST' && body && 'upload' in body) return this.#keepForm(body.upload)
     if (kind === 'batches' && method === 'POST' && body && 'json' in body && id === '')
-      return this.#start(deployment.target, body.json as Fields)
+      return this.#start(deployment.target, body.json as Json)
     const file = kind === 'files' ? this.#files.get(id) : undefined
     if (file && action === 'content')
       return { status: 200, contentType: 'application/octet-stream', pieces: [file.content] }
@@ -117,7 +116,7 @@ export class KeptFiles {
     return json({ id, object: 'file', deleted: true })
   }
 
-  #start(target: Target, { input_file_id, endpoint, completion_window, metadata }: Fields): InProcessAnswer {
+  #start(target: Target, { input_file_id, endpoint, completion_window, metadata }: Json): InProcessAnswer {
     const input = this.#files.get(String(input_file_id))
     if (!input) return refused(404, 'the input file of the batch is not here any more')
     if (this.#running >= runningMax)
@@ -128,7 +127,7 @@ export class KeptFiles {
       .split('\n')
       .filter(line => line.trim() !== '')
     const nowS = this.#nowS()
-    const object: Fields = {
+    const object: Json = {
       id: `batch_${randomUUIDv7()}`,
       object: 'batch',
       endpoint,
@@ -189,15 +188,15 @@ export class KeptFiles {
         `${String(object.id)}_${name}.jsonl`,
         'batch_output',
       )
-      const answer = JSON.parse(String(kept.pieces[0])) as Fields
+      const answer = JSON.parse(String(kept.pieces[0])) as Json
       if (kept.status !== 200)
-        return `the results of the batch cannot be kept: ${String((answer.error as Fields).message)}`
+        return `the results of the batch cannot be kept: ${String((answer.error as Json).message)}`
       object[field] = answer.id
     }
     return undefined
   }
 
-  #cancel(object: Fields): InProcessAnswer {
+  #cancel(object: Json): InProcessAnswer {
     if (object.status !== 'in_progress')
       return refused(409, `the batch is ${String(object.status)}: it cannot be cancelled`)
     object.status = 'cancelled'
@@ -226,7 +225,7 @@ class Results {
     const line = JSON.stringify({ id: `batch_req_${randomUUIDv7()}`, custom_id, response, error: null })
     if (status !== 200) return void this.errors.push(line)
     this.output.push(line)
-    const { prompt_tokens, completion_tokens } = ((body as Fields).usage ?? {}) as Fields
+    const { prompt_tokens, completion_tokens } = ((body as Json).usage ?? {}) as Json
     this.usage.input_tokens += Number(prompt_tokens ?? 0)
     this.usage.output_tokens += Number(completion_tokens ?? 0)
     this.usage.total_tokens = this.usage.input_tokens + this.usage.output_tokens
@@ -241,7 +240,7 @@ interface LineResult {
 
 /** The lines were checked when the file was sent. */
 function answerLine(target: Target, line: string): LineResult {
-  const { custom_id, url, body } = JSON.parse(line) as { custom_id: unknown; url: string; body: Fields }
+  const { custom_id, url, body } = JSON.parse(line) as { custom_id: unknown; url: string; body: Json }
   const { provider } = target
   const dialect = dialects.get(url.replace(/^\/(v1\/)?/, ''))
   const head = dialect && provider.speaks[dialect]?.(target, false)

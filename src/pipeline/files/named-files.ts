@@ -247,7 +247,7 @@ class PlacedFiles implements NamedFiles {
     }
   }
 
-  #unfetched(reference: FileReference, failure: GatewayError, asked: Asked): GatewayError {
+  #unfetched(reference: FileReference, failure: GatewayError, asked: FileTarget): GatewayError {
     const { id, path } = reference
     if (failure.kind === 'model-not-found')
       return refused(reference, `the file '${id}' is gone at the upstream that kept it; upload it again`, 'not_found')
@@ -267,7 +267,7 @@ class PlacedFiles implements NamedFiles {
   }
 
   /** 422: where the file is stored, why it cannot be used, and what to do. */
-  #cannot(reference: FileReference, { deployment, model, why }: Asked & { readonly why: string }): GatewayError {
+  #cannot(reference: FileReference, { deployment, model, why }: FileTarget & { readonly why: string }): GatewayError {
     const { id } = reference
     const home = this.#homes.get(id)
     if (!home)
@@ -299,7 +299,7 @@ class PlacedFiles implements NamedFiles {
   }
 }
 
-interface Asked {
+interface FileTarget {
   readonly deployment: Deployment
   readonly model: string
 }

@@ -3,8 +3,8 @@
  * owed in it: docs/decisions/0012.
  */
 import type { Call } from '../../core/call.ts'
-import { askedInFields, positiveCount } from '../../core/hub/asked-output.ts'
-import type { AskedAnswers } from '../../core/hub/asked-output.ts'
+import { requestedOutput, positiveCount } from '../../core/hub/requested-output.ts'
+import type { RequestedOutput } from '../../core/hub/requested-output.ts'
 import { estimatedInput } from '../../core/hub/input-tokens.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
@@ -95,7 +95,7 @@ function askedOutput(call: Call): number {
   return Math.min(each, able) * answers
 }
 
-function askedAnswers(call: Call): AskedAnswers {
+function askedAnswers(call: Call): RequestedOutput {
   try {
     const input = call.input()
     if (input.kind !== 'chat') return { answers: 1, tokens: undefined }
@@ -103,7 +103,7 @@ function askedAnswers(call: Call): AskedAnswers {
     return { answers: choices * (call.isSeries ? 1 : 1 + series.length), tokens: maxOutputTokens }
   } catch {
     // The forward lane also sends what the hub cannot decode.
-    return askedInFields(call.body)
+    return requestedOutput(call.body)
   }
 }
 

@@ -6,7 +6,7 @@ import type { BudgetSettings } from '../../core/tenancy/budgets.ts'
 import type { Call } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { askedInFields } from '../../core/hub/asked-output.ts'
+import { requestedOutput } from '../../core/hub/requested-output.ts'
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import type { Limiter, LimitScope, LimitTaken, LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -130,7 +130,7 @@ function askedMaximum(call: Call): { readonly tokens: number | undefined } | und
     const input = call.input()
     return input.kind === 'chat' ? { tokens: input.request.maxOutputTokens } : undefined
   } catch {
-    return askedInFields(call.body)
+    return requestedOutput(call.body)
   }
 }
 

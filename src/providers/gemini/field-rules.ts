@@ -25,7 +25,7 @@ export const geminiFieldRules: (target: Target) => FieldRules = perTarget(({ mod
 })
 
 /** `thinkingConfig` as the client wrote it; each name has two spellings, and the client's is kept. */
-interface Asked {
+interface RequestedThinking {
   readonly config: Json
   /** The client's names. */
   readonly levelName: string
@@ -35,7 +35,7 @@ interface Asked {
 }
 
 /** undefined = it is sent as it is. */
-type Fit = (asked: Asked) => Fitted | undefined
+type Fit = (asked: RequestedThinking) => Fitted | undefined
 
 interface Fitted {
   /** Absent = none is sent. */

@@ -21,7 +21,7 @@ import type { Database } from '../database/open.ts'
 import type { EncryptionKeys } from '../keys/encryption-keys.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 import type { BodyReply, BodyRequest, BodyWriterSettings } from './body-messages.ts'
-import { dayOfId, ownerOfRow, saidIn } from './body-rows.ts'
+import { dayOfId, ownerOfRow, contentOfRow } from './body-rows.ts'
 import type { BodyRow } from './body-rows.ts'
 
 interface BodyStoreParts {
@@ -114,7 +114,7 @@ class StoredBodies implements RunningBodyStore {
     )
     if (!found) return undefined
     try {
-      return { ...owner, said: saidIn(this.#parts.keys, found) }
+      return { ...owner, said: contentOfRow(this.#parts.keys, found) }
     } catch (error) {
       if (error instanceof DecryptionError) return { ...owner, said: null, problem: error.message }
       throw error

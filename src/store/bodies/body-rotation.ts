@@ -3,7 +3,7 @@ import { keyIdOf } from '../../lib/encryption.ts'
 import type { Database } from '../database/open.ts'
 import { toNumber } from '../database/open.ts'
 import type { EncryptionKeys } from '../keys/encryption-keys.ts'
-import { sealedAnew } from './body-rows.ts'
+import { resealed } from './body-rows.ts'
 
 const batchRows = 50
 /** Of a content: its key's id, and random bits that no other content has. */
@@ -45,7 +45,7 @@ async function rotate(
   }[]
   // It was deleted meanwhile.
   if (!row) return 0
-  const content = sealedAnew(keys, ring, { request_id, content: row.content })
+  const content = resealed(keys, ring, { request_id, content: row.content })
   const done = (await sql`
     update call_bodies set content = ${content}, bytes = ${content.length}
     where request_id = ${request_id} and day = ${toNumber(day)} and substr(content, 1, ${headLength}) = ${head}

@@ -1,6 +1,6 @@
 /** Rows of `call_bodies`: what was said is packed and encrypted in them, under the id of its call. */
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
-import type { CallBodies, CallOwner, SaidInCall } from '../../core/ledger/call-bodies.ts'
+import type { CallBodies, CallOwner, CallContent } from '../../core/ledger/call-bodies.ts'
 import type { KeyRing } from '../../lib/encryption.ts'
 
 const dayMs = 86_400_000
@@ -50,17 +50,17 @@ export function toBodyRow(ring: KeyRing, bodies: CallBodies): BodyRow {
 }
 
 /** Throws DecryptionError. */
-export function saidIn(
+export function contentOfRow(
   keys: { open(sealed: string, place: string): Buffer },
   { request_id, content }: Pick<BodyRow, 'request_id' | 'content'>,
-): SaidInCall {
+): CallContent {
   const packed = keys.open(content, placeOf(request_id))
   const text = inflateRawSync(packed, { maxOutputLength: unpackedBytesMax }).toString('utf8')
-  return JSON.parse(text) as SaidInCall
+  return JSON.parse(text) as CallContent
 }
 
 /** The same content under the present key. */
-export function sealedAnew(
+export function resealed(
   keys: { open(sealed: string, place: string): Buffer },
   ring: KeyRing,
   { request_id, content }: Pick<BodyRow, 'request_id' | 'content'>,

@@ -2,7 +2,7 @@
 import type { SQL } from 'bun'
 import { Database as Sqlite } from 'bun:sqlite'
 import { chmodSync } from 'node:fs'
-import { columnList } from '../../core/ledger/ledger-columns.ts'
+import { columnIndex, columnList } from '../../core/ledger/ledger-columns.ts'
 import { syncData } from './journal/disk-sync.ts'
 import { firstColumns, missingValues } from './journal/ledger-record.ts'
 import type { ColumnValue } from './journal/ledger-record.ts'
@@ -433,7 +433,7 @@ const sourceOf = ({ sql }: Database): LedgerSource => ({
   close: () => answered(sql.close({ timeout: 0 })),
 })
 
-const idAt = columnList.findIndex(column => column.name === 'request_id')
+const idAt = columnIndex('request_id')
 
 /** As JSON, in which a number of JavaScript would round what a decimal text does not. */
 function objectOf(columns: readonly string[], values: readonly RollupValue[]): object {

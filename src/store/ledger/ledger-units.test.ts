@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { columnList } from '../../core/ledger/ledger-columns.ts'
+import { columnIndex, columnList } from '../../core/ledger/ledger-columns.ts'
 import type { LedgerRow } from '../../core/ledger/ledger-columns.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { testServers } from '../database/database-fixture.ts'
@@ -45,8 +45,6 @@ const oldSettlement = (id: string) =>
   `[1,"${id}",1763710000000,"/v1/chat/completions","chat","success",200,null,"small-model","deployment-1",` +
   '"some-provider","small-model-2026","key-1","team a","user-1","team-1",null,true,12,345,null,0,7,"upstream",' +
   '"123456789",1234.567,12.5,2,"2001:db8::1","test/1.0"]'
-
-const placeOf = (name: keyof LedgerRow) => columnList.findIndex(column => column.name === name)
 
 const cleanups: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -220,7 +218,7 @@ for (const server of testServers('units in the ledger'))
 test('a settlement is two lines: what is its own, and what the calls of its key have in common', () => {
   const row = exampleRow({ request_id: '0195-x', session_id: 's', images: 2, price_list: '2026-11-23' })
   const [own, shared, ...more] = encodeSettlement(row).split('\n')
-  const [images, session, prices] = [placeOf('images'), placeOf('session_id'), placeOf('price_list')]
+  const [images, session, prices] = [columnIndex('images'), columnIndex('session_id'), columnIndex('price_list')]
   const counts = `12,345,null,0,7,"123456789",1234.567,12.5,[${images},2,${session},"s"]`
   expect(own).toBe(`[2,"0195-x",1763710000000,${counts}]`)
   expect(shared).toBe(
@@ -276,7 +274,7 @@ test('a record of any version since the first is read; a longer or shorter one i
 test('a record names the places of later values, few as they are; of places that are none it is no record', () => {
   const row = exampleRow({ images: 2, cost_source: 'prices', request_tags: ['a'] })
   const later = ['images', 'request_tags', 'cost_source'] as const
-  const places = later.flatMap(name => [placeOf(name), row[name]])
+  const places = later.flatMap(name => [columnIndex(name), row[name]])
   // Of one line, as the version before wrote them, and of two.
   const oneLine = (...list: unknown[]) => `${oldSettlement('0195-x').slice(0, -1)},${JSON.stringify(list)}]`
   const [own, shared] = encodeSettlement(exampleRow({ request_id: '0195-x' })).split('\n') as [string, string]

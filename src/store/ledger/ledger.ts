@@ -13,7 +13,13 @@ import type {
   ShownQuery,
 } from '../../core/ledger/ledger.ts'
 import type { LatencyGroup, LatencyQuery } from '../../core/ledger/latency.ts'
-import type { Dearest, DearestQuery, LedgerRetention, UsageGroup, UsageQuery } from '../../core/ledger/usage-report.ts'
+import type {
+  TopSpenders,
+  TopSpendersQuery,
+  LedgerRetention,
+  UsageGroup,
+  UsageQuery,
+} from '../../core/ledger/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import { siblingModule } from '../../lib/sibling-module.ts'
@@ -256,7 +262,7 @@ class WorkerLedger implements JournalledLedger {
     return this.#reader.ask('usage', query)
   }
 
-  async dearest(query: DearestQuery): Promise<Dearest | null> {
+  async topSpenders(query: TopSpendersQuery): Promise<TopSpenders | null> {
     return this.#reader.ask('dearest', query)
   }
 

@@ -99,7 +99,7 @@ async function changed(statement: Promise<unknown>): Promise<boolean> {
 async function findOne(
   sql: SQL,
   clock: Clock,
-  { keyId, id, hold }: Pick<Asked, 'keyId' | 'id' | 'hold'>,
+  { keyId, id, hold }: Pick<ConversationRead, 'keyId' | 'id' | 'hold'>,
 ): Promise<StoredResponse | undefined> {
   const rows = (await sql`
     select * from responses where key_id = ${keyId} and id = ${id} and expires_at_ms > ${clock.epochMs()}`) as Row[]
@@ -112,7 +112,7 @@ async function findOne(
 async function findAnswer(
   sql: SQL,
   clock: Clock,
-  { keyId, id, hold }: Pick<Asked, 'keyId' | 'id' | 'hold'>,
+  { keyId, id, hold }: Pick<ConversationRead, 'keyId' | 'id' | 'hold'>,
 ): Promise<StoredAnswer | undefined> {
   const [row] = (await sql`
     select status, background, updated_at_ms, response from responses
@@ -133,7 +133,7 @@ async function findAnswer(
 async function findInput(
   sql: SQL,
   clock: Clock,
-  { keyId, id, hold }: Pick<Asked, 'keyId' | 'id' | 'hold'>,
+  { keyId, id, hold }: Pick<ConversationRead, 'keyId' | 'id' | 'hold'>,
 ): Promise<StoredResponse['input'] | undefined> {
   const [row] = (await sql`
     select input from responses
@@ -171,7 +171,7 @@ async function insertWithin(tx: SQL, guard: StorageGuard, record: StoredResponse
   await guard.check(tx, record.keyId, toRow(record).bytes)
 }
 
-interface Asked {
+interface ConversationRead {
   readonly keyId: string
   readonly id: string
   readonly bytesMax: number
@@ -179,7 +179,11 @@ interface Asked {
 }
 
 /** Two statements for any length: ids and sizes first, then the turns. */
-async function readConversation(sql: SQL, clock: Clock, asked: Asked): Promise<StoredResponse[] | undefined> {
+async function readConversation(
+  sql: SQL,
+  clock: Clock,
+  asked: ConversationRead,
+): Promise<StoredResponse[] | undefined> {
   const nowMs = clock.epochMs()
   const { keyId, id, bytesMax, hold } = asked
   const turns = (await sql`

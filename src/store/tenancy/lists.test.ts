@@ -7,7 +7,7 @@ import type { SQL } from 'bun'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import { listAudit } from './audit.ts'
-import { guardedBy } from './guarded.ts'
+import { usesOfGuardrail } from './guardrail-uses.ts'
 import { spentOf } from './spend.ts'
 import { Where } from './where.ts'
 
@@ -49,7 +49,7 @@ test('pages of every list, their counts, and what was spent come from an index',
       /^SEARCH ledger_totals USING PRIMARY KEY \(scope=\? AND entity=\?\)/,
     )
   plans.length = 0
-  await guardedBy(
+  await usesOfGuardrail(
     { unsafe: async (...of: [string, unknown[]]) => (await explaining.unsafe(...of), []) } as never,
     'x',
     10,

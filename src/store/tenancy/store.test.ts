@@ -82,7 +82,7 @@ for (const server of testServers('tenancy'))
       await store.change(actor, async tx => {
         for (const [id, guardrails] of Object.entries(lists)) await tx.insert('team', team(id, { guardrails }))
       })
-      const found = async (name: string) => (await store.guardedBy(name, 10)).teams.map(one => one.id)
+      const found = async (name: string) => (await store.usesOfGuardrail(name, 10)).teams.map(one => one.id)
       expect(await found('ÄRGER 100%_"x"')).toEqual(['a'])
       expect(await found('other')).toEqual(['b'])
       expect(await found('%')).toEqual([])

@@ -7,7 +7,7 @@ import type { Database } from '../database/open.ts'
 import { listAudit } from './audit.ts'
 import { lockRevision } from './changes.ts'
 import type { Subject } from './changes.ts'
-import { guardedBy } from './guarded.ts'
+import { usesOfGuardrail } from './guardrail-uses.ts'
 import { createReader, listTenants } from './reader.ts'
 import { spentOf } from './spend.ts'
 import { SqlTransaction } from './transaction.ts'
@@ -28,7 +28,7 @@ export function createTenancyStore({ database, clock, onChange }: TenancyStoreOp
   return {
     ...whenAvailable(reader),
     list: (kind, filter, page) => available(listTenants(sql, kind, filter, page)),
-    guardedBy: (guardrail, limit) => available(guardedBy(sql, guardrail, limit)),
+    usesOfGuardrail: (guardrail, limit) => available(usesOfGuardrail(sql, guardrail, limit)),
     audit: query => available(listAudit(sql, query)),
     spend: (kind, ids) => available(spentOf(sql, kind, ids)),
     async change(actor, work) {

@@ -1,9 +1,8 @@
-import { Link, useNavigate } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import clsx from 'clsx'
-import { useState } from 'react'
 import { t } from '../../strings/index.ts'
-import { Button } from '../button.tsx'
 import type { RowLink } from '../table.tsx'
+import { ChartFigure } from './chart-figure.tsx'
 
 export interface BarSeries {
   readonly label: string
@@ -27,42 +26,29 @@ const shadeOf = (at: number): string => shades[at] ?? 'bg-line-strong'
 
 /** Sums and their parts, as a picture or as the table that says the same. */
 export function StackedBars(props: StackedBarsProps) {
-  const { label, bars, series } = props
-  const [isTable, setTable] = useState(false)
+  const { label, bars, series, format, linkOf } = props
   const totals = bars.map((_, at) => series.reduce((sum, one) => sum + one.values[at]!, 0))
   const top = Math.max(...totals, 0)
+  const rows = bars.map((name, at) => ({ id: name, name, link: linkOf?.(at) }))
+  const columns = [{ label: t('chart.sum'), values: totals }, ...series]
   return (
-    <figure className="flex flex-col gap-3">
-      <figcaption className="flex items-center justify-between gap-2">
-        <span className="font-medium">{label}</span>
-        <Button kind="quiet" onClick={() => setTable(!isTable)}>
-          {isTable ? t('chart.chart') : t('chart.table')}
-        </Button>
-      </figcaption>
-      {isTable ? (
-        <BarTable {...props} totals={totals} />
-      ) : (
-        <>
-          <BarPicture {...props} totals={totals} top={top} />
-          <div className="flex justify-between text-muted">
-            <span>{bars[0]}</span>
-            <span className="numbers">{t('chart.top', { value: props.format(top) })}</span>
-            <span>{bars.at(-1)}</span>
-          </div>
-          <ul className="flex flex-wrap gap-x-4 gap-y-1">
-            {series.map((one, place) => (
-              <li key={one.label} className="flex min-w-0 items-center gap-2">
-                <span className={clsx('size-2 shrink-0 rounded-full', shadeOf(place))} aria-hidden />
-                <span className="truncate">{one.label}</span>
-                <span className="numbers text-muted">
-                  {props.format(one.values.reduce((sum, value) => sum + value, 0))}
-                </span>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-    </figure>
+    <ChartFigure label={label} rows={rows} columns={columns} format={format}>
+      <BarPicture {...props} totals={totals} top={top} />
+      <div className="flex justify-between text-muted">
+        <span>{bars[0]}</span>
+        <span className="numbers">{t('chart.top', { value: format(top) })}</span>
+        <span>{bars.at(-1)}</span>
+      </div>
+      <ul className="flex flex-wrap gap-x-4 gap-y-1">
+        {series.map((one, place) => (
+          <li key={one.label} className="flex min-w-0 items-center gap-2">
+            <span className={clsx('size-2 shrink-0 rounded-full', shadeOf(place))} aria-hidden />
+            <span className="truncate">{one.label}</span>
+            <span className="numbers text-muted">{format(one.values.reduce((sum, value) => sum + value, 0))}</span>
+          </li>
+        ))}
+      </ul>
+    </ChartFigure>
   )
 }
 
@@ -117,53 +103,4 @@ function describe(name: string, at: number, { series, format, total }: Described
     .toSorted((one, other) => other.values[at]! - one.values[at]!)
     .map(one => `${one.label}: ${format(one.values[at]!)}`)
   return [`${name}: ${format(total)}`, ...parts].join('\n')
-}
-
-function BarTable({
-  label,
-  bars,
-  series,
-  format,
-  linkOf,
-  totals,
-}: StackedBarsProps & { readonly totals: readonly number[] }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
-    <section className="max-h-(--chart) overflow-auto" tabIndex={0} aria-label={label}>
-      <table className="numbers w-full text-left">
-        <thead className="sticky top-0 bg-panel text-muted">
-          <tr>
-            <th className="font-medium">{t('chart.time')}</th>
-            <th className="text-right font-medium">{t('chart.sum')}</th>
-            {series.map(one => (
-              <th key={one.label} className="pl-3 text-right font-medium">
-                {one.label}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {bars.map((name, at) => (
-            <tr key={name} className="border-t border-line">
-              <td className="whitespace-nowrap">
-                {linkOf ? (
-                  <Link {...linkOf(at)} className="target underline">
-                    {name}
-                  </Link>
-                ) : (
-                  name
-                )}
-              </td>
-              <td className="text-right">{format(totals[at]!)}</td>
-              {series.map(one => (
-                <td key={one.label} className="text-right">
-                  {format(one.values[at]!)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  )
 }

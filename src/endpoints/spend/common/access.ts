@@ -4,8 +4,8 @@ import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { KeyRecord } from '../../../core/tenancy/keys.ts'
 import type {
-  Dearest,
-  DearestQuery,
+  TopSpenders,
+  TopSpendersQuery,
   UsageGroup,
   UsageQuery,
   UsageSums,
@@ -50,8 +50,12 @@ export function usageFor(services: Services, caller: Caller, query: UsageQuery):
 }
 
 /** Whose sums a report shows for themselves, for callers who see everything; null = all of them. */
-export async function dearestFor({ ledger }: Services, caller: Caller, query: DearestQuery): Promise<Dearest | null> {
-  return visibleUsage(caller) === undefined ? ledger.dearest(query) : null
+export async function topSpendersFor(
+  { ledger }: Services,
+  caller: Caller,
+  query: TopSpendersQuery,
+): Promise<TopSpenders | null> {
+  return visibleUsage(caller) === undefined ? ledger.topSpenders(query) : null
 }
 
 /** Dollars, exact up to nine million of them. */

@@ -3,7 +3,7 @@ import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { addUsage, noUsage, takeUsage } from '../../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageQuery, UsageScope, UsageSums } from '../../../core/ledger/usage-report.ts'
-import { dearestFor, usageFor } from './access.ts'
+import { topSpendersFor, usageFor } from './access.ts'
 import type { DaySpan } from '../../common/date-span.ts'
 
 /** Stands for everything that is not listed. No key, team or customer has it as its id. */
@@ -14,7 +14,7 @@ const rowsMax = 50_000
 /** Of very many, so many teams or customers are listed. */
 const listedMax = 20
 
-interface Asked extends DaySpan {
+interface ReportRequest extends DaySpan {
   readonly scope: UsageScope
   /** What the report is of. */
   readonly field: 'team_id' | 'entity' | 'key_id'
@@ -22,7 +22,11 @@ interface Asked extends DaySpan {
 }
 
 /** By day, entity, key and model. */
-export async function reportGroups(services: Services, caller: Caller, asked: Asked): Promise<readonly UsageGroup[]> {
+export async function reportGroups(
+  services: Services,
+  caller: Caller,
+  asked: ReportRequest,
+): Promise<readonly UsageGroup[]> {
   const { scope, field, where, firstDay, lastDay } = asked
   const days = { firstDay, lastDay, order: 'day', limit: rowsMax } as const
   const fields = [...new Set(['day', 'team_id', 'key_id', 'model', field] as const)]
@@ -30,7 +34,12 @@ export async function reportGroups(services: Services, caller: Caller, asked: As
   const dearest =
     others.length > 0 || (field === 'key_id' && where.key_id !== undefined)
       ? null
-      : await dearestFor(services, caller, { ...days, scope, field, ...(where[field] && { entities: where[field] }) })
+      : await topSpendersFor(services, caller, {
+          ...days,
+          scope,
+          field,
+          ...(where[field] && { entities: where[field] }),
+        })
   if (dearest === null) return usageFor(services, caller, { ...days, scope, where, groups: fields })
   const entities = dearest.entities.slice(0, where[field] ? undefined : listedMax)
   const listed = field === 'key_id' ? {} : { [field]: entities }

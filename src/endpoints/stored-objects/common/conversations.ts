@@ -9,7 +9,7 @@ import type {
 import type { Services } from '../../../core/endpoint.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { absent, forbidden } from '../../common/answers.ts'
-import type { Asked } from '../../common/json-endpoint.ts'
+import type { EndpointContext } from '../../common/json-endpoint.ts'
 
 /** In the document of the API. */
 export const conversationTag = 'Conversations'
@@ -30,7 +30,7 @@ export function placeOf({ params }: Pick<HttpRequest, 'params'>, caller: Caller)
 }
 
 /** Throws `not-found` for one of another owner as for one that is not there. */
-export async function foundConversation({ request, services, caller }: Asked): Promise<Conversation> {
+export async function foundConversation({ request, services, caller }: EndpointContext): Promise<Conversation> {
   const conversation = await services.conversations.find(placeOf(request, caller))
   if (!conversation) throw absent('conversation', 'conversation_id')
   return conversation

@@ -1,6 +1,6 @@
 /** What the endpoints of assistants, threads, messages, runs and steps have in common: bodies, changes, pages. */
 import { z } from 'zod'
-import { namings, notFound } from '../../../assistants/objects.ts'
+import { objectNames, notFound } from '../../../assistants/objects.ts'
 import { jsonAnswer } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import type { EndpointDoc, Services } from '../../../core/endpoint.ts'
@@ -35,7 +35,7 @@ function defined(fields: Json): Json {
 /** Deletes an object and its children. Throws 404 when it was deleted meanwhile. */
 export async function deleteObject(services: Services, { id, kind }: AssistantObject): Promise<Answer> {
   if (!(await services.assistants.delete(id))) throw notFound(kind, id)
-  return jsonAnswer({ id, object: `${namings[kind].object}.deleted`, deleted: true })
+  return jsonAnswer({ id, object: `${objectNames[kind].object}.deleted`, deleted: true })
 }
 
 const pageFields = lazy(() => ({
@@ -76,7 +76,7 @@ export async function listObjects(
   const found = await services.assistants.list({ ...listed, ...page, bytesMax, ...(runId !== undefined && { runId }) })
   if (!found) {
     const loc = ['query', page.after === undefined ? 'before' : 'after']
-    throw unprocessable([{ loc, msg: `no ${namings[listed.kind].word} of this list has this id`, type: 'invalid' }])
+    throw unprocessable([{ loc, msg: `no ${objectNames[listed.kind].word} of this list has this id`, type: 'invalid' }])
   }
   request.body.hold(found.bytes)
   const data = (await Promise.all(found.objects.map(refresh))).map(object => object.body)

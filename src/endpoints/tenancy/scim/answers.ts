@@ -31,7 +31,7 @@ export const pageMax = 200
 const pageDefault = 100
 
 /** What an endpoint works with. */
-export interface Asked {
+export interface ScimRequest {
   readonly services: Services
   readonly caller: Caller
   readonly actor: Actor
@@ -50,7 +50,7 @@ interface ScimEndpoint extends Pick<Endpoint, 'method' | 'paths'> {
   readonly request?: () => z.ZodType
   readonly failures?: EndpointDoc['failures']
   readonly headers?: readonly string[]
-  handle(asked: Asked): Promise<Answer> | Answer
+  handle(asked: ScimRequest): Promise<Answer> | Answer
 }
 
 /** For administrators; a SCIM token is the key of one that may ask for these paths alone. */
@@ -94,7 +94,7 @@ function explained(thrown: unknown): unknown {
 
 /** One transaction. Errors of SCIM become those of the gateway within it: others would be failures of the database. */
 export function changing<Result>(
-  { services, actor }: Pick<Asked, 'services' | 'actor'>,
+  { services, actor }: Pick<ScimRequest, 'services' | 'actor'>,
   work: (tx: TenancyTransaction) => Promise<Result>,
 ): Promise<Result> {
   return services.tenancy.change(actor, tx =>
@@ -208,13 +208,13 @@ export async function listAnswer<Item extends Stamped>(listing: Listing<Item>): 
 }
 
 /** The address of a resource, whole where the gateway knows its own. */
-export function locationOf({ services }: Pick<Asked, 'services'>, type: ResourceType, id: string): string {
+export function locationOf({ services }: Pick<ScimRequest, 'services'>, type: ResourceType, id: string): string {
   const { baseUrl, rootPath } = services.current.settings.signIn
   return `${baseUrl ?? rootPath}${scimBase}${type.endpoint}/${encodeURIComponent(id)}`
 }
 
 interface ShownParts {
-  readonly asked: Pick<Asked, 'services'>
+  readonly asked: Pick<ScimRequest, 'services'>
   readonly type: ResourceType
   readonly of: Stamped
   readonly version: string

@@ -8,7 +8,7 @@ import { isObject } from '../../../lib/json/json-values.ts'
 import { lazy } from '../../../lib/lazy.ts'
 import { readJsonAs } from '../../common/checked-input.ts'
 import { bodyBytesMax, locationOf, scim, scimAnswer, scimBase } from './answers.ts'
-import type { Asked } from './answers.ts'
+import type { ScimRequest } from './answers.ts'
 import { scimErrorBody } from './error-body.ts'
 import { scimGroupEndpoints } from './groups.ts'
 import { scimUserEndpoints } from './users.ts'
@@ -79,7 +79,7 @@ export const scimBulk = scim({
 
 /** The operations of one request. */
 class Bulk {
-  readonly #asked: Asked
+  readonly #asked: ScimRequest
   readonly #operations: readonly Operation[]
   readonly #outcomes = new Map<Operation, Outcome>()
   /** Those that have begun: one that is asked for again is part of a circle. */
@@ -88,7 +88,7 @@ class Bulk {
   readonly #ids = new Map<string, string>()
   #errors = 0
 
-  constructor(asked: Asked, operations: readonly Operation[]) {
+  constructor(asked: ScimRequest, operations: readonly Operation[]) {
     this.#asked = asked
     this.#operations = operations
     for (const one of operations) if (one.bulkId !== undefined) this.#name(one.bulkId, one)

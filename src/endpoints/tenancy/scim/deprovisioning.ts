@@ -1,9 +1,9 @@
 /** What ends when a directory deletes a user or a team, in steps that do not hold up other changes. */
 import type { MembershipQuery } from '../../../core/tenancy/tenancy-store.ts'
 import { changing } from './answers.ts'
-import type { Asked } from './answers.ts'
+import type { ScimRequest } from './answers.ts'
 
-type Asking = Pick<Asked, 'services' | 'actor'>
+type Asking = Pick<ScimRequest, 'services' | 'actor'>
 const keysAtOnce = 200
 const membersAtOnce = 100
 

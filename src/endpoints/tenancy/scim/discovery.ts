@@ -8,7 +8,7 @@ import type { Attribute, ResourceType, Schema, Values } from '../../../lib/scim/
 import { readQuery } from '../../common/checked-input.ts'
 import { bulkLimits } from './bulk.ts'
 import { listSchema, pageMax, scim, scimAnswer, scimBase } from './answers.ts'
-import type { Asked } from './answers.ts'
+import type { ScimRequest } from './answers.ts'
 
 const urn = 'urn:ietf:params:scim:schemas:core:2.0'
 const types: readonly ResourceType[] = [userType, groupType]
@@ -98,7 +98,7 @@ const describedSchemas = (services: Services): Values[] =>
 
 /** A list and each of its parts. RFC 7644 4: filters are refused here. */
 function described(path: string, what: string, all: (services: Services) => Values[]): Endpoint[] {
-  const list = ({ services, request }: Asked) => {
+  const list = ({ services, request }: ScimRequest) => {
     const { filter } = readQuery(request, z.object({ filter: z.string().optional() }))
     if (filter !== undefined) throw new GatewayError('forbidden', `${path} takes no filter; leave it out`)
     const items = all(services)

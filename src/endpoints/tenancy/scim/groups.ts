@@ -31,7 +31,7 @@ import {
   scim,
   shownQuery,
 } from './answers.ts'
-import type { Asked } from './answers.ts'
+import type { ScimRequest } from './answers.ts'
 import { endMemberships } from './deprovisioning.ts'
 import { directoryUserId } from './tokens.ts'
 
@@ -39,7 +39,7 @@ import { directoryUserId } from './tokens.ts'
 const changesMax = 5000
 
 /** Members are read only where they are shown. */
-async function shownTeams(asked: Asked, teams: readonly Team[]): Promise<Values[]> {
+async function shownTeams(asked: ScimRequest, teams: readonly Team[]): Promise<Values[]> {
   const { services } = asked
   const ids = teams.map(team => team.id)
   const revisions = await services.tenancy.membersRevisions(ids)
@@ -57,7 +57,7 @@ async function shownTeams(asked: Asked, teams: readonly Team[]): Promise<Values[
   })
 }
 
-function showsMembers({ request }: Asked): boolean {
+function showsMembers({ request }: ScimRequest): boolean {
   const { attributes, excludedAttributes } = readQuery(request, shownQuery())
   const isNamed = (list = '') => /(^|[,:\s])members\s*(,|$)/i.test(list)
   return attributes ? /members/i.test(attributes) : !isNamed(excludedAttributes)
@@ -66,7 +66,7 @@ function showsMembers({ request }: Asked): boolean {
 const versionOf = ({ id, version }: Team, revisions: ReadonlyMap<string, number>): string =>
   `W/"${Math.max(version, revisions.get(id) ?? 0)}"`
 
-async function oneTeam(asked: Asked, team: Team, status = 200) {
+async function oneTeam(asked: ScimRequest, team: Team, status = 200) {
   const [resource] = await shownTeams(asked, [team])
   return oneAnswer(groupType, asked.request, resource!, status)
 }
@@ -78,7 +78,7 @@ async function findTeam(reader: TenancyReader, id: string): Promise<Team> {
 }
 
 /** Throws 412 where the request was made for another version. */
-async function checkTeamVersion(tx: TenancyTransaction, { request }: Asked, team: Team): Promise<void> {
+async function checkTeamVersion(tx: TenancyTransaction, { request }: ScimRequest, team: Team): Promise<void> {
   if (request.headers.has('if-match')) checkVersion(request, versionOf(team, await tx.membersRevisions([team.id])))
 }
 
@@ -197,7 +197,7 @@ const list = scim({
 })
 
 /** Changes a group in one transaction; `work` = what it becomes, from what it is. */
-function change(asked: Asked, work: (before: Values) => Values, steps: readonly MemberStep[]): Promise<Team> {
+function change(asked: ScimRequest, work: (before: Values) => Values, steps: readonly MemberStep[]): Promise<Team> {
   const { id } = asked
   return changing(asked, async tx => {
     const before = await findTeam(tx, id)

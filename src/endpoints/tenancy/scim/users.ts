@@ -40,7 +40,7 @@ import {
   scim,
   shownQuery,
 } from './answers.ts'
-import type { Asked } from './answers.ts'
+import type { ScimRequest } from './answers.ts'
 import { endUser } from './deprovisioning.ts'
 import { directoryUserId } from './tokens.ts'
 
@@ -48,7 +48,7 @@ import { directoryUserId } from './tokens.ts'
 const unhidden: TenantCondition = { not: { field: 'id', operator: 'eq', value: directoryUserId } }
 
 /** The users as resources, with their teams. */
-async function shownUsers(asked: Pick<Asked, 'services'>, users: readonly User[]): Promise<Values[]> {
+async function shownUsers(asked: Pick<ScimRequest, 'services'>, users: readonly User[]): Promise<Values[]> {
   const teams = await teamsOf(
     asked.services.tenancy,
     users.map(user => user.id),
@@ -84,7 +84,7 @@ function versionOf({ id, version }: User, teams: ReadonlyMap<string, readonly Te
   return `W/"${version}${groups.length > 0 ? `-${Bun.hash(groups.toSorted().join('\n')).toString(36)}` : ''}"`
 }
 
-async function oneUser(asked: Asked, user: User, status = 200) {
+async function oneUser(asked: ScimRequest, user: User, status = 200) {
   const [resource] = await shownUsers(asked, [user])
   return oneAnswer(userType, asked.request, resource!, status)
 }
@@ -158,7 +158,7 @@ const identityOf = (own: User, { externalId }: ReturnType<typeof fieldsOfUser>):
  * it is another person who got the name.
  */
 async function findFormer(
-  { services }: Asked,
+  { services }: ScimRequest,
   { userName, externalId }: ReturnType<typeof fieldsOfUser>,
 ): Promise<User | undefined> {
   const { tenancy } = services
@@ -172,7 +172,7 @@ async function findFormer(
 }
 
 /** Changes the resource of a user in one transaction. Only what `active` says decides on `blocked`. */
-async function change(asked: Asked, work: (before: Values) => Values) {
+async function change(asked: ScimRequest, work: (before: Values) => Values) {
   const { request, id } = asked
   const user = await changing(asked, async tx => {
     const before = await findUser(tx, id)

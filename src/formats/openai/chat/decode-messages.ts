@@ -4,12 +4,13 @@ import { freeTextArguments } from '../../../core/hub/tool-arguments.ts'
 import { readCacheControl } from '../../common/cache-control.ts'
 import { shown } from '../../common/field-checks.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
-import type { Fields, Path } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
+import type { Path } from '../../common/field-checks.ts'
 import { untranslatable } from '../../common/untranslatable.ts'
 import { sourceOf } from '../url-source.ts'
 
 /** The messages in order. Throws `unprocessable` for a part that only this dialect knows. */
-export function decodeMessages(messages: readonly Fields[]): Message[] {
+export function decodeMessages(messages: readonly Json[]): Message[] {
   const calls: EarlierCalls = { functions: new Map(), open: [] }
   return messages.map((message, at) => decodeMessage(message, at, calls))
 }
@@ -23,7 +24,7 @@ interface EarlierCalls {
 }
 
 /** Without `tool_call_id` results answer the open calls in order. Throws `unprocessable` when none is open. */
-function answeredCall(message: Fields, at: number, calls: EarlierCalls): string {
+function answeredCall(message: Json, at: number, calls: EarlierCalls): string {
   const id = message.tool_call_id ?? calls.open[0]
   if (typeof id !== 'string')
     throw untranslatable(
@@ -34,7 +35,7 @@ function answeredCall(message: Fields, at: number, calls: EarlierCalls): string 
   return id
 }
 
-function decodeMessage(message: Fields, at: number, calls: EarlierCalls): Message {
+function decodeMessage(message: Json, at: number, calls: EarlierCalls): Message {
   const cache = readCacheControl(message.cache_control)
   switch (message.role) {
     case 'tool':
@@ -58,7 +59,7 @@ function decodeMessage(message: Fields, at: number, calls: EarlierCalls): Messag
   }
 }
 
-function finished(role: Role, message: Fields, parts: Part[]): Message {
+function finished(role: Role, message: Json, parts: Part[]): Message {
   return typeof message.name === 'string' ? { role, parts, name: message.name } : { role, parts }
 }
 
@@ -74,7 +75,7 @@ function cacheLast(parts: Part[], cache: CacheControl | undefined): Part[] {
   return parts
 }
 
-function toolMessage(message: Fields, at: number, callId: string): Message {
+function toolMessage(message: Json, at: number, callId: string): Message {
   const part: Part = { type: 'tool-result', callId, parts: decodeContent(message.content, at) }
   if (typeof message.name === 'string') part.name = message.name
   const cache = readCacheControl(message.cache_control)
@@ -92,19 +93,19 @@ function legacyCall(value: unknown, at: number): Extract<Part, { type: 'tool-cal
   }
 }
 
-function assistantParts(message: Fields, at: number): Part[] {
+function assistantParts(message: Json, at: number): Part[] {
   const parts = reasoningParts(message)
   parts.push(...decodeContent(message.content, at))
   if (typeof message.refusal === 'string' && message.refusal !== '')
     parts.push({ type: 'refusal', text: message.refusal })
-  const calls = (message.tool_calls ?? []) as Fields[]
+  const calls = (message.tool_calls ?? []) as Json[]
   calls.forEach((call, index) => parts.push(toolCall(call, ['messages', at, 'tool_calls', index])))
   if (parts.length === 0 && isObject(message.audio))
     throw untranslatable(['messages', at, 'audio'], 'earlier audio by id is only known to the vendor that spoke it')
   return parts
 }
 
-function toolCall(call: Fields, path: Path): Part {
+function toolCall(call: Json, path: Path): Part {
   const { custom } = call
   if (isObject(custom) && typeof custom.name === 'string' && typeof custom.input === 'string')
     return { type: 'tool-call', id: call.id as string, name: custom.name, arguments: freeTextArguments(custom.input) }
@@ -122,7 +123,7 @@ function toolCall(call: Fields, path: Path): Part {
 }
 
 /** Blocks carry signatures and win over the plain text, which repeats them. */
-function reasoningParts(message: Fields): Part[] {
+function reasoningParts(message: Json): Part[] {
   const parts: Part[] = []
   for (const block of (message.thinking_blocks ?? []) as unknown[]) {
     const part = thinkingPart(block)
@@ -146,7 +147,7 @@ function thinkingPart(block: unknown): Part | undefined {
 function decodeContent(content: unknown, at: number): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   if (!Array.isArray(content)) return []
-  return content.map((part: Fields, index) => {
+  return content.map((part: Json, index) => {
     const path = ['messages', at, 'content', index]
     const decoded = decodePart(part, path)
     const cache = readCacheControl(part.cache_control)
@@ -156,7 +157,7 @@ function decodeContent(content: unknown, at: number): Part[] {
   })
 }
 
-function decodePart(part: Fields, path: Path): Part {
+function decodePart(part: Json, path: Path): Part {
   switch (part.type) {
     case 'text':
       return { type: 'text', text: part.text as string }
@@ -165,11 +166,11 @@ function decodePart(part: Fields, path: Path): Part {
     case 'image_url':
       return imagePart(part.image_url, path)
     case 'input_audio': {
-      const audio = part.input_audio as Fields
+      const audio = part.input_audio as Json
       return { type: 'audio', data: audio.data as string, format: audio.format as string }
     }
     case 'file':
-      return documentPart(part.file as Fields, path)
+      return documentPart(part.file as Json, path)
     case 'thinking':
     case 'redacted_thinking': {
       const thinking = thinkingPart(part)
@@ -188,14 +189,14 @@ function imagePart(value: unknown, path: Path): Part {
   return part
 }
 
-function documentPart(file: Fields, path: Path): Part {
+function documentPart(file: Json, path: Path): Part {
   const part: Part = { type: 'document', source: fileSource(file, [...path, 'file', 'file_data']) }
   if (typeof file.filename === 'string') part.name = file.filename
   return part
 }
 
 /** `file_data` is a data: URL by the reference, bare base64 by habit. */
-function fileSource(file: Fields, path: Path): Source {
+function fileSource(file: Json, path: Path): Source {
   const data = file.file_data
   if (typeof data !== 'string') {
     const id = file.file_id as string

@@ -5,7 +5,7 @@ import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { readCacheControl } from '../../common/cache-control.ts'
 import { parseChecked, shown } from '../../common/field-checks.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
-import type { Fields } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 import { readFields } from '../../common/field-table.ts'
 import { untranslatable } from '../../common/untranslatable.ts'
 import { hasGrammar, lostGrammar, markTextTools, textTool } from '../text-tool.ts'
@@ -32,13 +32,13 @@ export function decodeChat(body: JsonBody): ChatRequest {
   const fields = parseChecked(body)
   const request: MarkedRequest = {
     model: typeof fields.model === 'string' ? fields.model : '',
-    messages: decodeMessages(fields.messages as Fields[]),
+    messages: decodeMessages(fields.messages as Json[]),
     stream: fields.stream === true,
     includeUsage: includesUsage(fields),
     extra: { format: 'openai-chat', fields: {} },
   }
   // Beside its text: alone it is refused.
-  if ((fields.messages as Fields[]).some(isSpoken)) request.dropped = ['messages.audio']
+  if ((fields.messages as Json[]).some(isSpoken)) request.dropped = ['messages.audio']
   readFields(fields, chatTable, request, request.extra.fields)
   readSampling(fields, request)
   if (typeof fields.top_logprobs === 'number' && fields.logprobs === true) request.topLogprobs = fields.top_logprobs
@@ -50,28 +50,28 @@ export function decodeChat(body: JsonBody): ChatRequest {
   if (reasoning) request.reasoning = reasoning
   // Hosts with chat templates get the field as it is; for all others the hub says the same.
   const template = thinkingMode(fields)
-  if (template !== undefined && Object.keys(fields.chat_template_kwargs as Fields).length === 1)
+  if (template !== undefined && Object.keys(fields.chat_template_kwargs as Json).length === 1)
     understood.push('chat_template_kwargs')
   if (understood.length > 0) request.understoodExtra = understood
   return request
 }
 
 /** `audio: {id}` of an earlier answer, which only the vendor knows that spoke it. */
-const isSpoken = ({ role, audio }: Fields): boolean => role === 'assistant' && isObject(audio)
+const isSpoken = ({ role, audio }: Json): boolean => role === 'assistant' && isObject(audio)
 
 /** `chat_template_kwargs.thinking_mode` (gateway API specification, rule 1); undefined = absent. */
-function thinkingMode({ chat_template_kwargs: template }: Fields): boolean | undefined {
+function thinkingMode({ chat_template_kwargs: template }: Json): boolean | undefined {
   const mode = isObject(template) ? template.thinking_mode : undefined
   return mode === 'on' || mode === 'off' ? mode === 'on' : undefined
 }
 
 /** The client wants the usage event, which only streams have. */
-export function includesUsage(fields: Fields): boolean {
+export function includesUsage(fields: Json): boolean {
   return fields.stream === true && isObject(fields.stream_options) && fields.stream_options.include_usage === true
 }
 
 /** The fields that chat and text completions share, and whose values the hub says in another way. */
-export function readSampling(fields: Fields, request: ChatRequest): void {
+export function readSampling(fields: Json, request: ChatRequest): void {
   if (typeof fields.max_completion_tokens === 'number') request.maxOutputTokens = fields.max_completion_tokens
   // 0 and -1 are how other vendors say "off".
   if (typeof fields.top_k === 'number' && fields.top_k > 0) request.topK = fields.top_k
@@ -80,10 +80,10 @@ export function readSampling(fields: Fields, request: ChatRequest): void {
 }
 
 /** `understood` gets the names of settings that are set here and that the client did not send. */
-function readTools(fields: Fields, request: MarkedRequest, understood: string[]): void {
-  const given = (fields.tools ?? []) as Fields[]
+function readTools(fields: Json, request: MarkedRequest, understood: string[]): void {
+  const given = (fields.tools ?? []) as Json[]
   const tools = given.map(decodeTool)
-  const functions = (fields.functions ?? []) as Fields[]
+  const functions = (fields.functions ?? []) as Json[]
   for (const definition of functions) tools.push(functionTool(definition, definition))
   if (functions.length > 0 && fields.tools == null) {
     request[legacyFunctions] = true
@@ -101,10 +101,10 @@ function readTools(fields: Fields, request: MarkedRequest, understood: string[])
 }
 
 /** `{type: "custom", custom: {name}}`, or flat as Cursor sends it. */
-const isTextTool = ({ type, custom, name }: Fields): boolean =>
+const isTextTool = ({ type, custom, name }: Json): boolean =>
   type === 'custom' && (isObject(custom) || typeof name === 'string')
 
-function decodeTool(tool: Fields, at: number): Tool {
+function decodeTool(tool: Json, at: number): Tool {
   if (isTextTool(tool)) {
     const definition = isObject(tool.custom) ? tool.custom : tool
     const { name, description } = definition
@@ -115,7 +115,7 @@ function decodeTool(tool: Fields, at: number): Tool {
   return functionTool(tool.function, tool)
 }
 
-function functionTool(definition: Fields, carrier: Fields): Tool {
+function functionTool(definition: Json, carrier: Json): Tool {
   const tool: Tool = { name: definition.name as string }
   if (typeof definition.description === 'string') tool.description = definition.description
   if (isObject(definition.parameters)) tool.parameters = definition.parameters
@@ -135,7 +135,7 @@ function toolChoice(value: unknown): Choice | undefined {
   if (typeof value === 'string') return { choice: mode(value) }
   if (!isObject(value)) return undefined
   if (value.type === 'allowed_tools') {
-    const allowed = value.allowed_tools as Fields
+    const allowed = value.allowed_tools as Json
     const names = (allowed.tools as unknown[]).map(nameOfTool)
     return { choice: mode(allowed.mode), only: new Set(names) }
   }
@@ -161,7 +161,7 @@ function responseFormat(value: unknown): ResponseFormat | undefined {
   if (value.type === 'json_object') return { type: 'json-object' }
   if (value.type !== 'json_schema')
     throw untranslatable(['response_format', 'type'], `the response format ${shown(value.type)} cannot be translated`)
-  const wanted = value.json_schema as Fields
+  const wanted = value.json_schema as Json
   const format: ResponseFormat = {
     type: 'json-schema',
     name: typeof wanted.name === 'string' && wanted.name !== '' ? wanted.name : 'response',
@@ -173,7 +173,7 @@ function responseFormat(value: unknown): ResponseFormat | undefined {
 }
 
 /** Three spellings of one setting; `reasoning_effort` counts where they differ. */
-function readReasoning(fields: Fields): ChatRequest['reasoning'] {
+function readReasoning(fields: Json): ChatRequest['reasoning'] {
   const reasoning = isObject(fields.reasoning) ? fields.reasoning : {}
   const thinking = isObject(fields.thinking) ? fields.thinking : {}
   const result: NonNullable<ChatRequest['reasoning']> = {}

@@ -2,7 +2,8 @@
 import { chatFields, reasoningEfforts } from '../../../core/hub/chat-fields.ts'
 import type { ChatRequest } from '../../../core/hub/chat.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
-import type { Check, Fields, Path, ProblemList } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
+import type { Check, Path, ProblemList } from '../../common/field-checks.ts'
 import { fieldTable, withChecks } from '../../common/field-table.ts'
 import { overrideFields } from '../../common/gateway-fields.ts'
 import { oneOf } from '../../common/plain-checks.ts'
@@ -37,7 +38,7 @@ function checkTools(value: unknown, problems: ProblemList): void {
 }
 
 /** Cursor has the name beside the type, as in Responses. */
-function checkTextTool({ custom, name }: Fields, path: Path, problems: ProblemList): void {
+function checkTextTool({ custom, name }: Json, path: Path, problems: ProblemList): void {
   const named = isObject(custom) ? custom.name : custom === undefined ? name : undefined
   if (typeof named !== 'string' || named === '') problems.wrong(path, 'an object with a `name`', custom)
 }
@@ -56,7 +57,7 @@ function checkToolChoice(value: unknown, problems: ProblemList): void {
   if (!isObject(value)) return problems.wrong(['tool_choice'], what, value)
   if (typeof value.type !== 'string') return problems.wrong(['tool_choice', 'type'], '"function"', value.type)
   if (value.type === 'function' || value.type === 'custom') {
-    const named = isObject(value[value.type]) ? (value[value.type] as Fields) : value
+    const named = isObject(value[value.type]) ? (value[value.type] as Json) : value
     if (typeof named.name !== 'string' || named.name === '')
       problems.wrong(['tool_choice', value.type, 'name'], 'the name of a tool', named.name)
   } else if (value.type === 'allowed_tools') {

@@ -1,6 +1,7 @@
 /** The messages of a chat request: shapes only, no meaning. */
 import { isObject } from '../../../lib/json/json-values.ts'
-import type { Fields, Path, ProblemList } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
+import type { Path, ProblemList } from '../../common/field-checks.ts'
 
 const roles = new Set<unknown>(['user', 'assistant', 'tool', 'system', 'function', 'developer'])
 const roleWords = '"system", "developer", "user", "assistant", "tool" or "function"'
@@ -36,7 +37,7 @@ function checkMessage(message: unknown, at: number, problems: ProblemList): void
   if (role === 'assistant') checkAssistant(message, at, problems)
 }
 
-function checkName(message: Fields, at: number, problems: ProblemList): void {
+function checkName(message: Json, at: number, problems: ProblemList): void {
   if (message.name != null && typeof message.name !== 'string')
     problems.wrong(['messages', at, 'name'], 'a string', message.name)
 }
@@ -52,7 +53,7 @@ function checkParts(parts: unknown[], at: number, problems: ProblemList): void {
 }
 
 /** Types that are not known here are newer than this gateway: they pass, and are left to the upstream. */
-function checkPart(part: Fields, path: Path, problems: ProblemList): void {
+function checkPart(part: Json, path: Path, problems: ProblemList): void {
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -81,7 +82,7 @@ function checkPart(part: Fields, path: Path, problems: ProblemList): void {
   }
 }
 
-function checkAssistant(message: Fields, at: number, problems: ProblemList): void {
+function checkAssistant(message: Json, at: number, problems: ProblemList): void {
   const calls = message.tool_calls
   if (calls != null) {
     if (Array.isArray(calls)) checkToolCalls(calls, at, problems)
@@ -115,7 +116,7 @@ function checkToolCalls(calls: unknown[], at: number, problems: ProblemList): vo
   }
 }
 
-function checkCalled(call: Fields, path: Path, problems: ProblemList): void {
+function checkCalled(call: Json, path: Path, problems: ProblemList): void {
   if (typeof call.name !== 'string' || call.name === '')
     problems.wrong([...path, 'name'], 'the name of a function', call.name)
   if (typeof call.arguments !== 'string')

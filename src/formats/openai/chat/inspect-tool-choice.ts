@@ -2,7 +2,8 @@
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { readField, shown } from '../../common/field-checks.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
-import type { Fields, Path, ProblemList } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
+import type { Path, ProblemList } from '../../common/field-checks.ts'
 
 const demands: ReadonlySet<unknown> = new Set(['required', 'any'])
 
@@ -54,13 +55,13 @@ function namesIn(choice: unknown, field: string): { name: string; path: Path }[]
 }
 
 /** Of `{type, function: {name}}`, and of `{name}` as the old `functions` have it. */
-function nameOf(tool: Fields): string | undefined {
+function nameOf(tool: Json): string | undefined {
   const inner = tool.function ?? tool.custom
   const name = isObject(inner) ? inner.name : tool.name
   return typeof name === 'string' ? name : undefined
 }
 
-function objectsOf(body: JsonBody, field: string): Fields[] {
+function objectsOf(body: JsonBody, field: string): Json[] {
   const list = body.has(field) ? readField(body, field) : undefined
   return Array.isArray(list) ? list.filter(isObject) : []
 }

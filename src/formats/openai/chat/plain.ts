@@ -1,7 +1,7 @@
 /** What a chat of texts asks for, without making its hub request: most calls with a budget need nothing else. */
 import type { PlainChat } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
-import type { Fields } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 
 /** Longer bodies may be parsed in part alone. */
 const plainBytesMax = 64 * 1024
@@ -12,9 +12,9 @@ const messageFields: ReadonlySet<string> = new Set(['role', 'content', 'name'])
 /** See `ChatFormat.plain`. */
 export function plainChat(body: JsonBody): PlainChat | undefined {
   if (body.size > plainBytesMax) return undefined
-  const fields: Fields = body.parse()
+  const fields: Json = body.parse()
   for (const name of otherFields) if (fields[name] != null) return undefined
-  for (const message of fields.messages as Fields[]) {
+  for (const message of fields.messages as Json[]) {
     if (typeof message.content !== 'string') return undefined
     for (const name in message) if (!messageFields.has(name)) return undefined
   }

@@ -2,8 +2,8 @@
 import type { StrictSchema } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { isObject, objectsOf } from '../../../lib/json/json-values.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 import { readField } from '../../common/field-checks.ts'
-import type { Fields } from '../../common/field-checks.ts'
 import { joinedTexts } from '../../common/text-parts.ts'
 
 /** Endings after which the text need not be whole, or is none: the client sees why. */
@@ -23,7 +23,7 @@ export const strictChatSchema: StrictSchema = {
   texts: answer => objectsOf(isObject(answer) ? answer.choices : undefined).flatMap(textOfChoice),
 }
 
-function textOfChoice({ message, finish_reason: ending }: Fields): string[] {
+function textOfChoice({ message, finish_reason: ending }: Json): string[] {
   if (!isObject(message) || otherEndings.has(ending)) return []
   if (message.refusal || message.function_call || (Array.isArray(message.tool_calls) && message.tool_calls.length > 0))
     return []

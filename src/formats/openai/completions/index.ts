@@ -10,7 +10,7 @@ import * as type from '../../../core/dialects/fields.ts'
 import type { ChatFormat, Inspection } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { checkFields, ProblemList, readField, parseChecked, textOf } from '../../common/field-checks.ts'
-import type { CheckedField, Fields } from '../../common/field-checks.ts'
+import type { CheckedField } from '../../common/field-checks.ts'
 import { fieldTable, isGiven, readFields, withChecks } from '../../common/field-table.ts'
 import { overrideFields } from '../../common/gateway-fields.ts'
 import { includesUsage, readSampling } from '../chat/decode.ts'
@@ -21,6 +21,7 @@ import { readOverrides } from '../../common/overrides.ts'
 import { CompletionsWriter, encodeCompletion } from './encode.ts'
 import { openaiErrorBody, openaiErrorEvent } from '../error.ts'
 import { openaiCompletionsForward } from '../forward.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 
 const promptsMax = 2048
 
@@ -78,7 +79,7 @@ function promptTexts(prompt: unknown, answersEach: number): string[] {
   return prompts as string[]
 }
 
-function refuseWhatCannotBeEmulated(fields: Fields): void {
+function refuseWhatCannotBeEmulated(fields: Json): void {
   if (fields.echo === true && typeof fields.logprobs === 'number')
     throw refused('echo', 'has no logprobs of its prompt; leave out `echo` or `logprobs`')
   const bestOf = fields.best_of ?? 0

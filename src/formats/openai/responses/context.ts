@@ -1,12 +1,12 @@
 /** What the answer needs to know of its request: the fields it repeats, and whose tools are called. */
 import type { ChatRequest } from '../../../core/hub/chat.ts'
-import type { Fields } from '../../common/field-checks.ts'
 import { ToolNames } from './tools.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 
 /** Goes with the request from `decode` to the writer of its answer. */
 export interface ResponsesContext {
   /** The client's body. */
-  readonly fields: Fields
+  readonly fields: Json
   /** The client's tools behind the flat names that upstreams get. */
   readonly names: ToolNames
 }

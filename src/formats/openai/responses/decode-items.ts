@@ -4,7 +4,8 @@ import { unprocessable } from '../../../core/errors.ts'
 import { freeTextArguments } from '../../../core/hub/tool-arguments.ts'
 import { shown } from '../../common/field-checks.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
-import type { Fields, Path } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
+import type { Path } from '../../common/field-checks.ts'
 import { untranslatable } from '../../common/untranslatable.ts'
 import { sourceOf } from '../url-source.ts'
 import { decodeProof } from './encrypted-reasoning.ts'
@@ -29,7 +30,7 @@ const vendorItems = new Set<unknown>([
 ])
 
 /** The items in order; adjacent ones of the model are one message. Throws `unprocessable` for what the hub lacks. */
-export function decodeItems(items: readonly Fields[], names: ToolNames): DecodedItems {
+export function decodeItems(items: readonly Json[], names: ToolNames): DecodedItems {
   const result: DecodedItems = { messages: [], dropped: [] }
   items.forEach((item, at) => decodeItem(result, item, { path: ['input', at], names }))
   return result
@@ -40,7 +41,7 @@ interface Place {
   readonly names: ToolNames
 }
 
-function decodeItem(result: DecodedItems, item: Fields, { path, names }: Place): void {
+function decodeItem(result: DecodedItems, item: Json, { path, names }: Place): void {
   // As the inspection has it: an item with nothing but an id stands for a stored one.
   const type = item.type ?? (item.role === undefined && typeof item.id === 'string' ? 'item_reference' : 'message')
   if (vendorItems.has(type)) return void result.dropped.push(`input.${String(type)}`)
@@ -55,8 +56,7 @@ function decodeItem(result: DecodedItems, item: Fields, { path, names }: Place):
     case 'function_call_output':
     case 'custom_tool_call_output': {
       const { output } = item
-      const parts =
-        typeof output === 'string' ? textParts(output) : decodeParts(output as Fields[], [...path, 'output'])
+      const parts = typeof output === 'string' ? textParts(output) : decodeParts(output as Json[], [...path, 'output'])
       result.messages.push({ role: 'tool', parts: [{ type: 'tool-result', callId: item.call_id as string, parts }] })
       return
     }
@@ -71,10 +71,9 @@ function decodeItem(result: DecodedItems, item: Fields, { path, names }: Place):
   throw untranslatable([...path, 'type'], `items of type ${shown(type)} cannot be translated`)
 }
 
-function addMessage(result: DecodedItems, item: Fields, path: Path): void {
+function addMessage(result: DecodedItems, item: Json, path: Path): void {
   const { content } = item
-  const parts =
-    typeof content === 'string' ? textParts(content) : decodeParts(content as Fields[], [...path, 'content'])
+  const parts = typeof content === 'string' ? textParts(content) : decodeParts(content as Json[], [...path, 'content'])
   if (item.role === 'assistant') addAssistant(result, parts)
   else result.messages.push({ role: item.role as Role, parts })
 }
@@ -86,7 +85,7 @@ function addAssistant(result: DecodedItems, parts: Part[]): void {
 }
 
 /** Thinking with a proof of ours goes back to its vendor whole; a foreign proof can only be left out. */
-function addReasoning(result: DecodedItems, item: Fields): void {
+function addReasoning(result: DecodedItems, item: Json): void {
   const proof = decodeProof(item.encrypted_content)
   const text = joined(item.content) || joined(item.summary)
   if (proof?.redacted !== undefined)
@@ -106,7 +105,7 @@ function joined(parts: unknown): string {
     .join('\n\n')
 }
 
-function toolCall(item: Fields, names: ToolNames): Part {
+function toolCall(item: Json, names: ToolNames): Part {
   const kind = item.type === 'custom_tool_call' ? 'custom' : 'function'
   const namespace = typeof item.namespace === 'string' ? { namespace: item.namespace } : {}
   const tool: ClientTool = { kind, name: item.name as string, ...namespace }
@@ -122,11 +121,11 @@ function textParts(text: string): Part[] {
   return text === '' ? [] : [{ type: 'text', text }]
 }
 
-function decodeParts(parts: readonly Fields[], path: Path): Part[] {
+function decodeParts(parts: readonly Json[], path: Path): Part[] {
   return parts.map((part, at) => decodePart(part, [...path, at]))
 }
 
-function decodePart(part: Fields, path: Path): Part {
+function decodePart(part: Json, path: Path): Part {
   switch (part.type) {
     case 'input_text':
     case 'output_text':
@@ -139,14 +138,14 @@ function decodePart(part: Fields, path: Path): Part {
     case 'input_file':
       return documentPart(part, path)
     case 'input_audio': {
-      const audio = part.input_audio as Fields
+      const audio = part.input_audio as Json
       return { type: 'audio', data: audio.data as string, format: audio.format as string }
     }
   }
   throw untranslatable([...path, 'type'], `content parts of type ${shown(part.type)} cannot be translated`)
 }
 
-function imagePart(part: Fields, path: Path): Part {
+function imagePart(part: Json, path: Path): Part {
   const source: Source =
     typeof part.image_url === 'string'
       ? sourceOf(part.image_url, [...path, 'image_url'])
@@ -157,13 +156,13 @@ function imagePart(part: Fields, path: Path): Part {
   return detail === 'original' ? { type: 'image', source, detail: 'high' } : { type: 'image', source }
 }
 
-function documentPart(part: Fields, path: Path): Part {
+function documentPart(part: Json, path: Path): Part {
   const name = typeof part.filename === 'string' ? { name: part.filename } : {}
   return { type: 'document', source: fileSource(part, path), ...name }
 }
 
 /** `file_data` is a data: URL by the reference, bare base64 by habit. */
-function fileSource(part: Fields, path: Path): Source {
+function fileSource(part: Json, path: Path): Source {
   if (typeof part.file_url === 'string') return sourceOf(part.file_url, [...path, 'file_url'])
   if (typeof part.file_data !== 'string') return { fileId: part.file_id as string }
   return part.file_data.startsWith('data:')

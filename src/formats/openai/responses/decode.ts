@@ -3,7 +3,7 @@ import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../../core
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { parseChecked } from '../../common/field-checks.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
-import type { Fields } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 import { readFields } from '../../common/field-table.ts'
 import { untranslatable } from '../../common/untranslatable.ts'
 import { withContext } from './context.ts'
@@ -20,7 +20,7 @@ export function decodeResponses(body: JsonBody): ChatRequest {
   if (isObject(fields.prompt))
     throw untranslatable(['prompt'], 'a stored prompt is only known to the vendor that stores it')
   const items = itemsOf(fields.input)
-  const tools = readTools([...((fields.tools ?? []) as Fields[]), ...items.flatMap(additionalTools)])
+  const tools = readTools([...((fields.tools ?? []) as Json[]), ...items.flatMap(additionalTools)])
   const { messages, dropped } = decodeItems(items, tools.names)
   if (typeof fields.instructions === 'string' && fields.instructions !== '')
     messages.unshift({ role: 'system', parts: [{ type: 'text', text: fields.instructions }] })
@@ -41,16 +41,16 @@ export function decodeResponses(body: JsonBody): ChatRequest {
 }
 
 /** A plain string is one message of the user. */
-export function itemsOf(input: unknown): Fields[] {
+export function itemsOf(input: unknown): Json[] {
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }]
-  return Array.isArray(input) ? (input as Fields[]) : []
+  return Array.isArray(input) ? (input as Json[]) : []
 }
 
-function additionalTools(item: Fields): Fields[] {
-  return item.type === 'additional_tools' ? (item.tools as Fields[]).filter(isObject) : []
+function additionalTools(item: Json): Json[] {
+  return item.type === 'additional_tools' ? (item.tools as Json[]).filter(isObject) : []
 }
 
-function readSampling(fields: Fields, request: ChatRequest): void {
+function readSampling(fields: Json, request: ChatRequest): void {
   const wanted = typeof fields.top_logprobs === 'number' ? fields.top_logprobs : 0
   const included = Array.isArray(fields.include) && fields.include.includes(logprobsInclude)
   if (included || wanted > 0) request.logprobs = true
@@ -66,7 +66,7 @@ function readSampling(fields: Fields, request: ChatRequest): void {
 const knownReasoning = new Set(['effort', 'summary', 'generate_summary'])
 
 /** The names of what the hub has no words for. */
-function readReasoning(fields: Fields, request: ChatRequest): string[] {
+function readReasoning(fields: Json, request: ChatRequest): string[] {
   const reasoning = objectOf(fields.reasoning)
   const { effort } = reasoning
   // The hub's highest step is OpenAI's next to highest.
@@ -75,7 +75,7 @@ function readReasoning(fields: Fields, request: ChatRequest): string[] {
   return unknownKeys('reasoning', reasoning, knownReasoning)
 }
 
-function readText(fields: Fields, request: ChatRequest): string[] {
+function readText(fields: Json, request: ChatRequest): string[] {
   const text = objectOf(fields.text)
   const format = responseFormat(text.format)
   if (format) request.responseFormat = format
@@ -83,7 +83,7 @@ function readText(fields: Fields, request: ChatRequest): string[] {
   return unknownKeys('text', text.verbosity === 'medium' ? { ...text, verbosity: null } : text, new Set(['format']))
 }
 
-function unknownKeys(field: string, value: Fields, known: ReadonlySet<string>): string[] {
+function unknownKeys(field: string, value: Json, known: ReadonlySet<string>): string[] {
   return Object.keys(value)
     .filter(key => !known.has(key) && value[key] != null)
     .map(key => `${field}.${key}`)

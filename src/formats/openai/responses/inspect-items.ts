@@ -1,6 +1,7 @@
 /** The items of `input`: shapes only, no meaning (API reference, "Create a model response", `input`). */
 import { isObject } from '../../../lib/json/json-values.ts'
-import type { Fields, Path, ProblemList } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
+import type { Path, ProblemList } from '../../common/field-checks.ts'
 
 const roles = new Set<unknown>(['user', 'assistant', 'system', 'developer'])
 const roleWords = '"user", "assistant", "system" or "developer"'
@@ -45,11 +46,11 @@ function checkItem(item: unknown, path: Path, problems: ProblemList): void {
   }
 }
 
-function checkStrings(item: Fields, names: readonly string[], path: Path, problems: ProblemList): void {
+function checkStrings(item: Json, names: readonly string[], path: Path, problems: ProblemList): void {
   for (const name of names) if (typeof item[name] !== 'string') problems.wrong([...path, name], 'a string', item[name])
 }
 
-function checkMessage(item: Fields, path: Path, problems: ProblemList): void {
+function checkMessage(item: Json, path: Path, problems: ProblemList): void {
   const { role, content } = item
   if (!roles.has(role)) {
     if (typeof role === 'string') problems.unknownValue([...path, 'role'], roleWords, role)
@@ -71,7 +72,7 @@ function checkParts(parts: readonly unknown[], path: Path, problems: ProblemList
   }
 }
 
-function checkPart(part: Fields, path: Path, problems: ProblemList): void {
+function checkPart(part: Json, path: Path, problems: ProblemList): void {
   switch (part.type) {
     case 'input_text':
     case 'output_text':

@@ -3,7 +3,7 @@ import type { Inspection } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { checkFields, ProblemList, readField, textOf } from '../../common/field-checks.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
-import type { Fields } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 import { isGiven } from '../../common/field-table.ts'
 import { responsesTable } from './fields.ts'
 
@@ -29,6 +29,6 @@ export function inspectResponses(body: JsonBody): Inspection {
 }
 
 /** A field as an object; empty when it is absent or something else. */
-export function objectOf(value: unknown): Fields {
+export function objectOf(value: unknown): Json {
   return isObject(value) ? value : {}
 }

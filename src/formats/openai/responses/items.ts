@@ -1,7 +1,7 @@
 /** The items of an answer while they are written: each makes its events and its final object. */
 import { freeTextOf } from '../../../core/hub/tool-arguments.ts'
-import type { Fields } from '../../common/field-checks.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 import { annotation } from '../answer-fields.ts'
 import { encodeProof } from './encrypted-reasoning.ts'
 import type { Proof } from './encrypted-reasoning.ts'
@@ -26,7 +26,7 @@ export interface OpenItem {
   /** The events that end it. */
   close(status: ItemStatus, send: Send): string
   /** As it stands in `output`. */
-  object(status: ItemStatus | 'in_progress'): Fields
+  object(status: ItemStatus | 'in_progress'): Json
 }
 
 abstract class Item implements OpenItem {
@@ -56,16 +56,16 @@ abstract class Item implements OpenItem {
   }
 
   abstract close(status: ItemStatus, send: Send): string
-  abstract object(status: ItemStatus | 'in_progress'): Fields
+  abstract object(status: ItemStatus | 'in_progress'): Json
 }
 
 interface Content {
   readonly kind: 'output_text' | 'refusal'
   text: string
-  readonly annotations: Fields[]
+  readonly annotations: Json[]
   /** Citations without an address, which the dialect has no word for. */
-  readonly citations: Fields[]
-  readonly logprobs: Fields[]
+  readonly citations: Json[]
+  readonly logprobs: Json[]
 }
 
 /** Text and refusals of the assistant: one content part after the other. */
@@ -73,7 +73,7 @@ export class MessageItem extends Item {
   readonly #parts: Content[] = []
   #open: Content | undefined
   /** Came before their text. */
-  #logprobs: Fields[] = []
+  #logprobs: Json[] = []
   /** What stands before a delta's text; made once a part. */
   #head = ''
 
@@ -97,14 +97,14 @@ export class MessageItem extends Item {
     return ''
   }
 
-  citation(citation: Fields, send: Send): string {
+  citation(citation: Json, send: Send): string {
     const { part, opened } = this.#part('output_text', send)
     const note = annotation(citation)
     if (!note) {
       part.citations.push(citation)
       return opened
     }
-    const flat = { type: 'url_citation', ...(note.url_citation as Fields) }
+    const flat = { type: 'url_citation', ...(note.url_citation as Json) }
     const at = part.annotations.push(flat) - 1
     const fields = `${this.where},"content_index":${this.#parts.length - 1},"annotation_index":${at}`
     return opened + send('response.output_text.annotation.added', `${fields},"annotation":${JSON.stringify(flat)}`)
@@ -114,11 +114,11 @@ export class MessageItem extends Item {
     return this.#closePart(send) + this.done(status, send)
   }
 
-  object(status: ItemStatus | 'in_progress'): Fields {
+  object(status: ItemStatus | 'in_progress'): Json {
     return { id: this.id, type: 'message', status, role: 'assistant', content: this.#parts.map(contentPart) }
   }
 
-  #delta(json: string, logprobs: readonly Fields[], send: Send): string {
+  #delta(json: string, logprobs: readonly Json[], send: Send): string {
     if (logprobs.length === 0) return send('response.output_text.delta', `${this.#head}${json},"logprobs":[]`)
     this.#open!.logprobs.push(...logprobs)
     return send('response.output_text.delta', `${this.#head}${json},"logprobs":${JSON.stringify(logprobs)}`)
@@ -151,14 +151,14 @@ export class MessageItem extends Item {
   }
 }
 
-function contentPart(part: Content): Fields {
+function contentPart(part: Content): Json {
   if (part.kind === 'refusal') return { type: 'refusal', refusal: part.text }
   const { text, annotations, logprobs, citations } = part
   return { type: 'output_text', text, annotations, logprobs, ...(citations.length > 0 && { citations }) }
 }
 
 /** The dialect demands the lists that chat completions may leave out. */
-function logprob(token: Fields): Fields {
+function logprob(token: Json): Json {
   const others = Array.isArray(token.top_logprobs) ? token.top_logprobs.filter(isObject) : []
   return {
     token: token.token,
@@ -197,8 +197,8 @@ export class ReasoningItem extends Item {
     )
   }
 
-  object(status: ItemStatus | 'in_progress'): Fields {
-    const item: Fields = { id: this.id, type: 'reasoning', status, summary: [] }
+  object(status: ItemStatus | 'in_progress'): Json {
+    const item: Json = { id: this.id, type: 'reasoning', status, summary: [] }
     if (this.#text !== '') item.summary = [{ type: 'summary_text', text: this.#text }]
     const encrypted = this.proof && encodeProof(this.proof)
     if (encrypted !== undefined) item.encrypted_content = encrypted
@@ -248,7 +248,7 @@ export class CallItem extends Item {
     return filled + send('response.function_call_arguments.done', done)
   }
 
-  object(status: ItemStatus | 'in_progress'): Fields {
+  object(status: ItemStatus | 'in_progress'): Json {
     const { kind, name, namespace } = this.#tool
     const where = namespace === undefined ? {} : { namespace }
     if (kind === 'function')

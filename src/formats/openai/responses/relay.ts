@@ -11,7 +11,7 @@ import { unfinishedStream } from '../../../core/dialects/stream-end.ts'
 import { frameSplitter } from '../../../lib/frame-splitter.ts'
 import type { Frame } from '../../../lib/frame.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
-import type { Fields } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 import { isWholeEvent } from '../../common/last-event.ts'
 import { failureOf, responseError, sseEvent } from './response-object.ts'
 
@@ -46,7 +46,7 @@ export class ResponsesRelay implements StreamRelay {
   readonly #splitter = frameSplitter('sse')
   #sequence = -1
   /** The response as last seen whole. */
-  #response: Fields | undefined
+  #response: Json | undefined
 
   constructor(publicModel: string, previousId: unknown) {
     this.#publicModel = publicModel
@@ -118,7 +118,7 @@ export class ResponsesRelay implements StreamRelay {
     this.contentCharacters += delta.length
   }
 
-  #whole(type: string, body: Fields): string {
+  #whole(type: string, body: Json): string {
     if (!isObject(body.response))
       throw new GatewayError('upstream-broken', `the upstream's event ${type} has no \`response\``)
     const { response } = body
@@ -141,12 +141,12 @@ export class ResponsesRelay implements StreamRelay {
 }
 
 /** Some hosts write an error as they would in a body. Everything else passes without a name. */
-function typeOf(body: Fields, event: string | undefined): string {
+function typeOf(body: Json, event: string | undefined): string {
   if (typeof body.type === 'string') return body.type
   return body.error || frameworkError(body) ? 'error' : (event ?? '')
 }
 
-function failureIn(body: Fields): GatewayError {
+function failureIn(body: Json): GatewayError {
   const error = body.error || (body.message === undefined ? undefined : body)
   if (!error) return frameworkError(body) ?? failureOf(body)
   return failureOf(typeof error === 'string' ? { message: error } : error)

@@ -3,21 +3,21 @@
  * each text in one piece. The sequence numbers are the same each time: a client can go on where it was cut.
  */
 import { objectsOf } from '../../../lib/json/json-values.ts'
-import type { Fields } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 import { sseEvent } from './response-object.ts'
 
-type Event = readonly [type: string, fields: Fields]
+type Event = readonly [type: string, fields: Json]
 
 /** How a stream can end, by the status of its response. */
 const endings: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed'])
 
 /** true = there is a stream to tell: one that still runs has no end, one that was cancelled has no word for it. */
-export function canReplay(response: Fields): boolean {
+export function canReplay(response: Json): boolean {
   return endings.has(response.status)
 }
 
 /** Only for what `canReplay`. `after` = the number of the last event that the client has; -1 = it has none. */
-export function replayResponse(response: Fields, after: number): string {
+export function replayResponse(response: Json, after: number): string {
   let out = ''
   let sequence = 0
   for (const [type, fields] of eventsOf(response)) {
@@ -27,7 +27,7 @@ export function replayResponse(response: Fields, after: number): string {
   return out
 }
 
-function* eventsOf(response: Fields): Generator<Event> {
+function* eventsOf(response: Json): Generator<Event> {
   const { usage: _usage, completed_at: _completedAt, ...rest } = response
   const begun = { ...rest, status: 'in_progress', error: null, incomplete_details: null, output: [] }
   yield ['response.created', { response: begun }]
@@ -37,7 +37,7 @@ function* eventsOf(response: Fields): Generator<Event> {
   yield [`response.${String(response.status)}`, { response }]
 }
 
-function* itemEvents(item: Fields, at: number): Generator<Event> {
+function* itemEvents(item: Json, at: number): Generator<Event> {
   yield ['response.output_item.added', { output_index: at, item: opened(item) }]
   const where = { item_id: item.id, output_index: at }
   switch (item.type) {
@@ -70,16 +70,16 @@ function* itemEvents(item: Fields, at: number): Generator<Event> {
 }
 
 /** As it was before its first event. */
-function opened(item: Fields): Fields {
+function opened(item: Json): Json {
   const { encrypted_content: _proof, ...rest } = item
-  const begun: Fields = item.type === 'reasoning' ? rest : { ...item }
+  const begun: Json = item.type === 'reasoning' ? rest : { ...item }
   if ('status' in item) begun.status = 'in_progress'
   for (const list of ['content', 'summary']) if (Array.isArray(item[list])) begun[list] = []
   for (const text of ['arguments', 'input']) if (typeof item[text] === 'string') begun[text] = ''
   return begun
 }
 
-function* partEvents(part: Fields, where: Fields): Generator<Event> {
+function* partEvents(part: Json, where: Json): Generator<Event> {
   if (part.type === 'refusal') {
     yield ['response.content_part.added', { ...where, part: { ...part, refusal: '' } }]
     yield* textEvents('response.refusal', where, { name: 'refusal', text: part.refusal })
@@ -95,7 +95,7 @@ function* partEvents(part: Fields, where: Fields): Generator<Event> {
   yield ['response.content_part.done', { ...where, part }]
 }
 
-function* summaryEvents(part: Fields, where: Fields): Generator<Event> {
+function* summaryEvents(part: Json, where: Json): Generator<Event> {
   yield ['response.reasoning_summary_part.added', { ...where, part: { ...part, text: '' } }]
   yield* textEvents('response.reasoning_summary_text', where, { name: 'text', text: part.text })
   yield ['response.reasoning_summary_part.done', { ...where, part }]
@@ -104,9 +104,9 @@ function* summaryEvents(part: Fields, where: Fields): Generator<Event> {
 /** A text in one delta, and its end, which repeats it under its own name. */
 function* textEvents(
   type: string,
-  where: Fields,
+  where: Json,
   { name, text }: { name: string; text: unknown },
-  more: Fields = {},
+  more: Json = {},
 ): Generator<Event> {
   const whole = typeof text === 'string' ? text : ''
   if (whole !== '') yield [`${type}.delta`, { ...where, delta: whole }]

@@ -2,7 +2,7 @@
 import { GatewayError } from '../../../core/errors.ts'
 import type { FaultKind } from '../../../core/errors.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
-import type { Fields } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 import { createdOr } from '../answer-fields.ts'
 import { objectOf } from './inspect.ts'
 
@@ -12,10 +12,10 @@ export function newResponseId(): string {
 }
 
 /** A response without output yet. `fields` = the client's body, which the object repeats. */
-export function newResponse(id: string, model: string, fields: Fields): Fields {
+export function newResponse(id: string, model: string, fields: Json): Json {
   const reasoning = objectOf(fields.reasoning)
   const text = objectOf(fields.text)
-  const response: Fields = {
+  const response: Json = {
     id,
     object: 'response',
     created_at: createdOr(undefined),

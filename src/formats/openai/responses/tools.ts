@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { ChatRequest, Tool, ToolChoice } from '../../../core/hub/chat.ts'
 import { shown } from '../../common/field-checks.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
-import type { Fields } from '../../common/field-checks.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 import { untranslatable } from '../../common/untranslatable.ts'
 import { hasGrammar, lostGrammar, textTool } from '../text-tool.ts'
 
@@ -74,18 +74,18 @@ interface ReadTools {
 }
 
 /** `fields` = the entries of `tools`, in order. Nothing hosted survives: those run at the vendor, not at the client. */
-export function readTools(fields: readonly Fields[]): ReadTools {
+export function readTools(fields: readonly Json[]): ReadTools {
   const result: ReadTools = { tools: [], names: new ToolNames(), hosted: new Set(), dropped: [] }
   for (const tool of fields) {
     if (tool.type === 'namespace') {
       const namespace = tool.name as string
-      for (const inner of tool.tools as Fields[]) addTool(result, inner, namespace, tool.description)
+      for (const inner of tool.tools as Json[]) addTool(result, inner, namespace, tool.description)
     } else addTool(result, tool)
   }
   return result
 }
 
-function addTool(result: ReadTools, tool: Fields, namespace?: string, about?: unknown): void {
+function addTool(result: ReadTools, tool: Json, namespace?: string, about?: unknown): void {
   if (tool.type !== 'function' && tool.type !== 'custom') {
     result.hosted.add(tool.type as string)
     result.dropped.push(`tools.${String(tool.type)}`)
@@ -105,7 +105,7 @@ function addTool(result: ReadTools, tool: Fields, namespace?: string, about?: un
   }
 }
 
-function functionTool(definition: Fields, name: string, description: string): Tool {
+function functionTool(definition: Json, name: string, description: string): Tool {
   const tool: Tool = { name }
   if (description !== '') tool.description = description
   if (isObject(definition.parameters)) tool.parameters = definition.parameters
@@ -114,7 +114,7 @@ function functionTool(definition: Fields, name: string, description: string): To
 }
 
 /** Sets tools and choice. Throws `unprocessable` when the call is forced onto a tool that only its vendor can run. */
-export function applyTools(request: ChatRequest, { tools, names, hosted }: ReadTools, fields: Fields): void {
+export function applyTools(request: ChatRequest, { tools, names, hosted }: ReadTools, fields: Json): void {
   const choice = toolChoice(fields.tool_choice, names, hosted)
   const usable = choice?.only ? tools.filter(tool => choice.only!.has(tool.name)) : tools
   if (usable.length === 0) {
@@ -140,7 +140,7 @@ function toolChoice(value: unknown, names: ToolNames, hosted: ReadonlySet<string
   if (value === 'auto' || value === 'none' || value === 'required') return { choice: value }
   if (!isObject(value)) return undefined
   if (value.type === 'allowed_tools') {
-    const allowed = (value.tools as Fields[]).filter(isClients).map(tool => chosen(tool, names))
+    const allowed = (value.tools as Json[]).filter(isClients).map(tool => chosen(tool, names))
     return { choice: value.mode === 'required' ? 'required' : 'auto', only: new Set(allowed) }
   }
   if (!isClients(value)) {
@@ -150,11 +150,11 @@ function toolChoice(value: unknown, names: ToolNames, hosted: ReadonlySet<string
   return { choice: { name: chosen(value, names) } }
 }
 
-function isClients(tool: Fields): boolean {
+function isClients(tool: Json): boolean {
   return (tool.type === 'function' || tool.type === 'custom') && typeof tool.name === 'string'
 }
 
-function chosen(tool: Fields, names: ToolNames): string {
+function chosen(tool: Json, names: ToolNames): string {
   const namespace = typeof tool.namespace === 'string' ? { namespace: tool.namespace } : {}
   return names.nameOf({ kind: tool.type as ClientTool['kind'], name: tool.name as string, ...namespace })
 }

@@ -6,7 +6,6 @@ import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../../core
 import { GatewayError } from '../../../core/errors.ts'
 import type { EventWriter } from '../../../core/format.ts'
 import type { Usage } from '../../../core/usage/usage.ts'
-import type { Fields } from '../../common/field-checks.ts'
 import { createdOr } from '../answer-fields.ts'
 import { CallItem, MessageItem, ReasoningItem } from './items.ts'
 import type { ItemStatus, OpenItem } from './items.ts'
@@ -14,6 +13,7 @@ import { contextOf } from './context.ts'
 import type { ResponsesContext } from './context.ts'
 import { newResponse, newResponseId, responseError, sseEvent } from './response-object.ts'
 import { usageObject } from './usage.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
 
 type Of<T extends ChatEvent['type']> = Extract<ChatEvent, { type: T }>
 
@@ -23,10 +23,10 @@ type Of<T extends ChatEvent['type']> = Extract<ChatEvent, { type: T }>
  */
 export class ResponsesWriter implements EventWriter {
   /** The answer so far; complete after `end`. */
-  readonly response: Fields
+  readonly response: Json
   readonly #context: ResponsesContext
   /** Finished items by their index; the open ones are still missing. */
-  readonly #output: Fields[] = []
+  readonly #output: Json[] = []
   readonly #hex: string
   #sequence = 0
   #begun = false

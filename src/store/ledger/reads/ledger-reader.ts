@@ -79,7 +79,7 @@ async function thereIs(answer: Promise<Answered>): Promise<Answered> {
   return found
 }
 
-interface Asked {
+interface PendingRead {
   readonly sinceMs: number
   answer(reply: Answered): void
 }
@@ -93,7 +93,7 @@ interface ThreadParts {
 class ReadThread {
   readonly #parts: ThreadParts
   /** By their ids, in the order of asking. */
-  readonly #asked = new Map<number, Asked>()
+  readonly #asked = new Map<number, PendingRead>()
   #worker: Worker | undefined
   #lastId = 0
   #endTimer: ReturnType<typeof setTimeout> | undefined

@@ -9,7 +9,7 @@ import type {
   ShownPage,
   ShownQuery,
 } from '../../../core/ledger/ledger.ts'
-import type { Dearest, DearestQuery, UsageGroup, UsageQuery } from '../../../core/ledger/usage-report.ts'
+import type { TopSpenders, TopSpendersQuery, UsageGroup, UsageQuery } from '../../../core/ledger/usage-report.ts'
 import { countCalls } from './histogram.ts'
 import { latencyStatement, readLatency } from '../sums/latency-query.ts'
 import type { LedgerSource } from '../ledger-database.ts'
@@ -17,7 +17,7 @@ import { ledgerStatement, readLedger, readRecentSpend, readShownLedger } from '.
 import type { LedgerPage } from './ledger-query.ts'
 import { totals } from '../sums/rollup-derived.ts'
 import { areTotalsFilled, isFilled } from '../sums/rollup-fill.ts'
-import { dearestOf, rankingOf } from '../sums/rollup-top.ts'
+import { topSpendersOf, rankingOf } from '../sums/rollup-top.ts'
 import type { DayRanking } from '../sums/rollup-top.ts'
 import { narrowSums, readUsage, usageStatement } from '../sums/usage-query.ts'
 
@@ -37,7 +37,7 @@ export const ledgerReads = {
     countCalls(source, query, usage => usageOf(source, usage)),
   recentSpend: (source: LedgerSource, query: RecentSpendQuery): Promise<RecentSpend> => readRecentSpend(source, query),
   usage: usageOf,
-  dearest: (source: LedgerSource, query: DearestQuery): Promise<Dearest | null> => dearestOf(source, query),
+  dearest: (source: LedgerSource, query: TopSpendersQuery): Promise<TopSpenders | null> => topSpendersOf(source, query),
   latency: async (source: LedgerSource, query: LatencyQuery): Promise<LatencyGroup[]> =>
     readLatency(await source.select(latencyStatement(query))),
   /** Of a day, by its number since 1970. */

@@ -3,8 +3,7 @@
  * the transaction of the rows, so that it is the sum of the ledger by construction; beside the rows it has what open
  * batches reserve. What came back of these stands below 0 under `-PROCESS`, so that every amount only grows.
  */
-import { columnList } from '../../../core/ledger/ledger-columns.ts'
-import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
+import { columnIndex } from '../../../core/ledger/ledger-columns.ts'
 import type { Database } from '../../database/open.ts'
 import { readBudgetScopes } from '../../../core/tenancy/budget-charge.ts'
 import type { ColumnValue } from '../journal/ledger-record.ts'
@@ -33,9 +32,8 @@ export function addBudgetText(source: string): string {
     do update set spent_nano_usd = budget_spend.spent_nano_usd + excluded.spent_nano_usd`
 }
 
-const place = (name: keyof LedgerRow): number => columnList.findIndex(column => column.name === name)
-const scopesAt = place('budget_scopes')
-const amountAt = place('budget_nano_usd')
+const scopesAt = columnIndex('budget_scopes')
+const amountAt = columnIndex('budget_nano_usd')
 
 /** What rows of the ledger add to the table, sorted: replicas that change the same amounts lock them in one order. */
 export function budgetAmounts(rows: readonly (readonly ColumnValue[])[]): readonly BudgetAmount[] {

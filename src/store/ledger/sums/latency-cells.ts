@@ -1,21 +1,19 @@
 /** Counts how long the calls of a batch took, in memory, so that the table is changed once for each model and hour. */
 import { latencyBucketOf, latencyBuckets } from '../../../core/ledger/latency.ts'
 import type { LatencyMeasure } from '../../../core/ledger/latency.ts'
-import { columnList } from '../../../core/ledger/ledger-columns.ts'
-import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
+import { columnIndex } from '../../../core/ledger/ledger-columns.ts'
 import type { ColumnValue } from '../journal/ledger-record.ts'
 import { hourMs, latencyKey } from './latency-table.ts'
 
-const place = (name: keyof LedgerRow): number => columnList.findIndex(column => column.name === name)
-const startedAt = place('started_at_ms')
-const outcome = place('outcome')
-const attempts = place('attempts')
-const cacheHit = place('cache_hit_kind')
-const modelAt = place('model')
-const deploymentAt = place('deployment_id')
-const stream = place('stream')
-const duration = place('duration_ms')
-const firstByte = place('first_byte_ms')
+const startedAt = columnIndex('started_at_ms')
+const outcome = columnIndex('outcome')
+const attempts = columnIndex('attempts')
+const cacheHit = columnIndex('cache_hit_kind')
+const modelAt = columnIndex('model')
+const deploymentAt = columnIndex('deployment_id')
+const stream = columnIndex('stream')
+const duration = columnIndex('duration_ms')
+const firstByte = columnIndex('first_byte_ms')
 
 /** Calls of one hour, model and deployment. */
 interface Group {

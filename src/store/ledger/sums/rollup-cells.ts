@@ -1,5 +1,5 @@
 /** Sums a batch of the ledger's rows in memory, so that the table of sums is changed once for each sum of a batch. */
-import { columnList } from '../../../core/ledger/ledger-columns.ts'
+import { columnIndex } from '../../../core/ledger/ledger-columns.ts'
 import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
 import type { UsageScope } from '../../../core/ledger/usage-report.ts'
 import type { ColumnValue } from '../journal/ledger-record.ts'
@@ -9,17 +9,16 @@ import type { RollupSum } from './rollup-table.ts'
 /** A value as it is bound to a column of `ledger_daily`, in the order of `rollupColumns`. */
 export type RollupValue = string | number | bigint
 
-const place = (name: keyof LedgerRow): number => columnList.findIndex(column => column.name === name)
-const startedAt = place('started_at_ms')
-const outcome = place('outcome')
-const attempts = place('attempts')
-const cost = place('cost_nano_usd')
-const customer = place('end_user')
-const client = place('client_name')
-const tags = place('request_tags')
-const owners = ownerColumns.map(place)
-const called = callColumns.map(place)
-const keyId = place('key_id')
+const startedAt = columnIndex('started_at_ms')
+const outcome = columnIndex('outcome')
+const attempts = columnIndex('attempts')
+const cost = columnIndex('cost_nano_usd')
+const customer = columnIndex('end_user')
+const client = columnIndex('client_name')
+const tags = columnIndex('request_tags')
+const owners = ownerColumns.map(columnIndex)
+const called = callColumns.map(columnIndex)
+const keyId = columnIndex('key_id')
 
 /** As `rollupSums` says it in SQL. */
 const amounts: Readonly<Record<Exclude<RollupSum, 'cost_nano_usd'>, (row: readonly ColumnValue[]) => number>> = {
@@ -37,7 +36,7 @@ const costAt = sumNames.indexOf('cost_nano_usd')
 const noAmounts: readonly RollupValue[] = sumNames.map((_, at) => (at === costAt ? 0n : 0))
 
 function counted(name: keyof LedgerRow): (row: readonly ColumnValue[]) => number {
-  const at = place(name)
+  const at = columnIndex(name)
   return row => Math.min(Number(row[at] ?? 0), countMax)
 }
 

@@ -7,7 +7,7 @@ import type { LedgerPlace } from '../ledger-fixture.ts'
 import { deleteOldSums } from '../ledger-retention.ts'
 import { fillStep, noteMissed } from './rollup-fill.ts'
 import { rollupColumns, sumNames } from './rollup-table.ts'
-import { dearestOf } from './rollup-top.ts'
+import { topSpendersOf } from './rollup-top.ts'
 import { fillTotalsStep } from './rollup-totals.ts'
 
 const today = 20_000
@@ -72,7 +72,7 @@ describe.each([
     const small = new Set<number>()
     expect(await rankDay(database, noon, small)).toBe(false)
     expect([...small]).toEqual([today - 5])
-    expect(await dearestOf(database, asked)).toBeNull()
+    expect(await topSpendersOf(database, asked)).toBeNull()
   })
 
   test('of very many sums those of the dearest of all days are chosen, as many as are read quickly', async () => {
@@ -80,28 +80,28 @@ describe.each([
     await addDay(today, 'case when k = 7 then 1000000 else k end')
     const small = new Set<number>()
     // Nothing is ranked yet, and no totals are there: everything is read.
-    expect(await dearestOf(database, asked)).toBeNull()
+    expect(await topSpendersOf(database, asked)).toBeNull()
     await noteMissed(database)
     for (const step of [fillStep, fillTotalsStep]) while (await step(database));
     // Until then those of all kept days.
-    expect((await dearestOf(database, asked))!.keys!.slice(0, 2)).toEqual(['key-7', 'key-249'])
+    expect((await topSpendersOf(database, asked))!.keys!.slice(0, 2)).toEqual(['key-7', 'key-249'])
     expect(await rankDay(database, noon, small)).toBe(true)
     expect(await rankDay(database, noon, small)).toBe(true)
     expect(await rankDay(database, noon, small)).toBe(false)
-    const chosen = (await dearestOf(database, asked))!
+    const chosen = (await topSpendersOf(database, asked))!
     expect(chosen.entities).toEqual([])
     expect(chosen.keys!.slice(0, 3)).toEqual(['key-7', 'key-249', 'key-248'])
     // 100 or 200 sums each, of 2,000.
     expect(chosen.keys!.length).toBeGreaterThanOrEqual(10)
     expect(chosen.keys!.length).toBeLessThanOrEqual(20)
-    expect(await dearestOf(database, { ...asked, firstDay: today - 5, lastDay: today - 5 })).toBeNull()
+    expect(await topSpendersOf(database, { ...asked, firstDay: today - 5, lastDay: today - 5 })).toBeNull()
   })
 
   test('one that alone has more sums than are read is shown with few of its keys', async () => {
     await database.change([{ text: "update ledger_daily set team_id = 'all' where scope = 'key'", values: [] }])
     const top = "insert into ledger_daily_top values ('key', 'team_id', $1, 'all', 1)"
     await database.change([{ text: top, values: [today - 1] }])
-    expect(await dearestOf(database, { ...asked, field: 'team_id' })).toEqual({
+    expect(await topSpendersOf(database, { ...asked, field: 'team_id' })).toEqual({
       entities: ['all'],
       keys: expect.any(Array),
     })

@@ -3,7 +3,7 @@
  * the sums of those alone. It chooses, the amounts are always those of `ledger_daily`: a day may be some minutes old
  * here. Kept by the ledger's worker beside storing rows (docs/decisions/0056).
  */
-import type { Dearest, DearestQuery, UsageField, UsageScope } from '../../../core/ledger/usage-report.ts'
+import type { TopSpenders, TopSpendersQuery, UsageField, UsageScope } from '../../../core/ledger/usage-report.ts'
 import type { Database } from '../../database/open.ts'
 import type { LedgerDatabase, LedgerSource } from '../ledger-database.ts'
 import { storableParameter } from '../reads/ledger-query.ts'
@@ -163,7 +163,7 @@ export async function storeRanking(
  * Whose sums a report shows of a span; null = it has so few sums that all of them can be read. Who was never among the
  * dearest of a day is missing also where all days together would be much.
  */
-export async function dearestOf(database: LedgerSource, query: DearestQuery): Promise<Dearest | null> {
+export async function topSpendersOf(database: LedgerSource, query: TopSpendersQuery): Promise<TopSpenders | null> {
   const { scope } = query
   const entities = query.entities?.map(storableParameter)
   if (entities !== undefined) {
@@ -189,7 +189,7 @@ export async function dearestOf(database: LedgerSource, query: DearestQuery): Pr
 }
 
 /** Among the dearest of the days, by what they spent on those; the dearest first. */
-async function topOf(database: LedgerSource, { scope, field, firstDay, lastDay }: DearestQuery): Promise<string[]> {
+async function topOf(database: LedgerSource, { scope, field, firstDay, lastDay }: TopSpendersQuery): Promise<string[]> {
   const rows = await database.select({
     text: `select entity from ledger_daily_top where scope = $1 and field = $2 and day >= $3 and day <= $4
       group by entity order by sum(cost_nano_usd) desc, entity limit ${keptMax}`,
@@ -199,7 +199,7 @@ async function topOf(database: LedgerSource, { scope, field, firstDay, lastDay }
 }
 
 /** Those that spent most on all kept days, as long as none is chosen for the days of the span. */
-async function topOfAllDays(database: LedgerSource, { scope, field }: DearestQuery): Promise<string[]> {
+async function topOfAllDays(database: LedgerSource, { scope, field }: TopSpendersQuery): Promise<string[]> {
   const total = totalScopes[scope === 'key' ? field : scope]
   if (total === undefined || !(await areTotalsFilled(database))) return []
   const rows = await database.select({
@@ -220,7 +220,7 @@ const totalScopes: Readonly<Record<string, DerivedScope | undefined>> = {
 /** The first of them, while they have few sums together. */
 async function asManyAsAreRead(
   database: LedgerSource,
-  { scope, firstDay, lastDay }: DearestQuery,
+  { scope, firstDay, lastDay }: TopSpendersQuery,
   values: readonly string[],
   column: string,
 ): Promise<string[]> {
@@ -250,7 +250,7 @@ const countedTogether = 20
 type Owner = keyof typeof owners
 
 /** undefined = no keys are chosen for entities of this field. */
-const ownerOf = ({ scope, field }: DearestQuery): Owner | undefined =>
+const ownerOf = ({ scope, field }: TopSpendersQuery): Owner | undefined =>
   (Object.keys(owners) as Owner[]).find(name => owners[name].scope === scope && owners[name].column === field)
 
 const listText = (first: number, values: readonly unknown[]): string =>
@@ -258,7 +258,7 @@ const listText = (first: number, values: readonly unknown[]): string =>
 
 async function countOwned(
   database: LedgerSource,
-  { scope, field, firstDay, lastDay }: DearestQuery,
+  { scope, field, firstDay, lastDay }: TopSpendersQuery,
   entities: readonly string[],
 ): Promise<number> {
   const [found] = await database.select({
@@ -270,7 +270,7 @@ async function countOwned(
 }
 
 /** The keys of these entities that spent most. */
-async function keysOf(database: LedgerSource, query: DearestQuery, entities: readonly string[]): Promise<string[]> {
+async function keysOf(database: LedgerSource, query: TopSpendersQuery, entities: readonly string[]): Promise<string[]> {
   const { scope, field, firstDay, lastDay } = query
   const owner = ownerOf(query)
   // One day a query: with an exact day the further columns of the index are used, too.

@@ -1,6 +1,6 @@
 /** Keys and teams with guardrails of their own: few among many, found by the indexes of migration 100. */
 import type { SQL } from 'bun'
-import type { Guarded } from '../../core/tenancy/tenancy-store.ts'
+import type { GuardrailUses } from '../../core/tenancy/tenancy-store.ts'
 import { Where } from './where.ts'
 
 interface Row {
@@ -9,8 +9,8 @@ interface Row {
   team_id: string | null
 }
 
-/** See `TenancyStore.guardedBy`. */
-export async function guardedBy(sql: SQL, guardrail: string, limit: number): Promise<Guarded> {
+/** See `TenancyStore.usesOfGuardrail`. */
+export async function usesOfGuardrail(sql: SQL, guardrail: string, limit: number): Promise<GuardrailUses> {
   const order = `order by created_at_ms, id limit ${limit}`
   const rowsOf = (table: string, more: string) => {
     const where = new Where()

@@ -11,7 +11,7 @@ const askedFields = {
 const undecided: ReadonlySet<string> = new Set(['auto', 'unspecified', 'service_tier_unspecified'])
 
 /** undefined = the body does not ask for it. What was left out of the request (`dropped`) was not asked for. */
-export function askedService(
+export function requestedService(
   body: JsonBody | undefined,
   dropped: readonly string[],
   name: keyof Served,

@@ -3,13 +3,13 @@ import type { JsonBody } from '../../lib/json/json-body.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 
 /** How many answers, and the maximum of output tokens of each; undefined = none is given. */
-export interface AskedAnswers {
+export interface RequestedOutput {
   readonly answers: number
   readonly tokens: number | undefined
 }
 
 /** The names of all dialects; each has its own. */
-export function askedInFields(body: JsonBody | undefined): AskedAnswers {
+export function requestedOutput(body: JsonBody | undefined): RequestedOutput {
   const own = body?.get('generationConfig')
   const config = isObject(own) ? own : {}
   const choices = [body?.get('n'), body?.get('best_of'), config.candidateCount].map(one => positiveCount(one) ?? 1)
