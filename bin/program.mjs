@@ -23,7 +23,7 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const source = join(root, 'src/main.ts')
 const folder = join(root, 'dist')
-/** In a package (scripts/package.mjs) there are no sources: their bundle, with all that they import, is here. */
+/** In a package (scripts/package.ts) there are no sources: their bundle, with all that they import, is here. */
 const packed = join(root, 'program')
 /** Says how long each file of the bundle is; written last. */
 const sizesFile = 'sizes.json'

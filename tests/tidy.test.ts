@@ -197,6 +197,21 @@ test('comments are plain: no unnamed persons or things, no notes that are not in
   expect(problems(find)).toEqual([])
 })
 
+test('each file of ours that a comment names exists', () => {
+  const folders = '{bin,docs,rules,scripts,simulator,src,tests,web}'
+  const files = [...new Glob(`${folders}/**/*.{ts,tsx,mjs}`).scanSync(root)].map(file => `/${file}`)
+  const named = /(?<![\w./-])[\w][\w./-]*\.(?:tsx?|mjs)\b/g
+  const find = (tree: ts.SourceFile) =>
+    commentsOf(tree).flatMap(({ at, text }) =>
+      [...text.matchAll(named)].flatMap(({ index, 0: name }) =>
+        /\.d\.ts$|\.(com|org)\//.test(name) || files.some(file => file.endsWith(`/${name}`))
+          ? []
+          : [{ line: lineOf(tree, at + index), what: name }],
+      ),
+    )
+  expect(problems(find)).toEqual([])
+})
+
 /** Found by their marks, once the texts and patterns that may hold such marks are left out. */
 function commentsOf(tree: ts.SourceFile): { at: number; text: string }[] {
   const code: string[] = []

@@ -18,7 +18,7 @@ interface DeliveryParts {
   readonly logger: Logger
 }
 
-/** One alert. */
+/** An alert on its way to webhooks and mail. */
 export interface Alert {
   /** What it is about, for the log: `a budget`. */
   readonly about: string

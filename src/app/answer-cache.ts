@@ -88,7 +88,7 @@ function openRedis(
   })
 }
 
-/** Told once for each configuration. */
+/** Tells once for each configuration that the Redis it names is missing. */
 function tellMissing(logger: Logger, missing: Set<CacheSettings>, settings: CacheSettings): undefined {
   if (missing.has(settings)) return
   missing.clear()

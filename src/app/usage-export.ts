@@ -230,7 +230,7 @@ class ExportWorker {
     }
   }
 
-  /** Once a minute of one thing. */
+  /** Writes a failure into the log, the same one once a minute at most. */
   #tell(about: string, message: string, fields: Record<string, unknown>): void {
     const nowMs = this.#parts.clock.monotonicMs()
     if (nowMs - (this.#reportedMs.get(about + message) ?? -Infinity) < reportEveryMs) return

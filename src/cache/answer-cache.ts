@@ -37,7 +37,7 @@ export interface AnswerCacheParts {
   shared(settings: CacheSettings): SharedAnswers | undefined
 }
 
-/** One for all calls. */
+/** The cache of answers of a running gateway; one object for all calls. */
 export class RunningAnswerCache implements AnswerCache {
   readonly #parts: AnswerCacheParts
   readonly memory: MemoryAnswers

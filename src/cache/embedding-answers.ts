@@ -24,7 +24,7 @@ export interface EmbeddingHost {
   drop(key: string, flight: Flight): undefined
 }
 
-/** One for all calls. */
+/** Answers embeddings from the cache input by input; one object for all calls. */
 export class EmbeddingAnswers {
   readonly #host: EmbeddingHost
 

@@ -4,7 +4,7 @@ import type { Call } from '../core/call.ts'
 import type { ChatEvent } from '../core/hub/chat.ts'
 import type { Dialect } from '../core/provider.ts'
 
-/** What was answered. */
+/** The content of a cached answer. */
 export type CachedContent =
   | { readonly kind: 'chat'; readonly events: readonly ChatEvent[] }
   | { readonly kind: 'bytes'; readonly dialect: Dialect; readonly contentType: string; readonly body: Uint8Array }

@@ -6,7 +6,7 @@ import type { Config } from './file/schema.ts'
 const graceDefault = '7d'
 const remindersDefault = ['7d', '1d']
 
-/** Durations were checked. */
+/** When the texts of keys have to be replaced; throws nothing, as the durations were checked with the file. */
 export function keyRotationOf(general: NonNullable<Config['general_settings']>): KeyRotationSettings {
   const {
     max_key_age: maxAge,

@@ -1,7 +1,7 @@
 /** Counts models for messages. Built-in models are counted apart. */
 import type { Settings } from '../core/settings.ts'
 
-/** Public names, not deployments. */
+/** How many models there are, by where they come from: public names, not deployments. */
 export interface ModelCounts {
   /** Names from the configuration, the environment or local servers; a pattern counts as one. */
   readonly own: number

@@ -36,7 +36,7 @@ export interface ReloadReport {
   readonly atNextStart?: readonly string[]
 }
 
-/** A running gateway. */
+/** A running gateway, as the command that started it sees it. */
 export interface RunningServer {
   readonly url: string
   /** The master key generated on this first start, to be shown once. */

@@ -23,7 +23,7 @@ export type SettingGroup = (typeof settingGroups)[number]
  */
 export type SettingSource = 'file' | 'environment' | 'flag' | 'api' | 'stored' | 'default'
 
-/** One setting. */
+/** A setting with the value that holds, and where it comes from. */
 export interface EffectiveValue {
   /** The path in the file, `general_settings.header_prefix`, or the name of a variable, `PORT`. */
   readonly key: string

@@ -12,7 +12,7 @@ export interface GuardrailSettings {
   readonly id: string
   /** Letters, digits and . _ -; unique. */
   readonly name: string
-  /** What it does: `personal_data`, `regex`, ... (`guardrails/kinds.ts`). */
+  /** What it does: `personal_data`, `regex`, ... (`guardrails/params.ts`). */
   readonly kind: string
   readonly modes: readonly GuardrailMode[]
   /** The operator demands it of every call. */

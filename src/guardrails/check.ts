@@ -20,7 +20,7 @@ export interface JudgedSpan extends Span {
   readonly action: 'mask' | 'block' | 'flag'
 }
 
-/** What a judge says. */
+/** The verdict of a judge on a text. */
 export interface Judgement {
   readonly verdict: Verdict
   /** For the client: what is wrong. */

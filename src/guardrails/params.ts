@@ -20,7 +20,7 @@ export const guardrailKinds = [
   'openai_moderation',
   'generic_guardrail_api',
 ] as const
-/** One of them. */
+/** One of `guardrailKinds`. */
 export type GuardrailKind = (typeof guardrailKinds)[number]
 
 const modes = ['pre_call', 'during_call', 'post_call', 'logging_only'] as const
@@ -247,7 +247,7 @@ export const guardrailParams = z.strictObject({
     .describe('What happens to a call when the service does not answer; it is refused when left out.')
     .meta({ examples: ['fail_open'] }),
 })
-/** Checked fields. */
+/** The fields of a guardrail that passed `guardrailParams`. */
 export type GuardrailParams = z.infer<typeof guardrailParams>
 
 /** The name of a guardrail. */

@@ -46,7 +46,7 @@ export class Placeholders {
   }
 }
 
-/** What cannot come back. */
+/** Stands in the place of a text that is not put back into the answer. */
 export const fixedPlaceholder = (name: string): string => `[${name}]`
 
 /** The form of all placeholders, to see which are in a text. */

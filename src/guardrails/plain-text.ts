@@ -42,7 +42,7 @@ const lookalike = new RegExp(`[${[...lookalikes.keys()].join('')}]`)
 const openWordMost = 64
 const mixedWord = /[\p{L}\p{N}]+/gu
 
-/** Texts without are plain. */
+/** A text without a match is ASCII: there is nothing in it to be made plain. */
 export const beyondAscii = /[^\0-\x7f]/
 
 /** undefined = every sign is plain. */

@@ -1,7 +1,7 @@
 /** The events of a stream, put together as they come: as few as a whole answer has, and bounded in size. */
 import type { ChatEvent } from '../core/hub/chat.ts'
 
-/** One for each answer. */
+/** Puts the events of a stream together to one answer; one object for each answer. */
 export class AssembledEvents {
   readonly #bytesMax: number
   #events: ChatEvent[] = []

@@ -20,10 +20,10 @@ import type { Clock } from '../lib/clock.ts'
 const namesMax = 20_000
 const pairMax = 5
 const addressMax = 30
-/** A little less than clients are told to wait (`password-line.ts`): their clocks differ. */
+/** A little less than clients are told to wait (`password-queue.ts`): their clocks differ. */
 const comeAgainMs = 4000
 
-/** Who tries. */
+/** An attempt to sign in: who tries, and from where. */
 export interface Attempt {
   /** As it was typed; undefined = a link is tried, which names none and cannot be guessed. */
   readonly account: string | undefined

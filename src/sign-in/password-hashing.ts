@@ -19,7 +19,7 @@ const decoy = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=1$${base
 /** Waits only behind known browsers and other new passwords. */
 const own = { turn: 'known', network: '' } as const
 
-/** One for the process. */
+/** Hashes and checks passwords; one for the process, whose queues bound how many run at once. */
 export function createPasswordHashing(): PasswordHashing {
   const known = new PasswordQueue({ runningMax, turns: ['known'], rest: 0 })
   const strangers = new PasswordQueue({ runningMax: 1, turns: ['returning', 'first-try', 'other'], rest: 1 })

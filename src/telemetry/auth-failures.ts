@@ -15,7 +15,7 @@ const keyWords: RefusedWords = {
   one: 'a request was refused for its API key',
   further: 'further requests were refused for their API keys; the last of them',
 }
-/** For sign-ins. */
+/** What the log says of refused sign-ins, where `AuthFailureLog` says it of refused keys by default. */
 export const signInWords: RefusedWords = {
   one: 'a sign-in was refused',
   further: 'further sign-ins were refused; the last of them',

@@ -128,7 +128,7 @@ const group: Schema = {
   ],
 }
 
-/** Users. */
+/** The resource type of users. */
 export const userType: ResourceType = {
   name: 'User',
   endpoint: '/Users',
@@ -137,7 +137,7 @@ export const userType: ResourceType = {
   extensions: [enterprise],
 }
 
-/** Teams and their members. */
+/** The resource type of groups: teams and their members. */
 export const groupType: ResourceType = {
   name: 'Group',
   endpoint: '/Groups',

@@ -73,7 +73,7 @@ const modelBudget = lazy(() =>
     }),
 )
 
-/** Of keys and teams. */
+/** Whether requests and answers of a key, or of a team, are stored. */
 export const storesBodies = lazy(() =>
   z
     .boolean()

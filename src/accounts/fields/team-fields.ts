@@ -72,7 +72,7 @@ const oneOfBoth = 'give `user_id` or `user_email`'
 const member = lazy(() =>
   z.strictObject({ role: z.enum(['admin', 'user']).default('user'), ...place() }).refine(isNamed, oneOfBoth),
 )
-/** One of them. */
+/** A user who is to become a member of a team, as the client names it. */
 export type NamedMember = z.infer<ReturnType<typeof member>>
 
 /** The body of `/team/new`. */
@@ -193,7 +193,7 @@ export function teamChanges(sent: TeamInput): TenantChanges<'team'> {
   } as TenantChanges<'team'>
 }
 
-/** A new team. */
+/** The team that `/team/new` makes of what was sent. */
 export function newTeam(id: string, sent: TeamInput): NewTenant<'team'> {
   return { ...blankTenant, ...noDirectory, ...own, id, ...teamChanges(sent) }
 }

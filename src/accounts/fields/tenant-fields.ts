@@ -86,7 +86,7 @@ export function organizationChanges(
   }
 }
 
-/** A new organization. */
+/** The organization that `/organization/new` makes of what was sent. */
 export function newOrganization(
   id: string,
   sent: Partial<z.infer<ReturnType<typeof organizationUpdateBody>>>,
@@ -125,7 +125,7 @@ export function customerChanges(sent: Partial<z.infer<ReturnType<typeof customer
   return { ...tenantChanges(sent), ...changesOf(sent, { alias: 'alias' }, { alias: null as string | null }) }
 }
 
-/** A new customer. */
+/** The customer that `/customer/new` makes of what was sent. */
 export function newCustomer(
   id: string,
   sent: Partial<z.infer<ReturnType<typeof customerBody>>>,

@@ -12,7 +12,10 @@ export interface BudgetWindow {
 export interface BudgetCalendar {
   /** A name of the IANA database: `UTC`, `Europe/Berlin`. */
   readonly timeZone: string
-  /** One end of a period, which the others follow, milliseconds since 1970; null = they follow the calendar. */
+  /**
+   * The end of one period, milliseconds since 1970: all others end at multiples of the duration before and after it.
+   * null = periods follow the calendar.
+   */
   readonly resetAtMs: number | null
 }
 

@@ -6,7 +6,7 @@ import { nonEmpty } from '../options.ts'
 import type { JsonSetting } from './json-edit.ts'
 import type { TomlBlocks } from './toml-blocks.ts'
 
-/** What is set up. */
+/** The settings that a coding agent is to get. */
 export interface Wanted {
   readonly url: string
   /** The words of the command that prints a token. */

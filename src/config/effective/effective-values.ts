@@ -16,7 +16,7 @@ import { fillingVariables, variables, winningVariables } from './variables.ts'
 import type { Variable } from './variables.ts'
 import { valueAt } from '../../lib/json/json-values.ts'
 
-/** What decides. */
+/** What decides on the value of a setting: the file, variables, flags, and what was sent by API. */
 export interface EffectiveInput {
   /** Of the configuration file as it is in use; undefined = there is none. */
   readonly text: string | undefined

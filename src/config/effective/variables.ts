@@ -1,7 +1,7 @@
 /** The variables of the process that are settings of the gateway, beside the keys of the file. */
 import type { SettingGroup } from '../../core/effective-values.ts'
 
-/** One variable. */
+/** An environment variable that sets something. */
 export interface Variable {
   readonly name: string
   readonly group: SettingGroup

@@ -125,7 +125,7 @@ export const limitExamples = {
   budget_duration: '30d',
 }
 
-/** Of `settings`. */
+/** Examples of the keys of `settings`. */
 export const commonExamples = {
   turn_off_message_logging: false,
   global_disable_no_log_param: false,
@@ -269,7 +269,7 @@ export const serviceAccountExamples = {
   team_id: 'team-platform',
 }
 
-/** Of `prices`. */
+/** Examples of the keys of `prices`. */
 export const priceSourceExamples = {
   source: 'https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json',
   sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',

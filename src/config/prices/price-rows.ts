@@ -3,7 +3,7 @@ import type { Prices } from '../../core/usage/prices.ts'
 import { priceUnits, unitScales } from './list-prices.ts'
 import type { PriceUnit } from './list-prices.ts'
 
-/** One price. */
+/** One price of a model, as tables show it. */
 export interface PriceRow {
   readonly unit: PriceUnit
   /** Dollars for a million tokens or characters, else for one. */

@@ -53,7 +53,7 @@ export const texts: PlainSchema = { type: 'array', items: { type: 'string' } }
 export const object: PlainSchema = { type: 'object' }
 /** An object whose values are strings. */
 export const textMap: PlainSchema = { type: 'object', additionalProperties: { type: 'string' } }
-/** Nothing is checked. */
+/** Any value: nothing is checked. */
 export const anything: OtherSchema = {}
 
 /** One of a few words. */

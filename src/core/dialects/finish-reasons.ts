@@ -12,7 +12,7 @@ export type Ending =
   | FinishReason
   | Extract<FaultKind, 'upstream-failed' | 'upstream-overloaded' | 'upstream-timeout' | 'upstream-credentials'>
 
-/** One dialect's words. */
+/** What the finish reasons of one dialect mean. */
 export type FinishReasonTable = ReadonlyMap<string, Ending>
 
 const wordsOf = (words: Record<string, Ending>): FinishReasonTable => new Map(Object.entries(words))

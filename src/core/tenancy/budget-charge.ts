@@ -58,7 +58,7 @@ export interface ChargedPeriod {
 
 const periodForm = /^(\d{1,16})(?::(\d{1,19}))? (.+)$/s
 
-/** Reads such a list. */
+/** Reads a list that `chargeList` made. */
 export function readBudgetScopes(list: readonly string[]): {
   readonly writer: SpendWriter
   readonly periods: readonly ChargedPeriod[]

@@ -138,7 +138,7 @@ export interface Team extends TenantFields, DirectoryFields {
 
 /** What a user may do over the whole gateway. Admins of teams and organizations are so by their membership. */
 export const userRoles = ['proxy_admin', 'proxy_admin_viewer', 'internal_user', 'internal_user_viewer'] as const
-/** One of them. */
+/** One of `userRoles`. */
 export type UserRole = (typeof userRoles)[number]
 
 /** A person with keys. */

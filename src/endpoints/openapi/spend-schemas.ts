@@ -210,7 +210,7 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
     latency: nullable(described('Of everybody, for those who read everything.', shape(latency))),
     latency_before: nullable(shape(latency)),
     spend_by_model: described(
-      "The dearest models; '' = all others. Dollars of each day, from `start_date` on.",
+      "The models that cost most; '' = all others. Dollars of each day, from `start_date` on.",
       listOf(shape({ model: text, spend: listOf(number) })),
     ),
     budgets: described('80 % and more are spent of them.', listOf(reference('BudgetState'))),

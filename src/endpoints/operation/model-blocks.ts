@@ -18,7 +18,7 @@ const unblockBody = lazy(() => z.strictObject({ model_id: modelId() }))
 
 const about = { tag: 'Models', answer: 'ModelBlock', auth: 'admin', failures: [404, 409] } as const
 
-/** In use here when it is answered, on other replicas within a second; what was begun ends as it began. */
+/** Switches a deployment off: here at once, on other replicas within a second. Calls under way go on. */
 export const modelBlock = withBody(blockBody, {
   ...about,
   paths: ['/model/block'],
@@ -30,7 +30,7 @@ export const modelBlock = withBody(blockBody, {
   },
 })
 
-/** Also where the deployment is not configured any more. */
+/** Switches a deployment on again, also one that is not configured any more. */
 export const modelUnblock = withBody(unblockBody, {
   ...about,
   paths: ['/model/unblock'],
@@ -43,7 +43,7 @@ export const modelUnblock = withBody(unblockBody, {
   },
 })
 
-/** `name` = of a deployment that is not configured any more. */
+/** The state of a deployment; `name` = its public name where it is not configured any more. */
 function shown({ current }: Services, id: string, name?: unknown): object {
   const deployment = current.settings.deployments.find(one => one.id === id)
   if (!deployment && typeof name !== 'string') throw noSuchModel(id)

@@ -84,7 +84,7 @@ async function latencyOfDays({ ledger }: Services, caller: Caller, first: number
   return latencyFigures(await ledger.latency({ unit: 'day', first, last: first + days - 1, groups: [] }))
 }
 
-/** The dearest models by day, oldest first; '' = all others together. */
+/** The models that cost most, by day, oldest first; '' = all others together. */
 function spendByModel(groups: readonly UsageGroup[], firstDay: number): object[] {
   const totals = new Map<string, bigint>()
   for (const { fields, costNanoUsd } of groups) totals.set(fields.model, (totals.get(fields.model) ?? 0n) + costNanoUsd)

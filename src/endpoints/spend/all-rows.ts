@@ -11,7 +11,7 @@ import { lazy } from '../../lib/lazy.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { followedRows } from './spend-logs.ts'
-import { dearestFor, dollars, keyIdOf, keysById, usageFor } from './common/access.ts'
+import { topSpendersFor, dollars, keyIdOf, keysById, usageFor } from './common/access.ts'
 import { daySpanOf, dayText, spanDoc, spanFields } from '../common/date-span.ts'
 
 const word = lazy(() => z.string().min(1).max(255))
@@ -121,7 +121,7 @@ async function daySums(
     usageFor(services, caller, { ...base, scope: isWhole ? 'total' : 'key', groups })
   const parts = async (field: 'user_id' | 'key_id') => {
     const asked = { ...span, scope: 'key', field, most: listedMax } as const
-    const listed = isWhole ? await dearestFor(services, caller, asked) : null
+    const listed = isWhole ? await topSpendersFor(services, caller, asked) : null
     return usageFor(services, caller, {
       ...base,
       scope: 'key',

@@ -16,7 +16,10 @@ import { lazy } from '../../lib/lazy.ts'
 const rowsMax = 1000
 const limitField = lazy(() => z.coerce.number().int().min(1).max(rowsMax))
 const limitDoc = (most: number): NonNullable<EndpointDoc['query']> => ({
-  limit: { schema: { type: 'integer', default: most, maximum: rowsMax }, description: 'Rows, the dearest first.' },
+  limit: {
+    schema: { type: 'integer', default: most, maximum: rowsMax },
+    description: 'Rows, those that cost most first.',
+  },
 })
 
 interface TotalsList {

@@ -145,7 +145,7 @@ function isPhone(text: string, { start, end }: Span): boolean {
   return length >= 7 && length <= 15 && !notPhones.some(one => one.test(found))
 }
 
-/** All kinds, by name. */
+/** All kinds of personal data and secrets, by name. */
 export const entities: ReadonlyMap<string, Entity> = new Map(
   // Of finds in the same place the first one names it: many numbers could be a telephone's.
   [emailAddress, creditCard, ibanCode, ipAddress, ...nationalNumbers, ...secrets, phoneNumber].map(one => [

@@ -1,7 +1,7 @@
 /** What describes a kind of personal data. */
 import type { Span } from '../../lib/linear-regex/index.ts'
 
-/** One kind. */
+/** One kind of personal data, or of secrets. */
 export interface Entity {
   readonly name: string
   /** Of candidates: see `lib/linear-regex`. */

@@ -105,7 +105,7 @@ const french = (value: string): boolean => {
   return 97 - remainder(digits.slice(0, 13), 97) === Number(digits.slice(13))
 }
 
-/** By country. */
+/** Numbers that states give to persons, by country. */
 export const nationalNumbers: readonly Entity[] = [
   numbered('US_SSN', '\\d{3}([ -])\\d{2}[ -]\\d{4}', isSsn),
   numbered('US_SSN_DIGITS', '\\d{9}', isSsn, /\b(?:ssn|social security)\b/i),

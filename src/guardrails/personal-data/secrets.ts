@@ -68,7 +68,7 @@ function looksRandom(text: string, { start, end }: Span): Span | undefined {
   return kinds === 3 && digits >= 3 && entropy(found) >= entropyLeast ? { start, end } : undefined
 }
 
-/** By name. */
+/** Kinds of secrets, by the names that guardrails list. */
 export const secrets: readonly Entity[] = [
   {
     name: 'API_KEY',

@@ -7,7 +7,7 @@ import { GatewayError } from '../../core/errors.ts'
 /** Memory is freed as requests end. */
 const retryAfterMs = 1000
 
-/** One per server. */
+/** Counts the bytes of all bodies under way; one for each server. */
 export class BodyMemory {
   readonly #bytesMax: () => number
   #heldBytes = 0

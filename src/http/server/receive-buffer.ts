@@ -1,6 +1,6 @@
 /** Received bytes that cannot be used yet: a partial head, or pipelined requests behind one without an answer. */
 
-/** Nothing, as bytes. */
+/** An empty buffer, shared by all that have no bytes. */
 export const noBytes = Buffer.alloc(0)
 /** Spare capacity for the bytes to come. */
 const spareBytesMax = 64 * 1024

@@ -3,7 +3,7 @@ import { defaultWidth } from './pdf-fonts.ts'
 import type { PdfFont } from './pdf-fonts.ts'
 import { readString } from './pdf-strings.ts'
 
-/** What a content shows. */
+/** A text that the content stream of a page shows. */
 export interface ShownText {
   readonly text: string
   /** Codes whose character is not known; U+FFFD stands for each. */

@@ -6,7 +6,7 @@ const ratioMax = 100
 /** Small files may be packed better than that. */
 const freeBytes = 256 * 1024
 
-/** Packed forms. */
+/** Compressed forms that can be read. */
 export type PackedForm = 'zlib' | 'raw' | 'gzip' | 'zstd'
 
 /** One for all files of a call. */

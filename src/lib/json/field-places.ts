@@ -42,7 +42,7 @@ export class FieldPlaces {
     return at < 0 ? undefined : this.#place(at)
   }
 
-  /** Of all, in their order. */
+  /** All fields, in the order of their places. */
   entries(): (readonly [name: string, place: FieldPlace])[] {
     return this.names.map((name, at) => [name, this.#place(at)])
   }

@@ -10,7 +10,7 @@ import { attributeNamed, extensionNamed, isValues, topAttributes } from './schem
 import type { Attribute, ResourceType, Schema, Values } from './schema.ts'
 import { readExtension, readOne, readValue, setAll, withOnePrimary } from './values.ts'
 
-/** One operation. */
+/** One operation of a PATCH (RFC 7644, 3.5.2). */
 export interface Operation {
   readonly op: 'add' | 'replace' | 'remove'
   readonly path?: string | undefined

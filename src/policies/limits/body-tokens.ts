@@ -4,7 +4,7 @@ import { estimatedInput } from '../../core/hub/input-tokens.ts'
 
 /** The tokens of larger bodies are taken once they are read: the bytes of an inline picture say little about them. */
 export const announcedBytesMax = 64 * 1024
-/** Of a text. */
+/** About how many bytes of a text are one token. */
 export const bytesPerToken = 4
 
 /** Of a body that was read. */

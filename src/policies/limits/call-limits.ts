@@ -8,7 +8,7 @@ import type { TenantDirectory } from '../../core/tenancy/tenancy-store.ts'
 import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Customer, SpendingFields, Tag } from '../../core/tenancy/tenancy.ts'
 
-/** Finds compiled limits. */
+/** Finds the compiled limits of a caller. */
 export interface CallLimits {
   /** The name of this process in the lists of budgets in the ledger. */
   readonly spendWriter: string

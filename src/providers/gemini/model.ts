@@ -2,7 +2,7 @@
 import { geminiFeatures, geminiThinking } from '../../../rules/gemini.ts'
 import type { GeminiFeatures, GeminiThinking } from '../../../rules/gemini.ts'
 
-/** Derived from the name. */
+/** What a Gemini model can do, derived from its name. */
 export interface GeminiModel extends GeminiFeatures {
   readonly thinking: GeminiThinking
 }

@@ -42,7 +42,7 @@ interface Kept {
   readonly fetchedMs: number
 }
 
-/** Keys of one issuer. */
+/** The signing keys of one issuer, fetched when they are needed and kept for a while. */
 export class KeySet {
   readonly #parts: KeySetParts
   #kept: Kept | undefined

@@ -49,7 +49,7 @@ export function toBodyRow(ring: KeyRing, bodies: CallBodies): BodyRow {
   }
 }
 
-/** Throws DecryptionError. */
+/** What was said in the call of a row. Throws DecryptionError. */
 export function contentOfRow(
   keys: { open(sealed: string, place: string): Buffer },
   { request_id, content }: Pick<BodyRow, 'request_id' | 'content'>,
@@ -69,7 +69,7 @@ export function resealed(
   return ring.seal(keys.open(content, place), place)
 }
 
-/** Of a row. */
+/** Whose call a row is of. */
 export function ownerOfRow(row: Omit<BodyRow, 'content' | 'bytes' | 'day'>): CallOwner {
   return {
     requestId: row.request_id,

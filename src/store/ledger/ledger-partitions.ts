@@ -84,7 +84,7 @@ export async function takeOver(sql: SQL, today: number): Promise<boolean> {
   })
 }
 
-/** Whether it is. */
+/** Whether the ledger of this database is divided by days. */
 export async function isPartitioned(sql: SQL): Promise<boolean> {
   const [row] = (await sql`select relkind::text as kind from pg_class where oid = 'ledger'::regclass`) as {
     kind: string

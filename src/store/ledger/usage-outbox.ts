@@ -13,7 +13,7 @@ import { selectedNames } from './ledger-table.ts'
 
 const waitingOf = '(select count(*) from usage_outbox o where o.destination = usage_exports.destination)'
 
-/** On both databases. */
+/** The outbox in SQLite or Postgres. */
 export function createUsageOutbox(database: Database): UsageOutbox {
   const { sql, kind } = database
   let state: readonly OutboxState[] = []

@@ -150,7 +150,7 @@ export const membershipColumns: Columns<Membership> = {
   createdAtMs: ['created_at_ms', integer],
 }
 
-/** Of a key. */
+/** The columns of `virtual_keys`. */
 export const keyColumns: Columns<KeyRecord> = {
   ...spending,
   id: ['id', text],

@@ -1,4 +1,4 @@
-/** Keys and teams with guardrails of their own: few among many, found by the indexes of migration 100. */
+/** Which keys and teams name a guardrail: few among many, found by the indexes of migration 100. */
 import type { SQL } from 'bun'
 import type { GuardrailUses } from '../../core/tenancy/tenancy-store.ts'
 import { Where } from './where.ts'

@@ -28,7 +28,7 @@ export const fieldParams = {
     .describe('Guardrails that hold for every call that this model may serve.'),
 }
 
-/** Of `settings`. */
+/** The keys of `settings` that say which fields of a body reach an upstream. */
 export const fieldSettings = {
   drop_params: dropParams,
   forward_unknown_fields: z

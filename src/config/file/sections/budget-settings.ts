@@ -80,7 +80,7 @@ export const budgetSettings = {
     .describe('Addresses that the gateway mails what operators have to know.'),
 }
 
-/** Keys of `settings`. */
+/** The keys of `settings` for the budget of all calls and of each end user. */
 export const commonBudgetSettings = {
   timezone: checkedText(z.string(), name => (isTimeZone(name) ? undefined : 'is no time zone of the IANA database'))
     .optional()

@@ -131,7 +131,7 @@ const cacheParams = z.strictObject({
     .meta({ examples: [2000] }),
 })
 
-/** Keys of `settings`. */
+/** The keys of `settings` for the cache of answers. */
 export const cacheSettings = {
   cache: z
     .boolean()

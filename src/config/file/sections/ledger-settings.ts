@@ -10,7 +10,7 @@ export const days = z.string().refine(text => {
   return 'ms' in read && read.ms >= dayMs && read.ms % dayMs === 0
 }, 'must be a number of days, weeks or months: 30d, 12w, 6mo')
 
-/** The first is LiteLLM's. */
+/** The keys for how long the ledger is kept; the first has LiteLLM's name. */
 export const ledgerSettings = {
   maximum_spend_logs_retention_period: days
     .optional()

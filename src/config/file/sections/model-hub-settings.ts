@@ -1,7 +1,7 @@
 /** What strangers see in the model hub. */
 import { z } from 'zod'
 
-/** Keys of `settings`. */
+/** The keys of `settings` that say which models strangers see. */
 export const modelHubSettings = {
   public_model_groups: z
     .array(z.string().min(1))

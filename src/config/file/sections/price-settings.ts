@@ -58,7 +58,7 @@ export const prices = {
     .describe('Prices of certain hours: prices of tokens, and `windows` with `hours_utc` and `weekdays`.'),
 }
 
-/** An example of each. */
+/** An example of each key of `prices`. */
 export const priceExamples = {
   ...mapped(pricedUnits, key => (/token/.test(key) ? 0.000001 : 0.002)),
   search_context_cost_per_query: { search_context_size_medium: 0.01 },

@@ -12,7 +12,7 @@ function networkProblem(value: string): string | undefined {
   return isNetwork ? undefined : 'is no address and no network; write 10.0.0.7 or 10.0.0.0/8'
 }
 
-/** All are optional. */
+/** The keys for sessions, passwords and sign-in; all are optional. */
 export const signInSettings = {
   session_idle_minutes: z
     .number()

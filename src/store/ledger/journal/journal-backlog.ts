@@ -15,7 +15,7 @@ export interface Backlog {
 /** Nothing waits. */
 export const noBacklog: Backlog = { bytes: 0, records: 0, sinceMs: Infinity }
 
-/** Both together. */
+/** The sum of two backlogs. */
 export function sumOf(one: Backlog, other: Backlog): Backlog {
   return {
     bytes: one.bytes + other.bytes,

@@ -45,7 +45,7 @@ export const ledgerReads = {
 }
 
 type Reads = typeof ledgerReads
-/** A kind of question. */
+/** The name of a question that is asked of the ledger. */
 export type ReadKind = keyof Reads
 /** What is asked in it. */
 export type ReadQuery<Kind extends ReadKind> = Parameters<Reads[Kind]>[1]

@@ -88,7 +88,7 @@ export function storedLatencyText(): string {
 
 const sums = bucketColumns.map(name => `cast(sum(${name}) as integer) as ${name}`).join(', ')
 
-/** Deletes the same. */
+/** Deletes the counts of a day. */
 export const deleteLatencyText = `delete from ledger_latency where ${ofDay}`
 
 /** Adds the hours before a day to their days; then `deleteHoursText`, in the same transaction. `$1` = the day. */

@@ -52,7 +52,7 @@ export const dailyCalls: DerivedTable = {
   key: ['scope', 'entity', 'day', 'model', 'provider', 'upstream_model', 'route'],
 }
 
-/** Those by day. */
+/** The tables of sums by day. */
 export const derivedTables: readonly DerivedTable[] = [dailySpend, dailyCalls]
 
 /** What an entity used on all days that are kept (`rollup-totals.ts`). */
