@@ -16,7 +16,7 @@ function loadedWith(entry: string): Set<string> {
   return found
 }
 
-test('neither YAML nor the schema of the configuration file is loaded by a gateway, but by its thread for that', () => {
+test('neither YAML nor the schema of the configuration file is loaded by a gateway, but by its process for that', () => {
   const parts = ['yaml', 'config/file/parse.ts', 'config/file/schema.ts', 'config/sent-objects.ts']
   const gateway = loadedWith('main.ts')
   expect(gateway).toContain('app/assemble.ts')

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { startServer } from '../app/index.ts'
 import type { Announcement } from '../app/index.ts'
-import { ConfigThread } from '../config/file/config-thread.ts'
+import { ConfigProcess } from '../config/file/config-process.ts'
 import type { ConfigReader } from '../config/file/reading.ts'
 import type { RunningServer } from '../config/serve-options.ts'
 import { modelCountText } from '../config/model-counts.ts'
@@ -70,17 +70,13 @@ export const serve: Command = {
 }
 
 async function start(input: CommandInput): Promise<RunningServer> {
-  const thread = new ConfigThread()
-  try {
-    const options = await serveOptions(input, thread.read)
-    return await startServer({ ...options, readFile: thread.read }, announce).catch((thrown: unknown) => {
-      throw explainFailure(thrown, options)
-    })
-  } catch (thrown) {
-    // It would keep the process for a while.
-    thread.close()
-    throw thrown
-  }
+  const reader = new ConfigProcess()
+  const options = await serveOptions(input, reader.read)
+  const server = await startServer({ ...options, readFile: reader.read }, announce).catch((thrown: unknown) => {
+    throw explainFailure(thrown, options)
+  })
+  reader.forget()
+  return server
 }
 
 const shellCheckMs = 500

@@ -21,7 +21,7 @@ export interface ServeOptions {
   readonly databaseUrl: string
   readonly redisUrl?: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Absent = configuration files are read in this thread (`config/file/config-thread.ts`). */
+  /** Absent = configuration files are read in this process, not by `config/file/config-process.ts`. */
   readonly readFile?: ConfigReader | undefined
   /** Policies of a program that embeds the gateway, asked after the access to models (`policies/index.ts`). */
   readonly policies?: readonly Policy[]

@@ -76,7 +76,7 @@ interface SourceOptions {
   readonly providers: Providers
   /** Absent = what refers to them is not checked. */
   readonly secrets?: SecretSources
-  /** Absent = files are read in this thread, which keeps what is loaded for that. */
+  /** Absent = files are read in this process, which keeps what is loaded for that. */
   readonly readFile?: ConfigReader | undefined
 }
 

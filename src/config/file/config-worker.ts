@@ -1,15 +1,7 @@
-/** The thread of `ConfigThread`. */
-import type { ReadReply, ReadRequest } from './config-thread.ts'
+/** The process of `ConfigProcess`: the request comes by standard input, the file goes by standard output. */
+import { deserialize, serialize } from 'bun:jsc'
+import type { ReadRequest } from './config-process.ts'
 import { readFile } from './parse.ts'
 
-declare const self: Worker
-
-self.onmessage = ({ data: { text, options } }: MessageEvent<ReadRequest>) => {
-  let reply: ReadReply
-  try {
-    reply = { file: readFile(text, options) }
-  } catch (error) {
-    reply = { failure: (error as Error).message }
-  }
-  self.postMessage(reply)
-}
+const { text, options } = deserialize(await Bun.stdin.arrayBuffer()) as ReadRequest
+await Bun.write(Bun.stdout, new Uint8Array(serialize(readFile(text, options))))

@@ -1,5 +1,5 @@
 /**
- * What was read of a configuration file. Plain data, so that it can come from another thread, and independent of what
+ * What was read of a configuration file. Plain data, so that it can come from another process, and independent of what
  * reads it: neither YAML nor schemas are loaded where a reading is used.
  */
 import type { Environment } from '../environment.ts'
