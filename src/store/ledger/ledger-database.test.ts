@@ -152,6 +152,18 @@ test('a connection that another one follows on the same file loses nothing', asy
   expect(idsIn(path)).toEqual(['1', '2', '3'])
 })
 
+test('after a rest rows are stored as before, also after one of a file that is gone', async () => {
+  const { path, open } = await rig()
+  const database = await open()
+  await database.insert([row('1')])
+  database.rest()
+  await database.insert([row('2')])
+  expect(idsIn(path)).toEqual(['1', '2'])
+  renameSync(path, `${path}.away`)
+  database.rest()
+  expect(await refusal(database.insert([row('3')]))).toBeDefined()
+})
+
 test('a sync of a file that is not at its path is refused, and one at its path follows any number of rows', async () => {
   const { path, backup, open } = await rig()
   const database = await open()

@@ -54,6 +54,8 @@ export interface LedgerDatabase extends LedgerSource {
    * stores a third more rows a second. Not for good: the next writer to commit moves what is in the log.
    */
   setBulk(isBulk: boolean): void
+  /** Nothing is stored for a while: what was kept of the file in memory, up to 2 MB, is given back. */
+  rest(): void
 }
 
 /** The database works, but will never take one of these rows. */
@@ -117,6 +119,7 @@ function openSqlite(path: string, opened: OpenedFile | undefined): LedgerDatabas
           database.run(`pragma wal_autocheckpoint = ${isBulk ? checkpointPages.bulk : checkpointPages.usual}`)
         isBulkNow = isBulk
       },
+      rest: () => void database.run('pragma shrink_memory'),
       insert: async rows => {
         file.check()
         try {
@@ -399,6 +402,7 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
     ...sourceOf(database),
     sql: database.sql,
     setBulk: () => {},
+    rest: () => {},
     // A commit is on the server's disk when it is answered.
     sync: async () => {},
     insert: async rows => {

@@ -36,6 +36,8 @@ const awaitedBytesMax = 8 * 1024 * 1024
 const segmentsBehindMax = 256
 /** Rounds without a row after which the thread goes idle. */
 const idleRoundsMax = 20
+/** An idle thread gives memory of the database back after this time. */
+const restAfterMs = 5000
 /** How often a busy thread reports its position, and deletes what is stored, for which the database is synced. */
 const progressMs = 250
 /** How long a record waits for its batch at most, and how much of the journal a loss of power can take. */
@@ -290,7 +292,10 @@ export class LedgerWriter {
   async #idle(position: JournalPosition): Promise<void> {
     clearInterval(this.#syncTimer)
     this.#send({ kind: 'idle', position })
-    await this.#pause(upkeepEveryMs)
+    if (!(await this.#pause(restAfterMs))) {
+      await this.#database?.then(open => open.rest()).catch(() => {})
+      await this.#pause(upkeepEveryMs - restAfterMs)
+    }
     this.#syncTimer = this.#startSyncing()
   }
 
@@ -458,9 +463,10 @@ export class LedgerWriter {
     }
   }
 
-  /** For so long, or until it is woken. */
-  async #pause(ms: number): Promise<void> {
-    if (!this.#woken) {
+  /** For so long, or until it is woken; returns which: true = woken. */
+  async #pause(ms: number): Promise<boolean> {
+    let isWoken = this.#woken
+    if (!isWoken) {
       await new Promise<void>(resolve => {
         const timer = setTimeout(resolve, ms)
         this.#wake = () => {
@@ -468,9 +474,11 @@ export class LedgerWriter {
           resolve()
         }
       })
+      isWoken = this.#woken
     }
     this.#woken = false
     this.#wake = () => {}
+    return isWoken
   }
 
   #startSyncing(): ReturnType<typeof setInterval> {
