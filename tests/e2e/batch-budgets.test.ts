@@ -45,7 +45,7 @@ const config = (upstream: string) =>
 const url = '/v1/chat/completions'
 const usage = (tokens: number) => ({ input_tokens: 10, output_tokens: tokens, total_tokens: tokens + 10 })
 const answered = (model: string, tokens: number) => ({
-  custom_id: 'x',
+  custom_id: `of ${model}`,
   response: {
     status_code: 200,
     body: {

@@ -294,7 +294,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     const { page, close } = await openLogs('?q=model:nobody')
     // As another replica answers that does not have them yet.
     const early = new Set<string>()
-    await page.route(/\/spend\/logs(\?request_id=|\/[^/]+\/bodies)/, route => {
+    await page.route(/\/spend\/logs(\/v2\?request_id=|\/[^/]+\/bodies)/, route => {
       const kind = route.request().url().includes('request_id=') ? 'row' : 'bodies'
       if (early.has(kind)) return route.continue()
       early.add(kind)
