@@ -138,6 +138,11 @@ async function filled(url: string | undefined): Promise<LedgerDatabase> {
 const questions: Readonly<Record<string, readonly [ReadKind, query: unknown]>> = {
   'a page of calls with the hashes of their keys': ['shown', { limit: 200 }],
   'a page of long and dear calls': ['shown', { limit: 200, minDurationMs: 1000, minCostNanoUsd: 1000 }],
+  'a numbered page, and how many calls there are': ['shown', { limit: 200, offset: 400, isCounted: true }],
+  'a numbered page of a key that failed': [
+    'shown',
+    { limit: 9, offset: 9, isCounted: true, isFailed: true, keyId: 'k' },
+  ],
   ...Object.fromEntries(
     (
       [
