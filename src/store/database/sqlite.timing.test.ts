@@ -1,12 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { GatewayError } from '../../core/errors.ts'
-import { migrate } from './migrate.ts'
-import { openDatabase, transaction, whileAvailable } from './open.ts'
-import type { Database } from './open.ts'
-import { holdLock, watchLoop } from './sqlite-fixture.ts'
+import { whileAvailable } from './open.ts'
+import { holdLock, refusal, sqliteRig, watchLoop } from './sqlite-fixture.ts'
 
 const cleanups: (() => Promise<void> | void)[] = []
 
@@ -14,49 +9,7 @@ afterAll(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-/** A migrated database in a folder of its own. */
-async function rig() {
-  const folder = mkdtempSync(join(tmpdir(), 'modelgate-sqlite-'))
-  const path = join(folder, 'x.sqlite')
-  const database = await openDatabase(`sqlite:${path}`)
-  cleanups.push(async () => {
-    await database.close()
-    rmSync(folder, { recursive: true })
-  })
-  await migrate(database)
-  const names = () => namesOf(database)
-  return {
-    folder,
-    path,
-    database,
-    backup: join(folder, 'backup'),
-    names,
-    put: (name: string) => database.sql`insert into installation (name, value) values (${name}, '')`,
-    putInTransaction: (name: string) =>
-      transaction(database, async tx => void (await tx`insert into installation (name, value) values (${name}, '')`)),
-    /** Until the file in the place of the old one is in use. */
-    async comeBack(msMax = 4000): Promise<void> {
-      const from = performance.now()
-      for (let last: unknown; ; await Bun.sleep(50)) {
-        last = await refusal(names())
-        if (last === undefined) return
-        if (performance.now() - from > msMax) throw last
-      }
-    },
-  }
-}
-
-const refusal = (work: Promise<unknown>) =>
-  work.then(
-    () => undefined,
-    error => error as Error,
-  )
-
-const ownNames = new Set(['keys_revision', 'oldest_usable_migration'])
-const own = (names: string[]) => names.filter(name => !ownNames.has(name))
-
-const namesOf = async (database: Database) =>
-  own(((await database.sql`select name from installation order by name`) as { name: string }[]).map(row => row.name))
+const rig = () => sqliteRig(cleanups)
 
 test('locked for a while by another process: writes wait, the thread does not, reads go on', async () => {
   const here = await rig()

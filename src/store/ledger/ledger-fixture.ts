@@ -193,3 +193,17 @@ export async function rankDay(database: LedgerDatabase, nowMs: number, small: Se
   await storeRanking(database, { day, nowMs }, await rankingOf(database, day))
   return true
 }
+
+/** A ledger on SQLite that `cleanups` close, and how many rows are stored. */
+export async function openCountedLedger(
+  cleanups: (() => Promise<void> | void)[],
+): Promise<{ ledger: JournalledLedger; rows: () => number }> {
+  const at: LedgerPlace = await makePlace()
+  cleanups.push(() => at.remove())
+  const ledger = await openLedger({ databaseUrl: at.databaseUrl, journalDirectory: at.journal, clock: systemClock })
+  cleanups.push(() => ledger.close())
+  const database = new Database(at.databaseUrl.slice('sqlite:'.length), { readonly: true })
+  cleanups.push(() => database.close())
+  const count = database.query<{ rows: number }, []>('select count(*) as rows from ledger')
+  return { ledger, rows: () => count.get()!.rows }
+}

@@ -1,11 +1,7 @@
 /** The worker of a ledger without traffic is idle until it is woken, and what is appended then is stored by itself. */
 import { afterEach, expect, test } from 'bun:test'
-import { Database } from 'bun:sqlite'
 import { readdirSync, readFileSync } from 'node:fs'
-import { systemClock } from '../../lib/clock.ts'
-import { exampleRow, intentOf, makePlace } from './ledger-fixture.ts'
-import type { LedgerPlace } from './ledger-fixture.ts'
-import { openLedger } from './ledger.ts'
+import { exampleRow, intentOf, openCountedLedger } from './ledger-fixture.ts'
 import type { JournalledLedger } from './ledger.ts'
 
 const cleanups: (() => Promise<void> | void)[] = []
@@ -13,16 +9,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-async function openOne(): Promise<{ ledger: JournalledLedger; rows: () => number }> {
-  const at: LedgerPlace = await makePlace()
-  cleanups.push(() => at.remove())
-  const ledger = await openLedger({ databaseUrl: at.databaseUrl, journalDirectory: at.journal, clock: systemClock })
-  cleanups.push(() => ledger.close())
-  const database = new Database(at.databaseUrl.slice('sqlite:'.length), { readonly: true })
-  cleanups.push(() => database.close())
-  const count = database.query<{ rows: number }, []>('select count(*) as rows from ledger')
-  return { ledger, rows: () => count.get()!.rows }
-}
+const openOne = () => openCountedLedger(cleanups)
 
 function record(ledger: JournalledLedger): void {
   const row = exampleRow()
