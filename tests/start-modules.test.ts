@@ -23,3 +23,11 @@ test('neither YAML nor the schema of the configuration file is loaded by a gatew
   expect(parts.filter(one => gateway.has(one))).toEqual([])
   expect(parts.slice(0, 3).filter(one => !loadedWith('config/file/config-worker.ts').has(one))).toEqual([])
 })
+
+test('what counts limits over Redis is not loaded without a Redis', () => {
+  const gateway = loadedWith('main.ts')
+  expect(gateway).toContain('store/limits/limiter-memory.ts')
+  expect(['limiter-redis', 'grant-script', 'redis-link'].filter(one => gateway.has(`store/limits/${one}.ts`))).toEqual(
+    [],
+  )
+})

@@ -12,7 +12,7 @@ import { createBudgetSurvey } from '../store/limits/budget-survey.ts'
 import type { RunningBudgetSurvey } from '../store/limits/budget-survey.ts'
 import { claimBudgetAlert, openBudgetSpend } from '../store/limits/budget-table.ts'
 import { MemoryLimiter } from '../store/limits/limiter-memory.ts'
-import { RedisLimiter } from '../store/limits/limiter-redis.ts'
+import type { RedisLimiter } from '../store/limits/limiter-redis.ts'
 import type { Logger } from '../telemetry/log.ts'
 
 /** A soft budget was reached, in one period once over all replicas. Nano-dollars. */
@@ -89,7 +89,9 @@ async function openRedis(
   budgets: BudgetCounters,
   { logger, withoutRedis }: LimitsOptions,
 ): Promise<RedisLimiter> {
-  const limiter = new RedisLimiter({
+  // Loaded where there is a Redis.
+  const loaded = await import('../store/limits/limiter-redis.ts')
+  const limiter: RedisLimiter = new loaded.RedisLimiter({
     url,
     budgets,
     withoutRedis,
