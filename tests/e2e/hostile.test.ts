@@ -12,7 +12,7 @@ import {
   messagesBody,
   moderationsBody,
   pathsIn,
-  poisoned,
+  poisonedAt,
   poisons,
   rerankBody,
   responsesBody,
@@ -301,7 +301,7 @@ describe('bodies', () => {
       const complaints = new Map<string, string>()
       let refused = 0
       await inParallel(bodies, async ({ place, poison }) => {
-        const response = await post(path?.() ?? at, poisoned(body, place, poison), {}, admin ? masterKey : key)
+        const response = await post(path?.() ?? at, poisonedAt(body, place)(poison), {}, admin ? masterKey : key)
         if (response.status === 422) refused++
         const found = await complaint(response, dialect)
         if (found && !complaints.has(found.slice(0, 100)))

@@ -47,13 +47,14 @@ export function pathsIn(value: unknown, at: Path = []): Path[] {
 
 const mark = '@@poison@@'
 
-/** The body's JSON with `json` at `path`. */
-export function poisoned(body: unknown, path: Path, json: string): string {
+/** The body's JSON with what it is called with at `path`. */
+export function poisonedAt(body: unknown, path: Path): (json: string) => string {
   const copy = structuredClone(body)
   let parent = copy as Record<string | number, unknown>
   for (const step of path.slice(0, -1)) parent = parent[step] as Record<string | number, unknown>
   parent[path.at(-1)!] = mark
-  return JSON.stringify(copy).replace(`"${mark}"`, () => json)
+  const [before, after] = JSON.stringify(copy).split(`"${mark}"`)
+  return json => before + json + after
 }
 
 const schema = {
