@@ -10,12 +10,30 @@ const duration = checkedText(z.string(), text => {
   return 'problem' in read ? read.problem : undefined
 })
 const limitFields = {
-  max_budget: usd.optional().describe('In US dollars.'),
-  budget_duration: duration.optional().describe('After which the budget begins anew.'),
-  duration: duration.optional().describe('How long the key lives: 30d, 1mo, ...'),
-  rpm_limit: count.optional().describe('Requests a minute.'),
-  tpm_limit: count.optional().describe('Tokens a minute.'),
-  max_parallel_requests: count.optional().describe('Calls under way at once.'),
+  max_budget: usd
+    .optional()
+    .describe('In US dollars.')
+    .meta({ examples: [10] }),
+  budget_duration: duration
+    .optional()
+    .describe('After which the budget begins anew.')
+    .meta({ examples: ['30d'] }),
+  duration: duration
+    .optional()
+    .describe('How long the key lives: 30d, 1mo, ...')
+    .meta({ examples: ['90d'] }),
+  rpm_limit: count
+    .optional()
+    .describe('Requests a minute.')
+    .meta({ examples: [60] }),
+  tpm_limit: count
+    .optional()
+    .describe('Tokens a minute.')
+    .meta({ examples: [100_000] }),
+  max_parallel_requests: count
+    .optional()
+    .describe('Calls under way at once.')
+    .meta({ examples: [5] }),
 }
 
 /** Keys of `settings`. */
@@ -23,10 +41,31 @@ export const newKeySettings = {
   default_key_generate_params: z
     .strictObject({
       ...limitFields,
-      models: z.array(z.string()).max(1000).optional().describe('Names, patterns and access groups.'),
-      metadata: z.record(z.string(), z.unknown()).optional().describe('Of the key.'),
-      team_id: z.string().min(1).max(255).optional().describe('Of the key.'),
-      user_id: z.string().min(1).max(255).optional().describe('Of the key.'),
+      models: z
+        .array(z.string())
+        .max(1000)
+        .optional()
+        .describe('Names, patterns and access groups.')
+        .meta({ examples: [['gpt-4.1-mini']] }),
+      metadata: z
+        .record(z.string(), z.unknown())
+        .optional()
+        .describe('Of the key.')
+        .meta({ examples: [{ project: 'search' }] }),
+      team_id: z
+        .string()
+        .min(1)
+        .max(255)
+        .optional()
+        .describe('Of the key.')
+        .meta({ examples: ['team-a'] }),
+      user_id: z
+        .string()
+        .min(1)
+        .max(255)
+        .optional()
+        .describe('Of the key.')
+        .meta({ examples: ['user-a'] }),
     })
     .optional()
     .describe('What a key gets that is made by API without these fields.'),
