@@ -36,6 +36,8 @@ export interface Limits {
 
 interface LimitsOptions {
   readonly redisUrl: string | undefined
+  /** Names the installation in a Redis that others may use, too. */
+  readonly installation: string
   readonly database: Database
   readonly ledger: JournalledLedger
   readonly logger: Logger
@@ -87,12 +89,13 @@ async function tellOnce(alert: SoftBudgetAlert, { database, logger, tell }: Tell
 async function openRedis(
   url: string,
   budgets: BudgetCounters,
-  { logger, withoutRedis }: LimitsOptions,
+  { installation, logger, withoutRedis }: LimitsOptions,
 ): Promise<RedisLimiter> {
   // Loaded where there is a Redis.
   const loaded = await import('../store/limits/limiter-redis.ts')
   const limiter: RedisLimiter = new loaded.RedisLimiter({
     url,
+    installation,
     budgets,
     withoutRedis,
     reportReachable: (reachable, reason) =>

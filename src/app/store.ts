@@ -66,6 +66,8 @@ import type { OpenedDatabase } from './start-without-database.ts'
 /** How limits are shared over Redis now. */
 export type RedisState = Pick<RedisLimiter, 'reachable' | 'replicas' | 'roundTrips' | 'withoutRedis'>
 
+const installationNameBytes = 12
+
 /** Is told what has changed; undefined = everything may have. */
 type TenancyFollower = (subjects: readonly Subject[] | undefined) => void
 
@@ -135,7 +137,9 @@ export async function openStore(
     settled: row => tail.settled(row),
   })
   const withoutRedis = () => settings().limitsWithoutRedis
-  const limits = await openLimits({ redisUrl: options.redisUrl, database, ledger, logger, withoutRedis })
+  const { redisUrl } = options
+  const name = installation.sign('name in Redis').toString('hex', 0, installationNameBytes)
+  const limits = await openLimits({ redisUrl, installation: name, database, ledger, logger, withoutRedis })
   keys.followTenancy(() => limits.survey.changed())
   const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
   const cacheHours = countCacheHours({ database, clock, counts: () => answerCache.answers.counts() })

@@ -14,6 +14,9 @@ const given = process.env.TEST_REDIS_URL
 export const redisDatabase = (file: 'budgets' | 'limiter'): string | undefined =>
   given === undefined ? undefined : new URL(file === 'budgets' ? '/8' : '/9', given).href
 
+/** What all replicas of the tests share. */
+export const installation = 'tests'
+
 /** One gateway as far as limits are concerned. */
 export interface Replica {
   readonly limiter: RedisLimiter
@@ -28,18 +31,20 @@ export type OpenReplica = (
   withoutRedis?: WithoutRedis,
   address?: string,
   spend?: BudgetSpend,
+  installationName?: string,
 ) => Promise<Replica>
 
 /** What is opened is put into `opened`, to be closed by the test. */
 export const openReplica =
   (opened: { close(): unknown }[], redisUrl: string): OpenReplica =>
-  async (roundTripMs = 0, withoutRedis = 'refuse', address = redisUrl, spend) => {
+  async (roundTripMs = 0, withoutRedis = 'refuse', address = redisUrl, spend, installationName = installation) => {
     const there = new URL(address)
     const wire = await startTcpProxy(there.hostname, Number(there.port || 6379), { roundTripMs })
     if (there.port !== '1') there.host = `127.0.0.1:${wire.port}`
     const changes: (boolean | string)[] = []
     const limiter = new RedisLimiter({
       url: there.href,
+      installation: installationName,
       budgets: new BudgetCounters({ spend, clock: systemClock }),
       withoutRedis: () => withoutRedis,
       reportReachable: (now, reason) => changes.push(now || reason!),

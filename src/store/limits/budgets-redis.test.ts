@@ -1,14 +1,16 @@
 /** Budgets across replicas: never exceeded in all together, usable to the end, and rebuilt where Redis lost them. */
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
-import { openReplica, openReplicas, redisDatabase } from '../../../tests/support/redis-replicas.ts'
+import { installation, openReplica, openReplicas, redisDatabase } from '../../../tests/support/redis-replicas.ts'
 import type { Replica } from '../../../tests/support/redis-replicas.ts'
 import type { LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { WithoutRedis } from '../../core/settings.ts'
 import type { BudgetScope } from './budget-counters.ts'
 import { budgetOf, takenOf, TestLedger } from './budget-fixture.ts'
-import { replicasKey } from './grant-script.ts'
+import { limitKeys } from './grant-script.ts'
 import { until } from '../../../tests/support/until.ts'
+
+const inRedis = limitKeys(installation)
 
 const url = redisDatabase('budgets')
 if (url === undefined) console.log('skipped: budgets across replicas (set TEST_REDIS_URL)')
@@ -88,7 +90,7 @@ describe.if(url !== undefined)('on Redis', () => {
     all.ledger.store()
     for (const [at, replica] of all.replicas.entries()) all.settle(at, await takeAt(replica, scope, 100), [scope], 100)
     await admin.send('FLUSHDB', [])
-    await until(async () => Number(await admin.send('HLEN', [replicasKey])) > 2, 'Redis knows the replicas again')
+    await until(async () => Number(await admin.send('HLEN', [inRedis.replicas])) > 2, 'Redis knows the replicas again')
     expect(await burst(all, [scope], { calls: 90, bound: 10, costOf: () => 10 })).toBe(40)
     expect(all.ledger.sum(scope)).toBe(1000)
   })

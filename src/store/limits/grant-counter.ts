@@ -1,6 +1,5 @@
 /** What one replica knows and holds of one counter. All times are monotonic milliseconds. */
 import type { BudgetCounter, BudgetScope } from './budget-counters.ts'
-import { counterKey } from './grant-script.ts'
 import type { CounterKind, CounterReport } from './grant-script.ts'
 import { SlidingWindow } from './sliding-window.ts'
 
@@ -29,11 +28,19 @@ export interface CounterMoney {
   readonly writer: string
 }
 
+interface CounterStart {
+  readonly kind: CounterKind
+  readonly scope: string
+  /** Its key in Redis. */
+  readonly key: string
+  readonly limit: number
+  readonly nowMs: number
+}
+
 /** Requests, tokens, parallel calls or money of one scope. */
 export class Counter {
   readonly kind: CounterKind
   readonly scope: string
-  /** Its key in Redis. */
   readonly key: string
   readonly #window: SlidingWindow | undefined
   #limit: number
@@ -75,10 +82,10 @@ export class Counter {
   #aheadAfterMs = 0
   #reportedMs: number
 
-  constructor(kind: CounterKind, scope: string, { limit, nowMs }: { limit: number; nowMs: number }) {
+  constructor({ kind, scope, key, limit, nowMs }: CounterStart) {
     this.kind = kind
     this.scope = scope
-    this.key = counterKey(kind, scope)
+    this.key = key
     this.#limit = limit
     this.#room = limit
     this.#reportedMs = nowMs

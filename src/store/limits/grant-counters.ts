@@ -3,18 +3,20 @@ import type { LimitScope, LimitUse } from '../../core/tenancy/limits.ts'
 import { hasBudget } from './budget-counters.ts'
 import type { BudgetCounter, BudgetCounters, BudgetScope } from './budget-counters.ts'
 import { Counter } from './grant-counter.ts'
-import type { CounterKind } from './grant-script.ts'
+import type { CounterKind, LimitKeys } from './grant-script.ts'
 
 type Kinds = { [kind in CounterKind]?: Counter }
 
 /** By scope and kind, and by key in Redis. */
 export class CounterTable {
   readonly #budgets: BudgetCounters
+  readonly #keys: LimitKeys
   readonly #scopes = new Map<string, Kinds>()
   readonly #byKey = new Map<string, Counter>()
 
-  constructor(budgets: BudgetCounters) {
+  constructor(budgets: BudgetCounters, keys: LimitKeys) {
     this.#budgets = budgets
+    this.#keys = keys
   }
 
   get size(): number {
@@ -37,6 +39,14 @@ export class CounterTable {
   /** undefined = the budget was not used lately. */
   budget({ period }: BudgetCounter): Counter | undefined {
     return this.#scopes.get(period)?.budget
+  }
+
+  /** In nano-dollars. */
+  moneyLeft(scope: BudgetScope): number {
+    const budget = this.#budgets.find(scope)
+    const left = scope.budget.maxNanoUsd - budget.spent
+    const counter = this.budget(budget)
+    return counter ? Math.min(counter.remaining, left) : left
   }
 
   /** null = not used here lately. Money is told by others. */
@@ -79,7 +89,7 @@ export class CounterTable {
     if (!kinds) this.#scopes.set(id, (kinds = {}))
     let counter = kinds[kind]
     if (!counter) {
-      kinds[kind] = counter = new Counter(kind, id, { limit, nowMs })
+      kinds[kind] = counter = new Counter({ kind, scope: id, key: this.#keys.counter(kind, id), limit, nowMs })
       this.#byKey.set(counter.key, counter)
     }
     counter.limit = limit

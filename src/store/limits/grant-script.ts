@@ -1,6 +1,7 @@
 /**
  * The exchange between a replica and Redis: one script that takes what the replica holds and wants, and answers with
- * decisions and grants. What Redis holds, all in one hash slot (on a cluster a script may only touch keys of one):
+ * decisions and grants. What Redis holds of an installation, all in one hash slot (on a cluster a script may only touch
+ * keys of one):
  *
  * - `limit-replicas`, a hash: of each replica when it was heard last and the number of its last exchange.
  * - `limit:<kind>:<scope>`, a hash for each counter: of each replica `<heard> <kept> <eager until> <rest>`. `kept` is
@@ -35,13 +36,25 @@ const replicaTtlMs = 300_000
 const mailTtlMs = 60_000
 const mailLengthMax = 200
 
-const prefix = '{modelgate}:limit'
-/** The hash of all replicas. */
-export const replicasKey = `${prefix}-replicas`
-/** The list of counters that `replica` is asked to report. */
-export const mailKey = (replica: string) => `${prefix}-mail:${replica}`
-/** The hash of one counter. */
-export const counterKey = (kind: CounterKind, scope: string) => `${prefix}:${kind}:${scope}`
+/** The names of what Redis holds of one installation: others may use the same Redis. */
+export interface LimitKeys {
+  /** The hash of all replicas. */
+  readonly replicas: string
+  /** The list of counters that `replica` is asked to report. */
+  mail(replica: string): string
+  /** The hash of one counter. */
+  counter(kind: CounterKind, scope: string): string
+}
+
+/** `installation`: its name, of characters that a key may have. */
+export function limitKeys(installation: string): LimitKeys {
+  const prefix = `{modelgate}:${installation}:limit`
+  return {
+    replicas: `${prefix}-replicas`,
+    mail: replica => `${prefix}-mail:${replica}`,
+    counter: (kind, scope) => `${prefix}:${kind}:${scope}`,
+  }
+}
 
 /** A script, and the name under which Redis caches it. */
 export interface Script {
@@ -84,10 +97,13 @@ export interface Exchange {
 }
 
 /** KEYS and ARGV of the exchange. */
-export function parametersOf(exchange: Exchange): { readonly keys: string[]; readonly values: string[] } {
+export function parametersOf(
+  { replicas, mail }: LimitKeys,
+  exchange: Exchange,
+): { readonly keys: string[]; readonly values: string[] } {
   const { replica, number, standing, keys, reports, calls, others } = exchange
   return {
-    keys: [replicasKey, mailKey(replica), ...keys, ...others.map(mailKey)],
+    keys: [replicas, mail(replica), ...keys, ...others.map(mail)],
     values: [replica, String(number), standing, ...[reports, calls, others].map(one => JSON.stringify(one))],
   }
 }

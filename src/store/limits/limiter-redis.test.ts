@@ -2,11 +2,13 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
 import type { LimitScope, LimitVerdict } from '../../core/tenancy/limits.ts'
-import { counterKey, exchangeScript, mailKey, parametersOf, readAnswer, replicasKey } from './grant-script.ts'
+import { exchangeScript, limitKeys, parametersOf, readAnswer } from './grant-script.ts'
 import type { CounterKind, Exchange } from './grant-script.ts'
-import { openReplica, openReplicas, redisDatabase } from '../../../tests/support/redis-replicas.ts'
+import { installation, openReplica, openReplicas, redisDatabase } from '../../../tests/support/redis-replicas.ts'
 import type { Replica } from '../../../tests/support/redis-replicas.ts'
 import { until } from '../../../tests/support/until.ts'
+
+const inRedis = limitKeys(installation)
 
 const url = redisDatabase('limiter')
 if (url === undefined) console.log('skipped: limits across replicas (set TEST_REDIS_URL)')
@@ -49,17 +51,17 @@ describe.if(url !== undefined)('on Redis', () => {
   }
   /** What Redis knows as spent by all replicas. */
   const spentIn = async (limits: readonly LimitScope[], kind: 'requests' | 'tokens') => {
-    const leases = (await admin.send('HGETALL', [counterKey(kind, limits[0]!.id)])) as Record<string, string>
+    const leases = (await admin.send('HGETALL', [inRedis.counter(kind, limits[0]!.id)])) as Record<string, string>
     const pairs = Object.values(leases).flatMap(value => JSON.parse(value.split(' ')[3]!) as number[])
     return pairs.reduce((sum, value, at) => sum + (at % 2 === 1 ? value : 0), 0)
   }
   /** As if these replicas had been heard last `ago` milliseconds ago, all reports included. */
   const silence = async (limits: readonly LimitScope[], kind: CounterKind, agoMs: number) => {
     const at = (await nowMs()) - agoMs
-    const key = counterKey(kind, limits[0]!.id)
+    const key = inRedis.counter(kind, limits[0]!.id)
     const leases = (await admin.send('HGETALL', [key])) as Record<string, string>
     for (const [replica, value] of Object.entries(leases)) {
-      await admin.send('HSET', [replicasKey, replica, `${at} 1`])
+      await admin.send('HSET', [inRedis.replicas, replica, `${at} 1`])
       await admin.send('HSET', [key, replica, value.replace(/^\d+/, String(at))])
     }
   }
@@ -282,7 +284,7 @@ describe.if(url !== undefined)('on Redis', () => {
     const [killed, living] = [await open(), await open()]
     const limits = newKey({ requestsPerMinute: 100 })
     for (let at = 0; at < 20; at++) await killed.take(limits)
-    const key = counterKey('requests', limits[0]!.id)
+    const key = inRedis.counter('requests', limits[0]!.id)
     const kept = async () => {
       const leases = (await admin.send('HGETALL', [key])) as Record<string, string>
       return Object.values(leases).map(value => Number(value.split(' ')[1]))[0]
@@ -410,11 +412,11 @@ describe.if(url !== undefined)('on Redis', () => {
 
   test('an exchange that arrives after a later one does nothing; one whose answer was lost is undone by the next', async () => {
     const ask = async (exchange: Partial<Exchange>) => {
-      const { keys, values } = parametersOf({
+      const { keys, values } = parametersOf(inRedis, {
         replica: 'one',
         number: 1,
         standing: 'new',
-        keys: [counterKey('requests', 'key:x')],
+        keys: [inRedis.counter('requests', 'key:x')],
         reports: [['requests', 10, 0, 0, 0, '[]']],
         calls: [],
         others: [],
@@ -439,6 +441,14 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(free!.calls[0]!.decision).toBe('taken')
   })
 
+  test('installations that share one Redis share no limits, and are no replicas of each other', async () => {
+    const [one, other] = [await open(), await open(0, 'refuse', undefined, undefined, 'another')]
+    const limits = newKey({ requestsPerMinute: 10 })
+    for (const { take } of [one, other])
+      expect(allowedOf(await Promise.all(Array.from({ length: 12 }, () => take(limits)))).length).toBe(10)
+    expect([one.limiter.replicas, other.limiter.replicas]).toEqual([1, 1])
+  })
+
   test('memory and Redis keep only what counts: idle counters are forgotten, and keys expire', async () => {
     const { limiter, take } = await open()
     const keys = Array.from({ length: 300 }, () => newKey({ parallelRequests: 5 }))
@@ -447,8 +457,8 @@ describe.if(url !== undefined)('on Redis', () => {
     held.forEach(one => release(one))
     await until(() => limiter.size === 0, 'they are forgotten')
     const names = (await admin.send('KEYS', ['*'])) as string[]
-    expect(names.filter(name => !name.startsWith(mailKey('')))).toEqual([replicasKey])
-    expect(await admin.send('PTTL', [replicasKey])).toBeGreaterThan(0)
+    expect(names.filter(name => !name.startsWith(inRedis.mail('')))).toEqual([inRedis.replicas])
+    expect(await admin.send('PTTL', [inRedis.replicas])).toBeGreaterThan(0)
   })
 
   test('a refused password and a Redis that takes no writes are named; both are noticed without a call', async () => {

@@ -15,8 +15,8 @@ import { hasBudget } from './budget-counters.ts'
 import type { BudgetCounters } from './budget-counters.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
 import { CounterTable } from './grant-counters.ts'
-import { exchangeScript, mailKey, parametersOf, readAnswer, spendMs } from './grant-script.ts'
-import type { ExchangeAnswer } from './grant-script.ts'
+import { exchangeScript, limitKeys, parametersOf, readAnswer, spendMs } from './grant-script.ts'
+import type { ExchangeAnswer, LimitKeys } from './grant-script.ts'
 import { refusal, Taken } from './grant-verdict.ts'
 import type { Taking, UsedOf } from './grant-verdict.ts'
 import { RedisLink } from './redis-link.ts'
@@ -36,6 +36,8 @@ const nameMs = 60_000
 
 interface RedisLimiterOptions {
   readonly url: string
+  /** Its replicas share limits with each other, and with no others that use the same Redis. */
+  readonly installation: string
   readonly budgets: BudgetCounters
   /** As configured now. */
   withoutRedis(): WithoutRedis
@@ -44,13 +46,14 @@ interface RedisLimiterOptions {
 }
 
 /**
- * Limits that all replicas with one Redis share. `start` comes before the first `take`. A verdict comes at once where
+ * Limits that replicas of an installation share. `start` comes before the first `take`. A verdict comes at once where
  * grants cover it, else within the time to Redis, 5 s at most. `take` throws or rejects with `overloaded` when Redis is
  * away and the configuration says to refuse. What a limiter that is killed held expires; `close` gives it back.
  */
 export class RedisLimiter implements Limiter, TickTask {
   readonly #options: RedisLimiterOptions
   readonly #link: RedisLink
+  readonly #keys: LimitKeys
   readonly #counters: CounterTable
   /** To be reported by the next exchange. */
   readonly #urgent = new Set<Counter>()
@@ -76,7 +79,8 @@ export class RedisLimiter implements Limiter, TickTask {
   constructor(options: RedisLimiterOptions) {
     this.#options = options
     this.#link = new RedisLink(options)
-    this.#counters = new CounterTable(options.budgets)
+    this.#keys = limitKeys(options.installation)
+    this.#counters = new CounterTable(options.budgets, this.#keys)
   }
 
   /** false = Redis is away: what is held decides, then the configuration. */
@@ -106,7 +110,7 @@ export class RedisLimiter implements Limiter, TickTask {
     this.#timer = setInterval(() => this.#tick(), tickMs)
     this.#timer.unref()
     void this.#link.readMail(
-      () => mailKey(this.#replica),
+      () => this.#keys.mail(this.#replica),
       key => this.#recalled([key]),
     )
   }
@@ -152,11 +156,7 @@ export class RedisLimiter implements Limiter, TickTask {
 
   /** As far as it was learned from Redis; before the first call, as far as the database knows. */
   budgetLeft(scope: LimitScope): number {
-    if (!hasBudget(scope)) return Infinity
-    const budget = this.#options.budgets.find(scope)
-    const left = scope.budget.maxNanoUsd - budget.spent
-    const counter = this.#counters.budget(budget)
-    return counter ? Math.min(counter.remaining, left) : left
+    return hasBudget(scope) ? this.#counters.moneyLeft(scope) : Infinity
   }
 
   use(scope: LimitScope): LimitUse {
@@ -334,7 +334,7 @@ export class RedisLimiter implements Limiter, TickTask {
     this.#sentMs = sentMs
     const known = this.#isOverspent ? 'overspent' : this.#heardMs > 0 ? 'known' : 'new'
     const standing = this.#isLeaving ? 'leaving' : known
-    const { keys, values } = parametersOf({
+    const { keys, values } = parametersOf(this.#keys, {
       replica: this.#replica,
       number: ++this.#number,
       standing,
