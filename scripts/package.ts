@@ -4,7 +4,7 @@
  * Bun alone: an installation has 120 MB at most, of which Bun is 107. `npm pack` in DIR makes one file of it.
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { basename, join, relative, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { joinAll } from '../bin/program.mjs'
 import { makeWeb } from '../bin/web.mjs'
@@ -50,8 +50,8 @@ function licences(): string {
 }
 
 /**
- * Leaves of the maps what leads a stack trace to a line: not the texts of the sources. Maps of vocabularies go: they
- * are larger than the vocabularies, and lead to no line of ours.
+ * Leaves of the maps what leads a stack trace to a line: not the texts of the sources, nor where they lay. Maps of
+ * vocabularies and of chunks that are mostly libraries go: they are large, and lead to few lines of ours.
  */
 function shortenMaps(folder: string): void {
   for (const map of readdirSync(folder).filter(file => file.endsWith('.map'))) {
@@ -60,8 +60,10 @@ function shortenMaps(folder: string): void {
       sources: string[]
       sourcesContent?: string[]
     }
-    writeFileSync(path, JSON.stringify(rest))
-    if (rest.sources.some(source => !source.includes('node_modules/'))) continue
+    const sources = rest.sources.map(source => relative(root, resolve(folder, source)))
+    writeFileSync(path, JSON.stringify({ ...rest, sources }))
+    const libraries = sources.filter(source => source.includes('node_modules/'))
+    if (libraries.length * 2 < sources.length) continue
     rmSync(path)
     const script = join(folder, map.slice(0, -'.map'.length))
     writeFileSync(script, readFileSync(script, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n'))

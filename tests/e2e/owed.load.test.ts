@@ -143,9 +143,11 @@ function expectCovered(row: LedgerRow, seen: readonly TruthEntry[]): void {
   const output = seen.reduce((sum, entry) => sum + entry.billable.outputTokens, 0)
   // Of a stream that is left the system may have taken all, while nothing of it was read yet.
   const isLeft = row.outcome === 'client_closed' || row.error_kind === 'upstream-timeout'
-  const lost = seen.reduce((sum, { stream, billable, finished }) => {
-    if (!stream || (finished === 'complete' && !isLeft)) return sum
-    return sum + (isLeft ? billable.outputTokens : lostTokensMax)
+  const lost = seen.reduce((sum, { stream, billable, finished }, at) => {
+    // So may an attempt whose time was up, and that was made again.
+    const isUnread = isLeft || at < seen.length - 1
+    if (!stream || (finished === 'complete' && !isUnread)) return sum
+    return sum + (isUnread ? billable.outputTokens : lostTokensMax)
   }, 0)
   const story = `${row.user_agent} ${row.model} ${row.outcome} ${row.error_kind} ${row.usage_source}`
   const found = [row.input_tokens ?? 0, row.output_tokens ?? 0, counted.get(row.request_id) ?? -1]

@@ -58,7 +58,7 @@ const callerCount = 200
 const dayAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
 const moment = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString()
 const usage = (report: string) =>
-  `/${report}/daily/activity?start_date=${dayAgo(59)}&end_date=${dayAgo(0)}&cursor=first&page_size=60`
+  `/${report}/daily/activity?start_date=${dayAgo(59)}&end_date=${dayAgo(0)}&page_size=60`
 const latency = () => `/model/latency?group_by=model&start_date=${dayAgo(29)}&end_date=${dayAgo(0)}`
 const random = (most: number): number => Math.floor(Math.random() * most)
 

@@ -221,7 +221,7 @@ for (const backend of backends())
       for (const query of [
         '/key/list?size=1&size=2',
         '/key/info?key=a&key=b',
-        '/spend/logs?limit=1&limit=2',
+        '/spend/logs/v2?page_size=1&page_size=2',
         '/utils/supported_openai_params?model=a&model=a',
       ]) {
         const answer = await gateway.admin(query)

@@ -203,6 +203,8 @@ export async function openCountedLedger(
   const ledger = await openLedger({ databaseUrl: at.databaseUrl, journalDirectory: at.journal, clock: systemClock })
   cleanups.push(() => ledger.close())
   const database = new Database(at.databaseUrl.slice('sqlite:'.length), { readonly: true })
+  // The ledger opens its file anew when it becomes idle, and holds a lock for that moment.
+  database.run('pragma busy_timeout = 10000')
   cleanups.push(() => database.close())
   const count = database.query<{ rows: number }, []>('select count(*) as rows from ledger')
   return { ledger, rows: () => count.get()!.rows }
