@@ -107,8 +107,10 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
       ['Responses', '/v1/responses', '"input"'],
     ] as const) {
       await drawer.getByRole('tab', { name: api }).click()
-      await code.filter({ hasText: path }).waitFor()
-      expect(await code.innerText()).toContain(field)
+      // The tab of before may still be there.
+      const shown = code.filter({ hasText: path })
+      await shown.waitFor()
+      expect(await shown.innerText()).toContain(field)
     }
     expect(await violations(page)).toEqual([])
     await drawer.getByRole('link', { name: 'Try it in the playground' }).click()

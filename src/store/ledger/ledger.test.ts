@@ -322,7 +322,9 @@ test('questions are answered by another thread where the one that reads dies, un
   cleanups.push(() => void (globalThis.Worker = usual))
   const ledger = await open(at)
   record(ledger, exampleRow())
-  expect([readers.length, (await allRows(ledger)).length, readers.length]).toEqual([0, 1, 1])
+  expect([readers.length, (await allRows(ledger)).length]).toEqual([0, 1])
+  // On a busy machine the second has begun, too.
+  expect(readers.length).toBeGreaterThan(0)
   const asked = ledger.latency({ unit: 'day', first: 0, last: 1, groups: [] })
   readers[0]!.terminate()
   expect(await asked).toEqual([])
