@@ -11,6 +11,8 @@ import { until } from '../support/until.ts'
 
 const main = join(import.meta.dir, '../../src/main.ts')
 const startMsMax = 60_000
+/** Replicas ask twice a second what has changed; a busy machine is later. */
+const heardMs = 1500
 const prices = 'input_cost_per_token: 0.000001, output_cost_per_token: 0'
 
 /** One gateway of the fleet; started again it has the port and the data that it had. */
@@ -75,7 +77,7 @@ export interface Fleet {
   readonly sql: SQL
   /** With the master key, at the first replica unless another is named. */
   admin(path: string, body?: object, replica?: Replica): Promise<Response>
-  /** A new key; fields as of POST /key/generate. */
+  /** A new key, of which every replica has heard; fields as of POST /key/generate. */
   key(fields?: object): Promise<{ key: string; id: string }>
   close(): Promise<void>
 }
@@ -130,6 +132,8 @@ export async function startFleet(
       const made = await admin('/key/generate', fields)
       if (made.status !== 200) throw new Error(await made.text())
       const { key: text, token_id: id } = (await made.json()) as { key: string; token_id: string }
+      // A key that is used before its replica has heard of it is read again when it does: then without a database.
+      await Bun.sleep(heardMs)
       return { key: text, id }
     }
     return { replicas, redis, postgres, wire, truth, sql, admin, key, close }
