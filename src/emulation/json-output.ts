@@ -7,6 +7,7 @@ import type { ModelProfile } from '../core/deployment.ts'
 import { unprocessable } from '../core/errors.ts'
 import type { Emulation } from './decorate.ts'
 import { schemaProblems, unknownReference } from '../lib/json/json-schema.ts'
+import { isJson } from '../lib/json/json-values.ts'
 import { readLiteral, readLiteralAt } from '../lib/json/literal.ts'
 import type { Literal } from '../lib/json/literal.ts'
 import { withInstruction } from './messages.ts'
@@ -126,13 +127,4 @@ function literalIn(text: string): Literal | undefined {
     if (found) return found
   }
   return undefined
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -2,6 +2,7 @@
 import type { ChatEvent } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { AnswerFilter } from '../core/policy.ts'
+import { isJson } from '../lib/json/json-values.ts'
 import type { GuardedCall, Guardrail } from './guarded-call.ts'
 import { textsOfAnswer, withTexts } from './subject.ts'
 import type { AnswerText } from './subject.ts'
@@ -75,13 +76,4 @@ export function changedTexts(answer: readonly AnswerText[], texts: readonly stri
     changed.set(one.key, text)
   }
   return changed
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -22,6 +22,9 @@ export function parsedJson(text: string): unknown {
   }
 }
 
+/** Whether a text is JSON, of any type. */
+export const isJson = (text: string): boolean => parsedJson(text) !== undefined
+
 /** The object of a JSON text; undefined = it is no JSON, or the value is no object. */
 export function parsedObject(text: string): Json | undefined {
   const value = parsedJson(text)
