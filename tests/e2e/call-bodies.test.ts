@@ -83,6 +83,26 @@ for (const backend of backends())
       expect(await audited(id)).toEqual([])
     })
 
+    test("a row's detail has what was said under LiteLLM's names, and is audited where it is another's", async () => {
+      const { id, text } = await say('say: in detail')
+      const asker = await newUser('detail-admin', { user_role: 'proxy_admin' })
+      for (const reader of [key, asker]) {
+        const { status, body } = await ask('GET', `ui/${id}?start_date=2026-01-01 00:00:00`, reader)
+        expect(status).toBe(200)
+        expect(body).toMatchObject({
+          request_id: id,
+          status: 'success',
+          messages: [{ role: 'user', content: 'say: in detail' }],
+          response: JSON.parse(text),
+          proxy_server_request: { body: { model: 'chat-model' }, headers: { authorization: '[redacted]' } },
+        })
+      }
+      expect(await audited(id)).toHaveLength(1)
+      const stranger = await gateway.key({})
+      expect((await ask('GET', `ui/${id}`, stranger)).status).toBe(404)
+      expect((await ask('GET', `ui/${id}?end_date=2020-01-01`)).status).toBe(404)
+    })
+
     test.each([
       ['/v1/chat/completions', { model: 'chat-model' }, (one: Json) => one.choices[0].message.content],
       ['/v1/messages', { model: 'claude-model', max_tokens: 50 }, (one: Json) => one.content[0].text],

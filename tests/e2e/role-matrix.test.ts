@@ -35,6 +35,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     getUser getUserAlone listUsers listUserRoles getOrganization listOrganizations listOrganizationPages
     listSpendLogs listSpendLogPages countSpendLogs followSpendLogs getCallBodies deleteCallBodies deleteAllCallBodies listKeySpend listUserSpend listTagSpend listGlobalTagSpend listTagNames listGlobalKeySpend
     listGlobalModelSpend listGlobalProviderSpend getGlobalSpend listGlobalDailySpend listGlobalTeamSpend getSpendReport
+    getSpendLog listGlobalEndUserSpend
     getGlobalActivity getGlobalModelActivity listUserDailyActivity listTeamDailyActivity listTagDailyActivity
     listCustomerDailyActivity listOrganizationDailyActivity calculateSpend
     estimateCost listGuardrails applyGuardrail

@@ -115,7 +115,44 @@ for (const backend of backends())
       expect((await get('/spend/logs/v2?cursor=first&page_size=1')).body.total).toBeUndefined()
       for (const wrong of ['page=1&cursor=first', 'page=2000&page_size=1000', 'page=0'])
         expect((await get(`/spend/logs/v2?${wrong}`)).body.detail[0].loc).toEqual(['query', 'page'])
-      expect((await get('/spend/logs/v2?sort_by=spend')).body.detail[0].loc).toEqual(['query', 'sort_by'])
+    })
+
+    test('the list is ordered and chosen by what scripts for LiteLLM name', async () => {
+      const list = async (query: string, key = masterKey) => (await get(`/spend/logs/v2?${query}`, key)).body
+      const of = async (query: string, field: string) => (await list(query)).data.map((row: Json) => row[field])
+      const spends = await of('sort_by=spend', 'spend')
+      expect(spends).toEqual([...(await of('user_id=ann', 'spend')), null, null].toSorted((a, b) => b! - a!))
+      expect(spends.filter((one: unknown) => one !== null)).toHaveLength(2)
+      const [dear, cheap] = [Math.max(...spends), Math.min(...spends.slice(0, 2))]
+      expect(await of(`min_spend=${dear}&sort_by=spend&sort_order=asc`, 'spend')).toContain(dear)
+      expect(await of(`max_spend=${cheap / 2}`, 'spend')).toEqual([])
+      expect(await of('key_alias=of ann', 'user_id')).toEqual(['ann', 'ann'])
+      expect((await list('key_alias=of ann', bob)).total).toBe(0)
+      expect(await of('model_id=free-deployment', 'model')).toEqual(['free-model'])
+      expect(await of('error_code=503', 'model')).toEqual(['broken'])
+      expect(await list('sort_by=ttft_ms&page=2&page_size=3')).toMatchObject({ total: 4, next_cursor: null })
+      expect((await list('sort_by=cost')).detail[0].loc).toEqual(['query', 'sort_by'])
+      expect((await list('sort_by=spend&cursor=first')).detail[0].loc).toEqual(['query', 'cursor'])
+    })
+
+    test('customers are listed by what was spent for them, of all keys and of one', async () => {
+      const ask = async (body: object | undefined, key = masterKey) => {
+        const answer = await fetch(`${gateway.url}/global/spend/end_users`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}` },
+          body: body && JSON.stringify(body),
+        })
+        return { status: answer.status, body: (await answer.json()) as Json }
+      }
+      const [row] = await gateway.rows('&end_user=customer-1')
+      const line = { end_user: 'customer-1', total_count: 1, total_spend: Number(row!.cost_nano_usd) / 1e9 }
+      expect(await ask(undefined)).toEqual({ status: 200, body: [line] })
+      expect((await ask({ api_key: ann, startTime: today(), endTime: `${today()} 23:59:59` })).body).toEqual([line])
+      expect((await ask({ startTime: '2020-01-01', endTime: '2020-01-31' })).body).toEqual([])
+      expect((await ask({}, bob)).body).toEqual([])
+      expect((await ask({ api_key: ann }, bob)).status).toBe(403)
+      const wrong = await ask({ startTime: '2020-02-01', endTime: '2020-01-01' })
+      expect([wrong.status, wrong.body.detail[0].loc]).toEqual([422, ['body', 'endTime']])
     })
 
     test('the list without pages is an array of rows, and of days between two dates', async () => {

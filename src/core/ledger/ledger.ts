@@ -18,9 +18,15 @@ export interface LedgerQuery {
   readonly outcome?: string
   /** Only calls in which a guardrail found something or was not answered, or that the cache answered. */
   readonly hits?: 'guardrail' | 'cache'
-  /** Only calls that took so long, or cost so much. A page may then have fewer rows than its limit, and a next one. */
+  /**
+   * Only calls that took so long, cost so much, went to this deployment, or failed with this HTTP status. A page may
+   * then have fewer rows than its limit, and a next one.
+   */
   readonly minDurationMs?: number
   readonly minCostNanoUsd?: number
+  readonly maxCostNanoUsd?: number
+  readonly deploymentId?: string
+  readonly errorStatus?: number
   /** Milliseconds since 1970, inclusive / exclusive. */
   readonly fromMs?: number
   readonly toMs?: number
@@ -31,10 +37,20 @@ export interface LedgerQuery {
   readonly cursor?: string
 }
 
+/** What calls can be ordered by, beside the time that they began. */
+export type CallOrder = 'end' | 'cost' | 'tokens' | 'duration' | 'model' | 'first_byte'
+
 /** Which rows are shown, in a page by its number or by a cursor. */
 export interface ShownQuery extends LedgerQuery {
   /** Only calls whose outcome is not `success`. */
   readonly isFailed?: true
+  /** Only calls of keys that have this alias, or had it when they were deleted. */
+  readonly keyAlias?: string
+  /**
+   * The order, of the newest rows that the query finds, as many as are looked at quickly; without a cursor. What is not
+   * known comes last. Absent = by time, of all rows.
+   */
+  readonly sortBy?: CallOrder
   /** Rows before the page; without a cursor. */
   readonly offset?: number
   /** All rows are counted that the query finds, as far as they are counted quickly. */

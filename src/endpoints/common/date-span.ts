@@ -8,6 +8,7 @@ import { lazy } from '../../lib/lazy.ts'
 const dayMs = 86_400_000
 /** Three years. */
 const spanDaysMax = 1100
+const daysUsual = 30
 
 const momentText = lazy(() =>
   z.string().transform((text, context) => {
@@ -46,18 +47,25 @@ interface Span {
   readonly end_date?: { readonly ms: number; readonly isDay: boolean } | undefined
 }
 
+/** Where the two stand in a request, for its errors. */
+interface SpanPlace {
+  readonly start: readonly string[]
+  readonly end: readonly string[]
+}
+const inQuery: SpanPlace = { start: ['query', 'start_date'], end: ['query', 'end_date'] }
+
 /**
  * Milliseconds since 1970, inclusive and exclusive. An end date without a time includes the whole day, as in LiteLLM.
  * Throws 422 when it ends before it begins.
  */
-export function rangeOf({ start_date: start, end_date: end }: Span): {
-  fromMs?: number | undefined
-  toMs?: number | undefined
-} {
+export function rangeOf(
+  { start_date: start, end_date: end }: Span,
+  place = inQuery,
+): { fromMs?: number | undefined; toMs?: number | undefined } {
   const fromMs = start?.ms
   const lastMs = end && (end.isDay ? end.ms + dayMs - 1 : end.ms)
   if (fromMs !== undefined && lastMs !== undefined && fromMs > lastMs)
-    throw unprocessable([{ loc: ['query', 'end_date'], msg: 'is before start_date; swap them', type: 'out_of_range' }])
+    throw unprocessable([{ loc: place.end, msg: `is before ${place.start.at(-1)}; swap them`, type: 'out_of_range' }])
   return { fromMs, toMs: end && (end.isDay ? end.ms + dayMs : end.ms) }
 }
 
@@ -68,19 +76,18 @@ export interface DaySpan {
 }
 
 /**
- * The days of the span; without a date up to today, and `daysDefault` of them. Throws 422 for a span that is too long
+ * The days of the span; without a date up to today, and 30 of them. Throws 422 for a span that is too long
  * or ends before it begins.
  */
-export function daySpanOf(span: Span, nowMs: number, daysDefault = 30): DaySpan {
-  rangeOf(span)
+export function daySpanOf(span: Span, nowMs: number, place = inQuery): DaySpan {
+  rangeOf(span, place)
   const lastDay = Math.floor((span.end_date?.ms ?? nowMs) / dayMs)
-  const firstDay = span.start_date ? Math.floor(span.start_date.ms / dayMs) : lastDay - daysDefault + 1
+  const firstDay = span.start_date ? Math.floor(span.start_date.ms / dayMs) : lastDay - daysUsual + 1
   if (lastDay - firstDay >= spanDaysMax)
     throw unprocessable([
-      { loc: ['query', 'start_date'], msg: `is more than ${spanDaysMax} days before the end`, type: 'out_of_range' },
+      { loc: place.start, msg: `is more than ${spanDaysMax} days before the end`, type: 'out_of_range' },
     ])
-  if (firstDay > lastDay)
-    throw unprocessable([{ loc: ['query', 'start_date'], msg: 'is after today', type: 'out_of_range' }])
+  if (firstDay > lastDay) throw unprocessable([{ loc: place.start, msg: 'is after today', type: 'out_of_range' }])
   return { firstDay, lastDay }
 }
 

@@ -101,6 +101,16 @@ const deploymentNames: Properties = { model_id: text, model_name: text, model: t
 /** By name. */
 export const spendSchemas: Readonly<Record<string, Schema>> = {
   SpendLog: spendLogSchema,
+  SpendLogDetail: {
+    ...spendLogSchema,
+    properties: {
+      ...spendLogSchema.properties,
+      messages: described("The request's; null = it has none, or is not stored.", {}),
+      response: described('JSON, also of a stream, or the text of another answer; null = it is not stored.', {}),
+      proxy_server_request: nullable(shape({ body: {}, headers: anyObject })),
+    },
+    required: [...spendLogSchema.required, 'messages', 'response', 'proxy_server_request'],
+  },
   SpendLogs: shape(
     { data: listOf(reference('SpendLog')), next_cursor: nullable(text) },
     {
@@ -246,6 +256,7 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
   GlobalKeySpendList: listOf(shape({ api_key: text, token_id: text, ...keyOwner, total_spend: usd })),
   GlobalModelSpendList: listOf(shape({ model: text, total_spend: usd })),
   GlobalProviderSpendList: listOf(shape({ provider: text, spend: usd })),
+  GlobalEndUserSpendList: listOf(shape({ end_user: text, total_count: integer, total_spend: usd })),
   GlobalSpend: shape({ spend: usd, max_budget: nullable(number), unpriced_requests: unpriced }),
   DailySpendList: listOf(shape({ date: day, spend: usd })),
   GlobalTeamSpend: shape({

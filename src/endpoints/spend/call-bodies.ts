@@ -10,18 +10,26 @@ import type { VisibleUsage } from '../../core/ledger/usage-report.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { visibleUsage } from './common/access.ts'
 import { forbidden } from '../common/answers.ts'
+import { rangeOf, spanFields } from '../common/date-span.ts'
 import { withQuery } from '../common/json-endpoint.ts'
 
 const one = '/spend/logs/{request_id}/bodies'
 const nothing = lazy(() => z.strictObject({}))
 
-/** Whose calls' bodies the caller reads; undefined = all. Throws 403 for those who read none. */
-function readable({ current }: Services, caller: Caller): VisibleUsage | undefined {
+/** Why the caller reads no bodies of calls. */
+function refusal({ current }: Services, caller: Caller): string | undefined {
   // Calls with a derived key are read by those who derived it; the other calls of its parent are not its own.
   if (caller.derived && caller.derived.length > 0)
-    throw forbidden('a derived key reads no bodies of calls; use the key it was made from')
+    return 'a derived key reads no bodies of calls; use the key it was made from'
   if (current.settings.bodies.readers === 'proxy_admins' && caller.role !== 'proxy_admin')
-    throw forbidden('only administrators read and delete the bodies of calls (`stored_bodies_readers`)')
+    return 'only administrators read and delete the bodies of calls (`stored_bodies_readers`)'
+  return undefined
+}
+
+/** Whose calls' bodies the caller reads; undefined = all. Throws 403 for those who read none. */
+function readable(services: Services, caller: Caller): VisibleUsage | undefined {
+  const refused = refusal(services, caller)
+  if (refused !== undefined) throw forbidden(refused)
   return visibleUsage(caller)
 }
 
@@ -77,13 +85,68 @@ const read = withQuery(nothing, {
     'The request and the answer of a call, where they are stored; administrators who read those of others are audited',
   failures: [403, 404],
   async handle(_, { services, caller, request }) {
-    const requestId = request.params.request_id!
-    const found = await services.bodies.find(requestId, readable(services, caller))
+    const found = await findBodies(services, caller, request.params.request_id!)
     if (!found) throw missing()
-    if (!isOwn(found, caller)) await services.bodies.note('read', { requestId }, actorOf(caller))
     return shown(found)
   },
 })
+
+/** Those that the caller may read; audited where they are another's. Throws 403 for those who read none. */
+async function findBodies(services: Services, caller: Caller, requestId: string): Promise<FoundBodies | undefined> {
+  const found = await services.bodies.find(requestId, readable(services, caller))
+  if (found && !isOwn(found, caller)) await services.bodies.note('read', { requestId }, actorOf(caller))
+  return found
+}
+
+/** A body as LiteLLM's pages read it: JSON, or the text where it is none; null = it is not stored. */
+function parsed(side: StoredBody | null | undefined): unknown {
+  if (!side || side.omitted !== undefined) return null
+  try {
+    return JSON.parse(side.text)
+  } catch {
+    return side.text
+  }
+}
+
+/** LiteLLM's detail of a row: the row, and what was said where it is stored and the caller may read it. */
+const detail = withQuery(
+  lazy(() => z.strictObject(spanFields())),
+  {
+    paths: ['/spend/logs/ui/{request_id}'],
+    auth: 'key',
+    tag: 'Spend',
+    answer: 'SpendLogDetail',
+    operationId: 'getSpendLog',
+    summary: "One row of the ledger with its request and answer, where they are stored, under LiteLLM's names",
+    failures: [404],
+    async handle(query, { services, caller, request }) {
+      const requestId = request.params.request_id!
+      const { fromMs, toMs } = rangeOf(query)
+      const { rows } = await services.ledger.shown({
+        visible: visibleUsage(caller),
+        requestId,
+        limit: 1,
+        ...(fromMs !== undefined && { fromMs }),
+        ...(toMs !== undefined && { toMs }),
+      })
+      if (rows.length === 0)
+        throw new GatewayError('not-found', 'there is no such call in the ledger, or it is not yours', {
+          param: 'request_id',
+        })
+      const row = JSON.parse(Buffer.from(rows).toString()) as object
+      const found = refusal(services, caller) === undefined && (await findBodies(services, caller, requestId))
+      const said = found ? found.said : undefined
+      const body = parsed(said?.request)
+      const { messages = null } = typeof body === 'object' && body !== null ? (body as { messages?: unknown }) : {}
+      return {
+        ...row,
+        messages,
+        response: parsed(said?.answer),
+        proxy_server_request: said ? { body, headers: said.request.headers } : null,
+      }
+    },
+  },
+)
 
 const remove = withQuery(nothing, {
   method: 'DELETE',
@@ -138,4 +201,4 @@ const removeAll = withQuery(
 )
 
 /** Everything about stored bodies. */
-export const callBodyEndpoints: readonly Endpoint[] = [read, remove, removeAll]
+export const callBodyEndpoints: readonly Endpoint[] = [read, detail, remove, removeAll]

@@ -6,6 +6,7 @@ import { unprocessable } from '../../core/errors.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import { columnList, ledgerColumns } from '../../core/ledger/ledger-columns.ts'
 import type { LedgerColumn } from '../../core/ledger/ledger-columns.ts'
+import type { CallOrder } from '../../core/ledger/ledger.ts'
 import type { FollowedRows } from '../../core/ledger/ledger-tail.ts'
 import { shownFields } from '../../core/ledger/shown-call.ts'
 import { readQuery } from '../common/checked-input.ts'
@@ -30,19 +31,34 @@ export const rowFilter = lazy(() =>
     end_user: word().optional(),
     min_duration_ms: z.coerce.number().min(0).max(1e12).optional(),
     min_spend: z.coerce.number().min(0).max(1e6).optional(),
+    max_spend: z.coerce.number().min(0).max(1e6).optional(),
+    model_id: word().optional(),
+    error_code: z.coerce.number().int().min(100).max(599).optional(),
     api_key: word().optional(),
     ...spanFields(),
   }),
 )
 /** Rows before a page by its number: beyond them reading a page takes seconds, and a cursor does not. */
 const offsetMax = 1_000_000
+/** By the names of LiteLLM; undefined = by time, which alone an index knows. */
+const sortFields: Readonly<Record<string, CallOrder | undefined>> = {
+  startTime: undefined,
+  endTime: 'end',
+  spend: 'cost',
+  total_tokens: 'tokens',
+  request_duration_ms: 'duration',
+  model: 'model',
+  ttft_ms: 'first_byte',
+}
+const sortNames = Object.keys(sortFields)
 const spendQuery = lazy(() =>
   rowFilter().extend({
     status_filter: z.enum(['success', 'failure']).optional(),
+    key_alias: word().optional(),
     page: z.coerce.number().int().min(1).max(offsetMax).optional(),
     page_size: z.coerce.number().int().min(1).max(1000).default(50),
     cursor: z.string().max(1000).optional(),
-    sort_by: z.enum(['startTime']).optional(),
+    sort_by: z.enum(sortNames).default('startTime'),
     sort_order: z.enum(['asc', 'desc']).optional(),
   }),
 )
@@ -71,6 +87,19 @@ export const rowFilterDoc: NonNullable<EndpointDoc['query']> = {
     schema: { type: 'number', minimum: 0 },
     description: 'Only calls that cost so many dollars; pages as with `min_duration_ms`.',
   },
+  max_spend: {
+    schema: { type: 'number', minimum: 0 },
+    description:
+      'Only calls that cost no more dollars, as far as their cost is known; pages as with `min_duration_ms`.',
+  },
+  model_id: {
+    schema: { type: 'string' },
+    description: 'Only calls of this deployment; pages as with `min_duration_ms`.',
+  },
+  error_code: {
+    schema: { type: 'integer', minimum: 100, maximum: 599 },
+    description: 'Only calls that failed with this HTTP status; pages as with `min_duration_ms`.',
+  },
   ...spanDoc,
 }
 
@@ -89,6 +118,7 @@ export const spendLogs: Endpoint = {
         schema: { enum: ['success', 'failure'] },
         description: '`failure`: every outcome but `success`.',
       },
+      key_alias: { schema: { type: 'string' }, description: 'Only calls of keys with this alias.' },
       page: {
         schema: { type: 'integer', minimum: 1 },
         description:
@@ -100,10 +130,15 @@ export const spendLogs: Endpoint = {
         description:
           '`next_cursor` of the page before, in the same order; `first` = the first page. Nothing is counted.',
       },
-      sort_by: { schema: { enum: ['startTime'] }, description: 'All lists are by time.' },
+      sort_by: {
+        schema: { enum: sortNames, default: 'startTime' },
+        description:
+          'By another field than `startTime` the newest 40,000 rows are ordered (`total_is_capped` = there are ' +
+          'more), in pages by number. What is not known comes last.',
+      },
       sort_order: {
         schema: { enum: ['asc', 'desc'], default: 'desc' },
-        description: 'By time: `asc` = the oldest first.',
+        description: '`asc` = the oldest, least or first one of the alphabet first.',
       },
     },
     success: json('SpendLogs'),
@@ -113,11 +148,14 @@ export const spendLogs: Endpoint = {
     const query = readQuery(request, spendQuery())
     const { page_size: size, cursor } = query
     const page = pageOf(query)
+    const sortBy = sortFields[query.sort_by]
     const asked = followedRows(await withKeyId(services, query), caller!)
     const { rows, nextCursor, total } = await services.ledger.shown({
       ...asked,
       ...(query.status_filter === 'success' && { outcome: 'success' }),
       ...(query.status_filter === 'failure' && { isFailed: true }),
+      ...(query.key_alias !== undefined && { keyAlias: query.key_alias }),
+      ...(sortBy && { sortBy }),
       limit: size,
       isOldestFirst: query.sort_order === 'asc',
       ...(page === undefined
@@ -136,9 +174,14 @@ export const spendLogs: Endpoint = {
   },
 }
 
-/** The number of the page; undefined = pages by cursor. Throws 422 for both, and for a page too far behind. */
-function pageOf({ page, cursor, page_size: size }: z.infer<ReturnType<typeof spendQuery>>): number | undefined {
-  const refused = (msg: string) => unprocessable([{ loc: ['query', 'page'], msg, type: 'invalid' }])
+/**
+ * The number of the page; undefined = pages by cursor. Throws 422 for both, for a page too far behind, and for a cursor
+ * in a list that is not by time.
+ */
+function pageOf({ page, cursor, page_size: size, sort_by: sortBy }: z.infer<ReturnType<typeof spendQuery>>) {
+  const refused = (msg: string, field = 'page') => unprocessable([{ loc: ['query', field], msg, type: 'invalid' }])
+  if (cursor !== undefined && sortFields[sortBy])
+    throw refused(`is for lists by time; with \`sort_by=${sortBy}\` pages go by \`page\``, 'cursor')
   if (cursor === undefined) {
     if (((page ?? 1) - 1) * size <= offsetMax) return page ?? 1
     throw refused(`is behind ${offsetMax} rows: follow next_cursor, or ask for a shorter span`)
@@ -171,6 +214,9 @@ export function followedRows(query: RowFilter, caller: Caller): FollowedRows {
     ...(query.hits !== undefined && { hits: query.hits }),
     ...(query.min_duration_ms !== undefined && { minDurationMs: query.min_duration_ms }),
     ...(query.min_spend !== undefined && { minCostNanoUsd: Math.round(query.min_spend * 1e9) }),
+    ...(query.max_spend !== undefined && { maxCostNanoUsd: Math.round(query.max_spend * 1e9) }),
+    ...(query.model_id !== undefined && { deploymentId: query.model_id }),
+    ...(query.error_code !== undefined && { errorStatus: query.error_code }),
     ...(fromMs !== undefined && { fromMs }),
     ...(toMs !== undefined && { toMs }),
   }

@@ -6,9 +6,9 @@ import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import type { KeyRecord } from '../../core/tenancy/keys.ts'
 import { takeUsage } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
-import { readQuery } from '../common/checked-input.ts'
+import { readJsonAs, readQuery } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
-import { topSpendersFor, dollars, keysById, teamAliases, usageFor } from './common/access.ts'
+import { topSpendersFor, dollars, keyIdOf, keysById, teamAliases, usageFor } from './common/access.ts'
 import { allDays, daySpanDoc, daySpanOf, dayText, spanFields } from '../common/date-span.ts'
 import type { DaySpan } from '../common/date-span.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -317,10 +317,63 @@ const globalSpendTeams: Endpoint = {
   },
 }
 
+const endUsersBody = lazy(() =>
+  z.strictObject({
+    api_key: z.string().min(1).max(255).nullish().describe('Only calls of this key: its `token_id`, hash or text.'),
+    startTime: spanFields().start_date.nullish().describe('The first day, in UTC; absent = 30 days ago.'),
+    endTime: spanFields().end_date.nullish().describe('The last day, included; absent = today.'),
+  }),
+)
+const endUsersMax = 100
+
+/** POST as in LiteLLM, whose fields are in a body; it changes nothing. */
+const globalSpendEndUsers: Endpoint = {
+  method: 'POST',
+  paths: ['/global/spend/end_users'],
+  auth: 'key',
+  doc: {
+    operationId: 'listGlobalEndUserSpend',
+    summary: 'The customers for whom most was spent, 100 of them; a key sees its own calls',
+    tag: 'Spend',
+    request: endUsersBody,
+    requestOptional: true,
+    success: json('GlobalEndUserSpendList'),
+    failures: [403],
+  },
+  async handle(request, services, caller) {
+    const { api_key: named, startTime: start, endTime: end } = await readJsonAs(request, endUsersBody())
+    const span = daySpanOf({ start_date: start ?? undefined, end_date: end ?? undefined }, services.clock.epochMs(), {
+      start: ['body', 'startTime'],
+      end: ['body', 'endTime'],
+    })
+    const asked = { ...span, scope: 'customer', field: 'entity', most: endUsersMax } as const
+    const dearest = named ? null : await topSpendersFor(services, caller!, asked)
+    const groups = await usageFor(services, caller!, {
+      ...span,
+      scope: 'customer',
+      where: {
+        ...(dearest && { entity: dearest.entities }),
+        ...(named && { key_id: [await keyIdOf(services, named)] }),
+      },
+      groups: ['entity'],
+      order: 'cost',
+      limit: endUsersMax,
+    })
+    return jsonAnswer(
+      groups.map(one => ({
+        end_user: one.fields.entity,
+        total_count: one.requests,
+        total_spend: dollars(one.costNanoUsd),
+      })),
+    )
+  },
+}
+
 /** `/spend/*` and `/global/spend/*`, but for the ledger itself and the report. */
 export const totalsEndpoints: readonly Endpoint[] = [
   ...lists.map(totalsEndpoint),
   globalSpend,
   globalSpendLogs,
   globalSpendTeams,
+  globalSpendEndUsers,
 ]

@@ -1,7 +1,7 @@
 /** Counts over time: what they say is what the rows say, and where they end they say so. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { CallHistogram } from '../../../core/ledger/call-histogram.ts'
-import type { HistogramQuery } from '../../../core/ledger/ledger.ts'
+import type { CallOrder, HistogramQuery, ShownQuery } from '../../../core/ledger/ledger.ts'
 import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
 import { countCalls } from './histogram.ts'
 import type { ReadBounds } from './histogram.ts'
@@ -31,7 +31,12 @@ const rows: readonly LedgerRow[] = Array.from({ length: 500 }, (_, at) =>
     session_id: at % 50 === 0 ? 'session-1' : null,
     cache_hit_kind: at % 13 === 0 ? 'exact' : null,
     guardrails: at % 17 === 0 ? 'names:mask(NAME=1)' : null,
+    deployment_id: at % 9 === 0 ? 'deployment-1' : null,
+    status: at % 5 === 2 ? 404 : 200,
+    error_kind: at % 10 === 2 ? 'not-found' : null,
     duration_ms: at % 60,
+    input_tokens: at % 8 === 0 ? null : at % 21,
+    output_tokens: at % 8 === 0 ? null : at % 4,
     cost_nano_usd: String(at * 2),
   }),
 )
@@ -61,6 +66,11 @@ const filters: Readonly<Record<string, readonly [query: Partial<HistogramQuery>,
       { keyId: 'key-1', minCostNanoUsd: 500 },
       row => row.key_id === 'key-1' && Number(row.cost_nano_usd) >= 500,
     ],
+    'cheap ones of a deployment': [
+      { deploymentId: 'deployment-1', maxCostNanoUsd: 400 },
+      row => row.deployment_id === 'deployment-1' && Number(row.cost_nano_usd) <= 400,
+    ],
+    'what failed with a status': [{ errorStatus: 404 }, row => row.status === 404 && row.error_kind !== null],
     'answers of the cache': [{ hits: 'cache' }, row => row.cache_hit_kind !== null],
     'hits of guardrails of a user': [
       { hits: 'guardrail', userId: 'user-0' },
@@ -117,8 +127,9 @@ for (const { name, url } of servers)
       })
 
     test('a page of long or dear calls looks at so many calls, and the next one goes on behind them', async () => {
-      for (const [query, means] of [filters['long ones']!, filters['dear ones of a key']!])
+      for (const name of ['long ones', 'dear ones of a key', 'cheap ones of a deployment'])
         for (const isOldestFirst of [false, true]) {
+          const [query, means] = filters[name]!
           const found: string[] = []
           let [cursor, pages] = [undefined as string | undefined, 0]
           do {
@@ -133,6 +144,32 @@ for (const { name, url } of servers)
           expect(found).toEqual(isOldestFirst ? expected : expected.reverse())
           expect(pages).toBeGreaterThan(expected.length / 4)
         }
+    })
+
+    test('a list by another field has the newest rows in that order, and what is not known last', async () => {
+      const asked = { limit: 3, fromMs: firstMs, toMs: nowMs }
+      const page = async (query: Partial<ShownQuery>) =>
+        (await readLedger(database, ledgerStatement({ ...asked, ...query }, 100))).rows
+      const newest = rows.slice(-100)
+      const by = (of: (row: LedgerRow) => number | null, isUp: boolean) =>
+        newest
+          .filter(row => of(row) !== null)
+          .toSorted((a, b) => (isUp ? of(a)! - of(b)! : of(b)! - of(a)!) || b.started_at_ms - a.started_at_ms)
+          .slice(0, 3)
+          .map(row => row.request_id)
+      const orders = {
+        cost: row => Number(row.cost_nano_usd),
+        duration: row => row.duration_ms,
+        end: row => row.started_at_ms + row.duration_ms,
+        tokens: row => (row.input_tokens === null ? null : row.input_tokens + (row.output_tokens ?? 0)),
+        first_byte: row => row.first_byte_ms,
+        model: row => Number(row.model.slice(6)),
+      } satisfies Record<CallOrder, (row: LedgerRow) => number | null>
+      for (const [sortBy, of] of Object.entries(orders) as [CallOrder, (row: LedgerRow) => number | null][])
+        for (const isOldestFirst of [false, true])
+          expect((await page({ sortBy, isOldestFirst })).map(row => row.request_id)).toEqual(by(of, isOldestFirst))
+      const last = await page({ sortBy: 'tokens', isOldestFirst: true, offset: 97 })
+      expect(last.map(row => row.input_tokens)).toEqual([null, null, null])
     })
 
     test('the spending since a moment is that of its rows, or of the newest where there are too many', async () => {

@@ -6,10 +6,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallHistogram, HistogramBar } from '../../../core/ledger/call-histogram.ts'
 import type { HistogramQuery } from '../../../core/ledger/ledger.ts'
 import type { UsageGroup, UsageQuery } from '../../../core/ledger/usage-report.ts'
-import { amountConditions } from './amount-conditions.ts'
 import { hitConditions } from './hit-conditions.ts'
 import type { LedgerSource, LedgerStatement } from '../ledger-database.ts'
-import { lookedAtMax, storableParameter, visibleCondition } from './ledger-query.ts'
+import { lookedAtMax, visibleCondition } from './ledger-query.ts'
+import { storableParameter } from './storable-parameter.ts'
+import { testedConditions } from './tested-conditions.ts'
 import { dayMs } from '../sums/rollup-table.ts'
 
 /** What may be read for one histogram: entries of an index alone, and those whose rows are looked at too. */
@@ -140,10 +141,10 @@ export async function chosenParts(database: LedgerSource, query: HistogramQuery)
       )
       sizes.set(one, Number(found?.calls ?? 0))
     }
-  const amounts = amountConditions(query).map(({ column, text }): Condition => ({ columns: [column], text }))
+  const tested = testedConditions(query)
   const ordered = (part: Part) => {
     const found = part.toSorted((a, b) => (sizes.get(a) ?? 0) - (sizes.get(b) ?? 0))
-    return amounts.length > 0 && found.length === 0 ? [anyCall, ...amounts] : [...found, ...amounts]
+    return tested.length > 0 && found.length === 0 ? [anyCall, ...tested] : [...found, ...tested]
   }
   const failed = ordered(all)
   return { calls: isFailure(query.outcome) ? failed : ordered(conditions), failed, outcome: query.outcome }
@@ -181,7 +182,7 @@ function conditionsOf(query: HistogramQuery): Condition[] {
 /** The same from the sums of days, which know neither sessions nor kinds of failures; undefined = they do not say. */
 function usageQuery(query: HistogramQuery): UsageQuery | undefined {
   const { visible, requestId, sessionId, hits, outcome, endUser, keyId, userId, teamId, model } = query
-  if (amountConditions(query).length > 0) return undefined
+  if (testedConditions(query).length > 0) return undefined
   if (requestId !== undefined || sessionId !== undefined || hits !== undefined || isFailure(outcome)) return undefined
   const isOwned = [visible, keyId, userId, teamId].some(one => one !== undefined)
   const where = {

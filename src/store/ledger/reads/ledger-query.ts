@@ -2,13 +2,21 @@
 import { GatewayError } from '../../../core/errors.ts'
 import { columnList } from '../../../core/ledger/ledger-columns.ts'
 import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
-import type { LedgerQuery, RecentSpend, RecentSpendQuery, ShownPage, ShownQuery } from '../../../core/ledger/ledger.ts'
+import type {
+  CallOrder,
+  LedgerQuery,
+  RecentSpend,
+  RecentSpendQuery,
+  ShownPage,
+  ShownQuery,
+} from '../../../core/ledger/ledger.ts'
 import type { VisibleUsage } from '../../../core/ledger/usage-report.ts'
-import { amountConditions } from './amount-conditions.ts'
 import { hitConditions } from './hit-conditions.ts'
 import { shownCall } from '../../../core/ledger/shown-call.ts'
 import type { LedgerSource, LedgerStatement } from '../ledger-database.ts'
 import { selectedNames } from '../ledger-table.ts'
+import { storableParameter } from './storable-parameter.ts'
+import { testedConditions } from './tested-conditions.ts'
 
 const pageRowsMax = 1000
 
@@ -26,17 +34,32 @@ interface PageStatement extends LedgerStatement {
    * The next page begins behind it where this one is not full.
    */
   readonly lastLookedAt?: LedgerStatement
+  /** The rows are not in the order of their moments, so that no cursor goes on behind them. */
+  readonly isSorted?: true
   /** Counts the rows of all pages: `found` of the `looked_at`; one more than the most = there are more. */
   readonly count?: LedgerStatement
+}
+
+/** What rows are ordered by, and the columns that it takes. */
+const orders: Readonly<Record<CallOrder, { readonly columns: readonly string[]; readonly text: string }>> = {
+  end: { columns: ['duration_ms'], text: 'started_at_ms + duration_ms' },
+  cost: { columns: ['cost_nano_usd'], text: 'cost_nano_usd' },
+  tokens: {
+    columns: ['input_tokens', 'output_tokens'],
+    text: 'coalesce(input_tokens + output_tokens, input_tokens, output_tokens)',
+  },
+  duration: { columns: ['duration_ms'], text: 'duration_ms' },
+  model: { columns: ['model'], text: 'model' },
+  first_byte: { columns: ['first_byte_ms'], text: 'first_byte_ms' },
 }
 
 /** Rows that one question looks at, where no index or sum answers it: a tenth of a second of SQLite. */
 export const lookedAtMax = 40_000
 
-/** Throws `invalid-request` on a cursor that this program did not make. */
-export function ledgerStatement(query: ShownQuery, lookedAt = lookedAtMax): PageStatement {
-  const values: (string | number)[] = []
-  const place = (value: string | number) => `$${values.push(value)}`
+type Place = (value: string | number) => string
+
+/** Those that an index knows, but for the place of the page. */
+function foundConditions(query: ShownQuery, place: Place): string[] {
   const conditions: string[] = []
   const equal = (column: string, value: string | undefined) => {
     if (value !== undefined) conditions.push(`${column} = ${place(storableParameter(value))}`)
@@ -48,14 +71,25 @@ export function ledgerStatement(query: ShownQuery, lookedAt = lookedAtMax): Page
   equal('end_user', query.endUser)
   equal('request_id', query.requestId)
   equal('session_id', query.sessionId)
+  if (query.keyAlias !== undefined)
+    conditions.push(`key_id in (select id from virtual_keys where alias = ${place(storableParameter(query.keyAlias))})`)
   const [model, outcome] = searchedColumns(query)
   equal(model, query.model)
   equal(outcome, query.outcome)
   // What the index of failures says.
-  if (query.isFailed || (outcome === 'outcome' && query.outcome !== 'success')) conditions.push("outcome <> 'success'")
+  const isFailed = query.isFailed || query.errorStatus !== undefined
+  if (isFailed || (outcome === 'outcome' && query.outcome !== 'success')) conditions.push("outcome <> 'success'")
   if (query.hits !== undefined) conditions.push(hitConditions[query.hits])
   if (query.fromMs !== undefined) conditions.push(`started_at_ms >= ${place(Math.ceil(query.fromMs))}`)
   if (query.toMs !== undefined) conditions.push(`started_at_ms < ${place(Math.ceil(query.toMs))}`)
+  return conditions
+}
+
+/** Throws `invalid-request` on a cursor that this program did not make. */
+export function ledgerStatement(query: ShownQuery, lookedAt = lookedAtMax): PageStatement {
+  const values: (string | number)[] = []
+  const place = (value: string | number) => `$${values.push(value)}`
+  const conditions = foundConditions(query, place)
   const counted = query.isCounted ? { conditions: [...conditions], values: [...values], lookedAt } : undefined
   const count = counted && { count: countStatement(query, counted) }
   if (query.cursor !== undefined) {
@@ -67,12 +101,12 @@ export function ledgerStatement(query: ShownQuery, lookedAt = lookedAtMax): Page
   }
   const pageRows = Math.max(1, Math.min(pageRowsMax, Math.trunc(query.limit) || 1))
   const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''
-  const order = query.isOldestFirst ? 'asc' : 'desc'
-  const ordered = `order by started_at_ms ${order}, request_id ${order}`
+  const ordered = `order by ${timeOrder(query)}`
   // One row more than the page says whether there is another page.
   const limitOf = () => `limit ${place(pageRows + 1)}${query.offset ? ` offset ${place(query.offset)}` : ''}`
-  const amounts = amountConditions(query)
-  if (amounts.length === 0) {
+  const tested = testedConditions(query)
+  const order = query.sortBy && orders[query.sortBy]
+  if (tested.length === 0 && order === undefined) {
     const text = `select ${selectedNames} from ledger ${where} ${ordered} ${limitOf()}`
     return { text, values, pageRows, ...count }
   }
@@ -80,27 +114,38 @@ export function ledgerStatement(query: ShownQuery, lookedAt = lookedAtMax): Page
     text: `select started_at_ms, request_id from ledger ${where} ${ordered} limit 1 offset $${values.length + 1}`,
     values: [...values, lookedAt - 1],
   }
-  const columns = ['started_at_ms', 'request_id', ...amounts.map(one => one.column)].join(', ')
-  const looked = `select ${columns} from ledger ${where} ${ordered} limit ${place(lookedAt)}`
-  const tested = amounts.map(one => one.text(place)).join(' and ')
-  const found = `select request_id from (${looked}) as looked where ${tested} ${ordered} ${limitOf()}`
-  const text = `select ${selectedNames} from ledger where request_id in (${found}) ${ordered}`
-  return { text, values, pageRows, lastLookedAt, ...count }
+  const columns = new Set(['started_at_ms', 'request_id', ...[...tested, order].flatMap(one => one?.columns ?? [])])
+  // Where they are ordered by something else the newest rows are looked at, whichever end of the list comes first.
+  const newest = order ? `order by ${timeOrder({})}` : ordered
+  const looked = `select ${[...columns].join(', ')} from ledger ${where} ${newest} limit ${place(lookedAt)}`
+  const matching = tested.length > 0 ? `where ${tested.map(one => one.text(place)).join(' and ')}` : ''
+  const direction = query.isOldestFirst ? 'asc' : 'desc'
+  const sorted = order ? `order by ${order.text} ${direction} nulls last, ${timeOrder({})}` : ordered
+  const found = `select request_id from (${looked}) as looked ${matching} ${sorted} ${limitOf()}`
+  const text = `select ${selectedNames} from ledger where request_id in (${found}) ${sorted}`
+  return { text, values, pageRows, ...(order ? { isSorted: true } : { lastLookedAt }), ...count }
 }
 
-/** Counts what the conditions find. Of amounts those of the newest rows are counted, as a page finds them. */
+/** Of a list by time. */
+function timeOrder({ isOldestFirst }: Pick<LedgerQuery, 'isOldestFirst'>): string {
+  const direction = isOldestFirst ? 'asc' : 'desc'
+  return `started_at_ms ${direction}, request_id ${direction}`
+}
+
+/** Counts what the conditions find. Of those that are tested the newest rows are counted, as a page finds them. */
 function countStatement(
-  query: LedgerQuery,
+  query: ShownQuery,
   asked: { conditions: readonly string[]; values: readonly (string | number)[]; lookedAt: number },
 ): LedgerStatement {
   const values = [...asked.values]
   const place = (value: string | number) => `$${values.push(value)}`
-  const amounts = amountConditions(query)
+  const conditions = testedConditions(query)
   const where = asked.conditions.length > 0 ? `where ${asked.conditions.join(' and ')}` : ''
-  const columns = amounts.length > 0 ? amounts.map(one => one.column).join(', ') : '1'
-  const ordered = amounts.length > 0 ? `order by started_at_ms ${query.isOldestFirst ? 'asc' : 'desc'}` : ''
+  const columns = [...new Set(conditions.flatMap(one => one.columns))].join(', ') || '1'
+  const isOldestFirst = query.isOldestFirst && !query.sortBy
+  const ordered = conditions.length > 0 ? `order by started_at_ms ${isOldestFirst ? 'asc' : 'desc'}` : ''
   const looked = `select ${columns} from ledger ${where} ${ordered} limit ${place(asked.lookedAt + 1)}`
-  const tested = amounts.map(one => one.text(place)).join(' and ')
+  const tested = conditions.map(one => one.text(place)).join(' and ')
   const found = tested === '' ? 'count(*)' : `coalesce(sum(case when ${tested} then 1 else 0 end), 0)`
   return { text: `select count(*) as looked_at, ${found} as found from (${looked}) as counted`, values }
 }
@@ -154,6 +199,7 @@ export async function readLedger(database: LedgerSource, statement: PageStatemen
   const found = await database.select(statement)
   const rows = found.slice(0, statement.pageRows).map(readRow)
   const last = rows.at(-1)
+  if (statement.isSorted) return { rows, nextCursor: null }
   if (found.length > rows.length && last !== undefined) return { rows, nextCursor: writeCursor(last) }
   if (statement.lastLookedAt === undefined) return { rows, nextCursor: null }
   const [looked] = await database.select(statement.lastLookedAt)
@@ -257,9 +303,4 @@ export function visibleAlternatives(
     .map(
       ([field, values]) => `${columnOf(field)} in (${values.map(value => place(storableParameter(value))).join(', ')})`,
     )
-}
-
-/** Postgres refuses a NUL in a parameter; no stored text has one. */
-export function storableParameter(text: string): string {
-  return text.replaceAll('\0', '\ufffd').toWellFormed()
 }

@@ -6,7 +6,7 @@
 import type { TopSpenders, TopSpendersQuery, UsageField, UsageScope } from '../../../core/ledger/usage-report.ts'
 import type { Database } from '../../database/open.ts'
 import type { LedgerDatabase, LedgerSource } from '../ledger-database.ts'
-import { storableParameter } from '../reads/ledger-query.ts'
+import { storableParameter } from '../reads/storable-parameter.ts'
 import { totals } from './rollup-derived.ts'
 import type { DerivedScope } from './rollup-derived.ts'
 import { areTotalsFilled } from './rollup-fill.ts'

@@ -1,7 +1,8 @@
 /** Reads the daily sums of the ledger, grouped as asked. */
 import type { UsageField, UsageGroup, UsageQuery } from '../../../core/ledger/usage-report.ts'
 import type { LedgerStatement } from '../ledger-database.ts'
-import { storableParameter, visibleAlternatives } from '../reads/ledger-query.ts'
+import { visibleAlternatives } from '../reads/ledger-query.ts'
+import { storableParameter } from '../reads/storable-parameter.ts'
 import { derivedTables, totals } from './rollup-derived.ts'
 import type { DerivedScope } from './rollup-derived.ts'
 import { ownerColumns, rollupColumns, sumNames } from './rollup-table.ts'

@@ -5,7 +5,7 @@ import type { VisibleUsage } from '../../../core/ledger/usage-report.ts'
 
 /** A test compares it with the database. */
 export function isFollowed(row: LedgerRow, query: FollowedRows): boolean {
-  const { fromMs, toMs, visible, hits, minDurationMs, minCostNanoUsd } = query
+  const { fromMs, toMs, visible, hits, minDurationMs, errorStatus } = query
   const asked = [
     [query.keyId, row.key_id],
     [query.userId, row.user_id],
@@ -15,6 +15,7 @@ export function isFollowed(row: LedgerRow, query: FollowedRows): boolean {
     [query.sessionId, row.session_id],
     [query.model, row.model],
     [query.outcome, row.outcome],
+    [query.deploymentId, row.deployment_id],
   ] as const
   return (
     asked.every(([wanted, value]) => wanted === undefined || wanted === value) &&
@@ -23,7 +24,18 @@ export function isFollowed(row: LedgerRow, query: FollowedRows): boolean {
     (visible === undefined || isVisible(row, visible)) &&
     (hits === undefined || isHit[hits](row)) &&
     (minDurationMs === undefined || row.duration_ms >= minDurationMs) &&
-    (minCostNanoUsd === undefined || (row.cost_nano_usd !== null && Number(row.cost_nano_usd) >= minCostNanoUsd))
+    (errorStatus === undefined || (row.error_kind !== null && row.status === errorStatus)) &&
+    hasCost(row, query)
+  )
+}
+
+/** A call whose cost is not known is in no range. */
+function hasCost({ cost_nano_usd: cost }: LedgerRow, { minCostNanoUsd: least, maxCostNanoUsd: most }: FollowedRows) {
+  if (least === undefined && most === undefined) return true
+  return (
+    cost !== null &&
+    Number(cost) >= (least ?? Number.NEGATIVE_INFINITY) &&
+    Number(cost) <= (most ?? Number.POSITIVE_INFINITY)
   )
 }
 
