@@ -537,6 +537,8 @@ describe('the API document and the gateway that serves it', () => {
     const [{ request_id }] = ((await ask('GET', '/spend/logs/v2', { key: String(key) })) as { data: [Json] }).data
     const one = { in: { request_id: String(request_id) } }
     await ask('GET', '/spend/logs/{request_id}/bodies', one)
+    await ask('GET', '/spend/logs/ui/{request_id}', one)
+    await ask('POST', '/global/spend/end_users', { body: {} })
     await ask('DELETE', '/spend/logs/{request_id}/bodies', one)
     await ask('DELETE', '/spend/logs/bodies', { query: 'team_id=none' })
   })
