@@ -36,7 +36,7 @@ import { loadPrincipal } from '../store/sign-in/principals.ts'
 import { DeviceSignIns } from '../store/sign-in/device-sign-ins.ts'
 import { createPasswordStore } from '../store/sign-in/passwords.ts'
 import { createSessionStore } from '../store/sign-in/sessions.ts'
-import { CallerLoader, subjectsOf } from '../store/tenancy/caller-loader.ts'
+import { CallerLoader, subjectsOf, versionOf } from '../store/tenancy/caller-loader.ts'
 import { changesSince } from '../store/tenancy/changes.ts'
 import type { Subject } from '../store/tenancy/changes.ts'
 import { createSignInReturns } from '../store/tenancy/sign-in-returns.ts'
@@ -209,6 +209,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
     hashImportedKey: installation.hashImportedKey,
     load: name => loadPrincipal(name, { tenants, sessions }),
     subjectsOf,
+    versionOf,
     dropped(subjects) {
       tenants.drop(subjects)
       deviceSignIns.drop(subjects)

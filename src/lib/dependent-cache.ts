@@ -44,11 +44,11 @@ export class DependentCache<Value extends object> {
     }
   }
 
-  /** Drops every value that was made from the subject. */
-  drop(subject: Subject): void {
+  /** Drops every value that was made from the subject; of those only the ones that `isOld` says. */
+  drop(subject: Subject, isOld: (value: Value) => boolean = () => true): void {
     const names = this.#dependents.get(subject)
     // A copy: dropping a value changes the set.
-    if (names) for (const name of [...names]) this.#values.delete(name)
+    if (names) for (const name of [...names]) if (isOld(this.#values.peek(name)!)) this.#values.delete(name)
   }
 
   clear(): void {

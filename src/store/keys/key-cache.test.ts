@@ -2,11 +2,14 @@
 import { expect, test } from 'bun:test'
 import type { Caller } from '../../core/caller.ts'
 import { systemClock } from '../../lib/clock.ts'
+import { versionOf } from '../tenancy/caller-loader.ts'
 import { KeyCache } from './key-cache.ts'
 import { DatabaseMoved } from '../../platform/sqlite-file-guard.ts'
 
 const hash = 'h:sk-1'
-const caller = { role: 'key', key: { id: 'id-1', teamId: 'red' } } as Caller
+const callerOf = (version: number, teamVersion = 0) =>
+  ({ role: 'key', key: { id: 'id-1', teamId: 'red', version }, team: { version: teamVersion } }) as unknown as Caller
+const caller = callerOf(0)
 const subject = `key:${hash}`
 
 function rig() {
@@ -26,6 +29,7 @@ function rig() {
       return found
     },
     subjectsOf: (name, { key }) => [`key:${name}`, `team:${key.teamId}`],
+    versionOf,
     async changesSince(revision) {
       if (failure) throw failure
       const fresh = changes.filter(one => one.revision > revision)
@@ -97,6 +101,60 @@ test('a key that was used right after its own change stays known once a poll has
   expect(directory.lookup('sk-1')).toBe(caller)
   expect(finds()).toBe(1)
 })
+
+test('a key that was read after its change at another process stays known once a poll has seen it, also in an outage', async () => {
+  const { directory, stored, changes, finds, breakDatabase } = rig()
+  stored.set(hash, callerOf(3, 4))
+  changes.push({ subject, revision: 3 }, { subject: 'team:red', revision: 4 })
+  await directory.lookup('sk-1')
+  await directory.poll()
+  breakDatabase()
+  await directory.poll()
+  expect(directory.lookup('sk-1')).toBe(stored.get(hash)!)
+  expect(finds()).toBe(1)
+})
+
+test('a key that was read between two changes of another process is dropped', async () => {
+  for (const changed of [subject, 'team:red']) {
+    const { directory, stored, changes } = rig()
+    stored.set(hash, callerOf(1, 2))
+    await directory.lookup('sk-1')
+    stored.delete(hash)
+    changes.push({ subject: changed, revision: 3 })
+    await directory.poll()
+    expect(await directory.lookup('sk-1')).toBeUndefined()
+  }
+})
+
+test('a session that was read after a change of its user, and ended before it, is dropped', async () => {
+  const { directory, stored, changes } = rig()
+  stored.set(hash, { ...callerOf(1, 2), session: { userId: 'u' } } as Caller)
+  await directory.lookup('sk-1')
+  stored.delete(hash)
+  changes.push({ subject: 'team:red', revision: 2 })
+  await directory.poll()
+  expect(await directory.lookup('sk-1')).toBeUndefined()
+})
+
+for (const isOwn of [true, false])
+  test(`a database that comes back without the last ${isOwn ? 'own ' : ''}change: its next change under that revision counts`, async () => {
+    const { directory, stored, changes, breakDatabase, mendDatabase } = rig()
+    changes.push({ subject: 'key:other', revision: 1 })
+    await directory.poll()
+    if (isOwn) directory.changed([subject], 2)
+    stored.set(hash, callerOf(2))
+    await directory.lookup('sk-1')
+    breakDatabase()
+    await directory.poll()
+    mendDatabase()
+    await directory.poll()
+    stored.set(hash, callerOf(0))
+    await directory.lookup('sk-1')
+    stored.delete(hash)
+    changes.push({ subject, revision: 2 })
+    await directory.poll()
+    expect(await directory.lookup('sk-1')).toBeUndefined()
+  })
 
 test('a change of another process behind an own one of the same key drops it', async () => {
   const { directory, stored, changes } = rig()

@@ -31,6 +31,8 @@ interface KeyDirectoryOptions {
   load(name: string): Promise<Caller | undefined>
   /** What a caller was read from. */
   subjectsOf(name: string, caller: Caller): readonly Subject[]
+  /** The newest change of the subject that the caller was read with; undefined = not known. */
+  versionOf(subject: Subject, caller: Caller): number | undefined
   /** Called for everything that changed, here or elsewhere, before callers are dropped; undefined = all may have. */
   dropped?(subjects: readonly Subject[] | undefined): void
   changesSince(revision: number): Promise<Changes>
@@ -54,6 +56,8 @@ export class KeyCache implements KeyDirectory {
   #revision = 0
   /** Changes of this process that no poll has seen yet, with the newest revision of their transaction. */
   readonly #own = new Map<Subject, number>()
+  /** What was read since the last poll that the database answered. */
+  readonly #unconfirmed = new Set<string>()
   /** What brought `#revision`. */
   #newest: Subject | undefined
   #generation = 0
@@ -126,10 +130,17 @@ export class KeyCache implements KeyDirectory {
    */
   changed(subjects: readonly Subject[], revision?: number): void {
     if (revision !== undefined) for (const subject of subjects) this.#own.set(subject, revision)
+    this.#drop(subjects)
+  }
+
+  /** With the revision of each, callers that were read after it stay. */
+  #drop(subjects: readonly Subject[], revisions: readonly number[] = []): void {
     this.#generation++
-    this.#options.dropped?.(subjects)
-    for (const subject of subjects) {
-      this.#known.drop(subject)
+    const { dropped, versionOf } = this.#options
+    dropped?.(subjects)
+    for (const [at, subject] of subjects.entries()) {
+      const revision = revisions[at] ?? Infinity
+      this.#known.drop(subject, caller => (versionOf(subject, caller) ?? -1) < revision)
       if (subject.startsWith('key:')) this.#unknown.delete(subject.slice('key:'.length))
       // A user's name here is its subject.
       else this.#unknown.delete(subject)
@@ -157,8 +168,11 @@ export class KeyCache implements KeyDirectory {
 
   async #poll(): Promise<void> {
     const { clock, reportReachable } = this.#options
+    const loaded = [...this.#unconfirmed]
     try {
       await this.#follow()
+      if (!this.#reachable) this.#doubt()
+      for (const name of loaded) this.#unconfirmed.delete(name)
       this.#polledMs = clock.monotonicMs()
       if (!this.#reachable) reportReachable((this.#reachable = true))
       this.#options.polled?.()
@@ -189,11 +203,29 @@ export class KeyCache implements KeyDirectory {
     // Nothing but the newest change, which is known.
     if (revision === before || subjects.length === 0) return
     const isNews = (subject: Subject, at: number) => revisions[at]! > Math.max(before, this.#own.get(subject) ?? 0)
-    const news = subjects.filter(isNews)
-    if (news.length > 0) this.changed(news)
+    const news = [...subjects.keys()].filter(at => isNews(subjects[at]!, at))
+    if (news.length > 0)
+      this.#drop(
+        news.map(at => subjects[at]!),
+        news.map(at => revisions[at]!),
+      )
     this.#revision = revision
     this.#newest = subjects.at(-1)
     for (const [subject, own] of this.#own) if (own <= revision) this.#own.delete(subject)
+  }
+
+  /**
+   * The database was away: another one may have taken its place that lacks the last changes, and give their revisions
+   * to others. What no poll has confirmed is read again.
+   */
+  #doubt(): void {
+    const subjects = [...this.#unconfirmed].flatMap(name => {
+      const caller = this.#known.get(name)
+      return caller ? this.#options.subjectsOf(name, caller) : []
+    })
+    const doubtful = new Set([...this.#own.keys(), ...subjects])
+    this.#own.clear()
+    if (doubtful.size > 0) this.#drop([...doubtful])
   }
 
   #forgetAll(): void {
@@ -215,6 +247,7 @@ export class KeyCache implements KeyDirectory {
       if (generation === this.#generation) {
         if (caller) {
           this.#known.set(hash, caller)
+          this.#unconfirmed.add(hash)
           this.#loaded++
         } else this.#unknown.set(hash, true)
       }

@@ -10,7 +10,7 @@ import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { KeyCache } from '../keys/key-cache.ts'
-import { CallerLoader, subjectsOf } from '../tenancy/caller-loader.ts'
+import { CallerLoader, subjectsOf, versionOf } from '../tenancy/caller-loader.ts'
 import { changesSince } from '../tenancy/changes.ts'
 import { createTenancyStore } from '../tenancy/store.ts'
 import { loadPrincipal } from './principals.ts'
@@ -48,6 +48,7 @@ function replicaOf(database: Database): Replica {
     hashKey,
     load: name => loadPrincipal(name, { sessions, tenants }),
     subjectsOf,
+    versionOf,
     dropped: subjects => tenants.drop(subjects),
     changesSince: revision => changesSince(database, revision),
     reportReachable() {},

@@ -170,3 +170,23 @@ export function subjectsOf(
   const { hash: present = name } = key as Partial<KeyRecord>
   return [...new Set([keySubject(name), keySubject(present), ...named])]
 }
+
+/**
+ * The newest change of a subject that the caller was read with; undefined = not known. Of a session, which is read
+ * before its user, it is not.
+ */
+export function versionOf(subject: Subject, { key, user, team, organization, session }: Caller): number | undefined {
+  if (session) return undefined
+  switch (subject.slice(0, subject.indexOf(':'))) {
+    case 'key':
+      return (key as Partial<KeyRecord>).version
+    case 'user':
+      return user?.version
+    case 'team':
+      return team?.version
+    case 'organization':
+      return organization?.version
+    default:
+      return undefined
+  }
+}
