@@ -20,6 +20,8 @@ export interface BudgetSpend {
 
 /** What other processes spent is read again this often, while the budget is in use. */
 const refreshMs = 15_000
+/** Likewise, where nothing else tells of it. */
+const lonelyRefreshMs = 2000
 /** Between readings that calls overtook. */
 const recountPauseMs = 1000
 /** Unused for so long, a counter is forgotten: what it counted has long been stored. */
@@ -53,6 +55,8 @@ export class BudgetCounter {
   usedMs: number
   loadedMs = -Infinity
   loading: Promise<void> | undefined
+  /** Calls wait for this reading, though something is known. */
+  renewing: Promise<void> | undefined
   /** What this process has settled is to be read again: it may have stored more than it knows. */
   isDoubtful = false
   /** Before then it is not: calls ended while it was read last. */
@@ -149,6 +153,25 @@ export class BudgetCounters {
       counter.usedMs = nowMs ??= this.#options.clock.monotonicMs()
       if (!counter.isLoaded) (waits ??= []).push(this.#load(counter))
       else if (this.#options.spend && isOld(counter)) this.#refresh(counter)
+    }
+    return waits && Promise.all(waits).then(() => {})
+  }
+
+  /**
+   * What was read before `sinceMs`, when the last other word of it came, is read again, once: undefined = nothing is to
+   * be waited for. Never rejects: what is known goes on to count.
+   */
+  renewed(counters: readonly BudgetCounter[], sinceMs: number): Promise<void> | undefined {
+    if (!this.#options.spend) return undefined
+    let waits: Promise<void>[] | undefined
+    for (const counter of counters) {
+      if (counter.loadedMs < sinceMs) {
+        counter.loadedMs = this.#options.clock.monotonicMs()
+        counter.renewing = this.#load(counter)
+          .catch(() => {})
+          .finally(() => (counter.renewing = undefined))
+      } else if (counter.usedMs - counter.loadedMs > lonelyRefreshMs) this.#refresh(counter)
+      if (counter.renewing) (waits ??= []).push(counter.renewing)
     }
     return waits && Promise.all(waits).then(() => {})
   }

@@ -127,6 +127,35 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(all.ledger.sum(scope)).toBeWithin(1000, 1201)
   })
 
+  test('while Redis is away, a replica that did not use a budget lately knows what others have spent since', async () => {
+    const all = await start([0, 5, 10], 'share')
+    const scope = budgetOf(1200)
+    all.settle(0, await takeAt(all.replicas[0]!, scope, 10), [scope], 10)
+    for (let call = 0; call < 10; call++) all.settle(1, await takeAt(all.replicas[1]!, scope, 100), [scope], 100)
+    all.ledger.store()
+    for (const { wire } of all.replicas) wire.cut()
+    await until(() => all.replicas.every(({ limiter }) => !limiter.reachable), 'Redis is away')
+    for (let call = 0; call < 90; call++) {
+      const verdict = await takeAt(all.replicas[call % 3]!, scope, 10)
+      if (verdict.allowed) all.settle(call % 3, verdict, [scope], 10)
+    }
+    expect(all.ledger.sum(scope)).toBeWithin(1110, 1201)
+  })
+
+  test('while Redis is away, what a replica spent before it went is no part of its share', async () => {
+    const all = await start([0, 5, 10], 'share')
+    const scope = budgetOf(1200)
+    all.settle(0, await takeAt(all.replicas[0]!, scope, 900), [scope], 900)
+    await until(() => all.replicas[0]!.limiter.size === 0, 'the budget is at rest')
+    for (const { wire } of all.replicas) wire.cut()
+    await until(() => all.replicas.every(({ limiter }) => !limiter.reachable), 'Redis is away')
+    for (let call = 0; call < 20; call++) {
+      const verdict = await takeAt(all.replicas[0]!, scope, 10)
+      if (verdict.allowed) all.settle(0, verdict, [scope], 10)
+    }
+    expect(all.ledger.sum(scope)).toBe(1000)
+  })
+
   test('periods are counted apart: a reset takes effect on every replica at its moment', async () => {
     const all = await start([0, 5, 10])
     const of = (startMs: number) => budgetOf(100, { id: 'key:reset', startMs })

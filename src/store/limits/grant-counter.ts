@@ -54,7 +54,7 @@ export class Counter {
   money: CounterMoney | undefined = undefined
   /** What other processes spent, as Redis was told; undefined = Redis does not know. */
   #toldOthers: ReadonlyMap<string, number> | undefined
-  /** Of money, when Redis answered last: settled here and reserved by running calls. */
+  /** Of money, when Redis answered last: settled here and reserved by running calls. Before, settled at the start. */
   #usedAtAnswer = 0
   /** Of money, likewise: held here. */
   #heldAtAnswer = 0
@@ -106,6 +106,12 @@ export class Counter {
     if (this.#freeAtAnswer !== undefined) this.#freeAtAnswer += limit - this.#limit
     this.#room += limit - this.#limit
     this.#limit = limit
+  }
+
+  /** Its budget is known. */
+  begin(money: CounterMoney): void {
+    this.money = money
+    this.#usedAtAnswer = money.budget.own
   }
 
   /** What a call takes. */
@@ -288,13 +294,14 @@ export class Counter {
   /** Whether `amount` fits into a share of the limit that this replica may use by itself. */
   fitsShare(amount: number, share: number, nowMs: number): boolean {
     if (this.money) {
-      const { spent, own } = this.money.budget
-      // A budget that Redis was never asked about: the database knows what was spent when it was read.
-      const free = this.#freeAtAnswer ?? this.#limit - (spent - own)
+      const { own, othersSum } = this.money.budget
       const usedSince = own + this.running - this.#usedAtAnswer
+      // The database tells, late, what others have spent since.
+      const room = this.#limit - othersSum - this.#usedAtAnswer
       // What is held here may have been granted after others were answered, who count it as free: it is no addition.
       const held = this.#heldAtAnswer
-      return usedSince + amount <= Math.max(held, Math.floor((Math.max(free, 0) + held) * share))
+      const free = Math.max(Math.min((this.#freeAtAnswer ?? Infinity) + held, room), 0)
+      return usedSince + amount <= Math.min(Math.max(held, Math.floor(free * share)), room)
     }
     this.#window?.advance(nowMs)
     return this.running + (this.#window?.total ?? 0) + amount <= Math.floor(this.#limit * share)

@@ -76,6 +76,12 @@ export class CounterTable {
     return counters
   }
 
+  /** See `BudgetCounters.renewed`; `sinceMs` undefined = nothing is read. */
+  renewed(counters: readonly Counter[], sinceMs: number | undefined): Promise<void> | undefined {
+    const budgets = counters.flatMap(({ money }) => money?.budget ?? [])
+    return sinceMs === undefined ? undefined : this.#budgets.renewed(budgets, sinceMs)
+  }
+
   delete({ key, kind, scope }: Counter): void {
     this.#byKey.delete(key)
     const kinds = this.#scopes.get(scope)
@@ -100,8 +106,9 @@ export class CounterTable {
     // Each period has a counter of its own: calls of the one before are settled in theirs.
     const budget = this.#budgets.find(scope)
     const counter = this.#counter('budget', budget.period, scope.budget.maxNanoUsd, nowMs)
-    if (counter.money?.budget !== budget || counter.money.scope !== scope)
-      counter.money = { budget, scope, writer: this.#budgets.writer }
+    if (!counter.money) counter.begin({ budget, scope, writer: this.#budgets.writer })
+    else if (counter.money.budget !== budget || counter.money.scope !== scope)
+      counter.money = { ...counter.money, budget, scope }
     return counter
   }
 }

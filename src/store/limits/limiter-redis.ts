@@ -3,7 +3,7 @@
  * without a round trip. Granted and spent amounts of all replicas never exceed a limit, so nothing overshoots, however
  * far Redis is. A call that no grant covers waits for Redis. See docs/decisions/0013-grants-over-redis.md.
  */
-import { GatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import type { BudgetAmount, StoredAmount } from '../../core/tenancy/limits.ts'
 import type { Limiter, LimitScope, LimitUse, LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { WithoutRedis } from '../../core/settings.ts'
@@ -20,6 +20,7 @@ import type { ExchangeAnswer, LimitKeys } from './grant-script.ts'
 import { refusal, Taken } from './grant-verdict.ts'
 import type { Taking, UsedOf } from './grant-verdict.ts'
 import { RedisLink } from './redis-link.ts'
+import { ownShareOf, shownShare, uncheckable } from './without-redis.ts'
 
 /** How often a replica is heard, looks after its grants, and probes a Redis that is away. */
 const tickMs = 1000
@@ -122,12 +123,14 @@ export class RedisLimiter implements Limiter, TickTask {
     const counters = this.#counters.of(scopes, nowMs)
     const need = { tokens: Math.ceil(tokens), nanoUsd }
     if (this.#fits(counters, need, nowMs)) return this.#spend(counters, need, nowMs)
-    if (!this.#link.reachable) return this.#withoutRedis(counters, need, nowMs)
+    if (!this.#link.reachable) {
+      const reading = this.#reading(counters)
+      return reading?.then(() => this.take(scopes, tokens, nanoUsd)) ?? this.#withoutRedis(counters, need, nowMs)
+    }
     const certain = counters.find(one => nowMs < one.refusedUntilMs && one.refusedLimit === one.limit)
     if (certain) return refusal(certain, certain.refusedUntilMs - nowMs)
     const call = new WaitingCall(counters, need, nowMs)
-    this.#queue.push(call)
-    this.#schedule()
+    this.#enqueue(call)
     return call.verdict
   }
 
@@ -232,15 +235,15 @@ export class RedisLimiter implements Limiter, TickTask {
     }
   }
 
+  /** What others have spent of budgets is read once after Redis has gone: a budget may not have been in use here. */
+  #reading(counters: readonly Counter[]): Promise<void> | undefined {
+    return this.#counters.renewed(counters, this.#closed ? undefined : this.#link.awaySinceMs)
+  }
+
   /** Spends a share of each limit, or refuses. Throws `overloaded`. */
   #withoutRedis(counters: readonly Counter[], need: CallNeed, nowMs: number): LimitVerdict {
-    const { share, reason } = this.#shareNow()
-    if (share === 0)
-      throw new GatewayError(
-        'overloaded',
-        `the limits of this key cannot be checked: Redis does not answer, and ${reason}; try again in a second`,
-        { retryAfterMs: tickMs },
-      )
+    const { share, reason } = this.#ownShare()
+    if (share === 0) throw uncheckable(reason, tickMs)
     for (const counter of counters) {
       const amount = counter.amount(need)
       if (!counter.fitsShare(amount, share, nowMs))
@@ -251,35 +254,32 @@ export class RedisLimiter implements Limiter, TickTask {
     return new Taken(this, { counters, need, takenMs: nowMs })
   }
 
-  #shareNow(): { readonly share: number; readonly reason: string } {
-    const configured = this.#options.withoutRedis()
-    if (configured === 'refuse') return { share: 0, reason: 'limits_without_redis is `refuse`' }
-    if (configured !== 'share') return { share: configured, reason: '' }
-    const replicas = this.replicas
-    return { share: replicas === undefined ? 0 : 1 / replicas, reason: 'it has not answered since the start' }
-  }
+  readonly #ownShare = () => ownShareOf(this.#options.withoutRedis(), this.replicas)
 
   /** What holds while Redis is away, for operators. */
   get withoutRedis(): string {
-    const { share, reason } = this.#shareNow()
-    if (share === 0) return `calls of limited keys are refused: ${reason}`
-    return `this replica admits ${Number((share * 100).toFixed(1))} % of each limit by itself`
+    return shownShare(this.#ownShare())
   }
 
   #decideWithoutRedis(call: WaitingCall): void {
     if (call.isDecided) return
     call.giveBack()
-    const nowMs = performance.now()
     const { counters, need } = call
+    const reading = this.#reading(counters)
+    // Redis may answer again by then.
+    if (reading) return void reading.then(() => (this.#closed ? this.#decideWithoutRedis(call) : this.#enqueue(call)))
+    const nowMs = performance.now()
     try {
-      call.decide(
-        this.#fits(counters, need, nowMs)
-          ? this.#spend(counters, need, nowMs)
-          : this.#withoutRedis(counters, need, nowMs),
-      )
+      const isHeld = this.#fits(counters, need, nowMs)
+      call.decide(isHeld ? this.#spend(counters, need, nowMs) : this.#withoutRedis(counters, need, nowMs))
     } catch (error) {
       call.refuse(error as GatewayError)
     }
+  }
+
+  #enqueue(call: WaitingCall): void {
+    this.#queue.push(call)
+    this.#schedule()
   }
 
   #schedule(): void {

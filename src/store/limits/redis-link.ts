@@ -26,7 +26,7 @@ export class RedisLink {
   readonly #options: RedisLinkOptions
   #client: RedisClient
   #mailClient: RedisClient | undefined
-  #reachable = true
+  #awaySinceMs: number | undefined
   #reason: string | undefined
   #connecting: Promise<void> | undefined
   #explaining: Promise<void> | undefined
@@ -54,7 +54,12 @@ export class RedisLink {
 
   /** Whether Redis counts as there: it answered the last question, or is still waited for. */
   get reachable(): boolean {
-    return this.#reachable
+    return this.#awaySinceMs === undefined
+  }
+
+  /** Monotonic; undefined = it is there. */
+  get awaySinceMs(): number | undefined {
+    return this.#awaySinceMs
   }
 
   /** Resolves when the reason of a loss has been reported. */
@@ -139,8 +144,8 @@ export class RedisLink {
     this.#connectsFailed = 0
     // The loss is reported before the recovery.
     await this.#explaining
-    if (this.#reachable || this.#closed) return
-    this.#reachable = true
+    if (this.reachable || this.#closed) return
+    this.#awaySinceMs = undefined
     this.#reason = undefined
     this.#options.reportReachable(true)
   }
@@ -148,8 +153,8 @@ export class RedisLink {
   /** A question failed. true = the connection was closed a moment ago, and is worth another attempt. */
   failed(error: unknown): boolean {
     if (this.#closed) return false
-    if (this.#reachable && this.#wasAnswered && isClosed(error) && this.#connectsFailed < reconnectsMax) return true
-    this.#reachable = false
+    if (this.reachable && this.#wasAnswered && isClosed(error) && this.#connectsFailed < reconnectsMax) return true
+    this.#awaySinceMs ??= performance.now()
     this.#explaining = this.#explain(error)
     return false
   }
@@ -158,7 +163,7 @@ export class RedisLink {
     const { message } = error as { message?: string }
     const refusal = isClosed(error) ? await refusalOfRedis(this.#options.url) : undefined
     const reason = refusal ?? message ?? String(error)
-    if (this.#closed || this.#reachable || reason === this.#reason) return
+    if (this.#closed || this.reachable || reason === this.#reason) return
     this.#reason = reason
     this.#options.reportReachable(false, reason)
   }
