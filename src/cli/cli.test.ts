@@ -7,6 +7,7 @@ import { SQL } from 'bun'
 import packageJson from '../../package.json' with { type: 'json' }
 import { migrate } from '../store/database/migrate.ts'
 import { openDatabase } from '../store/database/open.ts'
+import type { KeyRecord } from '../core/tenancy/keys.ts'
 import { runCommand } from './cli-fixture.ts'
 
 let folder: string
@@ -389,13 +390,29 @@ describe('keys', () => {
       ])
       const unchecked = await run(words)
       expect([unchecked.code, unchecked.out]).toEqual([0, expect.stringMatching(/^sk-\S{43}\n$/)])
-      expect(unchecked.error).toBe(
-        'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or ' +
-          'MODELGATE_CONFIG\n',
-      )
-      expect((await run(['keys', 'create'])).error).toBe('')
+      const note =
+        'note: no configuration was read, so that max_keys_per_user and the bounds of keys were not checked; name it ' +
+        'with --config or MODELGATE_CONFIG\n'
+      expect(unchecked.error).toBe(note)
+      expect((await run(['keys', 'create'])).error).toBe(note)
     },
   )
+
+  test('the defaults and bounds of new keys apply here too', async () => {
+    const file = config(`${goodConfig}settings:
+  default_key_generate_params: { max_budget: 5, models: [good] }
+  upperbound_key_generate_params: { max_budget: 10, duration: 90d, rpm_limit: 60 }
+`)
+    const refused = await run(['keys', 'create', '--config', file, '--rpm', '61', '--duration', '91d'])
+    expect([refused.code, refused.out]).toEqual([2, ''])
+    expect(refused.error).toContain('--rpm must be at most 60')
+    expect(refused.error).toContain('--duration must be at most 7776000s')
+    expect(JSON.parse((await run(['keys', 'list', '--json'])).out)).toEqual([])
+    await run(['keys', 'create', '--config', file])
+    const [made] = JSON.parse((await run(['keys', 'list', '--json'])).out) as [KeyRecord]
+    expect(made).toMatchObject({ maxBudgetNanoUsd: '5000000000', requestsPerMinute: 60, models: ['good'] })
+    expect(Math.round((made.expiresAtMs! - Date.now()) / 86_400_000)).toBe(90)
+  })
 
   test('the list stays a table for any stored values', async () => {
     const { token_id: id } = JSON.parse(

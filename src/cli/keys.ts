@@ -1,9 +1,12 @@
 /** Manages keys directly in the database, without the HTTP API. A running gateway sees changes within a second. */
 import { randomUUIDv7 } from 'bun'
 import { keyProblem, mintKey } from '../accounts/key.ts'
-import { keyBody, newKey } from '../accounts/fields/key-fields.ts'
+import { newKey } from '../accounts/fields/key-bounds.ts'
+import { keyBody } from '../accounts/fields/key-fields.ts'
 import type { KeyFields } from '../accounts/fields/key-fields.ts'
 import { limitRange } from '../accounts/fields/spending-fields.ts'
+import { newKeysOf } from '../config/budgets.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { KeyRecord, KeyStore } from '../core/tenancy/keys.ts'
 import type { TenancyStore } from '../core/tenancy/tenancy-store.ts'
 import { problemsIn } from '../core/schema-problems.ts'
@@ -15,7 +18,7 @@ import { createTenancyStore } from '../store/tenancy/store.ts'
 import type { Command, CommandInput, FlagValues } from './command.ts'
 import { print, printError, table, UsageError, writeFully } from './command.ts'
 import { withDatabase } from './gateway-database.ts'
-import { configFile, configFlag, dataFlag, generalSettings, jsonFlag, nonEmpty } from './options.ts'
+import { configFile, configFlag, dataFlag, generalSettings, jsonFlag, nonEmpty, readConfig } from './options.ts'
 
 const listMax = 1000
 
@@ -72,6 +75,21 @@ function fieldsOf(flags: FlagValues): KeyFields {
   throw new UsageError(lines.join('\n'))
 }
 
+/** Throws UsageError with one line for each field that is above its bound. */
+function withinBounds<T>(make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    if (!(error instanceof GatewayError) || !error.problems) throw error
+    const nameOf = (field: unknown) => flagOfField[field as keyof typeof flagOfField]
+    const lines = error.problems.map(({ loc: [, field], msg }) => {
+      const flag = nameOf(field)
+      return `${flag ? `--${flag}` : String(field)} ${msg}`
+    })
+    throw new UsageError(lines.join('\n'))
+  }
+}
+
 /** Accepts digits only: `1e3` and ` 5` are more likely typing errors. */
 function wholeNumber(value: FlagValues[string]): number {
   return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : Number.NaN
@@ -106,23 +124,27 @@ export const keysCreate: Command = {
   async run(input) {
     const { flags, environment } = input
     const keyText = mintKey()
+    const fields = fieldsOf(flags)
+    const { general_settings: general, settings = {} } = await readConfig(flags, environment)
     // Validates before the database is opened: an invalid flag changes nothing.
-    const record = newKey({
-      id: randomUUIDv7(),
-      keyText,
-      fields: fieldsOf(flags),
-      nowMs: systemClock.epochMs(),
-    })
-    const keysOfUserMax =
-      record.userId === null ? null : ((await generalSettings(flags, environment)).max_keys_per_user ?? null)
-    if (record.userId !== null && configFile(flags, environment) === undefined)
-      printError(
-        'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or ' +
-          'MODELGATE_CONFIG',
-      )
+    const record = withinBounds(() =>
+      newKey({
+        id: randomUUIDv7(),
+        keyText,
+        fields,
+        nowMs: systemClock.epochMs(),
+        settings: newKeysOf(settings),
+      }),
+    )
+    const keysOfUserMax = record.userId === null ? null : (general?.max_keys_per_user ?? null)
     await withKeys(input, (keys, hashKey) =>
       keys.change(actor, tx => tx.insertKey({ ...record, hash: hashKey(keyText) }, keysOfUserMax)),
     )
+    if (configFile(flags, environment) === undefined)
+      printError(
+        'note: no configuration was read, so that max_keys_per_user and the bounds of keys were not checked; name it ' +
+          'with --config or MODELGATE_CONFIG',
+      )
     print(flags.json ? JSON.stringify({ key: keyText, token_id: record.id }) : keyText)
     return 0
   },
@@ -141,7 +163,8 @@ export const keysList: Command = {
       print(
         JSON.stringify(
           keys.map(({ hash: _, ...shown }) => shown),
-          null,
+          // Amounts are exact: text, as in the ledger.
+          (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value),
           2,
         ),
       )

@@ -34,10 +34,14 @@ export function dataDirectory(flags: FlagValues, environment: Environment): stri
 
 type GeneralSettings = NonNullable<Config['general_settings']>
 
+/** The configuration file. Throws ConfigError. */
+export async function readConfig(flags: FlagValues, environment: Environment): Promise<Config> {
+  return (await openSettings({ configFile: configFile(flags, environment), environment, providers })).config()
+}
+
 /** `general_settings` of the configuration file, for settings needed before serving. Throws ConfigError. */
 export async function generalSettings(flags: FlagValues, environment: Environment): Promise<GeneralSettings> {
-  const source = await openSettings({ configFile: configFile(flags, environment), environment, providers })
-  return source.config().general_settings ?? {}
+  return (await readConfig(flags, environment)).general_settings ?? {}
 }
 
 /**

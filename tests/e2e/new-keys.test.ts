@@ -1,6 +1,6 @@
 /** What the configuration says of keys and users that are made by API: defaults, and the most that they may have. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { standardConfig, startGateway } from './harness.ts'
+import { masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, any>
@@ -55,6 +55,36 @@ test('no key is made or changed beyond a bound, and each field is named', async 
     expect([change, (await ask('/key/update', { key: made.token_id, ...change })).status]).toEqual([change, 422])
   const allowed = await ask('/key/update', { key: made.token_id, max_budget: 9, tpm_limit: null, key_alias: 'renamed' })
   expect(allowed.body).toMatchObject({ max_budget: 9, key_alias: 'renamed', rpm_limit: 60 })
+})
+
+test('the key of a new user gets the same, and none is made beyond a bound', async () => {
+  const { body: user } = await ask('/user/new', { user_id: 'ida' })
+  const { body: made } = await ask('/key/update', { key: user.token_id, key_alias: 'of ida' })
+  expect(made).toMatchObject({ user_id: 'ida', max_budget: 5, rpm_limit: 60, models: ['chat-model'] })
+  expect(daysLeft(made)).toBe(90)
+  const beyond = await ask('/user/new', { user_id: 'jo', duration: '91d' })
+  expect([beyond.status, beyond.body.detail[0].loc]).toEqual([422, ['body', 'duration']])
+  const missing = await fetch(`${gateway.url}/user/info?user_id=jo`, {
+    headers: { authorization: `Bearer ${masterKey}` },
+  })
+  expect(missing.status).toBe(404)
+})
+
+test('a raise does not take a budget beyond its bound, however the two are sent', async () => {
+  const until = new Date(Date.now() + 3_600_000).toISOString()
+  const raise = (usd: number) => ({ temp_budget_increase: usd, temp_budget_expiry: until })
+  const refused = async (path: string, body: Json) => {
+    const answer = await ask(path, body)
+    return [answer.status, answer.body.detail?.[0].loc[1]]
+  }
+  const beyond = [422, 'temp_budget_increase']
+  expect(await refused('/key/generate', raise(5.01))).toEqual(beyond)
+  const { body: made } = await ask('/key/generate', { max_budget: 6, ...raise(4) })
+  const change = (fields: Json) => refused('/key/update', { key: made.token_id, ...fields })
+  expect(await change(raise(4.01))).toEqual(beyond)
+  expect(await change({ max_budget: 6.01 })).toEqual(beyond)
+  expect(await change({ max_budget: 1, ...raise(9) })).toEqual([200, undefined])
+  expect(await change({ key_alias: 'raised' })).toEqual([200, undefined])
 })
 
 test('a user who is made without a budget gets that of the file', async () => {

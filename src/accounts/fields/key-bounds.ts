@@ -1,11 +1,13 @@
-/** What keys get that are made without some fields, and the most that they may have (`settings` of the file). */
+/** Makes the record of a key: what it gets without some fields, and the most that it may have (`settings` of the file). */
 import { unprocessable } from '../../core/errors.ts'
 import type { Problem } from '../../core/errors.ts'
 import type { KeyBounds, NewKeySettings } from '../../core/settings.ts'
 import type { KeyChanges } from '../../core/tenancy/keys.ts'
 import type { NewKey } from '../../core/tenancy/tenancy-store.ts'
-import { readDuration } from '../key.ts'
+import { keyHint, readDuration } from '../key.ts'
 import { dollarsOf } from './money.ts'
+import { bareKey } from '../../core/caller.ts'
+import { keyChanges } from './key-fields.ts'
 import type { KeyFields } from './key-fields.ts'
 
 type MadeKey = Omit<NewKey, 'hash'>
@@ -19,35 +21,67 @@ const recordNames = {
 } as const
 const otherNames = { models: 'models', metadata: 'metadata', team_id: 'teamId', user_id: 'userId' } as const
 
+/** The parts of a new key. `keyText` is the secret; only its hint is stored. */
+interface NewKeyParts {
+  readonly id: string
+  readonly keyText: string
+  readonly fields: KeyFields
+  readonly nowMs: number
+  readonly settings: NewKeySettings
+}
+
 /**
- * The new key with what its body left out: the default, else the bound. Throws 422 for a field above its bound.
+ * The record of a new key without its hash, which needs the installation's secret (`store/keys`). What its fields leave
+ * out is the default, else the bound. Throws 422 for a field above its bound.
  */
-export function withKeySettings(made: MadeKey, sent: KeyFields, settings: NewKeySettings, nowMs: number): MadeKey {
+export function newKey({ id, keyText, fields, nowMs, settings }: NewKeyParts): MadeKey {
   const { defaults, bounds } = settings
   const filled: Record<string, unknown> = {}
   for (const [field, name] of Object.entries({ ...recordNames, ...otherNames })) {
     const value = defaults[name as keyof typeof defaults] ?? bounds[name as keyof KeyBounds]
-    if (sent[field as keyof KeyFields] == null && value !== undefined) filled[name] = value
+    if (fields[field as keyof KeyFields] == null && value !== undefined) filled[name] = value
   }
   const lifetimeMs = defaults.lifetimeMs ?? bounds.lifetimeMs
-  if (sent.duration == null && lifetimeMs !== undefined) filled.expiresAtMs = nowMs + lifetimeMs
-  const key = { ...made, ...(filled as Partial<MadeKey>) }
-  checkKeyBounds(key, bounds, nowMs)
-  return key
+  if (fields.duration == null && lifetimeMs !== undefined) filled.expiresAtMs = nowMs + lifetimeMs
+  const made = { ...bareKey, id, hint: keyHint(keyText), ...keyChanges(fields, nowMs), ...(filled as Partial<MadeKey>) }
+  checkKeyBounds({ before: made, changes: made, bounds, nowMs })
+  return made
 }
 
-/** Throws 422 for each field that is changed to more than its bound, or to no limit where it has one. */
-export function checkKeyBounds(changes: KeyChanges, bounds: KeyBounds, nowMs: number): void {
+interface KeyChange {
+  readonly before: Pick<NewKey, (typeof budgetNames)[number]>
+  readonly changes: KeyChanges
+  readonly bounds: KeyBounds
+  readonly nowMs: number
+}
+
+/**
+ * Throws 422 for each field that is changed to more than its bound, or to no limit where it has one, and for a raise
+ * that takes the budget beyond its bound.
+ */
+export function checkKeyBounds({ before, changes, bounds, nowMs }: KeyChange): void {
   const problems = Object.entries(recordNames).flatMap(([field, name]): Problem[] => {
     const [value, bound] = [changes[name], bounds[name]]
     if (value === undefined || bound === undefined || isWithin(value, bound)) return []
     return [problem(field, typeof bound === 'bigint' ? dollarsOf(bound)! : bound)]
   })
   const { expiresAtMs: endMs } = changes
-  const { lifetimeMs } = bounds
+  const { lifetimeMs, maxBudgetNanoUsd: most } = bounds
   if (endMs !== undefined && lifetimeMs !== undefined && (endMs === null || endMs > nowMs + lifetimeMs))
     problems.push(problem('duration', `${lifetimeMs / 1000}s`))
+  const after = { ...before, ...changes }
+  const isBudgetChanged = budgetNames.some(name => changes[name] !== undefined)
+  if (problems.length === 0 && most !== undefined && isBudgetChanged && raisedBudget(after, nowMs) > most)
+    problems.push(problem('temp_budget_increase', `${dollarsOf(most)} together with max_budget`))
   if (problems.length > 0) throw unprocessable(problems)
+}
+
+const budgetNames = ['maxBudgetNanoUsd', 'budgetIncreaseNanoUsd', 'budgetIncreaseUntilMs'] as const
+
+/** With a raise that has not ended; 0 = there is no raise. */
+function raisedBudget(key: KeyChange['before'], nowMs: number): bigint {
+  const { maxBudgetNanoUsd: max, budgetIncreaseNanoUsd: raise, budgetIncreaseUntilMs: untilMs } = key
+  return raise === null || untilMs === null || untilMs <= nowMs ? 0n : (max ?? 0n) + raise
 }
 
 type Bounded = bigint | number | string

@@ -4,8 +4,7 @@ import { bareKey } from '../../core/caller.ts'
 import type { VirtualKey } from '../../core/caller.ts'
 import { unprocessable } from '../../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'
-import type { NewKey } from '../../core/tenancy/tenancy-store.ts'
-import { keyHint, readDuration } from '../key.ts'
+import { readDuration } from '../key.ts'
 import {
   aliasMap,
   changesOf,
@@ -161,19 +160,6 @@ function rotationChanges({ auto_rotate: rotates, rotation_interval: interval }: 
     ])
   if (rotates === false || rotates === null) return { rotationInterval: null }
   return interval === undefined ? {} : { rotationInterval: interval }
-}
-
-/** The parts of a new key. `keyText` is the secret; only its hint is stored. */
-interface NewKeyParts {
-  readonly id: string
-  readonly keyText: string
-  readonly fields: KeyFields
-  readonly nowMs: number
-}
-
-/** The record of a new key without its hash, which needs the installation's secret (`store/keys`). */
-export function newKey({ id, keyText, fields, nowMs }: NewKeyParts): Omit<NewKey, 'hash'> {
-  return { ...bareKey, id, hint: keyHint(keyText), ...keyChanges(fields, nowMs) }
 }
 
 /** A key as the API shows it, without its text. */

@@ -3,8 +3,8 @@ import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
 import { keyHint, mintKey } from '../../accounts/key.ts'
-import { checkKeyBounds, withKeySettings } from '../../accounts/fields/key-bounds.ts'
-import { keyBody, keyChanges, keyUpdateFields, newKey, shownKey } from '../../accounts/fields/key-fields.ts'
+import { checkKeyBounds, newKey } from '../../accounts/fields/key-bounds.ts'
+import { keyBody, keyChanges, keyUpdateFields, shownKey } from '../../accounts/fields/key-fields.ts'
 import type { KeyFields } from '../../accounts/fields/key-fields.ts'
 import { modelWarnings } from '../../accounts/key-warnings.ts'
 import { keyName, without } from '../../accounts/fields/spending-fields.ts'
@@ -97,8 +97,8 @@ async function create(services: Services, caller: Caller, fields: KeyFields, isS
     throw forbidden('only administrators choose the text of a key', 'key')
   const keyText = fields.key ?? mintKey()
   const nowMs = services.clock.epochMs()
-  const { keysPerUser, newKeys } = services.current.settings
-  const made = withKeySettings(newKey({ id: randomUUIDv7(), keyText, fields, nowMs }), fields, newKeys, nowMs)
+  const { keysPerUser, newKeys: settings } = services.current.settings
+  const made = newKey({ id: randomUUIDv7(), keyText, fields, nowMs, settings })
   const asked = { ...made, hash: services.hashKey(keyText) }
   const record = await services.tenancy.change(actorOf(caller), async tx =>
     tx.insertKey(await grantedNew(tx, caller, asked, isService), keysPerUser),
@@ -190,10 +190,10 @@ function change(
   options: KeyUpdateOptions = {},
 ): Promise<KeyRecord> {
   const { keysPerUser: keysOfUserMax, newKeys } = services.current.settings
-  checkKeyBounds(changes, newKeys.bounds, services.clock.epochMs())
   return services.tenancy.change(actorOf(caller), async tx => {
     const before = await tx.findKey({ id })
     if (!before) throw new GatewayError('not-found', 'no such key', { param: 'key' })
+    checkKeyBounds({ before, changes, bounds: newKeys.bounds, nowMs: services.clock.epochMs() })
     await checkKeyChange(tx, caller, before, changes)
     return tx.updateKey(id, changes, { keysOfUserMax, ...options })
   })

@@ -2,7 +2,9 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
-import { keyHint, mintKey, readDuration } from '../../accounts/key.ts'
+import { mintKey, readDuration } from '../../accounts/key.ts'
+import { newKey } from '../../accounts/fields/key-bounds.ts'
+import type { KeyFields } from '../../accounts/fields/key-fields.ts'
 import { callRoutes, restrictionOf } from '../../accounts/key-grants.ts'
 import { administersOrganization, groupsOf, mayReadAll, maySeeTeam, organizationsOf } from '../../accounts/rights.ts'
 import { keyName } from '../../accounts/fields/spending-fields.ts'
@@ -14,7 +16,7 @@ import {
   userChanges,
   userUpdateBody,
 } from '../../accounts/fields/user-fields.ts'
-import { bareKey, isAdministrator } from '../../core/caller.ts'
+import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -100,32 +102,36 @@ const userNew = withBody(userBody, {
     const { user_id: id, teams, organizations, auto_create_key: withKey, key_alias: alias, duration, ...fields } = body
     checkMaker(caller, body)
     checkedSpending(userChanges(fields))
-    const keyText = withKey ? mintKey() : undefined
     const lifetime = duration == null ? undefined : readDuration(duration)
+    const keyFields = { key_alias: alias, duration: lifetime && 'ms' in lifetime ? lifetime.ms : null }
+    const key = withKey ? keyOfNewUser(services, caller, keyFields) : undefined
     const made = await services.tenancy.change(actorOf(caller), async tx => {
       const made = newUser(id ?? randomUUIDv7(), fields, services.current.settings.newUsers)
       const user = await tx.insert('user', isAdministrator(caller) ? made : { ...made, models: teamModelsOnly })
       await addPlaces({ tx, caller, userId: user.id }, teams ?? [], organizations ?? [])
-      const key =
-        keyText === undefined
-          ? undefined
-          : await tx.insertKey({
-              ...bareKey,
-              id: randomUUIDv7(),
-              hash: services.hashKey(keyText),
-              hint: keyHint(keyText),
-              alias: alias ?? null,
-              userId: user.id,
-              // A key acts as its user, whom a claim may make an administrator later: its maker must not become one.
-              allowedRoutes: isAdministrator(caller) ? bareKey.allowedRoutes : callRoutes,
-              expiresAtMs: lifetime && 'ms' in lifetime ? tx.nowMs + lifetime.ms : null,
-            })
-      return { user, key }
+      return { user, key: key && (await tx.insertKey({ ...key.record, userId: user.id })) }
     })
     const [row] = await userRows(services, caller, [made.user])
-    return { key: keyText ?? null, token: made.key?.hash ?? null, token_id: made.key?.id ?? null, ...row }
+    return { key: key?.text ?? null, token: made.key?.hash ?? null, token_id: made.key?.id ?? null, ...row }
   },
 })
+
+/**
+ * With what the file says of keys. Of admins of organizations without its team, which they do not administer, and for
+ * calls alone: a key acts as its user, whom a claim may make an administrator later. Throws 422.
+ */
+function keyOfNewUser(services: Services, caller: Caller, fields: Pick<KeyFields, 'key_alias' | 'duration'>) {
+  const text = mintKey()
+  const made = newKey({
+    id: randomUUIDv7(),
+    keyText: text,
+    fields,
+    nowMs: services.clock.epochMs(),
+    settings: services.current.settings.newKeys,
+  })
+  const own = isAdministrator(caller) ? made : { ...made, teamId: null, allowedRoutes: callRoutes }
+  return { text, record: { ...own, hash: services.hashKey(text) } }
+}
 
 /** Throws 404 for a team or an organization that does not exist. */
 async function addPlaces(

@@ -68,13 +68,14 @@ export const newKeySettings = {
         .meta({ examples: ['user-a'] }),
     })
     .optional()
-    .describe('What a key gets that is made by API without these fields.'),
+    .describe('What a key gets that is made without these fields, by API (also by `/user/new`) or the command line.'),
   upperbound_key_generate_params: z
     .strictObject(limitFields)
     .optional()
     .describe(
-      'The most that a key may have that is made or changed by API, also by administrators. A key that is made ' +
-        'without a field gets its bound.',
+      'The most that a key may have, a raise included, that is made or changed by API or the command line, also by ' +
+        'administrators. A key that is made without a field gets its bound. Tokens of directories, and keys that ' +
+        'are brought from LiteLLM, are not bound.',
     ),
   max_internal_user_budget: usd
     .optional()
