@@ -1,4 +1,4 @@
-/** The record of a new key: what it gets without some fields, and the most that it may have (`settings` of the file). */
+/** The record of a new key: what it gets without some fields, and the most that it may have (the file's `settings`). */
 import { unprocessable } from '../../core/errors.ts'
 import type { Problem } from '../../core/errors.ts'
 import type { KeyBounds, NewKeySettings } from '../../core/settings.ts'
