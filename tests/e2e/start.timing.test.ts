@@ -170,13 +170,12 @@ test('npm start that is told to end takes the gateway with it', async () => {
 
 test('the gateway itself is ready within a second of its process', async () => {
   const times: number[] = []
-  for (let round = 0; round < 4; round++) {
+  while (times.length < 4 && !(Math.min(...times) < readyMsMax)) {
     const started = await start('node', ['bin/modelgate.mjs', 'serve', '--port', '0'])
     times.push(started.readyMs)
     expect(await started.interrupt()).toBe(0)
   }
-  const best = Math.min(...times)
   console.log(`ready: ${times.map(ms => ms.toFixed(0)).join(', ')} ms after the start of the process`)
-  // The best of a few: other tests share the machine.
-  expect(best).toBeLessThan(readyMsMax)
+  // The best of a few: other programs share the machine.
+  expect(Math.min(...times)).toBeLessThan(readyMsMax)
 }, 60_000)

@@ -22,8 +22,15 @@ const ofTheProcess = [
 /** `text`: of the test file. */
 const needsProcess = (text: string): boolean => ofTheProcess.some(word => word.test(text))
 
-/** Files of a room lean on the same parts of the program, and often on the same helpers. */
-const roomOf = (file: string): string => file.split('/').slice(0, 2).join('/')
+/**
+ * Files of a room lean on the same parts of the program, and often on the same helpers. Most of those that measure are over
+ * in less time than a process takes to begin, and share more.
+ */
+const roomOf = (file: string): string =>
+  file
+    .split('/')
+    .slice(0, /\.timing\.test\.ts$/.test(file) ? 1 : 2)
+    .join('/')
 
 /**
  * Groups of files, each for one process, in the order of their first files. Those of a room are dealt out like cards, so

@@ -14,6 +14,9 @@ const sources = {
   'bad.test.ts': `test('is right', () => {}); test('is wrong', () => expect(1).toBe(2))`,
   'broken.test.ts': `import './no-such-file.ts'`,
   'empty.test.ts': `console.log('nothing')`,
+  'bound.timing.test.ts': `test('is late', () => expect(2).toBeLessThan(1)); test('is right', () => {})`,
+  'late.timing.test.ts': `test('is late', () => expect(2).toBeLessThan(1)); test('is wrong', () => expect(1).toBe(2))`,
+  'soon.timing.test.ts': `test('is in time', () => expect(1).toBeLessThan(2))`,
   'dies.test.ts': `test('lives', () => {}); test('dies', () => { process.kill(process.pid, 'SIGKILL'); return Bun.sleep(9000) })`,
 }
 for (const [file, source] of Object.entries(sources))
@@ -59,6 +62,13 @@ test('a file in which the process dies has failed, and those behind it are named
   expect(ran.unreached).toEqual(['bad.test.ts', 'empty.test.ts'])
 })
 
+test('files in which only bounds of time failed are named, to run again alone', async () => {
+  const ran = await runQuietly('late.timing.test.ts', 'bound.timing.test.ts', 'soon.timing.test.ts')
+  expect(ran.overBounds).toEqual(['bound.timing.test.ts'])
+  const failed = ran.results.find(({ file }) => file === 'late.timing.test.ts')!
+  expect([failed.passed, failed.failed, failed.missed]).toEqual([0, 2, 0])
+})
+
 test('files of a room share processes evenly; one that reaches its process has one of its own', () => {
   const files = Array.from({ length: 9 }, (_, at) => `tests/e2e/${at}.test.ts`)
   const alone = ['tests/e2e/memory.test.ts', 'src/lib/signals.test.ts']
@@ -74,4 +84,9 @@ test('files of a room share processes evenly; one that reaches its process has o
     [alone[1]!],
     ['src/lib/other.test.ts'],
   ])
+})
+
+test('short files that measure share processes beyond their room', () => {
+  const files = ['src/lib/a.timing.test.ts', 'src/formats/b.timing.test.ts', 'tests/e2e/c.timing.test.ts']
+  expect(groupsOf(files, () => '')).toEqual([files.slice(0, 2), files.slice(2)])
 })

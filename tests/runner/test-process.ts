@@ -28,6 +28,8 @@ export interface ProcessResult {
   readonly results: readonly FileResult[]
   /** Files that the process did not come to, because it ended in one before. */
   readonly unreached: readonly string[]
+  /** Timing files in which nothing failed but bounds of wall-clock time, on a loaded machine or not. */
+  readonly overBounds: readonly string[]
   /** What the files say that they skip, a line each. */
   readonly skipped: readonly string[]
   /** Of processors, with the processes that it started and waited for. */
@@ -87,9 +89,13 @@ export async function runTestFiles(
     const errors = ended.find(section => section.file === file)?.text ?? ''
     console.log(`--- ${file} (exit ${code})\n${output.slice(-printedLength)}${errors.slice(-printedLength)}`)
   }
+  const isOverBounds = ({ failed }: FileResult, at: number) =>
+    load !== undefined && failed > 0 && code === 1 && !isLeft && onlyBoundsFailed(ended[at]?.text ?? '')
+  const overBounds = results.filter(isOverBounds).map(({ file }) => file)
   return {
-    results: isLoaded ? results.map((result, at) => withoutBounds(result, ended[at]?.text ?? '')) : results,
+    results: results.map(result => (isLoaded && overBounds.includes(result.file) ? withoutBounds(result) : result)),
     unreached: files.filter(file => !results.some(result => result.file === file)),
+    overBounds,
     skipped,
     processorSeconds: processorMs / 1000,
     seconds: (performance.now() - fromMs) / 1000,
@@ -174,13 +180,19 @@ function lastTest(text = ''): string {
   return names.length > 0 ? `after ${names.at(-1)}` : 'in its first test'
 }
 
-/** Where all that failed are bounds of wall-clock time, they are missed. */
-function withoutBounds(result: FileResult, text: string): FileResult {
+function onlyBoundsFailed(text: string): boolean {
   const errors = text.match(/^(?:[\w.]*[eE]rror\b|\(fail\)|.*timed out after).*$/gm) ?? []
-  const isBound = (line: string) =>
-    line.startsWith('(fail)') || /^error: expect\(received\)\.(toBeLessThan|toBeWithin)\(/.test(line)
-  return errors.every(isBound) ? { ...result, failed: 0, failures: [], missed: result.failed } : result
+  return errors.every(
+    line => line.startsWith('(fail)') || /^error: expect\(received\)\.(toBeLessThan|toBeWithin)\(/.test(line),
+  )
 }
+
+const withoutBounds = (result: FileResult): FileResult => ({
+  ...result,
+  failed: 0,
+  failures: [],
+  missed: result.failed,
+})
 
 async function collect(stream: ReadableStream<Uint8Array>, take: (piece: string) => void): Promise<void> {
   const decoder = new TextDecoder()

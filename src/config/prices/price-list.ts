@@ -45,10 +45,8 @@ export interface PriceListFile {
   readonly providers: Readonly<Record<string, readonly ListedRow[]>>
 }
 
-/**
- * TypeScript takes the import for the file's content; at run time it is a path, after bundling relative to this module.
- */
-const listPath = resolve(import.meta.dirname, listFile as unknown as string)
+/** After bundling the path is relative to this module. */
+const listPath = resolve(import.meta.dirname, listFile)
 const byName = new WeakMap<PriceListFile, Map<string, ReadonlyMap<string, ListedEntry>>>()
 
 /**
