@@ -66,7 +66,7 @@ import { createReadmission, identityParts, signInServices, createRefusalReporter
 import { createAskers } from './guardrail-askers.ts'
 import type { Store } from './store.ts'
 import { createTelemetryRelay } from './telemetry-relay.ts'
-import { troublesOf } from './troubles.ts'
+import { deploymentTroubleId, troublesOf } from './troubles.ts'
 import { exportUsage } from './usage-export.ts'
 
 /** What exists before the parts are created. */
@@ -197,9 +197,14 @@ function assembleAlerts(
         clock,
         logger,
         deliver,
+        claims: store.troubleClaims,
         settings: () => current.settings.healthAlerts,
         troubles: () =>
           troublesOf({ store, dataDirectory: options.dataDirectory, unwell: () => served(current, router) }),
+        endOf: id =>
+          router.unwell().some(one => deploymentTroubleId(one) === id)
+            ? 'gets no calls any more: it was switched off or removed'
+            : undefined,
       }),
   }
 }

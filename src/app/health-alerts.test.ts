@@ -1,44 +1,93 @@
 import { expect, test } from 'bun:test'
+import type { TroubleClaims } from '../core/trouble-claims.ts'
+import { migrate } from '../store/database/migrate.ts'
+import { openDatabase } from '../store/database/open.ts'
+import { createTroubleClaims } from '../store/health/trouble-claims.ts'
 import { look, toldAfterMs } from './health-alerts.ts'
 import type { Trouble } from './health-alerts.ts'
 import { diskFullness } from './troubles.ts'
 
 type Parts = Parameters<typeof look>[0]
 
-test('a trouble is told once when it has lasted for a minute, and its end where it was told', () => {
-  let nowMs = 1_000_000
+/** A replica with what it has told. `claims` undefined = it is alone. */
+function replicaOf(claims: TroubleClaims | undefined, clock: { nowMs: number }) {
   let troubles: Trouble[] = []
-  const told: { event: string; subject: string; until: string | null }[] = []
+  let end: string | undefined
+  const told: { event: string; subject: string; event_message: string }[] = []
   const logged: string[] = []
+  const log = (text: string) => logged.push(text)
   const parts: Parts = {
-    clock: { epochMs: () => nowMs },
-    logger: { error: (text: string) => logged.push(text), info: (text: string) => logged.push(text) } as never,
+    clock: { epochMs: () => clock.nowMs },
+    logger: { error: log, info: log, warn: log } as never,
     deliver: ({ event }) => void told.push(event as never),
+    claims,
     troubles: () => troubles,
+    endOf: () => end,
     settings: () => ({ webhookUrls: ['https://alerts.example.com'], alertEmails: [] }),
   }
   const lasting: Parameters<typeof look>[1] = new Map()
-  const after = (ms: number, now: Trouble[]) => {
-    nowMs += ms
-    troubles = now
-    look(parts, lasting)
-    return told.splice(0).map(({ event, subject }) => `${event} ${subject}`)
+  return {
+    logged,
+    /** What it tells when it sees these troubles. */
+    async sees(now: Trouble[], ending?: string) {
+      troubles = now
+      end = ending
+      await look(parts, lasting)
+      return told.splice(0).map(({ event, subject }) => `${event} ${subject}`)
+    },
   }
-  const [down, slow] = [
-    { id: 'deployment:a', message: 'a fails' },
-    { id: 'redis', message: 'Redis is away' },
-  ]
-  expect(after(0, [down, slow])).toEqual([])
-  expect(after(toldAfterMs - 1, [down])).toEqual([])
-  expect(after(1, [down])).toEqual(['trouble_began deployment:a'])
-  expect(after(toldAfterMs * 10, [down, slow])).toEqual([])
-  expect(after(1, [slow])).toEqual(['trouble_ended deployment:a'])
-  expect(after(1, [])).toEqual([])
+}
+const [down, slow] = [
+  { id: 'deployment:a', message: 'a fails' },
+  { id: 'redis', message: 'Redis is away' },
+]
+const disk: Trouble = { id: 'disk', message: 'the disk is full', isOwn: true }
+
+test('a trouble is told once when it has lasted for a minute, and its end where it was told', async () => {
+  const clock = { nowMs: 1_000_000 }
+  const replica = replicaOf(undefined, clock)
+  const after = (ms: number, now: Trouble[], ending?: string) => {
+    clock.nowMs += ms
+    return replica.sees(now, ending)
+  }
+  expect(await after(0, [down, slow])).toEqual([])
+  expect(await after(toldAfterMs - 1, [down])).toEqual([])
+  expect(await after(1, [down])).toEqual(['trouble_began deployment:a'])
+  expect(await after(toldAfterMs * 10, [down, slow])).toEqual([])
+  expect(await after(1, [slow])).toEqual(['trouble_ended deployment:a'])
+  expect(await after(1, [])).toEqual([])
   // It begins anew: the time before does not count.
-  expect(after(1, [down])).toEqual([])
-  expect(after(toldAfterMs, [down])).toEqual(['trouble_began deployment:a'])
-  expect(logged).toEqual(['a fails', 'deployment:a is well again', 'a fails'])
+  expect(await after(1, [down])).toEqual([])
+  expect(await after(toldAfterMs, [down])).toEqual(['trouble_began deployment:a'])
+  expect(await after(1, [], 'was switched off')).toEqual(['trouble_ended deployment:a'])
+  const ends = ['deployment:a is well again', 'a fails', 'deployment:a was switched off']
+  expect(replica.logged).toEqual(['a fails', ...ends])
 })
+
+test('of replicas that see the same one tells of its beginning, and the last one of its end', async () => {
+  const clock = { nowMs: 1_000_000 }
+  const database = await openDatabase('sqlite::memory:')
+  await migrate(database)
+  // Redis is away: nothing listens on port 1. Its own trouble is agreed on over the database.
+  const options = {
+    redisUrl: 'redis://127.0.0.1:1',
+    installation: 'x',
+    database,
+    clock: { epochMs: () => clock.nowMs },
+  }
+  const claims = [createTroubleClaims(options), createTroubleClaims(options)]
+  const [one, two] = claims.map(claim => replicaOf(claim, clock)) as [Replica, Replica]
+  for (const replica of [one, two]) expect(await replica.sees([slow, down, disk])).toEqual([])
+  clock.nowMs += toldAfterMs
+  const own = ['trouble_began deployment:a', 'trouble_began disk']
+  expect(await one.sees([slow, down, disk])).toEqual(['trouble_began redis', ...own])
+  expect(await two.sees([slow, down, disk])).toEqual(own)
+  expect(await one.sees([])).toEqual(['trouble_ended deployment:a', 'trouble_ended disk'])
+  expect(await two.sees([])).toEqual(['trouble_ended redis', 'trouble_ended deployment:a', 'trouble_ended disk'])
+  for (const claim of claims) claim.close()
+  await database.close()
+})
+type Replica = ReturnType<typeof replicaOf>
 
 test('a disk is nearly full below a twentieth of it and ten gigabytes', () => {
   const gigabyte = 1024 ** 3
@@ -47,6 +96,7 @@ test('a disk is nearly full below a twentieth of it and ten gigabytes', () => {
   expect(of(20 * gigabyte, 1000 * gigabyte)).toBeUndefined()
   expect(of(4 * gigabyte, 100 * gigabyte)).toEqual({
     id: 'disk',
+    isOwn: true,
     message: 'the disk of the data directory /data is nearly full: 4096 MiB are left',
   })
 })

@@ -1,6 +1,7 @@
 /** Tells of what keeps the gateway from its work for longer than a moment: in the log, by webhooks and by mail. */
 import { hostname } from 'node:os'
 import type { HealthAlertSettings } from '../core/settings.ts'
+import type { TroubleClaims } from '../core/trouble-claims.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { DeliverAlert } from './alert-delivery.ts'
@@ -15,14 +16,20 @@ export interface Trouble {
   readonly id: string
   /** What is wrong, and what helps: one sentence for the operator. */
   readonly message: string
+  /** It is this machine's alone: each replica tells of its own. */
+  readonly isOwn?: true
 }
 
 interface HealthParts {
   readonly clock: Pick<Clock, 'epochMs'>
   readonly logger: Logger
   readonly deliver: DeliverAlert
+  /** undefined = there is no other replica. */
+  readonly claims: TroubleClaims | undefined
   /** What is wrong now. */
   troubles(): readonly Trouble[]
+  /** Why a trouble is over, where it is not well again. */
+  endOf(id: string): string | undefined
   settings(): HealthAlertSettings
 }
 
@@ -30,45 +37,70 @@ interface Lasting {
   readonly sinceMs: number
   trouble: Trouble
   isTold: boolean
+  /** The other replicas could not be asked when it began: this one tells of the end, too. */
+  isAlone: boolean
 }
 
-/** Looks every 15 seconds until `stop`. Each replica tells what it sees by itself. */
+/** Looks every 15 seconds until `stop`. */
 export function watchHealth(parts: HealthParts): { stop(): Promise<void> } {
   const lasting = new Map<string, Lasting>()
-  const timer = setInterval(() => look(parts, lasting), lookMs)
+  let looking: Promise<void> | undefined
+  const timer = setInterval(() => {
+    looking ??= look(parts, lasting).finally(() => (looking = undefined))
+  }, lookMs)
   timer.unref()
   return {
-    stop() {
+    async stop() {
       clearInterval(timer)
-      return Promise.resolve()
+      await looking
     },
   }
 }
 
-/** Tells of a trouble once when it has lasted for a minute, and of its end where it was told. `lasting` is kept. */
-export function look(parts: HealthParts, lasting: Map<string, Lasting>): void {
+/**
+ * Tells of a trouble once when it has lasted for a minute, and of its end where it was told. What other replicas see
+ * too one of them tells. `lasting` is kept. Never rejects.
+ */
+export async function look(parts: HealthParts, lasting: Map<string, Lasting>): Promise<void> {
   const nowMs = parts.clock.epochMs()
   const present = new Map(parts.troubles().map(trouble => [trouble.id, trouble]))
-  for (const [id, one] of lasting)
+  for (const [id, one] of [...lasting])
     if (!present.has(id)) {
       lasting.delete(id)
-      if (one.isTold) tell(parts, one, nowMs)
+      if (one.isTold) await tell(parts, one, nowMs)
     }
   for (const [id, trouble] of present) {
-    const one = lasting.get(id) ?? { sinceMs: nowMs, trouble, isTold: false }
+    const one = lasting.get(id) ?? { sinceMs: nowMs, trouble, isTold: false, isAlone: false }
     one.trouble = trouble
     lasting.set(id, one)
+    if (one.isTold) await isTeller(parts, one, 'lasts')
     if (one.isTold || nowMs - one.sinceMs < toldAfterMs) continue
     one.isTold = true
-    tell(parts, one, null)
+    await tell(parts, one, null)
+  }
+}
+
+/** Whether this replica tells. While the others cannot be asked it does: better told twice than never. */
+async function isTeller({ claims, logger, settings }: HealthParts, one: Lasting, what: 'began' | 'lasts' | 'ended') {
+  const { webhookUrls, alertEmails } = settings()
+  if (webhookUrls.length + alertEmails.length === 0) return false
+  if (claims === undefined || one.trouble.isOwn || one.isAlone) return true
+  try {
+    return await claims[what](one.trouble.id)
+  } catch (error) {
+    if (what === 'began') one.isAlone = true
+    logger.warn('whether another replica has told of a trouble cannot be asked', { reason: String(error) })
+    return true
   }
 }
 
 /** `endMs` null = it lasts. */
-function tell({ logger, deliver, settings }: HealthParts, { trouble, sinceMs }: Lasting, endMs: number | null): void {
+async function tell(parts: HealthParts, one: Lasting, endMs: number | null): Promise<void> {
+  const { logger, deliver, settings } = parts
+  const { trouble, sinceMs } = one
   const iso = (ms: number) => new Date(ms).toISOString()
   const host = hostname()
-  const message = endMs === null ? trouble.message : `${trouble.id} is well again`
+  const message = endMs === null ? trouble.message : `${trouble.id} ${parts.endOf(trouble.id) ?? 'is well again'}`
   const event = {
     id: `${trouble.id}@${sinceMs}:${endMs === null ? 'began' : 'ended'}`,
     event: endMs === null ? 'trouble_began' : 'trouble_ended',
@@ -84,8 +116,8 @@ function tell({ logger, deliver, settings }: HealthParts, { trouble, sinceMs }: 
   const fields = { subject: trouble.id, since: event.since }
   if (endMs === null) logger.error(message, fields)
   else logger.info(message, fields)
+  if (!(await isTeller(parts, one, endMs === null ? 'began' : 'ended'))) return
   const { webhookUrls, alertEmails } = settings()
-  if (webhookUrls.length + alertEmails.length === 0) return
   const mail =
     alertEmails.length === 0
       ? undefined

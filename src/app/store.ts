@@ -26,6 +26,7 @@ import { createConversationStore } from '../store/objects/conversations.ts'
 import type { RunningConversationStore } from '../store/objects/conversations.ts'
 import { createIdempotentRequests } from '../store/objects/idempotent-requests.ts'
 import { createFileStore } from '../store/objects/files.ts'
+import { createTroubleClaims } from '../store/health/trouble-claims.ts'
 import { createStorageGuard } from '../store/objects/storage-guard.ts'
 import { openInstallation, restoreInstallation } from '../store/keys/installation.ts'
 import type { Installation } from '../store/keys/installation.ts'
@@ -49,6 +50,7 @@ import type { UsageOutbox } from '../core/ledger/usage-outbox.ts'
 import type { JournalledLedger } from '../store/ledger/ledger.ts'
 import type { RedisLimiter } from '../store/limits/limiter-redis.ts'
 import type { Settings } from '../core/settings.ts'
+import type { TroubleClaims } from '../core/trouble-claims.ts'
 import type { Database } from '../store/database/open.ts'
 import { claimSingleReplica } from '../store/database/replica-lock.ts'
 import { createResponseStore } from '../store/objects/responses.ts'
@@ -105,6 +107,8 @@ export interface Store {
   readonly startedAway: boolean
   /** Absent = Redis is not configured. */
   readonly redis: RedisState | undefined
+  /** Who of the replicas tells of a trouble; undefined = there is no other one. */
+  readonly troubleClaims: TroubleClaims | undefined
   /** Without Redis: no other replica uses this database. */
   isOnlyReplica(): boolean
   close(): Promise<void>
@@ -141,6 +145,8 @@ export async function openStore(
   const name = installation.sign('name in Redis').toString('hex', 0, installationNameBytes)
   const limits = await openLimits({ redisUrl, installation: name, database, ledger, logger, withoutRedis })
   keys.followTenancy(() => limits.survey.changed())
+  const troubleClaims =
+    redisUrl === undefined ? undefined : createTroubleClaims({ redisUrl, installation: name, database, clock })
   const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
   const cacheHours = countCacheHours({ database, clock, counts: () => answerCache.answers.counts() })
   const objects = objectStores({ database, secrets, writer: limits.spendWriter }, settings, logger)
@@ -162,6 +168,7 @@ export async function openStore(
     bodies,
     ...objects,
     redis: limits.redis,
+    troubleClaims,
     isOnlyReplica: () => replica?.held ?? true,
     startedAway: kept !== undefined,
     close: () =>
@@ -176,6 +183,7 @@ export async function openStore(
         () => exchange?.stop(),
         () => ledger.close(),
         () => limits.redis?.close(),
+        () => troubleClaims?.close(),
         () => cacheHours.stop(),
         () => answerCache.close(),
         () => replica?.release(),

@@ -18,22 +18,26 @@ interface TroubleSources {
 export function troublesOf({ store, dataDirectory, unwell }: TroubleSources): Trouble[] {
   const { ledger, redis } = store
   const troubles = unwell().map(deploymentTrouble)
-  const add = (id: string, message: string) => void troubles.push({ id, message })
+  const add = (id: string, message: string, own: Pick<Trouble, 'isOwn'> = {}) =>
+    void troubles.push({ id, message, ...own })
   // Rows cannot be stored then: that is the same trouble.
   const failure = store.databaseReachable() ? ledger.failure() : null
   if (!store.databaseReachable()) add('database', 'the database cannot be reached: rows of calls wait in the journal')
   if (redis && !redis.reachable) add('redis', `Redis cannot be reached: ${redis.withoutRedis}`)
-  if (!ledger.healthy) add('journal', 'the journal of calls cannot be written: is the disk full?')
+  if (!ledger.healthy) add('journal', 'the journal of calls cannot be written: is the disk full?', { isOwn: true })
   if (failure !== null) add('ledger', `rows of calls are not stored: ${failure}`)
   const disk = diskTrouble(dataDirectory)
   return disk === undefined ? troubles : [...troubles, disk]
 }
 
-const deploymentTrouble = ({ id, modelName, target }: Deployment): Trouble => ({
-  id: `deployment:${id}`,
+/** Of a deployment that fails. */
+export const deploymentTroubleId = ({ id }: Deployment): string => `deployment:${id}`
+
+const deploymentTrouble = (deployment: Deployment): Trouble => ({
+  id: deploymentTroubleId(deployment),
   message:
-    `a deployment of the model ${modelName} fails (${target.provider.name}, ${id}), and no call has succeeded since: ` +
-    'GET /health/providers has its last error',
+    `a deployment of the model ${deployment.modelName} fails (${deployment.target.provider.name}, ${deployment.id}), ` +
+    'and no call has succeeded since: GET /health/providers has its last error',
 })
 
 /** undefined = there is room, or it cannot be said. */
@@ -50,5 +54,9 @@ function diskTrouble(directory: string): Trouble | undefined {
 export function diskFullness(of: { directory: string; freeBytes: number; totalBytes: number }): Trouble | undefined {
   if (of.freeBytes >= freeBytesMin || of.freeBytes >= of.totalBytes * freeShareMin) return undefined
   const left = `${Math.round(of.freeBytes / 1024 ** 2)} MiB`
-  return { id: 'disk', message: `the disk of the data directory ${of.directory} is nearly full: ${left} are left` }
+  return {
+    id: 'disk',
+    isOwn: true,
+    message: `the disk of the data directory ${of.directory} is nearly full: ${left} are left`,
+  }
 }

@@ -111,6 +111,22 @@ test('a rate limit makes it cool down at once, as long as the provider said, but
   expect(cooldowns.remainingMs(deployment)).toBe(20_000)
 })
 
+test('what fails stays unwell until a success, also while its provider limits the rate; a limit alone is not unwell', () => {
+  const { cooldowns, attempt, fail, pass } = started()
+  fail(attempt(), limited(1000))
+  expect(cooldowns.unwell()).toEqual([])
+  pass(1000)
+  fail()
+  expect(cooldowns.unwell()).toEqual([deployment])
+  fail(attempt(), limited(60_000))
+  pass(60_000)
+  fail(attempt(), limited(1000))
+  expect(cooldowns.unwell()).toEqual([deployment])
+  pass(60_000)
+  cooldowns.completed(deployment, attempt())
+  expect(cooldowns.unwell()).toEqual([])
+})
+
 test('refused keys and missing models make it cool down at once', () => {
   for (const kind of ['upstream-credentials', 'upstream-model-missing'] as const) {
     const { attempt, fail, is } = started()

@@ -41,6 +41,8 @@ interface Health {
   beganMs: number
   untilMs: number
   rateLimited: boolean
+  /** A cooldown since the last success was for another reason than the rate. */
+  hasFailed: boolean
   /** An answer was cut after its beginning: further ones are successes only when they are complete. */
   cutsAnswers: boolean
   probe: AttemptAt | undefined
@@ -79,9 +81,9 @@ export class Cooldowns {
       .map(health => health.deployment)
   }
 
-  /** The deployments that have cooled down since their last success; not those whose provider limits the rate. */
+  /** The deployments that have cooled down since their last success; not those whose provider only limits the rate. */
   unwell(): Deployment[] {
-    const found = [...this.#health.values()].filter(({ cooldowns, rateLimited }) => cooldowns > 0 && !rateLimited)
+    const found = [...this.#health.values()].filter(({ hasFailed }) => hasFailed)
     return [...new Map(found.map(({ deployment }) => [deployment.id, deployment])).values()]
   }
 
@@ -166,6 +168,7 @@ export class Cooldowns {
     health.beganMs = nowMs
     health.untilMs = nowMs + cooldownMs
     health.rateLimited = error.kind === 'upstream-rate-limited'
+    health.hasFailed ||= !health.rateLimited
     this.#report({ deployment, cooldownMs, failsInARow: health.failsInARow, error })
   }
 
@@ -188,6 +191,7 @@ function newHealth(deployment: Deployment): Health {
     beganMs: -Infinity,
     untilMs: 0,
     rateLimited: false,
+    hasFailed: false,
     cutsAnswers: false,
     probe: undefined,
     nextProbeMs: Infinity,

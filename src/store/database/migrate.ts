@@ -40,6 +40,7 @@ import { ninetyFifth } from './migrations/0095-usage-given-up.ts'
 import { ninetyNinth } from './migrations/0099-cache-hours.ts'
 import { hundredth } from './migrations/0100-guarded.ts'
 import { hundredThirteenth } from './migrations/0113-audit-searches.ts'
+import { hundredTwentySecond } from './migrations/0122-health-troubles.ts'
 import { seventieth } from './migrations/0070-daily-top.ts'
 import { ninetieth } from './migrations/0090-sums-of-entities.ts'
 import { ninetyFirst } from './migrations/0091-totals-of-entities.ts'
@@ -94,6 +95,7 @@ const named: readonly Migration[] = [
   ninetyNinth,
   hundredth,
   hundredThirteenth,
+  hundredTwentySecond,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */
