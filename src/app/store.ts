@@ -114,18 +114,16 @@ export interface Store {
   close(): Promise<void>
 }
 
+type StoreSettings = Pick<
+  Settings,
+  'storageQuota' | 'limitsWithoutRedis' | 'ledgerRetention' | 'chatRetentionMs' | 'bodies'
+>
+
 /**
  * `settings` is read at each use. Throws if the database cannot be used; an unreachable Redis does not prevent the
  * start.
  */
-export async function openStore(
-  options: ServeOptions,
-  logger: Logger,
-  settings: () => Pick<
-    Settings,
-    'storageQuota' | 'limitsWithoutRedis' | 'ledgerRetention' | 'chatRetentionMs' | 'bodies'
-  >,
-): Promise<Store> {
+export async function openStore(options: ServeOptions, logger: Logger, settings: () => StoreSettings): Promise<Store> {
   const { database, kept } = await openWithSchema(options, logger)
   const reportHeld = (held: boolean) => reportClaim(held, logger)
   const isAlone = options.redisUrl === undefined
