@@ -31,3 +31,10 @@ test('what counts limits over Redis is not loaded without a Redis', () => {
     [],
   )
 })
+
+test('what compiles guardrails and searches texts is not loaded without a guardrail', () => {
+  const gateway = loadedWith('main.ts')
+  expect(gateway).toContain('guardrails/policies.ts')
+  const parts = ['guardrails/call-guards.ts', 'guardrails/compile.ts', 'lib/linear-regex/index.ts']
+  expect(parts.filter(one => gateway.has(one))).toEqual([])
+})

@@ -38,7 +38,6 @@ import { DetachedWork } from '../pipeline/background/background-work.ts'
 import { createAdmitLine, createCallObjects } from '../pipeline/call-objects.ts'
 import { createFileCalls } from '../pipeline/files/file-call.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
-import { createTrials } from '../guardrails/trials.ts'
 import { Guardrails } from '../guardrails/policies.ts'
 import { createPlaceFiles } from '../pipeline/files/named-files.ts'
 import { createDecodeInputs } from '../pipeline/text-inputs.ts'
@@ -375,7 +374,7 @@ function assembleCalls(
       relayTelemetry: createTelemetryRelay(transport),
       fileCalls,
       callModel,
-      guardrails: createTrials(guardrails, budgets),
+      guardrails: guardrails.trials(),
       callObjects: createCallObjects(serving),
       admitLine: createAdmitLine(serving),
       settleEnded: createSettleEnded(serving),

@@ -1,30 +1,15 @@
 /** Guardrails of the file, as settings. */
 import type { GuardrailMode, GuardrailSettings } from '../core/guardrails.ts'
-import { guardrailProblem } from '../guardrails/compile.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Config } from './file/schema.ts'
 
 type Entry = NonNullable<Config['guardrails']>[number]
 
-/** A mistake in the list of the file. */
-export interface GuardrailMistake {
-  readonly path: readonly (string | number)[]
-  readonly message: string
-}
-
-/** Those of the file; the mistakes are those that the schema cannot see. */
-export function fileGuardrails(list: Config['guardrails'] = []): {
-  readonly guardrails: readonly GuardrailSettings[]
-  readonly mistakes: readonly GuardrailMistake[]
-} {
-  const guardrails = list.map(({ guardrail_name: name, proxy_params: params, guardrail_info: info }) =>
+/** Those of the file. Their mistakes were found when it was read (`file/guardrail-checks.ts`). */
+export function fileGuardrails(list: Config['guardrails'] = []): readonly GuardrailSettings[] {
+  return list.map(({ guardrail_name: name, proxy_params: params, guardrail_info: info }) =>
     guardrailOf({ id: name, name, params, info: info ?? {}, origin: 'config' }),
   )
-  const mistakes = guardrails.flatMap((one, at): GuardrailMistake[] => {
-    const problem = guardrailProblem(one)
-    return problem ? [{ path: ['guardrails', at, 'proxy_params', ...problem.path], message: problem.message }] : []
-  })
-  return { guardrails, mistakes }
 }
 
 interface NamedParams extends Pick<GuardrailSettings, 'id' | 'name' | 'info' | 'origin'> {

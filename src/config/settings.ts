@@ -113,7 +113,6 @@ function buildAll(input: SettingsInput): SettingsReading {
   const deployments = [...built.entries.values(), ...built.others]
   const names = nameFindings(config, reading, built)
   const guardrails = fileGuardrails(config.guardrails)
-  for (const { path, message } of guardrails.mistakes) mistakes.push(mistakeAt(reading, [...path], message))
   mistakes.push(...proxies.mistakes(deployments), ...idMistakes(reading, built))
   // Models that do not exist yet may be made by API.
   if (config.general_settings?.store_model_in_db) warnings.push(...names.mistakes)
@@ -136,7 +135,7 @@ function buildAll(input: SettingsInput): SettingsReading {
     file: input.file,
     warnings,
   })
-  const settings = guardrails.guardrails.length > 0 ? { ...own, guardrails: guardrails.guardrails } : own
+  const settings = guardrails.length > 0 ? { ...own, guardrails } : own
   const surroundings = {
     context: built.context,
     proxies,

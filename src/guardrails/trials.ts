@@ -1,18 +1,18 @@
 /** Tries a guardrail on a sample, as a call would. */
+import type { CallGuards } from './call-guards.ts'
 import type { BudgetCheck } from '../core/tenancy/budget-check.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { GuardrailOutcome } from '../core/guardrails.ts'
 import type { GuardrailTrials, GuardrailSample, GuardrailTrial } from '../core/guardrails.ts'
 import { GuardedCall, scannerOf } from './guarded-call.ts'
 import type { GuardedSubject } from './guarded-call.ts'
-import type { Guardrails } from './policies.ts'
 import { replaced } from './text-filter.ts'
 
 /**
  * The trials of these guardrails. Rejects with `overloaded` where a service does not answer, with `budget-exceeded`
  * before a model is asked for a caller whose budget is spent.
  */
-export function createTrials(guardrails: Guardrails, budgets: BudgetCheck): GuardrailTrials {
+export function createTrials(guardrails: CallGuards, budgets: BudgetCheck): GuardrailTrials {
   return {
     async tryOut({ guardrail: settings, text, stage, prompt = '' }: GuardrailSample, caller, { id }) {
       const guardrail = guardrails.guardrail({ ...settings, modes: ['pre_call', 'during_call', 'post_call'] })

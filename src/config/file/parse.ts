@@ -9,6 +9,7 @@ import { credentialsOf, withCredentials, withoutSpare } from './credentials.ts'
 import { validParts } from './valid-parts.ts'
 import type { PartialConfig } from './valid-parts.ts'
 import type { Config } from './schema.ts'
+import { guardrailFindings } from './guardrail-checks.ts'
 import { takePrices, withPrices } from './price-entries.ts'
 import type { WithoutPrices } from './price-entries.ts'
 import { wantedBy } from '../../core/schema-problems.ts'
@@ -57,6 +58,13 @@ export function readFile(
   const unfilled = [...unsetVariables, ...unread]
   const isSet = ({ path }: Finding) => !unfilled.some(one => one.path.every((part, at) => path[at] === part))
   findings.push(...[...unpriced.findings, ...issues].filter(isSet))
+  const isWhole = checked.success && unfilled.length === 0
+  const valid = () =>
+    validParts(
+      unpriced.value,
+      [...findings, ...unfilled].map(finding => finding.path),
+    )
+  findings.push(...guardrailFindings(isWhole ? checked.data : valid().config))
   if (!anyVariables) findings.push(...unsetVariables)
   if (!sent) warnings.push(...inlineSecrets(known))
   const placeOf = (finding: Finding): Place =>
@@ -68,15 +76,7 @@ export function readFile(
   const all = [...yaml.findings, ...findings]
   return {
     // A duplicate key is an error, but its last value is checked like any other.
-    ...(checked.success && all.length === 0 && unfilled.length === 0
-      ? complete(checked.data, unpriced)
-      : withOwnPrices(
-          validParts(
-            unpriced.value,
-            [...findings, ...unfilled].map(finding => finding.path),
-          ),
-          unpriced,
-        )),
+    ...(isWhole && all.length === 0 ? complete(checked.data, unpriced) : withOwnPrices(valid(), unpriced)),
     mistakes: all.sort((a, b) => placeOf(a).offset - placeOf(b).offset).map(line),
     warnings: warnings.map(line),
     problems: all.map(({ path, message }) => ({ path: names.writtenPath(path), message })),
