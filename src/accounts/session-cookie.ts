@@ -137,6 +137,40 @@ export function checkSameOrigin(headers: Headers, baseUrl: string | null, secure
   )
 }
 
+/**
+ * Throws `forbidden` for a request by the page of another site or origin, or a link on it: browsers send cookies along
+ * with links, and what is only read may be counted, audited, or asked of an upstream.
+ */
+export function checkNotForeign(headers: Headers, baseUrl: string | null, secure: boolean): void {
+  const site = headers.get('sec-fetch-site')
+  const origin = headers.get('origin')
+  // Browsers do not name the site over plain http to another machine.
+  const isForeign =
+    site === null
+      ? origin !== null && !isOwnOrigin(origin, headers, { baseUrl, secure })
+      : site !== 'same-origin' && site !== 'none'
+  if (isForeign)
+    throw new GatewayError(
+      'forbidden',
+      'the page of another site has asked for this with your session; open it from the pages of the gateway, or type ' +
+        'its address',
+    )
+}
+
+/**
+ * Throws `forbidden` unless the request of a browser was made by a page of the gateway or by its user. To be called
+ * after `checkNotForeign`, for requests with effects that change nothing here. A page of another origin cannot send
+ * `x-requested-with` without asking first, and is not given leave to send cookies.
+ */
+export function checkOwnPage(headers: Headers): void {
+  if (headers.get('sec-fetch-site') !== null || headers.get('x-requested-with') !== null) return
+  throw new GatewayError(
+    'forbidden',
+    'with a session this needs a header `sec-fetch-site`, which browsers send over https, or `x-requested-with`; from ' +
+      'programs send a key instead',
+  )
+}
+
 function hasBody(headers: Headers): boolean {
   return headers.get('transfer-encoding') !== null || (headers.get('content-length') ?? '0') !== '0'
 }

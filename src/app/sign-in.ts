@@ -88,6 +88,7 @@ export function createReadmission(parts: ReturnType<typeof identityParts>): Serv
       routeGroup: 'info_routes',
       takesRequest: false,
       keyInQuery: false,
+      isPage: false,
       caller: undefined,
       answerHeaders: undefined,
     }

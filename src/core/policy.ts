@@ -31,6 +31,8 @@ export interface RequestHead {
   readonly takesRequest: boolean
   /** See `Endpoint.keyInQuery`. */
   readonly keyInQuery: boolean
+  /** A page for browsers, to which other sites may lead. */
+  readonly isPage: boolean
   /** Set by the policy that identifies; undefined before it. */
   caller: Caller | undefined
   /** Headers for the answer, success or error; undefined = none. */

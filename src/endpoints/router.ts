@@ -155,19 +155,24 @@ class AdmittedHead implements RequestHead {
   readonly takesRequest: boolean
   answerHeaders: Record<string, string> | undefined = undefined
   readonly #request: IncomingRequest
-  readonly #doc: Endpoint['doc']
+  readonly #endpoint: Endpoint
   readonly method: Endpoint['method']
   #caller: Caller | undefined = undefined
 
-  constructor(request: IncomingRequest, { auth, keyInQuery, takesRequest, paths, doc, method }: Endpoint) {
+  constructor(request: IncomingRequest, endpoint: Endpoint) {
+    const { auth, keyInQuery, takesRequest, paths, method } = endpoint
     this.#request = request
     this.headers = request.headers
     this.auth = auth === 'none' ? 'key' : auth
     this.routes = paths
-    this.#doc = doc
+    this.#endpoint = endpoint
     this.method = method
     this.keyInQuery = keyInQuery === true
     this.takesRequest = takesRequest === true
+  }
+
+  get isPage(): boolean {
+    return this.#endpoint.pageOfError !== undefined
   }
 
   get caller(): Caller | undefined {
@@ -182,7 +187,7 @@ class AdmittedHead implements RequestHead {
 
   get routeGroup(): RequestHead['routeGroup'] {
     // What needs a role is no call, under any tag: a key for calls alone is not the administrator's own.
-    if (this.auth === 'key' && !managementTags.has(this.#doc.tag)) return 'llm_api_routes'
+    if (this.auth === 'key' && !managementTags.has(this.#endpoint.doc.tag)) return 'llm_api_routes'
     return this.method === 'GET' ? 'info_routes' : 'management_routes'
   }
 

@@ -110,8 +110,8 @@ test('any white space may stand behind Bearer, however it is written', () => {
 })
 
 /** The role of the caller, or what the client is told. */
-async function identified(headers: Record<string, string>, method = 'GET'): Promise<string> {
-  const head = { headers: new Headers(headers), query: new URLSearchParams(), keyInQuery: false, method }
+async function identified(headers: Record<string, string>, method = 'GET', isPage = false): Promise<string> {
+  const head = { headers: new Headers(headers), query: new URLSearchParams(), keyInQuery: false, method, isPage }
   try {
     await policy.admit(head as unknown as RequestHead)
   } catch (thrown) {
@@ -158,6 +158,18 @@ test('with a session, changes need the origin of the gateway and a body that no 
   expect(await identified({ ...own, ...form }, 'POST')).toContain('403: with a session, the body')
   expect(await identified({ ...own, ...form, 'sec-fetch-site': 'same-origin' }, 'POST')).toBe('user:ann')
   expect(await identified({ ...own, 'content-type': 'text/plain' }, 'POST')).toContain('403: with a session, the body')
+})
+
+test('with a session nothing is read for the page of another site, unless it leads to a page of the gateway', async () => {
+  const own = { ...host, cookie }
+  const by = (site: string, method = 'GET') => identified({ ...own, 'sec-fetch-site': site }, method)
+  for (const site of ['same-origin', 'none']) expect(await by(site)).toBe('user:ann')
+  for (const site of ['cross-site', 'same-site', 'x']) expect(await by(site)).toContain('403: the page of another site')
+  expect(await identified({ ...own, origin: 'https://evil.example' })).toContain('403: the page of another site')
+  expect(await identified({ ...own, origin: 'https://gateway.example' })).toBe('user:ann')
+  expect(await identified({ ...own, 'sec-fetch-site': 'cross-site' }, 'GET', true)).toBe('user:ann')
+  // A key is no cookie: its page has it, whatever site that is of.
+  expect(await identified({ ...own, 'sec-fetch-site': 'cross-site', 'x-api-key': 'sk-known' })).toBe('k')
 })
 
 test('a token in the place of a key is verified by the one that knows its issuer', async () => {

@@ -125,6 +125,22 @@ test('sessions are listed, ended one by one, and all but the present one', async
   expect(byKey.status).toBe(403)
 })
 
+test('a link on another site cannot have upstreams asked with the session of its reader', async () => {
+  const browser = newBrowser()
+  await browser.signIn()
+  const check = async (headers: Record<string, string>) =>
+    (await browser.ask('GET', '/health?model=chat-model', { headers })).status
+  const sent = () => gateway.simulator.truth.entries.length
+  const before = sent()
+  for (const headers of [{}, { 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }])
+    expect([headers, await check(headers)]).toEqual([headers, 403])
+  expect(sent()).toBe(before)
+  expect(await check({ 'sec-fetch-site': 'same-origin' })).toBe(200)
+  // Over plain http browsers do not name the site.
+  expect(await check({ 'x-requested-with': 'modelgate' })).toBe(200)
+  expect(sent()).toBe(before + 2)
+})
+
 test('signing out ends the session and removes its cookie', async () => {
   const browser = newBrowser()
   await browser.signIn()

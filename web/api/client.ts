@@ -103,6 +103,8 @@ interface RawRequest {
 export async function sendTo(url: URL, { method, body, signal, key = '' }: RawRequest): Promise<Response> {
   const headers = new Headers(key === '' ? developmentHeaders() : { authorization: `Bearer ${key}` })
   if (typeof body === 'string') headers.set('content-type', 'application/json')
+  // No page of another origin can send it: what costs money is asked by this one.
+  headers.set('x-requested-with', 'modelgate')
   const response = await fetch(url, {
     method,
     headers,

@@ -1,5 +1,6 @@
 /** GET /health: asks each deployment with a small call of its own. The calls cost what they cost, and are recorded. */
 import { z } from 'zod'
+import { checkOwnPage } from '../../accounts/session-cookie.ts'
 import { jsonAnswer, toResponse } from '../../core/answer.ts'
 import { masterCaller } from '../../core/caller.ts'
 import type { Deployment, ModelMode } from '../../core/deployment.ts'
@@ -68,7 +69,8 @@ export const modelHealth: Endpoint = {
     },
     success: json('ModelHealth'),
   },
-  async handle(request, services) {
+  async handle(request, services, caller) {
+    if (caller!.session) checkOwnPage(request.headers)
     const { model, model_id: id } = readQuery(request, query())
     const asked = JSON.stringify([model, id])
     let reports = running.get(services)

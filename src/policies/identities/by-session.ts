@@ -1,6 +1,6 @@
 /** Identifies a browser by the cookie of its session. */
 import { callerProblem } from '../../accounts/caller.ts'
-import { checkSameOrigin } from '../../accounts/session-cookie.ts'
+import { checkNotForeign, checkSameOrigin } from '../../accounts/session-cookie.ts'
 import type { ShownSession } from '../../accounts/session-cookie.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { RequestHead } from '../../core/policy.ts'
@@ -20,11 +20,11 @@ export interface SessionParts {
 
 /**
  * The caller of a session. Rejects with `unauthenticated` when it has ended or its user may not call, and with
- * `forbidden` for a change that does not come from a page of the gateway.
+ * `forbidden` for what the page of another site asks.
  */
 export async function callerOfSession(
   { secret, secure }: ShownSession,
-  { headers, method }: RequestHead,
+  { headers, method, isPage }: RequestHead,
   { keys, sessions, clock, baseUrl }: SessionParts,
 ): Promise<Caller> {
   const caller = await keys.lookupSession(secret)
@@ -38,5 +38,6 @@ export async function callerOfSession(
       caller.key.id,
     )
   if (method !== 'GET') checkSameOrigin(headers, baseUrl(), secure)
+  else if (!isPage) checkNotForeign(headers, baseUrl(), secure)
   return caller
 }
