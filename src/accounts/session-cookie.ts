@@ -166,8 +166,8 @@ export function checkOwnPage(headers: Headers): void {
   if (headers.get('sec-fetch-site') !== null || headers.get('x-requested-with') !== null) return
   throw new GatewayError(
     'forbidden',
-    'with a session this needs a header `sec-fetch-site`, which browsers send over https, or `x-requested-with`; from ' +
-      'programs send a key instead',
+    'with a session this needs a header `sec-fetch-site`, which browsers send over https, or `x-requested-with`; ' +
+      'from programs send a key instead',
   )
 }
 

@@ -252,8 +252,21 @@ function finishLater(answer: Promise<Answer>, { parts, endpoint, request, head }
 
 function finished(endpoint: Endpoint, request: HttpRequest, { answerHeaders }: AdmittedHead, answer: Answer): Answer {
   const whole = answerHeaders ? { ...answer, headers: { ...answer.headers, ...answerHeaders } } : answer
-  return withCors(request, whole, endpoint)
+  return withCors(request, isPrivate(endpoint) ? keptPrivate(whole) : whole, endpoint)
 }
+
+/** What a GET shows to its caller. Calls of models are POST, and pay nothing. */
+const isPrivate = ({ method, auth }: Endpoint): boolean => method === 'GET' && auth !== 'none'
+
+/** No cache, in a browser or a proxy, keeps it for others, and no page of another origin shows or embeds it. */
+const privateHeaders: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+}
+
+const keptPrivate = (answer: Answer): Answer => ({ ...answer, headers: { ...privateHeaders, ...answer.headers } })
 
 function failed(parts: FrontDoorParts, endpoint: Endpoint, at: Admitted, thrown: unknown): Answer {
   const { request, head } = at

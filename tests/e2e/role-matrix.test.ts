@@ -93,6 +93,13 @@ test('every route of the router is in the table, under the class that it has', (
   expect(endpoints.map(({ doc, auth }) => `${doc.operationId} ${auth}`).toSorted()).toEqual(expected.toSorted())
 })
 
+/** Neither a cache nor a page of another origin keeps, shows or embeds it, and no browser takes it for something else. */
+const isKeptPrivate = ({ headers }: Response): boolean =>
+  headers.get('cache-control') === 'no-store' &&
+  headers.get('x-content-type-options') === 'nosniff' &&
+  (headers.get('x-frame-options') === 'DENY' || headers.get('cross-origin-resource-policy') === 'same-origin') &&
+  /^default-src 'none'.*frame-ancestors 'none'/.test(headers.get('content-security-policy') ?? '')
+
 test('each role is refused with 403 where the table refuses it, and nowhere else for its role', async () => {
   const wrong: string[] = []
   for (const [role, key] of keys)
@@ -106,6 +113,7 @@ test('each role is refused with 403 where the table refuses it, and nowhere else
       const isRefused = answer.status === 403 && text.includes('this operation needs')
       const mayPass = (rolePasses[role] ?? rolePasses.proxy_admin)!.includes(auth)
       if (isRefused === mayPass) wrong.push(`${role} ${doc.operationId}: ${answer.status}`)
+      if (method === 'GET' && !isKeptPrivate(answer)) wrong.push(`${role} ${doc.operationId}: may be cached or shown`)
     }
   expect(wrong).toEqual([])
 })

@@ -87,7 +87,9 @@ export async function send<Name extends Operation>(
   const url = apiUrl(filled)
   for (const [name, value] of Object.entries((query ?? {}) as Record<string, unknown>))
     if (value !== undefined && value !== null && value !== '') url.searchParams.set(name, String(value))
-  return sendTo(url, { method, body: body === undefined ? undefined : JSON.stringify(body), signal })
+  // What costs money: links on other sites must not ask for it.
+  const isOwn = operation === 'GET /health'
+  return sendTo(url, { method, body: body === undefined ? undefined : JSON.stringify(body), signal, isOwn })
 }
 
 /** A request as it is sent. */
@@ -97,14 +99,15 @@ interface RawRequest {
   readonly signal?: AbortSignal | undefined
   /** A key in the place of the session; empty = as the person who is signed in. */
   readonly key?: string
+  /** Says by a header, which no page of another origin can send, that this page asks. */
+  readonly isOwn?: boolean
 }
 
 /** A request that the document of the API does not describe by JSON: forms, streams of a model. */
-export async function sendTo(url: URL, { method, body, signal, key = '' }: RawRequest): Promise<Response> {
+export async function sendTo(url: URL, { method, body, signal, key = '', isOwn }: RawRequest): Promise<Response> {
   const headers = new Headers(key === '' ? developmentHeaders() : { authorization: `Bearer ${key}` })
   if (typeof body === 'string') headers.set('content-type', 'application/json')
-  // No page of another origin can send it: what costs money is asked by this one.
-  headers.set('x-requested-with', 'modelgate')
+  if (isOwn) headers.set('x-requested-with', 'modelgate')
   const response = await fetch(url, {
     method,
     headers,
