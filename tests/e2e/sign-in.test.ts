@@ -132,8 +132,8 @@ test('a link on another site cannot have upstreams asked with the session of its
     (await browser.ask('GET', '/health?model=chat-model', { headers })).status
   const sent = () => gateway.simulator.truth.entries.length
   const before = sent()
-  for (const headers of [{}, { 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }])
-    expect([headers, await check(headers)]).toEqual([headers, 403])
+  const foreign: Record<string, string>[] = [{}, { 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }]
+  for (const headers of foreign) expect([headers, await check(headers)]).toEqual([headers, 403])
   expect(sent()).toBe(before)
   expect(await check({ 'sec-fetch-site': 'same-origin' })).toBe(200)
   // Over plain http browsers do not name the site.
