@@ -16,6 +16,7 @@ import type { SignInSettings } from '../core/sign-in/sign-in-settings.ts'
 import type { SignInMethod } from '../core/sign-in/session.ts'
 import type { TenancyReader } from '../core/tenancy/tenancy-store.ts'
 import type { User } from '../core/tenancy/tenancy.ts'
+import { asciiLower } from '../lib/ascii.ts'
 import type { Clock } from '../lib/clock.ts'
 import { LoginAttempts } from './login-attempts.ts'
 import type { AdmittedAttempt, Attempt } from './login-attempts.ts'
@@ -208,6 +209,6 @@ async function findUser(account: string, tenancy: LoginParts['tenancy']): Promis
   const byId = await tenancy.find('user', account)
   if (byId || !account.includes('@')) return byId
   // Addresses are stored in lower case.
-  const found = await tenancy.usersByEmail(account.toLowerCase())
+  const found = await tenancy.usersByEmail(asciiLower(account))
   return found.length === 1 ? found[0] : undefined
 }

@@ -44,6 +44,7 @@ const ordinaryHeaders = new Set([
   'transfer-encoding',
   'cache-control',
   'content-security-policy',
+  'cross-origin-resource-policy',
   'referrer-policy',
   'x-frame-options',
   'x-content-type-options',

@@ -1,6 +1,7 @@
 /** Users and teams as resources of SCIM, and what a resource says of a user or a team. */
 import { z } from 'zod'
 import type { DirectoryFields, Team, User } from '../../core/tenancy/tenancy.ts'
+import { asciiLower } from '../../lib/ascii.ts'
 import { ScimError } from '../../lib/scim/error.ts'
 import { isValues } from '../../lib/scim/schema.ts'
 import type { Values } from '../../lib/scim/schema.ts'
@@ -60,8 +61,7 @@ export function fieldsOfUser(resource: Values): UserPart {
   return {
     userName: name,
     alias: shown === undefined || shown === '' ? null : checked('displayName', shown),
-    email:
-      kept.emails === undefined ? (emailForm().safeParse(name.toLowerCase()).data ?? null) : mainEmail(kept.emails),
+    email: kept.emails === undefined ? (emailForm().safeParse(asciiLower(name)).data ?? null) : mainEmail(kept.emails),
     ...directoryPart(externalId, kept),
   }
 }
@@ -104,7 +104,7 @@ function mainEmail(emails: unknown): string | null {
     list.find(one => typeof one.type === 'string' && one.type.toLowerCase() === 'work') ??
     list[0]
   if (!found) return null
-  const read = emailForm().safeParse((found.value as string).toLowerCase())
+  const read = emailForm().safeParse(asciiLower(found.value as string))
   if (read.success) return read.data
   throw new ScimError('invalidValue', `emails: '${String(found.value).slice(0, 100)}' is no e-mail address`)
 }

@@ -1,5 +1,6 @@
 /** Filters of SCIM as conditions on users and teams. */
 import type { SearchField, TenantCondition } from '../../core/tenancy/tenancy-store.ts'
+import { asciiLower } from '../../lib/ascii.ts'
 import { ScimError } from '../../lib/scim/error.ts'
 import { parseIsoDate } from '../../lib/iso-date.ts'
 import type { AttributePath, Filter } from '../../lib/scim/path.ts'
@@ -105,5 +106,5 @@ function compared({ field, as }: Found, { operator, value, path }: Compare): Ten
       throw new ScimError('invalidFilter', `${path.name}.${path.sub} is compared with a date: "2026-12-31T00:00:00Z"`)
     return { field, operator, value: read.ms }
   }
-  return { field, operator, value: field === 'email' ? String(value).toLowerCase() : String(value) }
+  return { field, operator, value: field === 'email' ? asciiLower(String(value)) : String(value) }
 }

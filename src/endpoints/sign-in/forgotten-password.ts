@@ -10,6 +10,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import type { User } from '../../core/tenancy/tenancy.ts'
 import { clientNetwork } from '../../lib/attempt-limit.ts'
+import { asciiLower } from '../../lib/ascii.ts'
 import { html } from '../../lib/html.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { clientAddressOf } from '../../sign-in/client-address.ts'
@@ -49,7 +50,7 @@ function ask(email: string, request: HttpRequest, services: Services): void {
   if (retryAfterMs > 0)
     throw new GatewayError('rate-limited', 'too many links were asked for from this address', { retryAfterMs })
   // Of an address that is asked about too often nothing more is told, or a stranger would learn that it is known.
-  const address = email.trim().toLowerCase()
+  const address = asciiLower(email.trim())
   if (limits.resetsOfAddress.take(address) > 0) return
   // Behind the answer: how long it takes must not tell, either. A mail that fails is in the log (`app/mail.ts`).
   void send(address, services).catch(() => {})

@@ -90,3 +90,20 @@ test('what is missing is known, so that it can be asked for elsewhere', () => {
   expect(hasAllClaims({ sub: 's', email: 'e', realm: {}, groups: [] }, mapping)).toBe(false)
   expect(hasAllClaims({ sub: 's', realm: { roles: [] }, groups: [] }, mapping)).toBe(false)
 })
+
+test('an address that only looks like that of another person stays another one', () => {
+  const of = (email: string) => read({ email, email_verified: true }).email
+  expect(of('Kim@Example.com')).toBe('kim@example.com')
+  // The Kelvin sign, whose lower case is a plain k.
+  expect(of('\u212aim@example.com')).toBe('\u212aim@example.com')
+})
+
+test('control characters and halves of characters reach neither names nor addresses nor ids', () => {
+  expect(read({ name: 'Ann\u0000 \n\u001b[31mLee\u0085' }).name).toBe('Ann   [31mLee')
+  expect(read({ name: '\u0000' }).name).toBeNull()
+  expect(read({ name: '\u{1f600}'.repeat(150) }).name).toBe('\u{1f600}'.repeat(100))
+  expect(read({ name: `a${'\u{1f600}'.repeat(150)}` }).name).toBe(`a${'\u{1f600}'.repeat(99)}`)
+  for (const email of ['a\u0000@x.com', 'a\u0085@x.com', 'a\ud800@x.com'])
+    expect([email, read({ email, email_verified: true }).email]).toEqual([email, null])
+  for (const sub of ['a\u0000', 'a\u007f', 'a\ud800']) expect(() => read({ sub })).toThrow(IdentityRefusal)
+})

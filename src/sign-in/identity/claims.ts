@@ -1,6 +1,7 @@
 /** What the claims of a person mean here, by the mapping of the configuration. Pure. */
 import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
 import type { ClaimMapping, Identity } from '../../core/sign-in/identity-providers.ts'
+import { asciiLower } from '../../lib/ascii.ts'
 import { userRoles } from '../../core/tenancy/tenancy.ts'
 import type { UserRole } from '../../core/tenancy/tenancy.ts'
 
@@ -19,14 +20,15 @@ const valuesMax = 1000
  */
 export function readIdentity(claims: Claims, issuer: string, mapping: ClaimMapping, trustsEmail: boolean): Identity {
   checkRequired(claims, mapping.required)
-  const email = textOf(claims, mapping.email)?.toLowerCase() ?? null
-  const isAddress = email !== null && email.length <= emailLengthMax && /^[^\s@]+@[^\s@]+$/.test(email)
+  const written = textOf(claims, mapping.email)
+  const email = written === undefined ? null : asciiLower(written)
+  const isAddress = email !== null && email.length <= emailLengthMax && isPlain(email) && addressForm.test(email)
   return {
     issuer,
     subject: subjectOf(claims, mapping.subject),
     email: isAddress ? email : null,
     emailVerified: isAddress && (trustsEmail || isTrue(claims.email_verified) || isTrue(claims.xms_edov)),
-    name: textOf(claims, mapping.name)?.slice(0, nameLengthMax) ?? null,
+    name: nameOf(textOf(claims, mapping.name)),
     role: mapping.role === null ? undefined : roleOf(valuesOf(claims, mapping.role), mapping.roles),
     teams: mapping.team === null ? undefined : mapped(valuesOf(claims, mapping.team), mapping.teams),
     organizations:
@@ -70,6 +72,23 @@ function textOf(claims: Claims, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
+/** Postgres stores no NUL, and half of a surrogate pair becomes another text. Lists are printed in lines. */
+const controls = /\p{Cc}/u
+const addressForm = /^[^\s@]+@[^\s@]+$/
+const isPlain = (text: string): boolean => !controls.test(text) && text.isWellFormed()
+
+/** As it can be stored and shown; null = nothing is left of it. */
+function nameOf(written = ''): string | null {
+  const plain = written.replaceAll(/\p{Cc}+/gu, ' ').slice(0, nameLengthMax)
+  // A character that was cut in two is left out.
+  return (
+    plain
+      .toWellFormed()
+      .replace(/\ufffd$/, '')
+      .trim() || null
+  )
+}
+
 function subjectOf(claims: Claims, name: string): string {
   const value = valueAt(claims, name)
   // Providers of OAuth 2.0 alone (GitHub) have ids that are numbers.
@@ -79,8 +98,10 @@ function subjectOf(claims: Claims, name: string): string {
       `the claim '${name}', which names the person, is missing; ask the provider for it by \`scope\`, or name ` +
         'another claim that never changes (`user_id_claim`)',
     )
-  if (subject.length > subjectLengthMax || subject.includes('\0'))
-    throw new IdentityRefusal(`the claim '${name}' is longer than ${subjectLengthMax} characters, or has a NUL`)
+  if (subject.length > subjectLengthMax || !isPlain(subject))
+    throw new IdentityRefusal(
+      `the claim '${name}' is longer than ${subjectLengthMax} characters, or has control characters`,
+    )
   return subject
 }
 

@@ -1,6 +1,7 @@
 /** Conditions on users and teams as SQL. Equality of what directories search by is answered by an index. */
 import type { TenantKind } from '../../core/tenancy/tenancy.ts'
 import type { SearchField, TenantCondition } from '../../core/tenancy/tenancy-store.ts'
+import { asciiLower } from '../../lib/ascii.ts'
 import type { Where } from './where.ts'
 
 type Compared = Extract<TenantCondition, { readonly field: SearchField }>
@@ -63,7 +64,7 @@ function nameText(where: Where, kind: TenantKind, value: string | number): strin
     return `lower(alias) = lower(${where.bind(value)}) or (id = ${where.bind(value)} and alias is null)`
   return [
     `lower(user_name) = lower(${where.bind(value)})`,
-    `(email = ${where.bind(String(value).toLowerCase())} and user_name is null)`,
+    `(email = ${where.bind(asciiLower(String(value)))} and user_name is null)`,
     `(id = ${where.bind(value)} and user_name is null and email is null)`,
   ].join(' or ')
 }
