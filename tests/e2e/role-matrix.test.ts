@@ -93,7 +93,7 @@ test('every route of the router is in the table, under the class that it has', (
   expect(endpoints.map(({ doc, auth }) => `${doc.operationId} ${auth}`).toSorted()).toEqual(expected.toSorted())
 })
 
-/** Neither a cache nor a page of another origin keeps, shows or embeds it, and no browser takes it for something else. */
+/** No cache keeps it, no page of another origin shows or embeds it, no browser takes it for something else. */
 const isKeptPrivate = ({ headers }: Response): boolean =>
   headers.get('cache-control') === 'no-store' &&
   headers.get('x-content-type-options') === 'nosniff' &&
