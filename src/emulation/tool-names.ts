@@ -18,8 +18,9 @@ const hashLength = 8
  * conversation; only where it is taken by another tool it gets another hash.
  */
 export function fitToolNames(request: ChatRequest): Emulation | undefined {
-  const names = namesOf(request)
-  if ([...names].every(name => fitting.test(name))) return undefined
+  const named = namesOf(request)
+  if (named.every(name => fitting.test(name))) return undefined
+  const names = new Set(named)
   const sent = new Map<string, string>()
   const restored = new Map<string, string>()
   for (const name of names) {
@@ -35,12 +36,12 @@ export function fitToolNames(request: ChatRequest): Emulation | undefined {
   }
 }
 
-function namesOf({ tools, toolChoice, messages }: ChatRequest): Set<string> {
-  const names = new Set((tools ?? []).map(tool => tool.name))
-  if (typeof toolChoice === 'object') names.add(toolChoice.name)
+function namesOf({ tools, toolChoice, messages }: ChatRequest): string[] {
+  const names = tools ? tools.map(tool => tool.name) : []
+  if (typeof toolChoice === 'object') names.push(toolChoice.name)
   for (const { parts } of messages)
     for (const part of parts)
-      if ((part.type === 'tool-call' || part.type === 'tool-result') && part.name !== undefined) names.add(part.name)
+      if ((part.type === 'tool-call' || part.type === 'tool-result') && part.name !== undefined) names.push(part.name)
   return names
 }
 

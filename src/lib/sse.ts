@@ -115,9 +115,21 @@ function lineEndLength(text: string, at: number): number {
 }
 
 function parseFrame(block: string): Frame | undefined {
-  // Nearly every event is one line.
-  if (block.length > 6 && block.startsWith('data: ') && !block.includes('\n') && !block.includes('\r'))
-    return { data: block.slice(6) }
+  return usualFrame(block) ?? parseLines(block)
+}
+
+/** The two forms of nearly every event, read without a list of its lines; undefined = it has another form. */
+function usualFrame(block: string): Frame | undefined {
+  if (block.includes('\r')) return undefined
+  const lineEnd = block.indexOf('\n')
+  if (lineEnd < 0) return block.length > 6 && block.startsWith('data: ') ? { data: block.slice(6) } : undefined
+  const dataStart = lineEnd + 7
+  const isNamed = block.startsWith('event: ') && block.startsWith('data: ', lineEnd + 1)
+  if (!isNamed || block.length <= dataStart || block.includes('\n', dataStart)) return undefined
+  return { event: block.slice(7, lineEnd), data: block.slice(dataStart) }
+}
+
+function parseLines(block: string): Frame | undefined {
   const data: string[] = []
   let event: string | undefined
   for (const line of block.split(/\r\n|\n|\r/)) {

@@ -30,7 +30,8 @@ export function readAnthropicUsage(value: unknown): Usage | undefined {
 
 /** Of a whole message, or of one iteration. */
 function messageTokens(value: Json): Usage | undefined {
-  const [input, output] = [countOf(value.input_tokens), countOf(value.output_tokens)]
+  const input = countOf(value.input_tokens)
+  const output = countOf(value.output_tokens)
   if (input === undefined || output === undefined) return undefined
   const read = firstCount(value.cache_read_input_tokens)
   const created = membersOf(value.cache_creation)

@@ -1,5 +1,6 @@
 /** One attempt at one deployment: which lane, what is sent, and how the answer is read. */
 import type { Call } from '../../core/call.ts'
+import { headOf } from '../../core/call-heads.ts'
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
@@ -9,7 +10,7 @@ import { noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { ChatFormat, Format, SpeechFormat, StreamRelay } from '../../core/format.ts'
 import type { UnaryFormat, UnaryOperations } from '../../core/format.ts'
-import type { ChatAdapter, MakeHead, Target, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
+import type { ChatAdapter, Target, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
 import type { AnswerHead, BodyPiece, CallHead } from '../../core/transport.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { emulate, needsNoEmulation, moderationsByGuard } from '../../emulation/index.ts'
@@ -63,8 +64,6 @@ export interface Attempt {
 }
 
 const developerRole = /"role"\s*:\s*"developer"/
-/** Cached heads of the forward lane, by target and by the function that makes them; streams separately. */
-const heads = new WeakMap<Target, Map<MakeHead, [CallHead?, CallHead?]>>()
 
 /**
  * Plans the call of `deployment`: on the forward lane, unless the model needs emulation or a policy reads the answer or
@@ -199,7 +198,7 @@ function forwardAttempt({ call, deployment, body, withheld }: Plan, format: Form
   const publicModel = call.model
   return {
     head: withClientHeaders(
-      cachedHead(target, makeHead, call.stream),
+      headOf(target, makeHead, call.stream),
       form ? { ...call.forwardedHeaders, 'content-type': form.contentType } : call.forwardedHeaders,
     ),
     streamTypes: format.forward.streamTypes ?? framingMediaTypes.sse,
@@ -225,14 +224,6 @@ function mustBeTranslated({ noDeveloperRole, translated }: FieldRules, body: Jso
 /** Only small bodies are searched; in a large one the upstream refuses the role itself. */
 function mentionsDeveloper(body: JsonBody): boolean {
   return body.sizeOf('messages') <= 256 * 1024 && developerRole.test(body.rawText('messages') ?? '')
-}
-
-function cachedHead(target: Target, make: MakeHead, stream: boolean): CallHead {
-  let ofTarget = heads.get(target)
-  if (!ofTarget) heads.set(target, (ofTarget = new Map()))
-  let pair = ofTarget.get(make)
-  if (!pair) ofTarget.set(make, (pair = []))
-  return (pair[stream ? 1 : 0] ??= make(target, stream))
 }
 
 /** The client's version and betas replace the deployment's: only the client knows what its body needs. */
@@ -264,14 +255,19 @@ function chatAttempt({ call, deployment, body }: Plan, format: ChatFormat): Atte
   const { target } = deployment
   if (!target.provider.chat) return undefined
   const route = chatRoute(deployment, editedRequest(call, body, format.decode))
-  return route && translatedAttempt(call, { ...route, format, publicModel: call.model }, target)
+  if (!route) return undefined
+  const { adapter, request } = route
+  return translatedAttempt(call, { adapter, request, format, publicModel: call.model }, target)
 }
 
 function translatedAttempt(call: Call, stream: TranslatedStream, target: Target): Attempt {
   const { adapter, request } = stream
   if (request.series) return seriesAttempt(call, stream, target)
+  const { head, body, dropped } = sent(adapter.request(request, target), request)
   return {
-    ...sent(adapter.request(request, target), request),
+    head,
+    body,
+    dropped,
     streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
     answer(bytes) {
       const { events, state } = readAnswer(adapter, bytes)

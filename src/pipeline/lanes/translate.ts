@@ -179,14 +179,17 @@ export class TranslatedRelay implements StreamRelay {
   }
 
   push(bytes: Uint8Array): string {
-    return this.#isOver ? '' : this.#translate(() => this.#splitter.push(bytes))
+    return this.#isOver ? '' : this.#translate(bytes)
   }
 
-  /** Output before a failure is kept: else the client's text would depend on how the bytes were split. */
-  #translate(cut: () => readonly Frame[]): string {
+  /**
+   * `bytes` absent = they have ended. Output before a failure is kept: else the client's text would depend on how the
+   * bytes were split.
+   */
+  #translate(bytes?: Uint8Array): string {
     let out = ''
     try {
-      for (const frame of cut()) {
+      for (const frame of bytes ? this.#splitter.push(bytes) : this.#splitter.end()) {
         if (this.#holdsEnd) {
           out += this.#afterEnd(frame)
           if (this.terminated) return out
@@ -218,7 +221,7 @@ export class TranslatedRelay implements StreamRelay {
 
   end(): string {
     if (this.#isOver) return ''
-    const last = this.#translate(() => this.#splitter.end())
+    const last = this.#translate()
     if (this.#isOver) return last
     try {
       return last + this.#finish(this.complete)
@@ -260,6 +263,9 @@ export function usageIn(frame: Frame, read: (frame: Frame) => readonly ChatEvent
 
 type UsageEvent = Extract<ChatEvent, { type: 'usage' }>
 
+/** Of whole answers, each decoded in one call: it keeps nothing between them. */
+const decoder = new TextDecoder()
+
 /** A whole answer in the client's dialect. */
 export function encodeAnswer({ format, publicModel, request }: TranslatedStream, events: readonly ChatEvent[]): string {
   return JSON.stringify(format.encode(events, publicModel, request))
@@ -272,7 +278,7 @@ export function encodeAnswer({ format, publicModel, request }: TranslatedStream,
 export function readAnswer(adapter: ChatAdapter, bytes: Uint8Array): { events: ChatEvent[]; state: AnswerState } {
   let events: ChatEvent[]
   try {
-    events = adapter.result(JSON.parse(new TextDecoder().decode(bytes)))
+    events = adapter.result(JSON.parse(decoder.decode(bytes)))
   } catch (cause) {
     throw unreadable(cause)
   }

@@ -1,4 +1,5 @@
 /** Anthropic: the Messages API and its token counter (platform.claude.com/docs/en/api). */
+import { headOf } from '../../core/call-heads.ts'
 import { anthropicErrorKinds } from '../../core/dialects/anthropic-error-kinds.ts'
 import { readErrorBody } from '../../core/dialects/error-body.ts'
 import type { ChatRequest } from '../../core/hub/chat.ts'
@@ -98,7 +99,10 @@ export const anthropic: Provider = {
   speaks: { 'anthropic-messages': messagesHead, 'anthropic-count-tokens': countHead },
   rules: claudeFieldRules,
   chat: {
-    request: (request, target) => ({ head: messagesHead(target), ...messagesBody(request, target) }),
+    request: (request, target) => ({
+      head: headOf(target, messagesHead, request.stream),
+      ...messagesBody(request, target),
+    }),
     result: messageResult,
     reader: messageReader,
     isLast: isMessageStop,

@@ -10,7 +10,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { endingOf, messagesFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
-import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
+import { isObject, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { errorLast } from '../fault.ts'
 import { broken } from '../json.ts'
@@ -35,8 +35,9 @@ class Report {
     this.#seen = mergeAnthropicUsage(this.#seen, value)
   }
 
-  usage(): Usage | undefined {
-    return withFacts(readAnthropicUsage(this.#seen), this.facts)
+  /** `counts` = those of a whole message, which has one report; absent = what the events of a stream have said. */
+  usage(counts: unknown = this.#seen): Usage | undefined {
+    return withFacts(readAnthropicUsage(counts), this.facts)
   }
 }
 
@@ -47,91 +48,102 @@ interface OpenCall {
   wroteArguments: boolean
 }
 
-/** The content blocks of an answer. */
+/** The content blocks of an answer. Each event is added to `out`, which the caller has for all of them. */
 class Blocks {
   /** Calls of the client's tools so far. */
   calls = 0
   /** By the block's `index`: compatible hosts write several blocks at once. */
   readonly #open = new Map<unknown, OpenCall>()
 
-  start(block: Json, at: unknown): ChatEvent[] {
+  start(block: Json, at: unknown, out: ChatEvent[]): void {
     switch (block.type) {
       case 'text':
-        return [...text(block.text), ...citations(block.citations)]
+        addText(block.text, out)
+        return addCitations(block.citations, out)
       case 'thinking':
-        return [...thinking(block.thinking), ...signature(block.signature)]
+        addThinking(block.thinking, out)
+        return addSignature(block.signature, out)
       case 'redacted_thinking':
-        return [{ type: 'reasoning', choice: 0, redacted: textOf(block.data) }]
-      case 'tool_use': {
-        const name = textOf(block.name)
-        const index = name === answerTool ? undefined : this.calls++
-        // A block that was never stopped has ended when another takes its place.
-        const before = this.stop(at)
-        this.#open.set(at, { call: index, wroteArguments: false })
-        const start: ChatEvent[] =
-          index === undefined ? [] : [{ type: 'tool-call-start', choice: 0, index, id: textOf(block.id), name }]
-        // A whole answer has its input here; in a stream it is an empty object, and deltas follow.
-        const input = isObject(block.input) && Object.keys(block.input).length > 0 ? JSON.stringify(block.input) : ''
-        return [...before, ...start, ...this.#arguments(input, at)]
-      }
-      default:
-        return []
+        out.push({ type: 'reasoning', choice: 0, redacted: textOf(block.data) })
+        return
+      case 'tool_use':
+        return this.#startCall(block, at, out)
     }
   }
 
-  delta(delta: Json, at: unknown): ChatEvent[] {
+  #startCall(block: Json, at: unknown, out: ChatEvent[]): void {
+    const name = textOf(block.name)
+    const index = name === answerTool ? undefined : this.calls++
+    // A block that was never stopped has ended when another takes its place.
+    this.stop(at, out)
+    this.#open.set(at, { call: index, wroteArguments: false })
+    if (index !== undefined) out.push({ type: 'tool-call-start', choice: 0, index, id: textOf(block.id), name })
+    // A whole answer has its input here; in a stream it is an empty object, and deltas follow.
+    const input = isObject(block.input) && Object.keys(block.input).length > 0 ? JSON.stringify(block.input) : ''
+    this.#addArguments(input, at, out)
+  }
+
+  delta(delta: Json, at: unknown, out: ChatEvent[]): void {
     switch (delta.type) {
       case 'text_delta':
-        return text(delta.text)
+        return addText(delta.text, out)
       case 'thinking_delta':
-        return thinking(delta.thinking)
+        return addThinking(delta.thinking, out)
       case 'signature_delta':
-        return signature(delta.signature)
+        return addSignature(delta.signature, out)
       case 'input_json_delta':
-        return this.#arguments(textOf(delta.partial_json), at)
+        return this.#addArguments(textOf(delta.partial_json), at, out)
       case 'citations_delta':
-        return citations([delta.citation])
-      default:
-        return []
+        return addCitations([delta.citation], out)
     }
   }
 
-  stop(at: unknown): ChatEvent[] {
+  stop(at: unknown, out: ChatEvent[]): void {
     const open = this.#open.get(at)
-    if (!open) return []
-    const { call: index, wroteArguments } = open
-    const events: ChatEvent[] = wroteArguments ? [] : this.#arguments('{}', at)
+    if (!open) return
+    if (!open.wroteArguments) this.#addArguments('{}', at, out)
     this.#open.delete(at)
-    return index === undefined ? events : [...events, { type: 'tool-call-end', choice: 0, index }]
+    if (open.call !== undefined) out.push({ type: 'tool-call-end', choice: 0, index: open.call })
   }
 
-  #arguments(fragment: string, at: unknown): ChatEvent[] {
+  #addArguments(fragment: string, at: unknown, out: ChatEvent[]): void {
     const open = this.#open.get(at)
-    if (!open || fragment === '') return []
+    if (!open || fragment === '') return
     open.wroteArguments = true
-    if (open.call === undefined) return text(fragment)
-    return [{ type: 'tool-call-arguments', choice: 0, index: open.call, fragment }]
+    if (open.call === undefined) addText(fragment, out)
+    else out.push({ type: 'tool-call-arguments', choice: 0, index: open.call, fragment })
   }
 }
 
-const text = (value: unknown): ChatEvent[] => (textOf(value) ? [{ type: 'text', choice: 0, text: textOf(value) }] : [])
-const thinking = (value: unknown): ChatEvent[] =>
-  textOf(value) ? [{ type: 'reasoning', choice: 0, text: textOf(value) }] : []
-const signature = (value: unknown): ChatEvent[] =>
-  textOf(value) ? [{ type: 'reasoning', choice: 0, signature: textOf(value) }] : []
-const citations = (value: unknown): ChatEvent[] =>
-  Array.isArray(value) ? value.filter(isObject).map(citation => ({ type: 'citation', choice: 0, citation })) : []
+function addText(value: unknown, out: ChatEvent[]): void {
+  const text = textOf(value)
+  if (text) out.push({ type: 'text', choice: 0, text })
+}
+
+function addThinking(value: unknown, out: ChatEvent[]): void {
+  const text = textOf(value)
+  if (text) out.push({ type: 'reasoning', choice: 0, text })
+}
+
+function addSignature(value: unknown, out: ChatEvent[]): void {
+  const signature = textOf(value)
+  if (signature) out.push({ type: 'reasoning', choice: 0, signature })
+}
+
+function addCitations(value: unknown, out: ChatEvent[]): void {
+  if (Array.isArray(value))
+    for (const citation of value as unknown[])
+      if (isObject(citation)) out.push({ type: 'citation', choice: 0, citation })
+}
 
 /** `calls` = calls of the client's tools. With none, `tool_use` was the forced answer, and the reason is `stop`. */
 function finish({ stop_reason: reason, stop_sequence: sequence }: Json, calls: number): ChatEvent {
   const ending = endingOf(messagesFinishReasons, textOf(reason))
   if (ending instanceof GatewayError) return { type: 'error', error: ending }
-  return {
-    type: 'finish',
-    choice: 0,
-    reason: ending === 'tool-calls' && calls === 0 ? 'stop' : ending,
-    ...(typeof sequence === 'string' && { stopSequence: sequence }),
-  }
+  const told = ending === 'tool-calls' && calls === 0 ? 'stop' : ending
+  return typeof sequence === 'string'
+    ? { type: 'finish', choice: 0, reason: told, stopSequence: sequence }
+    : { type: 'finish', choice: 0, reason: told }
 }
 
 /** The error of an `error` object, as in bodies and in the stream's `error` event. */
@@ -150,14 +162,15 @@ export function messageResult(body: unknown): ChatEvent[] {
   const blocks = new Blocks()
   const events: ChatEvent[] = [{ type: 'start', id: textOf(body.id), model: textOf(body.model) }]
   const report = new Report()
-  for (const block of objectsOf(body.content)) {
+  for (const block of body.content as unknown[]) {
+    if (!isObject(block)) continue
     report.block(block)
-    events.push(...blocks.start(block, 0), ...blocks.stop(0))
+    blocks.start(block, 0, events)
+    blocks.stop(0, events)
   }
   events.push(finish(body, blocks.calls))
   report.end(body)
-  report.take(body.usage)
-  const usage = report.usage()
+  const usage = report.usage(body.usage)
   if (usage) events.push({ type: 'usage', usage })
   return errorLast(events)
 }
@@ -176,6 +189,7 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
   return frame => {
     const data: unknown = JSON.parse(frame.data)
     if (!isObject(data)) throw broken('an event that is no object')
+    const events: ChatEvent[] = []
     switch (data.type) {
       case 'message_start': {
         const message = isObject(data.message) ? data.message : {}
@@ -184,20 +198,23 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
         return [{ type: 'start', id: textOf(message.id), model: textOf(message.model), ...(usage && { usage }) }]
       }
       case 'content_block_start':
-        if (!isObject(data.content_block)) return []
+        if (!isObject(data.content_block)) return events
         report.block(data.content_block)
-        return blocks.start(data.content_block, data.index)
+        blocks.start(data.content_block, data.index, events)
+        return events
       case 'content_block_delta':
-        return isObject(data.delta) ? blocks.delta(data.delta, data.index) : []
+        if (isObject(data.delta)) blocks.delta(data.delta, data.index, events)
+        return events
       case 'content_block_stop':
-        return blocks.stop(data.index)
+        blocks.stop(data.index, events)
+        return events
       case 'message_delta':
         return messageDelta(data, report, blocks.calls)
       case 'error':
         return [{ type: 'error', error: errorOf(data.error) }]
       default:
         // `ping`, `message_stop` and unknown types, which the API's versioning policy asks clients to ignore.
-        return data.type === undefined ? untyped(data) : []
+        return data.type === undefined ? untyped(data) : events
     }
   }
 }

@@ -9,6 +9,7 @@ import type { Json } from '../../lib/json/json-values.ts'
 
 import { claudeRule } from '../../../rules/claude.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
+import { perTarget } from '../openai-compatible/field-rules.ts'
 import { claudeThinking } from './reasoning.ts'
 import type { ClaudeThinking } from './reasoning.ts'
 import { isClaudeSignature } from './signature.ts'
@@ -18,6 +19,8 @@ import type { JsonPlan } from './structured.ts'
 
 const maxTokensDefault = 8192
 const maxTokensOfOldModels = 4096
+
+const ruleOf = perTarget(({ model }) => claudeRule(model))
 
 /** Ends a conversation for models that do not go on with the assistant's last words. */
 export const continueText = 'Continue.'
@@ -30,28 +33,26 @@ interface AnthropicBody {
 /** The body, and the fields it cannot carry, by OpenAI's names. Throws `invalid-request` for audio. */
 export function messagesBody(request: ChatRequest, target: Target): AnthropicBody {
   const dropped = droppedFields(request)
-  const rule = claudeRule(target.model)
+  const rule = ruleOf(target)
   const { system, turns } = conversation(request.messages, rule, dropped)
   const tokens = maxTokens(request, target)
   const reasoning = thinkingOf(request, { rule, turns, tokens, dropped })
   const body: Json = { model: target.model, max_tokens: reasoning.maxTokens ?? tokens, messages: turns }
   const plan = jsonPlan(request, rule, reasoning.on)
-  const systemBlocks = plan.instruction === undefined ? system : [...system, { type: 'text', text: plan.instruction }]
-  if (systemBlocks.length > 0) body.system = systemBlocks
+  if (plan.instruction !== undefined) system.push({ type: 'text', text: plan.instruction })
+  if (system.length > 0) body.system = system
   if (reasoning.thinking) body.thinking = reasoning.thinking
   const fixed = rule.sampling === 'never' || (reasoning.on && rule.sampling === 'unless-thinking')
   sampling(request, body, { dropped, fixed: fixed || isSamplingFixed(target) })
-  const stops = (request.stop ?? []).filter(stop => stop.trim() !== '')
-  if (stops.length > 0) body.stop_sequences = stops
-  if (stops.length < (request.stop?.length ?? 0)) dropped.push('stop')
+  if (request.stop) stopSequences(request.stop, body, dropped)
   tools(request, plan, { body, rule, dropped })
   if (request.user !== undefined) body.metadata = { user_id: request.user }
   if (request.serviceTier === 'auto') body.service_tier = 'auto'
   else if (request.serviceTier === 'default') body.service_tier = 'standard_only'
   else if (request.serviceTier !== undefined) dropped.push('service_tier')
-  const outputConfig = { ...(reasoning.effort !== undefined && { effort: reasoning.effort }), ...plan.outputConfig }
-  if (Object.keys(outputConfig).length > 0) body.output_config = outputConfig
-  dropped.push(...(plan.lost ?? []))
+  if (reasoning.effort !== undefined || plan.outputConfig)
+    body.output_config = { ...(reasoning.effort !== undefined && { effort: reasoning.effort }), ...plan.outputConfig }
+  if (plan.lost) dropped.push(...plan.lost)
   if (request.extra.format === 'anthropic-messages')
     for (const [name, value] of Object.entries(request.extra.fields)) body[name] ??= value
   if (request.stream) body.stream = true
@@ -110,7 +111,7 @@ function droppedFields(request: ChatRequest): string[] {
   const dropped = namesOfSet(request, unknownProperties)
   if (request.messages.some(one => one.name !== undefined)) dropped.push('messages.name')
   if (request.messages.some(one => one.parts.some(wantsDetail))) dropped.push('messages.content.image_url.detail')
-  if (request.extra.format !== 'anthropic-messages') dropped.push(...Object.keys(request.extra.fields))
+  if (request.extra.format !== 'anthropic-messages') for (const name in request.extra.fields) dropped.push(name)
   return dropped
 }
 
@@ -148,6 +149,13 @@ function sampling(request: ChatRequest, body: Json, { dropped, fixed }: { droppe
     else body.top_p = topP
   }
   if (topK !== undefined) body.top_k = topK
+}
+
+/** The API refuses blank ones. */
+function stopSequences(asked: readonly string[], body: Json, dropped: string[]): void {
+  const stops = asked.filter(stop => stop.trim() !== '')
+  if (stops.length > 0) body.stop_sequences = stops
+  if (stops.length < asked.length) dropped.push('stop')
 }
 
 /** A body under construction, by the rules of its model. */
@@ -222,9 +230,8 @@ function conversation(
   const turns: Turn[] = []
   for (const message of messages) {
     const isSystem = message.role === 'system' || message.role === 'developer'
-    const blocks = message.parts.flatMap(block)
-    if (isSystem && turns.length === 0) system.push(...blocks)
-    else add(turns, message.role === 'assistant' ? 'assistant' : 'user', blocks)
+    if (isSystem && turns.length === 0) addBlocks(message.parts, system)
+    else add(turns, message.role === 'assistant' ? 'assistant' : 'user', blocksOf(message.parts))
   }
   // Required by the API. After the loop: a turn may be merged from thousands of messages.
   turns.forEach(resultsFirst)
@@ -260,47 +267,59 @@ function trimPrefill(turns: readonly Turn[]): void {
   if (block?.type === 'text') block.text = String(block.text).trimEnd()
 }
 
-/** The blocks of a part; none for a blank text, which the API refuses. */
-function block(part: Part): Json[] {
+function blocksOf(parts: readonly Part[]): Json[] {
+  const blocks: Json[] = []
+  addBlocks(parts, blocks)
+  return blocks
+}
+
+function addBlocks(parts: readonly Part[], blocks: Json[]): void {
+  for (const part of parts) {
+    const made = block(part)
+    if (made) blocks.push(made)
+  }
+}
+
+/** undefined = a blank text, which the API refuses, or thinking that it would refuse. */
+function block(part: Part): Json | undefined {
   switch (part.type) {
     case 'text':
-      return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text, ...cacheControl(part.cache) }]
+      return part.text.trim() === '' ? undefined : textBlock(part.text, part.cache)
     case 'refusal':
-      return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }]
+      return part.text.trim() === '' ? undefined : { type: 'text', text: part.text }
     case 'image':
-      return [{ type: 'image', source: source(part.source), ...cacheControl(part.cache) }]
+      return { type: 'image', source: source(part.source), ...cacheControl(part.cache) }
     case 'document':
-      return [document(part)]
+      return document(part)
     case 'reasoning':
-      if (part.redacted !== undefined) return [{ type: 'redacted_thinking', data: part.redacted }]
-      // Thinking without a signature, or with another vendor's, would be refused.
+      if (part.redacted !== undefined) return { type: 'redacted_thinking', data: part.redacted }
+      // Without a signature, or with another vendor's.
       return isClaudeSignature(part.signature)
-        ? [{ type: 'thinking', thinking: part.text, signature: part.signature }]
-        : []
+        ? { type: 'thinking', thinking: part.text, signature: part.signature }
+        : undefined
     case 'tool-call':
-      return [
-        {
-          type: 'tool_use',
-          id: toolId(part.id),
-          name: part.name,
-          input: argumentsObject(part.arguments),
-          ...cacheControl(part.cache),
-        },
-      ]
+      return {
+        type: 'tool_use',
+        id: toolId(part.id),
+        name: part.name,
+        input: argumentsObject(part.arguments),
+        ...cacheControl(part.cache),
+      }
     case 'tool-result':
-      return [
-        {
-          type: 'tool_result',
-          tool_use_id: toolId(part.callId),
-          content: part.parts.flatMap(block),
-          ...(part.isError && { is_error: true }),
-          ...cacheControl(part.cache),
-        },
-      ]
+      return {
+        type: 'tool_result',
+        tool_use_id: toolId(part.callId),
+        content: blocksOf(part.parts),
+        ...(part.isError && { is_error: true }),
+        ...cacheControl(part.cache),
+      }
     case 'audio':
       throw new GatewayError('invalid-request', 'this model does not take audio input', { param: 'messages' })
   }
 }
+
+const textBlock = (text: string, cache: CacheControl | undefined): Json =>
+  cache ? { type: 'text', text, ...cacheControl(cache) } : { type: 'text', text }
 
 /** The API allows letters, digits, `_` and `-` in ids. */
 const toolId = (id: string): string => id.replace(/[^A-Za-z0-9_-]/g, '_')

@@ -1,5 +1,7 @@
 /** Amazon Bedrock: the models of many vendors through Converse, embeddings through `invoke`. */
-import type { Provider } from '../../core/provider.ts'
+import { headOf } from '../../core/call-heads.ts'
+import type { Provider, Target } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { bedrockHead, regionalBaseUrl } from './address.ts'
 import { bedrockAuthorization } from './authorization.ts'
 import { countCall, countResult } from './count.ts'
@@ -7,6 +9,9 @@ import { embeddingsCall, embeddingsResult } from './embeddings.ts'
 import { awsFault } from './fault.ts'
 import { converseReader, converseResult } from './read.ts'
 import { converseBody } from './request.ts'
+
+const converseHead = (target: Target, stream: boolean): CallHead =>
+  bedrockHead(target, stream ? 'converse-stream' : 'converse')
 
 /**
  * `bedrock/...`: no client dialect is served, so everything is translated. Calls carry the API key, or are signed with
@@ -23,7 +28,7 @@ export const bedrock: Provider = {
   chat: {
     framing: 'aws-event-stream',
     request: (request, target) => ({
-      head: bedrockHead(target, request.stream ? 'converse-stream' : 'converse'),
+      head: headOf(target, converseHead, request.stream),
       ...converseBody(request, target),
     }),
     result: converseResult,

@@ -1,4 +1,5 @@
 /** Cohere: chat, embeddings and reranking of its v2 API (docs.cohere.com/reference). */
+import { headOf } from '../../core/call-heads.ts'
 import type { Provider, Target, UpstreamFault } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { generalFault } from '../fault.ts'
@@ -19,6 +20,10 @@ function cohereHead(target: Target, path: string): CallHead {
   }
 }
 
+const chatHead = (target: Target): CallHead => cohereHead(target, 'chat')
+const embedHead = (target: Target): CallHead => cohereHead(target, 'embed')
+const rerankHead = (target: Target): CallHead => cohereHead(target, 'rerank')
+
 /** Cohere's own status codes: 498 = blocked content, 499 = cancelled (docs.cohere.com/reference/errors). */
 function fault(status: number, body: unknown): UpstreamFault {
   const general = generalFault(status, body)
@@ -31,20 +36,20 @@ export const cohere: Provider = {
   defaultBaseUrl: 'https://api.cohere.com',
   apiKeyEnv: ['COHERE_API_KEY', 'CO_API_KEY'],
   ownNames: /^(?:command(?:-|$)|embed-(?:english|multilingual|v4)|rerank-(?:english|multilingual|v))/,
-  speaks: { 'cohere-rerank': target => cohereHead(target, 'rerank') },
+  speaks: { 'cohere-rerank': rerankHead },
   chat: {
-    request: (request, target) => ({ head: cohereHead(target, 'chat'), ...chatBody(request, target) }),
+    request: (request, target) => ({ head: headOf(target, chatHead, request.stream), ...chatBody(request, target) }),
     result: chatResult,
     reader: chatReader,
     isLast: isMessageEnd,
   },
   embedsTextOnly: true,
   embeddings: {
-    request: (request, target) => ({ head: cohereHead(target, 'embed'), ...embedBody(request, target.model) }),
+    request: (request, target) => ({ head: headOf(target, embedHead, false), ...embedBody(request, target.model) }),
     result: embedResult,
   },
   rerank: {
-    request: (request, target) => ({ head: cohereHead(target, 'rerank'), ...rerankBody(request, target.model) }),
+    request: (request, target) => ({ head: headOf(target, rerankHead, false), ...rerankBody(request, target.model) }),
     result: rerankResult,
   },
   fault,

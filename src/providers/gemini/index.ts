@@ -1,4 +1,5 @@
 /** Gemini's own API as served by AI Studio (ai.google.dev/api). */
+import { headOf } from '../../core/call-heads.ts'
 import type { Provider, Target, TranslatedCall } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { countResult } from './count.ts'
@@ -31,6 +32,8 @@ function head(target: Target, action: string): CallHead {
   }
 }
 
+const embeddingsHead = (target: Target): CallHead => head(target, 'batchEmbedContents')
+
 const generateHead = (target: Target, stream: boolean): CallHead =>
   head(target, stream ? 'streamGenerateContent?alt=sse' : 'generateContent')
 
@@ -54,12 +57,12 @@ export const gemini: Provider = {
   speaks: {
     'gemini-generate': generateHead,
     'gemini-count-tokens': target => head(target, 'countTokens'),
-    'gemini-embeddings': target => head(target, 'batchEmbedContents'),
+    'gemini-embeddings': embeddingsHead,
   },
   rules: geminiFieldRules,
   chat: {
     request: (request, target) => ({
-      head: generateHead(target, request.stream),
+      head: headOf(target, generateHead, request.stream),
       ...generateBody(request, target, host),
     }),
     result: generateResult,
@@ -82,7 +85,8 @@ export const gemini: Provider = {
     request(request, target): TranslatedCall {
       const input = embeddingInput(request)
       const dropped = [...input.dropped, ...(input.autoTruncate === undefined ? [] : ['auto_truncate'])]
-      return { head: head(target, 'batchEmbedContents'), body: batchEmbedBody(input, modelPath(target.model)), dropped }
+      const body = batchEmbedBody(input, modelPath(target.model))
+      return { head: headOf(target, embeddingsHead, false), body, dropped }
     },
     result: batchEmbedResult,
   },

@@ -2,6 +2,7 @@
  * Mistral (docs.mistral.ai/api): OpenAI's format with differences (ids of tool calls, order of roles, content parts,
  * thinking) that cannot be edited into the bytes, so chat is always translated.
  */
+import { headOf } from '../../core/call-heads.ts'
 import { fieldRules, noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Provider, Target, UpstreamFault } from '../../core/provider.ts'
@@ -13,6 +14,8 @@ import { chatReader, chatResult, isDone } from '../openai-compatible/read.ts'
 import { isFillInTheMiddle, mistralBody } from './request.ts'
 import { moderationsBody, moderationsResult } from './moderations.ts'
 
+const chatHead = (target: Target): CallHead => compatibleHead(target, 'openai-chat')
+const middleHead = (target: Target): CallHead => ({ ...chatHead(target), url: `${target.baseUrl}/fim/completions` })
 const embeddingsHead = (target: Target): CallHead => compatibleHead(target, 'openai-embeddings')
 
 /** The differences of embeddings, the only operation that is forwarded as JSON. */
@@ -39,9 +42,8 @@ export const mistral: Provider = {
   rules: (_target, dialect) => (dialect === 'openai-embeddings' ? embeddingsRules : noFieldRules),
   chat: {
     request(request, target) {
-      const head = compatibleHead(target, 'openai-chat')
-      const url = isFillInTheMiddle(request) ? `${target.baseUrl}/fim/completions` : head.url
-      return { head: { ...head, url }, ...mistralBody(request, target) }
+      const head = isFillInTheMiddle(request) ? middleHead : chatHead
+      return { head: headOf(target, head, request.stream), ...mistralBody(request, target) }
     },
     result: chatResult,
     reader: chatReader,

@@ -3,6 +3,7 @@
  * length and other options cannot be set, thinking has a field name of its own, and unknown fields are silently
  * ignored. Text completions and embeddings lose nothing under `/v1` and are forwarded.
  */
+import { headOf } from '../../core/call-heads.ts'
 import type { Provider, Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { generalFault } from '../fault.ts'
@@ -23,6 +24,9 @@ function ollamaHead(target: Target, path: string): CallHead {
   }
 }
 
+const chatHead = (target: Target): CallHead => ollamaHead(target, '/api/chat')
+const embedHead = (target: Target): CallHead => ollamaHead(target, '/api/embed')
+
 /** `ollama/...`: completions and embeddings are forwarded to its `/v1`, chat is translated for every client. */
 export const ollama: Provider = {
   name: 'ollama',
@@ -35,14 +39,14 @@ export const ollama: Provider = {
   },
   chat: {
     framing: 'ndjson',
-    request: (request, target) => ({ head: ollamaHead(target, '/api/chat'), ...chatBody(request, target) }),
+    request: (request, target) => ({ head: headOf(target, chatHead, request.stream), ...chatBody(request, target) }),
     result: chatResult,
     reader: chatReader,
     isLast: isDone,
   },
   embedsTextOnly: true,
   embeddings: {
-    request: (request, target) => ({ head: ollamaHead(target, '/api/embed'), ...embedBody(request, target) }),
+    request: (request, target) => ({ head: headOf(target, embedHead, false), ...embedBody(request, target) }),
     result: embedResult,
   },
   fault: generalFault,

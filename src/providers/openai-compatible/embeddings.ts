@@ -1,4 +1,5 @@
 /** Embeddings in OpenAI's dialect, for clients of other dialects and hosts that differ from OpenAI's. */
+import { headOf } from '../../core/call-heads.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readOpenaiUsage } from '../../core/usage/openai-usage.ts'
@@ -23,7 +24,10 @@ export function embeddingsAdapter(
   row: EmbeddingsHost,
 ): UnaryAdapter<EmbeddingsRequest, EmbeddingsResult> {
   return {
-    request: (request, target) => ({ head: head(target, false), ...embeddingsBody(request, target.model, row) }),
+    request: (request, target) => ({
+      head: headOf(target, head, false),
+      ...embeddingsBody(request, target.model, row),
+    }),
     result: embeddingsResult,
   }
 }

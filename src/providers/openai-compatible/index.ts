@@ -1,4 +1,5 @@
 /** Turns one row of the catalogue into a provider. */
+import { headOf } from '../../core/call-heads.ts'
 import { newestChatFields } from '../../core/hub/chat-fields.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { ChatAdapter, Dialect, MakeHead, Provider, Target } from '../../core/provider.ts'
@@ -72,7 +73,7 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
 /** Chat in OpenAI's words, for clients of other dialects. */
 export function chatAdapter(host: ChatHost, head: MakeHead): ChatAdapter {
   return {
-    request: (request, target) => ({ head: head(target, request.stream), ...chatBody(request, target, host) }),
+    request: (request, target) => ({ head: headOf(target, head, request.stream), ...chatBody(request, target, host) }),
     result: chatResult,
     reader: chatReader,
     isLast: isDone,

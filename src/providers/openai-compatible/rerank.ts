@@ -2,6 +2,7 @@
  * Reranking in Jina's format (jina.ai/reranker), which Together, SiliconFlow and vLLM share, and in Voyage's
  * (docs.voyageai.com/docs/reranker). Cohere's answers have the same `results` and are read here as well.
  */
+import { headOf } from '../../core/call-heads.ts'
 import { readOpenaiUsage } from '../../core/usage/openai-usage.ts'
 import type { MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
 import type { RerankRequest, RerankResult } from '../../core/hub/rerank.ts'
@@ -14,7 +15,10 @@ import { broken } from '../json.ts'
 export function rerankAdapter(head: MakeHead, dialect: 'jina' | 'voyage'): UnaryAdapter<RerankRequest, RerankResult> {
   const topField = dialect === 'voyage' ? 'top_k' : 'top_n'
   return {
-    request: (request, target) => ({ head: head(target, false), ...rerankBody(request, target.model, topField) }),
+    request: (request, target) => ({
+      head: headOf(target, head, false),
+      ...rerankBody(request, target.model, topField),
+    }),
     result: rerankResult,
   }
 }

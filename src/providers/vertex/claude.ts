@@ -1,4 +1,5 @@
 /** Claude on Vertex AI: Anthropic's Messages API by `rawPredict` (docs.claude.com, "Claude on Vertex AI"). */
+import { headOf } from '../../core/call-heads.ts'
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Target, TokenCount, TranslatedCall } from '../../core/provider.ts'
@@ -17,6 +18,9 @@ function withBetas(head: CallHead, target: Target): CallHead {
   return typeof beta === 'string' ? { url: head.url, headers: { 'anthropic-beta': beta, ...head.headers } } : head
 }
 
+const predictHead = (target: Target, stream: boolean): CallHead =>
+  withBetas(vertexHead(target, stream ? 'streamRawPredict' : 'rawPredict'), target)
+
 /** Google's Claude takes images as bytes alone (docs.claude.com, "Vision"). */
 function bytesOnlyBody(request: ChatRequest, target: Target): ReturnType<typeof messagesBody> {
   refuseImageUrls(request.messages, target)
@@ -29,7 +33,7 @@ export function claudeCall(request: ChatRequest, target: Target): TranslatedCall
   const { model: _, thread, ...rest } = body
   const { anthropic_version: configured } = target.options
   return {
-    head: withBetas(vertexHead(target, request.stream ? 'streamRawPredict' : 'rawPredict'), target),
+    head: headOf(target, predictHead, request.stream),
     body: { anthropic_version: typeof configured === 'string' ? configured : version, ...rest },
     // Threads are kept by Anthropic alone.
     dropped: thread === undefined ? dropped : [...dropped, 'thread'],

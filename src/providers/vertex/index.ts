@@ -1,4 +1,5 @@
 /** Vertex AI: the translators of Gemini and Anthropic with Google Cloud's URLs and access tokens. */
+import { headOf } from '../../core/call-heads.ts'
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Provider, Target, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
@@ -25,6 +26,8 @@ const host = { callIds: false, fileNames: true }
 
 const generateHead = (target: Target, stream: boolean): CallHead =>
   vertexHead(target, stream ? 'streamGenerateContent?alt=sse' : 'generateContent')
+
+const predictHead = (target: Target): CallHead => vertexHead(target, 'predict')
 
 /** Throws `invalid-request` for Claude, which does not take Gemini's dialect. */
 function forwardHead(target: Target, make: () => CallHead): CallHead {
@@ -67,7 +70,7 @@ export const vertex: Provider = {
     request: (request, target) =>
       isClaude(target.model)
         ? claudeCall(request, target)
-        : { head: generateHead(target, request.stream), ...generateBody(request, target, host) },
+        : { head: headOf(target, generateHead, request.stream), ...generateBody(request, target, host) },
     result: body => (isFromClaude(body) ? messageResult(body) : generateResult(body)),
     reader: chatReader,
     // Gemini's streams have no last frame; none of their frames is taken for Claude's.
@@ -95,7 +98,7 @@ export const vertex: Provider = {
   embeddings: {
     request(request, target): TranslatedCall {
       const input = embeddingInput(request)
-      return { head: vertexHead(target, 'predict'), body: predictBody(input), dropped: input.dropped }
+      return { head: headOf(target, predictHead, false), body: predictBody(input), dropped: input.dropped }
     },
     result: predictResult,
   },

@@ -20,25 +20,26 @@ export interface Called {
   arguments: string
 }
 
-/** One choice, joined from its deltas. */
+/** One choice, joined from its deltas. What few answers have is undefined until it comes. */
 export interface GatheredChoice {
   index: number
   text: string
   refusal: string
   reasoning: string
-  /** Filled only once a block was signed or redacted; the open text waits in `openBlock`. */
-  blocks: Record<string, unknown>[]
+  /** Kept only once a block was signed or redacted; the open text waits in `openBlock`. */
+  blocks: Record<string, unknown>[] | undefined
   openBlock: string
   signed: boolean
   /** By their index, which the upstream chose. */
-  calls: Map<number, Called>
-  annotations: Record<string, unknown>[]
-  citations: Record<string, unknown>[]
-  images: Record<string, unknown>[]
+  calls: Map<number, Called> | undefined
+  annotations: Record<string, unknown>[] | undefined
+  citations: Record<string, unknown>[] | undefined
+  images: Record<string, unknown>[] | undefined
   audio: GatheredAudio | undefined
   contentLogprobs: unknown[] | undefined
   refusalLogprobs: unknown[] | undefined
   finish: FinishReason
+  hasEnded: boolean
 }
 
 /** A whole answer; `createdS` in seconds since 1970. */
@@ -55,47 +56,49 @@ function newChoice(index: number): GatheredChoice {
     text: '',
     refusal: '',
     reasoning: '',
-    blocks: [],
+    blocks: undefined,
     openBlock: '',
     signed: false,
-    calls: new Map(),
-    annotations: [],
-    citations: [],
-    images: [],
+    calls: undefined,
+    annotations: undefined,
+    citations: undefined,
+    images: undefined,
     audio: undefined,
     contentLogprobs: undefined,
     refusalLogprobs: undefined,
     finish: 'stop',
+    hasEnded: false,
   }
 }
 
 /** Sorted by choice. Throws the answer's own error, and `upstream-broken` when a choice never ended. */
 export function gather(events: readonly ChatEvent[]): GatheredAnswer {
   const answer: GatheredAnswer = { id: '', createdS: undefined, choices: [], usage: undefined }
-  const choices = new Map<number, GatheredChoice>()
-  const open = new Set<number>()
   for (const event of events) {
     if (event.type === 'start') {
       answer.id = event.id
       answer.createdS = event.createdS
     } else if (event.type === 'usage') answer.usage = event.usage
     else if (event.type === 'error') throw event.error
-    else {
-      let choice = choices.get(event.choice)
-      if (!choice) {
-        choices.set(event.choice, (choice = newChoice(event.choice)))
-        open.add(event.choice)
-      }
-      if (event.type === 'finish') open.delete(event.choice)
-      add(choice, event)
-    }
+    else add(choiceOf(answer.choices, event.choice), event)
   }
-  const [cut] = open
-  if (cut !== undefined)
-    throw new GatewayError('upstream-broken', `the upstream's answer has no finish reason for choice ${cut}`)
-  answer.choices = [...choices.values()].sort((a, b) => a.index - b.index)
-  for (const choice of answer.choices) closeBlock(choice, '')
+  answer.choices.sort((a, b) => a.index - b.index)
+  for (const choice of answer.choices) {
+    if (!choice.hasEnded) throw unfinished(choice)
+    closeBlock(choice)
+  }
   return answer
+}
+
+const unfinished = ({ index }: GatheredChoice): GatewayError =>
+  new GatewayError('upstream-broken', `the upstream's answer has no finish reason for choice ${index}`)
+
+/** Adds it where it is new. There are few choices, nearly always one: they are compared one by one. */
+function choiceOf(choices: GatheredChoice[], index: number): GatheredChoice {
+  for (const choice of choices) if (choice.index === index) return choice
+  const choice = newChoice(index)
+  choices.push(choice)
+  return choice
 }
 
 function add(choice: GatheredChoice, event: Exclude<ChatEvent, { type: 'start' | 'usage' | 'error' }>): void {
@@ -109,10 +112,11 @@ function add(choice: GatheredChoice, event: Exclude<ChatEvent, { type: 'start' |
     case 'reasoning':
       return addReasoning(choice, event)
     case 'tool-call-start':
+      choice.calls ??= new Map()
       choice.calls.set(event.index, { id: event.id, name: event.name, arguments: '' })
       return
     case 'tool-call-arguments': {
-      const call = choice.calls.get(event.index)
+      const call = choice.calls?.get(event.index)
       if (!call)
         throw new GatewayError('upstream-broken', "the upstream's answer continues a tool call that never began")
       call.arguments += event.fragment
@@ -120,11 +124,12 @@ function add(choice: GatheredChoice, event: Exclude<ChatEvent, { type: 'start' |
     }
     case 'citation': {
       const note = annotation(event.citation)
-      if (note) choice.annotations.push(note)
-      else choice.citations.push(event.citation)
+      if (note) (choice.annotations ??= []).push(note)
+      else (choice.citations ??= []).push(event.citation)
       return
     }
     case 'image':
+      choice.images ??= []
       choice.images.push(imageObject(event.source))
       return
     case 'audio':
@@ -135,6 +140,7 @@ function add(choice: GatheredChoice, event: Exclude<ChatEvent, { type: 'start' |
       return
     case 'finish':
       choice.finish = event.reason
+      choice.hasEnded = true
   }
 }
 
@@ -145,20 +151,26 @@ function addReasoning(choice: GatheredChoice, event: Extract<ChatEvent, { type: 
   }
   if (event.signature) {
     choice.signed = true
-    choice.blocks.push(thinkingBlock(choice.openBlock, event.signature))
+    addBlock(choice, thinkingBlock(choice.openBlock, event.signature))
     choice.openBlock = ''
   }
   if (event.redacted) {
-    closeBlock(choice, '')
+    closeBlock(choice)
     choice.signed = true
-    choice.blocks.push(redactedBlock(event.redacted))
+    addBlock(choice, redactedBlock(event.redacted))
   }
 }
 
-function closeBlock(choice: GatheredChoice, signature: string): void {
+/** What was not signed. */
+function closeBlock(choice: GatheredChoice): void {
   if (choice.openBlock === '') return
-  choice.blocks.push(thinkingBlock(choice.openBlock, signature))
+  addBlock(choice, thinkingBlock(choice.openBlock, ''))
   choice.openBlock = ''
+}
+
+function addBlock(choice: GatheredChoice, block: Record<string, unknown>): void {
+  choice.blocks ??= []
+  choice.blocks.push(block)
 }
 
 function addAudio(choice: GatheredChoice, event: Extract<ChatEvent, { type: 'audio' }>): void {

@@ -43,7 +43,7 @@ export function decodeChat(body: JsonBody): ChatRequest {
   readSampling(fields, request)
   if (typeof fields.top_logprobs === 'number' && fields.logprobs === true) request.topLogprobs = fields.top_logprobs
   const understood: string[] = []
-  readTools(fields, request, understood)
+  if (mentionsTools(fields)) readTools(fields, request, understood)
   const format = responseFormat(fields.response_format)
   if (format) request.responseFormat = format
   const reasoning = readReasoning(fields)
@@ -78,6 +78,9 @@ export function readSampling(fields: Json, request: ChatRequest): void {
   if (typeof fields.stop === 'string') request.stop = [fields.stop]
   else if (Array.isArray(fields.stop) && fields.stop.length > 0) request.stop = fields.stop as string[]
 }
+
+const mentionsTools = ({ tools, functions, tool_choice: choice, function_call: call }: Json): boolean =>
+  (tools ?? functions ?? choice ?? call) != null
 
 /** `understood` gets the names of settings that are set here and that the client did not send. */
 function readTools(fields: Json, request: MarkedRequest, understood: string[]): void {
@@ -174,8 +177,10 @@ function responseFormat(value: unknown): ResponseFormat | undefined {
 
 /** Three spellings of one setting; `reasoning_effort` counts where they differ. */
 function readReasoning(fields: Json): ChatRequest['reasoning'] {
-  const reasoning = isObject(fields.reasoning) ? fields.reasoning : {}
-  const thinking = isObject(fields.thinking) ? fields.thinking : {}
+  const { reasoning_effort, reasoning: given, thinking: other, chat_template_kwargs: template } = fields
+  if ((reasoning_effort ?? given ?? other ?? template) == null) return undefined
+  const reasoning = isObject(given) ? given : {}
+  const thinking = isObject(other) ? other : {}
   const result: NonNullable<ChatRequest['reasoning']> = {}
   const effort = fields.reasoning_effort === defaultEffort ? undefined : (fields.reasoning_effort ?? reasoning.effort)
   // The hub's highest step is OpenAI's next to highest.

@@ -30,24 +30,24 @@ export function encodeChat(events: readonly ChatEvent[], model: string, request:
 }
 
 function message(choice: GatheredChoice, request: ChatRequest, legacy: boolean): Record<string, unknown> {
-  const calls = [...choice.calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call)
-  const hasOther = calls.length > 0 || choice.refusal !== '' || choice.audio !== undefined
+  const calls = choice.calls && [...choice.calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call)
+  const hasOther = calls !== undefined || choice.refusal !== '' || choice.audio !== undefined
   const result: Record<string, unknown> = {
     role: 'assistant',
     content: choice.text === '' && hasOther ? null : choice.text,
     refusal: choice.refusal === '' ? null : choice.refusal,
   }
-  if (choice.annotations.length > 0) result.annotations = choice.annotations
-  if (choice.citations.length > 0) result.citations = choice.citations
+  if (choice.annotations) result.annotations = choice.annotations
+  if (choice.citations) result.citations = choice.citations
   if (choice.reasoning !== '') {
     // Two names for one text: half of the clients read the one, half the other.
     result.reasoning_content = choice.reasoning
     result.reasoning = choice.reasoning
   }
   if (choice.signed) result.thinking_blocks = choice.blocks
-  if (calls.length > 0 && legacy) result.function_call = { name: calls[0]!.name, arguments: calls[0]!.arguments }
-  else if (calls.length > 0) result.tool_calls = calls.map(call => toolCall(call, request))
-  if (choice.images.length > 0) result.images = choice.images
+  if (calls && legacy) result.function_call = { name: calls[0]!.name, arguments: calls[0]!.arguments }
+  else if (calls) result.tool_calls = calls.map(call => toolCall(call, request))
+  if (choice.images) result.images = choice.images
   if (choice.audio) {
     const { id, expires_at, transcript, pieces } = choice.audio
     result.audio = { id, expires_at, data: Buffer.concat(pieces).toString('base64'), transcript }

@@ -1,4 +1,5 @@
 /** Chats by OpenAI's Responses (API reference, "Create a model response"). */
+import { headOf } from '../../../core/call-heads.ts'
 import type { ChatAdapter, MakeHead, Target } from '../../../core/provider.ts'
 import { noFieldRules } from '../../../core/dialects/field-rules.ts'
 import type { FieldRules } from '../../../core/dialects/field-rules.ts'
@@ -36,7 +37,7 @@ function adapterFor(host: ResponsesHost, account: string): ChatAdapter {
       const model = host.modelName?.(target) ?? target.model
       const rules = host.rules?.(target) ?? noFieldRules
       const { body, dropped } = responsesBody(request, model, { ...host, rules, account })
-      return { head: host.head(target, request.stream), body: { ...body, ...host.fields?.(target) }, dropped }
+      return { head: headOf(target, host.head, request.stream), body: { ...body, ...host.fields?.(target) }, dropped }
     },
     result: body => responsesResult(body, account),
     reader: () => responsesReader(account),
