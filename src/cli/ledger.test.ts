@@ -68,6 +68,7 @@ test('export writes every row of the span once, oldest first, with exact money a
       cost_nano_usd: String(9_007_199_254_740_993n + BigInt(at)),
       model: at === 7 ? '=cmd("x"),\ny' : 'small-model',
       request_tags: at === 7 ? ['a', 'b,"c'] : null,
+      key_alias: at === 7 ? 'x;=1+1;-2' : at === 8 ? '\uff1dcmd()' : null,
     }),
   )
   for (const row of rows) record(ledger, row)
@@ -82,6 +83,9 @@ test('export writes every row of the span once, oldest first, with exact money a
   const csv = (await run('--from', '2026-11-20')).out
   expect(csv.split('\n', 1)[0]).toStartWith('request_id,started_at_ms,')
   expect(csv).toContain(`,"'=cmd(""x""),\ny",`)
+  // Where the comma is that of decimals, spreadsheets part cells at semicolons.
+  expect(csv).toContain(",x;'=1+1;-2,")
+  expect(csv).toContain(",'\uff1dcmd(),")
   expect(csv).toContain(',"[""a"",""b,\\""c""]"')
   expect(csv).toContain(`,${rows[3]!.cost_nano_usd},`)
   expect(csv.match(/^[0-9a-f-]{36},/gm)).toHaveLength(2501)

@@ -1,11 +1,14 @@
 /** Tables for spreadsheets. */
 
-/** Spreadsheets run a cell that begins so: an apostrophe before it keeps it a text. */
-const formula = /^[=+\-@\t\r]/
+/**
+ * Where spreadsheets run what follows: at the beginning of a text, and behind a semicolon or a tab, which part cells
+ * where the comma is that of decimals. An apostrophe keeps it a text. The last four are wide forms of the first.
+ */
+const formulas = /(^|[;\t])(?=[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])/g
 
 function cell(value: string | number): string {
   if (typeof value === 'number') return String(value)
-  const text = formula.test(value) ? `'${value}` : value
+  const text = value.replace(formulas, (_all, start: string) => `${start}'`)
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 

@@ -41,10 +41,15 @@ export function csvLine(row: LedgerRow): string {
   return columnList.map(({ name }) => csvCell(row[name])).join(',')
 }
 
+/**
+ * Where a spreadsheet takes the text behind for a formula (owasp.org/www-community/attacks/CSV_Injection): at its
+ * beginning, and behind a semicolon or a tab, which part cells where the comma is that of decimals. No numbers.
+ */
+const formulas = /(^|[;\t])(?=[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])(?!-?\d+(?:;|$))/g
+
 function csvCell(value: LedgerRow[keyof LedgerRow]): string {
   if (value === null) return ''
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  // Spreadsheets take such a text for a formula (owasp.org/www-community/attacks/CSV_Injection).
-  const safe = typeof value !== 'number' && /^[=+\-@\t\r]/.test(text) && !/^-?\d+$/.test(text) ? `'${text}` : text
+  const safe = typeof value === 'number' ? text : text.replace(formulas, (_all, start: string) => `${start}'`)
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
