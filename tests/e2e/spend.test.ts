@@ -390,4 +390,14 @@ for (const backend of backends())
       }
       expect(gateway.simulator.truth.entries.length).toBe(before)
     })
+
+    test('calls of a deleted key are found by the alias that it had, with those of the key that has it now', async () => {
+      for (const isDeleted of [true, false]) {
+        const key = await gateway.key({ key_alias: 'twice' })
+        await call(key, { model: 'broken' })
+        if (isDeleted) await gateway.admin('/key/delete', { keys: [key] })
+      }
+      const { total, data } = (await get('/spend/logs/v2?key_alias=twice')).body
+      expect([total, new Set(data.map((row: Json) => row.key_id)).size]).toEqual([2, 2])
+    })
   })

@@ -44,8 +44,8 @@ export type CallOrder = 'end' | 'cost' | 'tokens' | 'duration' | 'model' | 'firs
 export interface ShownQuery extends LedgerQuery {
   /** Only calls whose outcome is not `success`. */
   readonly isFailed?: true
-  /** Only calls of keys that have this alias, or had it when they were deleted. */
-  readonly keyAlias?: string
+  /** Only calls of these keys; none of an empty list. One is found as fast as by `keyId`. */
+  readonly keyIds?: readonly string[]
   /**
    * The order, of the newest rows that the query finds, as many as are looked at quickly; without a cursor. What is not
    * known comes last. Absent = by time, of all rows.

@@ -11,7 +11,7 @@ import type { FollowedRows } from '../../core/ledger/ledger-tail.ts'
 import { shownFields } from '../../core/ledger/shown-call.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
-import { checkKeyAsked, keyIdOf, visibleUsage } from './common/access.ts'
+import { checkKeyAsked, keyIdOf, keyIdsOf, visibleUsage } from './common/access.ts'
 import { rangeOf, spanDoc, spanFields } from '../common/date-span.ts'
 import { lazy } from '../../lib/lazy.ts'
 
@@ -154,7 +154,7 @@ export const spendLogs: Endpoint = {
       ...asked,
       ...(query.status_filter === 'success' && { outcome: 'success' }),
       ...(query.status_filter === 'failure' && { isFailed: true }),
-      ...(query.key_alias !== undefined && { keyAlias: query.key_alias }),
+      ...(query.key_alias !== undefined && { keyIds: await keyIdsOf(services, query.key_alias) }),
       ...(sortBy && { sortBy }),
       limit: size,
       isOldestFirst: query.sort_order === 'asc',

@@ -102,3 +102,13 @@ export async function keyIdOf(services: Services, named: string): Promise<string
   const hash = named.startsWith('sk-') ? services.hashKey(named) : named
   return ((await services.keys.find({ hash })) ?? (await services.keys.find({ id: named })))?.id ?? named
 }
+
+/** Keys that may share an alias; further ones are not looked for. */
+const sharersMax = 100
+
+/** The ids of the keys that have this alias, or had it when they were deleted. */
+export async function keyIdsOf({ keys }: Services, alias: string): Promise<string[]> {
+  const asked = { alias, limit: sharersMax, offset: 0 }
+  const [present, deleted] = await Promise.all([keys.list(asked), keys.list({ ...asked, deleted: true })])
+  return [...present.keys, ...deleted.keys].map(key => key.id)
+}

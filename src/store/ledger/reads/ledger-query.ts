@@ -71,8 +71,7 @@ function foundConditions(query: ShownQuery, place: Place): string[] {
   equal('end_user', query.endUser)
   equal('request_id', query.requestId)
   equal('session_id', query.sessionId)
-  if (query.keyAlias !== undefined)
-    conditions.push(`key_id in (select id from virtual_keys where alias = ${place(storableParameter(query.keyAlias))})`)
+  if (query.keyIds !== undefined) conditions.push(amongKeys(query.keyIds, place))
   const [model, outcome] = searchedColumns(query)
   equal(model, query.model)
   equal(outcome, query.outcome)
@@ -83,6 +82,12 @@ function foundConditions(query: ShownQuery, place: Place): string[] {
   if (query.fromMs !== undefined) conditions.push(`started_at_ms >= ${place(Math.ceil(query.fromMs))}`)
   if (query.toMs !== undefined) conditions.push(`started_at_ms < ${place(Math.ceil(query.toMs))}`)
   return conditions
+}
+
+/** One key alone is in the order of its calls in the index: of several all calls would be sorted. */
+function amongKeys(ids: readonly string[], place: Place): string {
+  if (ids.length === 0) return '1 = 0'
+  return ids.length === 1 ? `key_id = ${place(ids[0]!)}` : `key_id in (${ids.map(place).join(', ')})`
 }
 
 /** Throws `invalid-request` on a cursor that this program did not make. */
