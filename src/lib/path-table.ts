@@ -5,7 +5,7 @@
  */
 export class PathTable<T> {
   readonly #exact = new Map<string, T>()
-  readonly #patterns: { source: string; segments: string[]; value: T }[] = []
+  readonly #patterns: (Pattern & { value: T })[] = []
 
   /** Replaces what stood at the same pattern. */
   add(pattern: string, value: T): void {
@@ -15,7 +15,7 @@ export class PathTable<T> {
     }
     const known = this.#patterns.find(one => one.source === pattern)
     if (known) known.value = value
-    else this.#patterns.push({ source: pattern, segments: pattern.split('/'), value })
+    else this.#patterns.push({ source: pattern, parts: pattern.split('/').map(partOf), value })
   }
 
   /** What was added under exactly this pattern. */
@@ -28,30 +28,46 @@ export class PathTable<T> {
     if (exact !== undefined) return { value: exact, params: noParams }
     if (path.length > 1 && path.endsWith('/')) return this.find(path.slice(0, -1))
     const segments = path.split('/')
-    for (const { segments: pattern, value } of this.#patterns) {
-      const params = match(pattern, segments)
+    for (const { parts, value } of this.#patterns) {
+      const params = match(parts, segments)
       if (params) return { value, params }
     }
     return undefined
   }
 }
 
+interface Pattern {
+  readonly source: string
+  readonly parts: readonly Part[]
+}
+
+/** What stands between two slashes of a pattern: a text, or a name. */
+type Part =
+  | { readonly text: string }
+  | { readonly text?: undefined; readonly name: string; readonly suffix: string; readonly isGreedy: boolean }
+
+function partOf(segment: string): Part {
+  if (!segment.startsWith('{')) return { text: segment }
+  const close = segment.indexOf('}')
+  const isGreedy = segment[close - 1] === '+'
+  return { name: segment.slice(1, isGreedy ? close - 1 : close), suffix: segment.slice(close + 1), isGreedy }
+}
+
 const noParams: Record<string, string> = Object.freeze({}) as Record<string, string>
 
-function match(pattern: readonly string[], segments: readonly string[]): Record<string, string> | undefined {
-  const params: Record<string, string> = {}
-  const extra = segments.length - pattern.length
+function match(parts: readonly Part[], segments: readonly string[]): Record<string, string> | undefined {
+  // Made for the first name: most patterns are not those of the path, which a text before it tells.
+  let params: Record<string, string> | undefined
+  const extra = segments.length - parts.length
   let shift = 0
-  for (let at = 0; at < pattern.length; at++) {
-    const part = pattern[at]!
-    if (!part.startsWith('{')) {
-      if (part !== segments[at + shift]) return undefined
+  for (let at = 0; at < parts.length; at++) {
+    const part = parts[at]!
+    if (part.text !== undefined) {
+      if (part.text !== segments[at + shift]) return undefined
       continue
     }
-    const close = part.indexOf('}')
-    const suffix = part.slice(close + 1)
-    const greedy = part[close - 1] === '+'
-    const take = greedy ? extra + 1 : 1
+    const { name, suffix, isGreedy } = part
+    const take = isGreedy ? extra + 1 : 1
     if (take < 1 || segments.length < at + shift + take) return undefined
     const taken = segments.slice(at + shift, at + shift + take)
     if (taken.includes('')) return undefined
@@ -59,10 +75,11 @@ function match(pattern: readonly string[], segments: readonly string[]): Record<
     if (!text.endsWith(suffix)) return undefined
     const value = decode(text.slice(0, text.length - suffix.length))
     if (!value) return undefined
-    params[part.slice(1, greedy ? close - 1 : close)] = value
+    params ??= {}
+    params[name] = value
     shift += take - 1
   }
-  return pattern.length + shift === segments.length ? params : undefined
+  return parts.length + shift === segments.length ? params : undefined
 }
 
 function decode(text: string): string | undefined {
