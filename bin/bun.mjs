@@ -63,6 +63,13 @@ export const runtimeSettings = {
   BUN_JSC_forceRAMSize: String(768 * 1024 * 1024),
 }
 
+/**
+ * Of a gateway beside them. While it starts, compilers wait until a function has run thirty times as often as by
+ * default: most of what a start runs is not run again, and what is compiled of it stays. It ends that itself when it has
+ * started (`src/lib/compile-policy.ts`).
+ */
+export const gatewaySettings = { BUN_JSC_startupJITDeferralScale: '30' }
+
 /** Runs Bun with these arguments in place of this process, or as its only child. */
 export function runBun(args) {
   const bun = findBun()

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { findBun, runBun } from './bun.mjs'
+import { findBun, gatewaySettings, runBun } from './bun.mjs'
 import { bunFlags, programPath } from './program.mjs'
 import { startMakingWeb, webDirectory } from './web.mjs'
 
@@ -10,6 +10,7 @@ for (const signal in numbers) process.on(signal, () => process.exit(128 + number
 const bun = findBun()
 const program = programPath(bun)
 const isServing = process.argv[2] === 'serve'
+if (isServing) for (const name in gatewaySettings) process.env[name] ??= gatewaySettings[name]
 // A folder of pages that the environment names is served as it is.
 if (isServing && bun && !process.env.MODELGATE_WEB_DIRECTORY) {
   const directory = webDirectory()

@@ -6,6 +6,7 @@ import type { ConfigReader } from '../config/file/reading.ts'
 import type { RunningServer } from '../config/serve-options.ts'
 import { modelCountText } from '../config/model-counts.ts'
 import { systemClock } from '../lib/clock.ts'
+import { compileForServing } from '../lib/compile-policy.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Command, CommandInput } from './command.ts'
 import { printError, UsageError, writeFully } from './command.ts'
@@ -76,6 +77,7 @@ async function start(input: CommandInput): Promise<RunningServer> {
     throw explainFailure(thrown, options)
   })
   reader.forget()
+  compileForServing()
   return server
 }
 

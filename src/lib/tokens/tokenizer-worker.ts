@@ -1,7 +1,10 @@
 /** The thread of the tokenizer. Its tables take 0.1 GB, which end with the thread. */
+import { compileAsUsual } from '../compile-policy.ts'
 import type { Decoding, Encoding, TokenizerReply, TokenizerRequest } from './tokenizer.ts'
 
 declare const self: Worker
+
+compileAsUsual()
 
 /** A token: its text, or its bytes where they are not UTF-8 by themselves. */
 type Piece = string | readonly number[]

@@ -1,4 +1,5 @@
 /** The entry point of the thread that stores bodies: passes messages on to `BodyWriter`. */
+import { compileForServing } from '../../lib/compile-policy.ts'
 import type { BodyReply, BodyRequest } from './body-messages.ts'
 import { BodyWriter } from './body-writer.ts'
 
@@ -10,6 +11,7 @@ let writer: BodyWriter | undefined
 self.onmessage = ({ data }: MessageEvent<BodyRequest>) => {
   switch (data.kind) {
     case 'open':
+      compileForServing()
       writer = new BodyWriter(data.settings, send)
       return
     case 'keep':

@@ -1,4 +1,5 @@
 /** The entry point of the ledger's worker thread: passes messages on to `LedgerWriter`. */
+import { compileForServing } from '../../lib/compile-policy.ts'
 import { LedgerWriter } from './ledger-writer.ts'
 import type { LedgerReply, LedgerRequest } from './ledger-messages.ts'
 
@@ -10,6 +11,7 @@ let writer: LedgerWriter | undefined
 self.onmessage = ({ data }: MessageEvent<LedgerRequest>) => {
   switch (data.kind) {
     case 'open':
+      compileForServing()
       writer = new LedgerWriter(data.settings, send)
       // The thread ends, and the main thread starts another.
       writer.run().catch(() => process.exit(1))

@@ -1,4 +1,5 @@
 /** The entry point of a thread that reads the ledger: answers one question after the other on SQLite. */
+import { compileAsUsual } from '../../../lib/compile-policy.ts'
 import { idlePriority, lowestPriority } from '../../../platform/thread-priority.ts'
 import { isOfStatement } from '../../database/open.ts'
 import { openLedgerSource } from '../ledger-database.ts'
@@ -18,6 +19,7 @@ const send = (reply: ReadReply, moved: ArrayBuffer[] = []) => postMessage(reply,
 self.onmessage = ({ data }: MessageEvent<ReadRequest>) => {
   switch (data.kind) {
     case 'open':
+      compileAsUsual()
       settings = data.settings
       if (settings.isIdle) idlePriority()
       else lowestPriority()
