@@ -65,8 +65,8 @@ export const runtimeSettings = {
 
 /**
  * Of a gateway beside them. While it starts, compilers wait until a function has run thirty times as often as by
- * default: most of what a start runs is not run again, and what is compiled of it stays. It ends that itself when it has
- * started (`src/lib/compile-policy.ts`).
+ * default: most of what a start runs is not run again, and what is compiled of it stays. It ends that itself when it
+ * has started (`src/lib/compile-policy.ts`).
  */
 export const gatewaySettings = { BUN_JSC_startupJITDeferralScale: '30' }
 
