@@ -78,10 +78,12 @@ export interface Assembling {
 }
 
 /** What watches runs and answers that go on behind their requests. */
-function watchesOf(store: Store): Pick<Services, 'runWatch' | 'answerWatch' | 'liveAnswers'> {
+function watchesOf(store: Store): Pick<Services, 'runWatch' | 'answerWatch' | 'responseWatch' | 'liveAnswers'> {
+  const of = { clock, isAlone: isAlone(store), answersSinceMs: () => store.databaseAnswersSinceMs() }
   return {
-    runWatch: watchRuns({ store: store.assistants, clock, isAlone: isAlone(store) }),
-    answerWatch: watchRuns({ store: store.conversations, clock, isAlone: isAlone(store) }),
+    runWatch: watchRuns({ store: store.assistants, ...of }),
+    answerWatch: watchRuns({ store: store.conversations, ...of }),
+    responseWatch: watchRuns({ store: store.responses, ...of }),
     liveAnswers: new Map(),
   }
 }

@@ -34,7 +34,7 @@ export async function stopServing(
   if (done) return 0
   const { busy } = server.clients()
   if (busy > 0) logger.warn('requests did not end in time and are cut', { cut_requests: busy })
-  server.interrupt(new GatewayError('overloaded', 'the gateway is stopping; try again', { retryAfterMs: 1000 }))
+  server.interrupt(new GatewayError('overloaded', 'the gateway is stopping; try again'))
   await Promise.race([ended, Bun.sleep(interruptMs)])
   server.cut()
   return busy

@@ -101,6 +101,8 @@ export interface Store {
   /** Models, credentials and access groups made by API. */
   readonly configured: ConfiguredObjects
   databaseReachable(): boolean
+  /** Since when without a break, monotonic; undefined = it is away. */
+  databaseAnswersSinceMs(): number | undefined
   /** Calls it for every change of keys and tenancy, of this process or another. */
   followTenancy(follow: TenancyFollower): void
   /** The database was away at the start: the master key is stored when it answers. */
@@ -200,7 +202,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
   const configured = new ConfiguredObjects({ database, clock, keys: secrets, restored: kept?.configured })
   const keepKnown =
     database.kind === 'postgres' ? keepsKnownKeys(options, { installation, configured, logger }) : undefined
-  let reachable = true
+  let answersSinceMs: number | undefined = clock.monotonicMs()
   let directory: KeyCache | undefined
   const changed = (subjects: readonly string[], revision?: number) => directory?.changed(subjects, revision)
   const { tenancy, tenants } = openTenancy(database, changed)
@@ -232,7 +234,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
       return changes
     },
     reportReachable(now, reason) {
-      reachable = now
+      answersSinceMs = now ? clock.monotonicMs() : undefined
       tellReachable(logger, now, reason)
     },
   })
@@ -248,7 +250,8 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
       passwords,
       deviceSignIns,
       directory,
-      databaseReachable: () => reachable,
+      databaseReachable: () => answersSinceMs !== undefined,
+      databaseAnswersSinceMs: () => answersSinceMs,
       followTenancy: (follow: TenancyFollower) => void followers.push(follow),
     },
   }

@@ -1,8 +1,9 @@
 /** The work on a run: one call of the model, until its answer has ended or it waits for the outputs of tools. */
 import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'
-import { toGatewayError } from '../core/errors.ts'
+import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { AssistantChange, AssistantObject, HeldRun } from '../core/objects/assistants.ts'
+import { untilStored } from '../core/objects/until-stored.ts'
 import { nowS } from './objects.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { askModel, failureOfError, serverFailure } from './model-call.ts'
@@ -14,8 +15,8 @@ import type { Ending } from './run-object.ts'
 import { Turn } from './turn.ts'
 import type { TurnEnd, TurnObjects } from './turn.ts'
 
-/** Waits before an answer is stored again: it was paid for, and the database may be unreachable for a moment. */
-const storeRetryMs = [250, 1000, 4000]
+/** A client that listens hears the end of its run within this time, stored or not. */
+const listenMs = 15_000
 
 const runRoute = '/v1/threads/{thread_id}/runs'
 
@@ -134,18 +135,29 @@ function endOf(turn: Turn): TurnEnd {
 async function finish(work: RunWork, turn: Turn, { end, dropped }: Answered): Promise<void> {
   const { services, run, listener } = work
   let made: TurnObjects | undefined
-  const stored = await withRetries(() =>
+  const timer =
+    listener &&
+    setTimeout(() => {
+      listener.fail(unstored())
+      listener.end()
+    }, listenMs)
+  const stored = await untilStored(services.clock, () =>
     services.assistants.change(run.id, now => {
-      if (!now.active) return undefined
+      // An attempt without an answer may have stored it.
+      if (!now.active || now.hidden.attempt !== run.hidden.attempt || now.body.status === 'requires_action')
+        return undefined
       const final: TurnEnd = now.body.status === 'cancelling' ? { status: 'cancelled' } : end
       made = turn.end(final)
       return { ...changeAtEnd(services, now, turn, final, dropped), put: made.put }
     }),
-  )
+  ).finally(() => clearTimeout(timer))
   if (!stored || !made) return sendEnd(work)
   for (const [event, data] of made.events) listener?.emit(event, data)
   listener?.emit(`thread.run.${String(stored.body.status)}`, stored.body)
 }
+
+const unstored = () =>
+  new GatewayError('overloaded', 'the run has ended and cannot be stored now; read it again in a minute')
 
 function changeAtEnd(
   services: Services,
@@ -170,17 +182,6 @@ function sum(one: Json | null, other: Json | null): Json | null {
   if (!one || !other) return one ?? other
   const names = ['prompt_tokens', 'completion_tokens', 'total_tokens']
   return Object.fromEntries(names.map(name => [name, Number(one[name]) + Number(other[name])]))
-}
-
-async function withRetries<T>(work: () => Promise<T>): Promise<T> {
-  for (const waitMs of storeRetryMs) {
-    try {
-      return await work()
-    } catch {
-      await Bun.sleep(waitMs)
-    }
-  }
-  return work()
 }
 
 /** For a run that another request or process has ended or deleted. */

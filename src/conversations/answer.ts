@@ -15,6 +15,7 @@ import type {
 import type { Services } from '../core/endpoint.ts'
 import { toGatewayError } from '../core/errors.ts'
 import type { HeldRun } from '../core/objects/assistants.ts'
+import { untilStored } from '../core/objects/until-stored.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { textOf } from '../lib/json/json-values.ts'
 import { withSources, withToolCalls } from './answer-parts.ts'
@@ -24,8 +25,6 @@ const route = '/chat/conversations/{conversation_id}/messages'
 const progressMs = 1000
 const none: readonly never[] = []
 const answerMsMax = 3_600_000
-/** How long a complete answer waits for a database that is away. */
-const storeMsMax = 600_000
 
 interface AnswerWork {
   readonly services: Services
@@ -166,28 +165,16 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
     const status = this.#message.content.error ? 'failed' : 'completed'
     const last = { ...this.#message, status, updatedAtMs: services.clock.epochMs() } as const
     this.#message = last
-    const first = await this.#store()
+    const isStored = await this.#store().catch(() => false)
     for (const follower of this.#followers) follower.ended(this.#message)
-    if (!first) await this.#storeLater()
+    // It is kept and shown here until the database takes it. After that it counts as interrupted.
+    if (!isStored) await untilStored(services.clock, () => this.#store()).catch(() => false)
     services.liveAnswers.delete(last.id)
   }
 
-  /** false = the database is away. */
-  async #store(): Promise<boolean> {
-    try {
-      this.#message = (await this.#work.services.conversations.finish(this.#message)) ?? this.#message
-      return true
-    } catch {
-      return false
-    }
-  }
-
-  /** It is paid: it is kept and shown here until the database takes it. After that it counts as interrupted. */
-  async #storeLater(): Promise<void> {
-    const { clock } = this.#work.services
-    const untilMs = clock.monotonicMs() + storeMsMax
-    do await Bun.sleep(progressMs)
-    while (clock.monotonicMs() < untilMs && !(await this.#store()))
+  async #store(): Promise<true> {
+    this.#message = (await this.#work.services.conversations.finish(this.#message)) ?? this.#message
+    return true
   }
 
   /** What is known once the call is settled. */

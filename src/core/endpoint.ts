@@ -201,6 +201,8 @@ export interface Services {
   readonly bodies: BodyStore
   /** As `runWatch`, for answers of conversations. */
   readonly answerWatch: RunWatch
+  /** Likewise for responses in the background, by their names (`responseName`). */
+  readonly responseWatch: RunWatch
   /** The answers of conversations that this process works on, by the ids of their messages. */
   readonly liveAnswers: Map<string, LiveAnswer>
   /** Hash of a key text under the installation's pepper (see KeyRecord.hash). */

@@ -85,6 +85,8 @@ const refusalNames: Readonly<Record<number, string>> = {
   422: faults.unprocessable.name,
 }
 
+const overloadedRetryMs = 1000
+
 /** What the router may do after a failure, as long as no byte has gone to the client. */
 export type Retry = 'never' | 'other-target'
 
@@ -120,7 +122,7 @@ export interface GatewayErrorOptions {
   code?: string | null | undefined
   /** Replaces the table's status: an upstream's 4xx keeps its own. */
   status?: number | undefined
-  /** How long the client should wait before it asks again, in milliseconds. */
+  /** How long the client should wait before it asks again, in milliseconds; of `overloaded` a second by default. */
   retryAfterMs?: number | undefined
   problems?: readonly Problem[] | undefined
 }
@@ -145,7 +147,7 @@ export class GatewayError extends Error {
     this.param = options.param ?? null
     this.code = options.code === undefined ? faults[kind].code : options.code
     this.status = options.status ?? faults[kind].status
-    this.retryAfterMs = options.retryAfterMs
+    this.retryAfterMs = options.retryAfterMs ?? (kind === 'overloaded' ? overloadedRetryMs : undefined)
     this.problems = options.problems
   }
 

@@ -9,6 +9,8 @@ import { isIntent } from './objects.ts'
 
 /** Timeout of one request to an upstream. */
 const requestTimeoutMs = 30_000
+/** Of a statement without an answer, after which the database has done it or never will. */
+const doubtMs = 15_000
 /** Longer than a request and the settlement take. */
 const leaseMs = 300_000
 const batchesAtOnce = 8
@@ -31,16 +33,23 @@ export function watchBatches(services: Services, { pollMs, report }: BatchWatch)
   const owner = crypto.randomUUID()
   let stopped = false
   let search = Promise.resolve()
+  let doubtUntilMs = -Infinity
+  const doubt = () => void (doubtUntilMs = services.clock.monotonicMs() + doubtMs)
   const readOpen = async (): Promise<void> => {
+    // Taken without an answer, or not given back, while the database was away: others would wait for minutes.
+    if (services.clock.monotonicMs() < doubtUntilMs) await services.files.releaseBatches(owner)
     for (let asked = batchesAtOnce; asked === batchesAtOnce && !stopped; ) {
       const nowMs = services.clock.epochMs()
       const due = await services.files.leaseOpenBatches({ owner, nowMs, leaseMs, limit: batchesAtOnce })
-      await Promise.all(due.map(record => refresh(services, { owner, pollMs, report }, record)))
+      await Promise.all(due.map(record => refresh(services, { owner, pollMs, report, doubt }, record)))
       asked = due.length
     }
   }
   const timer = setInterval(() => {
-    search = search.then(readOpen).catch(error => report('open batches cannot be looked for', error))
+    search = search.then(readOpen).catch(error => {
+      doubt()
+      report('open batches cannot be looked for', error)
+    })
   }, pollMs)
   timer.unref()
   return {
@@ -52,8 +61,14 @@ export function watchBatches(services: Services, { pollMs, report }: BatchWatch)
   }
 }
 
-async function refresh(services: Services, watch: BatchWatch & { owner: string }, record: FileRecord): Promise<void> {
-  const { owner, pollMs, report } = watch
+interface Lease extends BatchWatch {
+  readonly owner: string
+  /** It may not be given back. */
+  doubt(): void
+}
+
+async function refresh(services: Services, lease: Lease, record: FileRecord): Promise<void> {
+  const { owner, pollMs, report, doubt } = lease
   try {
     const how = { totalMs: requestTimeoutMs, leasedBy: owner }
     const body = isIntent(record)
@@ -65,5 +80,5 @@ async function refresh(services: Services, watch: BatchWatch & { owner: string }
   }
   const ageMs = services.clock.epochMs() - record.createdAtMs
   const dueAtMs = services.clock.epochMs() + Math.max(pollMs, Math.min(ageMs / 10, pauseMsMax))
-  await services.files.releaseBatch(record.id, { owner, dueAtMs }).catch(() => false)
+  await services.files.releaseBatch(record.id, { owner, dueAtMs }).catch(doubt)
 }

@@ -116,13 +116,16 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
       postgres[how]()
       const before = clients.complete.size
       // What needs the database fails with the reason, and does not hang.
-      const [strange, made, logs] = await Promise.all([
+      const answers = await Promise.all([
         call(gateway, unknown),
         gateway.admin('/key/generate', {}),
         gateway.admin('/spend/logs'),
+        gateway.admin('/v1/threads', {}),
+        gateway.admin('/v1/responses/resp_1'),
+        gateway.admin('/v1/batches'),
       ])
-      for (const refused of [strange, made, logs]) {
-        expect(refused.status).toBe(503)
+      for (const refused of answers) {
+        expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
         const { error } = (await refused.json()) as { error: { message: string } }
         expect(error.message).toMatch(/cannot be (reached|read)/)
         expect(JSON.stringify(error)).not.toMatch(/postgres|ECONN|127\.0\.0\.1|ERR_/i)

@@ -137,6 +137,8 @@ export interface FileStore {
    * Ends the lease; `leaseOpenBatches` passes the batch over until `dueAtMs`. false = it was not this owner's any more.
    */
   releaseBatch(id: string, release: { readonly owner: string; readonly dueAtMs: number }): Promise<boolean>
+  /** Ends every lease of an owner that works on no batch: these are due. */
+  releaseBatches(owner: string): Promise<void>
   /** Undefined = `after` is not one of these. */
   list(query: FileQuery): Promise<FilePage | undefined>
   /** true = it existed. */

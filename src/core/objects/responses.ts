@@ -29,6 +29,11 @@ export interface StoredAnswer extends Pick<StoredResponse, 'status' | 'backgroun
   readonly json: string
 }
 
+/** Names a response among those of all keys: its id is unique per key only, and has no space where the gateway made it. */
+export function responseName({ keyId, id }: Pick<StoredResponse, 'keyId' | 'id'>): string {
+  return `${id} ${keyId}`
+}
+
 /** One item of a stored response's output. */
 export interface StoredItem {
   readonly item: Record<string, unknown>
@@ -67,6 +72,9 @@ export interface ResponseStore {
   delete(keyId: string, id: string): Promise<boolean>
   /** Replaces the record if it is still queued or in progress. false = it was cancelled or deleted meanwhile. */
   finish(record: StoredResponse): Promise<boolean>
-  /** Marks a running response as alive and in progress. false = it was cancelled or deleted meanwhile. */
-  renew(keyId: string, id: string, nowMs: number): Promise<boolean>
+  /**
+   * Marks running responses as alive and in progress, by their names (`responseName`). Their status by name; those that
+   * have ended or are gone are left out.
+   */
+  renew(names: readonly string[], nowMs: number): Promise<ReadonlyMap<string, string>>
 }

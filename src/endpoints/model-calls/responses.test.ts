@@ -37,7 +37,11 @@ function servicesWith(
     callModel: callModelWith(() => answerOf(answer())),
     responses: { admit: async () => {}, ...store },
     detached,
-    clock: { epochMs: () => nowMs },
+    clock: { epochMs: () => nowMs, monotonicMs: () => performance.now() },
+    responseWatch: {
+      hold: () => ({ renew() {}, release() {} }),
+      isAbandoned: ({ updatedAtMs }: { updatedAtMs: number }) => nowMs - updatedAtMs >= 60_000,
+    },
   } as unknown as Services
 }
 
@@ -161,7 +165,8 @@ describe('a run in the background', () => {
     expect(finished).toMatchObject([{ status: 'failed', response: { status: 'failed' } }])
   })
 
-  test('gets its own body, its own signal, and keeps its own id', async () => {
+  test('gets its own body, its own signal, keeps its own id, and is stored when the database is back', async () => {
+    let failures = 1
     let run: ((signal: AbortSignal) => Promise<void>) | undefined
     const finished: StoredResponse[] = []
     const seen: Json[] = []
@@ -170,8 +175,11 @@ describe('a run in the background', () => {
         () => Response.json({}),
         {
           save: async () => 'saved' as const,
-          renew: async () => true,
-          finish: async one => finished.push(one) > 0,
+          renew: async names => new Map(names.map(name => [name, 'in_progress'])),
+          async finish(one) {
+            if (failures-- > 0) throw new GatewayError('overloaded', 'away')
+            return finished.push(one) > 0
+          },
         },
         { start: (_, work) => void (run = work) },
       ),

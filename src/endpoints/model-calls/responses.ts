@@ -7,7 +7,7 @@ import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { bodySchema } from '../../core/dialects/fields.ts'
-import { abandonedAfterMs } from '../../core/objects/detached-runs.ts'
+import { responseName } from '../../core/objects/responses.ts'
 import type { StoredAnswer, StoredResponse } from '../../core/objects/responses.ts'
 import { readJsonBody } from '../../core/request.ts'
 import type { HttpRequest } from '../../core/request.ts'
@@ -122,14 +122,17 @@ async function findAnswer(request: HttpRequest, services: Services, caller: Call
   const id = request.params.id!
   const found = await services.responses.answer(caller.key.id, id, bytes => request.body.hold(bytes))
   if (!found) throw notFound(id)
-  if (!isAbandoned(found, services)) return found
+  if (!isAbandoned({ ...found, keyId: caller.key.id, id }, services)) return found
   const ended = await find(request, services, caller)
   return { ...ended, json: JSON.stringify(ended.response) }
 }
 
-function isAbandoned({ status, updatedAtMs }: Pick<StoredResponse, 'status' | 'updatedAtMs'>, services: Services) {
+type RunningResponse = Pick<StoredResponse, 'keyId' | 'id' | 'status' | 'updatedAtMs'>
+
+function isAbandoned(record: RunningResponse, { responseWatch }: Services): boolean {
+  const { status, updatedAtMs } = record
   const runs = status === 'queued' || status === 'in_progress'
-  return runs && services.clock.epochMs() - updatedAtMs >= abandonedAfterMs
+  return runs && responseWatch.isAbandoned({ id: responseName(record), updatedAtMs })
 }
 
 /** The whole record. Throws 404 also for a response of another key. */

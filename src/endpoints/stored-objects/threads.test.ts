@@ -32,6 +32,8 @@ let detached: DetachedWork
 let runWatch: RunWatch
 /** No other process works on runs. */
 let isAlone: boolean
+/** The database. */
+let answersSinceMs: number | undefined
 let nowMs = 0
 /** What the model says. */
 let answer: (request: HttpRequest) => Response | Promise<Response>
@@ -44,8 +46,9 @@ beforeEach(async () => {
   store = createAssistantStore(database, guardOf(database))
   detached = new DetachedWork()
   isAlone = false
+  answersSinceMs = 0
   const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs }
-  runWatch = watchRuns({ store, clock, isAlone: () => isAlone })
+  runWatch = watchRuns({ store, clock, isAlone: () => isAlone, answersSinceMs: () => answersSinceMs })
   answer = () => whole({ content: 'hello' }, 'stop')
 })
 afterEach(async () => {
@@ -68,7 +71,7 @@ const services = (more: Partial<Services> = {}): Services =>
     assistants: store,
     detached,
     runWatch,
-    clock: { epochMs: () => nowMs },
+    clock: { epochMs: () => nowMs, monotonicMs: () => performance.now() },
     ...more,
   }) as unknown as Services
 
@@ -164,8 +167,14 @@ describe('a run that no process works on', () => {
       await store.renew([run.id], nowMs)
       expect((await now(run)).status).toBe('queued')
     }
-    for (const awayMs of [20_000, 1000]) {
+    for (const awayMs of [20_000, 90_000]) {
+      nowMs += 1000
+      await store.renew([run.id], nowMs)
       nowMs += awayMs
+      answersSinceMs = undefined
+      expect((await now(run)).status).toBe('queued')
+      answersSinceMs = nowMs
+      nowMs += 1000
       expect((await now(run)).status).toBe('queued')
     }
   })
@@ -225,7 +234,7 @@ test('a process that works on too much takes no run, and keeps nothing of it', a
 })
 
 test('a database that is away for a moment costs no answer', async () => {
-  let failures = 2
+  let failures = 4
   const shaky: AssistantStore = {
     ...store,
     change: (id, edit) =>
@@ -239,6 +248,25 @@ test('a database that is away for a moment costs no answer', async () => {
     usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
   })
   expect(failures).toBeLessThan(1)
+})
+
+test('an end that was stored without an answer is not stored again', async () => {
+  answer = () => whole(calls, 'tool_calls')
+  let lost = 1
+  const deaf: AssistantStore = {
+    ...store,
+    async change(id, edit) {
+      const changed = await store.change(id, edit)
+      if (changed?.body.status === 'requires_action' && lost-- > 0) throw new GatewayError('overloaded', 'away')
+      return changed
+    },
+  }
+  const run = await begin({}, { assistants: deaf })
+  await runWith(run, 'requires_action')
+  await until(() => lost < 1, 'the answer is lost')
+  await detached.stop()
+  expect(await now(run)).toMatchObject({ status: 'requires_action', usage: { total_tokens: 5 } })
+  expect((await json('GET', `/threads/${run.thread_id}/runs/${run.id}/steps`)).data.length).toBe(1)
 })
 
 test('a failure of the gateway itself ends the run, and its listener hears of it', async () => {

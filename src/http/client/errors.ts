@@ -53,7 +53,7 @@ export function unreachable(thrown: unknown, subject = upstreamSubject): Gateway
     return new GatewayError(
       'overloaded',
       'the gateway has no file descriptors left to reach the upstream; raise its limit (ulimit -n)',
-      { cause: thrown, retryAfterMs: 1000 },
+      { cause: thrown },
     )
   const problem = connectProblems[code] ?? `the connection failed${code && ` (${code})`}`
   return new GatewayError('upstream-unreachable', `${subject}: ${problem}`, { cause: thrown })

@@ -5,7 +5,6 @@
 import { GatewayError } from '../../core/errors.ts'
 
 /** Memory is freed as requests end. */
-const retryAfterMs = 1000
 
 /** Counts the bytes of all bodies under way; one for each server. */
 export class BodyMemory {
@@ -55,6 +54,5 @@ function noMemory(bytesMax: number, whose: string): GatewayError {
     'overloaded',
     `the bodies of the requests under way ${whose}take ${whose === '' ? 'all' : 'its share'} of the ${bytesMax} ` +
       'bytes that this gateway holds for them; try again in a second',
-    { retryAfterMs },
   )
 }

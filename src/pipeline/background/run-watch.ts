@@ -11,6 +11,8 @@ const renewalMs = 1000
 const unrenewedMsMax = 3000
 /** What two looks at a run add to that at most: in a longer time the database may have been away for both processes. */
 const lookMsMax = 1500
+/** Of a database that is back, by every process. */
+const renewedWithinMs = 10_000
 /** Runs of other processes that are remembered between two looks. */
 const watchedMax = 1000
 
@@ -20,6 +22,8 @@ interface RunWatchOptions {
   readonly clock: Clock
   /** true = no other process works on runs of this database. */
   readonly isAlone: () => boolean
+  /** Since when the database answers without a break, monotonic; undefined = it is away. */
+  readonly answersSinceMs: () => number | undefined
 }
 
 interface Look {
@@ -31,7 +35,7 @@ interface Look {
 type Renewal = Parameters<HeldRun['renew']>[0]
 
 /** One per process. */
-export function watchRuns({ store, clock, isAlone }: RunWatchOptions): RunWatch {
+export function watchRuns({ store, clock, isAlone, answersSinceMs }: RunWatchOptions): RunWatch {
   const held = new Map<string, { renewal?: Renewal }>()
   const looks = new Map<string, Look>()
   let timer: ReturnType<typeof setInterval> | undefined
@@ -76,8 +80,11 @@ export function watchRuns({ store, clock, isAlone }: RunWatchOptions): RunWatch 
     },
     isAbandoned({ id, updatedAtMs }) {
       if (held.has(id)) return false
-      if (isAlone() || clock.epochMs() - updatedAtMs >= abandonedAfterMs) return true
+      if (isAlone()) return true
       const atMs = clock.monotonicMs()
+      // The database may have been away: who works on it has had the time to renew it since.
+      const couldRenew = atMs - (answersSinceMs() ?? atMs) >= renewedWithinMs
+      if (couldRenew && clock.epochMs() - updatedAtMs >= abandonedAfterMs) return true
       const before = looks.get(id)
       looks.delete(id)
       const isSame = before?.updatedAtMs === updatedAtMs

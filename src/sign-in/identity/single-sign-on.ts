@@ -87,7 +87,7 @@ class SignOn implements SingleSignOn {
   async finish(query: URLSearchParams, browser: SignInBrowser): Promise<SignInEnd> {
     const pending = this.#begun(browser)
     if (this.#finishing >= finishingMax)
-      throw new GatewayError('overloaded', 'too many persons sign in at this moment; try again', { retryAfterMs: 1000 })
+      throw new GatewayError('overloaded', 'too many persons sign in at this moment; try again')
     this.#finishing++
     try {
       this.#checkReturn(pending, query)

@@ -19,7 +19,6 @@ export interface Database {
 }
 
 const statementTimeoutMs = 10_000
-const retryAfterMs = 1000
 /** How long `close` waits for running statements; without a limit a database that hangs would block the exit. */
 export const closeTimeoutS = 1
 /** More than the connections of a pool times the statements of a transaction that read whole rows. */
@@ -113,7 +112,7 @@ export async function whileAvailable<T>(what: string, work: Promise<T>): Promise
     return await answerInTime(work)
   } catch (cause) {
     if (cause instanceof GatewayError || isOfStatement(cause)) throw cause
-    throw new GatewayError('overloaded', `${what} cannot be reached now; try again later`, { cause, retryAfterMs })
+    throw new GatewayError('overloaded', `${what} cannot be reached now; try again later`, { cause })
   }
 }
 

@@ -21,7 +21,6 @@ const retryMsMin = 2
 const retryMsMax = 100
 /** A little less than callers wait (`answerInTime`), so that nothing is written after they gave up. */
 const lockedMsMax = 4500
-const retryAfterMs = 1000
 
 interface OpenSqlite {
   readonly sql: SQL
@@ -257,7 +256,7 @@ async function untilUnlocked<T>(attempt: () => Promise<T>, mayRepeat: () => bool
         throw new GatewayError(
           'overloaded',
           'the database is locked by another program, for example a backup or a VACUUM; try again in a second',
-          { cause, retryAfterMs },
+          { cause },
         )
       await Bun.sleep(pauseMs)
     }

@@ -27,7 +27,6 @@ const recountPauseMs = 1000
 /** Unused for so long, a counter is forgotten: what it counted has long been stored. */
 const idleMs = 15 * 60_000
 const sweepMs = 60_000
-const retryAfterMs = 1000
 
 /** A budget and its present period. */
 export type BudgetScope = LimitScope & { readonly budget: BudgetPeriod }
@@ -277,6 +276,6 @@ function unreadable(cause: unknown): never {
   throw new GatewayError(
     'overloaded',
     'what was spent of a budget cannot be read from the database now; try again later',
-    { cause, retryAfterMs },
+    { cause },
   )
 }

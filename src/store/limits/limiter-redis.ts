@@ -243,7 +243,7 @@ export class RedisLimiter implements Limiter, TickTask {
   /** Spends a share of each limit, or refuses. Throws `overloaded`. */
   #withoutRedis(counters: readonly Counter[], need: CallNeed, nowMs: number): LimitVerdict {
     const { share, reason } = this.#ownShare()
-    if (share === 0) throw uncheckable(reason, tickMs)
+    if (share === 0) throw uncheckable(reason)
     for (const counter of counters) {
       const amount = counter.amount(need)
       if (!counter.fitsShare(amount, share, nowMs))

@@ -22,9 +22,8 @@ export function shownShare({ share, reason }: OwnShare): string {
 }
 
 /** For a call of a limited key where nothing is admitted. */
-export const uncheckable = (reason: string, retryAfterMs: number): GatewayError =>
+export const uncheckable = (reason: string): GatewayError =>
   new GatewayError(
     'overloaded',
     `the limits of this key cannot be checked: Redis does not answer, and ${reason}; try again in a second`,
-    { retryAfterMs },
   )

@@ -40,6 +40,7 @@ export function createFileStore(database: Database, guard: StorageGuard, writer:
     leaseOpenBatches: lease => available(leaseOpenBatches(database, lease)),
     leaseBatch: (id, lease) => available(leaseBatch(sql, id, lease)),
     releaseBatch: (id, release) => available(releaseBatch(sql, id, release)),
+    releaseBatches: owner => available(releaseBatches(sql, owner)),
   }
 }
 
@@ -176,4 +177,10 @@ async function releaseBatch(
     update upstream_files set lease_owner = null, due_at_ms = ${dueAtMs}
     where id = ${id} and lease_owner = ${owner} returning id`) as unknown[]
   return released.length > 0
+}
+
+async function releaseBatches(sql: SQL, owner: string): Promise<void> {
+  await sql`
+    update upstream_files set lease_owner = null, due_at_ms = 0
+    where kind = 'batch' and recorded = 0 and lease_owner = ${owner}`
 }

@@ -102,7 +102,7 @@ for (const [name, open] of [
       expect(await store.input('key', 'r')).toEqual([{ type: 'message', id: 'in_r' }])
       expect([await store.answer('other', 'r'), await store.input('other', 'r')]).toEqual([undefined, undefined])
       await store.save(record({ id: 'running', status: 'queued', response: { id: 'running', status: 'queued' } }))
-      await store.renew('key', 'running', nowMs)
+      await store.renew(['running key'], nowMs)
       expect((await store.answer('key', 'running'))!.json).toBe('{"id":"running","status":"in_progress"}')
     })
 
@@ -170,7 +170,9 @@ for (const [name, open] of [
 
     test('a run is renewed and finished once; who cancelled it wins', async () => {
       await store.save(record({ id: 'r', status: 'queued', background: true }))
-      expect(await store.renew('key', 'r', 2000)).toBe(true)
+      await store.save(record({ id: 'r', keyId: 'key of another', status: 'queued', background: true }))
+      expect([...(await store.renew(['unknown key', 'r key'], 2000))]).toEqual([['r key', 'in_progress']])
+      expect(await store.find('key of another', 'r')).toMatchObject({ status: 'queued', updatedAtMs: 1000 })
       expect(await store.find('key', 'r')).toMatchObject({
         status: 'in_progress',
         updatedAtMs: 2000,
@@ -178,7 +180,7 @@ for (const [name, open] of [
         response: { status: 'in_progress' },
       })
       expect(await store.finish(record({ id: 'r', status: 'cancelled' }))).toBe(true)
-      expect(await store.renew('key', 'r', 3000)).toBe(false)
+      expect((await store.renew(['r key'], 3000)).size).toBe(0)
       expect(await store.finish(record({ id: 'r', status: 'completed' }))).toBe(false)
       expect((await store.find('key', 'r'))?.status).toBe('cancelled')
       expect(await store.finish(record({ id: 'never' }))).toBe(false)

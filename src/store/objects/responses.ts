@@ -2,6 +2,7 @@
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import type { HoldBytes } from '../../core/objects/object-pages.ts'
+import { responseName } from '../../core/objects/responses.ts'
 import type { ResponseStore, StoredAnswer, StoredItem, StoredResponse } from '../../core/objects/responses.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { parseListInTurns } from '../../lib/json/list-in-turns.ts'
@@ -68,12 +69,7 @@ export function createResponseStore({ database, clock, guard, report }: Response
     delete: (keyId, id) =>
       available(changed(sql`delete from responses where key_id = ${keyId} and id = ${asStored(id)} returning id`)),
     finish: record => available(transaction(database, tx => finish(tx, record))),
-    renew: (keyId, id, nowMs) =>
-      available(
-        changed(sql`
-          update responses set updated_at_ms = ${nowMs}, status = 'in_progress'
-          where key_id = ${keyId} and id = ${id} and status in ('queued', 'in_progress') returning id`),
-      ),
+    renew: (names, nowMs) => available(renew(sql, names, nowMs)),
     deleteExpired,
     stop: () => clearInterval(timer),
   }
@@ -152,6 +148,20 @@ async function finish(tx: SQL, record: StoredResponse): Promise<boolean> {
       and status in ('queued', 'in_progress') returning id`)
   if (open) await insert(tx, record)
   return open
+}
+
+async function renew(sql: SQL, names: readonly string[], nowMs: number): Promise<Map<string, string>> {
+  const parts = names.flatMap(name => {
+    const space = name.indexOf(' ')
+    return [name.slice(0, space), name.slice(space + 1)]
+  })
+  const places = names.map((_, at) => `($${2 * at + 2}, $${2 * at + 3})`).join(', ')
+  const rows = (await sql.unsafe(
+    `update responses set updated_at_ms = $1, status = 'in_progress'
+     where (id, key_id) in (values ${places}) and status in ('queued', 'in_progress') returning key_id, id, status`,
+    [nowMs, ...parts],
+  )) as Pick<Row, 'key_id' | 'id' | 'status'>[]
+  return new Map(rows.map(({ key_id: keyId, id, status }) => [responseName({ keyId, id }), status]))
 }
 
 /** An upstream that gives one id twice replaces its own earlier answer, for the same key only. */

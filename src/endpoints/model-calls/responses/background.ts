@@ -5,15 +5,16 @@ import type { Call } from '../../../core/call.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { SignalClient } from '../../../core/internal-request.ts'
+import type { HeldRun } from '../../../core/objects/assistants.ts'
+import { responseName } from '../../../core/objects/responses.ts'
 import type { StoredResponse } from '../../../core/objects/responses.ts'
+import { untilStored } from '../../../core/objects/until-stored.ts'
 import type { Client } from '../../../core/request.ts'
 import { newResponse, newResponseId } from '../../../formats/openai/responses/response-object.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { deploymentOf, recordOf } from './keep.ts'
 import type { KeptCall } from './keep.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
-
-const renewalMs = 5000
 
 /** A call that was admitted and continues without its client. */
 interface BackgroundCall {
@@ -40,7 +41,11 @@ export async function startBackground(background: BackgroundCall): Promise<Answe
       'responses cannot be stored now, so that nothing can run in the background; try again later',
     )
   try {
-    services.detached.start({ id: runId(record), keyId: record.keyId }, signal => run(background, record, signal))
+    const name = responseName(record)
+    services.detached.start({ id: name, keyId: record.keyId }, async signal => {
+      const held = services.responseWatch.hold(name)
+      await run(background, { record, held, signal }).finally(() => held.release())
+    })
   } catch (refused) {
     await services.responses.delete(record.keyId, record.id)
     throw refused
@@ -48,38 +53,29 @@ export async function startBackground(background: BackgroundCall): Promise<Answe
   return jsonAnswer(response, 200, { 'x-request-id': call.requestId })
 }
 
-/** Response ids are unique per key only. */
-function runId({ keyId, id }: Pick<StoredResponse, 'keyId' | 'id'>): string {
-  return `${keyId} ${id}`
-}
-
 /** Ends the run if it is in this process; another process ends it at the next renewal. */
 export function abortBackground(record: Pick<StoredResponse, 'keyId' | 'id'>, services: Services): void {
-  services.detached.cancel(runId(record))
+  services.detached.cancel(responseName(record))
 }
 
-async function run(background: BackgroundCall, record: StoredResponse, signal: AbortSignal): Promise<void> {
+interface BackgroundRun {
+  readonly record: StoredResponse
+  readonly held: HeldRun
+  readonly signal: AbortSignal
+}
+
+async function run(background: BackgroundCall, { record, held, signal }: BackgroundRun): Promise<void> {
   const { services, kept } = background
-  const { keyId, id } = record
-  const renew = () =>
-    services.responses.renew(keyId, id, services.clock.epochMs()).then(
-      alive => alive || abortBackground(record, services),
-      // While the database is unreachable the run continues.
-      () => {},
-    )
+  const { responses, clock } = services
+  const abort = () => abortBackground(record, services)
   // Started before the first renewal: the signal alone ends the call when the run is cancelled.
   const answering = answered(background, record, signal)
-  await renew()
-  const timer = setInterval(() => void renew(), renewalMs)
-  try {
-    const { response, deploymentId } = await answering
-    await services.responses.finish({
-      ...recordOf(kept, response, services, deploymentId),
-      createdAtMs: record.createdAtMs,
-    })
-  } finally {
-    clearInterval(timer)
-  }
+  const renewed = await responses.renew([responseName(record)], clock.epochMs()).catch(() => undefined)
+  if (renewed?.size === 0) abort()
+  held.renew({ expiresAtMs: Infinity, ended: abort })
+  const { response, deploymentId } = await answering
+  const { createdAtMs } = record
+  await untilStored(clock, () => responses.finish({ ...recordOf(kept, response, services, deploymentId), createdAtMs }))
 }
 
 interface Answered {

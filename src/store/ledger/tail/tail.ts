@@ -80,8 +80,7 @@ export class MemoryTail implements LedgerTail {
   }
 
   follow(follower: TailFollower, position = ''): () => void {
-    if (this.#isClosed)
-      throw new GatewayError('overloaded', 'the gateway is stopping; try again', { retryAfterMs: 1000 })
+    if (this.#isClosed) throw new GatewayError('overloaded', 'the gateway is stopping; try again')
     const own = [...this.#followers].filter(one => one.follower.owner === follower.owner)
     if (own.length >= ownFollowersMax)
       throw new GatewayError(

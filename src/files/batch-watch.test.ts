@@ -1,0 +1,52 @@
+/** What the watch does for batches while the database fails. */
+import { test } from 'bun:test'
+import type { Services } from '../core/endpoint.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { FileStore } from '../core/objects/file-records.ts'
+import { systemClock as clock } from '../lib/clock.ts'
+import { guardOf, testServers } from '../store/database/database-fixture.ts'
+import { migrate } from '../store/database/migrate.ts'
+import { openDatabase } from '../store/database/open.ts'
+import { createFileStore } from '../store/objects/files.ts'
+import { until } from '../../tests/support/until.ts'
+import { watchBatches } from './batch-watch.ts'
+
+const away = () => Promise.reject(new GatewayError('overloaded', 'away'))
+
+for (const [what, looksMin, broken] of [
+  ['given back', 2, () => ({ releaseBatch: away })],
+  ['taken with an answer', 1, (store: FileStore) => ({ leaseOpenBatches: lost(store) })],
+] as const)
+  test(`a batch that could not be ${what} while the database was away is looked at when it is back`, async () => {
+    const made = await testServers('watched batches')[0]!.create()
+    const database = await openDatabase(made.url)
+    await migrate(database)
+    const store = createFileStore(database, guardOf(database), 'w')
+    const id = 'batch_1'
+    await store.put({
+      ...{ id, kind: 'batch', keyId: 'key', deploymentId: 'gone', upstreamId: 'up', purpose: '', filename: '' },
+      ...{ bytes: 0, models: [], createdAtMs: clock.epochMs(), body: { id }, recorded: false, owner: null },
+    })
+    const files = { ...store, ...broken(store) }
+    let looks = 0
+    const services = { files, clock, current: { settings: { deployments: [] } } } as unknown as Services
+    const watch = watchBatches(services, {
+      pollMs: 20,
+      report(problem) {
+        Object.assign(files, store)
+        if (problem.includes(id)) looks++
+      },
+    })
+    await until(() => looks >= looksMin, 'it is looked at')
+    await watch.stop()
+    await database.close()
+    await made.remove()
+  })
+
+/** Does it, and gives no answer. */
+function lost(store: FileStore): FileStore['leaseOpenBatches'] {
+  return async lease => {
+    await store.leaseOpenBatches(lease)
+    return away()
+  }
+}
