@@ -202,7 +202,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
   const configured = new ConfiguredObjects({ database, clock, keys: secrets, restored: kept?.configured })
   const keepKnown =
     database.kind === 'postgres' ? keepsKnownKeys(options, { installation, configured, logger }) : undefined
-  let answersSinceMs: number | undefined = clock.monotonicMs()
+  let answersSinceMs: number | undefined = -Infinity
   let directory: KeyCache | undefined
   const changed = (subjects: readonly string[], revision?: number) => directory?.changed(subjects, revision)
   const { tenancy, tenants } = openTenancy(database, changed)
