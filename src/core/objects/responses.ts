@@ -29,7 +29,7 @@ export interface StoredAnswer extends Pick<StoredResponse, 'status' | 'backgroun
   readonly json: string
 }
 
-/** Names a response among those of all keys: its id is unique per key only, and has no space where the gateway made it. */
+/** Names a response among those of all keys: ids are unique per key only, and those of the gateway have no space. */
 export function responseName({ keyId, id }: Pick<StoredResponse, 'keyId' | 'id'>): string {
   return `${id} ${keyId}`
 }
