@@ -1,7 +1,8 @@
 /** Opens the database: SQLite by default, Postgres by `postgres://`. The stores use SQL that both understand. */
-import { SQL } from 'bun'
+import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
+import { openPool } from './postgres.ts'
 import { openSqliteConnection } from './sqlite.ts'
 
 /**
@@ -18,7 +19,6 @@ export interface Database {
   close(): Promise<void>
 }
 
-const statementTimeoutMs = 10_000
 /** How long `close` waits for running statements; without a limit a database that hangs would block the exit. */
 export const closeTimeoutS = 1
 /** More than the connections of a pool times the statements of a transaction that read whole rows. */
@@ -47,13 +47,8 @@ async function openPostgres(url: string, connectionsMax: number): Promise<Databa
 
 /** Postgres that cannot be reached now: statements fail until it can. */
 export function openPostgresLater(url: string, connectionsMax = 4): Database {
-  const sql = new SQL(url, {
-    max: connectionsMax,
-    connectionTimeout: 5,
-    // Bun pipelines queries onto busy connections, where one that hangs blocks those behind it.
-    connection: { statement_timeout: statementTimeoutMs, lock_timeout: 5000, application_name: 'modelgate' },
-  })
-  return { sql, kind: 'postgres', close: () => sql.close({ timeout: closeTimeoutS }) }
+  const { sql, close } = openPool(url, connectionsMax)
+  return { sql, kind: 'postgres', close: () => close(closeTimeoutS) }
 }
 
 /**

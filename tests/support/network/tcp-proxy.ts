@@ -10,6 +10,8 @@ export interface TcpProxy {
   reset(): void
   /** Accepts connections and bytes but forwards nothing, as a network that drops all packets. */
   stall(): void
+  /** Connections that are there hear nothing more, not even of their end, as of a host that vanished; new ones work. */
+  mute(): void
   /** Keeps everything back until `restore`, as a server that stands still. */
   hold(): void
   /** New connections work again; stalled ones are closed, what was held is passed on. */
@@ -22,7 +24,9 @@ export async function startTcpProxy(host: string, port: number, { roundTripMs = 
   let state: 'open' | 'cut' | 'stalled' | 'held' = 'open'
   let held: (() => void)[] = []
   const pairs = new Map<Socket, Socket | undefined>()
+  const muted = new Set<Socket>()
   const end = (socket: Socket) => {
+    if (muted.has(socket)) return
     pairs.get(socket)?.destroy()
     pairs.delete(socket)
     socket.destroy()
@@ -61,6 +65,12 @@ export async function startTcpProxy(host: string, port: number, { roundTripMs = 
     stall() {
       state = 'stalled'
     },
+    mute() {
+      for (const [client, upstream] of pairs) {
+        muted.add(client)
+        upstream?.destroy()
+      }
+    },
     hold() {
       state = 'held'
     },
@@ -72,6 +82,7 @@ export async function startTcpProxy(host: string, port: number, { roundTripMs = 
     async close() {
       state = 'cut'
       held = []
+      muted.clear()
       endAll()
       await new Promise(resolve => server.close(resolve))
     },
