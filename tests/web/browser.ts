@@ -1,9 +1,8 @@
 /** Real Chromium on a real gateway with the built pages. */
 import { afterAll, beforeAll } from 'bun:test'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import axe from 'axe-core'
 import { chromium } from 'playwright-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { ensureWeb, makeWeb, webDirectory } from '../../bin/web.mjs'
@@ -126,11 +125,13 @@ async function forgetPerson(page: Page): Promise<void> {
   await Promise.all(context.pages().map(one => one !== page && one.close()))
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   page.removeAllListeners()
-  await page.evaluate(() => {
-    localStorage.clear()
-    sessionStorage.clear()
-  })
-  await page.goto('about:blank')
+  if (page.url() !== 'about:blank') {
+    await page.evaluate(() => {
+      localStorage.clear()
+      sessionStorage.clear()
+    })
+    await page.goto('about:blank')
+  }
   await context.clearCookies()
   await context.clearPermissions()
   await page.mouse.move(0, 0)
@@ -200,34 +201,55 @@ interface Violation {
 /** Those whose result depends on colours: all that can differ between light and dark. */
 const rulesOfColours = ['color-contrast', 'link-in-text-block']
 
+/** The half of its source that the other half is only written out from. */
+const axeSource = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+/** Beside `main` and dialogs: the same on every page of a role. tests/web/every-page.test.ts looks at it. */
+const frame = '[aria-label="Modelgate"]'
+
+interface AxeOptions {
+  /** A menu or list is open: it stands beside the landmarks. */
+  readonly popup?: boolean
+  /** These alone. */
+  readonly rules?: readonly string[]
+  /** Selectors of what was looked at before; by default the navigation. */
+  readonly except?: readonly string[]
+}
+
 /** What axe finds in light, and what it objects to in dark. */
-export async function violationsInBothThemes(page: Page): Promise<string[]> {
+export async function violationsInBothThemes(page: Page, options: AxeOptions = {}): Promise<string[]> {
   await page.emulateMedia({ colorScheme: 'light' })
-  const light = await violations(page)
+  const light = await violations(page, options)
   await page.emulateMedia({ colorScheme: 'dark' })
-  const dark = await violations(page, { rules: rulesOfColours })
+  const dark = await violations(page, { ...options, rules: rulesOfColours })
   return [...light.map(one => `light: ${one}`), ...dark.map(one => `dark: ${one}`)]
 }
 
 /**
- * What axe finds, one line each: rule, element, why. `popup` = a menu or list is open: it stands beside the landmarks.
- * The guards that keep the focus in a popup are meant to be reached by it, and lead it on. `rules` = these alone.
+ * What axe finds, one line each: rule, element, why. The guards that keep the focus in a popup are meant to be reached by
+ * it, and lead it on.
  */
 export async function violations(
   page: Page,
-  { popup = false, rules }: { popup?: boolean; rules?: string[] } = {},
+  { popup = false, rules, except = [frame] }: AxeOptions = {},
 ): Promise<string[]> {
   // Its half megabyte goes into each document once.
-  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource)
+  const context = { exclude: ['[data-base-ui-focus-guard]', ...except] }
   const options = {
     resultTypes: ['violations'],
+    // No rule of ours reads style sheets, which it would load once more.
+    preload: { assets: ['media'] },
     ...(popup && { rules: { region: { enabled: false } } }),
     ...(rules && { runOnly: { type: 'rule', values: rules } }),
   }
-  const found = await page.evaluate(async given => {
-    const { axe } = window as unknown as { axe: Axe }
-    return (await axe.run({ exclude: ['[data-base-ui-focus-guard]'] }, given)).violations
-  }, options)
+  const found = await page.evaluate(
+    async ([where, how]) => {
+      const { axe } = window as unknown as { axe: Axe }
+      return (await axe.run(where, how)).violations
+    },
+    [context, options] as const,
+  )
   return found.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id} ${target} ${failureSummary}`),
   )

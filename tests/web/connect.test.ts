@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core'
 import { clientSetups, testCall } from '../../web/lib/client-setups.ts'
 import { masterKey } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { hasChromium, openPage, openSignedIn, pageMs, violations, withPages } from './browser.ts'
+import { hasChromium, openPage, openSignedIn, pageMs, violationsInBothThemes, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -80,21 +80,19 @@ describe.skipIf(!hasChromium)('the page of connections', () => {
   })
 
   test('axe has no objection from 360 px on, in light and dark, and the page asks three times at most', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const asked: string[] = []
-      const options = { colorScheme, viewport: { width: 360, height: 800 } }
-      const { page, close, faults } = await openSignedIn(browser, gateway, options)
-      page.on('request', request => {
-        const { pathname } = new URL(request.url())
-        if (!pathname.startsWith('/ui/') && !pathname.startsWith('/sign-in/')) asked.push(pathname)
-      })
-      await page.goto(`${gateway.url}/ui/connect?client=cursor`)
-      await page.getByText('has to be reachable').waitFor()
-      expect(await violations(page)).toEqual([])
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
-      expect(asked).toEqual(['/model_group/info'])
-      expect(faults).toEqual([])
-      await close()
-    }
+    const asked: string[] = []
+    const options = { viewport: { width: 360, height: 800 } }
+    const { page, close, faults } = await openSignedIn(browser, gateway, options)
+    page.on('request', request => {
+      const { pathname } = new URL(request.url())
+      if (!pathname.startsWith('/ui/') && !pathname.startsWith('/sign-in/')) asked.push(pathname)
+    })
+    await page.goto(`${gateway.url}/ui/connect?client=cursor`)
+    await page.getByText('has to be reachable').waitFor()
+    expect(await violationsInBothThemes(page)).toEqual([])
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+    expect(asked).toEqual(['/model_group/info'])
+    expect(faults).toEqual([])
+    await close()
   })
 })

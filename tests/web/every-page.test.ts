@@ -30,7 +30,7 @@ interface PageRow {
   readonly heading: string
   /** Of its address, in place of none. */
   readonly search?: string
-  /** Of its address, with a drawer open that shows texts of others; `{call}` = the id of the call that failed. */
+  /** Of its address, with a drawer open that shows texts of others. A word in braces stands for what the house has of it. */
   readonly drawer?: string
 }
 
@@ -45,18 +45,18 @@ const rows: Readonly<Record<string, PageRow>> = {
   '/usage': { heading: 'Usage', search: '?by=team' },
   '/logs': { heading: 'Logs', drawer: '?call={call}' },
   '/health': { heading: 'Health' },
-  '/audit': { heading: 'Audit log' },
+  '/audit': { heading: 'Audit log', drawer: '?entry={entry}' },
   '/models': { heading: 'Models', drawer: '?model={model}' },
-  '/providers': { heading: 'Providers' },
-  '/keys': { heading: 'Keys' },
+  '/providers': { heading: 'Providers', drawer: '?credential={credential}' },
+  '/keys': { heading: 'Keys', drawer: '?key={key}' },
   '/teams': { heading: 'Teams', drawer: '?team=team' },
   '/users': { heading: 'Users', drawer: '?user=member' },
   '/budgets': { heading: 'Budgets', drawer: '?of=team&id=team' },
   '/organizations': { heading: 'Organizations', drawer: '?organization=organization' },
   '/customers': { heading: 'Customers', drawer: '?customer=customer' },
-  '/guardrails': { heading: 'Guardrails' },
+  '/guardrails': { heading: 'Guardrails', drawer: '?guardrail=addresses' },
   '/caching': { heading: 'Caching' },
-  '/settings': { heading: 'Configuration' },
+  '/settings': { heading: 'Configuration', drawer: '?setting=settings.cache_params.type' },
   '/sessions': { heading: 'Sessions' },
   '/login': { heading: 'Sign in to Modelgate' },
 }
@@ -118,11 +118,11 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
   // The pages are the same on every store: one walk shows that they get what they ask for, each loaded by itself.
   const roles: readonly Role[] = backend.name === 'SQLite' ? ['admin', 'teamAdmin', 'member'] : ['admin']
   test.each(roles)('as %s', async role => {
-    const { gateway, failedCall } = house
+    const { gateway, values } = house
     const { page, context, faults, close } = await openPage(browser, gateway.url)
     const session = await signInByInvitation(context, gateway, role)
     const seen = watched(page)
-    const withAxe = backend.name === 'SQLite'
+    const isWhole = backend.name === 'SQLite'
     await page.goto(`${gateway.url}/ui/sessions`)
     await settled(page, rows['/sessions']!.heading)
     const found: string[] = []
@@ -131,20 +131,20 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
       const { heading, search = '', drawer } = rows[route.path]!
       seen.clear()
       // A page that was loaded anew would compile axe anew.
-      if (withAxe) await goTo(page, route.path + search)
+      if (isWhole) await goTo(page, route.path + search)
       else await page.goto(`${gateway.url}/ui${route.path}${search}`)
       await settled(page, isShown ? heading : null)
       found.push(...seen.problems(route.path, isShown))
-      found.push(...(await problemsOf(page, route.path, { withAxe, isShown })))
+      found.push(...(await problemsOf(page, route.path, { looked: isWhole ? house.looked : null, isShown })))
       if (!isShown || drawer === undefined) continue
-      const values = { '{call}': failedCall, '{model}': encodeURIComponent(hostileModel) }
       await page.evaluate(
         to => history.pushState(null, '', to),
-        `/ui${route.path}${drawer.replace(/\{\w+\}/, name => values[name as keyof typeof values])}`,
+        `/ui${route.path}${drawer.replace(/\{(\w+)\}/, (_, name: string) => encodeURIComponent(values[name]!))}`,
       )
       await page.getByRole('dialog').waitFor()
       await settled(page, heading)
-      found.push(...(await problemsOf(page, `${route.path} opened`, { withAxe, isShown })))
+      const opened = { looked: isWhole ? house.looked : null, isShown }
+      found.push(...(await problemsOf(page, `${route.path} opened`, opened)))
     }
     expect([...found, ...faults]).toEqual([])
     await close()
@@ -175,7 +175,7 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
             .length,
         }))
         expect([when, left]).toEqual([when, { ran: undefined, made: 0 }])
-        expect(await problemsOf(page, when, { withAxe: false, isShown: true })).toEqual([])
+        expect(await problemsOf(page, when, { looked: null, isShown: true })).toEqual([])
         await page.waitForURL(/\?c=conv_/)
         await page.reload()
       }
@@ -191,13 +191,18 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
     const found: string[] = []
     for (const route of routes) {
       seen.clear()
-      await page.goto(`${gateway.url}/ui${route.path}`)
       const isShown = route.for === null || route.isOpen === true
+      // That the document is the same for every address is shown in served.test.ts: from one refusal to the next it stays.
+      const isRefused = new URL(page.url()).pathname === '/ui/login'
+      if (isRefused && !isShown) await page.evaluate(to => history.pushState(null, '', to), `/ui${route.path}`)
+      else await page.goto(`${gateway.url}/ui${route.path}`)
+      if (!isShown) await page.waitForURL(url => (url.searchParams.get('from') ?? '/') === route.path)
       await settled(page, isShown ? rows[route.path]!.heading : rows['/login']!.heading)
       expect([route.path, new URL(page.url()).pathname]).toEqual([route.path, `/ui${isShown ? route.path : '/login'}`])
       // That there is no session is an answer of 401, of which Chromium tells.
       found.push(...seen.problems(route.path, isShown).filter(text => !text.endsWith('/sign-in/session')))
-      if (isShown) found.push(...(await problemsOf(page, `${route.path} of strangers`, { withAxe: true, isShown })))
+      if (isShown)
+        found.push(...(await problemsOf(page, `${route.path} of strangers`, { looked: house.looked, isShown })))
     }
     expect([...found, ...faults]).toEqual([])
     await close()
@@ -239,27 +244,67 @@ async function settled(page: Page, heading: string | null): Promise<void> {
   await page.waitForFunction(() => !document.querySelector('.animate-pulse, main [aria-busy=true]'))
 }
 
-/** Markup that ran, alerts, what axe finds in light and dark, and what is too wide for a small screen. */
-async function problemsOf(page: Page, what: string, { withAxe, isShown }: { withAxe: boolean; isShown: boolean }) {
+/**
+ * Markup that ran, and alerts; where `looked` is given, what axe finds in light and dark in those parts of the view that
+ * are not in it, and what is too wide for a small screen.
+ */
+async function problemsOf(
+  page: Page,
+  what: string,
+  { looked, isShown }: { readonly looked: Set<string> | null; readonly isShown: boolean },
+) {
   const found = await page.evaluate(() => {
     const { ran } = window as { ran?: string }
     const elements = document.querySelectorAll('[onerror], [onload], main script, img[src=x]')
     return [...(ran ? [`ran: ${ran}`] : []), ...[...elements].map(one => `an element of markup: ${one.outerHTML}`)]
   })
   if (isShown) found.push(...(await page.getByRole('alert').allInnerTexts()))
-  if (withAxe) found.push(...(await violationsInBothThemes(page)))
-  const size = page.viewportSize()!
-  await page.setViewportSize({ width: 360, height: 740 })
-  const width = await page.evaluate(() => document.documentElement.scrollWidth)
-  if (width > 360) found.push(`${width} pixels wide on a screen of 360`)
-  await page.setViewportSize(size)
+  if (looked) {
+    found.push(...(await violationsOnce(page, looked)))
+    const size = page.viewportSize()!
+    await page.setViewportSize({ width: 360, height: 740 })
+    const width = await page.evaluate(() => document.documentElement.scrollWidth)
+    if (width > 360) found.push(`${width} pixels wide on a screen of 360`)
+    await page.setViewportSize(size)
+  }
   return found.map(one => `${what}: ${one}`)
+}
+
+/** Of a view: the navigation, the page, and what is open beside it. */
+const partsOfViews = ['[aria-label="Modelgate"]', 'main', '[role=dialog]']
+
+/**
+ * What axe finds in the parts of a view whose outlines are not in `looked`, which gets them: what several pages or roles
+ * show alike is looked at once.
+ */
+async function violationsOnce(page: Page, looked: Set<string>): Promise<string[]> {
+  const outlines = await page.evaluate(outlinesOf, partsOfViews)
+  const known = partsOfViews.filter((_, at) => outlines[at] === null || looked.has(outlines[at]!))
+  if (known.length === partsOfViews.length) return []
+  for (const outline of outlines) if (outline !== null) looked.add(outline)
+  return violationsInBothThemes(page, { except: known })
+}
+
+/** Runs in the page: its elements and their attributes, without texts, addresses and ids. null = there is none. */
+function outlinesOf(selectors: readonly string[]): (string | null)[] {
+  const texts =
+    /^(id|for|href|src|alt|title|name|value|style|placeholder|aria-(label|labelledby|describedby|controls))$/
+  return selectors.map(selector => {
+    const html = document.querySelector(selector)?.outerHTML
+    if (html === undefined) return null
+    const withoutValues = html.replace(/ ([\w-]+)="[^"]+"/g, (all, name: string) =>
+      texts.test(name) ? ` ${name}` : all,
+    )
+    return withoutValues.replace(/>[^<>]+</g, '>text<')
+  })
 }
 
 interface House {
   readonly gateway: Gateway
-  /** The id of a call whose upstream answered with an error full of markup. */
-  readonly failedCall: string
+  /** What the addresses of drawers name: ids and names of what it has. */
+  readonly values: Readonly<Record<string, string>>
+  /** Outlines of what axe has looked at. */
+  readonly looked: Set<string>
 }
 
 /** One of everything that pages show, and markup wherever a person or an upstream may write. */
@@ -277,18 +322,18 @@ async function openHouse(backend: Backend): Promise<House> {
     const answer = await gateway.admin(path, body)
     if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
   }
+  const budget = { max_budget: 5, budget_duration: '30d' }
   const people: Readonly<Record<Role, string>> = {
     admin: 'proxy_admin',
     teamAdmin: 'internal_user',
     member: 'internal_user',
   }
   for (const [user_id, user_role] of Object.entries(people))
-    await made('/user/new', { user_id, user_role, user_alias: hostile('user') })
+    await made('/user/new', { user_id, user_role, user_alias: hostile('user'), ...budget })
   const members_with_roles = [
     { user_id: 'teamAdmin', role: 'admin' },
     { user_id: 'member', role: 'user' },
   ]
-  const budget = { max_budget: 5, budget_duration: '30d' }
   await made('/organization/new', { organization_id: 'organization', organization_alias: hostile('organization') })
   await made('/team/new', { team_id: 'team', team_alias: hostile('team'), members_with_roles, ...budget })
   await made('/customer/new', { user_id: 'customer', alias: hostile('customer') })
@@ -315,5 +360,15 @@ async function openHouse(backend: Backend): Promise<House> {
   expect([failed.status, answered.status, answered.text]).toEqual([400, 200, expect.stringContaining('<img')])
   // Rows are stored behind the answers.
   while ((await gateway.rows()).length < 2) await Bun.sleep(20)
-  return { gateway, failedCall: failed.id }
+  const asked = async <Answer>(path: string) => (await (await gateway.admin(path)).json()) as Answer
+  const { info } = await asked<{ info: { token_id: string } }>(`/key/info?key=${key}`)
+  const { audit_logs } = await asked<{ audit_logs: { id: string }[] }>('/audit?page_size=1')
+  const values = {
+    call: failed.id,
+    model: hostileModel,
+    key: info.token_id,
+    entry: audit_logs[0]!.id,
+    credential: hostile('credential'),
+  }
+  return { gateway, values, looked: new Set() }
 }

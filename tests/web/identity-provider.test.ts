@@ -80,7 +80,7 @@ general_settings:
   ] as const)(
     '%s comes back to the page that was wanted, as %s by the claim, and out again',
     async (account, role, of) => {
-      const { page, context } = await openPage(browser, gateway.url)
+      const { page, context, close } = await openPage(browser, gateway.url)
       await throughProvider(page, account)
       await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor()
       expect(page.url()).toBe(`${gateway.url}/ui/usage?by=key`)
@@ -99,12 +99,12 @@ general_settings:
       await page.getByRole('heading', { name: /Sign in to Modelgate|Your session has ended/ }).waitFor()
       await other.reload()
       await other.getByRole('heading', { name: 'Sign in to Modelgate' }).waitFor()
-      await context.close()
+      await close()
     },
   )
 
   test('one whom the claims do not let in reads why, and how else to sign in; so does one whose answer is forged', async () => {
-    const { page, context } = await openPage(browser, gateway.url)
+    const { page, close } = await openPage(browser, gateway.url)
     await throughProvider(page, 'eve')
     await page.getByRole('heading', { name: 'You are not signed in' }).waitFor()
     expect(new URL(page.url()).pathname).toBe('/sso/callback')
@@ -116,6 +116,6 @@ general_settings:
     await page.getByText('begin again at the sign-in page').waitFor()
     await page.getByRole('link', { name: 'Sign in without single sign-on' }).click()
     await page.waitForURL('**/fallback/login')
-    await context.close()
+    await close()
   })
 })

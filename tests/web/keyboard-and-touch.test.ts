@@ -182,33 +182,28 @@ describe.skipIf(!hasChromium)('pages under the hand', () => {
     }
   })
 
-  test('what a finger presses is at least 44 pixels wide and high', async () => {
-    const { page } = await open('/keys', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
+  test('what a finger presses is at least 44 pixels wide and high, also in drawers, forms and menus', async () => {
+    const { page, close } = await open('/keys', {
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    })
     expect(await page.evaluate(() => matchMedia('(pointer: coarse)').matches)).toBe(true)
-    const small: string[] = []
-    for (const path of [...paths, '/login', '/keys?new=1', '/teams?new=1', '/models?new=1']) {
-      await goTo(page, path)
-      await page.waitForFunction(() => document.querySelector('main [role=status][aria-label="Loading"]') === null)
-      small.push(...(await page.evaluate(smallTargets, [targetPx, 'body'] as const)).map(one => `${path}: ${one}`))
-    }
-    expect(small).toEqual([])
-  })
-
-  test('so is what drawers, forms and menus hold', async () => {
-    const { page } = await open('/keys', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
     const small: string[] = []
     const opened = new Set<string>()
     const drawer = page.getByRole('dialog')
     const popups = page.locator(':is([role=menu], [role=listbox], [role=dialog]):visible')
-    const isLoaded = () =>
-      page.waitForFunction(() => document.querySelector('[role=status][aria-label="Loading"]') === null)
     const measure = async (where: string, scope = 'body') => {
-      await isLoaded()
+      await page.waitForFunction(() => document.querySelector('[role=status][aria-label="Loading"]') === null)
       small.push(...(await page.evaluate(smallTargets, [targetPx, scope] as const)).map(one => `${where}: ${one}`))
+    }
+    for (const path of ['/login', '/keys?new=1', '/teams?new=1', '/models?new=1']) {
+      await goTo(page, path)
+      await measure(path)
     }
     for (const path of paths) {
       await goTo(page, path)
-      await isLoaded()
+      await measure(path)
       const menus = page.locator('main button[aria-haspopup]:not([disabled]):visible')
       for (let at = 0; at < (await menus.count()); at++) {
         const name = (await menus.nth(at).getAttribute('aria-label')) ?? (await menus.nth(at).textContent())!
@@ -239,6 +234,7 @@ describe.skipIf(!hasChromium)('pages under the hand', () => {
       await drawer.waitFor({ state: 'detached' })
     }
     expect(small).toEqual([])
+    await close()
   })
 })
 
@@ -258,23 +254,21 @@ function smallTargets([least, scope]: readonly [number, string]): string[] {
     getComputedStyle(element).display === 'inline' &&
     element.closest('p, li, dd') !== null &&
     (element.parentElement!.textContent ?? '').trim().length > (element.textContent ?? '').trim().length
-  /** Pixels in one direction from its middle on that a press there reaches. */
-  const reach = (
-    element: Element,
-    labels: readonly Element[],
-    [x, y]: readonly [number, number],
-    step: readonly number[],
-  ) => {
-    let pixels = 0
-    for (; pixels < 200; pixels++) {
-      const hit = document.elementFromPoint(x + step[0]! * (pixels + 1), y + step[1]! * (pixels + 1))
-      if (!hit || !(element.contains(hit) || labels.some(one => one.contains(hit)))) break
-    }
+  /** Pixels through its middle, in a direction and against it, on which a press reaches it; no more than are needed. */
+  const reach = (element: Element, labels: readonly Element[], [x, y]: readonly [number, number], along: 'x' | 'y') => {
+    let pixels = 1
+    for (const step of [1, -1])
+      for (let away = step; pixels < least; away += step, pixels++) {
+        const hit = document.elementFromPoint(x + (along === 'x' ? away : 0), y + (along === 'y' ? away : 0))
+        if (!hit || !(element.contains(hit) || labels.some(one => one.contains(hit)))) break
+      }
     return pixels
   }
   return [...document.querySelectorAll(`${pressable}, ${more}`)].flatMap(element => {
     if (!element.closest(scope) || !isSeen(element) || isInText(element) || (element as HTMLButtonElement).disabled)
       return []
+    const { width, height } = element.getBoundingClientRect()
+    if (width >= least - 1 && height >= least - 1) return []
     element.scrollIntoView({ block: 'center', inline: 'center' })
     const box = element.getBoundingClientRect()
     const middle = [box.x + box.width / 2, box.y + box.height / 2] as const
@@ -283,9 +277,8 @@ function smallTargets([least, scope]: readonly [number, string]): string[] {
     const above = document.elementFromPoint(...middle)
     // A dialog lies above it.
     if (above?.closest('[data-base-ui-inert], [role=dialog], .veil') && !element.closest('[role=dialog]')) return []
-    const width = 1 + reach(element, labels, middle, [1, 0]) + reach(element, labels, middle, [-1, 0])
-    const height = 1 + reach(element, labels, middle, [0, 1]) + reach(element, labels, middle, [0, -1])
-    const [wide, high] = [Math.max(width, box.width), Math.max(height, box.height)]
+    const wide = width >= least - 1 ? width : Math.max(width, reach(element, labels, middle, 'x'))
+    const high = height >= least - 1 ? height : Math.max(height, reach(element, labels, middle, 'y'))
     if (wide >= least - 1 && high >= least - 1) return []
     const name = element.getAttribute('aria-label') ?? element.textContent?.slice(0, 30) ?? ''
     const what = `${element.tagName.toLowerCase()} ${element.getAttribute('role') ?? ''}`

@@ -50,16 +50,6 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     await close()
   })
 
-  test('axe has no objection, in light and dark', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const { page, close, faults } = await openModels('?model=chat-model', { colorScheme })
-      await page.getByRole('dialog').getByText('custom_openai/sim-chat').waitFor()
-      expect(await violations(page)).toEqual([])
-      expect(faults).toEqual([])
-      await close()
-    }
-  })
-
   test('a deployment says where it is set; one made here gets another key, unseen, and goes when its name is typed', async () => {
     const { page, close, faults } = await openModels()
     await page
@@ -100,7 +90,7 @@ describe.skipIf(!hasChromium)('the page of models', () => {
   })
 
   test('a deployment of the file is disabled with a reason in the list of health, and enabled where its model is shown', async () => {
-    const { page, context, faults } = await openSignedIn(browser, gateway)
+    const { page, close, faults } = await openSignedIn(browser, gateway)
     await page.goto(`${gateway.url}/ui/health`)
     const row = page.getByRole('row').filter({ hasText: 'embedding-model' })
     await row.getByRole('button', { name: 'Disable' }).click()
@@ -122,7 +112,7 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     await drawer.getByText('its bill is unpaid').waitFor({ state: 'detached' })
     expect((await gateway.admin('/v1/embeddings', input)).status).toBe(200)
     expect(faults).toEqual([])
-    await context.close()
+    await close()
   })
 
   test('the page of health shows how calls ended without asking, and asks when it is told to', async () => {
