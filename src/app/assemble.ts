@@ -79,7 +79,8 @@ export interface Assembling {
 
 /** What watches runs and answers that go on behind their requests. */
 function watchesOf(store: Store): Pick<Services, 'runWatch' | 'answerWatch' | 'responseWatch' | 'liveAnswers'> {
-  const of = { clock, isAlone: isAlone(store), answersSinceMs: () => store.databaseAnswersSinceMs() }
+  const answersSinceMs = () => (store.ledger.failure() === null ? store.databaseAnswersSinceMs() : undefined)
+  const of = { clock, isAlone: isAlone(store), answersSinceMs }
   return {
     runWatch: watchRuns({ store: store.assistants, ...of }),
     answerWatch: watchRuns({ store: store.conversations, ...of }),

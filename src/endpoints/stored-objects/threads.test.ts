@@ -167,6 +167,11 @@ describe('a run that no process works on', () => {
       await store.renew([run.id], nowMs)
       expect((await now(run)).status).toBe('queued')
     }
+    for (let second = 0; second < 20; second++) {
+      nowMs += 1000
+      answersSinceMs = second < 18 ? undefined : 0
+      expect((await now(run)).status).toBe('queued')
+    }
     for (const awayMs of [20_000, 90_000]) {
       nowMs += 1000
       await store.renew([run.id], nowMs)

@@ -22,7 +22,7 @@ interface RunWatchOptions {
   readonly clock: Clock
   /** true = no other process works on runs of this database. */
   readonly isAlone: () => boolean
-  /** Since when the database answers without a break, monotonic; undefined = it is away. */
+  /** Since when the database answers without a break, monotonic; undefined = it does not, or takes no rows. */
   readonly answersSinceMs: () => number | undefined
 }
 
@@ -40,6 +40,8 @@ export function watchRuns({ store, clock, isAlone, answersSinceMs }: RunWatchOpt
   const looks = new Map<string, Look>()
   let timer: ReturnType<typeof setInterval> | undefined
   let isRenewing = false
+  /** When the database was last seen not to take rows. */
+  let awayMs = -Infinity
   const renewAll = async () => {
     const nowMs = clock.epochMs()
     for (const one of held.values())
@@ -82,10 +84,16 @@ export function watchRuns({ store, clock, isAlone, answersSinceMs }: RunWatchOpt
       if (held.has(id)) return false
       if (isAlone()) return true
       const atMs = clock.monotonicMs()
-      // The database may have been away: who works on it has had the time to renew it since.
-      const couldRenew = atMs - (answersSinceMs() ?? atMs) >= renewedWithinMs
-      if (couldRenew && clock.epochMs() - updatedAtMs >= abandonedAfterMs) return true
-      const before = looks.get(id)
+      const sinceMs = answersSinceMs()
+      // Neither can the process that works on it renew it.
+      if (sinceMs === undefined) {
+        awayMs = atMs
+        return false
+      }
+      const fromMs = Math.max(sinceMs, awayMs)
+      if (atMs - fromMs >= renewedWithinMs && clock.epochMs() - updatedAtMs >= abandonedAfterMs) return true
+      const last = looks.get(id)
+      const before = last && last.atMs >= fromMs ? last : undefined
       looks.delete(id)
       const isSame = before?.updatedAtMs === updatedAtMs
       const unrenewedMs = isSame ? before.unrenewedMs + Math.min(atMs - before.atMs, lookMsMax) : 0
