@@ -17,6 +17,7 @@ import { keepCompilersBehind } from '../platform/compiler-threads.ts'
 import { lockDataDirectory } from '../platform/data-directory-lock.ts'
 import type { DataLock } from '../platform/data-directory-lock.ts'
 import { descriptorLimit } from '../platform/descriptor-limit.ts'
+import { readGlobals } from '../platform/global-properties.ts'
 import { keepPrivate } from '../platform/private-directory.ts'
 import { createLogger, stackOf } from '../telemetry/log.ts'
 import type { Logger, LogLevel } from '../telemetry/log.ts'
@@ -37,6 +38,7 @@ export async function startServer(
   options: ServeOptions,
   announce: (what: Announcement) => void = () => {},
 ): Promise<RunningServer> {
+  readGlobals()
   const { environment } = options
   const logger = createLogger({ level: logLevel(environment), clock })
   const readers = createSecretReaders(environment)
