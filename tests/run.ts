@@ -18,6 +18,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { programPath } from '../bin/program.mjs'
 import { makeDatabaseTemplates } from './runner/database-templates.ts'
 import { shortened } from './runner/failures.ts'
 import { groupsOf } from './runner/test-groups.ts'
@@ -76,6 +77,8 @@ const results: FileResult[] = []
 const processes: (ProcessResult & { files: readonly string[] })[] = []
 
 const templates = await makeDatabaseTemplates(process.env.TEST_DATABASE_URL)
+/** For gateways in processes of their own: tests/support/gateway-process.ts. */
+const gatewayProgram = programPath(process.execPath)
 await Promise.all([
   only.length === 0 && checkTypes(),
   inTurn(browsersAtOnce, browsers, others),
@@ -150,6 +153,7 @@ async function inTurn(workers: number, ...queues: string[][][]): Promise<void> {
 async function run(group: readonly string[]): Promise<void> {
   const result = await runTestFiles(group, root, {
     ...templates.environment,
+    TEST_GATEWAY_PROGRAM: gatewayProgram,
     BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
     ...(!group.some(measures) && { BUN_JSC_useFTLJIT: '0' }),
   })

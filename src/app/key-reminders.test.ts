@@ -8,7 +8,6 @@ import type { NewKey } from '../core/tenancy/tenancy-store.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { testServers } from '../store/database/database-fixture.ts'
 import type { TestDatabase } from '../store/database/database-fixture.ts'
-import { migrate } from '../store/database/migrate.ts'
 import { openDatabase } from '../store/database/open.ts'
 import type { Database } from '../store/database/open.ts'
 import { createTenancyStore } from '../store/tenancy/store.ts'
@@ -30,9 +29,8 @@ for (const server of testServers('key reminders'))
       alertEmails: ['ops@example.com'],
     }
     beforeEach(async () => {
-      made = await server.create()
+      made = await server.createMigrated()
       database = await openDatabase(made.url)
-      await migrate(database)
       clock.nowMs = 1000 * dayMs
       settings.maxAgeMs = null
     })

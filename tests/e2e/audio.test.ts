@@ -13,6 +13,7 @@ import { durationS, headerBytes, loudness, readWave, writeWave } from '../suppor
 import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 import { until } from '../support/until.ts'
+import { gatewayProgram } from '../support/gateway-process.ts'
 
 // Child processes take their time on a busy machine.
 
@@ -445,7 +446,7 @@ describe.skipIf(missing.length > 0)('a large file', () => {
     child = Bun.spawn(
       [
         process.execPath,
-        join(import.meta.dir, '../../src/main.ts'),
+        gatewayProgram,
         'serve',
         '--config',
         join(folder, 'config.yaml'),

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { gatewayProgram } from '../support/gateway-process.ts'
 
 const masterKey = 'sk-4fT9qL2vX8mB6nR1cW7yK3pZ5dH0gJab'
 const otherKey = 'sk-8xQ2wE5rT7yU9iO1pA3sD4fG6hJ0kLcd'
@@ -33,16 +34,7 @@ async function serve(configFile: string): Promise<Process> {
   let output = ''
   child = spawn(
     process.execPath,
-    [
-      join(import.meta.dir, '../../src/main.ts'),
-      'serve',
-      '--port',
-      '0',
-      '--config',
-      configFile,
-      '--data-dir',
-      join(folder!, 'data'),
-    ],
+    [gatewayProgram, 'serve', '--port', '0', '--config', configFile, '--data-dir', join(folder!, 'data')],
     {
       env: {
         PATH: process.env.PATH,

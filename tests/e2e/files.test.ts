@@ -14,6 +14,7 @@ import { memoryMb, resetPeak, waitFor } from '../bench/machine.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Backend, Gateway } from './harness.ts'
 import { until } from '../support/until.ts'
+import { gatewayProgram } from '../support/gateway-process.ts'
 
 type Json = Record<string, any>
 
@@ -963,7 +964,7 @@ test('eight files of twenty megabytes at once go through the disk, not through m
   const child = Bun.spawn(
     [
       process.execPath,
-      join(import.meta.dir, '../../src/main.ts'),
+      gatewayProgram,
       'serve',
       '--config',
       join(folder, 'config.yaml'),

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startSimulator } from '../../simulator/index.ts'
 import { masterKey } from './harness.ts'
+import { gatewayProgram } from '../support/gateway-process.ts'
 
 const rounds = 20
-const root = join(import.meta.dir, '../..')
 
 async function start(folder: string, port: number) {
   const child = Bun.spawn(
     [
       process.execPath,
-      join(root, 'src/main.ts'),
+      gatewayProgram,
       'serve',
       '--config',
       join(folder, 'config.yaml'),

@@ -9,6 +9,7 @@ import type { Browser } from '../support/sign-in/browser-session.ts'
 import { signInDevice } from '../support/sign-in/device-client.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
+import { gatewayProgram } from '../support/gateway-process.ts'
 
 // Each process starts Bun, on a machine that may be busy with others.
 setDefaultTimeout(120_000)
@@ -37,7 +38,7 @@ beforeEach(() => {
 const browserOf = (userId: string) => signedInBrowser(url, `sqlite:${gateway.dataDirectory}/modelgate.sqlite`, userId)
 
 function start(words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
-  return Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), ...words], {
+  return Bun.spawn([process.execPath, gatewayProgram, ...words], {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',

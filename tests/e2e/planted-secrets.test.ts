@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { masterKey } from './harness.ts'
 import { startKeyUpstream } from './key-upstream.ts'
+import { gatewayProgram } from '../support/gateway-process.ts'
 
 /** By the road that they take. */
 const planted = {
@@ -31,8 +32,7 @@ function filesIn(folder: string): { path: string; bytes: Buffer }[] {
 
 /** A gateway as a process of its own, with everything that it writes. */
 async function serve(words: readonly string[], environment: Readonly<Record<string, string>>) {
-  const main = join(import.meta.dir, '../../src/main.ts')
-  const child = Bun.spawn([process.execPath, main, 'serve', '--port', '0', ...words], {
+  const child = Bun.spawn([process.execPath, gatewayProgram, 'serve', '--port', '0', ...words], {
     env: {
       PATH: process.env.PATH,
       HOME: tmpdir(),

@@ -19,6 +19,7 @@ import type { TestProvider } from '../support/sign-in/identity-provider.ts'
 import { Browser } from './browser.ts'
 import { backends, masterKey } from './harness.ts'
 import { until } from '../support/until.ts'
+import { gatewayProgram } from '../support/gateway-process.ts'
 
 type Json = Record<string, any>
 
@@ -206,9 +207,8 @@ general_settings:
   litellm_jwtauth: { audience: gateway, issuer: "${provider.issuer}", user_id_upsert: true }
 `,
   )
-  const main = join(import.meta.dir, '../../src/main.ts')
   const words = ['serve', '--port', '0', '--data-dir', folder, '--config', configFile]
-  const child = Bun.spawn([process.execPath, main, ...words], {
+  const child = Bun.spawn([process.execPath, gatewayProgram, ...words], {
     env: {
       PATH: process.env.PATH,
       HOME: folder,

@@ -10,6 +10,7 @@ import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import type { TcpProxy } from '../support/network/tcp-proxy.ts'
 import { backends, masterKey, standardConfig } from './harness.ts'
 import { until } from '../support/until.ts'
+import { gatewayProgram } from '../support/gateway-process.ts'
 
 let folder: string
 const cleanups: (() => Promise<unknown>)[] = []
@@ -23,21 +24,11 @@ afterEach(async () => {
 
 /** `modelgate serve` as a process of its own. */
 function serve(words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
-  const child = Bun.spawn(
-    [
-      process.execPath,
-      join(import.meta.dir, '../../src/main.ts'),
-      'serve',
-      '--data-dir',
-      join(folder, 'data'),
-      ...words,
-    ],
-    {
-      env: { PATH: process.env.PATH, HOME: folder, MODELGATE_DISCOVER: '0', ...environment },
-      stdout: 'pipe',
-      stderr: 'pipe',
-    },
-  )
+  const child = Bun.spawn([process.execPath, gatewayProgram, 'serve', '--data-dir', join(folder, 'data'), ...words], {
+    env: { PATH: process.env.PATH, HOME: folder, MODELGATE_DISCOVER: '0', ...environment },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
   let output = ''
   const read = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder()

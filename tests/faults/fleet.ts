@@ -8,8 +8,8 @@ import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import type { TcpProxy } from '../support/network/tcp-proxy.ts'
 import { freePort, startPostgres, startRedis, startTruth } from './servers.ts'
 import { until } from '../support/until.ts'
+import { gatewayProgram } from '../support/gateway-process.ts'
 
-const main = join(import.meta.dir, '../../src/main.ts')
 const startMsMax = 60_000
 /** Replicas ask twice a second what has changed; a busy machine is later. */
 const heardMs = 1500
@@ -34,7 +34,7 @@ export class Replica {
   async start(): Promise<void> {
     const flags = ['--host', '127.0.0.1', '--port', String(this.#port), '--data-dir', join(this.#folder, this.name)]
     const child = Bun.spawn(
-      [process.execPath, main, 'serve', ...flags, '--config', join(this.#folder, 'config.yaml')],
+      [process.execPath, gatewayProgram, 'serve', ...flags, '--config', join(this.#folder, 'config.yaml')],
       { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore', env: { ...process.env, ...this.#environment } },
     )
     this.#child = child

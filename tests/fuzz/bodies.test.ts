@@ -837,7 +837,7 @@ describe.each(families.map(family => [family.name, family] as const))(
       const outcomes = { read: 0, refused: 0 }
       const failures = new Map<string, string>()
       for (const fixture of family.fixtures)
-        for (const seed of seedsOf(30)) {
+        for (const seed of seedsOf(15)) {
           const random = new Random(seed)
           const body = fixture.whole === undefined ? undefined : lie(random, fixture.whole)
           const pieces = fixture.stream && lyingPieces(random, fixture.stream)

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../support/gateway-process.ts'
+import { freePort, gatewayProgram } from '../support/gateway-process.ts'
 
 /** What is sent. */
 export interface DuplicatesOptions {
@@ -165,7 +165,7 @@ router_settings: { num_retries: 0 }
 
   async #start(): Promise<void> {
     this.#child = Bun.spawn(
-      [process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve', '--host', '127.0.0.1'].concat(
+      [process.execPath, gatewayProgram, 'serve', '--host', '127.0.0.1'].concat(
         ['--port', String(this.#port), '--config', join(this.#folder, 'config.yaml')],
         ['--data-dir', join(this.#folder, 'data')],
       ),

@@ -11,7 +11,6 @@ import { DetachedWork } from '../../pipeline/background/background-work.ts'
 import { createAssistantStore } from '../../store/objects/assistants.ts'
 import { guardOf, testServers } from '../../store/database/database-fixture.ts'
 import type { TestDatabase } from '../../store/database/database-fixture.ts'
-import { migrate } from '../../store/database/migrate.ts'
 import { openDatabase } from '../../store/database/open.ts'
 import type { Database } from '../../store/database/open.ts'
 import { assistantEndpoints } from './assistants.ts'
@@ -40,9 +39,8 @@ let answer: (request: HttpRequest) => Response | Promise<Response>
 
 beforeEach(async () => {
   nowMs = 1_000_000
-  made = await sqlite.create()
+  made = await sqlite.createMigrated()
   database = await openDatabase(made.url)
-  await migrate(database)
   store = createAssistantStore(database, guardOf(database))
   detached = new DetachedWork()
   isAlone = false

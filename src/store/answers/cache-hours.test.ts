@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { countCacheHours } from './cache-hours.ts'
@@ -17,9 +16,8 @@ for (const server of testServers('sums of the cache by hour'))
     let nowMs = 1000 * hourMs
     const running: RunningCacheHours[] = []
     beforeEach(async () => {
-      place = await server.create()
+      place = await server.createMigrated()
       database = await openDatabase(place.url)
-      await migrate(database)
       nowMs = 1000 * hourMs
     })
     afterEach(async () => {

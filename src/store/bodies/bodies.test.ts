@@ -8,7 +8,6 @@ import type { BodySettings, CallBodies } from '../../core/ledger/call-bodies.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { EncryptionKeys } from '../keys/encryption-keys.ts'
@@ -65,9 +64,8 @@ for (const server of testServers('stored bodies'))
       })
     }
     beforeAll(async () => {
-      made = await server.create()
+      made = await server.createMigrated()
       database = await openDatabase(made.url)
-      await migrate(database)
     })
     afterAll(async () => {
       await database.close()

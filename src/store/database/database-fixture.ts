@@ -6,6 +6,8 @@ import { randomUUIDv7, SQL } from 'bun'
 import type { StorageQuota } from '../../accounts/storage-quota.ts'
 import { createStorageGuard } from '../objects/storage-guard.ts'
 import type { StorageGuard } from '../objects/storage-guard.ts'
+import { migrate } from './migrate.ts'
+import { openDatabase } from './open.ts'
 import type { Database } from './open.ts'
 
 /** Databases with all steps, where the run of the tests has made them: tests/runner/database-templates.ts. */
@@ -33,7 +35,10 @@ export interface TestDatabase {
 
 interface TestServer {
   readonly name: 'SQLite' | 'Postgres'
+  /** Without any table. */
   create(): Promise<TestDatabase>
+  /** With all steps of the schema, and nothing else: what a test wants that is not about the steps. */
+  createMigrated(): Promise<TestDatabase>
 }
 
 /** Of every key; by default there is no limit. */
@@ -46,12 +51,20 @@ export function testServers(what: string): TestServer[] {
   const { TEST_DATABASE_URL: url } = process.env
   if (!url) process.stderr.write(`skipped: ${what} on Postgres (set TEST_DATABASE_URL)\n`)
   return [
-    { name: 'SQLite', create: createSqlite },
-    ...(url ? [{ name: 'Postgres' as const, create: () => createPostgres(url) }] : []),
+    { name: 'SQLite', create: async () => createSqlite(), createMigrated: createMigratedSqlite },
+    ...(url
+      ? [
+          {
+            name: 'Postgres' as const,
+            create: () => createPostgres(url, name => `create database ${name}`),
+            createMigrated: () => createMigratedPostgres(url),
+          },
+        ]
+      : []),
   ]
 }
 
-async function createSqlite(): Promise<TestDatabase> {
+function createSqlite(): TestDatabase {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-store-'))
   return {
     url: `sqlite:${join(folder, 'x.sqlite')}`,
@@ -59,10 +72,18 @@ async function createSqlite(): Promise<TestDatabase> {
   }
 }
 
-async function createPostgres(serverUrl: string): Promise<TestDatabase> {
+async function createMigratedSqlite(): Promise<TestDatabase> {
+  const made = createSqlite()
+  placeSqliteTemplate(made.url.slice('sqlite:'.length))
+  if (!templateFile) await migrateAt(made.url)
+  return made
+}
+
+/** `statement`: that makes the database of a name. */
+async function createPostgres(serverUrl: string, statement: (name: string) => string): Promise<TestDatabase> {
   const name = `modelgate_test_${randomUUIDv7('hex').replaceAll('-', '')}`
   const admin = new SQL(serverUrl, { max: 1 })
-  await admin.unsafe(`create database ${name}`)
+  await admin.unsafe(statement(name))
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
   return {
@@ -72,6 +93,18 @@ async function createPostgres(serverUrl: string): Promise<TestDatabase> {
       await admin.close()
     },
   }
+}
+
+async function createMigratedPostgres(serverUrl: string): Promise<TestDatabase> {
+  const made = await createPostgres(serverUrl, createFromTemplate)
+  if (!templateName) await migrateAt(made.url)
+  return made
+}
+
+async function migrateAt(url: string): Promise<void> {
+  const database = await openDatabase(url)
+  await migrate(database)
+  await database.close()
 }
 
 /**

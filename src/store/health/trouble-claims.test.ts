@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { createTroubleClaims } from './trouble-claims.ts'
@@ -15,9 +14,8 @@ for (const server of testServers('who tells of a trouble'))
     let database: Database
     let nowMs = 1_000_000
     beforeAll(async () => {
-      made = await server.create()
+      made = await server.createMigrated()
       database = await openDatabase(made.url)
-      await migrate(database)
     })
     afterAll(async () => {
       await database.close()

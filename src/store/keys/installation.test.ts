@@ -34,9 +34,8 @@ for (const server of testServers('the installation'))
     let database: Database
 
     beforeEach(async () => {
-      made = await server.create()
+      made = await server.createMigrated()
       database = await openDatabase(made.url)
-      await migrate(database)
     })
     afterEach(async () => {
       await database.close()

@@ -10,7 +10,6 @@ import type { TestDatabase } from '../database/database-fixture.ts'
 import { changesSince, keySubject } from '../tenancy/changes.ts'
 import { testKeys } from './keys-fixture.ts'
 import type { TestKeys } from './keys-fixture.ts'
-import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
@@ -31,9 +30,8 @@ for (const server of testServers('keys'))
     beforeEach(async () => {
       nowMs = 1_763_710_000_000
       changed.length = 0
-      made = await server.create()
+      made = await server.createMigrated()
       database = await open()
-      await migrate(database)
       keys = testKeys(database, { epochMs: () => nowMs }, subjects => changed.push(...subjects))
     })
     afterEach(async () => {

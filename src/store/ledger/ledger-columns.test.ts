@@ -148,11 +148,8 @@ test('the statements of released versions are those that databases out there hav
 for (const server of testServers('journals of earlier versions'))
   for (const version of readdirSync(journals))
     test(`${server.name}: the journal of version '${version}' becomes the rows that it meant`, async () => {
-      const place = await server.create()
+      const place = await server.createMigrated()
       cleanups.push(() => place.remove())
-      const database = await openDatabase(place.url)
-      await migrate(database)
-      await database.close()
       const directory = join(folder(), 'journal')
       cpSync(join(journals, version), directory, { recursive: true, filter: path => !path.endsWith('rows.json') })
       const meant = JSON.parse(readFileSync(join(journals, version, 'rows.json'), 'utf8')) as object[]
@@ -241,13 +238,10 @@ describe('a new column', () => {
 
   for (const server of testServers('a new column of the ledger'))
     test(`${server.name}: is one line, from settlement to journal, SQL, API and OpenAPI`, async () => {
-      const place = await server.create()
+      const place = await server.createMigrated()
       cleanups.push(() => place.remove())
       const journal = join(folder(), 'journal')
       // What this program, the one before the column, leaves: a row in the database, and a journal with another.
-      const database = await openDatabase(place.url)
-      await migrate(database)
-      await database.close()
       const problems: string[] = []
       const ledger = await open(place.url, journal, problems)
       record(ledger, exampleRow({ request_id: 'old-1', started_at_ms: 4 }))

@@ -6,7 +6,6 @@ import { columnList } from '../../core/ledger/ledger-columns.ts'
 import type { LedgerRow } from '../../core/ledger/ledger-columns.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { openLedgerDatabase } from './ledger-database.ts'
@@ -35,9 +34,8 @@ for (const server of testServers('partitions of the ledger').filter(({ name }) =
     let database: Database
     let ledger: LedgerDatabase
     beforeAll(async () => {
-      made = await server.create()
+      made = await server.createMigrated()
       database = await openDatabase(made.url)
-      await migrate(database)
       ledger = await openLedgerDatabase(made.url)
     })
     afterAll(async () => {

@@ -103,8 +103,7 @@ async function makeOldDatabase({ sql, kind }: Database, rows: readonly string[])
 for (const server of testServers('units in the ledger'))
   describe(server.name, () => {
     test('every unit is read back exactly, among rows that have some or none', async () => {
-      const place = await makePlace(server.create)
-      await migrate(place.database)
+      const place = await makePlace(server.createMigrated)
       const ledger = await open(place)
       const changes = [
         every,
@@ -119,8 +118,7 @@ for (const server of testServers('units in the ledger'))
     })
 
     test('sums in plain SQL are exact', async () => {
-      const place = await makePlace(server.create)
-      await migrate(place.database)
+      const place = await makePlace(server.createMigrated)
       const ledger = await open(place)
       // A tenth of a second: as fractions they would not add up to five seconds.
       for (let at = 0; at < 50; at++)
@@ -139,8 +137,7 @@ for (const server of testServers('units in the ledger'))
     })
 
     test('hostile counts are made storable, and block nothing', async () => {
-      const place = await makePlace(server.create)
-      await migrate(place.database)
+      const place = await makePlace(server.createMigrated)
       const problems: string[] = []
       const ledger = await open(place, problems)
       const hostile = exampleRow({

@@ -150,7 +150,7 @@ test('who does not call any more is forgotten', () => {
 })
 
 test('why Redis refuses a connection, for every answer and however its bytes are split', async () => {
-  const answering = async (pieces: string[], pauseMs = 5) => {
+  const answering = async (pieces: string[], pauseMs = 1) => {
     let asked = ''
     const server = Bun.listen({
       hostname: '127.0.0.1',

@@ -3,7 +3,6 @@ import type { AssistantObject, AssistantQuery } from '../../core/objects/assista
 import { createAssistantStore } from './assistants.ts'
 import { guardOf, testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
@@ -30,9 +29,8 @@ for (const server of testServers('assistants'))
     let store: ReturnType<typeof createAssistantStore>
 
     beforeEach(async () => {
-      made = await server.create()
+      made = await server.createMigrated()
       database = await openDatabase(made.url)
-      await migrate(database)
       store = createAssistantStore(database, guardOf(database))
     })
     afterEach(async () => {

@@ -5,7 +5,6 @@ import { KeyRing } from '../../lib/encryption.ts'
 import { Secret } from '../../lib/secret.ts'
 import { guardOf, testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { migrate } from '../database/migrate.ts'
 import { openDatabase, toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { rotateConversations } from './conversation-rotation.ts'
@@ -28,9 +27,8 @@ for (const server of testServers('conversations'))
     beforeEach(async () => {
       nowMs = 100 * dayMs
       mostMs = null
-      place = await server.create()
+      place = await server.createMigrated()
       database = await openDatabase(place.url)
-      await migrate(database)
       store = makeStore('a')
     })
     afterEach(async () => {

@@ -4,7 +4,6 @@ import type { FileRecord, FileStore } from '../../core/objects/file-records.ts'
 import { guardOf, testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { createFileStore } from './files.ts'
-import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
@@ -31,9 +30,8 @@ for (const server of testServers('files'))
     let store: FileStore
 
     beforeEach(async () => {
-      place = await server.create()
+      place = await server.createMigrated()
       database = await openDatabase(place.url)
-      await migrate(database)
       store = createFileStore(database, guardOf(database), 'one')
     })
     afterEach(async () => {

@@ -1,48 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import type { StoredResponse } from '../../core/objects/responses.ts'
-import { guardOf } from '../database/database-fixture.ts'
-import { migrate } from '../database/migrate.ts'
+import { guardOf, testServers } from '../database/database-fixture.ts'
+import type { TestDatabase } from '../database/database-fixture.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { createResponseStore } from './responses.ts'
 import type { RunningResponseStore } from './responses.ts'
 
-const postgresUrl = process.env.TEST_DATABASE_URL
-if (!postgresUrl) process.stderr.write('skipped: stored responses on Postgres (set TEST_DATABASE_URL)\n')
-
-async function openSqlite() {
-  const folder = mkdtempSync(join(tmpdir(), 'modelgate-responses-'))
-  const database = await openDatabase(`sqlite:${join(folder, 'x.sqlite')}`)
-  return { database, close: async () => rmSync(folder, { recursive: true }) }
-}
-
-async function openPostgres() {
-  const name = `modelgate_test_${crypto.randomUUID().replaceAll('-', '')}`
-  const admin = new SQL(postgresUrl!, { max: 1 })
-  await admin.unsafe(`create database ${name}`)
-  const url = new URL(postgresUrl!)
-  url.pathname = `/${name}`
-  const database = await openDatabase(url.href)
-  return {
-    database,
-    close: async () => {
-      await admin.unsafe(`drop database ${name} with (force)`)
-      await admin.close()
-    },
-  }
-}
-
-for (const [name, open] of [
-  ['SQLite', openSqlite],
-  ...(postgresUrl ? [['Postgres', openPostgres] as const] : []),
-] as const)
-  describe(name, () => {
-    let opened: { database: Database; close(): Promise<void> }
+for (const server of testServers('stored responses'))
+  describe(server.name, () => {
+    let made: TestDatabase
+    let database: Database
     let store: RunningResponseStore
     let nowMs = 1000
     const problems: string[] = []
@@ -67,20 +36,20 @@ for (const [name, open] of [
     beforeEach(async () => {
       nowMs = 1000
       problems.length = 0
-      opened = await open()
-      await migrate(opened.database)
+      made = await server.createMigrated()
+      database = await openDatabase(made.url)
       const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs }
       store = createResponseStore({
-        database: opened.database,
+        database,
         clock,
-        guard: guardOf(opened.database),
+        guard: guardOf(database),
         report: problem => problems.push(problem),
       })
     })
     afterEach(async () => {
       store.stop()
-      await opened.database.close()
-      await opened.close()
+      await database.close()
+      await made.remove()
     })
 
     test('what is saved is found, by its own key only, until it expires', async () => {
@@ -187,7 +156,7 @@ for (const [name, open] of [
     })
 
     test('what has expired is deleted, with its items, however much it is', async () => {
-      await opened.database.sql.unsafe(`insert into responses
+      await database.sql.unsafe(`insert into responses
         (key_id, id, status, background, input, response, bytes, created_at_ms, updated_at_ms, expires_at_ms)
         with recursive n (i) as (select 1 union all select i + 1 from n where i < 1200)
         select 'key', 'old' || i, 'completed', 0, '[]', '{}', 4, 0, 0, 500 from n`)
@@ -195,16 +164,16 @@ for (const [name, open] of [
       await store.save(record({ id: 'r' }))
       expect(await store.deleteExpired()).toBe(1201)
       expect(await store.find('key', 'r')).toBeDefined()
-      const items = (await opened.database.sql`select count(*) as n from response_items`) as { n: unknown }[]
+      const items = (await database.sql`select count(*) as n from response_items`) as { n: unknown }[]
       expect(Number(items[0]!.n)).toBe(1)
     })
 
     test('a database that fails is reported; the answer is only not kept', async () => {
-      await opened.database.sql.unsafe('drop table response_items')
+      await database.sql.unsafe('drop table response_items')
       expect(await store.save(record({ id: 'r' }))).toBe('failed')
       expect(problems.length).toBe(1)
       expect(await store.find('key', 'r')).toBeUndefined()
-      await opened.database.sql.unsafe('drop table responses')
+      await database.sql.unsafe('drop table responses')
       await expect(store.find('key', 'r')).rejects.toMatchObject({ kind: 'overloaded', status: 503 })
     })
   })

@@ -7,7 +7,6 @@ import { masterKeyId } from '../../core/caller.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { guardOf, testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { migrate } from '../database/migrate.ts'
 import { seventh } from '../database/migrations/0007-stored-totals.ts'
 import { openDatabase, toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
@@ -69,9 +68,8 @@ for (const server of testServers('storage quotas'))
 
     beforeEach(async () => {
       nowMs = 1
-      place = await server.create()
+      place = await server.createMigrated()
       database = await openDatabase(place.url)
-      await migrate(database)
     })
     afterEach(async () => {
       for (const store of responses.splice(0)) store.stop()

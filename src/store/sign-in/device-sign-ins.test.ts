@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { placeSqliteTemplate } from '../database/database-fixture.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
@@ -24,7 +25,9 @@ beforeEach(async () => {
   nowMs = 1_800_000_000_000
   const clock = { epochMs: () => nowMs }
   folder = mkdtempSync(join(tmpdir(), 'modelgate-device-'))
-  database = await openDatabase(`sqlite:${join(folder, 'x.sqlite')}`)
+  const file = join(folder, 'x.sqlite')
+  placeSqliteTemplate(file)
+  database = await openDatabase(`sqlite:${file}`)
   await migrate(database)
   const onChange = (subjects: readonly string[]) => signIns.drop(subjects)
   const sessions = createSessionStore({ database, clock, hashKey: text => text, onChange })

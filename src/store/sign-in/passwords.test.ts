@@ -2,16 +2,14 @@
 import { describe, expect, test } from 'bun:test'
 import { systemClock } from '../../lib/clock.ts'
 import { testServers } from '../database/database-fixture.ts'
-import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import { createPasswordStore } from './passwords.ts'
 
 for (const server of testServers('links for passwords'))
   describe(server.name, () => {
     test('an id that no database can hold is that of no link', async () => {
-      const made = await server.create()
+      const made = await server.createMigrated()
       const database = await openDatabase(made.url)
-      await migrate(database)
       const passwords = createPasswordStore({ database, clock: systemClock, hashKey: text => text, onChange() {} })
       const actor = { id: 'admin', keyHash: '' }
       for (const id of ['a\0b', '\ud800', 'x']) expect(await passwords.withdrawLink(id, actor)).toBe(false)

@@ -6,7 +6,6 @@ import type { NewSession, SessionStore } from '../../core/sign-in/sign-in.ts'
 import type { TenancyStore } from '../../core/tenancy/tenancy-store.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { KeyCache } from '../keys/key-cache.ts'
@@ -64,9 +63,8 @@ for (const server of testServers('sessions'))
     let there: Replica
     beforeEach(async () => {
       clock.nowMs = 1_000_000
-      made = await server.create()
+      made = await server.createMigrated()
       database = await openDatabase(made.url)
-      await migrate(database)
       here = replicaOf(database)
       there = replicaOf(database)
       await addUser('ann')

@@ -5,7 +5,6 @@ import { groupType, userType } from '../../accounts/directory/schemas.ts'
 import { parseFilter } from '../../lib/scim/path.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { conditionText } from './conditions.ts'
@@ -28,9 +27,8 @@ for (const server of testServers('conditions'))
     let made: TestDatabase
     let database: Database
     beforeAll(async () => {
-      made = await server.create()
+      made = await server.createMigrated()
       database = await openDatabase(made.url)
-      await migrate(database)
     })
     afterAll(async () => {
       await database.close()

@@ -6,7 +6,6 @@ import type { Tenants } from '../../core/tenancy/tenancy.ts'
 import type { NewKey, NewTenant, TenancyStore } from '../../core/tenancy/tenancy-store.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { CallerLoader, subjectsOf } from './caller-loader.ts'
@@ -67,9 +66,8 @@ for (const server of testServers('tenancy'))
     let nowMs = 1_763_710_000_000
 
     beforeEach(async () => {
-      made = await server.create()
+      made = await server.createMigrated()
       database = await openDatabase(made.url)
-      await migrate(database)
       store = createTenancyStore({ database, clock: { epochMs: () => nowMs } })
     })
     afterEach(async () => {

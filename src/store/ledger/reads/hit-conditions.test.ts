@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { testServers } from '../../database/database-fixture.ts'
 import type { TestDatabase } from '../../database/database-fixture.ts'
-import { migrate } from '../../database/migrate.ts'
 import { openDatabase } from '../../database/open.ts'
 import type { Database } from '../../database/open.ts'
 import { exampleRow } from '../ledger-fixture.ts'
@@ -19,9 +18,8 @@ for (const server of testServers('hits of the ledger'))
     let database: Database
     let ledger: LedgerDatabase
     beforeAll(async () => {
-      made = await server.create()
+      made = await server.createMigrated()
       database = await openDatabase(made.url)
-      await migrate(database)
       ledger = await openLedgerDatabase(made.url)
       const rows = said.map((guardrails, at) =>
         exampleRow({
