@@ -6,7 +6,7 @@ import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { openInstallation, openKeyHash, resetMasterKey } from './installation.ts'
 import type { Installation, InstallationOptions } from './installation.ts'
-import { isMigrated, migrate } from '../database/migrate.ts'
+import { isMigrated } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
