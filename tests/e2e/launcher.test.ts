@@ -105,6 +105,17 @@ test('from any folder and by a link, as npm puts it into a path', async () => {
   expect((await node([link, 'version'], {}, folder)).out).toStartWith('modelgate ')
 })
 
+test('compilers wait while a gateway starts, unless the environment says something else; for commands they do not', async () => {
+  addPackage(usual, 'bun', realBun)
+  mkdirSync(join(project, 'program'))
+  const print = 'console.log(process.env.BUN_JSC_startupJITDeferralScale)'
+  writeFileSync(join(project, 'program/main.js'), print)
+  const said = async (command: string, environment: Record<string, string> = {}) =>
+    (await node(['bin/modelgate.mjs', command], { MODELGATE_WEB_DIRECTORY: project, ...environment })).out.trim()
+  expect(await Promise.all([said('serve'), said('keys')])).toEqual(['30', 'undefined'])
+  expect(await said('serve', { BUN_JSC_startupJITDeferralScale: '2' })).toBe('2')
+})
+
 test('arguments, exit codes and the environment go through', async () => {
   addPackage(usual, 'bun', realBun)
   writeFileSync(
