@@ -64,6 +64,9 @@ export function filesOf(directory: string): string[] {
   }
 }
 
+/** Zeros that are written at once: a megabyte would be new memory for each segment. */
+const zerosBytesMax = 64 * 1024
+
 /**
  * Creates a segment file of written zeros, so that no later store can fail for a full disk (in a sparse file it would,
  * by SIGBUS). Throws ENOSPC and leaves no file. `durable: false` leaves the fdatasync, which may take tens of
@@ -73,7 +76,7 @@ export function createSegmentFile(path: string, options: { bytes: number; durabl
   const { bytes, durable } = options
   const file = openSync(path, 'w', 0o600)
   try {
-    const zeros = Buffer.alloc(Math.min(bytes, 1024 * 1024))
+    const zeros = Buffer.alloc(Math.min(bytes, zerosBytesMax))
     magic.copy(zeros)
     for (let at = 0; at < bytes; ) {
       const from = at < zeros.length ? at : 0
