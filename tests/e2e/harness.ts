@@ -92,6 +92,8 @@ export interface GatewayOptions {
   /** Beside those that every gateway of a test has. */
   readonly environment?: Readonly<Record<string, string>>
   readonly rootPath?: string
+  /** Absent = a free one. */
+  readonly port?: number
   /** The secret that replicas of one installation share. */
   readonly keyPepper?: string
 }
@@ -111,7 +113,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const server = await startServer({
     configFile,
     host: '127.0.0.1',
-    port: 0,
+    port: options.port ?? 0,
     dataDirectory,
     masterKey: new Secret(masterKey),
     databaseUrl: store.databaseUrl ?? `sqlite:${databaseFile}`,

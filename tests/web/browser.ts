@@ -7,7 +7,7 @@ import { chromium } from 'playwright-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { ensureWeb, makeWeb, webDirectory } from '../../bin/web.mjs'
 import { masterKey, startGateway } from '../e2e/harness.ts'
-import type { Gateway } from '../e2e/harness.ts'
+import type { Gateway, GatewayOptions } from '../e2e/harness.ts'
 
 /** Debian's packages `chromium-headless-shell`, which takes a quarter less of the processors, and `chromium`. */
 const installed = ['/usr/lib/chromium/chromium-headless-shell', '/usr/bin/chromium']
@@ -27,6 +27,27 @@ export async function developmentPages(): Promise<string> {
   const folder = join(tmpdir(), `modelgate-pages-${process.pid}`)
   await makeWeb(folder, { development: true })
   return folder
+}
+
+/** Below those that systems give out by themselves: it is free again when a gateway has ended. */
+const portOfPages = 20_000 + (process.pid % 12_000)
+
+/**
+ * A gateway with the pages as they are now. Those of a process have one port, one after the other: pages that are given
+ * back have the scripts of their origin compiled. Where it is taken, any other serves.
+ */
+export async function startGatewayWithPages(options: GatewayOptions = {}): Promise<Gateway> {
+  const environment = { MODELGATE_WEB_DIRECTORY: await builtPages(), ...options.environment }
+  return startGateway({ ...options, environment, port: isFree(portOfPages) ? portOfPages : 0 })
+}
+
+function isFree(port: number): boolean {
+  try {
+    Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true)
+    return true
+  } catch {
+    return false
+  }
 }
 
 let launched: Promise<Browser> | undefined
@@ -50,22 +71,22 @@ export function openBrowser(): Promise<Browser> {
   return launched
 }
 
-/** For `afterAll`. */
+/** For `afterAll`: closes what a file has opened, but for pages that were given back. */
 export async function closePages(browser: Browser | undefined): Promise<void> {
   if (!browser) return
-  pagesGivenBack.delete(browser)
-  await Promise.all(browser.contexts().map(context => context.close()))
+  const kept = new Set([...(pagesGivenBack.get(browser)?.values() ?? [])].flat().map(page => page.context()))
+  await Promise.all(browser.contexts().map(context => !kept.has(context) && context.close()))
 }
 
 /** One gateway with the pages, and one browser, for the tests of a file; `onOpen` takes them before the first one. */
 export function withPages(
-  options: Parameters<typeof startGateway>[0],
+  options: GatewayOptions,
   onOpen: (opened: { gateway: Gateway; browser: Browser }) => void,
 ): void {
   let gateway: Gateway | undefined
   let browser: Browser | undefined
   beforeAll(async () => {
-    gateway = await startGateway({ ...options, environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    gateway = await startGatewayWithPages(options)
     browser = await openBrowser()
     onOpen({ gateway, browser })
   })
@@ -104,7 +125,8 @@ export async function openPage(
   await context.setExtraHTTPHeaders(extraHTTPHeaders)
   if (permissions.length > 0) await context.grantPermissions([...permissions])
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-  await page.setViewportSize(viewport ?? { width: 1280, height: 720 })
+  const size = viewport ?? { width: 1280, height: 720 }
+  if (!Bun.deepEquals(page.viewportSize(), size)) await page.setViewportSize(size)
   const faults = watchFaults(page, origin)
   const close = async () => {
     await forgetPerson(page)
@@ -177,14 +199,17 @@ export async function signInByInvitation(context: BrowserContext, gateway: Gatew
 }
 
 /**
- * To another page by its address, as the browser's own history does: the document stays, which costs a fifth of the
- * processor time of loading one. Ends when the page before is gone.
+ * To another address below `/ui`, as the browser's own history does: the document stays, which costs a fifth of the
+ * processor time of loading one. Ends when the page before is gone; what is open on a page that stays may not be there yet.
  */
 export async function goTo(page: Page, path: string): Promise<void> {
-  await page.evaluate(to => {
-    for (const heading of document.querySelectorAll('h1')) heading.dataset.before = ''
+  const stays = await page.evaluate(to => {
+    const isSame = new URL(to, location.href).pathname === location.pathname
+    if (!isSame) for (const heading of document.querySelectorAll('h1')) heading.dataset.before = ''
     history.pushState(null, '', to)
+    return isSame
   }, `/ui${path}`)
+  if (stays) return
   await page.locator('h1:not([data-before])').first().waitFor({ state: 'attached' })
   await page.locator('h1[data-before]').first().waitFor({ state: 'detached' })
 }

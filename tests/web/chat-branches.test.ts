@@ -2,15 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
-import { startGateway, standardConfig } from '../e2e/harness.ts'
+import { standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import {
-  builtPages,
   hasChromium,
   closePages,
   openBrowser,
   openSignedIn,
   pageMs,
+  startGatewayWithPages,
   violations,
   typeAtFocus,
 } from './browser.ts'
@@ -36,11 +36,11 @@ describe.skipIf(!hasChromium)('the chat', () => {
   let gateway: Gateway
   let browser: Browser
   beforeAll(async () => {
-    gateway = await startGateway({ config, environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    gateway = await startGatewayWithPages({ config })
     gateway.simulator.script(
       { text: 'markup' },
       {
-        text: '<script>globalThis.ran = 1</script><img src=x onerror="globalThis.ran = 1"> [a](javascript:globalThis.ran=1) ![p](https://example.org/p.png)\n\n```html\n<b onclick="globalThis.ran = 1">code</b>\n```',
+        text: '<script>globalThis.ran=1</script><img src=x onerror="globalThis.ran=1"> [a](javascript:globalThis.ran=1) ![p](https://example.org/p.png)\n\n```html\n<b onclick="globalThis.ran=1">code</b>\n```',
       },
     )
     browser = await openBrowser()
@@ -105,20 +105,20 @@ describe.skipIf(!hasChromium)('the chat', () => {
     await page.route('**/highlight-worker*.js', route => colours.promise.then(() => route.continue()))
     await say(page, 'markup')
     const answer = page.locator('article[aria-busy=false]')
-    await answer.getByText('<script>globalThis.ran = 1</script>').waitFor()
+    await answer.getByText('<script>globalThis.ran=1</script>').waitFor()
     expect(await answer.locator('img, script, [onclick], [onerror], a[href^="javascript"]').count()).toBe(0)
     expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false)
     await answer.getByRole('button', { name: 'Copy', exact: true }).evaluate(button => {
       const seen: (string | null)[] = []
       new MutationObserver(() => seen.push(button.textContent)).observe(button, { childList: true })
-      Object.assign(globalThis, { button, seen })
+      Object.assign(window, { button, seen })
     })
     await answer.getByRole('button', { name: 'Copy', exact: true }).click()
     await page.waitForFunction(() => Reflect.get(globalThis, 'seen').includes('Copied'))
     colours.resolve()
     await answer.locator('.hljs-tag').first().waitFor()
     expect(await page.evaluate(() => document.activeElement === Reflect.get(globalThis, 'button'))).toBe(true)
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('<b onclick="globalThis.ran = 1">code</b>')
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('<b onclick="globalThis.ran=1">code</b>')
     expect(faults).toEqual([])
     await close()
   })

@@ -5,10 +5,9 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
-import { backends, standardConfig, startGateway } from '../e2e/harness.ts'
+import { backends, standardConfig } from '../e2e/harness.ts'
 import type { Backend, Gateway } from '../e2e/harness.ts'
 import {
-  builtPages,
   goTo,
   hasChromium,
   closePages,
@@ -16,6 +15,7 @@ import {
   openPage,
   openSignedIn,
   pageMs,
+  startGatewayWithPages,
   signInByInvitation,
   violationsInBothThemes,
 } from './browser.ts'
@@ -115,7 +115,7 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
     await house?.gateway.stop()
   })
 
-  // The pages are the same on every store: one walk shows that they get what they ask for, each loaded by itself.
+  // The pages are the same on every store: one walk shows that they get what they ask for.
   const roles: readonly Role[] = backend.name === 'SQLite' ? ['admin', 'teamAdmin', 'member'] : ['admin']
   test.each(roles)('as %s', async role => {
     const { gateway, values } = house
@@ -130,17 +130,12 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
       const isShown = route.for === null || route.for(session)
       const { heading, search = '', drawer } = rows[route.path]!
       seen.clear()
-      // A page that was loaded anew would compile axe anew.
-      if (isWhole) await goTo(page, route.path + search)
-      else await page.goto(`${gateway.url}/ui${route.path}${search}`)
+      await goTo(page, route.path + search)
       await settled(page, isShown ? heading : null)
       found.push(...seen.problems(route.path, isShown))
       found.push(...(await problemsOf(page, route.path, { looked: isWhole ? house.looked : null, isShown })))
       if (!isShown || drawer === undefined) continue
-      await page.evaluate(
-        to => history.pushState(null, '', to),
-        `/ui${route.path}${drawer.replace(/\{(\w+)\}/, (_, name: string) => encodeURIComponent(values[name]!))}`,
-      )
+      await goTo(page, route.path + drawer.replace(/\{(\w+)\}/, (_, name: string) => encodeURIComponent(values[name]!)))
       await page.getByRole('dialog').waitFor()
       await settled(page, heading)
       const opened = { looked: isWhole ? house.looked : null, isShown }
@@ -309,11 +304,10 @@ interface House {
 
 /** One of everything that pages show, and markup wherever a person or an upstream may write. */
 async function openHouse(backend: Backend): Promise<House> {
-  const gateway = await startGateway({
+  const gateway = await startGatewayWithPages({
     backend,
     config,
     environment: {
-      MODELGATE_WEB_DIRECTORY: await builtPages(),
       // Without it nothing of a chat is kept on Postgres.
       MODELGATE_ENCRYPTION_KEY: 'an encryption key of more than 32 characters',
     },

@@ -2,9 +2,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { availableParallelism, loadavg } from 'node:os'
 import type { Browser, Page } from 'playwright-core'
-import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, closePages, openBrowser, openSignedIn, pageMs } from './browser.ts'
+import { hasChromium, closePages, openBrowser, openSignedIn, pageMs, startGatewayWithPages } from './browser.ts'
 
 setDefaultTimeout(5 * pageMs)
 
@@ -69,7 +68,7 @@ describe.skipIf(!hasChromium)('the first view of the pages', () => {
   let gateway: Gateway
   let browser: Browser
   beforeAll(async () => {
-    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    gateway = await startGatewayWithPages()
     browser = await openBrowser()
   })
   afterAll(async () => {

@@ -3,6 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
 import type { Gateway } from '../e2e/harness.ts'
 import {
+  goTo,
   hasChromium,
   openPage,
   openSignedIn,
@@ -94,8 +95,10 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
   test('a model is called by what it is for', async () => {
     await makePublic('gpt-4.1', 'text-embedding-3-small', 'rerank', 'voice', 'ears', 'painter', 'judge', 'writer')
     const { page, close, faults } = await openPage(browser, gateway.url)
+    await page.goto(`${gateway.url}/ui/model_hub`)
+    await page.getByRole('link', { name: /^gpt-4\.1/ }).waitFor()
     for (const [model, said] of Object.entries(firstCalls)) {
-      await page.goto(`${gateway.url}/ui/model_hub?${new URLSearchParams({ model })}`)
+      await goTo(page, `/model_hub?${new URLSearchParams({ model })}`)
       const code = await page
         .getByRole('dialog', { name: model })
         .getByRole('region', { name: 'Use it: curl' })
@@ -143,12 +146,12 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
     await choose('Kind', 'embedding')
     await page.waitForURL(/mode=embedding/)
     expect(await rows.allInnerTexts()).toEqual(['text-embedding-3-small'])
-    await page.goto(`${gateway.url}/ui/model_hub_table?provider=openai&context=128000&price=3`)
-    await rows.first().waitFor()
+    await goTo(page, '/model_hub_table?provider=openai&context=128000&price=3')
+    await rows.getByText('gpt-4.1', { exact: true }).waitFor()
     expect(await rows.allInnerTexts()).toEqual(['gpt-4.1'])
     await choose('Price', 'input up to $0.50')
     await page.getByText('Nothing matches').waitFor()
-    await page.goto(`${gateway.url}/ui/model_hub_table?ability=supports_audio_input`)
+    await goTo(page, '/model_hub_table?ability=supports_audio_input')
     await rows.first().waitFor()
     expect(await rows.allInnerTexts()).toEqual(['gemini-2.5-pro'])
     await close()

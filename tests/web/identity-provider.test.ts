@@ -4,10 +4,18 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
 import type { Browser, Page } from 'playwright-core'
-import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { clientId, clientSecret } from '../support/sign-in/identity-provider.ts'
-import { builtPages, hasChromium, closePages, openBrowser, openPage, pageMs, violations } from './browser.ts'
+import {
+  goTo,
+  hasChromium,
+  closePages,
+  openBrowser,
+  openPage,
+  pageMs,
+  startGatewayWithPages,
+  violations,
+} from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -34,7 +42,7 @@ general_settings:
       roles: { gateway-admin: proxy_admin }
       required_claims: { groups: [gateway-admin, staff] }
 `
-    gateway = await startGateway({ config, environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    gateway = await startGatewayWithPages({ config })
     const provider = new Provider(issuer, {
       clients: [
         {
@@ -90,7 +98,7 @@ general_settings:
       expect(await links.count()).toBe(of)
 
       // In a second window of the same browser, which is out too then.
-      await page.goto(`${gateway.url}/ui/sessions`)
+      await goTo(page, '/sessions')
       const other = await context.newPage()
       await other.goto(`${gateway.url}/ui/keys`)
       await other.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()

@@ -131,8 +131,9 @@ describe.skipIf(!hasChromium)('pages under the hand', () => {
         await link.waitFor({ state: 'attached' })
         continue
       }
-      await page.goto(`${gateway.url}/ui/keys`)
+      await goTo(page, '/keys')
       await page.getByRole('link', { name: 'first-key' }).waitFor()
+      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
       if (!proofs[what]) throw new Error(`no proof of ${keys.join(' ')}: ${what}`)
       const isChord = keys[0] === 'Ctrl'
       await proofs[what](page, () =>

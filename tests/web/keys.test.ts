@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
 import type { Gateway } from '../e2e/harness.ts'
-import { hasChromium, openSignedIn, pageMs, typeAtFocus, violations, withPages } from './browser.ts'
+import { goTo, hasChromium, openSignedIn, pageMs, typeAtFocus, violations, withPages } from './browser.ts'
 import { until } from '../support/until.ts'
 
 setDefaultTimeout(3 * pageMs)
@@ -290,7 +290,7 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
       async () => JSON.stringify(await info(`/key/info?key=${key}`)).includes('"store_prompts_in_spend_logs":true'),
       'the key has it',
     )
-    await page.goto(`${gateway.url}/ui/teams?team=quiet`)
+    await goTo(page, '/teams?team=quiet')
     await choose('As others say', 'Not stored')
     await until(
       async () =>

@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
 import type { Gateway } from '../e2e/harness.ts'
-import { hasChromium, openSignedIn, pageMs, withPages } from './browser.ts'
+import { goTo, hasChromium, openSignedIn, pageMs, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -40,8 +40,10 @@ describe.skipIf(!hasChromium)('meters of budgets', () => {
     }
     expect(found.budget).toMatchObject(budget)
     const { page, close, faults } = await openSignedIn(browser, gateway)
+    await page.goto(`${gateway.url}/ui/sessions`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
     for (const address of [`keys?key=${found.info.token_id}`, 'teams?team=reset-team', 'users?user=reset-user']) {
-      await page.goto(`${gateway.url}/ui/${address}`)
+      await goTo(page, `/${address}`)
       const meter = page.getByRole('dialog').getByRole('meter').first()
       await meter.waitFor()
       expect([address, await meter.getAttribute('aria-valuenow')]).toEqual([address, '0'])

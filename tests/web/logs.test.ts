@@ -1,15 +1,16 @@
 /** The page of calls: filtered by text, walked by arrows, and safe against texts of others. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
-import { standardConfig, startGateway } from '../e2e/harness.ts'
+import { standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
+import { until } from '../support/until.ts'
 import {
-  builtPages,
   hasChromium,
   closePages,
   openBrowser,
   openSignedIn,
   pageMs,
+  startGatewayWithPages,
   violations,
   typeAtFocus,
 } from './browser.ts'
@@ -23,7 +24,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
   let browser: Browser
   beforeAll(async () => {
     const config = `${standardConfig}general_settings: { max_stored_body_kb: 4 }\n`
-    gateway = await startGateway({ config, environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    gateway = await startGatewayWithPages({ config })
     const key = await gateway.key({ key_alias: hostile })
     for (const model of ['chat-model', 'claude-model', 'nobody', 'chat-model']) await call(key, model)
     // Rows are stored behind the answers.
@@ -226,8 +227,16 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
   })
 
   test('a new call appears by itself while the list is live', async () => {
-    const { page, close } = await openLogs('?live=on&q=model:fault/unknown')
+    const { page, close } = await openSignedIn(browser, gateway)
+    const reads = { '/spend/logs/v2': 0, '/spend/logs/histogram': 0 }
+    page.on('requestfinished', request => {
+      const path = new URL(request.url()).pathname as keyof typeof reads
+      if (path in reads) reads[path]++
+    })
+    await page.goto(`${gateway.url}/ui/logs?live=on&q=model:fault/unknown`)
     await page.getByText('Nothing matches').waitFor()
+    // Once it is live it is read once more: what comes then comes by itself.
+    await until(() => Math.min(...Object.values(reads)) >= 2, 'list and bars are read when they have become live')
     await call(await gateway.key(), 'fault/unknown')
     await page.getByText('Calls: 1').waitFor()
     await close()

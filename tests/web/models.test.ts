@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
 import type { Gateway } from '../e2e/harness.ts'
-import { hasChromium, openSignedIn, pageMs, violations, withPages } from './browser.ts'
+import { goTo, hasChromium, openSignedIn, pageMs, violations, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -102,9 +102,9 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     await row.getByText('by master, its bill is unpaid').waitFor()
     const input = { model: 'embedding-model', input: 'Hi' }
     expect((await gateway.admin('/v1/embeddings', input)).status).toBe(403)
-    await page.goto(`${gateway.url}/ui/model_hub?q=embedding-model`)
+    await goTo(page, '/model_hub?q=embedding-model')
     await page.getByText('Disabled').first().waitFor()
-    await page.goto(`${gateway.url}/ui/models?model=embedding-model`)
+    await goTo(page, '/models?model=embedding-model')
     const drawer = page.getByRole('dialog', { name: 'embedding-model' })
     await drawer.getByText('its bill is unpaid').waitFor()
     expect(await violations(page)).toEqual([])

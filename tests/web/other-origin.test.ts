@@ -1,9 +1,9 @@
 /** What a page of another origin can do in the browser of a person who is signed in: nothing. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, BrowserContext } from 'playwright-core'
-import { masterKey, startGateway } from '../e2e/harness.ts'
+import { masterKey } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { builtPages, hasChromium, closePages, openBrowser, pageMs } from './browser.ts'
+import { hasChromium, closePages, openBrowser, pageMs, startGatewayWithPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -15,7 +15,7 @@ describe.skipIf(!hasChromium)('a signed-in browser on a page of another origin',
   const sessionOf = async () =>
     (await context.cookies(gateway.url)).find(one => one.name.endsWith('modelgate_session'))!
   beforeAll(async () => {
-    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    gateway = await startGatewayWithPages()
     browser = await openBrowser()
     context = await browser.newContext()
     context.setDefaultTimeout(pageMs)

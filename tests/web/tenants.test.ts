@@ -3,7 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
 import { masterKey } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { hasChromium, openSignedIn, pageMs, violations, withPages, typeAtFocus } from './browser.ts'
+import { goTo, hasChromium, openSignedIn, pageMs, violations, withPages, typeAtFocus } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -62,7 +62,6 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     const info = () =>
       asked<{ members: { user_id: string; user_role: string }[] }>(`/organization/info?organization_id=${id}`)
     while ((await info()).members[0]?.user_role !== 'org_admin') await Bun.sleep(20)
-    expect(await violations(page)).toEqual([])
     await typeToDelete(page, 'Delete organization', 'Nordwind')
     await page.getByText('Organization Nordwind deleted').first().waitFor()
     await page.getByText('No organizations yet').waitFor()
@@ -216,9 +215,10 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     for (const [text, count] of [
       ['nobody', 0],
       ['second', 1],
+      ['nobody', 0],
       ['shop-2', 1],
     ] as const) {
-      await page.goto(`${gateway.url}/ui/customers?q=${text}`)
+      await goTo(page, `/customers?q=${text}`)
       await page.getByText(count === 0 ? 'Nothing matches' : 'Second shop').waitFor()
     }
     expect(faults).toEqual([])
@@ -251,7 +251,6 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await drawer.getByRole('button', { name: 'Cancel' }).click()
     expect(await drawer.getByRole('button', { name: 'Block team' }).count()).toBe(0)
     expect(await page.locator('[data-primary]').count()).toBe(0)
-    expect(await violations(page)).toEqual([])
     // Removing takes the member's keys along: the name is typed.
     await drawer.getByRole('button', { name: 'Remove ned' }).click()
     const confirm = page.getByRole('alertdialog')
@@ -339,8 +338,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
         ['max budget', '$3.00', '$4.00'],
       ]),
     )
-    expect(await violations(page)).toEqual([])
-    await page.goto(`${gateway.url}/ui/audit?object=nothing`)
+    await goTo(page, '/audit?object=nothing')
     await page.getByText('Nothing matches').waitFor()
     expect(faults).toEqual([])
     await close()

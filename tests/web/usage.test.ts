@@ -2,15 +2,15 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
-import { masterKey, startGateway } from '../e2e/harness.ts'
+import { masterKey } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import {
-  builtPages,
   hasChromium,
   closePages,
   openBrowser,
   openSignedIn,
   pageMs,
+  startGatewayWithPages,
   violationsInBothThemes,
 } from './browser.ts'
 
@@ -23,7 +23,7 @@ describe.skipIf(!hasChromium)('the page of usage', () => {
   let browser: Browser
   let member: string
   beforeAll(async () => {
-    gateway = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: await builtPages() } })
+    gateway = await startGatewayWithPages()
     const key = await gateway.key({ key_alias: formula })
     member = await gateway.key({ key_alias: 'without-calls' })
     for (const model of ['chat-model', 'chat-model', 'claude-model'])
