@@ -32,6 +32,18 @@ export function fieldsOf(schema: z.ZodType): string[] {
   return 'shape' in schema ? Object.keys(schema.shape as object) : []
 }
 
+interface Wrapped {
+  readonly def: { readonly type: string; readonly innerType?: Wrapped }
+}
+
+/** Those of them that are numbers, be they optional or not. */
+export function numbersOf(schema: z.ZodType): string[] {
+  const isNumber = ({ def }: Wrapped): boolean =>
+    def.innerType === undefined ? def.type === 'number' : isNumber(def.innerType)
+  const shape = 'shape' in schema ? (schema.shape as Record<string, Wrapped>) : {}
+  return Object.keys(shape).filter(name => isNumber(shape[name]!))
+}
+
 const guessedLengthMax = 40
 
 function withNearest(problem: Problem, known: readonly string[]): Problem {

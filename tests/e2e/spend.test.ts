@@ -132,6 +132,8 @@ for (const backend of backends())
       expect(await of('error_code=503', 'model')).toEqual(['broken'])
       expect(await list('sort_by=ttft_ms&page=2&page_size=3')).toMatchObject({ total: 4, next_cursor: null })
       expect((await list('sort_by=cost')).detail[0].loc).toEqual(['query', 'sort_by'])
+      // It would count as 0, and find the calls that cost nothing.
+      expect((await list('max_spend=')).detail[0].loc).toEqual(['query', 'max_spend'])
       expect((await list('sort_by=spend&cursor=first')).detail[0].loc).toEqual(['query', 'cursor'])
     })
 

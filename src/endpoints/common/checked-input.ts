@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { readBody } from '../../core/request.ts'
-import { fieldsOf, problemsIn } from '../../core/schema-problems.ts'
+import { fieldsOf, numbersOf, problemsIn } from '../../core/schema-problems.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
 
 /** For administration; endpoints that take prompts pass the configured limit. */
@@ -36,8 +36,16 @@ function parsed(bytes: Uint8Array): Record<string, unknown> {
   }
 }
 
-/** Checks query parameters. Throws 422, also for one that the schema knows and that is given twice. */
+/**
+ * Checks query parameters. Throws 422, also for one that the schema knows and that is given twice, and for an empty
+ * number, which would count as 0.
+ */
 export function readQuery<T>(request: HttpRequest, schema: z.ZodType<T>): T {
+  const empty = numbersOf(schema).filter(name => request.query.get(name)?.trim() === '')
+  if (empty.length > 0)
+    throw unprocessable(
+      empty.map(name => ({ loc: ['query', name], msg: 'is empty; send a number, or leave it out', type: 'invalid' })),
+    )
   const doubled = fieldsOf(schema).filter(name => request.query.getAll(name).length > 1)
   if (doubled.length > 0)
     throw unprocessable(
