@@ -282,6 +282,16 @@ test('metadata that decides on money is written by administrators alone, on keys
   }
 })
 
+test('an admin of an organization gives no user the address of another one, who could not sign in with it then', async () => {
+  const ossi = await newUser({ user_id: 'ossi' })
+  await admin('/organization/new', { organization_id: 'bay', organization_alias: 'Bay' })
+  await admin('/organization/member_add', { organization_id: 'bay', member: { user_id: 'ossi', role: 'org_admin' } })
+  await newUser({ user_id: 'chief', user_email: 'chief@example.com' })
+  const make = (user_email: string) => ask(ossi, '/user/new', { organizations: ['bay'], user_email })
+  expect((await make('Chief@Example.com')).status).toBe(409)
+  expect((await make('new@example.com')).status).toBe(200)
+})
+
 test('a key with a restriction of its own deletes no keys', async () => {
   const dora = await newUser({ user_id: 'dora' })
   const other = await gateway.key({ user_id: 'dora' })

@@ -106,6 +106,7 @@ const userNew = withBody(userBody, {
     const keyFields = { key_alias: alias, duration: lifetime && 'ms' in lifetime ? lifetime.ms : null }
     const key = withKey ? keyOfNewUser(services, caller, keyFields) : undefined
     const made = await services.tenancy.change(actorOf(caller), async tx => {
+      if (!isAdministrator(caller)) await checkAddress(tx, fields.user_email)
       const made = newUser(id ?? randomUUIDv7(), fields, services.current.settings.newUsers)
       const user = await tx.insert('user', isAdministrator(caller) ? made : { ...made, models: teamModelsOnly })
       await addPlaces({ tx, caller, userId: user.id }, teams ?? [], organizations ?? [])
@@ -115,6 +116,14 @@ const userNew = withBody(userBody, {
     return { key: key?.text ?? null, token: made.key?.hash ?? null, token_id: made.key?.id ?? null, ...row }
   },
 })
+
+/** An address that two users have names none of them: its owner could not sign in with it any more. Throws 409. */
+async function checkAddress(tx: TenancyTransaction, email: string | null | undefined): Promise<void> {
+  if (email == null || (await tx.usersByEmail(email)).length === 0) return
+  throw new GatewayError('conflict', 'another user has this address; ask an administrator, or leave it out', {
+    param: 'user_email',
+  })
+}
 
 /**
  * With what the file says of keys. Of admins of organizations without its team, which they do not administer, and for
