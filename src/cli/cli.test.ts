@@ -400,7 +400,7 @@ describe('keys', () => {
 
   test('the defaults and bounds of new keys apply here too', async () => {
     const file = config(`${goodConfig}settings:
-  default_key_generate_params: { max_budget: 5, models: [good] }
+  default_key_generate_params: { max_budget: 5, rpm_limit: 600, models: [good] }
   upperbound_key_generate_params: { max_budget: 10, duration: 90d, rpm_limit: 60 }
 `)
     const refused = await run(['keys', 'create', '--config', file, '--rpm', '61', '--duration', '91d'])

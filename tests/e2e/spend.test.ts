@@ -130,6 +130,8 @@ for (const backend of backends())
       expect((await list('key_alias=of ann', bob)).total).toBe(0)
       expect(await of('model_id=free-deployment', 'model')).toEqual(['free-model'])
       expect(await of('error_code=503', 'model')).toEqual(['broken'])
+      expect(await of('model_group=free-model', 'model')).toEqual(['free-model'])
+      expect((await list('model_group=a&model=b')).detail[0].loc).toEqual(['query', 'model_group'])
       expect(await list('sort_by=ttft_ms&page=2&page_size=3')).toMatchObject({ total: 4, next_cursor: null })
       expect((await list('sort_by=cost')).detail[0].loc).toEqual(['query', 'sort_by'])
       // It would count as 0, and find the calls that cost nothing.

@@ -32,16 +32,16 @@ interface NewKeyParts {
 
 /**
  * The record of a new key without its hash, which needs the installation's secret (`store/keys`). What its fields leave
- * out is the default, else the bound. Throws 422 for a field above its bound.
+ * out is the default, or the bound where that is less or alone. Throws 422 for a field above its bound.
  */
 export function newKey({ id, keyText, fields, nowMs, settings }: NewKeyParts): MadeKey {
   const { defaults, bounds } = settings
   const filled: Record<string, unknown> = {}
   for (const [field, name] of Object.entries({ ...recordNames, ...otherNames })) {
-    const value = defaults[name as keyof typeof defaults] ?? bounds[name as keyof KeyBounds]
+    const value = lesser(defaults[name as keyof typeof defaults], bounds[name as keyof KeyBounds])
     if (fields[field as keyof KeyFields] == null && value !== undefined) filled[name] = value
   }
-  const lifetimeMs = defaults.lifetimeMs ?? bounds.lifetimeMs
+  const lifetimeMs = lesser(defaults.lifetimeMs, bounds.lifetimeMs)
   if (fields.duration == null && lifetimeMs !== undefined) filled.expiresAtMs = nowMs + lifetimeMs
   const made = { ...bareKey, id, hint: keyHint(keyText), ...keyChanges(fields, nowMs), ...(filled as Partial<MadeKey>) }
   checkKeyBounds({ before: made, changes: made, bounds, nowMs })
@@ -85,6 +85,12 @@ function raisedBudget(key: KeyChange['before'], nowMs: number): bigint {
 }
 
 type Bounded = bigint | number | string
+
+/** Of a default and a bound; a default that has no bound stays. */
+function lesser<Value>(usual: Value | undefined, bound: Bounded | undefined): Value | Bounded | undefined {
+  if (usual === undefined || bound === undefined) return usual ?? bound
+  return isWithin(usual as Bounded, bound) ? usual : bound
+}
 
 function isWithin(value: Bounded | null, bound: Bounded): boolean {
   if (value === null) return false

@@ -55,6 +55,7 @@ const spendQuery = lazy(() =>
   rowFilter().extend({
     status_filter: z.enum(['success', 'failure']).optional(),
     key_alias: word().optional(),
+    model_group: word().optional(),
     page: z.coerce.number().int().min(1).max(offsetMax).optional(),
     page_size: z.coerce.number().int().min(1).max(1000).default(50),
     cursor: z.string().max(1000).optional(),
@@ -119,6 +120,7 @@ export const spendLogs: Endpoint = {
         description: '`failure`: every outcome but `success`.',
       },
       key_alias: { schema: { type: 'string' }, description: 'Only calls of keys with this alias.' },
+      model_group: { schema: { type: 'string' }, description: 'As `model`, for scripts that name it so.' },
       page: {
         schema: { type: 'integer', minimum: 1 },
         description:
@@ -145,7 +147,7 @@ export const spendLogs: Endpoint = {
     failures: [400, 403],
   },
   async handle(request, services, caller) {
-    const query = readQuery(request, spendQuery())
+    const query = withModel(readQuery(request, spendQuery()))
     const { page_size: size, cursor } = query
     const page = pageOf(query)
     const sortBy = sortFields[query.sort_by]
@@ -172,6 +174,13 @@ export const spendLogs: Endpoint = {
     const rest = JSON.stringify({ next_cursor: nextCursor, ...counts })
     return jsonTextAnswer(Buffer.concat([Buffer.from('{"data":['), rows, Buffer.from(`],${rest.slice(1)}`)]))
   },
+}
+
+/** With `model` where it is named as LiteLLM's group of a model. Throws 422 where the two differ. */
+function withModel(query: z.infer<ReturnType<typeof spendQuery>>): typeof query {
+  const { model, model_group: group } = query
+  if (model === undefined || group === undefined || model === group) return { ...query, model: model ?? group }
+  throw unprocessable([{ loc: ['query', 'model_group'], msg: 'is another than `model`; send one', type: 'invalid' }])
 }
 
 /**
