@@ -41,7 +41,8 @@ export function newKey({ id, keyText, fields, nowMs, settings }: NewKeyParts): M
     const value = lesser(defaults[name as keyof typeof defaults], bounds[name as keyof KeyBounds])
     if (fields[field as keyof KeyFields] == null && value !== undefined) filled[name] = value
   }
-  const lifetimeMs = lesser(defaults.lifetimeMs, bounds.lifetimeMs)
+  const lifetimes = [defaults.lifetimeMs, bounds.lifetimeMs].filter(one => one !== undefined)
+  const lifetimeMs = lifetimes.length === 0 ? undefined : Math.min(...lifetimes)
   if (fields.duration == null && lifetimeMs !== undefined) filled.expiresAtMs = nowMs + lifetimeMs
   const made = { ...bareKey, id, hint: keyHint(keyText), ...keyChanges(fields, nowMs), ...(filled as Partial<MadeKey>) }
   checkKeyBounds({ before: made, changes: made, bounds, nowMs })
@@ -87,7 +88,7 @@ function raisedBudget(key: KeyChange['before'], nowMs: number): bigint {
 type Bounded = bigint | number | string
 
 /** Of a default and a bound; a default that has no bound stays. */
-function lesser<Value>(usual: Value | undefined, bound: Bounded | undefined): Value | Bounded | undefined {
+function lesser(usual: unknown, bound: Bounded | undefined): unknown {
   if (usual === undefined || bound === undefined) return usual ?? bound
   return isWithin(usual as Bounded, bound) ? usual : bound
 }
