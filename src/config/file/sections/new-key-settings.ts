@@ -74,8 +74,8 @@ export const newKeySettings = {
     .optional()
     .describe(
       'The most that a key may have, a raise included, that is made or changed by API or the command line, also by ' +
-        'administrators. A key that is made without a field gets its bound, unless its default is less. Tokens of directories, and keys that ' +
-        'are brought from LiteLLM, are not bound.',
+        'administrators. A key that is made without a field gets its bound, unless its default is less. Tokens of ' +
+        'directories, and keys that are brought from LiteLLM, are not bound.',
     ),
   max_internal_user_budget: usd
     .optional()
