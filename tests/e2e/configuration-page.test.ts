@@ -85,8 +85,13 @@ type Sections = Record<string, object | undefined>
 function guardrailWith({ proxy_params: given = {}, ...more }: { proxy_params?: Sections }): object {
   const { patterns, topics, ...rest } = given
   const entry = (one: object, required: object) => (Array.isArray(one) ? one : [{ ...required, ...one }])
+  // Only what another program judges is judged piece by piece.
+  const isInPieces = Object.keys(rest).some(name => name.startsWith('window_'))
+  const kind = isInPieces
+    ? { guardrail: 'webhook', api_base: 'https://judge.example.com', window_characters: 1000 }
+    : { guardrail: 'length', max_characters: 100_000 }
   const proxy_params = {
-    guardrail: 'length',
+    ...kind,
     mode: 'pre_call',
     ...(patterns && { patterns: entry(patterns, { name: 'A', pattern: 'a' }) }),
     ...(topics && { topics: entry(topics, { name: 'a', words: ['b'] }) }),
