@@ -38,7 +38,7 @@ const othersAtOnce = browsersAtOnce + 1
 const javascriptCore = { BUN_JSC_useFTLJIT: '0', BUN_JSC_thresholdForOptimizeAfterWarmUp: '5000' }
 /** Of all failed files together, at the end of the output. */
 const linesOfFailures = 28
-/** `--profile` prints at the end what each process took of processors and of time, most first. */
+/** `--profile` prints at the end what each process took of processors, and from when until when it ran, most first. */
 const { values: options, positionals: only } = parseArgs({
   args: process.argv.slice(2),
   options: { profile: { type: 'boolean', default: false }, alone: { type: 'boolean', default: false } },
@@ -79,7 +79,8 @@ const last = grouped(files.filter(file => measures(file) && !waits(file)).sort()
 
 let onlyTimingIsLeft = false
 const results: FileResult[] = []
-const processes: (ProcessResult & { files: readonly string[] })[] = []
+/** `untilS`: when it ended, in seconds of the run. */
+const processes: (ProcessResult & { files: readonly string[]; untilS: number })[] = []
 
 const templates = await makeDatabaseTemplates(process.env.TEST_DATABASE_URL)
 /** For gateways in processes of their own: tests/support/gateway-process.ts. */
@@ -135,8 +136,8 @@ async function checkTypes(): Promise<void> {
 function printProfile(): void {
   const columns = (...figures: number[]) => figures.map(figure => figure.toFixed(1).padStart(7))
   for (const one of processes.toSorted((a, b) => b.processorSeconds - a.processorSeconds)) {
-    const [processors, time] = columns(one.processorSeconds, one.seconds)
-    console.log(`${processors} s of processors ${time} s ${one.files.join(' ')}`)
+    const [processors, from, until] = columns(one.processorSeconds, one.untilS - one.seconds, one.untilS)
+    console.log(`${processors} s of processors ${from} to ${until} s ${one.files.join(' ')}`)
   }
   const sum = processes.reduce((seconds, one) => seconds + one.processorSeconds, 0)
   console.log(`${columns(sum)} s of processors in ${processes.length} processes`)
@@ -159,7 +160,7 @@ async function run(group: readonly string[]): Promise<void> {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
     ...(!group.some(measures) && javascriptCore),
   })
-  processes.push({ ...result, files: group })
+  processes.push({ ...result, files: group, untilS: performance.now() / 1000 })
   const again = onlyTimingIsLeft && group.length === 1 ? [] : result.overBounds
   for (const file of again) console.log(`${file} missed a bound and runs again alone`)
   last.push(...eachAlone(again))
