@@ -2,6 +2,8 @@
 
 /** In a process: so few that its end is near when the others end. */
 const filesTogetherMax = 8
+/** Of a browser, which takes 2 s of processors to begin with and is quicker with each page. */
+const pageFilesTogetherMax = 16
 
 /** What only a process as a whole has: a file that names one of them changes it for those behind it, or reads what they left. */
 const ofTheProcess = [
@@ -38,8 +40,8 @@ const roomOf = (file: string): string =>
  */
 export function groupsOf(files: readonly string[], textOf: (file: string) => string): string[][] {
   const rooms = Map.groupBy(files, file => (needsProcess(textOf(file)) ? file : roomOf(file)))
-  return [...rooms.values()].flatMap(inRoom => {
-    const count = Math.ceil(inRoom.length / filesTogetherMax)
+  return [...rooms].flatMap(([room, inRoom]) => {
+    const count = Math.ceil(inRoom.length / (room === 'tests/web' ? pageFilesTogetherMax : filesTogetherMax))
     return Array.from({ length: count }, (_, first) => inRoom.filter((_, at) => at % count === first))
   })
 }
