@@ -22,22 +22,22 @@ interface JsonEndpoint<Input> extends Pick<Endpoint, 'paths' | 'auth'> {
   /** The name of the answer's schema. */
   readonly answer: string
   readonly failures?: readonly number[]
-  handle(input: Input, asked: EndpointContext): Promise<unknown>
+  handle(input: Input, context: EndpointContext): Promise<unknown>
 }
 
 /** An endpoint with a JSON body; POST unless it says otherwise. */
 export function withBody<Schema extends z.ZodType>(
-  request: () => Schema,
+  body: () => Schema,
   { method = 'POST', paths, auth, handle, answer, ...about }: JsonEndpoint<z.infer<Schema>>,
 ): Endpoint {
   return {
     method,
     paths,
     auth,
-    doc: { ...about, request, success: json(answer) },
-    async handle(asking, services, caller) {
-      const input = (await readJsonAs(asking, request())) as z.infer<Schema>
-      return jsonAnswer(await handle(input, { services, caller: caller!, request: asking }))
+    doc: { ...about, request: body, success: json(answer) },
+    async handle(request, services, caller) {
+      const input = (await readJsonAs(request, body())) as z.infer<Schema>
+      return jsonAnswer(await handle(input, { services, caller: caller!, request }))
     },
   }
 }
@@ -52,9 +52,9 @@ export function withQuery<Schema extends z.ZodObject>(
     paths,
     auth,
     doc: { ...about, query, success: json(answer) },
-    async handle(asking, services, caller) {
-      const input = readQuery(asking, query()) as z.infer<Schema>
-      return jsonAnswer(await handle(input, { services, caller: caller!, request: asking }))
+    async handle(request, services, caller) {
+      const input = readQuery(request, query()) as z.infer<Schema>
+      return jsonAnswer(await handle(input, { services, caller: caller!, request }))
     },
   }
 }

@@ -46,8 +46,8 @@ const ping = withQuery(nothing, {
   operationId: 'pingCache',
   summary: 'Writes and reads an entry of the cache',
   failures: [503],
-  async handle(_, asked) {
-    const cache = cacheOf(asked)
+  async handle(_, context) {
+    const cache = cacheOf(context)
     await reached(() => cache.ping())
     return {
       status: 'healthy',
@@ -78,8 +78,8 @@ const remove = withBody(keysBody, {
   operationId: 'deleteCachedAnswers',
   summary: 'Forgets kept answers',
   failures: [503],
-  async handle({ keys }, asked) {
-    const cache = cacheOf(asked)
+  async handle({ keys }, context) {
+    const cache = cacheOf(context)
     await reached(() => cache.delete(keys))
     return { status: 'success' }
   },
@@ -93,8 +93,8 @@ const flush = withBody(nothing, {
   operationId: 'flushCache',
   summary: 'Forgets all kept answers',
   failures: [503],
-  async handle(_, asked) {
-    const cache = cacheOf(asked)
+  async handle(_, context) {
+    const cache = cacheOf(context)
     await reached(() => cache.clear())
     return { status: 'success' }
   },
@@ -108,8 +108,8 @@ const redisInfo = withQuery(nothing, {
   operationId: 'getCacheRedisInfo',
   summary: 'What the Redis of the cache says of itself and of its clients',
   failures: [503],
-  async handle(_, asked) {
-    const cache = cacheOf(asked)
+  async handle(_, context) {
+    const cache = cacheOf(context)
     // In memory there is no Redis, and nothing to say of it.
     const { clients, info } = cache.info ? await reached(cache.info) : { clients: [], info: {} }
     return { num_clients: clients.length, clients, info }

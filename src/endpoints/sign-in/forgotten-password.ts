@@ -117,7 +117,7 @@ const page: Endpoint = {
   handle: (request, services) => pageOf({ request, services }),
 }
 
-const asking: Endpoint = {
+const requestLink: Endpoint = {
   method: 'POST',
   paths: [forgottenPasswordPath],
   auth: 'none',
@@ -153,4 +153,4 @@ async function askByForm(request: HttpRequest, services: Services): Promise<Answ
 }
 
 /** The page, and what it sends. */
-export const forgottenPasswordEndpoints: readonly Endpoint[] = [page, asking]
+export const forgottenPasswordEndpoints: readonly Endpoint[] = [page, requestLink]

@@ -117,7 +117,7 @@ const attachmentsGiven = lazy(() =>
     .describe('Pictures, PDF, sound, text: 20 MiB each, texts 1 MiB.'),
 )
 
-const asking = lazy(() =>
+const answersBody = lazy(() =>
   z.strictObject({
     parent_id: z.string().max(64).nullable().default(null).describe('The answer before; null = it begins anew.'),
     text: z.string().max(1_000_000).default('').describe('May be empty where there are attachments.'),
@@ -164,12 +164,12 @@ const ask: Endpoint = {
     tag,
     operationId: 'createConversationMessage',
     summary: 'Ask: the answers are made in the background, and can be followed as they come',
-    request: asking,
+    request: answersBody,
     success: json('ConversationAnswers'),
     failures: [403, 409],
   },
   async handle(request, services, caller): Promise<Answer> {
-    const given = await readJsonAs(request, asking(), services.current.settings.bodyBytesMax)
+    const given = await readJsonAs(request, answersBody(), services.current.settings.bodyBytesMax)
     const { parent_id: parentId, text } = given
     if (text === '' && given.attachments.length === 0)
       throw unprocessable([
@@ -197,9 +197,9 @@ const ask: Endpoint = {
   },
 }
 
-async function messageOf(asked: EndpointContext): Promise<ConversationMessage> {
-  const { request, services } = asked
-  const conversation = await foundConversation(asked)
+async function messageOf(context: EndpointContext): Promise<ConversationMessage> {
+  const { request, services } = context
+  const conversation = await foundConversation(context)
   const message = await services.conversations.message(conversation, request.params.message_id!)
   if (!message) throw absent('message', 'message_id')
   return currentMessage(services, message)
@@ -238,9 +238,9 @@ const stop = withQuery(nothing, {
   answer: 'ConversationMessage',
   operationId: 'stopConversationAnswer',
   summary: 'Stop an answer; what has come of it is kept',
-  async handle(_, asked) {
-    const { services, request, caller } = asked
-    const message = await messageOf(asked)
+  async handle(_, context) {
+    const { services, request, caller } = context
+    const message = await messageOf(context)
     if (await services.conversations.stopAnswer(placeOf(request, caller), message.id))
       services.detached.cancel(message.id)
     return shownMessage(message)

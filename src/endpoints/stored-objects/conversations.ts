@@ -83,9 +83,9 @@ const get = withQuery(nothing, {
   answer: 'ConversationWithMessages',
   operationId: 'getConversation',
   summary: 'A conversation with the tree of its messages',
-  async handle(_, asked) {
-    const { services, request } = asked
-    const conversation = await foundConversation(asked)
+  async handle(_, context) {
+    const { services, request } = context
+    const conversation = await foundConversation(context)
     const messages = await services.conversations.messages(conversation, bytes => request.body.hold(bytes))
     const now = await Promise.all(messages.map(message => currentMessage(services, message)))
     return { ...shownConversation(conversation), messages: now.map(shownMessage) }
@@ -162,7 +162,7 @@ const preferences = withQuery(nothing, {
   answer: 'ChatSettings',
   operationId: 'getChatSettings',
   summary: "How long the caller's conversations are kept",
-  handle: (_, asked) => shownPreferences(asked),
+  handle: (_, context) => shownPreferences(context),
 })
 
 const changePreferences = withBody(
@@ -175,9 +175,9 @@ const changePreferences = withBody(
     answer: 'ChatSettings',
     operationId: 'updateChatSettings',
     summary: "Change how long the caller's conversations are kept after their last message; null = until deleted",
-    async handle({ retention_days: days }, asked) {
-      await asked.services.conversations.setRetentionDays(ownerOf(asked.caller), days)
-      return shownPreferences(asked)
+    async handle({ retention_days: days }, context) {
+      await context.services.conversations.setRetentionDays(ownerOf(context.caller), days)
+      return shownPreferences(context)
     },
   },
 )
@@ -191,9 +191,9 @@ const exported = withQuery(
     answer: 'ExportedConversation',
     operationId: 'exportConversation',
     summary: 'A conversation to keep elsewhere: the whole tree as JSON, or the branch shown as Markdown',
-    async handle({ format }, asked) {
-      const { services, request } = asked
-      const conversation = await foundConversation(asked)
+    async handle({ format }, context) {
+      const { services, request } = context
+      const conversation = await foundConversation(context)
       const messages = await services.conversations.messages(conversation, bytes => request.body.hold(bytes))
       if (format === 'json')
         return { conversation: shownConversation(conversation), messages: messages.map(shownMessage) }

@@ -88,8 +88,8 @@ const customerDelete = withBody(severalCustomers, {
   operationId: 'deleteCustomers',
   summary: 'Delete customers, all or none; what they have spent stays in the ledger',
   failures: [404],
-  async handle({ user_ids: ids }, asked) {
-    const gone = await each(asked, ids, (tx, id) => tx.delete('customer', id))
+  async handle({ user_ids: ids }, context) {
+    const gone = await each(context, ids, (tx, id) => tx.delete('customer', id))
     return {
       deleted_customers: gone.length,
       message: `Successfully deleted customers with ids: ${gone.map(one => one.id).join(', ')}`,
@@ -106,9 +106,9 @@ const blocking = (name: string, blocked: boolean): Endpoint =>
     operationId: blocked ? 'blockCustomers' : 'unblockCustomers',
     summary: blocked ? 'Refuse calls of customers at once' : 'Let calls of customers work again',
     failures: [404],
-    async handle({ user_ids: ids }, asked) {
-      const changed = await each(asked, ids, (tx, id) => tx.update('customer', id, { blocked }))
-      return { blocked_users: await customerRows(asked.services, changed) }
+    async handle({ user_ids: ids }, context) {
+      const changed = await each(context, ids, (tx, id) => tx.update('customer', id, { blocked }))
+      return { blocked_users: await customerRows(context.services, changed) }
     },
   })
 

@@ -116,14 +116,14 @@ const teamUpdate = withBody(teamUpdateBody, {
   operationId: 'updateTeam',
   summary: 'Change a team; only the fields sent change',
   failures: [404, 409],
-  async handle(body, asked) {
+  async handle(body, context) {
     const { team_id: id, version, ...fields } = body
-    const data = await changeTeam(asked, id, async (tx, before) => {
-      if (!isAbove(asked.caller, before)) checkFields(body, teamAdminFields, 'admins of a team')
-      if (!isAdministrator(asked.caller)) checkMetadata(fields.metadata)
+    const data = await changeTeam(context, id, async (tx, before) => {
+      if (!isAbove(context.caller, before)) checkFields(body, teamAdminFields, 'admins of a team')
+      if (!isAdministrator(context.caller)) checkMetadata(fields.metadata)
       const changes = teamChanges(fields)
       if (changes.organizationId !== undefined && changes.organizationId !== before.organizationId)
-        await checkOrganization(tx, asked.caller, changes.organizationId)
+        await checkOrganization(tx, context.caller, changes.organizationId)
       checkedSpending({ ...before, ...changes }, before)
       return tx.update('team', id, changes, version)
     })
@@ -161,7 +161,7 @@ const blocking = (path: string, blocked: boolean): Endpoint =>
     operationId: blocked ? 'blockTeam' : 'unblockTeam',
     summary: blocked ? 'Refuse all keys of a team at once' : 'Let the keys of a team work again',
     failures: [404],
-    handle: ({ team_id: id }, asked) => changeTeam(asked, id, tx => tx.update('team', id, { blocked })),
+    handle: ({ team_id: id }, context) => changeTeam(context, id, tx => tx.update('team', id, { blocked })),
   })
 
 const modelling = (
@@ -176,8 +176,8 @@ const modelling = (
     operationId,
     summary: operationId === 'addTeamModels' ? "Add to a team's list of models" : "Take from a team's list of models",
     failures: [404, 409],
-    handle: ({ team_id: id, models }, asked) =>
-      changeTeam(asked, id, (tx, team) => {
+    handle: ({ team_id: id, models }, context) =>
+      changeTeam(context, id, (tx, team) => {
         const left = change(team.models, models)
         // An empty list would allow every model.
         if (left.length === 0 && team.models.length > 0)

@@ -50,7 +50,7 @@ interface ScimEndpoint extends Pick<Endpoint, 'method' | 'paths'> {
   readonly request?: () => z.ZodType
   readonly failures?: EndpointDoc['failures']
   readonly headers?: readonly string[]
-  handle(asked: ScimRequest): Promise<Answer> | Answer
+  handle(context: ScimRequest): Promise<Answer> | Answer
 }
 
 /** For administrators; a SCIM token is the key of one that may ask for these paths alone. */
@@ -214,14 +214,14 @@ export function locationOf({ services }: Pick<ScimRequest, 'services'>, type: Re
 }
 
 interface ShownParts {
-  readonly asked: Pick<ScimRequest, 'services'>
+  readonly context: Pick<ScimRequest, 'services'>
   readonly type: ResourceType
   readonly of: Stamped
   readonly version: string
 }
 
 /** A resource with what the server adds to it. */
-export function shownResource(resource: Values, { asked, type, of, version }: ShownParts): Values {
+export function shownResource(resource: Values, { context, type, of, version }: ShownParts): Values {
   const extensions = type.extensions.filter(one => one.id in resource).map(one => one.id)
   return {
     schemas: [type.schema.id, ...extensions],
@@ -231,7 +231,7 @@ export function shownResource(resource: Values, { asked, type, of, version }: Sh
       resourceType: type.name,
       created: new Date(of.createdAtMs).toISOString(),
       lastModified: new Date(of.updatedAtMs).toISOString(),
-      location: locationOf(asked, type, of.id),
+      location: locationOf(context, type, of.id),
       version,
     },
   }

@@ -65,21 +65,21 @@ export const scimBulk = scim({
   request: bulkBody,
   answer: 'ScimBulkAnswer',
   failures: [413],
-  async handle(asked) {
-    const { Operations: operations, failOnErrors } = await readJsonAs(asked.request, bulkBody(), bodyBytesMax)
+  async handle(context) {
+    const { Operations: operations, failOnErrors } = await readJsonAs(context.request, bulkBody(), bodyBytesMax)
     if (operations.length > bulkLimits.maxOperations)
       throw new GatewayError(
         'too-large',
         `Operations: there are ${operations.length}, and ${bulkLimits.maxOperations} are the most in one request`,
       )
-    const outcomes = await new Bulk(asked, operations).run(failOnErrors ?? Infinity)
+    const outcomes = await new Bulk(context, operations).run(failOnErrors ?? Infinity)
     return scimAnswer({ schemas: [`${messages}:BulkResponse`], Operations: outcomes })
   },
 })
 
 /** The operations of one request. */
 class Bulk {
-  readonly #asked: ScimRequest
+  readonly #context: ScimRequest
   readonly #operations: readonly Operation[]
   readonly #outcomes = new Map<Operation, Outcome>()
   /** Those that have begun: one that is asked for again is part of a circle. */
@@ -88,8 +88,8 @@ class Bulk {
   readonly #ids = new Map<string, string>()
   #errors = 0
 
-  constructor(asked: ScimRequest, operations: readonly Operation[]) {
-    this.#asked = asked
+  constructor(context: ScimRequest, operations: readonly Operation[]) {
+    this.#context = context
     this.#operations = operations
     for (const one of operations) if (one.bulkId !== undefined) this.#name(one.bulkId, one)
   }
@@ -109,7 +109,7 @@ class Bulk {
   /** In the order of the request; those that were not begun are missing. */
   async run(errorsMax: number): Promise<Outcome[]> {
     for (const one of this.#operations) {
-      if (this.#errors >= errorsMax || this.#asked.request.left) break
+      if (this.#errors >= errorsMax || this.#context.request.left) break
       await this.#do(one)
     }
     return this.#operations.flatMap(one => this.#outcomes.get(one) ?? [])
@@ -139,8 +139,8 @@ class Bulk {
     const path = String(await this.#resolved(one.path))
     const data = one.method === 'DELETE' ? undefined : await this.#resolved(one.data ?? {})
     const { endpoint, id } = endpointOf(one.method, path)
-    const request = partOf(this.#asked.request, { one, path, id, data })
-    const answer = await endpoint.handle(request, this.#asked.services, this.#asked.caller)
+    const request = partOf(this.#context.request, { one, path, id, data })
+    const answer = await endpoint.handle(request, this.#context.services, this.#context.caller)
     return this.#outcomeOf(one, path, id, answer)
   }
 
@@ -150,7 +150,7 @@ class Bulk {
     const type = path.startsWith('/Users') ? userType : groupType
     const version = headers.etag
     return {
-      location: locationOf(this.#asked, type, made),
+      location: locationOf(this.#context, type, made),
       ...(version !== undefined && { version }),
       status: String(status),
     }

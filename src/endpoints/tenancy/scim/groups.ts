@@ -39,21 +39,21 @@ import { directoryUserId } from './tokens.ts'
 const changesMax = 5000
 
 /** Members are read only where they are shown. */
-async function shownTeams(asked: ScimRequest, teams: readonly Team[]): Promise<Values[]> {
-  const { services } = asked
+async function shownTeams(context: ScimRequest, teams: readonly Team[]): Promise<Values[]> {
+  const { services } = context
   const ids = teams.map(team => team.id)
   const revisions = await services.tenancy.membersRevisions(ids)
   const members = new Map<string, object[]>()
-  if (showsMembers(asked))
+  if (showsMembers(context))
     for (const { groupId, userId } of await services.tenancy.memberships({ kind: 'team', groupIds: ids })) {
       const list = members.get(groupId) ?? []
-      list.push({ value: userId, $ref: locationOf(asked, userType, userId), type: 'User' })
+      list.push({ value: userId, $ref: locationOf(context, userType, userId), type: 'User' })
       members.set(groupId, list)
     }
   return teams.map(team => {
     const list = members.get(team.id)
     const resource = { ...resourceOfTeam(team), ...(list && { members: list }) }
-    return shownResource(resource, { asked, type: groupType, of: team, version: versionOf(team, revisions) })
+    return shownResource(resource, { context, type: groupType, of: team, version: versionOf(team, revisions) })
   })
 }
 
@@ -66,9 +66,9 @@ function showsMembers({ request }: ScimRequest): boolean {
 const versionOf = ({ id, version }: Team, revisions: ReadonlyMap<string, number>): string =>
   `W/"${Math.max(version, revisions.get(id) ?? 0)}"`
 
-async function oneTeam(asked: ScimRequest, team: Team, status = 200) {
-  const [resource] = await shownTeams(asked, [team])
-  return oneAnswer(groupType, asked.request, resource!, status)
+async function oneTeam(context: ScimRequest, team: Team, status = 200) {
+  const [resource] = await shownTeams(context, [team])
+  return oneAnswer(groupType, context.request, resource!, status)
 }
 
 async function findTeam(reader: TenancyReader, id: string): Promise<Team> {
@@ -150,12 +150,12 @@ const create = scim({
   status: 201,
   failures: [409],
   headers: ['etag', 'location'],
-  async handle(asked) {
-    const { request } = asked
+  async handle(context) {
+    const { request } = context
     const resource = readResource(groupType, await readResourceBody(request))
     const fields = fieldsOfTeam(resource)
     const userIds = memberIds(resource.members)
-    const team = await changing(asked, async tx => {
+    const team = await changing(context, async tx => {
       const former = await checkUnique(tx, fields)
       const team = former
         ? await tx.update('team', former.id, { ...fields, ...returnOf(former) })
@@ -164,7 +164,7 @@ const create = scim({
       await changeMembers(tx, team.id, [{ kind: 'set', userIds }])
       return team
     })
-    return oneTeam(asked, team, 201)
+    return oneTeam(context, team, 201)
   },
 })
 
@@ -177,7 +177,7 @@ const get = scim({
   answer: 'ScimGroup',
   failures: [404],
   headers: ['etag'],
-  handle: async asked => oneTeam(asked, await findTeam(asked.services.tenancy, asked.id)),
+  handle: async context => oneTeam(context, await findTeam(context.services.tenancy, context.id)),
 })
 
 const list = scim({
@@ -187,21 +187,21 @@ const list = scim({
   summary: 'Teams, oldest first',
   query: listQuery,
   answer: 'ScimGroupList',
-  handle: asked =>
+  handle: context =>
     listAnswer({
       type: groupType,
-      request: asked.request,
-      list: (condition, page) => asked.services.tenancy.list('team', { unremoved: true, condition }, page),
-      show: teams => shownTeams(asked, teams),
+      request: context.request,
+      list: (condition, page) => context.services.tenancy.list('team', { unremoved: true, condition }, page),
+      show: teams => shownTeams(context, teams),
     }),
 })
 
 /** Changes a group in one transaction; `work` = what it becomes, from what it is. */
-function change(asked: ScimRequest, work: (before: Values) => Values, steps: readonly MemberStep[]): Promise<Team> {
-  const { id } = asked
-  return changing(asked, async tx => {
+function change(context: ScimRequest, work: (before: Values) => Values, steps: readonly MemberStep[]): Promise<Team> {
+  const { id } = context
+  return changing(context, async tx => {
     const before = await findTeam(tx, id)
-    await checkTeamVersion(tx, asked, before)
+    await checkTeamVersion(tx, context, before)
     const fields = fieldsOfTeam(work(resourceOfTeam(before)))
     const isNamed = before.alias?.toLowerCase() === fields.alias?.toLowerCase()
     if (!isNamed || before.externalId !== fields.externalId) await checkUnique(tx, fields, id)
@@ -222,10 +222,10 @@ const replace = scim({
   answer: 'ScimGroup',
   failures: [404, 409, 412],
   headers: ['etag'],
-  async handle(asked) {
-    const resource = readResource(groupType, await readResourceBody(asked.request))
-    const team = await change(asked, () => resource, [{ kind: 'set', userIds: memberIds(resource.members) }])
-    return oneTeam(asked, team)
+  async handle(context) {
+    const resource = readResource(groupType, await readResourceBody(context.request))
+    const team = await change(context, () => resource, [{ kind: 'set', userIds: memberIds(resource.members) }])
+    return oneTeam(context, team)
   },
 })
 
@@ -237,10 +237,10 @@ const patch = scim({
   request: patchBody,
   failures: [404, 409, 412],
   headers: ['etag'],
-  async handle(asked) {
-    const { steps, others } = splitOperations(await readOperations(asked.request))
-    const team = await change(asked, before => patched(groupType, before, others), steps)
-    const revisions = await asked.services.tenancy.membersRevisions([team.id])
+  async handle(context) {
+    const { steps, others } = splitOperations(await readOperations(context.request))
+    const team = await change(context, before => patched(groupType, before, others), steps)
+    const revisions = await context.services.tenancy.membersRevisions([team.id])
     return noContent({ etag: versionOf(team, revisions) })
   },
 })
@@ -251,14 +251,14 @@ const remove = scim({
   operationId: 'deleteScimGroup',
   summary: 'Refuse a team for good and remove its members; what it has spent is kept',
   failures: [404, 412],
-  async handle(asked) {
-    const { id } = asked
-    await changing(asked, async tx => {
+  async handle(context) {
+    const { id } = context
+    await changing(context, async tx => {
       const team = await findTeam(tx, id)
-      await checkTeamVersion(tx, asked, team)
+      await checkTeamVersion(tx, context, team)
       await tx.update('team', id, removalOf(team, tx.nowMs))
     })
-    await endMemberships(asked, { kind: 'team', groupId: id })
+    await endMemberships(context, { kind: 'team', groupId: id })
     return noContent()
   },
 })

@@ -48,19 +48,19 @@ import { directoryUserId } from './tokens.ts'
 const unhidden: TenantCondition = { not: { field: 'id', operator: 'eq', value: directoryUserId } }
 
 /** The users as resources, with their teams. */
-async function shownUsers(asked: Pick<ScimRequest, 'services'>, users: readonly User[]): Promise<Values[]> {
+async function shownUsers(context: Pick<ScimRequest, 'services'>, users: readonly User[]): Promise<Values[]> {
   const teams = await teamsOf(
-    asked.services.tenancy,
+    context.services.tenancy,
     users.map(user => user.id),
   )
   return users.map(user => {
     const groups = (teams.get(user.id) ?? []).map(team => ({
       value: team.id,
-      $ref: locationOf(asked, { ...userType, endpoint: '/Groups' }, team.id),
+      $ref: locationOf(context, { ...userType, endpoint: '/Groups' }, team.id),
       display: nameOfTeam(team),
     }))
     const resource = { ...shownResourceOfUser(user), ...(groups.length > 0 && { groups }) }
-    return shownResource(resource, { asked, type: userType, of: user, version: versionOf(user, teams) })
+    return shownResource(resource, { context, type: userType, of: user, version: versionOf(user, teams) })
   })
 }
 
@@ -84,9 +84,9 @@ function versionOf({ id, version }: User, teams: ReadonlyMap<string, readonly Te
   return `W/"${version}${groups.length > 0 ? `-${Bun.hash(groups.toSorted().join('\n')).toString(36)}` : ''}"`
 }
 
-async function oneUser(asked: ScimRequest, user: User, status = 200) {
-  const [resource] = await shownUsers(asked, [user])
-  return oneAnswer(userType, asked.request, resource!, status)
+async function oneUser(context: ScimRequest, user: User, status = 200) {
+  const [resource] = await shownUsers(context, [user])
+  return oneAnswer(userType, context.request, resource!, status)
 }
 
 /** Throws 404 also for users whom the directory has deleted. */
@@ -130,21 +130,21 @@ const create = scim({
   status: 201,
   failures: [409],
   headers: ['etag', 'location'],
-  async handle(asked) {
-    const { services, request } = asked
+  async handle(context) {
+    const { services, request } = context
     const resource = readResource(userType, await readResourceBody(request))
     const fields = fieldsOfUser(resource)
-    const former = await findFormer(asked, fields)
+    const former = await findFormer(context, fields)
     // What was left when its removal was cut off must not come back with it.
-    if (former) await endUser(asked, former.id)
-    const user = await changing(asked, async tx => {
+    if (former) await endUser(context, former.id)
+    const user = await changing(context, async tx => {
       const own = await claimNames(tx, fields, former?.id)
       const changes = { ...fields, ...(own && { ...returnOf(own), ...identityOf(own, fields) }) }
       if (own) return tx.update('user', own.id, { ...changes, ...activityOf({ ...own, ...changes }, resource.active) })
       const made = { ...newUser(randomUUIDv7(), {}, services.current.settings.newUsers), ...fields }
       return tx.insert('user', { ...made, ...activityOf(made, resource.active) })
     })
-    return oneUser(asked, user, 201)
+    return oneUser(context, user, 201)
   },
 })
 
@@ -172,9 +172,9 @@ async function findFormer(
 }
 
 /** Changes the resource of a user in one transaction. Only what `active` says decides on `blocked`. */
-async function change(asked: ScimRequest, work: (before: Values) => Values) {
-  const { request, id } = asked
-  const user = await changing(asked, async tx => {
+async function change(context: ScimRequest, work: (before: Values) => Values) {
+  const { request, id } = context
+  const user = await changing(context, async tx => {
     const before = await findUser(tx, id)
     if (request.headers.has('if-match')) checkVersion(request, versionOf(before, await teamsOf(tx, [id])))
     const resource = work(resourceOfUser(before))
@@ -185,7 +185,7 @@ async function change(asked: ScimRequest, work: (before: Values) => Values) {
     if (!isNamed || before.externalId !== fields.externalId) await claimNames(tx, fields, id)
     return isSame(before, changes) ? before : tx.update('user', id, changes)
   })
-  return oneUser(asked, user)
+  return oneUser(context, user)
 }
 
 /** Directories repeat what they have sent: such a change leaves the version, and the callers, as they are. */
@@ -201,7 +201,7 @@ const get = scim({
   answer: 'ScimUser',
   failures: [404],
   headers: ['etag'],
-  handle: async asked => oneUser(asked, await findUser(asked.services.tenancy, asked.id)),
+  handle: async context => oneUser(context, await findUser(context.services.tenancy, context.id)),
 })
 
 const list = scim({
@@ -211,17 +211,17 @@ const list = scim({
   summary: 'Users, oldest first',
   query: listQuery,
   answer: 'ScimUserList',
-  handle: asked =>
+  handle: context =>
     listAnswer({
       type: userType,
-      request: asked.request,
+      request: context.request,
       list: (condition, page) =>
-        asked.services.tenancy.list(
+        context.services.tenancy.list(
           'user',
           { unremoved: true, condition: condition ? { all: [condition, unhidden] } : unhidden },
           page,
         ),
-      show: users => shownUsers(asked, users),
+      show: users => shownUsers(context, users),
     }),
 })
 
@@ -235,9 +235,9 @@ const replace = scim({
   answer: 'ScimUser',
   failures: [404, 409, 412],
   headers: ['etag'],
-  async handle(asked) {
-    const resource = readResource(userType, await readResourceBody(asked.request))
-    return change(asked, () => resource)
+  async handle(context) {
+    const resource = readResource(userType, await readResourceBody(context.request))
+    return change(context, () => resource)
   },
 })
 
@@ -251,9 +251,9 @@ const patch = scim({
   answer: 'ScimUser',
   failures: [404, 409, 412],
   headers: ['etag'],
-  async handle(asked) {
-    const operations = await readOperations(asked.request)
-    return change(asked, before => patched(userType, before, operations))
+  async handle(context) {
+    const operations = await readOperations(context.request)
+    return change(context, before => patched(userType, before, operations))
   },
 })
 
@@ -263,14 +263,14 @@ const remove = scim({
   operationId: 'deleteScimUser',
   summary: 'Refuse a user for good, with keys and memberships; what it has spent is kept',
   failures: [404, 412],
-  async handle(asked) {
-    const { request, id } = asked
-    await changing(asked, async tx => {
+  async handle(context) {
+    const { request, id } = context
+    await changing(context, async tx => {
       const user = await findUser(tx, id)
       if (request.headers.has('if-match')) checkVersion(request, versionOf(user, await teamsOf(tx, [id])))
       await tx.update('user', id, removalOf(user, tx.nowMs))
     })
-    await endUser(asked, id)
+    await endUser(context, id)
     return noContent()
   },
 })
