@@ -1,7 +1,10 @@
 /** Work that continues after its request was answered. Implemented by `pipeline/background/background-work.ts`. */
 
-/** Milliseconds without a renewal after which stored work counts as abandoned: its process has ended. */
-export const abandonedAfterMs = 60_000
+/**
+ * Milliseconds without a renewal after which stored work counts as abandoned by its date alone: its process has ended.
+ * Clocks of replicas, and steps of one, differ by less.
+ */
+export const abandonedAfterMs = 86_400_000
 
 /** Work that continues after its request was answered. */
 export interface DetachedRuns {

@@ -34,9 +34,15 @@ interface Look {
 
 type Renewal = Parameters<HeldRun['renew']>[0]
 
+interface Held {
+  renewal?: Renewal
+  /** Monotonic: the clock may jump meanwhile. */
+  endsMs: number
+}
+
 /** One per process. */
 export function watchRuns({ store, clock, isAlone, answersSinceMs }: RunWatchOptions): RunWatch {
-  const held = new Map<string, { renewal?: Renewal }>()
+  const held = new Map<string, Held>()
   const looks = new Map<string, Look>()
   let timer: ReturnType<typeof setInterval> | undefined
   let isRenewing = false
@@ -45,7 +51,7 @@ export function watchRuns({ store, clock, isAlone, answersSinceMs }: RunWatchOpt
   const renewAll = async () => {
     const nowMs = clock.epochMs()
     for (const one of held.values())
-      if (one.renewal && nowMs >= one.renewal.expiresAtMs) {
+      if (one.renewal && clock.monotonicMs() >= one.endsMs) {
         one.renewal.ended(true)
         delete one.renewal
       }
@@ -67,11 +73,14 @@ export function watchRuns({ store, clock, isAlone, answersSinceMs }: RunWatchOpt
   }
   return {
     hold(runId) {
-      const one: { renewal?: Renewal } = {}
+      const one: Held = { endsMs: Infinity }
       held.set(runId, one)
       timer ??= setInterval(tick, renewalMs)
       return {
-        renew: renewal => void (one.renewal = renewal),
+        renew(renewal) {
+          one.renewal = renewal
+          one.endsMs = clock.monotonicMs() + renewal.expiresAtMs - clock.epochMs()
+        },
         release() {
           if (held.get(runId) === one) held.delete(runId)
           if (held.size > 0) return
