@@ -66,10 +66,9 @@ export function watchRuns({ store, clock, isAlone, answersSinceMs }: RunWatchOpt
   const tick = () => {
     if (isRenewing) return
     isRenewing = true
+    const rest = () => void (isRenewing = false)
     // While the database is unreachable the runs continue.
-    void renewAll()
-      .catch(() => {})
-      .finally(() => (isRenewing = false))
+    void renewAll().then(rest, rest)
   }
   return {
     hold(runId) {
