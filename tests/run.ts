@@ -59,8 +59,8 @@ const measures = (file: string) => /\.timing\.test\.ts$/.test(file)
  * A load counts calls, rows and bytes, and holds on a machine that has other work.
  */
 const waits = (file: string) =>
-  /(\.load|outage|start-without-database|limiter-redis|shared-state|budgets-redis)\.test\.ts$/.test(file) ||
-  /(sqlite|ledger-idle|sign-in-ends)\.timing\.test\.ts$/.test(file)
+  /(\.load|outage|start-without-database|limiter-redis|shared-state|budgets-redis|ledger-idle)\.test\.ts$/.test(file) ||
+  /(sqlite|sign-in-ends)\.timing\.test\.ts$/.test(file)
 const drivesBrowser = (file: string) => file.startsWith('tests/web/')
 /** Rooms whose files take longest, first, and in each the largest files: what is left for the end is short. */
 const rooms = [/^tests\/(sdk|fuzz)\//, /^tests\/(?!e2e)/, /^tests\//]
