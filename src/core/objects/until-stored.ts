@@ -7,7 +7,7 @@ const storeMsMax = 600_000
 const pauseMinMs = 250
 const pauseMaxMs = 1000
 
-/** Attempts until one succeeds, for ten minutes; then rejects as the last one did. What is refused is refused at once. */
+/** Attempts until one succeeds, for ten minutes, then rejects as the last one did. What is refused rejects at once. */
 export async function untilStored<T>(clock: Pick<Clock, 'monotonicMs'>, store: () => Promise<T>): Promise<T> {
   const untilMs = clock.monotonicMs() + storeMsMax
   for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs))
