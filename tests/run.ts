@@ -55,7 +55,8 @@ if (files.length === 0) {
 // What measures time runs alone, after everything else.
 const measures = (file: string) => /\.timing\.test\.ts$/.test(file)
 /**
- * What mostly waits, for time to pass or for processes that it kills and starts, takes turns of its own beside the others.
+ * What mostly waits, for time to pass or for processes that it kills and starts, takes turns of its own beside the others,
+ * and theirs when it is done.
  * A load counts calls, rows and bytes, and holds on a machine that has other work.
  */
 const waits = (file: string) =>
@@ -89,7 +90,7 @@ await Promise.all([
   only.length === 0 && checkTypes(),
   inTurn(browsersAtOnce, browsers, others),
   inTurn(othersAtOnce, others),
-  inTurn(2, waiting),
+  inTurn(2, waiting, others),
 ])
 onlyTimingIsLeft = true
 await inTurn(1, last)
