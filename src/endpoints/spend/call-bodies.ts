@@ -7,6 +7,7 @@ import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { VisibleUsage } from '../../core/ledger/usage-report.ts'
+import { jsonOrText } from '../../lib/json/json-values.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { visibleUsage } from './common/access.ts'
 import { forbidden } from '../common/answers.ts'
@@ -100,12 +101,7 @@ async function findBodies(services: Services, caller: Caller, requestId: string)
 
 /** A body as LiteLLM's pages read it: JSON, or the text where it is none; null = it is not stored. */
 function parsed(side: StoredBody | null | undefined): unknown {
-  if (!side || side.omitted !== undefined) return null
-  try {
-    return JSON.parse(side.text)
-  } catch {
-    return side.text
-  }
+  return !side || side.omitted !== undefined ? null : jsonOrText(side.text)
 }
 
 /** LiteLLM's detail of a row: the row, and what was said where it is stored and the caller may read it. */

@@ -22,6 +22,15 @@ export function parsedJson(text: string): unknown {
   }
 }
 
+/** The value of a JSON text; the text where it is no JSON. */
+export function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
 /** Whether a text is JSON, of any type. */
 export const isJson = (text: string): boolean => parsedJson(text) !== undefined
 

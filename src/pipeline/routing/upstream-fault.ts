@@ -4,6 +4,7 @@ import { faults, GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { UpstreamFault } from '../../core/provider.ts'
 import type { UpstreamResponse } from '../../core/transport.ts'
+import { jsonOrText } from '../../lib/json/json-values.ts'
 import { withoutPrivateAddresses } from '../../lib/private-addresses.ts'
 import { Secret } from '../../lib/secret.ts'
 
@@ -28,7 +29,7 @@ export async function readFault(
   let body: unknown
   try {
     const text = new TextDecoder().decode(await response.body.bytes(errorBodyBytesMax))
-    body = parseOrText(text)
+    body = jsonOrText(text)
   } catch (cause) {
     if (!(cause instanceof GatewayError)) throw cause
   }
@@ -41,14 +42,6 @@ export async function readFault(
     retryAfterMs: retryAfterMs(response, epochMs) ?? cappedMs(fault.retryAfterMs),
     cause: { status: response.status, body },
   })
-}
-
-function parseOrText(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }
 
 function faultByStatus(status: number): UpstreamFault {

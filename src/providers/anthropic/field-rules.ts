@@ -7,7 +7,7 @@ import { knownClaudeRule } from '../../../rules/claude.ts'
 import type { ClaudeEffort, ClaudeRule } from '../../../rules/claude.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'
 import { continueText } from './request.ts'
-import { perTarget } from '../openai-compatible/field-rules.ts'
+import { perTarget } from '../../core/per-target.ts'
 
 /** Of a model that the table does not know nothing is changed. */
 export const claudeFieldRules: (target: Target) => FieldRules = perTarget(({ model }) => {

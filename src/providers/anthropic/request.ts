@@ -9,7 +9,7 @@ import type { Json } from '../../lib/json/json-values.ts'
 
 import { claudeRule } from '../../../rules/claude.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
-import { perTarget } from '../openai-compatible/field-rules.ts'
+import { perTarget } from '../../core/per-target.ts'
 import { claudeThinking } from './reasoning.ts'
 import type { ClaudeThinking } from './reasoning.ts'
 import { isClaudeSignature } from './signature.ts'

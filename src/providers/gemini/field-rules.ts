@@ -8,7 +8,7 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'
 import { knownGeminiThinking } from '../../../rules/gemini.ts'
 import type { GeminiLevel, GeminiThinking } from '../../../rules/gemini.ts'
-import { perTarget } from '../openai-compatible/field-rules.ts'
+import { perTarget } from '../../core/per-target.ts'
 import { budgetOfEffort, inRange } from './thinking.ts'
 
 /** How much a model thinks is all that differs between them. Of a model that the table does not know all is sent. */

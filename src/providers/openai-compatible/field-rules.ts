@@ -2,7 +2,6 @@
 import { neutralOf } from '../../core/hub/chat-fields.ts'
 import { fieldRules, noFieldRules, refused } from '../../core/dialects/field-rules.ts'
 import type { FieldReader, FieldRule, FieldRules, FieldVerdict, MemberRules } from '../../core/dialects/field-rules.ts'
-import type { Target } from '../../core/provider.ts'
 import type { ChatRule, FieldRule as FieldRow } from '../../../rules/chat.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'
 import { isObject } from '../../lib/json/json-values.ts'
@@ -12,16 +11,6 @@ import type { HostQuirks } from './row.ts'
 
 /** Other words for `reasoning_effort` and `tools`: the decoder of chats reads them, so the translation says them. */
 const otherWords = ['thinking', 'reasoning', 'functions', 'function_call']
-
-/** Makes a value for each target once: its deployment lives as long. */
-export function perTarget<Value>(make: (target: Target) => Value): (target: Target) => Value {
-  const made = new WeakMap<Target, Value>()
-  return target => {
-    let value = made.get(target)
-    if (value === undefined) made.set(target, (value = make(target)))
-    return value
-  }
-}
 
 /** The rules of a host for dialects other than chat, and where no table knows it. */
 export function quirkRules({ drop, rename, streamOptions, noDeveloperRole }: HostQuirks = {}): FieldRules {
