@@ -56,7 +56,7 @@ export const answerBody = JSON.stringify({
   system_fingerprint: 'fp_44709d6fcb',
 })
 
-const chunk = (delta: object, finish: string | null) =>
+const chunk = (delta: object, finish: string | null, obfuscation = 'p7Bq2mXw4Zk9') =>
   `data: ${JSON.stringify({
     id: 'chatcmpl-B9MHDbslfkBeAs8l4bebGdFOJ6PeG',
     object: 'chat.completion.chunk',
@@ -66,12 +66,15 @@ const chunk = (delta: object, finish: string | null) =>
     system_fingerprint: 'fp_44709d6fcb',
     choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
     usage: null,
-    obfuscation: 'p7Bq2mXw4Zk9',
+    obfuscation,
   })}\n\n`
 
 /** About 300 bytes each. */
 export const firstEvent = chunk({ role: 'assistant', content: '', refusal: null }, null)
-export const middleEvent = chunk({ content: ' Seine' }, null)
+/** Of other lengths, some with escapes, as the tokens of an answer are. */
+export const middleEvents = [' Seine', ',', ' which', ' runs', '\n\n', ' "', 'über', ' through', ' it', '.'].map(
+  (content, at) => chunk({ content }, null, 'p7Bq2mXw4Zk9Rt'.slice(at)),
+)
 export const lastEvents = `${chunk({}, 'stop')}data: ${JSON.stringify({
   id: 'chatcmpl-B9MHDbslfkBeAs8l4bebGdFOJ6PeG',
   object: 'chat.completion.chunk',

@@ -5,7 +5,7 @@ import {
   foreignLastEvents,
   foreignMiddleEvent,
   lastEvents,
-  middleEvent,
+  middleEvents,
 } from './fixtures.ts'
 
 const [port, events, gapMs] = process.argv.slice(2, 5).map(Number) as [number, number, number]
@@ -13,7 +13,7 @@ const isForeign = process.argv[5] === 'foreign'
 const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
 const chunk = (text: string) => Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`)
 const first = Buffer.concat([Buffer.from(head), chunk(isForeign ? foreignFirstEvents : firstEvent)])
-const middle = chunk(isForeign ? foreignMiddleEvent : middleEvent)
+const middles = (isForeign ? [foreignMiddleEvent] : middleEvents).map(chunk)
 const last = Buffer.concat([chunk(isForeign ? foreignLastEvents : lastEvents), Buffer.from('0\r\n\r\n')])
 
 interface State {
@@ -58,7 +58,7 @@ setInterval(() => {
   const due = Math.floor(performance.now() - from)
   for (; tick < due; tick++)
     for (const socket of buckets[tick % gapMs]!) {
-      if (++socket.data.sent < events) socket.write(middle)
+      if (++socket.data.sent < events) socket.write(middles[socket.data.sent % middles.length]!)
       else {
         socket.write(last)
         buckets[tick % gapMs]!.delete(socket)

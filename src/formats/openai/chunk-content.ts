@@ -24,6 +24,14 @@ export function contentCharacters({ delta, text }: Json): number {
   return characters + written || (isBegun ? 0 : otherContent(delta))
 }
 
+/** Name of the field, where what a choice adds is one text of the answer or of its thinking; else undefined. */
+export function onlyText(choice: Json): string | undefined {
+  const { delta, text } = choice
+  const parts = isObject(delta) ? delta : { text }
+  const field = ['content', 'reasoning_content', 'text'].find(name => typeof parts[name] === 'string' && parts[name])
+  return field !== undefined && (parts[field] as string).length === contentCharacters(choice) ? field : undefined
+}
+
 /** Of a text, or of the parts that Mistral and others write (docs.mistral.ai, "Reasoning"). */
 function lengthOf(content: unknown): number {
   if (typeof content === 'string') return content.length

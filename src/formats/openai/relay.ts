@@ -1,7 +1,8 @@
 /**
- * A stream of OpenAI's dialect on its way to a client of the same dialect. Each chunk is parsed to be judged, as
- * strictly as on the translate lane; what goes out are the very bytes of the upstream, in which only the model's name
- * is replaced and what the client did not ask for is left out.
+ * A stream of OpenAI's dialect on its way to a client of the same dialect. Each chunk is judged as strictly as on the
+ * translate lane: it is parsed, unless it differs from one before it only in its text (chunk-template.ts). What goes
+ * out are the very bytes of the upstream, in which only the model's name is replaced and what the client did not ask
+ * for is left out.
  */
 import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
@@ -13,7 +14,8 @@ import { looksLikeObject } from '../../lib/json/json-object-check.ts'
 import { isObject, listOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { lastEventEnd } from '../../lib/sse.ts'
-import { broken, contentCharacters } from './chunk-content.ts'
+import { broken, contentCharacters, onlyText } from './chunk-content.ts'
+import { ChunkTemplate } from './chunk-template.ts'
 
 const eventBytesMax = 8 * 1024 * 1024
 const nothing = new Uint8Array(0)
@@ -51,6 +53,8 @@ export class OpenaiRelay implements StreamRelay {
   usage: Usage | undefined
   contentEvents = 0
   contentCharacters = 0
+  readonly #template = new ChunkTemplate()
+  /** `"model":"..."` as the client is to see it, in Latin-1 as the events are. */
   readonly #modelJson: string
   readonly #showUsage: boolean
   readonly #choices: ChoiceStates
@@ -67,14 +71,14 @@ export class OpenaiRelay implements StreamRelay {
   #heldDone = ''
   /** The upstream's failure in the place of a finish: the next chunk may still report the usage, then it holds. */
   #failing: GatewayError | undefined
-  /** `"model":"..."` as this upstream writes it; empty until seen. */
+  /** The same as this upstream writes it; empty until seen. */
   #upstreamModel = ''
 
   constructor(options: RelayOptions) {
     this.errorEvent = options.errorEvent
     this.#showUsage = options.showUsage
     this.#choices = new ChoiceStates(options.choices)
-    this.#modelJson = `"model":${JSON.stringify(options.publicModel)}`
+    this.#modelJson = Buffer.from(`"model":${JSON.stringify(options.publicModel)}`, 'utf8').toString('latin1')
   }
 
   get complete(): boolean {
@@ -148,8 +152,19 @@ export class OpenaiRelay implements StreamRelay {
   /** What goes out for one event; the same string when nothing had to change. */
   #event(event: string): string {
     if (this.#heldDone !== '') return this.#afterDone(event)
+    const characters = this.#template.match(event)
+    if (characters > 0 && !this.#failing) return this.#repeated(event, characters)
     const chunk = event.startsWith('data:') ? objectIn(event.slice('data:'.length)) : undefined
     return chunk ? this.#chunk(event, chunk) : this.#odd(event)
+  }
+
+  /** A chunk that differs from one before it only in its text. */
+  #repeated(event: string, characters: number): string {
+    this.#choices.begin(this.#template.choice)
+    this.steps++
+    this.contentEvents++
+    this.contentCharacters += characters
+    return this.#template.shownFor(event, characters)
   }
 
   /** What is not one line of JSON: the end, comments, events with names, and what no client could read. */
@@ -192,17 +207,29 @@ export class OpenaiRelay implements StreamRelay {
 
   #chunk(event: string, chunk: Json): string {
     this.heard = true
-    this.usage = readChunkUsage(chunk) ?? this.usage
+    const usage = readChunkUsage(chunk)
+    this.usage = usage ?? this.usage
     if (this.#failing) this.failure = this.#failing
     else if (reportedError(chunk)) this.failure = reportedError(objectIn(latin1ToUtf8(dataOf(event) ?? '')) ?? {})
     else for (const choice of listOf(chunk.choices)) this.#choice(choice)
     if (this.usage) this.failure ??= this.#failing
     if (this.failure || this.#failing) return ''
-    if (this.#answered)
-      return this.#nameless.length > 0 ? this.#named(chunk) + this.#shown(event, chunk) : this.#shown(event, chunk)
+    if (this.#answered) {
+      const shown = this.#shown(event, chunk)
+      if (this.#nameless.length > 0) return this.#named(chunk) + shown
+      if (!usage) this.#learn(event, shown, chunk)
+      return shown
+    }
     if (chunk.id !== '' || !Array.isArray(chunk.choices) || chunk.usage != null) return this.#shown(event, chunk)
     this.#nameless.push(event)
     return ''
+  }
+
+  #learn(event: string, shown: string, { choices }: Json): void {
+    const [choice, another] = listOf(choices)
+    if (another !== undefined || !isObject(choice) || finishReasonOf(choice) !== '') return
+    const field = onlyText(choice)
+    if (field !== undefined) this.#template.learn(event, shown, field, choiceIndex(choice, 0) ?? 0)
   }
 
   /** Azure's reports of filters before the answer, with the id of the chunk after them: clients refuse an empty one. */
@@ -254,17 +281,13 @@ export class OpenaiRelay implements StreamRelay {
     if (this.#upstreamModel === this.#modelJson) return event
     if (this.#upstreamModel !== '') {
       const at = event.indexOf(this.#upstreamModel)
-      if (at >= 0) return event.slice(0, at) + this.#latin1Model() + event.slice(at + this.#upstreamModel.length)
+      if (at >= 0) return event.slice(0, at) + this.#modelJson + event.slice(at + this.#upstreamModel.length)
     }
     const found = modelPattern.exec(event)
     if (!found) return event
     this.#upstreamModel = found[0]
     if (found[0] === this.#modelJson) return event
-    return event.slice(0, found.index) + this.#latin1Model() + event.slice(found.index + found[0].length)
-  }
-
-  #latin1Model(): string {
-    return Buffer.from(this.#modelJson, 'utf8').toString('latin1')
+    return event.slice(0, found.index) + this.#modelJson + event.slice(found.index + found[0].length)
   }
 }
 
