@@ -8,9 +8,9 @@ const spaced = (text: string) =>
   `data: {"model": "up", "choices": [{"index": 2, "delta": {"content": "${text}"}}]}\r\n\r\n`
 const shownOf = (event: string) => event.replace('"model":"up"', '"model":"public"').replace('"usage":null,', '')
 
-function learned(event: string, shown = event, field = 'content', choice = 0): ChunkTemplate {
+function learned(event: string, shown = event, field = 'content'): ChunkTemplate {
   const template = new ChunkTemplate()
-  template.learn(event, shown, field, choice)
+  template.learn(event, shown, field)
   return template
 }
 
@@ -38,11 +38,12 @@ describe('chunks that differ in their texts', () => {
     }
   })
 
-  test('without obfuscation, with spaces, of another choice, passed as they are', () => {
-    const template = learned(spaced('one'), spaced('one'), 'content', 2)
-    expect(template.choice).toBe(2)
+  test('without obfuscation, with spaces, passed as they are, until they are forgotten', () => {
+    const template = learned(spaced('one'))
     expect(template.match(spaced('three'))).toBe(5)
     expect(template.shownFor(spaced('three'), 5)).toBe(spaced('three'))
+    template.forget()
+    expect(template.match(spaced('three'))).toBe(0)
   })
 
   test('in the thinking, and in what a text completion adds', () => {
@@ -87,7 +88,7 @@ test.each([
 ])('an event with %s is not learned', (_, event) => {
   parse(event)
   const template = learned(openai('a'))
-  template.learn(event, event, 'content', 0)
+  template.learn(event, event, 'content')
   expect(template.match(event)).toBe(0)
   expect(template.match(openai('a'))).toBe(0)
 })

@@ -24,17 +24,18 @@ const space = 32
 export class ChunkTemplate {
   #event: Parts | undefined
   #shown: Parts | undefined
-  /** Number of the choice that the chunks belong to. */
-  choice = 0
 
   /**
-   * `event` was parsed, adds the text of `field` to `choice` and nothing else, and goes to the client as `shown`. An
-   * event in which the fields cannot be found beyond doubt is not learned, and the one before it is forgotten.
+   * `event` was parsed, adds the text of `field` and nothing else, and goes to the client as `shown`. An event in which
+   * the fields cannot be found beyond doubt is not learned, and the one before it is forgotten.
    */
-  learn(event: string, shown: string, field: string, choice: number): void {
+  learn(event: string, shown: string, field: string): void {
     this.#event = event.includes('\\') ? undefined : partsOf(event, field)
     this.#shown = this.#event && (shown === event ? this.#event : partsOf(shown, field))
-    this.choice = choice
+  }
+
+  forget(): void {
+    this.#event = undefined
   }
 
   /** Characters of the text that `event` adds; 0 = it has none, or differs elsewhere. */

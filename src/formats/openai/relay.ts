@@ -48,6 +48,7 @@ export class OpenaiRelay implements StreamRelay {
   started = false
   heard = false
   steps = 0
+  complete = false
   terminated = false
   failure: GatewayError | undefined
   usage: Usage | undefined
@@ -79,10 +80,6 @@ export class OpenaiRelay implements StreamRelay {
     this.#showUsage = options.showUsage
     this.#choices = new ChoiceStates(options.choices)
     this.#modelJson = Buffer.from(`"model":${JSON.stringify(options.publicModel)}`, 'utf8').toString('latin1')
-  }
-
-  get complete(): boolean {
-    return this.#choices.complete || this.#heldDone !== '' || this.terminated
   }
 
   get quietMs(): number {
@@ -158,9 +155,8 @@ export class OpenaiRelay implements StreamRelay {
     return chunk ? this.#chunk(event, chunk) : this.#odd(event)
   }
 
-  /** A chunk that differs from one before it only in its text. */
+  /** A chunk that differs from one before it only in its text: its choice has begun, and not finished since. */
   #repeated(event: string, characters: number): string {
-    this.#choices.begin(this.#template.choice)
     this.steps++
     this.contentEvents++
     this.contentCharacters += characters
@@ -187,6 +183,7 @@ export class OpenaiRelay implements StreamRelay {
       this.failure = this.#failing ?? unfinished
       return ''
     }
+    this.complete = true
     if (!this.usage) {
       this.#heldDone = event
       return ''
@@ -229,7 +226,7 @@ export class OpenaiRelay implements StreamRelay {
     const [choice, another] = listOf(choices)
     if (another !== undefined || !isObject(choice) || finishReasonOf(choice) !== '') return
     const field = onlyText(choice)
-    if (field !== undefined) this.#template.learn(event, shown, field, choiceIndex(choice, 0) ?? 0)
+    if (field !== undefined) this.#template.learn(event, shown, field)
   }
 
   /** Azure's reports of filters before the answer, with the id of the chunk after them: clients refuse an empty one. */
@@ -264,6 +261,7 @@ export class OpenaiRelay implements StreamRelay {
       this.started = true
       this.steps++
       this.#choices.begin(index)
+      if (this.complete) this.complete = this.#choices.complete
       if (characters > 0) this.contentEvents++
       this.contentCharacters += characters
     }
@@ -275,6 +273,8 @@ export class OpenaiRelay implements StreamRelay {
     }
     this.started = true
     if (this.#choices.finish(index)) this.steps++
+    this.complete = this.#choices.complete
+    this.#template.forget()
   }
 
   #restoreModel(event: string): string {
