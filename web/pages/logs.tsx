@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import type { InfiniteData } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import { ask } from '../api/client.ts'
-import type { SpendHistogram, SpendLog, SpendLogs } from '../api/schema.d.ts'
+import type { SpendLog, SpendLogs } from '../api/schema.d.ts'
 import { Button } from '../components/button.tsx'
 import { FilterBar } from '../components/filter-bar.tsx'
 import { Page } from '../components/page.tsx'
@@ -19,7 +19,7 @@ import { t } from '../strings/index.ts'
 import { CallDrawer } from './logs/call-drawer.tsx'
 import { logColumns } from './logs/columns.tsx'
 import { followCalls } from './logs/follow.ts'
-import { CallHistogram, histogramQuery, withCounted } from './logs/histogram.tsx'
+import { CallHistogram, histogramQuery } from './logs/histogram.tsx'
 import { logFields, readLogFilter } from './logs/query.ts'
 
 const pageSize = 200
@@ -82,18 +82,32 @@ function withCalls(loaded: LoadedCalls, added: readonly SpendLog[]): LoadedCalls
   return { ...loaded, pages: [{ ...first, data }, ...others] }
 }
 
-/** Keeps the list of `useCalls` live. Returns why it is not live although it should be, or null. */
+/** Calls that were told live for a list, newest first. */
+interface Told {
+  readonly queryKey: readonly unknown[]
+  readonly calls: readonly SpendLog[]
+}
+const noCalls: readonly SpendLog[] = []
+
+const withNew = (known: Told, { queryKey, calls }: Told): Told => ({
+  queryKey,
+  calls: [...calls, ...(known.queryKey === queryKey ? known.calls : noCalls)].slice(0, 2 * addedMax),
+})
+
+/**
+ * Keeps the list of `useCalls` live. `live` = the calls that it was told of; `problem` = why it is not live although it
+ * should be, or null.
+ */
 function useLiveCalls(
   { asked, queryKey, reload }: Pick<ReturnType<typeof useCalls>, 'asked' | 'queryKey' | 'reload'>,
   isLive: boolean,
 ) {
   const queries = useQueryClient()
   const [problem, setProblem] = useState<unknown>(null)
+  const [told, setTold] = useState<Told>({ queryKey, calls: [] })
   useEffect(() => {
     if (!isLive) return
     const left = new AbortController()
-    const counts = histogramQuery(asked)
-    const isBeingRead = () => queries.isFetching({ queryKey }) + queries.isFetching({ queryKey: counts.queryKey }) > 0
     void followCalls({
       query: asked,
       signal: left.signal,
@@ -101,10 +115,11 @@ function useLiveCalls(
         const loaded = queries.getQueryData<LoadedCalls>(queryKey)
         const added = loaded ? addedTo(loaded, fresh) : []
         if (loaded) queries.setQueryData(queryKey, withCalls(loaded, added))
-        const counted = queries.getQueryData<SpendHistogram>(counts.queryKey)
-        if (counted) queries.setQueryData(counts.queryKey, withCounted(counted, added))
+        setTold(known => withNew(known, { queryKey, calls: fresh }))
         // What is being read now may have been asked before these were stored, and replaces the list.
-        return loaded !== undefined && !isBeingRead() && loaded.pages[0]!.data.length <= addedMax
+        return (
+          loaded !== undefined && queries.isFetching({ queryKey }) === 0 && loaded.pages[0]!.data.length <= addedMax
+        )
       },
       onGap: reload,
       onState: setProblem,
@@ -114,19 +129,19 @@ function useLiveCalls(
       setProblem(null)
     }
   }, [queries, asked, queryKey, reload, isLive])
-  return problem
+  return { problem, live: told.queryKey === queryKey ? told.calls : noCalls }
 }
 
 /** Every call that this person may see: filtered, by time, with one call open beside the list. */
 export default function LogsPage() {
   const [filter] = useSearchValue('q')
   const [range] = useSearchValue('range', '24h')
-  const [live] = useSearchValue('live')
+  const [isLive] = useSearchValue('live')
   const [openId, open] = useSearchValue('call')
   const [shown, setShown] = useSavedColumns('logs')
   const change = useChangeSearch()
   const { calls, rows, unread, asked, queryKey, reload } = useCalls(filter, range)
-  const problem = useLiveCalls({ asked, queryKey, reload }, live === 'on' && unread.length === 0)
+  const { problem, live } = useLiveCalls({ asked, queryKey, reload }, isLive === 'on' && unread.length === 0)
   const step = (by: 1 | -1) => {
     const at = rows?.findIndex(call => call.request_id === openId) ?? -1
     const next = at < 0 ? undefined : rows?.[at + by]
@@ -146,7 +161,7 @@ export default function LogsPage() {
       ) : (
         <>
           {problem !== null && <NotLive problem={problem} onRefresh={reload} />}
-          <CallHistogram asked={asked} rows={rows} onSelect={brush} />
+          <CallHistogram asked={asked} rows={rows} live={live} onSelect={brush} />
           <Table
             label={t('nav.logs')}
             columns={logColumns}

@@ -19,4 +19,10 @@ export interface CallHistogram {
    * which also have calls whose rows are deleted by now.
    */
   readonly unit: 'part' | 'day'
+  /**
+   * Which of the newest calls were counted: of those that began from `newestFromMs` on these, and no others. A client
+   * that learns of calls as they end knows by it which ones to add.
+   */
+  readonly newestIds: readonly string[]
+  readonly newestFromMs: number
 }

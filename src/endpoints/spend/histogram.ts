@@ -5,7 +5,7 @@ import type { HistogramBar } from '../../core/ledger/call-histogram.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { dateTime, described, integer, json, listOf, oneOf, shape } from '../openapi/schema.ts'
+import { dateTime, described, integer, json, listOf, oneOf, shape, text } from '../openapi/schema.ts'
 import { followedRows, rowFilter, rowFilterDoc, withKeyId } from './spend-logs.ts'
 
 const [barsDefault, barsMax] = [60, 240]
@@ -25,6 +25,16 @@ const histogramSchema = shape({
     '`part`: rows were counted, in equal parts. `day`: there are too many: sums of days (UTC), which also have ' +
       'calls whose rows are deleted by now.',
     oneOf('part', 'day'),
+  ),
+  counted_at: described('When counting began.', dateTime),
+  newest_from: described(
+    'Of calls that began from here on those in `newest_ids` were counted and no others: what `/spend/logs/events` ' +
+      'tells beyond them can be added. Earlier ones were counted if they were in the ledger at `counted_at`.',
+    dateTime,
+  ),
+  newest_ids: described(
+    '`request_id` of the newest calls that were counted, by their beginnings; 1,000 at most.',
+    listOf(text),
   ),
   calls: integer,
   failed_calls: described('Whose outcome is not `success`.', integer),
@@ -67,6 +77,9 @@ export const spendHistogram: Endpoint = {
       end_date: moment(toMs),
       counted_from: moment(counts.countedFromMs),
       unit: counts.unit,
+      counted_at: moment(nowMs),
+      newest_from: moment(counts.newestFromMs),
+      newest_ids: counts.newestIds,
       calls: sum('calls'),
       failed_calls: sum('failed'),
       bars: counts.bars.map(shownBar),

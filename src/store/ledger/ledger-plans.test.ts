@@ -224,8 +224,8 @@ for (const { name, url } of servers)
         const span = { fromMs: nowMs - 3_600_000, toMs: nowMs }
         const model = query.model && 'model-1'
         const parts = await chosenParts(database, { ...query, ...(model && { model }), ...span, bars: 60, nowMs })
-        const left = { calls: 1000, failed: 1000 }
-        expectIndexOf(await planOf(database, barStatement(parts, span, left)), columns)
+        const left = { calls: 1000, failed: 1000, newest: 1000 }
+        expectIndexOf(await planOf(database, barStatement(database.kind, parts, span, left)), columns)
       })
 
     for (const [title, [query, ...columns]] of Object.entries(reports))

@@ -1,16 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { ask } from '../../api/client.ts'
-import type { Calls, SpendHistogram, SpendLog } from '../../api/schema.d.ts'
+import type { Calls, SpendLog } from '../../api/schema.d.ts'
 import { Histogram } from '../../components/charts/histogram.tsx'
 import { percentilesText } from '../../components/charts/percentiles.tsx'
 import { ErrorState, Skeleton } from '../../components/states.tsx'
 import { formatCount, formatMoment } from '../../lib/format.ts'
 import type { Span } from '../../lib/time-range.ts'
 import { t } from '../../strings/index.ts'
+import { withLive } from './live-counts.ts'
 
 type Asked = NonNullable<Calls['GET /spend/logs/histogram']['query']>
-/** New calls make new bars up to so many. */
-const barsMax = 240
 
 /** How many calls there were when, of all that a list with the same filter would show. */
 export const histogramQuery = (asked: Asked) => ({
@@ -18,49 +17,29 @@ export const histogramQuery = (asked: Asked) => ({
   queryFn: ({ signal }: { signal: AbortSignal }) => ask('GET /spend/logs/histogram', { query: asked, signal }),
 })
 
-/** The counts with calls that ended since; those before the first bar were not counted either. */
-export function withCounted(counted: SpendHistogram, fresh: readonly SpendLog[]): SpendHistogram {
-  const bars = counted.bars.map(bar => ({ ...bar }))
-  const [first, last] = [bars[0], bars.at(-1)]
-  if (!first || !last) return counted
-  const widthMs = Math.max(1, Date.parse(last.end_date) - Date.parse(last.start_date))
-  let [calls, failed] = [0, 0]
-  for (const { started_at_ms: atMs, outcome } of fresh) {
-    if (atMs < Date.parse(first.start_date)) continue
-    while (atMs >= Date.parse(bars.at(-1)!.end_date) && bars.length < barsMax) {
-      const start = bars.at(-1)!.end_date
-      const end = new Date(Date.parse(start) + widthMs).toISOString()
-      bars.push({ start_date: start, end_date: end, calls: 0, failed_calls: 0 })
-    }
-    const bar = bars.findLast(one => atMs >= Date.parse(one.start_date))!
-    const isFailed = outcome !== 'success'
-    bar.calls++
-    calls++
-    if (isFailed) bar.failed_calls++
-    if (isFailed) failed++
-  }
-  return {
-    ...counted,
-    bars,
-    end_date: bars.at(-1)!.end_date,
-    calls: counted.calls + calls,
-    failed_calls: counted.failed_calls + failed,
-  }
-}
-
 interface CallHistogramProps {
   readonly asked: Asked
   /** The loaded calls, newest first: the times that they took are told. */
   readonly rows: readonly SpendLog[] | undefined
+  /** Calls that ended since the page is live: those that the gateway has not counted are added. */
+  readonly live: readonly SpendLog[]
   readonly onSelect: (span: Span) => void
 }
 
 /** All calls of the filter over time, counted by the gateway. A time of which nothing is known is not drawn. */
-export function CallHistogram({ asked, rows, onSelect }: CallHistogramProps) {
+export function CallHistogram({ asked, rows, live, onSelect }: CallHistogramProps) {
   const counts = useQuery(histogramQuery(asked))
   if (counts.isPending) return <Skeleton className="h-24 w-full" />
   if (counts.isError) return <ErrorState isInline error={counts.error} onRetry={() => void counts.refetch()} />
-  const { bars, calls, failed_calls: failed, counted_from: from, start_date: start, end_date: end, unit } = counts.data
+  const {
+    bars,
+    calls,
+    failed_calls: failed,
+    counted_from: from,
+    start_date: start,
+    end_date: end,
+    unit,
+  } = withLive(counts.data, live)
   if (bars.length === 0 || (calls === 0 && from === start)) return null
   const isPartial = Date.parse(from) > Date.parse(start)
   return (

@@ -13,7 +13,7 @@ import { decodeRecord, encodeSettlement } from '../journal/ledger-record.ts'
 import { ledgerStatement, readLedger, readRecentSpend } from './ledger-query.ts'
 import { dayMs } from '../sums/rollup-table.ts'
 import { isFollowed } from '../tail/tail-match.ts'
-import { readUsage, usageStatement } from '../sums/usage-query.ts'
+import { usageStatement } from '../sums/usage-query.ts'
 
 const firstMs = 20_000 * dayMs
 /** In the midst of the eleventh day. */
@@ -95,16 +95,18 @@ for (const { name, url } of servers)
   describe(name, () => {
     let place: LedgerPlace
     let database: LedgerDatabase
-    beforeAll(async () => {
-      place = await makePlace(url)
-      database = await openLedgerDatabase(place.databaseUrl)
-      await database.insert(
-        rows.map(row => {
+    const store = (some: readonly LedgerRow[]) =>
+      database.insert(
+        some.map(row => {
           const record = decodeRecord(encodeSettlement(row))
           if (record?.kind !== 'settlement') throw new Error('a row is no settlement')
           return record.values
         }),
       )
+    beforeAll(async () => {
+      place = await makePlace(url)
+      database = await openLedgerDatabase(place.databaseUrl)
+      await store(rows)
     })
     afterAll(async () => {
       await database.close()
@@ -114,7 +116,7 @@ for (const { name, url } of servers)
       countCalls(
         database,
         { fromMs: firstMs, toMs: nowMs, bars: 10, nowMs, ...query },
-        async usage => readUsage(await database.select(usageStatement(usage))),
+        async usage => usageStatement(usage),
         bounds,
       )
 
@@ -243,8 +245,35 @@ for (const { name, url } of servers)
       expect(await count({ outcome: 'error' }, { entries: 1, rows: 1 })).toEqual({
         bars: [],
         countedFromMs: nowMs,
+        newestFromMs: nowMs,
+        newestIds: [],
         unit: 'part',
       })
+    })
+
+    test('a count says which of the newest calls it has, by rows and by sums of days', async () => {
+      for (const [title, [query, means]] of Object.entries(filters)) {
+        const found = await count(query)
+        const ids = rows.filter(row => means(row)).map(row => row.request_id)
+        const isPart = query.outcome === 'success'
+        if (isPart) expect(found.newestIds).toEqual(expect.arrayContaining(ids))
+        else expect([title, found.newestIds.toSorted()]).toEqual([title, ids.toSorted()])
+        expect(found.newestFromMs).toBe(firstMs)
+      }
+      const days = await count({}, { entries: 60, rows: 60 })
+      expect([days.unit, days.newestIds.length, days.newestFromMs]).toEqual(['day', rows.length, firstMs])
+    })
+
+    test('of more calls than it names, those since a moment are named', async () => {
+      const at = (ms: number) => ({ fromMs: ms, toMs: ms + dayMs, nowMs: ms + dayMs, bars: 4 })
+      const many = Array.from({ length: 1200 }, (_, index) =>
+        exampleRow({ started_at_ms: nowMs + dayMs + index * 60_000, model: 'many' }),
+      )
+      await store(many)
+      const found = await count({ ...at(nowMs + dayMs), model: 'many' })
+      const named = many.slice(-999).map(row => row.request_id)
+      expect(found.newestIds.filter(id => named.includes(id))).toHaveLength(999)
+      expect(found.newestFromMs).toBe(many[200]!.started_at_ms + 1)
     })
   })
 

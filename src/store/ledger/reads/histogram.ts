@@ -6,9 +6,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallHistogram, HistogramBar } from '../../../core/ledger/call-histogram.ts'
 import type { HistogramQuery } from '../../../core/ledger/ledger.ts'
 import type { UsageGroup, UsageQuery } from '../../../core/ledger/usage-report.ts'
+import { readUsage } from '../sums/usage-query.ts'
 import { hitConditions } from './hit-conditions.ts'
 import type { LedgerSource, LedgerStatement } from '../ledger-database.ts'
 import { lookedAtMax, visibleCondition } from './ledger-query.ts'
+import { NewestCounted, newestText } from './newest-counted.ts'
 import { storableParameter } from './storable-parameter.ts'
 import { testedConditions } from './tested-conditions.ts'
 import { dayMs } from '../sums/rollup-table.ts'
@@ -39,25 +41,52 @@ const anyCall: Condition = { columns: [], text: () => '1 = 1' }
 /** Calls that have all of the conditions. The first is found in its index, the others are looked at in its rows. */
 type Part = readonly Condition[]
 
-type UsageOf = (query: UsageQuery) => Promise<UsageGroup[]>
+/** The statement that reads sums of days. */
+type SumsOf = (query: UsageQuery) => Promise<LedgerStatement>
 
 /** Throws what the database throws. */
 export async function countCalls(
   database: LedgerSource,
   query: HistogramQuery,
-  usageOf: UsageOf,
+  sumsOf: SumsOf,
   bounds = readBounds,
 ): Promise<CallHistogram> {
   const parts = await chosenParts(database, query)
-  const equal = await countBars(database, parts, equalBars(query), bounds)
-  if (equal.countedFromMs <= query.fromMs || query.toMs - query.fromMs < daysFromMs) return { ...equal, unit: 'part' }
+  const newest = new NewestCounted()
+  const equal = await countBars(database, parts, equalBars(query), bounds, newest)
+  const byParts = { ...equal, ...newest.counted(equal.countedFromMs), unit: 'part' } as const
+  if (equal.countedFromMs <= query.fromMs || query.toMs - query.fromMs < daysFromMs) return byParts
   const asked = usageQuery(query)
-  if (!asked) return { ...equal, unit: 'part' }
-  return countDays(query, await usageOf(asked), edges => countBars(database, parts, edges, bounds))
+  if (!asked) return byParts
+  const ofDays = new NewestCounted()
+  const groups = await readDays(database, await sumsOf(asked), parts, query, ofDays)
+  // Calls of a part of a day are counted by another statement than its newest ones.
+  const counted = await countDays(query, groups, edges => countBars(database, parts, edges, bounds, undefined))
+  return { ...counted, ...ofDays.counted(counted.countedFromMs) }
+}
+
+/** The sums, and in the same state of the database the newest calls that are in them. */
+async function readDays(
+  database: LedgerSource,
+  sums: LedgerStatement,
+  { calls }: Parts,
+  { fromMs, toMs, nowMs }: HistogramQuery,
+  newest: NewestCounted,
+): Promise<UsageGroup[]> {
+  const values = [...sums.values]
+  const place: Place = value => `$${values.push(value)}`
+  // The sums of today have calls that began after the question, too.
+  const span = { fromMs, toMs: toMs >= nowMs ? Number.MAX_SAFE_INTEGER : toMs }
+  const ids = newestText(database.kind, calls, span, newest.left, place)
+  // A day without a call has no row of sums.
+  const text = `select sums.*, newest.* from ${ids} as newest left join (${sums.text}) as sums on 1 = 1`
+  const rows = await database.select({ text, values })
+  newest.add(rows[0])
+  return readUsage(rows.filter(row => row.day !== null))
 }
 
 type Span = Pick<HistogramBar, 'fromMs' | 'toMs'>
-type Counted = Omit<CallHistogram, 'unit'>
+type Counted = Pick<CallHistogram, 'bars' | 'countedFromMs'>
 
 function equalBars({ fromMs, toMs, bars }: HistogramQuery): Span[] {
   const count = Math.max(1, Math.min(bars, toMs - fromMs))
@@ -78,6 +107,7 @@ async function countBars(
   parts: Parts,
   spans: readonly Span[],
   bounds: ReadBounds,
+  newest: NewestCounted | undefined,
 ): Promise<Counted> {
   const bars: HistogramBar[] = []
   // One column is in its index with the moment.
@@ -85,11 +115,14 @@ async function countBars(
   const boundOf = (part: Part) => (isIndexed(part) ? bounds.entries : bounds.rows)
   const left = { calls: boundOf(parts.calls), failed: boundOf(parts.failed) }
   for (const span of spans.toReversed()) {
-    const [found] = await database.select(barStatement(parts, span, left))
+    const [found] = await database.select(
+      barStatement(database.kind, parts, span, { ...left, newest: newest?.left ?? 0 }),
+    )
     const number = (name: string) => Number(found?.[name] ?? 0)
     left.calls -= number('read_calls')
     left.failed -= number('read_failed')
     if (left.calls <= 0 || left.failed <= 0) break
+    newest?.add(found)
     bars.push({ ...span, ...outcomeCounts(parts.outcome, number('calls'), number('failed')) })
     // Other questions are answered in between.
     await nextTurn()
@@ -103,11 +136,20 @@ function outcomeCounts(outcome: string | undefined, calls: number, failed: numbe
   return outcome === 'success' ? { calls: calls - failed, failed: 0 } : { calls: failed, failed }
 }
 
-/** Both counts in one statement, which sees one state of the table. Exported for the test of its plan. */
+/** What one statement may read. */
+interface Left {
+  readonly calls: number
+  readonly failed: number
+  /** Of the newest calls, whose ids are told. */
+  readonly newest: number
+}
+
+/** Counts and newest calls in one statement, which sees one state of the table. Exported for the test of its plan. */
 export function barStatement(
+  kind: LedgerSource['kind'],
   { calls, failed }: Parts,
   { fromMs, toMs }: Span,
-  left: { readonly calls: number; readonly failed: number },
+  left: Left,
 ): LedgerStatement {
   const values: (string | number)[] = []
   const place: Place = value => `$${values.push(value)}`
@@ -121,8 +163,9 @@ export function barStatement(
     const matching = tested === '' ? 'count(*)' : `coalesce(sum(case when ${tested} then 1 else 0 end), 0)`
     return `(select count(*) as read_${name}, ${matching} as ${name} from (${read}) as rows_${name}) as of_${name}`
   }
-  const text = `select * from ${counted('calls', calls, left.calls)}, ${counted('failed', failed, left.failed)}`
-  return { text, values }
+  const counts = [counted('calls', calls, left.calls), counted('failed', failed, left.failed)]
+  const ids = left.newest > 0 ? [`${newestText(kind, calls, { fromMs, toMs }, left.newest, place)} as newest`] : []
+  return { text: `select * from ${[...counts, ...ids].join(', ')}`, values }
 }
 
 /** The conditions of the query, those with the fewest entries first. Exported for the test of their plans. */
@@ -134,9 +177,10 @@ export async function chosenParts(database: LedgerSource, query: HistogramQuery)
   if (conditions.length > 0)
     for (const one of all) {
       const [found] = await database.select(
-        barStatement({ calls: [one], failed: [one], outcome: undefined }, query, {
+        barStatement(database.kind, { calls: [one], failed: [one], outcome: undefined }, query, {
           calls: comparedEntries,
           failed: 0,
+          newest: 0,
         }),
       )
       sizes.set(one, Number(found?.calls ?? 0))
@@ -210,7 +254,7 @@ async function countDays(
   { fromMs, toMs, bars, nowMs, outcome }: HistogramQuery,
   groups: readonly UsageGroup[],
   countRows: (spans: readonly Span[]) => Promise<Counted>,
-): Promise<CallHistogram> {
+): Promise<Counted & Pick<CallHistogram, 'unit'>> {
   const sums = new Map(groups.map(group => [group.day, group]))
   const firstDay = Math.ceil(fromMs / dayMs)
   // A span that reaches the present counts the whole of today: no call is later than now.

@@ -12,7 +12,7 @@ import type {
 import type { TopSpenders, TopSpendersQuery, UsageGroup, UsageQuery } from '../../../core/ledger/usage-report.ts'
 import { countCalls } from './histogram.ts'
 import { latencyStatement, readLatency } from '../sums/latency-query.ts'
-import type { LedgerSource } from '../ledger-database.ts'
+import type { LedgerSource, LedgerStatement } from '../ledger-database.ts'
 import { ledgerStatement, readLedger, readRecentSpend, readShownLedger } from './ledger-query.ts'
 import type { LedgerPage } from './ledger-query.ts'
 import { totals } from '../sums/rollup-derived.ts'
@@ -21,12 +21,15 @@ import { topSpendersOf, rankingOf } from '../sums/rollup-top.ts'
 import type { DayRanking } from '../sums/rollup-top.ts'
 import { narrowSums, readUsage, usageStatement } from '../sums/usage-query.ts'
 
-async function usageOf(source: LedgerSource, query: UsageQuery): Promise<UsageGroup[]> {
+async function sumsOf(source: LedgerSource, query: UsageQuery): Promise<LedgerStatement> {
   const narrow = narrowSums(query)
   const isKept =
     narrow !== undefined && (await (narrow.table === totals.name ? areTotalsFilled(source) : isFilled(source, query)))
-  return readUsage(await source.select(usageStatement(query, isKept ? narrow : undefined)))
+  return usageStatement(query, isKept ? narrow : undefined)
 }
+
+const usageOf = async (source: LedgerSource, query: UsageQuery): Promise<UsageGroup[]> =>
+  readUsage(await source.select(await sumsOf(source, query)))
 
 /** One function a kind of question. They throw what the database throws. */
 export const ledgerReads = {
@@ -34,7 +37,7 @@ export const ledgerReads = {
   shown: (source: LedgerSource, query: ShownQuery): Promise<ShownPage> =>
     readShownLedger(source, ledgerStatement(query)),
   histogram: (source: LedgerSource, query: HistogramQuery): Promise<CallHistogram> =>
-    countCalls(source, query, usage => usageOf(source, usage)),
+    countCalls(source, query, usage => sumsOf(source, usage)),
   recentSpend: (source: LedgerSource, query: RecentSpendQuery): Promise<RecentSpend> => readRecentSpend(source, query),
   usage: usageOf,
   dearest: (source: LedgerSource, query: TopSpendersQuery): Promise<TopSpenders | null> => topSpendersOf(source, query),
