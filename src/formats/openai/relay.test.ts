@@ -258,6 +258,23 @@ test('a byte order mark before the first event is none of its words', () => {
   }
 })
 
+test('an upstream that names its model in several ways, among them the public one, shows only that', () => {
+  const named = (model: string, content: string) =>
+    delta({ content }).replace('"model":"up-2026"', `"model":"${model}"`)
+  const models = ['public', 'up-2026', 'up-2026', '', 'public', 'up-2026-11']
+  const stream = models.map((model, at) => named(model, `a${at}`)).join('') + delta({}, 'stop') + usageChunk + done
+  expect(run(relayOf({ publicModel: 'public' }), every(stream, 50))).toBe(
+    stream.replaceAll(/"model":"[^"]*"/g, '"model":"public"'),
+  )
+})
+
+test('the words of a failure in the place of a finish are read as UTF-8', () => {
+  const choice = { index: 0, delta: {}, finish_reason: 'error', error: { message: 'Überlastet: 混雑' } }
+  const relay = relayOf()
+  run(relay, every(delta({ content: 'a' }) + chunk({ choices: [choice] }) + done, 40))
+  expect(relay.failure?.message).toBe('Überlastet: 混雑')
+})
+
 test('of several choices each has to finish; at `[DONE]` each that has begun', () => {
   const choice = (index: number, text: string, finish: string | null = null) =>
     chunk({ choices: [{ index, delta: { content: text }, finish_reason: finish }] })

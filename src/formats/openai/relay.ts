@@ -268,7 +268,8 @@ export class OpenaiRelay implements StreamRelay {
     if (finishReasonOf(choice) === '') return
     const ending = choiceEnding(choice)
     if (ending instanceof GatewayError) {
-      this.#failing ??= ending
+      // Its words, which were read as Latin-1.
+      this.#failing ??= choiceEnding(JSON.parse(latin1ToUtf8(JSON.stringify(choice))) as Json) as GatewayError
       return
     }
     this.started = true
@@ -278,16 +279,16 @@ export class OpenaiRelay implements StreamRelay {
   }
 
   #restoreModel(event: string): string {
-    if (this.#upstreamModel === this.#modelJson) return event
-    if (this.#upstreamModel !== '') {
-      const at = event.indexOf(this.#upstreamModel)
-      if (at >= 0) return event.slice(0, at) + this.#modelJson + event.slice(at + this.#upstreamModel.length)
+    let at = this.#upstreamModel === '' ? -1 : event.indexOf(this.#upstreamModel)
+    if (at < 0) {
+      // An upstream may write another name than before, also after the very one that the client is to see.
+      const found = modelPattern.exec(event)
+      if (!found) return event
+      this.#upstreamModel = found[0]
+      at = found.index
     }
-    const found = modelPattern.exec(event)
-    if (!found) return event
-    this.#upstreamModel = found[0]
-    if (found[0] === this.#modelJson) return event
-    return event.slice(0, found.index) + this.#modelJson + event.slice(found.index + found[0].length)
+    if (this.#upstreamModel === this.#modelJson) return event
+    return event.slice(0, at) + this.#modelJson + event.slice(at + this.#upstreamModel.length)
   }
 }
 
