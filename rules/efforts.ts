@@ -14,12 +14,12 @@ export interface FittedEffort {
  * The word nearest to `asked` among those that a model takes; of two equally near ones the greater. `none` is never
  * taken for thinking. Where thinking cannot be stopped, the least word is sent and the loss is told.
  */
-export function fittedEffort(asked: string, taken: readonly string[]): FittedEffort {
-  if (taken.includes(asked)) return { effort: asked, lost: false }
+export function fittedEffort(requested: string, taken: readonly string[]): FittedEffort {
+  if (taken.includes(requested)) return { effort: requested, lost: false }
   const thinking = taken.filter(word => word !== 'none')
-  if (asked === 'none') return { effort: thinking[0] === 'default' ? undefined : thinking[0], lost: true }
+  if (requested === 'none') return { effort: thinking[0] === 'default' ? undefined : thinking[0], lost: true }
   if (thinking.includes('default')) return { effort: 'default', lost: false }
-  const rank = words.indexOf(asked as (typeof words)[number])
+  const rank = words.indexOf(requested as (typeof words)[number])
   if (rank < 0 || thinking.length === 0) return { effort: undefined, lost: true }
   let best = thinking[0]!
   const distance = (word: string): number => Math.abs(words.indexOf(word as (typeof words)[number]) - rank)

@@ -86,8 +86,12 @@ export function reservedName(metadata: Readonly<Record<string, unknown>>): strin
 }
 
 /** The end of a key that a member of the team makes; `asked` = milliseconds since 1970, null = never. */
-export function memberKeyEnd({ team }: Pick<Caller, 'team'>, asked: number | null, nowMs: number): number | null {
+export function memberKeyEnd(
+  { team }: Pick<Caller, 'team'>,
+  requestedEndMs: number | null,
+  nowMs: number,
+): number | null {
   const longest = team?.memberKeyDuration ? readDuration(team.memberKeyDuration) : undefined
-  if (!longest || 'problem' in longest) return asked
-  return Math.min(asked ?? Number.MAX_SAFE_INTEGER, nowMs + longest.ms)
+  if (!longest || 'problem' in longest) return requestedEndMs
+  return Math.min(requestedEndMs ?? Number.MAX_SAFE_INTEGER, nowMs + longest.ms)
 }

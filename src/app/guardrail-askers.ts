@@ -8,7 +8,7 @@ import { internalJsonRequest, SignalClient } from '../core/internal-request.ts'
 import type { Transport } from '../core/transport.ts'
 import { openaiChat } from '../formats/openai/chat/index.ts'
 import { openaiModerations } from '../formats/openai/moderations.ts'
-import type { Asking, Askers, ModerationVerdict } from '../guardrails/check.ts'
+import type { JudgeContext, Askers, ModerationVerdict } from '../guardrails/check.ts'
 import { guardrailCaller } from '../guardrails/policies.ts'
 import type { Json } from '../lib/json/json-values.ts'
 
@@ -23,20 +23,20 @@ interface AskerParts {
 
 /** `callModel` is asked for late: the calls of guardrails pass the same policies as all others. */
 export function createAskers({ transport, callModel }: AskerParts): Askers {
-  const ask = (format: Format, path: string, body: Json, asking: Asking): Promise<Json> =>
-    callOf(callModel(), { format, path, body, asking })
+  const ask = (format: Format, path: string, body: Json, context: JudgeContext): Promise<Json> =>
+    callOf(callModel(), { format, path, body, context: context })
   return {
-    async complete(model, text, asking) {
+    async complete(model, text, context) {
       const messages = [{ role: 'user', content: text }]
       const body = { model, messages, stream: false, temperature: 0, max_tokens: verdictTokensMax }
-      const answer = await ask(openaiChat, '/v1/chat/completions', body, asking)
+      const answer = await ask(openaiChat, '/v1/chat/completions', body, context)
       const [choice] = (answer.choices ?? []) as { message?: { content?: unknown } }[]
       const content = choice?.message?.content
       if (typeof content !== 'string') throw broken(`the model '${model}' answered without a text`)
       return content
     },
-    async moderate(model, texts, asking) {
-      const answer = await ask(openaiModerations, '/v1/moderations', { model, input: [...texts] }, asking)
+    async moderate(model, texts, context) {
+      const answer = await ask(openaiModerations, '/v1/moderations', { model, input: [...texts] }, context)
       const results = (answer.results ?? []) as Json[]
       if (results.length !== texts.length)
         throw broken(`the model '${model}' judged ${results.length} of ${texts.length}`)
@@ -74,11 +74,14 @@ interface Question {
   readonly format: Format
   readonly path: string
   readonly body: Json
-  readonly asking: Asking
+  readonly context: JudgeContext
 }
 
 /** The tag says in the ledger for which guardrail a model was asked. */
-async function callOf(callModel: Services['callModel'], { format, path, body, asking }: Question): Promise<Json> {
+async function callOf(
+  callModel: Services['callModel'],
+  { format, path, body, context: asking }: Question,
+): Promise<Json> {
   const ending = new AbortController()
   const timer = setTimeout(() => ending.abort(), asking.timeoutMs)
   try {

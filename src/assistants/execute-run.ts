@@ -100,11 +100,11 @@ interface Answered {
 
 async function answered(work: RunWork, turn: Turn, signal: AbortSignal): Promise<Answered> {
   const { services, caller, origin, run, listener } = work
-  let asked: ModelAnswer
+  let answer: ModelAnswer
   try {
     const prompt = await promptOf(services, run, listener !== undefined)
     if ('limit' in prompt) return { end: { status: 'incomplete', reason: prompt.limit }, dropped: [] }
-    const asking = {
+    const request = {
       services,
       caller,
       origin,
@@ -113,11 +113,11 @@ async function answered(work: RunWork, turn: Turn, signal: AbortSignal): Promise
       route: runRoute,
       sessionId: run.parentId ?? run.id,
     }
-    asked = await askModel(asking, turn)
+    answer = await askModel(request, turn)
   } catch (error) {
-    asked = { failure: failureOfError(error), dropped: [] }
+    answer = { failure: failureOfError(error), dropped: [] }
   }
-  const { dropped, failure } = asked
+  const { dropped, failure } = answer
   if (failure)
     return { end: signal.aborted ? serverFailure('the gateway stopped while it worked on this run') : failure, dropped }
   return { end: endOf(turn), dropped }

@@ -69,15 +69,15 @@ export interface ModelAnswer {
 }
 
 /** Calls the model and adds its answer to the receiver. */
-export async function askModel(asking: ModelRequest, turn: AnswerReceiver): Promise<ModelAnswer> {
-  const { services, caller, body, route, watch, isPrivate = false } = asking
+export async function askModel(request: ModelRequest, turn: AnswerReceiver): Promise<ModelAnswer> {
+  const { services, caller, body, route, watch, isPrivate = false } = request
   const stream = body.stream === true
   const call = { format: openaiChat, route, stream, isPrivate, ...(watch && { prepare: watch }) }
-  const response = toResponse(await services.callModel(requestOf(asking), caller, call))
+  const response = toResponse(await services.callModel(requestOf(request), caller, call))
   const dropped = (response.headers.get(`${services.current.settings.headerPrefix}-dropped-params`) ?? '')
     .split(',')
     .filter(Boolean)
-  return { ...(await readAnswer(response, asking.signal, turn)), dropped: dropped.map(name => name.trim()) }
+  return { ...(await readAnswer(response, request.signal, turn)), dropped: dropped.map(name => name.trim()) }
 }
 
 function requestOf({ origin, body, signal, sessionId }: ModelRequest): HttpRequest {

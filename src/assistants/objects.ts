@@ -58,9 +58,9 @@ export function newObject(services: Services, given: Given, fields: Json): Assis
 export async function findObject(
   services: Services,
   caller: Caller,
-  asked: { kind: AssistantKind; id: string; parentId?: string },
+  target: { kind: AssistantKind; id: string; parentId?: string },
 ): Promise<AssistantObject> {
-  const { kind, id, parentId } = asked
+  const { kind, id, parentId } = target
   const found = await services.assistants.find(kind, id, ownerOf(caller))
   if (!found || (parentId !== undefined && found.parentId !== parentId)) throw notFound(kind, id)
   return found

@@ -86,11 +86,11 @@ export function newRun(
   services: Services,
   thread: Pick<AssistantObject, 'id' | 'keyId'>,
   assistant: AssistantObject,
-  asked: RunBody,
+  requested: RunBody,
 ): AssistantObject {
   const given = assistant.body
   const nowMs = services.clock.epochMs()
-  const instructions = [asked.instructions ?? given.instructions, asked.additional_instructions]
+  const instructions = [requested.instructions ?? given.instructions, requested.additional_instructions]
     .filter(Boolean)
     .join('\n\n')
   const place = {
@@ -113,20 +113,20 @@ export function newRun(
     failed_at: null,
     completed_at: null,
     incomplete_details: null,
-    model: asked.model ?? given.model,
+    model: requested.model ?? given.model,
     instructions,
-    tools: asked.tools ?? given.tools,
-    metadata: asked.metadata ?? {},
+    tools: requested.tools ?? given.tools,
+    metadata: requested.metadata ?? {},
     usage: null,
-    temperature: asked.temperature ?? given.temperature,
-    top_p: asked.top_p ?? given.top_p,
-    max_prompt_tokens: asked.max_prompt_tokens ?? null,
-    max_completion_tokens: asked.max_completion_tokens ?? null,
-    truncation_strategy: asked.truncation_strategy ?? { type: 'auto', last_messages: null },
-    tool_choice: asked.tool_choice ?? 'auto',
-    parallel_tool_calls: asked.parallel_tool_calls ?? true,
-    response_format: asked.response_format ?? given.response_format,
-    reasoning_effort: asked.reasoning_effort ?? given.reasoning_effort,
+    temperature: requested.temperature ?? given.temperature,
+    top_p: requested.top_p ?? given.top_p,
+    max_prompt_tokens: requested.max_prompt_tokens ?? null,
+    max_completion_tokens: requested.max_completion_tokens ?? null,
+    truncation_strategy: requested.truncation_strategy ?? { type: 'auto', last_messages: null },
+    tool_choice: requested.tool_choice ?? 'auto',
+    parallel_tool_calls: requested.parallel_tool_calls ?? true,
+    response_format: requested.response_format ?? given.response_format,
+    reasoning_effort: requested.reasoning_effort ?? given.reasoning_effort,
   })
 }
 

@@ -2,10 +2,9 @@
 import type { Answer } from '../core/answer.ts'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Caller } from '../core/caller.ts'
-import type { Services } from '../core/endpoint.ts'
+import type { EndpointContext, Services } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { AssistantObject } from '../core/objects/assistants.ts'
-import type { HttpRequest } from '../core/request.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { EventStream } from '../formats/openai/event-stream.ts'
 import { reserveWork } from './execute-run.ts'
@@ -16,14 +15,7 @@ import { currentRun, endRun, newAttempt, newRun, openSteps, workId } from './run
 import type { RunBody, ThreadAndRunBody, ToolOutputs } from './run-object.ts'
 import { appendToThread, newThread } from './thread-object.ts'
 
-/** Who asks for the work, and through which request. */
-interface Asking {
-  readonly request: HttpRequest
-  readonly services: Services
-  readonly caller: Caller
-}
-
-interface QueuedRun extends Asking {
+interface QueuedRun extends EndpointContext {
   readonly run: AssistantObject
   readonly stream: boolean
   /** The first events of a stream. */
@@ -56,13 +48,13 @@ async function assistantFor(services: Services, caller: Caller, body: RunBody): 
 }
 
 /** Runs an assistant on a thread. Throws 400 while another run is active on it. */
-export async function startRun(asking: Asking, thread: AssistantObject, body: RunBody): Promise<Answer> {
-  const { services, caller } = asking
+export async function startRun(context: EndpointContext, thread: AssistantObject, body: RunBody): Promise<Answer> {
+  const { services, caller } = context
   const run = newRun(services, thread, await assistantFor(services, caller, body), body)
   const messages = (body.additional_messages ?? []).map(one => newMessage(services, thread, one))
   const refusal = (activeId: string) => `Thread ${thread.id} already has an active run ${activeId}.`
   return start({
-    ...asking,
+    ...context,
     run,
     stream: body.stream === true,
     events: [
@@ -74,15 +66,15 @@ export async function startRun(asking: Asking, thread: AssistantObject, body: Ru
 }
 
 /** Creates a thread and runs an assistant on it. */
-export async function startThreadAndRun(asking: Asking, body: ThreadAndRunBody): Promise<Answer> {
-  const { services, caller } = asking
+export async function startThreadAndRun(context: EndpointContext, body: ThreadAndRunBody): Promise<Answer> {
+  const { services, caller } = context
   const { thread: threadBody, ...runBody } = body
   const assistant = await assistantFor(services, caller, runBody)
   const thread = newThread(services, caller, threadBody?.metadata)
   const messages = (threadBody?.messages ?? []).map(one => newMessage(services, thread, one))
   const run = newRun(services, thread, assistant, runBody)
   return start({
-    ...asking,
+    ...context,
     run,
     stream: body.stream === true,
     events: [
@@ -131,11 +123,11 @@ export async function cancelRun(services: Services, run: AssistantObject): Promi
 
 /** Continues a run that waits for the outputs of its tools. Throws 400 when it does not wait. */
 export async function continueRun(
-  asking: Asking,
+  context: EndpointContext,
   waiting: AssistantObject,
   { outputs, stream }: { outputs: ToolOutputs; stream: boolean },
 ): Promise<Answer> {
-  const { services } = asking
+  const { services } = context
   if (waiting.body.status !== 'requires_action') throw notWaiting(waiting)
   const open = (await openSteps(services, waiting)).find(step => step.body.type === 'tool_calls')
   if (!open) throw notWaiting(await latestOf(services, waiting))
@@ -144,7 +136,7 @@ export async function continueRun(
   const updatedAtMs = services.clock.epochMs()
   const body = { ...waiting.body, status: 'queued', required_action: null }
   return start({
-    ...asking,
+    ...context,
     run: { ...waiting, hidden, updatedAtMs, body },
     stream,
     events: [

@@ -126,15 +126,15 @@ export class EmbeddingAnswers {
     const { inputs } = leaderOptions
     // A fallback is another model: its embeddings do not belong beside kept ones.
     const hasFallbacks = [call.fallbacksInOrder, call.largerModels, call.lenientModels].some(({ length }) => length > 0)
-    const asked = hasFallbacks
+    const missing = hasFallbacks
       ? inputs.keys.map(key => [key, inputs.inputs.get(key)!] as const)
       : [...inputs.inputs].filter(([key]) => !known.has(key))
-    const isPart = asked.length < inputs.keys.length
+    const isPart = missing.length < inputs.keys.length
     if (isPart) {
       requestOnly(
         call,
         inputs,
-        asked.map(([, input]) => input),
+        missing.map(([, input]) => input),
       )
       call.savedNanoUsd = costOf(known.values())
       call.responseHeaders[`${call.models.settings.headerPrefix}-cached-inputs`] = String(known.size)
@@ -143,7 +143,7 @@ export class EmbeddingAnswers {
     return this.#host.lead(cacheCall, flight, {
       ...leaderOptions,
       reshape: reply => {
-        const read = vectorsOf(reply, inputs, asked)
+        const read = vectorsOf(reply, inputs, missing)
         if (read) made = read.vectors
         if (!isPart) return reply
         if (read) return mergedReply(reply, read.about, inputs, new Map([...vectorsIn(known), ...made]))

@@ -71,19 +71,20 @@ export function cachedReply(call: Call, inputs: RequestedInputs, known: Readonly
 export function vectorsOf(
   reply: Reply,
   { form }: RequestedInputs,
-  asked: readonly (readonly [string, Input])[],
+  requested: readonly (readonly [string, Input])[],
 ): { readonly about: Record<string, unknown>; readonly vectors: Map<string, CachedVector> } | undefined {
   const about = objectOfBody(reply.body)
   const data = about && form.vectorsOf(about)
-  if (!about || !data || data.length !== asked.length) return undefined
+  if (!about || !data || data.length !== requested.length) return undefined
   const tokens = shares(
     tokensOf(form.tokensOf(about)),
-    asked.map(([, input]) => weightOf(input)),
+    requested.map(([, input]) => weightOf(input)),
   )
   const vectors = new Map<string, CachedVector>()
   for (const [at, vector] of data.entries())
-    if (vector !== undefined) vectors.set(asked[at]![0], { json: JSON.stringify(vector), tokens: Number(tokens[at]) })
-  return asked.every(([key]) => vectors.has(key)) ? { about, vectors } : undefined
+    if (vector !== undefined)
+      vectors.set(requested[at]![0], { json: JSON.stringify(vector), tokens: Number(tokens[at]) })
+  return requested.every(([key]) => vectors.has(key)) ? { about, vectors } : undefined
 }
 
 /** The answer to the whole list: kept embeddings and those of the upstream, in the order of the list. */

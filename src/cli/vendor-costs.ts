@@ -85,15 +85,15 @@ const reportBytesMax = 16 * 1024 * 1024
 /** Throws when the vendor refuses, and when an answer is no report. */
 export async function vendorCosts(
   vendor: VendorReport,
-  asked: { readonly key: string; readonly span: ReportSpan; readonly baseUrl?: string | undefined },
+  request: { readonly key: string; readonly span: ReportSpan; readonly baseUrl?: string | undefined },
 ): Promise<DailyCost[]> {
   const found: DailyCost[] = []
   let page: string | undefined
   for (let pages = 0; pages < pagesMax; pages++) {
-    const url = new URL(vendor.path, asked.baseUrl ?? vendor.baseUrl)
-    for (const [name, value] of Object.entries(vendor.query(asked.span))) url.searchParams.append(name, value)
+    const url = new URL(vendor.path, request.baseUrl ?? vendor.baseUrl)
+    for (const [name, value] of Object.entries(vendor.query(request.span))) url.searchParams.append(name, value)
     if (page !== undefined) url.searchParams.append('page', page)
-    const text = (await download(url.href, reportBytesMax, vendor.headers(asked.key))).toString('utf8')
+    const text = (await download(url.href, reportBytesMax, vendor.headers(request.key))).toString('utf8')
     const { data, has_more: more, next_page: next } = reportIn(text, url.host)
     found.push(...objects(data).flatMap(bucket => vendor.costs(bucket)))
     if (more !== true || typeof next !== 'string') return summed(found)

@@ -26,9 +26,9 @@ export function guardrailOf({ params, ...entry }: NamedParams): GuardrailSetting
     signing_secret: signing,
     ...rest
   } = params
-  const asked = Array.isArray(mode) ? mode : [mode]
-  const recordsOnly = asked.includes('logging_only')
-  const stages = asked.filter((one): one is GuardrailMode => one !== 'logging_only')
+  const modes = Array.isArray(mode) ? mode : [mode]
+  const recordsOnly = modes.includes('logging_only')
+  const stages = modes.filter((one): one is GuardrailMode => one !== 'logging_only')
   return {
     ...entry,
     kind,

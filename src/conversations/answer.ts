@@ -137,12 +137,12 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
         this.#show({ call_id: call.id })
       }
       const { conversationId: sessionId } = message
-      const asking = { services, caller, origin, body, signal, route, watch, isPrivate: true, sessionId } as const
-      const asked = await askModel(asking, this)
+      const request = { services, caller, origin, body, signal, route, watch, isPrivate: true, sessionId } as const
+      const answer = await askModel(request, this)
       const error = signal.aborted
         ? { code: 'interrupted', message: 'the answer was ended before it was complete' }
-        : this.#errorOf(asked)
-      this.#show({ dropped_params: asked.dropped, error })
+        : this.#errorOf(answer)
+      this.#show({ dropped_params: answer.dropped, error })
     } catch (thrown) {
       const { code, message: why } = toGatewayError(thrown)
       this.#show({ error: { code: code ?? 'server_error', message: why } })

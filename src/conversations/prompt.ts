@@ -22,15 +22,15 @@ interface PromptRequest {
  * A chat request without its model, streamed. Throws `too-large` beyond the limit of a body, and what `hold` throws:
  * it is told the memory of files before they are read.
  */
-export async function promptOf(services: Services, asked: PromptRequest): Promise<Json> {
-  const { settings } = asked.conversation
-  const branch = [...branchTo(asked.messages, asked.question.parentId), asked.question].filter(isSaid)
+export async function promptOf(services: Services, request: PromptRequest): Promise<Json> {
+  const { settings } = request.conversation
+  const branch = [...branchTo(request.messages, request.question.parentId), request.question].filter(isSaid)
   const { bodyBytesMax } = services.current.settings
   const files = branch.flatMap(({ content }) => content.attachments ?? [])
   // In base64 a third is added.
   if (files.reduce((sum, one) => sum + one.bytes, 0) * (4 / 3) > bodyBytesMax) throw tooLong(bodyBytesMax)
   const messages: Json[] = []
-  for (const { role, content } of branch) messages.push({ role, content: await contentOf(services, asked, content) })
+  for (const { role, content } of branch) messages.push({ role, content: await contentOf(services, request, content) })
   if (settings.system_prompt) messages.unshift({ role: 'system', content: settings.system_prompt })
   const { temperature, top_p, max_tokens, reasoning_effort, thinking_mode } = settings
   const body: Json = {

@@ -150,7 +150,7 @@ export interface Call {
   readonly userAgent: string
   /** Of the client's socket; empty = there is none. */
   readonly clientAddress: string
-  readonly asked: CallOptions
+  readonly options: CallOptions
   /** Models and settings at the start of the call: a reload does not affect it. */
   readonly models: ModelDirectory
   /** `content-length` of the request; undefined = not sent. */

@@ -256,6 +256,13 @@ export interface EndpointDoc {
   readonly headers?: readonly string[]
 }
 
+/** A request to an endpoint that needs a key, and what it works with. */
+export interface EndpointContext {
+  readonly services: Services
+  readonly caller: Caller
+  readonly request: HttpRequest
+}
+
 /** One method on one family of paths; HEAD is answered as GET, without the body. */
 export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH'

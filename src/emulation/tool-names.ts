@@ -31,7 +31,7 @@ export function fitToolNames(request: ChatRequest): Emulation | undefined {
   }
   const sentName = (name: string): string => sent.get(name) ?? name
   return {
-    request: asked => renamed(asked, sentName),
+    request: original => renamed(original, sentName),
     filter: () => event => [restoredEvent(event, restored)],
   }
 }

@@ -37,8 +37,8 @@ export class EndpointTable {
   loadFor(path: string): Promise<unknown> | undefined {
     if (this.#lazyGroups.size === 0) return undefined
     const parts = new Set(path.split('/'))
-    const asked = [...this.#lazyGroups.keys()].filter(({ words }) => words.some(word => parts.has(word)))
-    return asked.length === 0 ? undefined : Promise.all(asked.map(group => this.#load(group)))
+    const matching = [...this.#lazyGroups.keys()].filter(({ words }) => words.some(word => parts.has(word)))
+    return matching.length === 0 ? undefined : Promise.all(matching.map(group => this.#load(group)))
   }
 
   /** What to do next after a wrong path, as the part of a sentence; empty = nothing is near. */

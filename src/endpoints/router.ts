@@ -209,8 +209,8 @@ function enter(
   from = 0,
 ): Answer | Promise<Answer> {
   for (let at = from; at < parts.policies.length; at++) {
-    const asked = parts.policies[at]!.admit(head)
-    if (asked) return enterLater(asked, at + 1, { parts, endpoint, request, head })
+    const admitted = parts.policies[at]!.admit(head)
+    if (admitted) return enterLater(admitted, at + 1, { parts, endpoint, request, head })
   }
   return perform(parts, endpoint, request, head)
 }
@@ -223,8 +223,12 @@ interface Entering {
 }
 
 /** Apart from `enter`: what a closure captures is allocated whenever its function is entered. */
-function enterLater(asked: Promise<void>, from: number, { parts, endpoint, request, head }: Entering): Promise<Answer> {
-  return asked
+function enterLater(
+  admitted: Promise<void>,
+  from: number,
+  { parts, endpoint, request, head }: Entering,
+): Promise<Answer> {
+  return admitted
     .then(() => enter(parts, endpoint, request, head, from))
     .catch(thrown => failed(parts, endpoint, { request, head }, thrown))
 }

@@ -38,11 +38,11 @@ export function watchBatches(services: Services, { pollMs, report }: BatchWatch)
   const readOpen = async (): Promise<void> => {
     // Taken without an answer, or not given back, while the database was away: others would wait for minutes.
     if (services.clock.monotonicMs() < doubtUntilMs) await services.files.releaseBatches(owner)
-    for (let asked = batchesAtOnce; asked === batchesAtOnce && !stopped; ) {
+    for (let dueCount = batchesAtOnce; dueCount === batchesAtOnce && !stopped; ) {
       const nowMs = services.clock.epochMs()
       const due = await services.files.leaseOpenBatches({ owner, nowMs, leaseMs, limit: batchesAtOnce })
       await Promise.all(due.map(record => refresh(services, { owner, pollMs, report, doubt }, record)))
-      asked = due.length
+      dueCount = due.length
     }
   }
   const timer = setInterval(() => {

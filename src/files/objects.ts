@@ -34,9 +34,9 @@ export function fileOwnerOf({ caller, tags }: Pick<Call, 'caller' | 'tags'>): Fi
 export async function findRecord(
   services: Services,
   caller: Caller,
-  asked: { kind: FileKind; id: string; param: string },
+  target: { kind: FileKind; id: string; param: string },
 ): Promise<FileRecord> {
-  const { kind, id, param } = asked
+  const { kind, id, param } = target
   const record = await services.files.find(kind, id, ownerOf(caller))
   if (!record) throw notFound(kind, id, param)
   return record

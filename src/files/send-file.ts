@@ -35,9 +35,9 @@ export async function sendFile(services: Services, call: Call, deployment: Deplo
   const file = fileOf(upload)
   const purpose = purposeOf(call.body!)
   const edits = routingFields.map(name => ({ remove: name }))
-  const asked = { request: call.client, of: call, deployment, method: 'POST', path: '/files' } as const
+  const fileCall = { request: call.client, of: call, deployment, method: 'POST', path: '/files' } as const
   const post = (sent: Upload): Promise<Json> =>
-    services.fileCalls.json({ ...asked, body: { upload: sent, edits } }).catch(noFiles)
+    services.fileCalls.json({ ...fileCall, body: { upload: sent, edits } }).catch(noFiles)
   const sent = { purpose, filename: file.filename!, deployment, keyId: call.caller.key.id, owner: fileOwnerOf(call) }
   if (purpose !== 'batch') return store(services, call.client, { ...sent, models: [], answer: await post(upload) })
   const lines = new BatchLines(services, call, deployment)

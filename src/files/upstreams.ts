@@ -16,18 +16,18 @@ export interface FileTarget {
 }
 
 /** The caller, and the models of the moment. */
-type Asking = Pick<Call, 'caller' | 'models'>
+type CallModels = Pick<Call, 'caller' | 'models'>
 
 /** The deployments of a model that this caller may call, or why there are none. */
-export function callable({ caller, models }: Asking, model: string): readonly Deployment[] | string {
+export function callable({ caller, models }: CallModels, model: string): readonly Deployment[] | string {
   const found = callableDeployments(caller, model, models)
   if (found instanceof GatewayError) return found.message
   return blockedModel(model, found)?.message ?? found
 }
 
 /** Throws 400, with a list of the choices, unless this leaves exactly one upstream. */
-export function chooseUpstream(call: Asking, asked: FileTarget): Deployment {
-  const target = withDefault(call, asked)
+export function chooseUpstream(call: CallModels, requested: FileTarget): Deployment {
+  const target = withDefault(call, requested)
   const accounts = target.models.length > 0 ? accountsOfAll(call, target.models) : reachable(call)
   const fitting = [...accounts.values()].filter(
     one => target.provider === undefined || one.target.provider.name === target.provider,
@@ -56,7 +56,7 @@ export function chooseUpstream(call: Asking, asked: FileTarget): Deployment {
 }
 
 /** By account: one deployment for each account that serves all these models. */
-function accountsOfAll(call: Asking, models: readonly string[]): Map<string, Deployment> {
+function accountsOfAll(call: CallModels, models: readonly string[]): Map<string, Deployment> {
   let common: Map<string, Deployment> | undefined
   for (const model of models) {
     const found = callable(call, model)
@@ -72,13 +72,13 @@ function accountsOfAll(call: Asking, models: readonly string[]): Map<string, Dep
 }
 
 /** Where the client names no upstream and several take files, the configured one is meant, if the caller may use it. */
-function withDefault(call: Asking, target: FileTarget): FileTarget {
+function withDefault(call: CallModels, target: FileTarget): FileTarget {
   const { files } = call.models.settings.defaultModels
   if (files === undefined || target.models.length > 0 || target.provider !== undefined) return target
   return mayCall(call.caller, files, call.models.settings) ? { ...target, models: [files] } : target
 }
 
-function reachable({ caller, models: index }: Asking): Map<string, Deployment> {
+function reachable({ caller, models: index }: CallModels): Map<string, Deployment> {
   const named = usableDeployments(caller, index.settings)
   if (isMaster(caller)) return byAccount(named)
   // The key's list may also hold aliases, and single models of a pattern.
@@ -101,7 +101,7 @@ const choicesShownMax = 20
 
 /** By names that the caller may use: it must not learn the model's name behind an alias. */
 function shownChoices(
-  { caller, models: index }: Asking,
+  { caller, models: index }: CallModels,
   { models }: FileTarget,
   deployments: readonly Deployment[],
 ): string {

@@ -68,8 +68,8 @@ export class CallGuards {
     this.#calls.set(call, guarded)
     call.responseHeaders[`${call.models.settings.headerPrefix}-applied-guardrails`] = set.names
     call.guardrails = set.fingerprints
-    const asked = this.#askBefore(call, guarded)
-    return asked instanceof Promise ? asked.then(() => leaveCache(call, guarded)) : leaveCache(call, guarded)
+    const judged = this.#askBefore(call, guarded)
+    return judged instanceof Promise ? judged.then(() => leaveCache(call, guarded)) : leaveCache(call, guarded)
   }
 
   #setOf(chosen: readonly GuardrailSettings[]): GuardrailSet {

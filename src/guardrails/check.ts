@@ -38,7 +38,7 @@ export interface Check {
   /** What is found while a text is read, also in a stream. */
   readonly rules?: readonly Rule[]
   /** Asked about the whole question or answer; a stream is held until then. */
-  judge?(subject: Subject, asking: Asking): Judgement | Promise<Judgement>
+  judge?(subject: Subject, context: JudgeContext): Judgement | Promise<Judgement>
   /** The judge is a model, whose calls the operator pays. */
   readonly isPaid?: boolean
   /** The stages that the judge has a word about; absent = both. */
@@ -50,9 +50,9 @@ export interface Check {
 /** Outer services, as judges need them. Errors are GatewayErrors. */
 export interface Askers {
   /** The text of a whole answer of a chat model to one user message: an ordinary call, with its row in the ledger. */
-  complete(model: string, text: string, asking: Asking): Promise<string>
+  complete(model: string, text: string, context: JudgeContext): Promise<string>
   /** The scores of a moderation model, by category, for each text. */
-  moderate(model: string, texts: readonly string[], asking: Asking): Promise<readonly ModerationVerdict[]>
+  moderate(model: string, texts: readonly string[], context: JudgeContext): Promise<readonly ModerationVerdict[]>
   /** Sends JSON and returns the parsed answer of a 2xx. */
   post(request: PostRequest): Promise<unknown>
 }
@@ -73,7 +73,7 @@ export interface PostRequest {
 }
 
 /** For which call and guardrail a judge is asked. */
-export interface Asking {
+export interface JudgeContext {
   readonly guardrail: string
   readonly callId: string
   readonly model: string

@@ -3,7 +3,7 @@ import type { Call } from '../core/call.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import { GuardrailOutcome } from '../core/guardrails.ts'
 import type { GuardrailMode, GuardrailSettings } from '../core/guardrails.ts'
-import type { Asking, Check, Judgement, Subject } from './check.ts'
+import type { JudgeContext, Check, Judgement, Subject } from './check.ts'
 import type { GuardrailParams } from './params.ts'
 import { fixedPlaceholder, Placeholders } from './placeholders.ts'
 import { Scanner } from './scanner.ts'
@@ -117,15 +117,15 @@ export class GuardedCall {
   }
 
   #askAll(judges: readonly Guardrail[], subject: Subject): readonly string[] | Promise<readonly string[]> {
-    const asked = judges.map(one => this.#ask(one, subject))
+    const pending = judges.map(one => this.#ask(one, subject))
     const weigh = (judgements: readonly (Judgement | undefined)[]): readonly string[] => {
       let { texts } = subject
       for (const [at, judgement] of judgements.entries())
         if (judgement) texts = this.#weighed(judges[at]!, judgement, { subject, texts })
       return texts
     }
-    if (!asked.some(one => one instanceof Promise)) return weigh(asked as (Judgement | undefined)[])
-    return Promise.allSettled(asked).then(ends =>
+    if (!pending.some(one => one instanceof Promise)) return weigh(pending as (Judgement | undefined)[])
+    return Promise.allSettled(pending).then(ends =>
       weigh(
         ends.map(end => {
           if (end.status === 'rejected') throw toGatewayError(end.reason)
@@ -145,7 +145,7 @@ export class GuardedCall {
       .finally(() => (this.#outcomes.get(settings.name)!.waitedMs += this.#parts.nowMs() - beganMs))
   }
 
-  #asking({ name, params }: GuardrailSettings): Asking {
+  #asking({ name, params }: GuardrailSettings): JudgeContext {
     const { id, model, caller } = this.#call
     const { timeout = timeoutSDefault } = params as GuardrailParams
     const { id: keyId, userId, teamId } = caller.key
@@ -203,9 +203,9 @@ const combinedMax = 1000
 
 /** The scanner for the rules of several guardrails; undefined = they have none. Kept for further calls. */
 export function scannerOf(guardrails: readonly Guardrail[], mode: GuardrailMode): Scanner | undefined {
-  const asked = guardrails.filter(({ check, settings }) => check.rules && settings.modes.includes(mode))
-  if (asked.length === 0) return undefined
-  const rules = asked.length === 1 ? asked[0]!.check.rules! : joined(asked)
+  const applicable = guardrails.filter(({ check, settings }) => check.rules && settings.modes.includes(mode))
+  if (applicable.length === 0) return undefined
+  const rules = applicable.length === 1 ? applicable[0]!.check.rules! : joined(applicable)
   let scanner = scanners.get(rules)
   if (!scanner) scanners.set(rules, (scanner = new Scanner(rules)))
   return scanner

@@ -95,14 +95,14 @@ function demandsAny({ caller, overrides, candidates }: Call): boolean {
 function chosenFor(call: Call, all: readonly GuardrailSettings[]): readonly GuardrailSettings[] {
   const { caller, overrides } = call
   if (!demandsAny(call) && !fallbacksDemandAny(call)) return demandedOfAll(all)
-  const asked = overrides.guardrails ?? []
+  const requested = overrides.guardrails ?? []
   const names = new Set(all.map(one => one.name))
-  const unknown = asked.findIndex(name => !names.has(name))
+  const unknown = requested.findIndex(name => !names.has(name))
   if (unknown >= 0)
     throw unprocessable([
       {
         loc: ['body', 'guardrails', unknown],
-        msg: `no guardrail is named '${asked[unknown]!.slice(0, 100)}'; GET /guardrails/list names them`,
+        msg: `no guardrail is named '${requested[unknown]!.slice(0, 100)}'; GET /guardrails/list names them`,
         type: 'unknown_value',
       },
     ])
@@ -120,5 +120,5 @@ function chosenFor(call: Call, all: readonly GuardrailSettings[]): readonly Guar
         `the guardrail '${name}', which holds for this call, is not configured; an administrator has to make it, or ` +
           'to take its name out of the key, team or model',
       )
-  return all.filter(one => one.defaultOn || demanded.has(one.name) || asked.includes(one.name))
+  return all.filter(one => one.defaultOn || demanded.has(one.name) || requested.includes(one.name))
 }

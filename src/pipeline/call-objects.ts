@@ -23,24 +23,29 @@ const jsonBytesMax = 1024 * 1024
 /** Binds the parts. A refusal or failure is settled, then thrown for `endpoints/router.ts` to answer. */
 export function createCallObjects(parts: ServeParts): Services['callObjects'] {
   const settle = settler(parts)
-  return async (request, caller, asked) => {
-    const { operation, route } = asked
-    const call = openCall(parts, request, caller, { operation, route, format: undefined, asked })
-    return run(parts, request, asked, new CallControl(call, settle))
+  return async (request, caller, objectCall) => {
+    const { operation, route } = objectCall
+    const call = openCall(parts, request, caller, { operation, route, format: undefined, options: objectCall })
+    return run(parts, request, objectCall, new CallControl(call, settle))
   }
 }
 
-async function run(parts: ServeParts, request: HttpRequest, asked: ObjectCall, control: CallControl): Promise<Answer> {
+async function run(
+  parts: ServeParts,
+  request: HttpRequest,
+  objectCall: ObjectCall,
+  control: CallControl,
+): Promise<Answer> {
   const { call } = control
   let until: Promise<Outcome> | undefined
   try {
     if (control.left) throw new GatewayError('client-closed', 'the client left before its request was read')
-    const reply = (await admitted(call, parts.policies.head)) ?? (await admitBody(parts, request, asked, control))
+    const reply = (await admitted(call, parts.policies.head)) ?? (await admitBody(parts, request, objectCall, control))
     if (reply) {
       control.settle('success', reply.status)
       return respond(parts, call, reply)
     }
-    const answer = await asked.work(call, over => (until = over))
+    const answer = await objectCall.work(call, over => (until = over))
     if (until) void until.then(outcome => control.settle(outcome, answer.status))
     else control.settle('success', answer.status)
     return { ...answer, headers: { ...answer.headers, ...answerHeaders(parts, call) } }
@@ -52,9 +57,9 @@ async function run(parts: ServeParts, request: HttpRequest, asked: ObjectCall, c
   }
 }
 
-async function admitBody(parts: ServeParts, request: HttpRequest, asked: ObjectCall, control: CallControl) {
+async function admitBody(parts: ServeParts, request: HttpRequest, objectCall: ObjectCall, control: CallControl) {
   const { call } = control
-  const { body, bodyBytesMax = jsonBytesMax } = asked
+  const { body, bodyBytesMax = jsonBytesMax } = objectCall
   if (body === 'form') call.body = await takeForm(parts, request, control)
   if (body === 'json') call.body = await jsonBody(request, bodyBytesMax)
   return admitted(call, parts.policies.body)
@@ -69,10 +74,10 @@ async function jsonBody({ body }: HttpRequest, bytesMax: number): Promise<JsonBo
 /** Binds the parts. See `Services.admitLine`. */
 export function createAdmitLine(parts: ServeParts): (call: Call, line: BatchLine) => Promise<AdmittedLine> {
   return async (call, line) => {
-    const asked = lineOf(parts, call, line)
-    await admitDryRun(asked, parts.policies)
+    const dryRun = lineOf(parts, call, line)
+    await admitDryRun(dryRun, parts.policies)
     for (const policy of parts.policies.answer) {
-      if (!policy.answer(asked)) continue
+      if (!policy.answer(dryRun)) continue
       throw new GatewayError(
         'invalid-request',
         `the policy '${policy.name}' reads answers, and those of a batch come in a file that it does not see; ` +
@@ -80,9 +85,9 @@ export function createAdmitLine(parts: ServeParts): (call: Call, line: BatchLine
       )
     }
     return {
-      candidates: asked.candidates,
-      boundAt: deployment => boundOf(asked, deployment),
-      bodyFor: deployment => lineBody(asked, deployment),
+      candidates: dryRun.candidates,
+      boundAt: deployment => boundOf(dryRun, deployment),
+      bodyFor: deployment => lineBody(dryRun, deployment),
     }
   }
 }

@@ -30,9 +30,9 @@ type PreviewCall = (request: HttpRequest, caller: Caller, call: ModelCall, bytes
  * model is called, but files that the body names may be downloaded. Secrets are redacted.
  */
 export function createPreviewCall(parts: PreviewParts): PreviewCall {
-  return async (request, caller, asked, bytes) => {
-    const { format, route } = asked
-    const call = openCall(parts, request, caller, { operation: format.operation, route, format, asked })
+  return async (request, caller, options, bytes) => {
+    const { format, route } = options
+    const call = openCall(parts, request, caller, { operation: format.operation, route, format, options })
     call.body = readJsonBody(bytes)
     call.forwardedHeaders = format.forward.headers?.(request.headers)
     await admitDryRun(call, parts.policies)

@@ -43,7 +43,7 @@ interface CallStart {
   /** Absent = none. */
   readonly headers?: RequestHeaders | undefined
   readonly format: Format | undefined
-  readonly asked: CallOptions
+  readonly options: CallOptions
   readonly announcedBytes: number | undefined
   readonly memory?: Call['memory']
   readonly models: ModelDirectory
@@ -86,7 +86,7 @@ export class CallRecord implements Call {
   tags = noTags
   readonly clientAddress: string
   readonly headers: RequestHeaders | undefined
-  readonly asked: CallOptions
+  readonly options: CallOptions
   readonly models: ModelDirectory
   readonly announcedBytes: number | undefined
   readonly memory: Call['memory']
@@ -147,7 +147,7 @@ export class CallRecord implements Call {
     this.userAgent = start.userAgent
     this.clientAddress = start.clientAddress
     this.headers = start.headers
-    this.asked = start.asked
+    this.options = start.options
     this.models = start.models
     this.announcedBytes = start.announcedBytes
     this.memory = start.memory
@@ -195,7 +195,7 @@ export function openCall(
   parts: CallParts,
   request: HttpRequest,
   caller: Caller,
-  what: Pick<CallStart, 'operation' | 'route' | 'format' | 'asked'>,
+  what: Pick<CallStart, 'operation' | 'route' | 'format' | 'options'>,
 ): CallRecord {
   return new CallRecord(parts, {
     id: request.id,
@@ -203,7 +203,7 @@ export function openCall(
     operation: what.operation,
     route: what.route,
     format: what.format,
-    asked: what.asked,
+    options: what.options,
     caller,
     client: request,
     userAgent: request.headers.get('user-agent') ?? '',
@@ -229,7 +229,7 @@ export function lineOf(parts: CallParts, call: Call, line: BatchLine): CallRecor
     clientAddress,
     models,
     format,
-    asked: {},
+    options: {},
     announcedBytes: body.size,
   })
   made.body = body

@@ -33,19 +33,19 @@ type CallModel = (request: HttpRequest, caller: Caller, call: ModelCall) => Prom
 /** Binds the parts; the result is what every model endpoint calls. Its promise never rejects. */
 export function createCallModel(parts: ServeParts): CallModel {
   const settle = settler(parts)
-  return (request, caller, asked) =>
+  return (request, caller, modelCall) =>
     new Promise(resolve => {
-      const { format, route } = asked
-      const call = openCall(parts, request, caller, { operation: format.operation, route, format, asked })
+      const { format, route } = modelCall
+      const call = openCall(parts, request, caller, { operation: format.operation, route, format, options: modelCall })
       const control = new CallControl(call, settle)
-      new Serving({ parts, request, asked, control }, resolve).start()
+      new Serving({ parts, request, modelCall, control }, resolve).start()
     })
 }
 
 interface ServingParts {
   readonly parts: ServeParts
   readonly request: HttpRequest
-  readonly asked: ModelCall
+  readonly modelCall: ModelCall
   readonly control: CallControl
 }
 
@@ -141,8 +141,8 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
   // ---- inside
 
   #read(): void {
-    const { parts, request, asked, control } = this.#at
-    if ('multipart' in asked.format) this.#readForm(takeForm(parts, request, control))
+    const { parts, request, modelCall, control } = this.#at
+    if ('multipart' in modelCall.format) this.#readForm(takeForm(parts, request, control))
     else request.body.read(control.call.models.settings.bodyBytesMax, this)
     if (this.#next === 'body') this.#readMs = parts.clock.monotonicMs()
   }
@@ -165,23 +165,23 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
 
   /** Throws the problems of the request. */
   #admitBody(body: JsonBody): void {
-    const { parts, request, asked, control } = this.#at
+    const { parts, request, modelCall, control } = this.#at
     const { call } = control
     call.body = body
-    call.forwardedHeaders = asked.format.forward.headers?.(request.headers)
+    call.forwardedHeaders = modelCall.format.forward.headers?.(request.headers)
     this.#next = 'route'
     admitCall(call, parts.policies.body, this)
   }
 
   #route(): void {
-    const { parts, asked, control } = this.#at
-    if (!asked.detach || !this.#detach()) parts.router.run(control, this)
+    const { parts, modelCall, control } = this.#at
+    if (!modelCall.detach || !this.#detach()) parts.router.run(control, this)
   }
 
   /** true = the call goes on after its request is answered. */
   #detach(): boolean {
-    const { parts, asked, control } = this.#at
-    const detached = asked.detach?.(control.call, client => this.#continueFor(client))
+    const { parts, modelCall, control } = this.#at
+    const detached = modelCall.detach?.(control.call, client => this.#continueFor(client))
     if (!detached) return false
     const resolve = this.#resolve
     detached.then(

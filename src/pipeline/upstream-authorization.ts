@@ -44,10 +44,12 @@ export class Authorizer {
   #token(target: Target, authorization: Authorization, request: UpstreamRequest): Promise<string | undefined> {
     const held = this.#tokens.get(target)
     if (held && held.freshUntilMs > this.#clock.epochMs()) return held.token
-    const asked = authorization.tokenRequest?.(target, this.#clock.epochMs())
-    if (!asked || !authorization.readToken) return Promise.resolve(undefined)
+    const tokenRequest = authorization.tokenRequest?.(target, this.#clock.epochMs())
+    if (!tokenRequest || !authorization.readToken) return Promise.resolve(undefined)
     const read = authorization.readToken
-    const answered = this.#ask({ ...request, ...asked, body: [Buffer.from(asked.body, 'utf8')] }).then(read)
+    const answered = this.#ask({ ...request, ...tokenRequest, body: [Buffer.from(tokenRequest.body, 'utf8')] }).then(
+      read,
+    )
     const fresh: HeldToken = { token: answered.then(({ token }) => token), freshUntilMs: Infinity }
     this.#tokens.set(target, fresh)
     answered.then(

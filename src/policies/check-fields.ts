@@ -17,7 +17,7 @@ export function prepareCall(): Policy {
     name: 'prepare-call',
     stage: 'body',
     admit(call) {
-      if (call.asked.prepare) return prepare(call)
+      if (call.options.prepare) return prepare(call)
     },
   }
 }
@@ -27,19 +27,19 @@ function prepare(call: Call): void | Promise<void> {
   const again = (): void => {
     if (call.body !== body) readFields(call)
   }
-  const preparing = call.asked.prepare?.(call)
+  const preparing = call.options.prepare?.(call)
   if (preparing) return preparing.then(again)
   again()
 }
 
 function readFields(call: Call): void {
-  const { asked, body } = call
+  const { options, body } = call
   if (!body || !call.format) return
-  const format = asked.formatOf?.(body) ?? call.format
+  const format = options.formatOf?.(body) ?? call.format
   call.format = format
   const inspection = format.inspect(body)
-  call.model = asked.model || inspection.model || (asked.defaultModel?.() ?? '')
-  call.stream = asked.stream ?? inspection.stream
+  call.model = options.model || inspection.model || (options.defaultModel?.() ?? '')
+  call.stream = options.stream ?? inspection.stream
   call.endUser = inspection.endUser
   if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
   if (!call.model)

@@ -65,6 +65,6 @@ test('a counter that fails is replaced by an estimate, unless the request is wha
   expect([500, 529, 404, 408, 429].map(status => answer(status))).toEqual(Array(5).fill(estimate))
   expect([400, 401, 422].map(status => answer(status))).toEqual([undefined, undefined, undefined])
   expect(answer(400, { fallbacks: 1 })).toBe(estimate)
-  expect(answer(500, { asked: { exactCount: true } })).toBeUndefined()
+  expect(answer(500, { options: { exactCount: true } })).toBeUndefined()
   expect(answer(500, { operation: 'chat' })).toBeUndefined()
 })

@@ -25,7 +25,8 @@ export function countTokens(): Policy {
       call.candidates = counting
     },
     failed(call, error) {
-      if (call.operation !== 'count-tokens' || call.asked.exactCount || !isCounterFailure(call, error)) return undefined
+      if (call.operation !== 'count-tokens' || call.options.exactCount || !isCounterFailure(call, error))
+        return undefined
       try {
         return estimate(call)
       } catch (thrown) {

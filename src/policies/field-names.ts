@@ -14,7 +14,7 @@ export function fieldNames(): Policy {
 function translateNames(call: Call): void {
   const { body, format } = call
   if (!body || !format) return
-  const known = (call.asked.formatOf?.(body) ?? format).fieldNames
+  const known = (call.options.formatOf?.(body) ?? format).fieldNames
   let unknown: string[] | undefined
   for (const name of body.names()) {
     if (known.has(name)) continue

@@ -83,7 +83,7 @@ function takeOnBody(parts: LimitParts, call: Call, { limits, plan }: ModelLimits
 /** A call about files and batches costs nothing by itself; a batch that it starts does. */
 function takeForObjects(parts: LimitParts, call: Call, scopes: readonly LimitScope[]): void | Promise<void> {
   const taken = scopes.length === 0 ? undefined : take(parts.limiter, call, scopes, bodyTokens(call))
-  const batch = call.asked.startsBatch?.()
+  const batch = call.options.startsBatch?.()
   return batch ? Promise.resolve(taken).then(() => reserveBatch(parts, call, batch)) : taken
 }
 

@@ -26,11 +26,11 @@ export function recordBodies(parts: RecorderParts): Policy {
 }
 
 /** One no is enough, and one yes is needed. */
-function isStored({ caller, format, asked, overrides, headers }: Call, settings: BodySettings): boolean {
+function isStored({ caller, format, options, overrides, headers }: Call, settings: BodySettings): boolean {
   const ofKey = caller.key.storesBodies
   const ofTeam = caller.team?.storesBodies ?? null
   if (ofKey === false || ofTeam === false || !(settings.isOn || ofKey || ofTeam)) return false
-  if (format === undefined || asked.isPrivate) return false
+  if (format === undefined || options.isPrivate) return false
   return !settings.clientsMayRefuse || !(overrides.noLog === true || isTrue(headers?.get(refusingHeader)))
 }
 

@@ -57,7 +57,7 @@ export class PasswordProcess {
   readonly #options: Required<ProcessOptions>
   #child: Child | undefined
   #isBusy = false
-  #asked: PendingQuestion | undefined
+  #pending: PendingQuestion | undefined
   #idle: ReturnType<typeof setTimeout> | undefined
   /** When the pool checked one last, and until when no process is started: by `performance.now`. */
   #pooledMs = -Infinity
@@ -69,25 +69,25 @@ export class PasswordProcess {
 
   /** One at a time. Rejects where the hash is none. */
   verify(question: PasswordQuestion): Promise<boolean> {
-    if (this.#asked) throw new Error('the process that verifies passwords takes one at a time')
+    if (this.#pending) throw new Error('the process that verifies passwords takes one at a time')
     clearTimeout(this.#idle)
     return new Promise((answer, fail) => {
       const timer = setTimeout(() => this.#doWithout(), this.#options.poolAfterMs)
-      this.#asked = { question, isSent: false, timer, answer, fail }
+      this.#pending = { question, isSent: false, timer, answer, fail }
       this.#send()
     })
   }
 
   #send(): void {
-    const asked = this.#asked
-    if (!asked || this.#isBusy) return
+    const pending = this.#pending
+    if (!pending || this.#isBusy) return
     this.#child ??= this.#start(this.#options.idleCommand)
-    if (!this.#child) return this.#doWithoutSoon(asked)
-    asked.isSent = true
+    if (!this.#child) return this.#doWithoutSoon(pending)
+    pending.isSent = true
     this.#isBusy = true
     const child = this.#child
     try {
-      child.process.send(asked.question)
+      child.process.send(pending.question)
     } catch {
       // Its channel has closed; that it has ended is told in a moment.
       this.#ended(child)
@@ -121,13 +121,13 @@ export class PasswordProcess {
     child.isReady = true
     if (child !== this.#child || reply === 'ready') return
     this.#isBusy = false
-    const asked = this.#asked
-    if (!asked) return this.#idles()
+    const pending = this.#pending
+    if (!pending) return this.#idles()
     // The reply belongs to the request before, which was given up meanwhile.
-    if (!asked.isSent) return this.#send()
+    if (!pending.isSent) return this.#send()
     this.#take()
-    if ('problem' in reply) asked.fail(new Error(reply.problem))
-    else asked.answer(reply.isRight)
+    if ('problem' in reply) pending.fail(new Error(reply.problem))
+    else pending.answer(reply.isRight)
   }
 
   #ended(child: Child): void {
@@ -140,25 +140,25 @@ export class PasswordProcess {
     this.#send()
   }
 
-  #doWithoutSoon(asked: PendingQuestion): void {
-    clearTimeout(asked.timer)
+  #doWithoutSoon(pending: PendingQuestion): void {
+    clearTimeout(pending.timer)
     const waitMs = this.#pooledMs + this.#options.poolAfterMs - performance.now()
-    asked.timer = setTimeout(() => this.#doWithout(), Math.max(0, waitMs))
+    pending.timer = setTimeout(() => this.#doWithout(), Math.max(0, waitMs))
   }
 
   #doWithout(): void {
-    const asked = this.#take()
-    if (!asked) return
+    const pending = this.#take()
+    if (!pending) return
     this.#pooledMs = performance.now()
-    asked.answer(argon2.verify(asked.question.password, asked.question.hash))
+    pending.answer(argon2.verify(pending.question.password, pending.question.hash))
   }
 
   #take(): PendingQuestion | undefined {
-    const asked = this.#asked
-    this.#asked = undefined
-    clearTimeout(asked?.timer)
+    const pending = this.#pending
+    this.#pending = undefined
+    clearTimeout(pending?.timer)
     this.#idles()
-    return asked
+    return pending
   }
 
   #idles(): void {

@@ -34,8 +34,11 @@ const scale = Number(unitsPerPrice)
  */
 export function costBounds(call: Call, maxOutputTokens?: number): CallBounds {
   const deployments = deploymentsOf(call)
-  const asked = demandOf(call)
-  const demand = maxOutputTokens === undefined ? asked : { ...asked, outputTokens: maxOutputTokens * asked.answers }
+  const requestedDemand = demandOf(call)
+  const demand =
+    maxOutputTokens === undefined
+      ? requestedDemand
+      : { ...requestedDemand, outputTokens: maxOutputTokens * requestedDemand.answers }
   let inputTokensMax = 0
   let outputTokensMax: number | null = 0
   let costNanoUsdMax: bigint | null = deployments.length === 0 ? null : 0n
@@ -69,12 +72,12 @@ interface Demand {
   /** Sound of unknown length, documents of a reranker, tools of the vendor: units that the request does not tell. */
   readonly unknownUnits: boolean
   /** How it asks to be served. */
-  readonly asked: Served
+  readonly service: Served
   /** It is served as part of a batch, and no otherwise. */
   readonly isBatched: boolean
 }
 
-const nothingAsked: Served = {}
+const defaultService: Served = {}
 
 const nothing: Demand = {
   inputTokens: 0,
@@ -83,7 +86,7 @@ const nothing: Demand = {
   images: 0,
   characters: 0,
   unknownUnits: false,
-  asked: nothingAsked,
+  service: defaultService,
   isBatched: false,
 }
 
@@ -92,20 +95,20 @@ function demandOf(call: Call): Demand {
   const { body } = call
   const demand = inputDemand(call)
   if (!body) return demand
-  const asked = askedOf(body, call.dropped)
+  const service = requestedServiceOf(body, call.dropped)
   const isStored = namesStoredInput(body)
   const unknownUnits = demand.unknownUnits || letsVendorAct(body)
   const isBatched = call.isBatchLine
   // Most calls have none of these: no copy is made.
-  if (asked === nothingAsked && !isStored && !isBatched && unknownUnits === demand.unknownUnits) return demand
-  return { ...demand, ...(isStored && { inputTokens: null }), unknownUnits, isBatched, asked }
+  if (service === defaultService && !isStored && !isBatched && unknownUnits === demand.unknownUnits) return demand
+  return { ...demand, ...(isStored && { inputTokens: null }), unknownUnits, isBatched, service }
 }
 
-function askedOf(body: JsonBody, dropped: readonly string[]): Served {
+function requestedServiceOf(body: JsonBody, dropped: readonly string[]): Served {
   const serviceTier = requestedService(body, dropped, 'serviceTier')
   const speed = requestedService(body, dropped, 'speed')
   const place = requestedService(body, dropped, 'place')
-  if (serviceTier === undefined && speed === undefined && place === undefined) return nothingAsked
+  if (serviceTier === undefined && speed === undefined && place === undefined) return defaultService
   return { ...(serviceTier && { serviceTier }), ...(speed && { speed }), ...(place && { place }) }
 }
 
@@ -184,7 +187,7 @@ function demandOfChat(inputTokens: number | null, maxOutputTokens: number | unde
     images: 0,
     characters: 0,
     unknownUnits: false,
-    asked: nothingAsked,
+    service: defaultService,
     isBatched: false,
   }
 }
@@ -239,8 +242,8 @@ function costBound({ prices }: Deployment, { input, output, demand, atMs }: Boun
   const now = pricesAt(prices, atMs)
   const plain = plainBound(now, input, output, demand)
   if (plain !== undefined) return plain
-  const percent = demand.isBatched ? 100 : placePercentMax(now, demand.asked.place, atMs)
-  const variants = percent === null ? null : demand.isBatched ? batchPrices(now) : variantsFor(now, demand.asked)
+  const percent = demand.isBatched ? 100 : placePercentMax(now, demand.service.place, atMs)
+  const variants = percent === null ? null : demand.isBatched ? batchPrices(now) : variantsFor(now, demand.service)
   if (!variants) return null
   let dearest: bigint | null = null
   const bounds = { input, output, demand, atMs }
@@ -278,7 +281,7 @@ function plainRatesOf(prices: Prices): readonly PlainRates[] | null {
 function compilePlainRates(prices: Prices): readonly PlainRates[] | null {
   if (placePercentMax(prices, undefined, 0) !== 100) return null
   const rates: PlainRates[] = []
-  for (const variant of variantsFor(prices, nothingAsked) ?? [])
+  for (const variant of variantsFor(prices, defaultService) ?? [])
     for (const { fromInputTokens, prices: one } of [
       { fromInputTokens: 0, prices: variant },
       ...(variant.tiers ?? []),
@@ -303,9 +306,9 @@ function plainBound(
   prices: Prices,
   input: number | null,
   output: number | null,
-  { asked, isBatched, images, characters, unknownUnits }: Demand,
+  { service, isBatched, images, characters, unknownUnits }: Demand,
 ): bigint | undefined {
-  if (input === null || output === null || asked !== nothingAsked || isBatched || unknownUnits) return undefined
+  if (input === null || output === null || service !== defaultService || isBatched || unknownUnits) return undefined
   if (images > 0 || characters > 0) return undefined
   const rates = plainRatesOf(prices)
   if (!rates) return undefined

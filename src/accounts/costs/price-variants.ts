@@ -95,11 +95,11 @@ const unaskedTiers = ['priority', 'scale'] as const
  * normal service. null = a price of what it asks for is not known.
  */
 export function variantsFor(prices: Prices, { serviceTier, speed }: Served): Prices[] | null {
-  const asked: (Prices | null)[] = [prices]
-  if (speed !== undefined && !standardWords.has(speed)) asked.push(prices.variants?.[speed] ?? null)
-  if (serviceTier !== undefined) asked.push(tierVariant(prices, serviceTier))
-  else for (const tier of unaskedTiers) if (prices.variants?.[tier]) asked.push(prices.variants[tier])
-  return asked.every(one => one !== null) ? asked : null
+  const applicable: (Prices | null)[] = [prices]
+  if (speed !== undefined && !standardWords.has(speed)) applicable.push(prices.variants?.[speed] ?? null)
+  if (serviceTier !== undefined) applicable.push(tierVariant(prices, serviceTier))
+  else for (const tier of unaskedTiers) if (prices.variants?.[tier]) applicable.push(prices.variants[tier])
+  return applicable.every(one => one !== null) ? applicable : null
 }
 
 /** The most percent of the listed prices of tokens, where the call asks for this place or for none. */

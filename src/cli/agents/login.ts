@@ -101,12 +101,12 @@ async function discover(url: string): Promise<Metadata> {
 
 const originOf = (text: string): string | undefined => (URL.canParse(text) ? new URL(text).origin : undefined)
 
-interface Asking {
+interface LoginOptions {
   readonly opensBrowser: boolean
   readonly environment: Environment
 }
 
-async function approved(metadata: Metadata, url: string, { opensBrowser, environment }: Asking): Promise<SignIn> {
+async function approved(metadata: Metadata, url: string, { opensBrowser, environment }: LoginOptions): Promise<SignIn> {
   const answer = await askGateway(metadata.device_authorization_endpoint, { client_id: 'modelgate' })
   const { data } = authorizationSchema().safeParse(answer.json)
   if (answer.status !== 200 || !data) throw new Error(`the gateway does not sign in programs now: ${problemIn(answer)}`)

@@ -23,15 +23,15 @@ interface ChoiceState {
 
 /** Which choices of an answer have begun, and which have finished. */
 export class ChoiceStates {
-  readonly #asked: number
+  readonly #expectedChoices: number
   readonly #first: ChoiceState = { isOpen: false, hasFinished: false }
   #others: Map<number, ChoiceState> | undefined
   #openCount = 0
   #finishedCount = 0
 
   /** `asked` = how many the client asked for. */
-  constructor(asked = 1) {
-    this.#asked = asked
+  constructor(expectedChoices = 1) {
+    this.#expectedChoices = expectedChoices
   }
 
   /** The choice has content. One that had finished has to finish again. */
@@ -60,7 +60,7 @@ export class ChoiceStates {
 
   /** As many as were asked for have finished: also without a terminal event this is the end. */
   get complete(): boolean {
-    return this.mayEnd && this.#finishedCount >= this.#asked
+    return this.mayEnd && this.#finishedCount >= this.#expectedChoices
   }
 
   #state(choice: number): ChoiceState {

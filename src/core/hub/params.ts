@@ -33,8 +33,8 @@ function paramsOf({ target, profile, info, responsesOnly }: Deployment): string[
 function paramsOfTarget(target: Target, adapter?: ChatAdapter): string[] {
   const { chat, chatExtras = [] } = target.provider
   if (!chat) return []
-  const asked = adapter ?? chat
-  const taken = chatFields.filter(field => field.always || isCarried(field, target, asked)).map(nameOf)
+  const chatAdapter = adapter ?? chat
+  const taken = chatFields.filter(field => field.always || isCarried(field, target, chatAdapter)).map(nameOf)
   const extras = adapter ? chatExtras.filter(name => isTaken(withExtra(name), [name], { target, adapter })) : chatExtras
   return [...taken, ...extras]
 }

@@ -193,7 +193,7 @@ export interface SingleSignOn {
    * with IdentityRefusal, whose message is for an administrator.
    */
   begin(
-    asked: { readonly provider: string | null; readonly returnTo: string | null },
+    request: { readonly provider: string | null; readonly returnTo: string | null },
     browser: SignInBrowser,
   ): Promise<SignInBeginning>
   /**

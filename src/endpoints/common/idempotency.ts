@@ -1,8 +1,7 @@
 /** Does a request with an `Idempotency-Key` once: its answer is recorded, and given to those who send it again. */
 import { isAnswerStream } from '../../core/answer.ts'
 import type { Answer, AnswerBody, AnswerSink, AnswerStream } from '../../core/answer.ts'
-import type { Caller } from '../../core/caller.ts'
-import type { Endpoint, Services } from '../../core/endpoint.ts'
+import type { Endpoint, EndpointContext } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { KeptResponse, IdempotentClaim, IdempotentRequest } from '../../core/objects/idempotency.ts'
 import { readBody } from '../../core/request.ts'
@@ -23,11 +22,8 @@ export function isIdempotent(endpoint: Endpoint, { headers }: HttpRequest, isOfC
   return headers.has('idempotency-key') && isOfCalls && endpoint.auth === 'key'
 }
 
-interface RepeatableRequest {
+interface RepeatableRequest extends EndpointContext {
   readonly endpoint: Endpoint
-  readonly request: HttpRequest
-  readonly services: Services
-  readonly caller: Caller
 }
 
 /** Rejects as the endpoint does; with `conflict` for another body, and where the first request was lost. */

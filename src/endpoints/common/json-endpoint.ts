@@ -1,18 +1,9 @@
 /** Endpoints that check their input by a schema and answer with JSON. */
 import type { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
-import type { Caller } from '../../core/caller.ts'
-import type { Endpoint, Services } from '../../core/endpoint.ts'
-import type { HttpRequest } from '../../core/request.ts'
+import type { Endpoint, EndpointContext } from '../../core/endpoint.ts'
 import { readJsonAs, readQuery } from './checked-input.ts'
 import { json } from '../openapi/schema.ts'
-
-/** What an endpoint works with. */
-export interface EndpointContext {
-  readonly services: Services
-  readonly caller: Caller
-  readonly request: HttpRequest
-}
 
 interface JsonEndpoint<Input> extends Pick<Endpoint, 'paths' | 'auth'> {
   readonly method?: Endpoint['method']

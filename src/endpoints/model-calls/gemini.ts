@@ -149,9 +149,9 @@ const otherAction: Endpoint = {
   ...geminiAccess,
   doc: { operationId: 'refuseOtherModelAction', summary: 'Any other action: refused', tag: 'Gemini' },
   handle(request) {
-    const asked = request.path.slice(-shownCharactersMax)
+    const path = request.path.slice(-shownCharactersMax)
     const known = actions.map(name => `:${name}`).join(', ')
-    throw new GatewayError('not-found', `there is no action at '${asked}'; the actions are ${known}`)
+    throw new GatewayError('not-found', `there is no action at '${path}'; the actions are ${known}`)
   },
 }
 
@@ -213,8 +213,8 @@ const modelsOne: Endpoint = {
 }
 
 /** One model; 404 when the key may not see it. */
-export function geminiModelAnswer(asked: string, services: Services, caller: Caller): Answer {
-  const id = plainName(asked)
+export function geminiModelAnswer(name: string, services: Services, caller: Caller): Answer {
+  const id = plainName(name)
   const index = services.current.models
   const found = mayCall(caller, id, index.settings) ? entry(index, id) : undefined
   if (found) return jsonAnswer(found)

@@ -16,8 +16,8 @@ export function fixedContent(bytes: Uint8Array, headers: Readonly<Record<string,
 }
 
 /** 200 with the bytes, or 304 for a client that has them. */
-export function answerFixed({ headers: asked }: Pick<HttpRequest, 'headers'>, content: FixedContent): Answer {
-  const known = asked.get('if-none-match')
+export function answerFixed({ headers: requestHeaders }: Pick<HttpRequest, 'headers'>, content: FixedContent): Answer {
+  const known = requestHeaders.get('if-none-match')
   if (matchesTag(known, content.headers.etag!)) {
     const { 'content-type': _, ...headers } = content.headers
     return { status: 304, headers, body: null }

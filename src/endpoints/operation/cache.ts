@@ -1,10 +1,9 @@
 /** The cache of answers for operators, as LiteLLM's users know it: does it work, and what is to be forgotten. */
 import { z } from 'zod'
-import type { Endpoint } from '../../core/endpoint.ts'
+import type { Endpoint, EndpointContext } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { CacheAdministration, CacheHour } from '../../core/cache/answer-cache.ts'
 import { dayText } from '../common/date-span.ts'
-import type { EndpointContext } from '../common/json-endpoint.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 

@@ -72,16 +72,16 @@ export const modelHealth: Endpoint = {
   async handle(request, services, caller) {
     if (caller!.session) checkOwnPage(request.headers)
     const { model, model_id: id } = readQuery(request, query())
-    const asked = JSON.stringify([model, id])
+    const reportKey = JSON.stringify([model, id])
     let reports = running.get(services)
     if (!reports) running.set(services, (reports = new Map()))
-    let report = reports.get(asked)
+    let report = reports.get(reportKey)
     if (!report) {
       const chosen = services.current.settings.deployments.filter(
         one => (model === undefined || one.modelName === model) && (id === undefined || one.id === id),
       )
-      report = check(services, chosen).finally(() => reports.delete(asked))
-      reports.set(asked, report)
+      report = check(services, chosen).finally(() => reports.delete(reportKey))
+      reports.set(reportKey, report)
     }
     return jsonAnswer(await report)
   },

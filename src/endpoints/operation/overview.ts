@@ -109,7 +109,7 @@ async function nearBudgets(services: Services, caller: Caller): Promise<Surveyed
   const { key, user, team, memberships = [] } = caller
   const teams = new Set(memberships.filter(one => one.kind === 'team').map(one => one.groupId))
   if (team) teams.add(team.id)
-  const asked = [
+  const surveys = [
     budgetSurvey.one('key', key.id, settings),
     ...(user ? [budgetSurvey.one('user', user.id, settings)] : []),
     ...[...teams]
@@ -119,7 +119,7 @@ async function nearBudgets(services: Services, caller: Caller): Promise<Surveyed
         ...(user ? [budgetSurvey.one('member', `${id}/${user.id}`, settings)] : []),
       ]),
   ]
-  const found = (await Promise.all(asked)).flat().filter(isNear)
+  const found = (await Promise.all(surveys)).flat().filter(isNear)
   return found.sort((one, other) => other.share - one.share).slice(0, budgetsMax)
 }
 

@@ -61,8 +61,8 @@ async function send(address: string, services: Services): Promise<void> {
   const { tenancy, passwords, current } = services
   const user = onlyOne(await tenancy.usersByEmail(address))
   if (!user || user.blocked || (await passwords.passwordOf(user.id)) === undefined) return
-  const asked = { userId: user.id, lifetimeMs, keepsOthers: true }
-  const { token } = await passwords.createLink(asked, { id: user.id, keyHash: 'forgotten-password' })
+  const link = { userId: user.id, lifetimeMs, keepsOthers: true }
+  const { token } = await passwords.createLink(link, { id: user.id, keyHash: 'forgotten-password' })
   await mailLink(services, user, {
     subject: 'Set a new password',
     lines: [

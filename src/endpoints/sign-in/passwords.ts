@@ -45,10 +45,10 @@ const passwordSet = withBody(passwordBody, {
   summary: 'Change the own password, or as an administrator that of a user; other sessions of the user end',
   failures: [403, 404, 429],
   async handle(body, { services, caller, request }) {
-    const { user_id: asked, current_password: current, new_password: newPassword } = body
+    const { user_id: namedUserId, current_password: current, new_password: newPassword } = body
     const { session } = caller
     const ownId = session?.userId ?? undefined
-    const userId = asked ?? ownId
+    const userId = namedUserId ?? ownId
     if (userId === undefined) throw forbidden('name the user whose password is set', 'user_id')
     const isOwn = userId === ownId
     if (!isOwn && !isAdministrator(caller))

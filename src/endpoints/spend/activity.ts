@@ -114,24 +114,26 @@ async function activityPage(
   services: Services,
   caller: Caller,
   kind: EntityKind,
-  asked: ActivityRequest,
+  activityRequest: ActivityRequest,
 ): Promise<object> {
-  const { page, page_size: size, where } = asked
+  const { page, page_size: size, where } = activityRequest
   // Without a filter the sums of the installation are the same, in far fewer rows; tags count a call several times.
   const isWhole = Object.keys(where).every(field => field === 'model') && kind.scope === 'key'
   const base = { where, scope: isWhole ? ('total' as const) : kind.scope, order: 'day' as const, limit: groupsMax }
   // Where one page has all days, they are summed from the groups that it shows: reading them takes as long again.
-  const isOnePage = page === 1 && asked.span.lastDay - asked.span.firstDay < size
-  const days = isOnePage ? undefined : await usageFor(services, caller, { ...base, ...asked.span, groups: ['day'] })
+  const isOnePage = page === 1 && activityRequest.span.lastDay - activityRequest.span.firstDay < size
+  const days = isOnePage
+    ? undefined
+    : await usageFor(services, caller, { ...base, ...activityRequest.span, groups: ['day'] })
   const pageDays = days?.slice((page - 1) * size, page * size)
   if (pageDays?.length === 0)
     return {
       results: [],
       metadata: pageMetadata(noUsage, { page, pages: Math.ceil(days!.length / size), complete: true }),
     }
-  const span = pageDays ? { firstDay: pageDays.at(-1)!.day, lastDay: pageDays[0]!.day } : asked.span
+  const span = pageDays ? { firstDay: pageDays.at(-1)!.day, lastDay: pageDays[0]!.day } : activityRequest.span
   // The whole last: what is counted meanwhile is in it, and not missing.
-  const parts = await partsOf(services, caller, kind, { ...asked, span })
+  const parts = await partsOf(services, caller, kind, { ...activityRequest, span })
   const fields = [...callFields, ...(dividesDeployments(kind) ? (['deployment_id'] as const) : [])]
   const groups = await usageFor(services, caller, { ...base, ...span, groups: ['day', ...fields] })
   const isCut = groups.length >= groupsMax
@@ -169,15 +171,16 @@ async function partsOf(
   { scope, field }: EntityKind,
   { span, where }: Pick<ActivityRequest, 'span' | 'where'>,
 ): Promise<Parts> {
-  const asked = where[field]
+  const listed = where[field]
   const dearest =
     'key_id' in where
       ? null
-      : await topSpendersFor(services, caller, { ...span, scope, field, ...(asked && { entities: asked }) })
+      : await topSpendersFor(services, caller, { ...span, scope, field, ...(listed && { entities: listed }) })
   const withEntities = (values: readonly string[]) => (values.length > 0 ? { ...where, [field]: values } : where)
   const chosen = dearest === null ? where : withEntities(dearest.entities)
   // A tag has sums of a key in a place of each day: those of very many are not looked for.
-  const ofKeys = scope === 'tag' ? withEntities(dearest?.entities.slice(0, detailedTags) ?? []) : asked ? chosen : where
+  const ofKeys =
+    scope === 'tag' ? withEntities(dearest?.entities.slice(0, detailedTags) ?? []) : listed ? chosen : where
   const details = await usageFor(services, caller, {
     ...span,
     where: dearest?.keys ? { ...ofKeys, key_id: dearest.keys } : chosen,

@@ -72,8 +72,8 @@ export const allSpendLogs: Endpoint = {
 const pageRows = 1000
 
 /** One page after the other, as the client reads them: an answer of any length takes the memory of one. */
-async function allRows({ ledger }: Services, asked: Omit<ShownQuery, 'limit'>): Promise<Answer> {
-  const read = (cursor?: string) => ledger.shown({ ...asked, limit: pageRows, ...(cursor !== undefined && { cursor }) })
+async function allRows({ ledger }: Services, query: Omit<ShownQuery, 'limit'>): Promise<Answer> {
+  const read = (cursor?: string) => ledger.shown({ ...query, limit: pageRows, ...(cursor !== undefined && { cursor }) })
   const headers = { 'content-type': 'application/json' }
   const first = await read()
   if (first.nextCursor === null)
@@ -120,8 +120,8 @@ async function daySums(
   const sums = (groups: readonly (UsageField | 'day')[]) =>
     usageFor(services, caller, { ...base, scope: isWhole ? 'total' : 'key', groups })
   const parts = async (field: 'user_id' | 'key_id') => {
-    const asked = { ...span, scope: 'key', field, most: listedMax } as const
-    const listed = isWhole ? await topSpendersFor(services, caller, asked) : null
+    const topQuery = { ...span, scope: 'key', field, most: listedMax } as const
+    const listed = isWhole ? await topSpendersFor(services, caller, topQuery) : null
     return usageFor(services, caller, {
       ...base,
       scope: 'key',

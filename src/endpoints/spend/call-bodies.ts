@@ -180,12 +180,12 @@ const removeAll = withQuery(
     summary: 'Delete the stored requests and answers of a key, a user or a team, as far as the caller may see them',
     failures: [403],
     async handle({ key_id: keyId, user_id: userId, team_id: teamId }, { services, caller }) {
-      const asked = [
+      const scopes = [
         keyId !== undefined && { keyId },
         userId !== undefined && { userId },
         teamId !== undefined && { teamId },
       ]
-      const given = asked.filter((of): of is Exclude<BodiesOf, { requestId: string }> => of !== false)
+      const given = scopes.filter((of): of is Exclude<BodiesOf, { requestId: string }> => of !== false)
       const [of] = given
       if (!of || given.length > 1)
         throw unprocessable([{ loc: ['query'], msg: 'send one of key_id, user_id and team_id', type: 'missing' }])

@@ -106,8 +106,8 @@ const costEstimate: Endpoint = {
       : body.usage
         ? usageIn(body.usage, 'usage')
         : { inputTokens: body.input_tokens ?? 0, outputTokens: body.output_tokens ?? 0 }
-    const asked = { model: body.model, usage }
-    const { nanoUsd, listNanoUsd } = estimateOf(services, caller!, asked)
+    const estimated = { model: body.model, usage }
+    const { nanoUsd, listNanoUsd } = estimateOf(services, caller!, estimated)
     const part = (tokens: Pick<Usage, 'inputTokens' | 'outputTokens'>) =>
       usdOrNull(estimateOf(services, caller!, { model: body.model, usage: tokens }).listNanoUsd)
     return jsonAnswer({

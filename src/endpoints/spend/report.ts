@@ -151,8 +151,8 @@ const globalActivity: Endpoint = {
   },
   async handle(request, services, caller) {
     const span = daySpanOf(readQuery(request, activityQuery()), services.clock.epochMs())
-    const asked = { ...span, scope: 'total', order: 'day', limit: rowsMax } as const
-    const days = await usageFor(services, caller!, { ...asked, groups: ['day'] })
+    const usageQuery = { ...span, scope: 'total', order: 'day', limit: rowsMax } as const
+    const days = await usageFor(services, caller!, { ...usageQuery, groups: ['day'] })
     return jsonAnswer(activityOf(days.toReversed()))
   },
 }
@@ -172,8 +172,8 @@ const globalModelActivity: Endpoint = {
   },
   async handle(request, services, caller) {
     const span = daySpanOf(readQuery(request, activityQuery()), services.clock.epochMs())
-    const asked = { ...span, scope: 'total', order: 'day', limit: rowsMax } as const
-    const groups = await usageFor(services, caller!, { ...asked, groups: ['day', 'model'] })
+    const usageQuery = { ...span, scope: 'total', order: 'day', limit: rowsMax } as const
+    const groups = await usageFor(services, caller!, { ...usageQuery, groups: ['day', 'model'] })
     const models = [...Map.groupBy(groups.toReversed(), one => one.fields.model)].map(([model, rows]) => ({
       model,
       ...activityOf(rows),

@@ -11,7 +11,7 @@ import type { FollowedRows } from '../../core/ledger/ledger-tail.ts'
 import { shownFields } from '../../core/ledger/shown-call.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
-import { checkKeyAsked, keyIdOf, keyIdsOf, visibleUsage } from './common/access.ts'
+import { checkRequestedKey, keyIdOf, keyIdsOf, visibleUsage } from './common/access.ts'
 import { rangeOf, spanDoc, spanFields } from '../common/date-span.ts'
 import { lazy } from '../../lib/lazy.ts'
 
@@ -151,9 +151,9 @@ export const spendLogs: Endpoint = {
     const { page_size: size, cursor } = query
     const page = pageOf(query)
     const sortBy = sortFields[query.sort_by]
-    const asked = followedRows(await withKeyId(services, query), caller!)
+    const rowQuery = followedRows(await withKeyId(services, query), caller!)
     const { rows, nextCursor, total } = await services.ledger.shown({
-      ...asked,
+      ...rowQuery,
       ...(query.status_filter === 'success' && { outcome: 'success' }),
       ...(query.status_filter === 'failure' && { isFailed: true }),
       ...(query.key_alias !== undefined && { keyIds: await keyIdsOf(services, query.key_alias) }),
@@ -208,7 +208,7 @@ export async function withKeyId<Filter extends RowFilter>(services: Services, fi
 
 /** The rows of the filter that the caller may see. Throws 403 where it asks for another key's. */
 export function followedRows(query: RowFilter, caller: Caller): FollowedRows {
-  checkKeyAsked(caller, query.key_id)
+  checkRequestedKey(caller, query.key_id)
   const { fromMs, toMs } = rangeOf(query)
   return {
     visible: visibleUsage(caller),

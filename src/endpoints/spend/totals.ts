@@ -192,8 +192,9 @@ const totalsEndpoint = (list: TotalsList): Endpoint => {
       const query = readQuery(request, schema)
       const span = totalsSpan(query, services, list.span)
       // Totals of all days are kept in order; for some days, those that spent most are chosen first.
-      const asked = { ...span, scope: list.scope, field: list.field, most: query.limit }
-      const dearest = list.scope === 'total' || span === allDays ? null : await topSpendersFor(services, caller!, asked)
+      const topQuery = { ...span, scope: list.scope, field: list.field, most: query.limit }
+      const dearest =
+        list.scope === 'total' || span === allDays ? null : await topSpendersFor(services, caller!, topQuery)
       const groups = await usageFor(services, caller!, {
         ...span,
         scope: list.scope,
@@ -237,8 +238,8 @@ const globalSpend: Endpoint = {
 const spentOn = (
   services: Services,
   caller: Caller,
-  asked: DaySpan & { readonly groups: readonly (UsageField | 'day')[] },
-): Promise<UsageGroup[]> => usageFor(services, caller, { ...asked, scope: 'total', order: 'day', limit: 50_000 })
+  query: DaySpan & { readonly groups: readonly (UsageField | 'day')[] },
+): Promise<UsageGroup[]> => usageFor(services, caller, { ...query, scope: 'total', order: 'day', limit: 50_000 })
 
 const globalSpendLogs: Endpoint = {
   method: 'GET',
@@ -288,10 +289,10 @@ const globalSpendTeams: Endpoint = {
   async handle(request, services, caller) {
     const query = readQuery(request, z.strictObject(spanFields()))
     const span = daySpanOf(query, services.clock.epochMs())
-    const asked = { ...span, scope: 'key', order: 'day', limit: teamRowsMax } as const
-    const dearest = await topSpendersFor(services, caller!, { ...asked, field: 'team_id', most: teamsMax })
+    const usageQuery = { ...span, scope: 'key', order: 'day', limit: teamRowsMax } as const
+    const dearest = await topSpendersFor(services, caller!, { ...usageQuery, field: 'team_id', most: teamsMax })
     const groups = await usageFor(services, caller!, {
-      ...asked,
+      ...usageQuery,
       groups: ['day', 'team_id'],
       ...(dearest && { where: { team_id: dearest.entities } }),
     })
@@ -346,8 +347,8 @@ const globalSpendEndUsers: Endpoint = {
       start: ['body', 'startTime'],
       end: ['body', 'endTime'],
     })
-    const asked = { ...span, scope: 'customer', field: 'entity', most: endUsersMax } as const
-    const dearest = named ? null : await topSpendersFor(services, caller!, asked)
+    const topQuery = { ...span, scope: 'customer', field: 'entity', most: endUsersMax } as const
+    const dearest = named ? null : await topSpendersFor(services, caller!, topQuery)
     const groups = await usageFor(services, caller!, {
       ...span,
       scope: 'customer',

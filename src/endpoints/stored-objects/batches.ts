@@ -5,11 +5,9 @@ import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Call, StartedBatch } from '../../core/call.ts'
 import { ownerOf } from '../../core/caller.ts'
-import type { Caller } from '../../core/caller.ts'
-import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
+import type { Endpoint, EndpointContext, EndpointDoc } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { FileRecord } from '../../core/objects/file-records.ts'
-import type { HttpRequest } from '../../core/request.ts'
 import { askForBatch, refreshedBatch } from '../../files/batch-state.ts'
 import { aboutObject, deploymentOf, findRecord, isIntent, notFound, upstreamPath } from '../../files/objects.ts'
 import { findInputFile, listedBatch, startBatch, startedBatch } from '../../files/start-batch.ts'
@@ -79,7 +77,7 @@ const create: Endpoint = {
 
 /** The batch that the path names: looked up before its upstream is called. */
 function aboutBatch(
-  { request, services, caller }: { request: HttpRequest; services: Services; caller: Caller },
+  { request, services, caller }: EndpointContext,
   route: string,
   work: (record: FileRecord, call: Call) => Promise<Json>,
 ): Promise<Answer> {
@@ -149,8 +147,8 @@ const remove: Endpoint = {
       route: '/v1/batches/{batch_id}',
       body: 'none',
       async work() {
-        const asked = { kind: 'batch', id: request.params.batch_id!, param: 'batch_id' } as const
-        const record = await findRecord(services, caller!, asked)
+        const target = { kind: 'batch', id: request.params.batch_id!, param: 'batch_id' } as const
+        const record = await findRecord(services, caller!, target)
         if (!record.recorded)
           throw new GatewayError(
             'conflict',

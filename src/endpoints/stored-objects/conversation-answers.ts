@@ -15,13 +15,12 @@ import type {
   ConversationPlace,
   NewAttachment,
 } from '../../core/objects/conversations.ts'
-import type { Endpoint, Services } from '../../core/endpoint.ts'
+import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { absent } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
-import type { EndpointContext } from '../common/json-endpoint.ts'
 import { readJsonAs } from '../common/checked-input.ts'
 import { bytes, json } from '../openapi/schema.ts'
 import {
@@ -43,7 +42,7 @@ const models = lazy(() => z.array(z.string().min(1).max(256)).min(1).max(2).desc
 const nothing = lazy(() => z.strictObject({}))
 
 /** What is asked: `messages` are those that are stored. */
-interface Question {
+interface AnswerRequest {
   readonly conversation: Conversation
   readonly messages: readonly ConversationMessage[]
   readonly question: ConversationMessage
@@ -53,13 +52,16 @@ interface Question {
 }
 
 /** Stores the question with an answer of each model, and starts the work on these. What is refused stores nothing. */
-async function start({ request, services, caller }: EndpointContext, asked: Question): Promise<ConversationMessage[]> {
-  const { conversation, messages, question, attachments } = asked
-  for (const model of asked.models) checkModel(services, caller, model)
+async function start(
+  { request, services, caller }: EndpointContext,
+  answerRequest: AnswerRequest,
+): Promise<ConversationMessage[]> {
+  const { conversation, messages, question, attachments } = answerRequest
+  for (const model of answerRequest.models) checkModel(services, caller, model)
   const given = new Map(attachments?.map(one => [one.id, one.content]))
   const hold = (size: number) => request.body.hold(size)
   const prompt = await promptOf(services, { conversation, messages, question, given, hold })
-  const answers = newAnswers(services, question, asked.models)
+  const answers = newAnswers(services, question, answerRequest.models)
   const places: ReturnType<typeof reserveAnswer>[] = []
   try {
     for (const answer of answers) places.push(reserveAnswer(services, answer))
@@ -85,12 +87,12 @@ async function start({ request, services, caller }: EndpointContext, asked: Ques
 function newAnswers(
   { clock }: Services,
   { conversationId, keyId, id: parentId }: ConversationMessage,
-  asked: readonly string[],
+  modelNames: readonly string[],
 ): ConversationMessage[] {
   const nowMs = clock.epochMs()
   const group = newId('group')
   const facts = { conversationId, keyId, parentId, role: 'assistant', status: 'running' } as const
-  return asked.map(model => ({
+  return modelNames.map(model => ({
     ...facts,
     id: newId('msg'),
     createdAtMs: nowMs,
@@ -215,16 +217,16 @@ const answerAgain = withBody(
     operationId: 'createConversationAnswers',
     summary: 'Answer a question again, by the same model or another',
     failures: [403, 409],
-    async handle({ models: asked }, all) {
-      const conversation = await foundConversation(all)
-      const messages = await storedMessages(all, conversation)
-      const question = messages.find(one => one.id === all.request.params.message_id)
+    async handle({ models }, context) {
+      const conversation = await foundConversation(context)
+      const messages = await storedMessages(context, conversation)
+      const question = messages.find(one => one.id === context.request.params.message_id)
       if (!question) throw absent('message', 'message_id')
       if (question.role === 'assistant')
         throw new GatewayError('invalid-request', 'this is an answer; name the question before it', {
           param: 'message_id',
         })
-      const answers = await start(all, { conversation, messages, question, models: asked })
+      const answers = await start(context, { conversation, messages, question, models })
       return { message: shownMessage(question), answers: answers.map(shownMessage) }
     },
   },

@@ -1,11 +1,10 @@
 /** Conversations that are kept for those who chat: lists, one with its messages, changes, exports, and how long. */
 import { z } from 'zod'
 import { branchTo } from '../../conversations/branch.ts'
-import type { Endpoint } from '../../core/endpoint.ts'
+import type { Endpoint, EndpointContext } from '../../core/endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { absent, cursorField, nextCursor, pageOf } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
-import type { EndpointContext } from '../common/json-endpoint.ts'
 import {
   conversationPath,
   conversationsPath,

@@ -4,15 +4,13 @@ import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Call } from '../../core/call.ts'
 import { ownerOf } from '../../core/caller.ts'
-import type { Caller } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
+import type { Endpoint, EndpointContext, EndpointDoc } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { FileCall } from '../../core/objects/files.ts'
 import { withLocalIds } from '../../core/dialects/local-ids.ts'
 import type { Outcome } from '../../core/hub/operation.ts'
 import type { FileRecord } from '../../core/objects/file-records.ts'
-import type { HttpRequest } from '../../core/request.ts'
 import {
   aboutObject,
   bytesIn,
@@ -135,11 +133,7 @@ interface FileWork {
 /** `settleAfter` delays the call's settlement until the promise resolves. */
 type Work = (work: FileWork, settleAfter: (ended: Promise<Outcome>) => void) => Promise<Answer>
 
-function aboutFile(
-  { request, services, caller }: { request: HttpRequest; services: Services; caller: Caller },
-  route: string,
-  work: Work,
-): Promise<Answer> {
+function aboutFile({ request, services, caller }: EndpointContext, route: string, work: Work): Promise<Answer> {
   let record: FileRecord | undefined
   return services.callObjects(request, caller, {
     operation: 'files',

@@ -52,7 +52,7 @@ export const keyDerive: Endpoint = {
     failures: [403, 422],
   },
   async handle(request, services, caller) {
-    const asked = await readJsonAs(request, body())
+    const fields = await readJsonAs(request, body())
     if (isMaster(caller!))
       throw new GatewayError('forbidden', 'the master key has no derived keys: call with the key they are made from')
     const earlier = (caller!.derived ?? []).map(linkOf)
@@ -62,8 +62,8 @@ export const keyDerive: Endpoint = {
         `a key is derived ${derivationsMax} times at most: use one of the keys before`,
       )
     const nowMs = services.clock.epochMs()
-    const link = newLink(asked, caller!, nowMs)
-    checkNarrower(asked, link, { caller: caller!, services })
+    const link = newLink(fields, caller!, nowMs)
+    checkNarrower(fields, link, { caller: caller!, services })
     const parent = await services.keys.find({ id: caller!.key.id })
     if (!parent && isStandInKeyId(caller!.key.id))
       throw new GatewayError(
@@ -97,32 +97,32 @@ function written(claims: Parameters<typeof writeDerivedKey>[0], services: Servic
   }
 }
 
-function newLink(asked: DeriveBody, { key }: Caller, nowMs: number): DerivedLink {
-  const duration = readDuration(asked.duration)
+function newLink(fields: DeriveBody, { key }: Caller, nowMs: number): DerivedLink {
+  const duration = readDuration(fields.duration)
   if ('problem' in duration) throw wider('duration', duration.problem)
-  const asWritten = asked.duration !== lifetimeDefault
+  const asWritten = fields.duration !== lifetimeDefault
   const end = nowMs + duration.ms
   if (key.expiresAtMs !== null && end > key.expiresAtMs && asWritten)
     throw wider('duration', `ends after the key that it is made from, ${new Date(key.expiresAtMs).toISOString()}`)
   return {
     id: randomUUIDv7(),
     end: Math.min(end, key.expiresAtMs ?? end),
-    models: asked.models,
-    max: asked.max_budget === undefined ? undefined : Math.round(asked.max_budget * nanoUsdPerUsd),
-    rpm: asked.rpm_limit,
-    tpm: asked.tpm_limit,
-    parallel: asked.max_parallel_requests,
+    models: fields.models,
+    max: fields.max_budget === undefined ? undefined : Math.round(fields.max_budget * nanoUsdPerUsd),
+    rpm: fields.rpm_limit,
+    tpm: fields.tpm_limit,
+    parallel: fields.max_parallel_requests,
   }
 }
 
 /** All limits of the keys before hold anyway; what could never be used is refused where it is asked for. */
 function checkNarrower(
-  asked: DeriveBody,
+  fields: DeriveBody,
   link: DerivedLink,
   { caller, services }: { caller: Caller; services: Services },
 ): void {
   const { settings } = services.current
-  for (const model of asked.models ?? [])
+  for (const model of fields.models ?? [])
     if (!model.includes('*') && !mayCall(caller, model, settings))
       throw wider('models', `this key may not use the model '${shownModel(model)}'`)
   const above = [caller.key, ...(caller.derived ?? [])]
@@ -136,8 +136,8 @@ function checkNarrower(
   }
 }
 
-function checkLimit(field: string, asked: number | undefined, max: number | null): void {
-  if (asked !== undefined && max !== null && asked > max)
+function checkLimit(field: string, wanted: number | undefined, max: number | null): void {
+  if (wanted !== undefined && max !== null && wanted > max)
     throw wider(field, `is more than the ${max} of the key that it is made from`)
 }
 

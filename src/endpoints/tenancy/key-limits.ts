@@ -31,7 +31,7 @@ const query = lazy(() =>
     tags: z.string().max(2000).optional().describe('A call with these tags, with commas between.'),
   }),
 )
-type Asked = z.infer<ReturnType<typeof query>>
+type KeyLimitsQuery = z.infer<ReturnType<typeof query>>
 
 /** Counts nothing. What other replicas counted is as this one last heard. */
 export const keyLimits = withQuery(query, {
@@ -42,21 +42,21 @@ export const keyLimits = withQuery(query, {
   operationId: 'explainKeyLimits',
   summary: 'The limits and budgets of a key, a user or a team, scope by scope, and what would refuse its next call',
   failures: [404],
-  async handle(asked, { services, caller }) {
-    const whose = await callerOf(services, caller, asked)
-    if (!mayReadAll(caller) && (asked.customer !== undefined || asked.tags !== undefined))
+  async handle(wanted, { services, caller }) {
+    const whose = await callerOf(services, caller, wanted)
+    if (!mayReadAll(caller) && (wanted.customer !== undefined || wanted.tags !== undefined))
       throw forbidden('customers and tags are for administrators and those who read everything', 'customer')
     const { settings } = services.current
-    const others = await othersOf(services, asked)
+    const others = await othersOf(services, wanted)
     const index = services.current.models
-    const named = asked.model === undefined ? undefined : { model: unaliased(whose, asked.model), index }
+    const named = wanted.model === undefined ? undefined : { model: unaliased(whose, wanted.model), index }
     const all = new CallerLimits(whose, settings, '').owned(named, others)
-    const owned = all.filter(({ id }) => !isPlaceholder(id, asked))
+    const owned = all.filter(({ id }) => !isPlaceholder(id, wanted))
     const rows = await rowsOf(services, whose, owned)
     return {
-      key: (asked.user_id ?? asked.team_id) === undefined ? whose.key.id : null,
+      key: (wanted.user_id ?? wanted.team_id) === undefined ? whose.key.id : null,
       key_alias: whose.key.alias,
-      model: asked.model ?? null,
+      model: wanted.model ?? null,
       scopes: rows.map(row => (mayReadAmounts(caller, row) ? row : withoutAmounts(row))),
       refusal: refusalOf(services, whose, { rows, model: named?.model }),
     }
@@ -82,13 +82,17 @@ const withoutAmounts = (row: ScopeRow): ScopeRow => ({
 })
 
 /** The key that stands for a user or a team, which is none; in a team also its user, who is not known. */
-function isPlaceholder(scope: string, { user_id: userId, team_id: teamId }: Asked): boolean {
+function isPlaceholder(scope: string, { user_id: userId, team_id: teamId }: KeyLimitsQuery): boolean {
   if (scope.startsWith('key:')) return (userId ?? teamId) !== undefined
   return teamId !== undefined && scope.startsWith('user:')
 }
 
 /** Whose calls are asked about. Throws as the `info` of keys, users and teams. */
-async function callerOf(services: Services, caller: Caller, { key, user_id, team_id }: Asked): Promise<Caller> {
+async function callerOf(
+  services: Services,
+  caller: Caller,
+  { key, user_id, team_id }: KeyLimitsQuery,
+): Promise<Caller> {
   const { tenants, tenancy } = services
   if ([key, user_id, team_id].filter(one => one !== undefined).length > 1)
     throw unprocessable([{ loc: ['query', 'key'], msg: 'name one of key, user_id and team_id', type: 'invalid' }])
@@ -119,7 +123,10 @@ async function callerOfKey(services: Services, caller: Caller, named: string | u
   throw forbidden('a key may only ask about itself, its user and its own teams', 'key')
 }
 
-async function othersOf({ tenants, current }: Services, { customer, tags = '' }: Asked): Promise<LimitOwner[]> {
+async function othersOf(
+  { tenants, current }: Services,
+  { customer, tags = '' }: KeyLimitsQuery,
+): Promise<LimitOwner[]> {
   const others: LimitOwner[] = []
   if (customer !== undefined) {
     const found = await tenants.lookup('customer', customer)

@@ -99,9 +99,9 @@ async function create(services: Services, caller: Caller, fields: KeyFields, isS
   const nowMs = services.clock.epochMs()
   const { keysPerUser, newKeys: settings } = services.current.settings
   const made = newKey({ id: randomUUIDv7(), keyText, fields, nowMs, settings })
-  const asked = { ...made, hash: services.hashKey(keyText) }
+  const requestedKey = { ...made, hash: services.hashKey(keyText) }
   const record = await services.tenancy.change(actorOf(caller), async tx =>
-    tx.insertKey(await grantedNew(tx, caller, asked, isService), keysPerUser),
+    tx.insertKey(await grantedNew(tx, caller, requestedKey, isService), keysPerUser),
   )
   return jsonAnswer({
     key: keyText,
@@ -112,8 +112,13 @@ async function create(services: Services, caller: Caller, fields: KeyFields, isS
 }
 
 /** Members get a key of their own where they ask for one of the team: it would end with them. Throws 403. */
-async function grantedNew(tx: TenancyTransaction, caller: Caller, asked: NewKey, isService: boolean): Promise<NewKey> {
-  const granted = await grantedKey(tx, caller, asked)
+async function grantedNew(
+  tx: TenancyTransaction,
+  caller: Caller,
+  requestedKey: NewKey,
+  isService: boolean,
+): Promise<NewKey> {
+  const granted = await grantedKey(tx, caller, requestedKey)
   if (isService && granted.userId !== null)
     throw forbidden('only admins of the team make keys that belong to no user', 'team_id')
   return granted

@@ -22,14 +22,13 @@ import {
 } from '../../accounts/fields/team-fields.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
-import type { Endpoint, Services } from '../../core/endpoint.ts'
+import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
 import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Team } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction, TenantFilter } from '../../core/tenancy/tenancy-store.ts'
 import { budgetStateOf } from './common/budget-states.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, shownKeys, spentBy, wrongField } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
-import type { EndpointContext } from '../common/json-endpoint.ts'
 import {
   administeredTeam,
   checkFields,

@@ -44,8 +44,8 @@ export const tokenCounterEndpoint: Endpoint = {
     callsModel: true,
   },
   async handle(request, services, caller) {
-    const { call_endpoint: asked } = readQuery(request, z.object({ call_endpoint: flag() }))
-    const callEndpoint = asked === 'true' || asked === '1' || asked === ''
+    const { call_endpoint: flagText } = readQuery(request, z.object({ call_endpoint: flag() }))
+    const callEndpoint = flagText === 'true' || flagText === '1' || flagText === ''
     return countTokens({ request, services, caller: caller! }, callEndpoint)
   },
 }

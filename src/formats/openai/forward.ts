@@ -23,13 +23,13 @@ function streamEdits(body: JsonBody, rules: FieldRules): { edits: Edit[]; droppe
   const result = commonEdits(body, rules)
   if (body.has('reasoning_effort') && body.get('reasoning_effort') === defaultEffort)
     result.edits.push({ remove: 'reasoning_effort' })
-  const asked = body.get('stream_options')
+  const streamOptions = body.get('stream_options')
   if (body.get('stream') !== true || rules.streamOptions === false) {
     if (body.has('stream_options')) result.edits.push({ remove: 'stream_options' })
-  } else if (!asked) {
+  } else if (!streamOptions) {
     result.edits.push({ set: 'stream_options', json: '{"include_usage":true}' })
-  } else if ((asked as Record<string, unknown>).include_usage !== true) {
-    result.edits.push({ set: 'stream_options', json: JSON.stringify({ ...asked, include_usage: true }) })
+  } else if ((streamOptions as Record<string, unknown>).include_usage !== true) {
+    result.edits.push({ set: 'stream_options', json: JSON.stringify({ ...streamOptions, include_usage: true }) })
   }
   return result
 }

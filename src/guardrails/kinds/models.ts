@@ -28,9 +28,9 @@ export function guardModel({ settings, askers }: CheckParts): Check {
   }
   return {
     isPaid: true,
-    async judge(subject, asking) {
-      const asked = messages(subject).filter(one => one.trim() !== '')
-      const answers = await Promise.all(asked.map(text => askers.complete(params.model!, text, asking)))
+    async judge(subject, context) {
+      const texts = messages(subject).filter(one => one.trim() !== '')
+      const answers = await Promise.all(texts.map(text => askers.complete(params.model!, text, context)))
       const words = answers.map(one => /^\W*(safe|unsafe)\b/i.exec(one)?.[1]?.toLowerCase())
       if (words.includes(undefined))
         throw new GatewayError('upstream-broken', `the guard model '${params.model}' answered neither safe nor unsafe`)
@@ -47,11 +47,11 @@ export function moderationModel({ settings, askers }: CheckParts): Check {
   const { categories } = params
   return {
     isPaid: true,
-    async judge({ contents }, asking) {
+    async judge({ contents }, context) {
       const texts = contents.filter(one => one.trim() !== '')
       if (texts.length === 0) return { verdict: 'pass' }
       const found = new Set<string>()
-      for (const one of await askers.moderate(params.model!, texts, asking)) {
+      for (const one of await askers.moderate(params.model!, texts, context)) {
         if (categories) {
           for (const [name, least] of Object.entries(categories)) if ((one.scores[name] ?? 0) >= least) found.add(name)
         } else if (one.flagged)

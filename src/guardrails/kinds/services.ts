@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { GatewayError } from '../../core/errors.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { GuardrailProblem } from '../check.ts'
-import type { Asking, Check, CheckParts, JudgedSpan, Judgement, Subject } from '../check.ts'
+import type { JudgeContext, Check, CheckParts, JudgedSpan, Judgement, Subject } from '../check.ts'
 import type { GuardrailParams } from '../params.ts'
 
 /** Questions to an analyzer at once. */
@@ -34,7 +34,7 @@ export function presidio(parts: CheckParts): Check {
   const config = params.pii_entities_config
   const least = params.presidio_score_threshold ?? 0.5
   const actionOf = (name: string) => (config?.[name]?.toLowerCase() ?? params.action ?? 'mask') as JudgedSpan['action']
-  const ask = async (text: string, { timeoutMs }: Asking): Promise<JudgedSpan[]> => {
+  const ask = async (text: string, { timeoutMs }: JudgeContext): Promise<JudgedSpan[]> => {
     const body = JSON.stringify({
       text,
       language: params.presidio_language ?? 'en',
@@ -48,12 +48,12 @@ export function presidio(parts: CheckParts): Check {
   }
   return {
     restores: params.output_parse_pii ?? true,
-    async judge({ texts }, asking) {
+    async judge({ texts }, context) {
       const distinct = [...new Set(texts)].filter(one => one.trim() !== '')
       const known = new Map<string, JudgedSpan[]>()
       for (let at = 0; at < distinct.length; at += parallelMax) {
         const some = distinct.slice(at, at + parallelMax)
-        for (const [index, spans] of (await Promise.all(some.map(text => ask(text, asking)))).entries())
+        for (const [index, spans] of (await Promise.all(some.map(text => ask(text, context)))).entries())
           known.set(some[index]!, spans)
       }
       return judged(texts.map(text => known.get(text) ?? []))
@@ -114,19 +114,19 @@ export function webhook(parts: CheckParts): Check {
   const url = isBare ? new URL('/beta/litellm_basic_guardrail_api', given).href : given.href
   const { signingSecret } = settings.secrets
   return {
-    async judge(subject, asking) {
-      const body = JSON.stringify(webhookBody(subject, asking))
+    async judge(subject, context) {
+      const body = JSON.stringify(webhookBody(subject, context))
       const signed = signingSecret && {
         'x-modelgate-signature': signatureOf(signingSecret.reveal(), epochMs(), body),
       }
       const headers = { ...headersOf(parts), ...signed }
-      const { timeoutMs } = asking
+      const { timeoutMs } = context
       return webhookJudgement(await askers.post({ url, headers, body, timeoutMs }), subject, params)
     },
   }
 }
 
-function webhookBody({ stage, texts, prompt }: Subject, { callId, model, guardrail, caller }: Asking): object {
+function webhookBody({ stage, texts, prompt }: Subject, { callId, model, guardrail, caller }: JudgeContext): object {
   return {
     texts,
     input_type: stage === 'input' ? 'request' : 'response',

@@ -48,16 +48,16 @@ function attributeOf(name: string, attributes: readonly Attribute[]): Attribute 
   throw new ScimError('invalidFilter', `there is no '${name.slice(0, 100)}' to compare; there are ${known}`)
 }
 
-function compares(attribute: Attribute, is: unknown, operator: Comparison, asked: unknown): boolean {
-  if (asked === null) return (is === undefined) === (operator === 'eq')
+function compares(attribute: Attribute, is: unknown, operator: Comparison, expected: unknown): boolean {
+  if (expected === null) return (is === undefined) === (operator === 'eq')
   if (is === undefined) return operator === 'ne'
   if (attribute.type === 'boolean') {
-    const equal = is === readOne(attribute, asked)
+    const equal = is === readOne(attribute, expected)
     return operator === 'eq' ? equal : operator === 'ne' && !equal
   }
   const [one, other] = attribute.caseExact
-    ? [String(is), String(asked)]
-    : [String(is).toLowerCase(), String(asked).toLowerCase()]
+    ? [String(is), String(expected)]
+    : [String(is).toLowerCase(), String(expected).toLowerCase()]
   const results: Readonly<Record<Comparison, () => boolean>> = {
     eq: () => one === other,
     ne: () => one !== other,

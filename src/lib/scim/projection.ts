@@ -18,9 +18,9 @@ function namesOf(attributes: readonly Attribute[]): string[] {
 }
 
 /** Leaves out what is not asked for. Unknown names are ignored; throws `invalidPath` for what is no name. */
-export function projection(type: ResourceType, asked: RequestedAttributes): (resource: Values) => Values {
-  const wanted = pathsIn(asked.attributes)
-  const unwanted = pathsIn(asked.excludedAttributes)
+export function projection(type: ResourceType, requested: RequestedAttributes): (resource: Values) => Values {
+  const wanted = pathsIn(requested.attributes)
+  const unwanted = pathsIn(requested.excludedAttributes)
   if (wanted.length === 0 && unwanted.length === 0) return resource => resource
   return resource => {
     const shown: Values = {}

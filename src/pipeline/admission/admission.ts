@@ -69,19 +69,24 @@ export interface AdmissionReceiver {
  */
 export function admitCall(call: Call, policies: With<'admit'>, receiver: AdmissionReceiver, from = 0): void {
   for (let at = from; at < policies.length; at++) {
-    const asked = policies[at]!.admit(call)
-    if (asked === undefined) continue
-    if (asked instanceof Promise) return admitLater(call, policies, receiver, { asked, next: at + 1 })
-    return receiver.answered(asked)
+    const outcome = policies[at]!.admit(call)
+    if (outcome === undefined) continue
+    if (outcome instanceof Promise) return admitLater(call, policies, receiver, { outcome, next: at + 1 })
+    return receiver.answered(outcome)
   }
   receiver.admitted()
 }
 
-type Waiting = { readonly asked: Promise<void | Reply>; readonly next: number }
+type Waiting = { readonly outcome: Promise<void | Reply>; readonly next: number }
 
 /** A separate function, so that calls without a promise allocate no closures. */
-function admitLater(call: Call, policies: With<'admit'>, receiver: AdmissionReceiver, { asked, next }: Waiting): void {
-  asked
+function admitLater(
+  call: Call,
+  policies: With<'admit'>,
+  receiver: AdmissionReceiver,
+  { outcome, next }: Waiting,
+): void {
+  outcome
     .then(reply => {
       if (receiver.ended) return cancelLate(reply)
       if (reply) receiver.answered(reply)

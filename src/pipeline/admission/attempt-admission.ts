@@ -29,7 +29,7 @@ export async function admitRepeat(policies: CallPolicies, call: Call, isSeries: 
   if (isSeries) {
     if (!(await isAdmitted(policies, call))) throw tooManyPrompts()
   } else if (hasRoom(call, 0) && (await isAdmitted(policies, call))) call.repeats++
-  else throw notAskedAgain()
+  else throw refusedRetry()
 }
 
 function tooManyPrompts(): GatewayError {
@@ -41,7 +41,7 @@ function tooManyPrompts(): GatewayError {
   )
 }
 
-function notAskedAgain(): GatewayError {
+function refusedRetry(): GatewayError {
   return new GatewayError(
     'schema-mismatch',
     'the answer does not fit response_format, and may not be asked for again: the requests to upstreams for one call ' +

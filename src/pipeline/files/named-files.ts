@@ -247,12 +247,12 @@ class PlacedFiles implements NamedFiles {
     }
   }
 
-  #unfetched(reference: FileReference, failure: GatewayError, asked: FileTarget): GatewayError {
+  #unfetched(reference: FileReference, failure: GatewayError, target: FileTarget): GatewayError {
     const { id, path } = reference
     if (failure.kind === 'model-not-found')
       return refused(reference, `the file '${id}' is gone at the upstream that kept it; upload it again`, 'not_found')
     if (!passing.has(failure.kind))
-      return this.#cannot(reference, { ...asked, why: 'its content is not handed out there' })
+      return this.#cannot(reference, { ...target, why: 'its content is not handed out there' })
     const { cause, status, retryAfterMs, message } = withLocalIds(failure, this.localIds)
     return new GatewayError(
       failure.kind,

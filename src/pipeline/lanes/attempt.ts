@@ -190,9 +190,9 @@ function forwardAttempt({ call, deployment, body, withheld }: Plan, format: Form
   if (!changed) return undefined
   const rules = provider.rules?.(target, format.dialect) ?? noFieldRules
   if (provider.chat && mustBeTranslated(rules, body)) return undefined
-  const { edits: asked, dropped } = format.forward.edits(body, rules)
-  if (changed.length > 0) asked.push(...changed)
-  const edits = format.forward.modelInPath ? asked : withModel(asked, target.model, body)
+  const { edits: formatEdits, dropped } = format.forward.edits(body, rules)
+  if (changed.length > 0) formatEdits.push(...changed)
+  const edits = format.forward.modelInPath ? formatEdits : withModel(formatEdits, target.model, body)
   const form =
     call.upload && editedForm(call.upload, [...formEdits(call), ...edits, ...withheld.map(remove => ({ remove }))])
   const publicModel = call.model

@@ -28,8 +28,9 @@ export function chatRoute(deployment: Deployment, request: ChatRequest): ChatRou
   const isNative = deployment.profile === nativeProfile
   const isResponse = isNative && extra.format === 'openai-responses' && speaks['openai-responses'] !== undefined
   const hasTexts = isNative && textTools === true && (tools?.some(tool => tool.freeText) ?? false)
-  const isAsked = isResponse || hasTexts || takesResponses(deployment, (tools?.length ?? 0) > 0, reasoning?.effort)
-  if (!isAsked) return { adapter: fitted(chat, request), request }
+  const usesResponses =
+    isResponse || hasTexts || takesResponses(deployment, (tools?.length ?? 0) > 0, reasoning?.effort)
+  if (!usesResponses) return { adapter: fitted(chat, request), request }
   const dropped = textTools && request.dropped?.filter(name => name !== 'tools.format')
   return {
     adapter: fitted(chatByResponses(deployment.target), request),

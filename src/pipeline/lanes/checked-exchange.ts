@@ -35,7 +35,7 @@ export interface AnswerCheck {
   streamed(): NextCall | undefined
 }
 
-interface Asking {
+interface CheckContext {
   readonly check: AnswerCheck
   readonly clock: Clock
   readonly timers: TimerWheel
@@ -51,8 +51,8 @@ interface Asking {
 }
 
 /** `first` and the requests that follow it, as one exchange with one body. */
-export function checkedExchange(first: UpstreamExchange, asking: Asking): UpstreamExchange {
-  const body = new CheckedBody(first, asking)
+export function checkedExchange(first: UpstreamExchange, context: CheckContext): UpstreamExchange {
+  const body = new CheckedBody(first, context)
   const response = first.response.then(answer => {
     if (answer.status < 200 || answer.status >= 300) return answer
     body.begin(answer.body)
@@ -99,7 +99,7 @@ class Silence extends TimerEntry {
 }
 
 class CheckedBody implements UpstreamBody {
-  readonly #asking: Asking
+  readonly #asking: CheckContext
   readonly #startedMs: number
   #exchange: UpstreamExchange
   #body: UpstreamBody | undefined
@@ -111,11 +111,11 @@ class CheckedBody implements UpstreamBody {
   /** Ends the current stream as its own end would; undefined = it has ended. */
   #onSilence: (() => void) | undefined
 
-  constructor(first: UpstreamExchange, asking: Asking) {
+  constructor(first: UpstreamExchange, context: CheckContext) {
     this.#exchange = first
-    this.#asking = asking
-    this.#silence = new Silence(asking.timers)
-    this.#startedMs = asking.clock.monotonicMs()
+    this.#asking = context
+    this.#silence = new Silence(context.timers)
+    this.#startedMs = context.clock.monotonicMs()
   }
 
   begin(body: UpstreamBody): void {

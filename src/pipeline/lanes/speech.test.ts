@@ -100,7 +100,7 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
     userAgent: '',
     clientAddress: '',
     format: openaiSpeech,
-    asked: {},
+    options: {},
     announcedBytes: undefined,
     models: {
       settings: { router: { retries: 0, attemptsMax: 6, allowedFails: 3, cooldownMs: 0, fallbacks: {} } },

@@ -71,7 +71,7 @@ function stream(heartbeat = '<alive>', relay = wordRelay(), timeouts = noTimeout
     userAgent: '',
     clientAddress: '',
     format: undefined,
-    asked: {},
+    options: {},
     announcedBytes: undefined,
     models: undefined as never,
   })

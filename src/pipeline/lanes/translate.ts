@@ -23,8 +23,8 @@ export class AnswerState {
   readonly #choices: ChoiceStates
 
   /** `asked` = the choices that have to finish where no terminal event says that there are fewer. */
-  constructor(asked = 1) {
-    this.#choices = new ChoiceStates(asked)
+  constructor(expectedChoices = 1) {
+    this.#choices = new ChoiceStates(expectedChoices)
   }
 
   /** false = a repetition, or a failure that is not settled yet: it must not reach the client. */

@@ -135,7 +135,7 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
       userAgent: '',
       clientAddress: '',
       format: undefined,
-      asked: {},
+      options: {},
       announcedBytes: 0,
       models: parts.current.models,
       startedAtMs,

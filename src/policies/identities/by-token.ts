@@ -42,12 +42,12 @@ export function callerOfToken(token: string, parts: TokenParts): Caller | undefi
 
 async function verifiedLater(
   token: string,
-  asked: Promise<VerifiedToken | undefined>,
+  verifying: Promise<VerifiedToken | undefined>,
   next: number,
   parts: TokenParts,
 ): Promise<Caller> {
   try {
-    let verified = await asked
+    let verified = await verifying
     for (let at = next; !verified && at < parts.tokens.length; at++) verified = await parts.tokens[at]!.verify(token)
     if (verified) return await callerOf(verified, parts)
   } catch (thrown) {

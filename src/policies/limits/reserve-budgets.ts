@@ -91,33 +91,33 @@ export function leastAmount(call: Call): number {
 }
 
 /** With the least maximum of output tokens that it may get; null = not known. */
-const leastOf = (call: Call, asked: number | undefined): number | null =>
-  nanoUsdOf(call.bounds(Math.min(asked ?? outputTokensMin, outputTokensMin)).costNanoUsdMax)
+const leastOf = (call: Call, requestedTokens: number | undefined): number | null =>
+  nanoUsdOf(call.bounds(Math.min(requestedTokens ?? outputTokensMin, outputTokensMin)).costNanoUsdMax)
 
 /** undefined = the call's maximum of output tokens stays as it is, or does not decide what it costs. */
 function fittedAmount(call: Call, bound: number | null, left: number): number | undefined {
   const chat = askedMaximum(call)
   if (!chat) return undefined
-  const asked = chat.tokens
-  if (asked !== undefined && call.models.settings.budgets.fit === 'refuse') return undefined
+  const requestedTokens = chat.tokens
+  if (requestedTokens !== undefined && call.models.settings.budgets.fit === 'refuse') return undefined
   const costAt = (tokens: number) => nanoUsdOf(call.bounds(tokens).costNanoUsdMax)
-  const least = leastOf(call, asked)
+  const least = leastOf(call, requestedTokens)
   const free = costAt(freeOutputTokens)
   if (least === null || free === null) return undefined
-  const most = asked === undefined ? Math.max(left * freeShare, Math.min(left, free)) : left
+  const most = requestedTokens === undefined ? Math.max(left * freeShare, Math.min(left, free)) : left
   if (bound !== null && bound <= most) return undefined
   // Not even the least fits: refused with the amount that it would have needed.
   if (least > left) return least
   let fits = outputTokensMin
-  let exceeds = Math.min(asked ?? ableOutput(call), outputTokensMax) + 1
+  let exceeds = Math.min(requestedTokens ?? ableOutput(call), outputTokensMax) + 1
   while (exceeds - fits > 1) {
     const middle = Math.floor((fits + exceeds) / 2)
     if (costAt(middle)! <= most) fits = middle
     else exceeds = middle
   }
   const cost = costAt(fits)!
-  if (asked !== undefined && fits >= asked) return cost
-  call.budgetSetsMaximum = asked === undefined
+  if (requestedTokens !== undefined && fits >= requestedTokens) return cost
+  call.budgetSetsMaximum = requestedTokens === undefined
   lowerMaximum(call, fits)
   call.responseHeaders[`${call.models.settings.headerPrefix}-budget-max-tokens`] = String(fits)
   return cost
@@ -198,8 +198,8 @@ export function reserveAttempt(limiter: Limiter, call: Call): boolean | Promise<
 /** What earlier requests may be billed, to one model or to all. */
 function owedFor({ sentBefore, startedAtMs }: Call, { boundNanoUsd }: BudgetReservation, model?: string): number {
   let owed = 0
-  for (const { usage, deployment, model: asked } of sentBefore) {
-    if (model !== undefined && asked !== model) continue
+  for (const { usage, deployment, model: sentModel } of sentBefore) {
+    if (model !== undefined && sentModel !== model) continue
     const cost = usage ? costNanoUsd(usage, deployment.prices, { atMs: startedAtMs }) : null
     owed += nanoUsdOf(cost) ?? boundNanoUsd
   }

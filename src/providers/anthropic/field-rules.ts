@@ -32,8 +32,8 @@ function whileThinking(judge: FieldRule, rule: ClaudeRule): FieldRule {
   const thinkingOf = thinkingRule(rule)
   return (value, read) => {
     const thinking = read('thinking')
-    const isAsked = isObject(thinking) && (thinking.type === 'enabled' || thinking.type === 'adaptive')
-    return isAsked && thinkingOf(thinking, read) !== 'drop' ? judge(value, read) : 'keep'
+    const isRequested = isObject(thinking) && (thinking.type === 'enabled' || thinking.type === 'adaptive')
+    return isRequested && thinkingOf(thinking, read) !== 'drop' ? judge(value, read) : 'keep'
   }
 }
 
@@ -71,8 +71,8 @@ function effortRule({ efforts }: ClaudeRule): FieldRule {
   return value => {
     if (!isObject(value) || typeof value.effort !== 'string' || efforts.includes(value.effort as ClaudeEffort))
       return 'keep'
-    const { effort: asked, ...rest } = value
-    const { effort } = fittedEffort(asked as string, efforts)
+    const { effort: requestedEffort, ...rest } = value
+    const { effort } = fittedEffort(requestedEffort as string, efforts)
     if (effort !== undefined) return { value: { ...rest, effort } }
     // An empty `output_config` asks for nothing.
     return { value: rest, lost: 'output_config.effort' }

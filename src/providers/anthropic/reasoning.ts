@@ -87,8 +87,8 @@ function wantedThinking(request: ChatRequest, context: ClaudeThinkingContext): C
   if (rule.thinking.length === 0 || (forced && rule.forcedTools === 'unless-thinking')) return undefined
   if (rule.thinking.includes('adaptive') && (budgetTokens === undefined || !takesBudget)) {
     if (budgetTokens !== undefined) dropped.push('thinking.budget_tokens')
-    const asked = effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : effort
-    const level = asked && fittedEffort(asked, rule.efforts).effort
+    const requestedEffort = effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : effort
+    const level = requestedEffort && fittedEffort(requestedEffort, rule.efforts).effort
     return { thinking: { type: 'adaptive' }, ...(level !== undefined && { effort: level }), maxTokens, on: true }
   }
   // With a budget, a turn with tool calls has to begin with its thinking block.

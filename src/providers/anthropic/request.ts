@@ -152,10 +152,10 @@ function sampling(request: ChatRequest, body: Json, { dropped, fixed }: { droppe
 }
 
 /** The API refuses blank ones. */
-function stopSequences(asked: readonly string[], body: Json, dropped: string[]): void {
-  const stops = asked.filter(stop => stop.trim() !== '')
+function stopSequences(requested: readonly string[], body: Json, dropped: string[]): void {
+  const stops = requested.filter(stop => stop.trim() !== '')
   if (stops.length > 0) body.stop_sequences = stops
-  if (stops.length < asked.length) dropped.push('stop')
+  if (stops.length < requested.length) dropped.push('stop')
 }
 
 /** A body under construction, by the rules of its model. */
@@ -174,13 +174,15 @@ function tools(request: ChatRequest, plan: JsonPlan, { body, rule, dropped }: Dr
   if (!request.tools || request.tools.length === 0) return
   const isRefused = rule.forcedTools === 'never' && isForced(request)
   if (isRefused) dropped.push('tool_choice')
-  const { toolChoice: asked } = request
+  const { toolChoice: requestedChoice } = request
   // Where it cannot be forced, the named tool is the only one that is offered.
   const offered =
-    isRefused && typeof asked === 'object' ? request.tools.filter(one => one.name === asked.name) : request.tools
+    isRefused && typeof requestedChoice === 'object'
+      ? request.tools.filter(one => one.name === requestedChoice.name)
+      : request.tools
   const strict = strictTools(offered, rule, dropped)
   body.tools = offered.map(one => tool(one, strict, dropped))
-  const choice = isRefused ? 'auto' : asked
+  const choice = isRefused ? 'auto' : requestedChoice
   const single = request.parallelToolCalls === false ? { disable_parallel_tool_use: true } : {}
   if (choice === 'none') body.tool_choice = { type: 'none' }
   else if (choice === 'required') body.tool_choice = { type: 'any', ...single }
@@ -193,22 +195,22 @@ const strictToolsMax = 20
 
 /** The tools whose arguments Claude is held to, by the models that know structured outputs. */
 function strictTools(offered: readonly Tool[], rule: ClaudeRule, dropped: string[]): ReadonlySet<Tool> {
-  const asked = offered.filter(one => one.strict === true)
-  const taken = rule.outputSchema ? asked.slice(0, strictToolsMax) : []
-  if (taken.length < asked.length) dropped.push('tools.function.strict')
+  const strict = offered.filter(one => one.strict === true)
+  const taken = rule.outputSchema ? strict.slice(0, strictToolsMax) : []
+  if (taken.length < strict.length) dropped.push('tools.function.strict')
   return new Set(taken)
 }
 
-function tool(asked: Tool, strict: ReadonlySet<Tool>, dropped: string[]): Json {
-  const { name, description, parameters, cache } = asked
+function tool(requested: Tool, strict: ReadonlySet<Tool>, dropped: string[]): Json {
+  const { name, description, parameters, cache } = requested
   const whole = { type: 'object', properties: {}, ...parameters }
-  const { schema, lost } = strict.has(asked) ? outputSchema(whole) : { schema: whole, lost: [] }
+  const { schema, lost } = strict.has(requested) ? outputSchema(whole) : { schema: whole, lost: [] }
   dropped.push(...lost.map(keyword => `tools.function.parameters.${keyword}`))
   return {
     name,
     ...(description !== undefined && { description }),
     input_schema: schema,
-    ...(strict.has(asked) && { strict: true }),
+    ...(strict.has(requested) && { strict: true }),
     ...cacheControl(cache),
   }
 }

@@ -35,7 +35,7 @@ interface RequestedThinking {
 }
 
 /** undefined = it is sent as it is. */
-type Fit = (asked: RequestedThinking) => Fitted | undefined
+type Fit = (requested: RequestedThinking) => Fitted | undefined
 
 interface Fitted {
   /** Absent = none is sent. */

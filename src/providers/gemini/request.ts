@@ -70,9 +70,9 @@ const serviceTiers: ReadonlyMap<string, string> = new Map([
   ['priority', 'priority'],
 ])
 
-function serviceTier({ serviceTier: asked }: ChatRequest, dropped: string[]): string | undefined {
-  if (asked === undefined || asked === 'auto') return undefined
-  const tier = serviceTiers.get(asked)
+function serviceTier({ serviceTier: requestedTier }: ChatRequest, dropped: string[]): string | undefined {
+  if (requestedTier === undefined || requestedTier === 'auto') return undefined
+  const tier = serviceTiers.get(requestedTier)
   if (tier === undefined) dropped.push('service_tier')
   return tier
 }

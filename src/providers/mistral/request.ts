@@ -103,8 +103,8 @@ function reasoningFields({ reasoning }: ChatRequest, target: Target, dropped: st
 }
 
 /** Thinking without a measure is thinking as the model does it. */
-const effortFor = (asked: string | undefined, taken: readonly string[]): string | undefined =>
-  fittedEffort(asked ?? 'high', taken).effort
+const effortFor = (requestedEffort: string | undefined, taken: readonly string[]): string | undefined =>
+  fittedEffort(requestedEffort ?? 'high', taken).effort
 
 function clampTemperature(body: Json, dropped: string[]): void {
   if (typeof body.temperature !== 'number' || body.temperature <= temperatureMax) return

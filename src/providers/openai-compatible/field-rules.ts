@@ -73,9 +73,9 @@ const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 /** `reasoning` may hold more than the effort: a summary, a mode. */
 function reasoningRule(taken: readonly string[]): FieldRule {
   return value => {
-    const { effort: asked, ...rest } = objectOf(value)
-    if (typeof asked !== 'string' || taken.includes(asked)) return 'keep'
-    const { effort, lost } = fittedEffort(asked, taken)
+    const { effort: requestedEffort, ...rest } = objectOf(value)
+    if (typeof requestedEffort !== 'string' || taken.includes(requestedEffort)) return 'keep'
+    const { effort, lost } = fittedEffort(requestedEffort, taken)
     const changed = effort === undefined ? rest : { ...rest, effort }
     if (Object.keys(changed).length === 0) return 'drop'
     return { value: changed, lost: lost && 'reasoning.effort' }

@@ -66,7 +66,7 @@ class StoredBodies implements RunningBodyStore {
   #waitingBytes = 0
   /** Sent to the thread, and not answered yet. */
   #sent = { bodies: 0, held: 0 }
-  #asked = 0
+  #lastRequestId = 0
   #isClosed = false
 
   constructor(parts: BodyStoreParts) {
@@ -177,7 +177,7 @@ class StoredBodies implements RunningBodyStore {
 
   /** false = no answer in time. */
   #ask(request: (id: number) => BodyRequest, timeoutMs: number): Promise<boolean> {
-    const id = ++this.#asked
+    const id = ++this.#lastRequestId
     return new Promise(resolve => {
       const done = (isDone: boolean) => {
         clearTimeout(timer)

@@ -41,7 +41,7 @@ function facade(pool: PostgresPool): SQL {
   }
   return Object.defineProperties(call, {
     unsafe: { value: (text: string, values?: unknown[]) => pool.use(async sql => await sql.unsafe(text, values)) },
-    begin: { value: (...asked: BeginParameters) => pool.begin(asked) },
+    begin: { value: (...parameters: BeginParameters) => pool.begin(parameters) },
     close: { value: ({ timeout }: { timeout?: number } = {}) => pool.close(timeout) },
   }) as unknown as SQL
 }
@@ -82,15 +82,15 @@ class PostgresPool {
   }
 
   /** BEGIN is waited for; how long the transaction takes is up to it. */
-  async begin(asked: BeginParameters): Promise<unknown> {
+  async begin(parameters: BeginParameters): Promise<unknown> {
     const answered = this.#waits()
-    const work = asked.at(-1) as Work
+    const work = parameters.at(-1) as Work
     const run: Work = tx => {
       answered()
       return work(tx)
     }
     try {
-      return await (this.#sql.begin as (...all: unknown[]) => Promise<unknown>)(...asked.slice(0, -1), run)
+      return await (this.#sql.begin as (...all: unknown[]) => Promise<unknown>)(...parameters.slice(0, -1), run)
     } finally {
       answered()
     }

@@ -51,20 +51,20 @@ function redisClaims({ redisUrl, installation }: ClaimOptions, replica: string):
   let client: RedisClient | undefined
   const run = async (script: string, trouble: string): Promise<boolean> => {
     client ??= new RedisClient(redisUrl, { autoReconnect: false, enableOfflineQueue: false })
-    const asked = client
+    const redis = client
     // Names in braces are on one node of a cluster.
     const name = `modelgate:trouble:{${installation}:${trouble}}`
     const parameters = ['2', `${name}:seen`, `${name}:told`, replica, String(seenForMs)]
     const answer = async () => {
-      if (!asked.connected) await asked.connect()
-      return asked.send('EVAL', [script, ...parameters])
+      if (!redis.connected) await redis.connect()
+      return redis.send('EVAL', [script, ...parameters])
     }
     try {
       return Number(await inTime(answer())) === 1
     } catch (error) {
       // The connection may be dead without a sign of it.
-      asked.close()
-      if (client === asked) client = undefined
+      redis.close()
+      if (client === redis) client = undefined
       throw error
     }
   }

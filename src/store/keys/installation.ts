@@ -101,8 +101,8 @@ function installationOf(
   const problem = given === undefined ? undefined : masterKeyProblem(given)
   if (problem !== undefined) throw new Error(`the master key ${problem}`)
   const made = given === undefined && kept === undefined ? mintKey() : undefined
-  const asked = given ?? made
-  let valid = asked === undefined ? kept!.hash : hashKey(asked)
+  const wantedKey = given ?? made
+  let valid = wantedKey === undefined ? kept!.hash : hashKey(wantedKey)
   let digest = Buffer.from(valid, 'hex')
   /** Of the valid key; undefined = it is not stored yet. */
   let revision: number | undefined

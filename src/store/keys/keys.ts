@@ -56,11 +56,11 @@ export async function findKey(sql: SQL, by: Parameters<KeyStore['find']>[0]): Pr
 
 async function findKeys(sql: SQL, ids: readonly string[]): Promise<KeyRecord[]> {
   // No row holds a NUL, and Postgres refuses it in a parameter.
-  const asked = ids.filter(id => !id.includes('\0'))
-  if (asked.length === 0) return []
+  const storableIds = ids.filter(id => !id.includes('\0'))
+  if (storableIds.length === 0) return []
   const where = new Where()
   where.raw('deleted_at_ms is null')
-  where.among('id', asked)
+  where.among('id', storableIds)
   return (await where.select<Row>(sql, 'virtual_keys')).map(row => toRecord(keyColumns, row))
 }
 

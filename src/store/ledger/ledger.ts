@@ -110,7 +110,7 @@ class WorkerLedger implements JournalledLedger {
   #workerLives = true
   /** How far the worker has read while it is idle; undefined = it is not idle. */
   #idleAt: JournalPosition | undefined
-  #asked = 0
+  #lastRequestId = 0
   #closed = false
   #closing: Promise<void> | undefined
   #storing: Promise<void> | undefined
@@ -343,7 +343,7 @@ class WorkerLedger implements JournalledLedger {
   /** undefined = no answer in time, or no worker. The timer keeps the process alive, which the worker does not. */
   #ask(request: (id: number) => LedgerRequest, timeoutMs: number): Promise<LedgerReply | undefined> {
     if (!this.#workerLives) return Promise.resolve(undefined)
-    const id = ++this.#asked
+    const id = ++this.#lastRequestId
     return new Promise(resolve => {
       const answer = (reply: LedgerReply | undefined) => {
         clearTimeout(timer)

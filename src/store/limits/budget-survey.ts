@@ -133,7 +133,7 @@ export function createBudgetSurvey({ database, clock }: SurveyOptions): RunningB
   }
   return {
     async all(settings) {
-      const asked = changes
+      const changesBefore = changes
       for (;;) {
         const before = last?.survey.settings === settings ? last : undefined
         if (before && isFresh(before)) return before.survey.nearest.found()
@@ -141,7 +141,7 @@ export function createBudgetSurvey({ database, clock }: SurveyOptions): RunningB
         if (before?.isLarge) return before.survey.nearest.found()
         await survey.awaited
         if (!survey.isDone) return { ...survey.nearest.found(), isComplete: false }
-        if (survey.changes >= asked) return survey.nearest.found()
+        if (survey.changes >= changesBefore) return survey.nearest.found()
       }
     },
     changed() {

@@ -18,7 +18,7 @@ export class WaitingCall {
   /** Counters of which its amount is set aside. */
   reserved: readonly Counter[] = []
   /** Redis' time when it was asked first and other replicas held what it needs; 0 = not yet. */
-  firstAskedMs = 0
+  firstRequestedMs = 0
   attempts = 0
   /** What was short last. */
   short: { readonly counter: Counter; readonly waitMs: number } | undefined = undefined
@@ -91,7 +91,7 @@ export class Batch {
     const { counters, need } = call
     const lacking = counters.filter(one => one.place > 0 || !mayUseHeld || one.unspent < one.amount(need))
     if (lacking.some(one => one.isBusy)) return false
-    const report = [call.firstAskedMs]
+    const report = [call.firstRequestedMs]
     for (const counter of lacking) {
       if (counter.place === 0) {
         counter.drop()

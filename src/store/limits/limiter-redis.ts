@@ -418,7 +418,7 @@ export class RedisLimiter implements Limiter, TickTask {
     if (call.isDecided) return counters.forEach(counter => this.#report(counter))
     const counter = batch.counters[answer.counter]!
     if (answer.decision === 'later' && nowMs - call.sinceMs < decisionMs) {
-      call.firstAskedMs ||= redisMs
+      call.firstRequestedMs ||= redisMs
       call.attempts++
       call.short = { counter, waitMs: answer.waitMs }
       this.#later.push(call)

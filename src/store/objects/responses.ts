@@ -192,10 +192,10 @@ interface ConversationRead {
 async function readConversation(
   sql: SQL,
   clock: Clock,
-  asked: ConversationRead,
+  request: ConversationRead,
 ): Promise<StoredResponse[] | undefined> {
   const nowMs = clock.epochMs()
-  const { keyId, id, bytesMax, hold } = asked
+  const { keyId, id, bytesMax, hold } = request
   const turns = (await sql`
     with recursive chain (id, previous_id, turn, total) as (
       select id, previous_id, 1, bytes from responses

@@ -54,9 +54,9 @@ export function createSessionStore({ database, clock, hashKey, onChange }: Sessi
     return ended.length
   }
   return {
-    async create(asked) {
+    async create(fields) {
       const secret = `mgs_${randomBytes(secretBytes).toString('base64url')}`
-      const session = newSession(asked, hashKey(secret), clock.epochMs())
+      const session = newSession(fields, hashKey(secret), clock.epochMs())
       await change(tx => insert(tx, session))
       return { session, secret }
     },
@@ -107,8 +107,8 @@ export async function endSessionsOfUser(
   await end(tx, where, actor, nowMs)
 }
 
-function newSession(asked: NewSession, hash: string, nowMs: number): Session {
-  const { userId, method, credential, userAgent, clientAddress, idleMs, lifetimeMs } = asked
+function newSession(fields: NewSession, hash: string, nowMs: number): Session {
+  const { userId, method, credential, userAgent, clientAddress, idleMs, lifetimeMs } = fields
   return {
     id: randomUUIDv7(),
     hash,

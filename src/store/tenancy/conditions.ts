@@ -35,9 +35,9 @@ const columns: Readonly<Partial<Record<SearchField, string>>> = {
 const exact: ReadonlySet<SearchField> = new Set(['id', 'externalId', 'email', 'blocked', 'createdAtMs', 'updatedAtMs'])
 const signs = { eq: '=', gt: '>', ge: '>=', lt: '<', le: '<=' } as const
 
-function comparedText(where: Where, kind: TenantKind, asked: Compared): string {
-  const { field, operator } = asked
-  const value = typeof asked.value === 'boolean' ? Number(asked.value) : asked.value
+function comparedText(where: Where, kind: TenantKind, comparison: Compared): string {
+  const { field, operator } = comparison
+  const value = typeof comparison.value === 'boolean' ? Number(comparison.value) : comparison.value
   if (field === 'memberId')
     return `id in (select group_id from memberships where kind = 'team' and user_id = ${where.bind(value)})`
   if (field === 'teamId')
@@ -46,7 +46,7 @@ function comparedText(where: Where, kind: TenantKind, asked: Compared): string {
   const column = columns[field] ?? (kind === 'user' ? 'coalesce(user_name, email, id)' : 'coalesce(alias, id)')
   if (operator === 'pr') return `${column} is not null`
   if (value === null) return `${column} is ${operator === 'ne' ? 'not ' : ''}null`
-  if (operator === 'ne') return conditionText(where, kind, { not: { ...asked, operator: 'eq' } })
+  if (operator === 'ne') return conditionText(where, kind, { not: { ...comparison, operator: 'eq' } })
   if (operator === 'co' || operator === 'sw' || operator === 'ew') {
     const part = String(value).replace(/[\\%_]/g, sign => `\\${sign}`)
     const pattern = `${operator === 'sw' ? '' : '%'}${part}${operator === 'ew' ? '' : '%'}`

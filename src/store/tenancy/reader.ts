@@ -49,10 +49,10 @@ async function findAll<Kind extends TenantKind>(
   ids: readonly string[],
 ): Promise<Tenants[Kind][]> {
   // No row holds a NUL, and Postgres refuses it in a parameter.
-  const asked = ids.filter(id => !id.includes('\0'))
-  if (asked.length === 0) return []
+  const storableIds = ids.filter(id => !id.includes('\0'))
+  if (storableIds.length === 0) return []
   const where = new Where()
-  where.among('id', asked)
+  where.among('id', storableIds)
   const rows = await where.select<Row>(sql, tenantTables[kind])
   return rows.map(row => recordOf(kind, row))
 }

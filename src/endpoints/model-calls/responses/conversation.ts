@@ -28,17 +28,17 @@ export async function readConversation(
   const sent = itemsOf(body.get('input'))
   const previousId = body.get('previous_response_id')
   const continues = typeof previousId === 'string'
-  const asking = { keyId, request, services, home: homeOf(body, services) }
+  const context = { keyId, request, services, home: homeOf(body, services) }
   const references = sent.filter(isReference).map(item => item.id as string)
-  const own = references.length > 0 ? await resolved(sent, references, asking) : sent
+  const own = references.length > 0 ? await resolved(sent, references, context) : sent
   const input = own.map(storedItem)
   if (!continues && references.length === 0) return { bytes: body.bytes, input, previousId: null }
-  const history = continues ? await historyOf(previousId, asking) : []
+  const history = continues ? await historyOf(previousId, context) : []
   const pieces = body.edited([{ set: 'input', json: JSON.stringify([...history, ...own]) }])
   return { bytes: Buffer.concat(pieces), input, previousId: continues ? previousId : null }
 }
 
-interface Asking {
+interface ConversationContext {
   readonly keyId: string
   readonly request: HttpRequest
   readonly services: Services
@@ -55,7 +55,7 @@ function isReference(item: Item): boolean {
 async function resolved(
   sent: readonly Item[],
   ids: readonly string[],
-  { keyId, services, home }: Asking,
+  { keyId, services, home }: ConversationContext,
 ): Promise<Item[]> {
   const found = await services.responses.items(keyId, ids)
   return sent.flatMap(item => {
@@ -70,7 +70,7 @@ async function resolved(
   })
 }
 
-async function historyOf(previousId: string, { keyId, request, services, home }: Asking): Promise<Item[]> {
+async function historyOf(previousId: string, { keyId, request, services, home }: ConversationContext): Promise<Item[]> {
   const { bodyBytesMax } = services.current.settings
   const hold = (bytes: number): void => request.body.hold(bytes)
   const turns = await services.responses.conversation(keyId, previousId, bodyBytesMax, hold)

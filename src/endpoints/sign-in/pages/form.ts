@@ -10,7 +10,7 @@ import { hiddenField } from './page.ts'
 const names = { secureName: '__Host-modelgate_form', plainName: 'modelgate_form' }
 const tokenName = 'form_token'
 
-type Asking = Pick<HttpRequest, 'headers'>
+type RequestHeaders = Pick<HttpRequest, 'headers'>
 type Signing = Pick<Services, 'sign' | 'current'>
 
 const tokenOf = ({ sign }: Signing, id: string): Buffer => sign(`form ${id}`)
@@ -19,7 +19,10 @@ const tokenOf = ({ sign }: Signing, id: string): Buffer => sign(`form ${id}`)
  * A hidden field that only this gateway makes for this browser, and the cookie that it belongs to: a page elsewhere
  * cannot send the form in the user's name. Throws `forbidden` over plain http from another machine.
  */
-export function formToken({ headers }: Asking, services: Signing): { readonly field: Html; readonly cookie: string } {
+export function formToken(
+  { headers }: RequestHeaders,
+  services: Signing,
+): { readonly field: Html; readonly cookie: string } {
   const id = shownId({ headers }, services) ?? randomBytes(16).toString('base64url')
   const { baseUrl } = services.current.settings.signIn
   return {
@@ -28,18 +31,18 @@ export function formToken({ headers }: Asking, services: Signing): { readonly fi
   }
 }
 
-function shownId({ headers }: Asking, { current }: Signing): string | undefined {
+function shownId({ headers }: RequestHeaders, { current }: Signing): string | undefined {
   const id = shownCookie(headers, current.settings.signIn.baseUrl, names)
   return id !== undefined && /^[\w-]{22}$/.test(id) ? id : undefined
 }
 
 /** The request is a form, as browsers send it without script. */
-export function isForm({ headers }: Asking): boolean {
+export function isForm({ headers }: RequestHeaders): boolean {
   return /^application\/x-www-form-urlencoded\b/i.test(headers.get('content-type') ?? '')
 }
 
 /** The form was shown to this browser by this gateway. */
-export function isOwnForm(request: Asking, fields: URLSearchParams, services: Signing): boolean {
+export function isOwnForm(request: RequestHeaders, fields: URLSearchParams, services: Signing): boolean {
   const id = shownId(request, services)
   if (id === undefined) return false
   const given = Buffer.from(fields.get(tokenName) ?? '', 'base64url')
@@ -51,7 +54,7 @@ export function isOwnForm(request: Asking, fields: URLSearchParams, services: Si
  * Throws `forbidden` for JSON that a page of another origin sends: it could sign its reader in as another. Programs
  * send no origin.
  */
-export function checkOwnOrigin({ headers }: Asking, { current }: Pick<Services, 'current'>): void {
+export function checkOwnOrigin({ headers }: RequestHeaders, { current }: Pick<Services, 'current'>): void {
   const origin = headers.get('origin')
   if (origin === null) return
   const { baseUrl } = current.settings.signIn

@@ -1,7 +1,7 @@
 /** Which usage each role may read. */
 import { expect, test } from 'bun:test'
 import type { Caller, Role } from '../../../core/caller.ts'
-import { checkKeyAsked, visibleUsage } from './access.ts'
+import { checkRequestedKey, visibleUsage } from './access.ts'
 
 const memberships = [
   { kind: 'team', groupId: 'led', role: 'admin' },
@@ -27,7 +27,7 @@ test.each([
 })
 
 test('a key that asks for another is told so', () => {
-  expect(() => checkKeyAsked(caller('key'), 'key-2')).toThrow('a key may only read its own calls')
-  expect(() => checkKeyAsked(caller('key'), 'key-1')).not.toThrow()
-  expect(() => checkKeyAsked(caller('proxy_admin'), 'key-2')).not.toThrow()
+  expect(() => checkRequestedKey(caller('key'), 'key-2')).toThrow('a key may only read its own calls')
+  expect(() => checkRequestedKey(caller('key'), 'key-1')).not.toThrow()
+  expect(() => checkRequestedKey(caller('proxy_admin'), 'key-2')).not.toThrow()
 })

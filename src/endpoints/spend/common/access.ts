@@ -36,7 +36,7 @@ export function visibleUsage({ role, key, user, memberships = [] }: Caller): Vis
  * Throws 403 where a key asks for the calls of another. Others find nothing of what they may not see, as if it were not
  * there.
  */
-export function checkKeyAsked({ role, key }: Caller, keyId: string | undefined): void {
+export function checkRequestedKey({ role, key }: Caller, keyId: string | undefined): void {
   if (role === 'key' && keyId !== undefined && keyId !== key.id)
     throw new GatewayError('forbidden', 'a key may only read its own calls', { param: 'key_id' })
 }
@@ -45,7 +45,7 @@ export function checkKeyAsked({ role, key }: Caller, keyId: string | undefined):
 export function usageFor(services: Services, caller: Caller, query: UsageQuery): Promise<UsageGroup[]> {
   const visible = visibleUsage(caller)
   if (visible === undefined) return services.ledger.usage(query)
-  for (const keyId of query.where?.key_id ?? []) checkKeyAsked(caller, keyId)
+  for (const keyId of query.where?.key_id ?? []) checkRequestedKey(caller, keyId)
   return services.ledger.usage({ ...query, visible, scope: query.scope === 'total' ? 'key' : query.scope })
 }
 
@@ -108,7 +108,7 @@ const sharersMax = 100
 
 /** The ids of the keys that have this alias, or had it when they were deleted. */
 export async function keyIdsOf({ keys }: Services, alias: string): Promise<string[]> {
-  const asked = { alias, limit: sharersMax, offset: 0 }
-  const [present, deleted] = await Promise.all([keys.list(asked), keys.list({ ...asked, deleted: true })])
+  const query = { alias, limit: sharersMax, offset: 0 }
+  const [present, deleted] = await Promise.all([keys.list(query), keys.list({ ...query, deleted: true })])
   return [...present.keys, ...deleted.keys].map(key => key.id)
 }

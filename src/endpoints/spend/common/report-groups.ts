@@ -25,9 +25,9 @@ interface ReportRequest extends DaySpan {
 export async function reportGroups(
   services: Services,
   caller: Caller,
-  asked: ReportRequest,
+  request: ReportRequest,
 ): Promise<readonly UsageGroup[]> {
-  const { scope, field, where, firstDay, lastDay } = asked
+  const { scope, field, where, firstDay, lastDay } = request
   const days = { firstDay, lastDay, order: 'day', limit: rowsMax } as const
   const fields = [...new Set(['day', 'team_id', 'key_id', 'model', field] as const)]
   const others = Object.keys(where).filter(name => name !== field)

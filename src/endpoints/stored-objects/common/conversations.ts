@@ -6,10 +6,9 @@ import type {
   ConversationPlace,
   MessageContent,
 } from '../../../core/objects/conversations.ts'
-import type { Services } from '../../../core/endpoint.ts'
+import type { EndpointContext, Services } from '../../../core/endpoint.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { absent, forbidden } from '../../common/answers.ts'
-import type { EndpointContext } from '../../common/json-endpoint.ts'
 
 /** In the document of the API. */
 export const conversationTag = 'Conversations'

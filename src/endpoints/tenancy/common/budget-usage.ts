@@ -23,7 +23,7 @@ const query = lazy(() =>
     cursor: z.string().max(2000).optional().describe('`next_cursor` of the page before.'),
   }),
 )
-type Asked = z.infer<ReturnType<typeof query>>
+type BudgetUsageQuery = z.infer<ReturnType<typeof query>>
 
 /** What was spent is that of the present period, and 15 s old at most for calls at other replicas. */
 export const budgetUsage = withQuery(query, {
@@ -33,11 +33,11 @@ export const budgetUsage = withQuery(query, {
   auth: 'viewer',
   operationId: 'listBudgetUsage',
   summary: 'Every budget, the nearest to its limit first: spent, reserved, left, and a forecast',
-  async handle(asked, { services }) {
-    const { budgets, isComplete } = await found(services, asked)
-    const after = asked.cursor === undefined ? undefined : readCursor(asked.cursor)
-    const left = budgets.filter(one => isAsked(one, asked) && (!after || isBehind(one, after)))
-    const page = left.slice(0, asked.page_size)
+  async handle(filter, { services }) {
+    const { budgets, isComplete } = await found(services, filter)
+    const after = filter.cursor === undefined ? undefined : readCursor(filter.cursor)
+    const left = budgets.filter(one => isWanted(one, filter) && (!after || isBehind(one, after)))
+    const page = left.slice(0, filter.page_size)
     return {
       budgets: await shownBudgets(services, page),
       is_complete: isComplete,
@@ -46,14 +46,17 @@ export const budgetUsage = withQuery(query, {
   },
 })
 
-async function found({ budgetSurvey, current }: Services, { kind, id }: Asked) {
+async function found({ budgetSurvey, current }: Services, { kind, id }: BudgetUsageQuery) {
   const settings = current.settings.budgets
   if (id === undefined) return budgetSurvey.all(settings)
   if (kind !== undefined) return { budgets: await budgetSurvey.one(kind, id, settings), isComplete: true }
   throw unprocessable([{ loc: ['query', 'kind'], msg: 'is missing; an id needs its kind', type: 'missing' }])
 }
 
-function isAsked(one: SurveyedBudget, { kind, budget_id: budgetId, search, min_share: share = 0 }: Asked): boolean {
+function isWanted(
+  one: SurveyedBudget,
+  { kind, budget_id: budgetId, search, min_share: share = 0 }: BudgetUsageQuery,
+): boolean {
   if (kind !== undefined && one.kind !== kind) return false
   if (budgetId !== undefined && one.budgetId !== budgetId) return false
   if (one.share < share) return false

@@ -38,27 +38,32 @@ export async function changeableKey(services: Services, caller: Caller, named: s
 }
 
 /** The new key as the caller may have it: administrators as they ask, others within their own rights. Throws 403. */
-export async function grantedKey(tx: TenancyTransaction, caller: Caller, asked: NewKey): Promise<NewKey> {
-  checkedSpending(asked)
-  if (isAdministrator(caller)) return asked
+export async function grantedKey(tx: TenancyTransaction, caller: Caller, requestedKey: NewKey): Promise<NewKey> {
+  checkedSpending(requestedKey)
+  if (isAdministrator(caller)) return requestedKey
   checkMaker(caller)
-  checkMetadata(asked.metadata)
-  checkBudget(asked.budgetId)
-  checkStorage(asked.storesBodies)
-  const team = await teamOf(tx, asked)
-  if (asked.teamId !== null && !team) throw absent('team', 'team_id')
-  if (team && administersTeam(caller, team)) return withPlace(tx, caller, asked, team)
-  if (asked.userId !== null && asked.userId !== caller.user!.id)
+  checkMetadata(requestedKey.metadata)
+  checkBudget(requestedKey.budgetId)
+  checkStorage(requestedKey.storesBodies)
+  const team = await teamOf(tx, requestedKey)
+  if (requestedKey.teamId !== null && !team) throw absent('team', 'team_id')
+  if (team && administersTeam(caller, team)) return withPlace(tx, caller, requestedKey, team)
+  if (requestedKey.userId !== null && requestedKey.userId !== caller.user!.id)
     throw forbidden('you may only make keys for yourself', 'user_id')
-  if (asked.organizationId !== null) throw forbidden('only its admins make keys of an organization', 'organization_id')
+  if (requestedKey.organizationId !== null)
+    throw forbidden('only its admins make keys of an organization', 'organization_id')
   if (team) checkPermission(caller, team, '/key/generate')
   const { nowMs } = tx
-  return { ...asked, userId: caller.user!.id, expiresAtMs: memberKeyEnd({ team }, asked.expiresAtMs, nowMs) }
+  return {
+    ...requestedKey,
+    userId: caller.user!.id,
+    expiresAtMs: memberKeyEnd({ team }, requestedKey.expiresAtMs, nowMs),
+  }
 }
 
 /** Admins of a team make keys for its members, with which these call models, and for no user. */
-async function withPlace(tx: TenancyTransaction, caller: Caller, asked: NewKey, team: Team): Promise<NewKey> {
-  const { userId, organizationId } = asked
+async function withPlace(tx: TenancyTransaction, caller: Caller, requestedKey: NewKey, team: Team): Promise<NewKey> {
+  const { userId, organizationId } = requestedKey
   const isOther = userId !== null && userId !== caller.user?.id
   if (isOther && !(await tx.memberships({ userId })).some(one => one.kind === 'team' && one.groupId === team.id))
     throw forbidden('this user is no member of the team', 'user_id')
@@ -68,8 +73,9 @@ async function withPlace(tx: TenancyTransaction, caller: Caller, asked: NewKey, 
     !administersOrganization(caller, organizationId)
   )
     throw forbidden('only its admins make keys of an organization', 'organization_id')
-  if (!isOther) return asked
-  const granted = asked.allowedRoutes.length === 0 ? { ...asked, allowedRoutes: callRoutes } : asked
+  if (!isOther) return requestedKey
+  const granted =
+    requestedKey.allowedRoutes.length === 0 ? { ...requestedKey, allowedRoutes: callRoutes } : requestedKey
   await checkOthersKey(tx, granted)
   return granted
 }

@@ -3,8 +3,7 @@ import { z } from 'zod'
 import { actorOf } from '../../../accounts/actor.ts'
 import { conditionOf } from '../../../accounts/directory/search.ts'
 import type { Answer } from '../../../core/answer.ts'
-import type { Caller } from '../../../core/caller.ts'
-import type { Endpoint, EndpointDoc, Services } from '../../../core/endpoint.ts'
+import type { Endpoint, EndpointContext, EndpointDoc } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import type { Actor } from '../../../core/tenancy/tenancy.ts'
@@ -30,12 +29,9 @@ export const bodyBytesMax = 4 * 1024 * 1024
 export const pageMax = 200
 const pageDefault = 100
 
-/** What an endpoint works with. */
-export interface ScimRequest {
-  readonly services: Services
-  readonly caller: Caller
+/** What an endpoint of SCIM works with. */
+export interface ScimRequest extends EndpointContext {
   readonly actor: Actor
-  readonly request: HttpRequest
   /** What stands in the path; empty = nothing does. */
   readonly id: string
 }
@@ -248,8 +244,8 @@ export function oneAnswer(type: ResourceType, request: HttpRequest, resource: Va
 
 /** Throws 412 where the request was made for another version. */
 export function checkVersion({ headers }: HttpRequest, version: string): void {
-  const asked = headers.get('if-match')
-  if (asked === null || names(asked, version)) return
+  const ifMatch = headers.get('if-match')
+  if (ifMatch === null || names(ifMatch, version)) return
   throw new GatewayError('conflict', `it was changed meanwhile: its version is ${version}; read it again`, {
     status: 412,
   })

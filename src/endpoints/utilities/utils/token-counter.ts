@@ -5,7 +5,7 @@ import type { Answer } from '../../../core/answer.ts'
 import { toResponse } from '../../../core/answer.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { Deployment } from '../../../core/deployment.ts'
-import type { Services } from '../../../core/endpoint.ts'
+import type { EndpointContext, Services } from '../../../core/endpoint.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { unprocessable } from '../../../core/errors.ts'
 import { readBody, readJsonBody } from '../../../core/request.ts'
@@ -32,19 +32,13 @@ interface TokenCountAnswer {
   readonly status_code: number | null
 }
 
-interface Counting {
-  readonly request: HttpRequest
-  readonly services: Services
-  readonly caller: Caller
-}
-
 const route = '/utils/token_counter'
 
 /**
  * `callEndpoint` = ask the provider's counter, where there is one. Either way it is a call, with limits and a row in
  * the ledger; counts that are made here cost nothing. Rejects with `unprocessable` and all problems of the body.
  */
-export async function countTokens(counting: Counting, callEndpoint: boolean): Promise<Answer> {
+export async function countTokens(counting: EndpointContext, callEndpoint: boolean): Promise<Answer> {
   const { request, services, caller } = counting
   if (!callEndpoint) return countLocally(counting, request)
   const body = readJsonBody(await readBody(request.body, services.current.settings.bodyBytesMax))
@@ -67,7 +61,7 @@ function modelOf(body: JsonBody): string {
   return model
 }
 
-function countLocally({ services, caller }: Counting, request: HttpRequest): Promise<Answer> {
+function countLocally({ services, caller }: EndpointContext, request: HttpRequest): Promise<Answer> {
   return services.callObjects(request, caller, {
     operation: 'count-tokens',
     route,
@@ -134,7 +128,7 @@ function estimateTexts(texts: readonly string[]): number {
 }
 
 async function countThere(
-  { services, caller }: Counting,
+  { services, caller }: EndpointContext,
   { again, ...counted }: Counted & { readonly again: HttpRequest },
 ): Promise<Answer> {
   const { model, deployments } = counted

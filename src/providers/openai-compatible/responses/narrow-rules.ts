@@ -31,12 +31,14 @@ const insideOfInput: FieldRules['inside'] = new Map([
 
 function effortAlone(taken: readonly string[]): FieldRule {
   return value => {
-    const { effort: asked, ...rest } = objectOf(value)
+    const { effort: requestedEffort, ...rest } = objectOf(value)
     const others = Object.keys(rest).filter(name => rest[name] !== null)
     const { effort, lost } =
-      typeof asked === 'string' ? fittedEffort(asked, taken) : { effort: undefined, lost: asked != null }
+      typeof requestedEffort === 'string'
+        ? fittedEffort(requestedEffort, taken)
+        : { effort: undefined, lost: requestedEffort != null }
     if (effort === undefined) return lost || others.length > 0 ? 'drop' : 'omit'
-    if (effort === asked && Object.keys(rest).length === 0) return 'keep'
+    if (effort === requestedEffort && Object.keys(rest).length === 0) return 'keep'
     return { value: { effort }, ...((lost || others.length > 0) && { lost: lost ? 'reasoning.effort' : 'reasoning' }) }
   }
 }

@@ -89,12 +89,12 @@ interface RuledBy {
 /** The fields that the rules of a host may refuse, and what is lost of them, by the names of chats. */
 function ruledFields(request: ChatRequest, tools: readonly Tool[] | undefined, { model, rules }: RuledBy): RuledFields {
   const fields = extraFields(request)
-  const asked = request.reasoning?.effort === undefined ? undefined : { effort: request.reasoning.effort }
+  const reasoning = request.reasoning?.effort === undefined ? undefined : { effort: request.reasoning.effort }
   const choice = toolChoice(request, tools)
-  const others: Json = { reasoning: asked, tool_choice: choice }
+  const others: Json = { reasoning, tool_choice: choice }
   const checkedText = new RuledFields(rules, name => others[name])
   checkedText.dropped.push(...fields.dropped)
-  checkedText.set('reasoning', asked, 'reasoning_effort')
+  checkedText.set('reasoning', reasoning, 'reasoning_effort')
   // Where none can be included, only what the client itself asks for is lost.
   const thinks =
     !rules.fields.has('include') && (checkedText.body.reasoning !== undefined || reasoningModel.test(model))

@@ -45,8 +45,8 @@ export class JournalWriter {
   #committed: JournalPosition = { sequence: 0, offset: 0 }
   /** Records in segments before the current one, without those that were taken back. */
   #recordsBefore = 0
-  #spareAsked = false
-  #sparesAsked = 0
+  #spareRequested = false
+  #spareRequestCount = 0
   #failed = false
   /** false = creating a segment failed within the last second: trying costs each append a millisecond. */
   #mayCreate = true
@@ -155,7 +155,7 @@ export class JournalWriter {
 
   /** The file gets its sequence number here, on one thread, so that no number is used twice. */
   spareMade(path: string): void {
-    this.#spareAsked = false
+    this.#spareRequested = false
     try {
       this.#spare = this.#adopt(path)
     } catch (error) {
@@ -167,7 +167,7 @@ export class JournalWriter {
   }
 
   spareFailed(reason: string): void {
-    this.#spareAsked = false
+    this.#spareRequested = false
     this.#fail(reason)
   }
 
@@ -181,11 +181,11 @@ export class JournalWriter {
   }
 
   #askForSpare(): void {
-    if (this.#spare !== undefined || this.#spareAsked) return
-    this.#spareAsked = true
-    this.#sparesAsked++
+    if (this.#spare !== undefined || this.#spareRequested) return
+    this.#spareRequested = true
+    this.#spareRequestCount++
     const { directory, start, askForSpare } = this.#options
-    askForSpare(join(directory, `${start}.spare${this.#sparesAsked}.tmp`))
+    askForSpare(join(directory, `${start}.spare${this.#spareRequestCount}.tmp`))
   }
 
   #fail(reason: string): void {

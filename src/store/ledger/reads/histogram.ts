@@ -56,10 +56,10 @@ export async function countCalls(
   const equal = await countBars(database, parts, equalBars(query), bounds, newest)
   const byParts = { ...equal, ...newest.counted(equal.countedFromMs), unit: 'part' } as const
   if (equal.countedFromMs <= query.fromMs || query.toMs - query.fromMs < daysFromMs) return byParts
-  const asked = usageQuery(query)
-  if (!asked) return byParts
+  const byDay = usageQuery(query)
+  if (!byDay) return byParts
   const ofDays = new NewestCounted()
-  const groups = await readDays(database, await sumsOf(asked), parts, query, ofDays)
+  const groups = await readDays(database, await sumsOf(byDay), parts, query, ofDays)
   // Calls of a part of a day are counted by another statement than its newest ones.
   const counted = await countDays(query, groups, edges => countBars(database, parts, edges, bounds, undefined))
   return { ...counted, ...ofDays.counted(counted.countedFromMs) }

@@ -140,16 +140,16 @@ function timeOrder({ isOldestFirst }: Pick<LedgerQuery, 'isOldestFirst'>): strin
 /** Counts what the conditions find. Of those that are tested the newest rows are counted, as a page finds them. */
 function countStatement(
   query: ShownQuery,
-  asked: { conditions: readonly string[]; values: readonly (string | number)[]; lookedAt: number },
+  selection: { conditions: readonly string[]; values: readonly (string | number)[]; lookedAt: number },
 ): LedgerStatement {
-  const values = [...asked.values]
+  const values = [...selection.values]
   const place = (value: string | number) => `$${values.push(value)}`
   const conditions = testedConditions(query)
-  const where = asked.conditions.length > 0 ? `where ${asked.conditions.join(' and ')}` : ''
+  const where = selection.conditions.length > 0 ? `where ${selection.conditions.join(' and ')}` : ''
   const columns = [...new Set(conditions.flatMap(one => one.columns))].join(', ') || '1'
   const isOldestFirst = query.isOldestFirst && !query.sortBy
   const ordered = conditions.length > 0 ? `order by started_at_ms ${isOldestFirst ? 'asc' : 'desc'}` : ''
-  const looked = `select ${columns} from ledger ${where} ${ordered} limit ${place(asked.lookedAt + 1)}`
+  const looked = `select ${columns} from ledger ${where} ${ordered} limit ${place(selection.lookedAt + 1)}`
   const tested = conditions.map(one => one.text(place)).join(' and ')
   const found = tested === '' ? 'count(*)' : `coalesce(sum(case when ${tested} then 1 else 0 end), 0)`
   return { text: `select count(*) as looked_at, ${found} as found from (${looked}) as counted`, values }

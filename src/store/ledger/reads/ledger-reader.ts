@@ -60,13 +60,13 @@ export class LedgerReader {
   /** What the first of the two threads answers. */
   async #first(of: ReadKind, query: unknown): Promise<Answered> {
     if (this.#idle.hasWaitedMs > secondThreadAfterMs) return this.#second.ask(of, query, answerTimeoutMs)
-    const asked = this.#idle.ask(of, query, answerTimeoutMs)
+    const answered = this.#idle.ask(of, query, answerTimeoutMs)
     const late = Promise.withResolvers<'late'>()
     const timer = setTimeout(late.resolve, secondThreadAfterMs, 'late')
-    const first = await Promise.race([asked, late.promise])
+    const first = await Promise.race([answered, late.promise])
     clearTimeout(timer)
     if (first !== 'late' && first !== undefined) return first
-    return Promise.any([asked, this.#second.ask(of, query, answerTimeoutMs)].map(thereIs)).catch(() => undefined)
+    return Promise.any([answered, this.#second.ask(of, query, answerTimeoutMs)].map(thereIs)).catch(() => undefined)
   }
 }
 
@@ -93,7 +93,7 @@ interface ThreadParts {
 class ReadThread {
   readonly #parts: ThreadParts
   /** By their ids, in the order of asking. */
-  readonly #asked = new Map<number, PendingRead>()
+  readonly #pendingReads = new Map<number, PendingRead>()
   #worker: Worker | undefined
   #lastId = 0
   #endTimer: ReturnType<typeof setTimeout> | undefined
@@ -105,7 +105,7 @@ class ReadThread {
 
   /** The oldest question that it has not answered. */
   get hasWaitedMs(): number {
-    const [oldest] = this.#asked.values()
+    const [oldest] = this.#pendingReads.values()
     return oldest === undefined ? 0 : performance.now() - oldest.sinceMs
   }
 
@@ -116,12 +116,12 @@ class ReadThread {
     return new Promise(resolve => {
       const answer = (reply: Answered) => {
         clearTimeout(timer)
-        this.#asked.delete(id)
-        if (this.#asked.size === 0) this.#endLater()
+        this.#pendingReads.delete(id)
+        if (this.#pendingReads.size === 0) this.#endLater()
         resolve(reply)
       }
       const timer = setTimeout(() => answer(undefined), timeoutMs)
-      this.#asked.set(id, { sinceMs: performance.now(), answer })
+      this.#pendingReads.set(id, { sinceMs: performance.now(), answer })
       this.#worker ??= this.#start()
       this.#worker.postMessage({ kind: 'ask', id, of, query } satisfies ReadRequest)
     })
@@ -142,7 +142,7 @@ class ReadThread {
 
   #start(): Worker {
     const worker = new Worker(siblingModule('ledger-read-worker', import.meta.url), { smol: true })
-    worker.onmessage = ({ data }: MessageEvent<ReadReply>) => this.#asked.get(data.id)?.answer(data)
+    worker.onmessage = ({ data }: MessageEvent<ReadReply>) => this.#pendingReads.get(data.id)?.answer(data)
     worker.onerror = event => this.#parts.report(`a thread that reads the ledger failed: ${event.message}`)
     worker.addEventListener('close', () => {
       if (this.#worker !== worker) return
@@ -172,6 +172,6 @@ class ReadThread {
   }
 
   #answerNone(): void {
-    for (const asked of [...this.#asked.values()]) asked.answer(undefined)
+    for (const question of [...this.#pendingReads.values()]) question.answer(undefined)
   }
 }

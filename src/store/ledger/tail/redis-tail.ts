@@ -36,7 +36,7 @@ export class RedisTail implements TailExchange {
   #subscriber: RedisClient | undefined
   #received: ((rows: readonly LedgerRow[] | null) => void) | undefined
   #connecting: Promise<unknown> | undefined
-  #isAsked = false
+  #hasFollowers = false
   readonly #id = randomUUIDv7()
   readonly #timer: ReturnType<typeof setInterval>
 
@@ -46,8 +46,8 @@ export class RedisTail implements TailExchange {
     this.#timer.unref()
   }
 
-  get isAsked(): boolean {
-    return this.#isAsked
+  get hasFollowers(): boolean {
+    return this.#hasFollowers
   }
 
   async open(received: (rows: readonly LedgerRow[] | null) => void): Promise<void> {
@@ -84,9 +84,9 @@ export class RedisTail implements TailExchange {
       this.#publisher ??= this.#newClient()
       if (!this.#publisher.connected) await (this.#connecting ??= this.#publisher.connect())
       const receivers = await this.#publisher.publish(channel, text)
-      this.#isAsked = receivers > (this.#subscriber?.connected ? 1 : 0)
+      this.#hasFollowers = receivers > (this.#subscriber?.connected ? 1 : 0)
     } catch {
-      this.#isAsked = false
+      this.#hasFollowers = false
     } finally {
       this.#connecting = undefined
     }

@@ -6,7 +6,7 @@ import type { VisibleUsage } from '../../../core/ledger/usage-report.ts'
 /** A test compares it with the database. */
 export function isFollowed(row: LedgerRow, query: FollowedRows): boolean {
   const { fromMs, toMs, visible, hits, minDurationMs, errorStatus } = query
-  const asked = [
+  const filters = [
     [query.keyId, row.key_id],
     [query.userId, row.user_id],
     [query.teamId, row.team_id],
@@ -18,7 +18,7 @@ export function isFollowed(row: LedgerRow, query: FollowedRows): boolean {
     [query.deploymentId, row.deployment_id],
   ] as const
   return (
-    asked.every(([wanted, value]) => wanted === undefined || wanted === value) &&
+    filters.every(([wanted, value]) => wanted === undefined || wanted === value) &&
     (fromMs === undefined || row.started_at_ms >= Math.ceil(fromMs)) &&
     (toMs === undefined || row.started_at_ms < Math.ceil(toMs)) &&
     (visible === undefined || isVisible(row, visible)) &&

@@ -30,7 +30,7 @@ export interface TailExchange {
   open(received: (rows: readonly LedgerRow[] | null) => void): Promise<void>
   close(): void
   /** Another replica follows. */
-  readonly isAsked: boolean
+  readonly hasFollowers: boolean
   send(rows: readonly LedgerRow[]): void
 }
 
@@ -73,7 +73,7 @@ export class MemoryTail implements LedgerTail {
   }
 
   settled(row: LedgerRow): void {
-    if (!this.#isOpen && !this.#exchange?.isAsked) return
+    if (!this.#isOpen && !this.#exchange?.hasFollowers) return
     this.#own.push(row)
     if (this.#own.length > waitingMax) this.#leaveOut()
     this.#waitForPiece()
@@ -170,7 +170,7 @@ export class MemoryTail implements LedgerTail {
   #giveAway(): void {
     const own = this.#own
     this.#own = []
-    if (own.length > 0 && this.#exchange?.isAsked) this.#exchange.send(own)
+    if (own.length > 0 && this.#exchange?.hasFollowers) this.#exchange.send(own)
     if (!this.#isOpen) return
     this.#keep(own)
     if (!this.#isComplete) return
@@ -182,9 +182,9 @@ export class MemoryTail implements LedgerTail {
   #give(following: Following, given: TailPiece[]): void {
     const { follower, at } = following
     const first = this.#kept[0]?.number ?? this.#number + 1
-    const asked = follower.rows()
+    const query = follower.rows()
     const fresh = this.#kept.slice(Math.max(0, at + 1 - first)).map(one => one.row)
-    const found = fresh.filter(row => isFollowed(row, asked))
+    const found = fresh.filter(row => isFollowed(row, query))
     const hasGap = following.hasGap || at + 1 < first || found.length > pieceRowsMax
     following.at = this.#number
     following.hasGap = false
