@@ -149,7 +149,8 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
     redisUrl === undefined ? undefined : createTroubleClaims({ redisUrl, installation: name, database, clock })
   const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
   const cacheHours = countCacheHours({ database, clock, counts: () => answerCache.answers.counts() })
-  const objects = objectStores({ database, secrets, writer: limits.spendWriter }, settings, logger)
+  const { databaseReachable } = keys
+  const objects = objectStores({ database, secrets, databaseReachable, writer: limits.spendWriter }, settings, logger)
   const bodies = openBodiesOf(options, logger, { database, secrets, settings: () => settings().bodies })
   return {
     database,
@@ -269,7 +270,12 @@ function tellReachable(logger: Logger, reachable: boolean, reason: string | unde
 }
 
 function objectStores(
-  { database, secrets, writer }: { database: Database; secrets: EncryptionKeys; writer: string },
+  {
+    database,
+    secrets,
+    databaseReachable,
+    writer,
+  }: { database: Database; secrets: EncryptionKeys; databaseReachable: () => boolean; writer: string },
   settings: () => Pick<Settings, 'storageQuota' | 'chatRetentionMs'>,
   logger: Logger,
 ) {
@@ -279,6 +285,7 @@ function objectStores(
       database,
       clock,
       guard,
+      databaseReachable,
       report: problem => logger.error('the response store reports a problem', { problem }),
     }),
     assistants: createAssistantStore(database, guard),

@@ -21,6 +21,8 @@ export class ThrottledReport {
   #reportedAtMs = -Infinity
   /** Failures since the last report. */
   #unreported = 0
+  /** Since it began. */
+  #failures = 0
 
   constructor(options: ThrottledReportOptions) {
     this.#options = options
@@ -30,6 +32,7 @@ export class ThrottledReport {
   failed(error: unknown): void {
     const { failing, report, nowMs } = this.#options
     this.#unreported++
+    this.#failures++
     if (nowMs() - this.#reportedAtMs < repeatMs) return
     report(`${failing}: ${String(error)}${this.#unreported > 1 ? ` (${this.#unreported} times)` : ''}`)
     this.#isReported = true
@@ -38,7 +41,9 @@ export class ThrottledReport {
   }
 
   succeeded(): void {
-    if (this.#isReported) this.#options.report(this.#options.recovered)
+    const { recovered, report } = this.#options
+    if (this.#isReported) report(`${recovered}${this.#failures > 1 ? ` (failed ${this.#failures} times)` : ''}`)
     this.#isReported = false
+    this.#failures = 0
   }
 }

@@ -14,6 +14,7 @@ for (const server of testServers('stored responses'))
     let database: Database
     let store: RunningResponseStore
     let nowMs = 1000
+    let isReachable = true
     const problems: string[] = []
     const record = (fields: Partial<StoredResponse> & { id: string }): StoredResponse => ({
       keyId: 'key',
@@ -35,6 +36,7 @@ for (const server of testServers('stored responses'))
 
     beforeEach(async () => {
       nowMs = 1000
+      isReachable = true
       problems.length = 0
       made = await server.createMigrated()
       database = await openDatabase(made.url)
@@ -43,6 +45,7 @@ for (const server of testServers('stored responses'))
         database,
         clock,
         guard: guardOf(database),
+        databaseReachable: () => isReachable,
         report: problem => problems.push(problem),
       })
     })
@@ -166,6 +169,20 @@ for (const server of testServers('stored responses'))
       expect(await store.find('key', 'r')).toBeDefined()
       const items = (await database.sql`select count(*) as n from response_items`) as { n: unknown }[]
       expect(Number(items[0]!.n)).toBe(1)
+    })
+
+    test('while it is known that the database does not answer nothing waits for it, and an outage is told once', async () => {
+      isReachable = false
+      for (let at = 0; at < 3; at++) expect(await store.save(record({ id: `r${at}` }))).toBe('failed')
+      await expect(store.find('key', 'r0')).rejects.toMatchObject({ kind: 'overloaded', status: 503 })
+      isReachable = true
+      // Not even later: what is refused is not stored behind its back.
+      expect(await store.find('key', 'r0')).toBeUndefined()
+      expect(await store.save(record({ id: 'r' }))).toBe('saved')
+      expect(problems).toEqual([
+        'a response could not be stored: Error: the database does not answer',
+        'responses are stored again (failed 3 times)',
+      ])
     })
 
     test('a database that fails is reported; the answer is only not kept', async () => {

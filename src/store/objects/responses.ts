@@ -8,6 +8,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { parseListInTurns } from '../../lib/json/list-in-turns.ts'
 import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
+import { ThrottledReport } from '../ledger/throttled-report.ts'
 import type { StorageGuard } from './storage-guard.ts'
 
 /** Rows of one deletion at most, so that no lock is held for long. */
@@ -19,6 +20,8 @@ interface ResponseStoreOptions {
   readonly database: Database
   readonly clock: Clock
   readonly guard: StorageGuard
+  /** false = it is known that the database does not answer: nothing waits to learn it once more. */
+  databaseReachable(): boolean
   /** Called when an answer could not be kept, or old ones could not be deleted. */
   report(problem: string): void
 }
@@ -32,8 +35,16 @@ export interface RunningResponseStore extends ResponseStore {
 }
 
 /** Over the tables `responses` and `response_items`. The regular deletion runs until `stop`. */
-export function createResponseStore({ database, clock, guard, report }: ResponseStoreOptions): RunningResponseStore {
+export function createResponseStore(options: ResponseStoreOptions): RunningResponseStore {
+  const { database, clock, guard, report } = options
   const { sql } = database
+  const available = availability(options)
+  const failures = new ThrottledReport({
+    failing: 'a response could not be stored',
+    recovered: 'responses are stored again',
+    report,
+    nowMs: () => clock.monotonicMs(),
+  })
   const deleteExpired = () => deleteOld(database, clock)
   const timer = setInterval(() => {
     deleteExpired().catch(error => report(`old responses could not be deleted: ${String(error)}`))
@@ -44,32 +55,33 @@ export function createResponseStore({ database, clock, guard, report }: Response
   return {
     async admit(keyId) {
       if (!full.has(keyId)) return
-      await available(guard.admit(keyId))
+      await available(() => guard.admit(keyId))
       full.delete(keyId)
     },
     async save(record) {
       try {
-        await answerInTime(transaction(database, tx => insertWithin(tx, guard, record)))
+        await answered(options, () => transaction(database, tx => insertWithin(tx, guard, record)))
+        failures.succeeded()
         return 'saved'
       } catch (error) {
         if (error instanceof GatewayError && (error.kind === 'quota-exceeded' || error.kind === 'too-large')) {
           full.add(record.keyId)
           return 'no-room'
         }
-        report(`a response could not be stored: ${String(error)}`)
+        failures.failed(error)
         return 'failed'
       }
     },
-    find: (keyId, id, hold) => available(findOne(sql, clock, { keyId, id: asStored(id), hold })),
-    answer: (keyId, id, hold) => available(findAnswer(sql, clock, { keyId, id: asStored(id), hold })),
-    input: (keyId, id, hold) => available(findInput(sql, clock, { keyId, id: asStored(id), hold })),
+    find: (keyId, id, hold) => available(() => findOne(sql, clock, { keyId, id: asStored(id), hold })),
+    answer: (keyId, id, hold) => available(() => findAnswer(sql, clock, { keyId, id: asStored(id), hold })),
+    input: (keyId, id, hold) => available(() => findInput(sql, clock, { keyId, id: asStored(id), hold })),
     conversation: (keyId, id, bytesMax, hold) =>
-      available(readConversation(sql, clock, { keyId, id: asStored(id), bytesMax, hold })),
-    items: (keyId, ids) => available(readItems(sql, keyId, ids.map(asStored))),
+      available(() => readConversation(sql, clock, { keyId, id: asStored(id), bytesMax, hold })),
+    items: (keyId, ids) => available(() => readItems(sql, keyId, ids.map(asStored))),
     delete: (keyId, id) =>
-      available(changed(sql`delete from responses where key_id = ${keyId} and id = ${asStored(id)} returning id`)),
-    finish: record => available(transaction(database, tx => finish(tx, record))),
-    renew: (names, nowMs) => available(renew(sql, names, nowMs)),
+      available(() => changed(sql`delete from responses where key_id = ${keyId} and id = ${asStored(id)} returning id`)),
+    finish: record => available(() => transaction(database, tx => finish(tx, record))),
+    renew: (names, nowMs) => available(() => renew(sql, names, nowMs)),
     deleteExpired,
     stop: () => clearInterval(timer),
   }
@@ -78,13 +90,21 @@ export function createResponseStore({ database, clock, guard, report }: Response
 /** No row holds a NUL, and Postgres refuses it in a parameter. */
 const asStored = (id: string): string => id.replaceAll('\0', '\ufffd')
 
+type Answering = Pick<ResponseStoreOptions, 'databaseReachable'>
+
+/** Asks a database that does not answer nothing: the call would wait for 5 s, and what it asked would wait longer. */
+function answered<T>({ databaseReachable }: Answering, work: () => Promise<T>): Promise<T> {
+  return databaseReachable() ? answerInTime(work()) : Promise.reject(new Error('the database does not answer'))
+}
+
 /** While the database is away only stored responses fail; other calls go on. */
-function available<T>(work: Promise<T>): Promise<T> {
-  return answerInTime(work).catch(cause => {
-    throw cause instanceof GatewayError
-      ? cause
-      : new GatewayError('overloaded', 'stored responses cannot be reached now; try again later', { cause })
-  })
+function availability(answering: Answering) {
+  return <T>(work: () => Promise<T>): Promise<T> =>
+    answered(answering, work).catch(cause => {
+      throw cause instanceof GatewayError
+        ? cause
+        : new GatewayError('overloaded', 'stored responses cannot be reached now; try again later', { cause })
+    })
 }
 
 /** true = there was such a row. */

@@ -80,7 +80,13 @@ for (const server of testServers('storage quotas'))
     const storesOf = (of: Database, objectsMax: number | null = null, bytesMax: number | null = null) => {
       const guard = guardOf(of, { objectsMax, bytesMax })
       const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs }
-      const store = createResponseStore({ database: of, clock, guard, report: problem => expect(problem).toBe('') })
+      const store = createResponseStore({
+        database: of,
+        clock,
+        guard,
+        databaseReachable: () => true,
+        report: problem => expect(problem).toBe(''),
+      })
       responses.push(store)
       return {
         guard,
