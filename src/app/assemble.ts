@@ -454,14 +454,13 @@ function cooldownFields({ deployment, cooldownMs, failsInARow, error }: Cooldown
 }
 
 function readiness(store: Store, draining: boolean): { ready: boolean; details: Record<string, unknown> } {
-  const database = store.databaseReachable() ? 'connected' : 'disconnected'
   // An unreachable database does not matter for a while: known keys work and the journal records every call.
   // Two replicas that count limits separately would admit twice as much: only the one with the claim is ready.
   const ready = !draining && store.ledger.healthy && store.isOnlyReplica()
   return {
     ready,
     details: {
-      db: database,
+      db: store.databaseState(),
       redis: store.redis === undefined ? 'not configured' : store.redis.reachable ? 'connected' : 'disconnected',
       ...(store.redis && !store.redis.reachable && { limits: store.redis.withoutRedis }),
       ledger: store.ledger.healthy ? (store.ledger.failure() ?? 'ok') : 'the journal cannot be written (disk full?)',

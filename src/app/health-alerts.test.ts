@@ -5,7 +5,8 @@ import { openDatabase } from '../store/database/open.ts'
 import { createTroubleClaims } from '../store/health/trouble-claims.ts'
 import { look, toldAfterMs } from './health-alerts.ts'
 import type { Trouble } from './health-alerts.ts'
-import { diskFullness } from './troubles.ts'
+import type { DatabaseState } from './store.ts'
+import { diskFullness, troublesOf } from './troubles.ts'
 
 type Parts = Parameters<typeof look>[0]
 
@@ -99,4 +100,21 @@ test('a disk is nearly full below a twentieth of it and ten gigabytes', () => {
     isOwn: true,
     message: 'the disk of the data directory /data is nearly full: 4096 MiB are left',
   })
+})
+
+test('a database that takes no changes is the trouble of the database, not one of the ledger', () => {
+  const troubles = (state: DatabaseState, failure: string | null) =>
+    troublesOf({
+      store: {
+        databaseState: () => state,
+        redis: undefined,
+        ledger: { healthy: true, failure: () => failure } as never,
+      },
+      dataDirectory: '/nowhere',
+      unwell: () => [],
+    }).map(({ id, message }) => [id, message.slice(0, 32)])
+  expect(troubles('read-only', 'cannot execute INSERT')).toEqual([['database', 'the database takes no changes (r']])
+  expect(troubles('disconnected', 'no answer')).toEqual([['database', 'the database cannot be reached: ']])
+  expect(troubles('connected', 'disk full')).toEqual([['ledger', 'rows of calls are not stored: di']])
+  expect(troubles('connected', null)).toEqual([])
 })

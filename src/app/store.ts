@@ -51,6 +51,7 @@ import type { JournalledLedger } from '../store/ledger/ledger.ts'
 import type { RedisLimiter } from '../store/limits/limiter-redis.ts'
 import type { Settings } from '../core/settings.ts'
 import type { TroubleClaims } from '../core/trouble-claims.ts'
+import { isReadOnly } from '../store/database/open.ts'
 import type { Database } from '../store/database/open.ts'
 import { claimSingleReplica } from '../store/database/replica-lock.ts'
 import { createResponseStore } from '../store/objects/responses.ts'
@@ -67,6 +68,9 @@ import type { OpenedDatabase } from './start-without-database.ts'
 
 /** How limits are shared over Redis now. */
 export type RedisState = Pick<RedisLimiter, 'reachable' | 'replicas' | 'roundTrips' | 'withoutRedis'>
+
+/** As `/health/readiness` shows it. */
+export type DatabaseState = 'connected' | 'read-only' | 'disconnected'
 
 const installationNameBytes = 12
 
@@ -101,6 +105,8 @@ export interface Store {
   /** Models, credentials and access groups made by API. */
   readonly configured: ConfiguredObjects
   databaseReachable(): boolean
+  /** What the last poll found; `read-only` = it answers, and takes no changes. */
+  databaseState(): DatabaseState
   /** Since when without a break, monotonic; undefined = it is away. */
   databaseAnswersSinceMs(): number | undefined
   /** Calls it for every change of keys and tenancy, of this process or another. */
@@ -204,6 +210,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
   const keepKnown =
     database.kind === 'postgres' ? keepsKnownKeys(options, { installation, configured, logger }) : undefined
   let answersSinceMs: number | undefined = -Infinity
+  let takesChanges = true
   let directory: KeyCache | undefined
   const changed = (subjects: readonly string[], revision?: number) => directory?.changed(subjects, revision)
   const { tenancy, tenants } = openTenancy(database, changed)
@@ -227,11 +234,14 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
     restored: kept && { snapshot: kept.keys, ageMs: clock.epochMs() - kept.savedAtMs },
     polled: keepKnown && (() => directory && keepKnown(directory)),
     async changesSince(revision) {
-      const [changes] = await Promise.all([
+      const [changes, readOnly] = await Promise.all([
         changesSince(database, revision),
+        isReadOnly(database),
         followMasterKey(installation, logger),
         configured.poll(),
       ])
+      if (readOnly === takesChanges) tellReadOnly(logger, readOnly)
+      takesChanges = !readOnly
       return changes
     },
     reportReachable(now, reason) {
@@ -252,6 +262,8 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
       deviceSignIns,
       directory,
       databaseReachable: () => answersSinceMs !== undefined,
+      databaseState: (): DatabaseState =>
+        answersSinceMs === undefined ? 'disconnected' : takesChanges ? 'connected' : 'read-only',
       databaseAnswersSinceMs: () => answersSinceMs,
       followTenancy: (follow: TenancyFollower) => void followers.push(follow),
     },
@@ -267,6 +279,11 @@ function openTenancy(database: Database, changed: (subjects: readonly string[]) 
 function tellReachable(logger: Logger, reachable: boolean, reason: string | undefined): void {
   if (reachable) logger.info('the database answers again')
   else logger.error('the database does not answer; known keys keep working, calls are kept in the journal', { reason })
+}
+
+function tellReadOnly(logger: Logger, readOnly: boolean): void {
+  if (readOnly) logger.error('the database takes no changes (read-only); calls are kept in the journal')
+  else logger.info('the database takes changes again')
 }
 
 function objectStores(

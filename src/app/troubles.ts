@@ -2,16 +2,23 @@
 import { statfsSync } from 'node:fs'
 import type { Deployment } from '../core/deployment.ts'
 import type { Trouble } from './health-alerts.ts'
-import type { Store } from './store.ts'
+import type { DatabaseState, Store } from './store.ts'
 
 /** A disk is nearly full with less than this share of it, and less than so many bytes. */
 const [freeShareMin, freeBytesMin] = [0.05, 10 * 1024 ** 3]
 
 interface TroubleSources {
-  readonly store: Pick<Store, 'databaseReachable' | 'redis' | 'ledger'>
+  readonly store: Pick<Store, 'databaseState' | 'redis' | 'ledger'>
   readonly dataDirectory: string
   /** Deployments whose last calls failed. */
   unwell(): readonly Deployment[]
+}
+
+const databaseTroubles: Readonly<Record<Exclude<DatabaseState, 'connected'>, string>> = {
+  disconnected: 'the database cannot be reached: rows of calls wait in the journal',
+  'read-only':
+    'the database takes no changes (read-only): rows of calls wait in the journal; is DATABASE_URL a replica that ' +
+    'was not promoted?',
 }
 
 /** All of it. Never throws. */
@@ -21,8 +28,9 @@ export function troublesOf({ store, dataDirectory, unwell }: TroubleSources): Tr
   const add = (id: string, message: string, own: Pick<Trouble, 'isOwn'> = {}) =>
     void troubles.push({ id, message, ...own })
   // Rows cannot be stored then: that is the same trouble.
-  const failure = store.databaseReachable() ? ledger.failure() : null
-  if (!store.databaseReachable()) add('database', 'the database cannot be reached: rows of calls wait in the journal')
+  const database = store.databaseState()
+  const failure = database === 'connected' ? ledger.failure() : null
+  if (database !== 'connected') add('database', databaseTroubles[database])
   if (redis && !redis.reachable) add('redis', `Redis cannot be reached: ${redis.withoutRedis}`)
   if (!ledger.healthy) add('journal', 'the journal of calls cannot be written: is the disk full?', { isOwn: true })
   if (failure !== null) add('ledger', `rows of calls are not stored: ${failure}`)

@@ -2,6 +2,7 @@
  * Postgres and Redis go away under load and come back: known keys keep working, every call is in the ledger exactly
  * once afterwards, readiness tells. Each is reached through a wire that the test cuts or holds still.
  */
+import { SQL } from 'bun'
 import { afterEach, describe, expect, test } from 'bun:test'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import type { TcpProxy } from '../support/network/tcp-proxy.ts'
@@ -18,6 +19,8 @@ afterEach(async () => {
 
 interface Wired {
   readonly gateway: Gateway
+  /** Beside the wire. */
+  readonly databaseUrl: string
   readonly postgres: TcpProxy
   readonly redis: TcpProxy
 }
@@ -34,10 +37,12 @@ async function wire(url: string): Promise<{ proxy: TcpProxy; url: string }> {
 async function startWired(config = standardConfig): Promise<Wired> {
   let postgres: TcpProxy | undefined
   let redis: TcpProxy | undefined
+  let databaseUrl = ''
   const backend: Backend = {
     name: 'wired',
     async open() {
       const opened = await real!.open()
+      databaseUrl = opened.databaseUrl!
       const database = await wire(opened.databaseUrl!)
       const limiter = await wire(opened.redisUrl!)
       postgres = database.proxy
@@ -47,7 +52,7 @@ async function startWired(config = standardConfig): Promise<Wired> {
   }
   const gateway = await startGateway({ backend, config })
   cleanups.push(() => gateway.stop())
-  return { gateway, postgres: postgres!, redis: redis! }
+  return { gateway, databaseUrl, postgres: postgres!, redis: redis! }
 }
 
 const call = (gateway: Gateway, key: string, stream = false) =>
@@ -59,6 +64,17 @@ const call = (gateway: Gateway, key: string, stream = false) =>
 const readiness = async (gateway: Gateway) => {
   const response = await fetch(`${gateway.url}/health/readiness`)
   return { ...((await response.json()) as { db: string; ledger: string }), status: response.status }
+}
+
+/** What was open before is read-only once it is opened anew. */
+async function setReadOnly({ databaseUrl, postgres }: Wired, state: 'on' | 'off'): Promise<void> {
+  const sql = new SQL(databaseUrl, { max: 1 })
+  await sql.begin('read write', tx =>
+    tx.unsafe(`alter database ${new URL(databaseUrl).pathname.slice(1)} set default_transaction_read_only = ${state}`),
+  )
+  await sql.close()
+  postgres.cut()
+  postgres.restore()
 }
 
 /** Clients that call without a pause; a call counts once its answer was read to its end. */
@@ -105,7 +121,8 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
     ['stall', 3000],
   ] as const)
     test(`${how}: known keys keep working, no call is lost or doubled`, async () => {
-      const { gateway, postgres } = await startWired()
+      const wired = await startWired()
+      const { gateway, postgres } = wired
       const key = await gateway.key()
       const unknown = await gateway.key()
       expect((await call(gateway, key)).status).toBe(200)
@@ -150,6 +167,13 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
           `slowest call ${clients.slowestMs().toFixed(0)} ms`,
       )
       expect([lost, new Set(ids).size]).toEqual([[], ids.length])
+      if (how === 'stall') return
+
+      await setReadOnly(wired, 'on')
+      await until(async () => (await readiness(gateway)).db === 'read-only', 'readiness tells')
+      expect([(await readiness(gateway)).status, (await call(gateway, key)).status]).toEqual([200, 200])
+      await setReadOnly(wired, 'off')
+      await until(async () => (await readiness(gateway)).db === 'connected', 'readiness tells')
     }, 120_000)
 
   test('a key that was revoked just before the cut stays revoked', async () => {

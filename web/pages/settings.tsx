@@ -129,6 +129,12 @@ function Filters() {
   )
 }
 
+const databaseStates = {
+  connected: 'settings.connected',
+  'read-only': 'settings.readOnly',
+  disconnected: 'settings.disconnected',
+} as const
+
 /** This installation: version, database, replicas. */
 function About({ about }: { readonly about: EffectiveConfiguration['about'] | undefined }) {
   if (!about)
@@ -137,7 +143,6 @@ function About({ about }: { readonly about: EffectiveConfiguration['about'] | un
         <Skeleton className="h-8 w-full" />
       </Panel>
     )
-  const database = about.database === 'connected'
   return (
     <Panel title={t('settings.about')}>
       <Facts
@@ -147,9 +152,7 @@ function About({ about }: { readonly about: EffectiveConfiguration['about'] | un
           {
             name: t('settings.database'),
             value: (
-              <Badge tone={database ? 'good' : 'bad'}>
-                {t(database ? 'settings.connected' : 'settings.disconnected')}
-              </Badge>
+              <Badge tone={about.database === 'connected' ? 'good' : 'bad'}>{t(databaseStates[about.database])}</Badge>
             ),
           },
           { name: 'Redis', value: <Redis state={about.redis} /> },

@@ -224,7 +224,7 @@ export const administrationSchemas: Readonly<Record<string, Schema>> = {
   Readiness: shape(
     {
       status: oneOf('healthy', 'unhealthy'),
-      db: oneOf('connected', 'disconnected'),
+      db: described('`read-only`: it answers, and takes no changes.', oneOf('connected', 'read-only', 'disconnected')),
       redis: oneOf('connected', 'disconnected', 'not configured'),
       ledger: described('`ok`, or what is wrong.', text),
       ledger_backlog: described(

@@ -105,7 +105,10 @@ export const configuredSchemas: Readonly<Record<string, Schema>> = {
       price_list: text,
       models: described('Deployments.', integer),
       ready: boolean,
-      database: oneOf('connected', 'disconnected'),
+      database: described(
+        '`read-only`: it answers, and takes no changes.',
+        oneOf('connected', 'read-only', 'disconnected'),
+      ),
       redis: oneOf('connected', 'disconnected', 'not configured'),
       replicas: described('That share limits over Redis; null = not known, or no Redis.', nullable(integer)),
     }),

@@ -130,6 +130,17 @@ export function isAway(error: unknown): boolean {
   return String(code).startsWith('ERR_POSTGRES_CONNECTION') || /^(57P0[13]|53300)$/.test(String(errno))
 }
 
+/**
+ * Whether Postgres takes no changes: a replica that was not promoted, or a server whose operator forbids them. Rejects
+ * when it does not answer. An SQLite file that cannot be written says so to each writer.
+ */
+export async function isReadOnly({ kind, sql }: Database): Promise<boolean> {
+  if (kind === 'sqlite') return false
+  const asked = sql`select current_setting('transaction_read_only') as state`
+  const [found] = await answerInTime<{ state: string }[]>(asked)
+  return found?.state === 'on'
+}
+
 /** Integers arrive as number, string or bigint, depending on the database. */
 export function toNumber(value: unknown): number {
   return Number(value)

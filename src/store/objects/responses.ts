@@ -79,7 +79,9 @@ export function createResponseStore(options: ResponseStoreOptions): RunningRespo
       available(() => readConversation(sql, clock, { keyId, id: asStored(id), bytesMax, hold })),
     items: (keyId, ids) => available(() => readItems(sql, keyId, ids.map(asStored))),
     delete: (keyId, id) =>
-      available(() => changed(sql`delete from responses where key_id = ${keyId} and id = ${asStored(id)} returning id`)),
+      available(() =>
+        changed(sql`delete from responses where key_id = ${keyId} and id = ${asStored(id)} returning id`),
+      ),
     finish: record => available(() => transaction(database, tx => finish(tx, record))),
     renew: (names, nowMs) => available(() => renew(sql, names, nowMs)),
     deleteExpired,
