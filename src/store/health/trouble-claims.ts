@@ -3,6 +3,7 @@ import { RedisClient, randomUUIDv7 } from 'bun'
 import type { TroubleClaims } from '../../core/trouble-claims.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Database } from '../database/open.ts'
+import { redisAnswer } from '../redis/redis-answer.ts'
 
 /** A replica that has not said for so long that it has a trouble is dead, or well. */
 const seenForMs = 60_000
@@ -60,7 +61,7 @@ function redisClaims({ redisUrl, installation }: ClaimOptions, replica: string):
       return redis.send('EVAL', [script, ...parameters])
     }
     try {
-      return Number(await inTime(answer())) === 1
+      return Number(await redisAnswer(answer(), answerMs)) === 1
     } catch (error) {
       // The connection may be dead without a sign of it.
       redis.close()
@@ -74,14 +75,6 @@ function redisClaims({ redisUrl, installation }: ClaimOptions, replica: string):
     ended: trouble => run(endedScript, trouble),
     close: () => client?.close(),
   }
-}
-
-function inTime<T>(answer: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`Redis gave no answer within ${answerMs} ms`)), answerMs)
-  })
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
 }
 
 function databaseClaims({ database: { sql }, clock }: ClaimOptions, replica: string): Omit<TroubleClaims, 'close'> {

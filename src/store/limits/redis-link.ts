@@ -1,5 +1,6 @@
 /** The connection to Redis that all exchanges share, and its state: a slow Redis is not a lost one. */
 import { RedisClient } from 'bun'
+import { redisAnswer, RedisSilent } from '../redis/redis-answer.ts'
 import type { Script } from './grant-script.ts'
 import { refusalOfRedis } from './redis-refusal.ts'
 
@@ -15,6 +16,8 @@ const mailPauseMs = 1000
 
 interface RedisLinkOptions {
   readonly url: string
+  /** Of a test that cannot wait as long. */
+  readonly waits?: { readonly answerMs: number; readonly mailWaitS: number }
   /** Redis stopped or began to answer, or does not answer for another reason than before. */
   reportReachable(reachable: boolean, reason?: string): void
 }
@@ -24,6 +27,7 @@ const isClosed = (error: unknown) => (error as { code?: string }).code === 'ERR_
 /** One connection for questions, one that waits for mail. `start` comes first. */
 export class RedisLink {
   readonly #options: RedisLinkOptions
+  readonly #waits: NonNullable<RedisLinkOptions['waits']>
   #client: RedisClient
   #mailClient: RedisClient | undefined
   #awaySinceMs: number | undefined
@@ -39,6 +43,7 @@ export class RedisLink {
 
   constructor(options: RedisLinkOptions) {
     this.#options = options
+    this.#waits = options.waits ?? { answerMs, mailWaitS }
     this.#client = this.#newClient()
   }
 
@@ -85,34 +90,14 @@ export class RedisLink {
     }
   }
 
-  #inTime<T>(answer: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const late = () => {
-        reject(new Error(`timeout: Redis gave no answer within ${answerMs} ms`))
-        // The connection may be dead without a sign of it.
-        this.#renew()
-      }
-      let isOver = false
-      // Two ends of turns, so that the sockets are read before: this process may have been busy.
-      const timer = setTimeout(
-        () => setImmediate(() => setImmediate(() => void (isOver || this.#closed || late()))),
-        answerMs,
-      )
-      const end = () => {
-        isOver = true
-        clearTimeout(timer)
-      }
-      answer.then(
-        value => {
-          end()
-          resolve(value)
-        },
-        (error: unknown) => {
-          end()
-          reject(error)
-        },
-      )
-    })
+  async #inTime<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await redisAnswer(answer, this.#waits.answerMs)
+    } catch (error) {
+      // The connection may be dead without a sign of it.
+      if (error instanceof RedisSilent) this.#renew()
+      throw error
+    }
   }
 
   #renew(): void {
@@ -170,14 +155,17 @@ export class RedisLink {
 
   /** Waits for mail until it is closed. Without this second connection mail comes with the next exchange. */
   async readMail(key: () => string, deliver: (counter: string) => void): Promise<void> {
+    const { answerMs: silentMs, mailWaitS: waitS } = this.#waits
     while (!this.#closed) {
       try {
-        this.#mailClient ??= this.#newClient()
-        if (!this.#mailClient.connected) await this.#mailClient.connect()
+        const client = (this.#mailClient ??= this.#newClient())
+        if (!client.connected) await redisAnswer(client.connect(), connectMs)
         this.roundTrips++
-        const found = (await this.#mailClient.send('BLPOP', [key(), String(mailWaitS)])) as [string, string] | null
-        if (found && !this.#closed) deliver(found[1])
+        const found = await redisAnswer(client.send('BLPOP', [key(), String(waitS)]), waitS * 1000 + silentMs)
+        if (found && !this.#closed) deliver((found as [string, string])[1])
       } catch {
+        this.#mailClient?.close()
+        this.#mailClient = undefined
         await Bun.sleep(mailPauseMs)
       }
     }

@@ -5,6 +5,7 @@
 import { RedisClient, randomUUIDv7 } from 'bun'
 import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
 import type { KeyRing } from '../../../lib/encryption.ts'
+import { redisAnswer, RedisSilent } from '../../redis/redis-answer.ts'
 import type { TailExchange } from './tail.ts'
 
 const channel = 'modelgate:ledger-tail'
@@ -14,6 +15,8 @@ const place = 'ledger-tail'
 const askMs = 500
 const reconnectMs = 1000
 const connectMs = 2000
+/** An answer is waited for this long, and so is what each replica publishes all the time. */
+const answerMs = 5000
 /** Rows of one message, some 200 kB. */
 const rowsAtOnce = 100
 
@@ -27,6 +30,8 @@ interface RedisTailOptions {
   readonly url: string
   /** Names of customers and users are not for those who read Redis. */
   readonly keys: KeyRing
+  /** Of a test that cannot wait as long. */
+  readonly answerMs?: number
 }
 
 /** While Redis is away a replica has its own rows alone. */
@@ -37,6 +42,8 @@ export class RedisTail implements TailExchange {
   #received: ((rows: readonly LedgerRow[] | null) => void) | undefined
   #connecting: Promise<unknown> | undefined
   #hasFollowers = false
+  /** Monotonic: the subscriber was told something last. */
+  #heardMs = 0
   readonly #id = randomUUIDv7()
   readonly #timer: ReturnType<typeof setInterval>
 
@@ -80,16 +87,34 @@ export class RedisTail implements TailExchange {
 
   /** An empty text only asks. Never rejects. */
   async #publish(text: string): Promise<void> {
+    const client = (this.#publisher ??= this.#newClient())
     try {
-      this.#publisher ??= this.#newClient()
-      if (!this.#publisher.connected) await (this.#connecting ??= this.#publisher.connect())
-      const receivers = await this.#publisher.publish(channel, text)
+      if (!client.connected) await redisAnswer((this.#connecting ??= client.connect()), connectMs)
+      const receivers = await redisAnswer(client.publish(channel, text), this.#answerMs)
       this.#hasFollowers = receivers > (this.#subscriber?.connected ? 1 : 0)
-    } catch {
+      this.#listen()
+    } catch (error) {
       this.#hasFollowers = false
+      // The connection may be dead without a sign of it.
+      if (error instanceof RedisSilent && client === this.#publisher) {
+        client.close()
+        this.#publisher = undefined
+      }
     } finally {
       this.#connecting = undefined
     }
+  }
+
+  get #answerMs(): number {
+    return this.#options.answerMs ?? answerMs
+  }
+
+  /** A subscriber hears what this process publishes, too: one that does not is dead without a sign of it. */
+  #listen(): void {
+    const client = this.#subscriber
+    if (!client?.connected || performance.now() - this.#heardMs < this.#answerMs) return
+    this.#heardMs = performance.now()
+    client.close()
   }
 
   /** Resolves when it receives; tries again while Redis is away, until it is closed. */
@@ -98,8 +123,9 @@ export class RedisTail implements TailExchange {
       const client = this.#newClient()
       this.#subscriber = client
       try {
-        await client.connect()
-        await client.subscribe(channel, text => this.#receive(text))
+        await redisAnswer(client.connect(), connectMs)
+        await redisAnswer(client.subscribe(channel, text => this.#receive(text)) as Promise<unknown>, this.#answerMs)
+        this.#heardMs = performance.now()
         client.onclose = () => void (this.#subscriber === client && this.#subscribe(true))
         // What was sent until now is missed.
         if (isLate) this.#received?.(null)
@@ -114,6 +140,7 @@ export class RedisTail implements TailExchange {
   }
 
   #receive(text: string): void {
+    this.#heardMs = performance.now()
     if (text === '') return
     try {
       const { from, rows } = JSON.parse(this.#options.keys.open(text, place).toString()) as Message

@@ -163,3 +163,30 @@ test.skipIf(!redisUrl)(
     expect(new Set(follower.ids()).size).toBe(follower.ids().length)
   },
 )
+
+test.skipIf(!redisUrl)(
+  'connections to Redis that fall silent are replaced: calls go on in both directions, behind a gap',
+  async () => {
+    const there = new URL(redisUrl!)
+    const wire = await startTcpProxy(there.hostname, Number(there.port || 6379))
+    cleanups.push(() => wire.close())
+    const near = new URL(redisUrl!)
+    near.host = `127.0.0.1:${wire.port}`
+    const keys = new KeyRing([new Secret('k'.repeat(40))])
+    const [own, other] = [near.href, redisUrl!].map(url => {
+      const exchange = new RedisTail({ url, keys, answerMs: 300 })
+      cleanups.push(() => exchange.stop())
+      return openTail(exchange)
+    }) as [MemoryTail, MemoryTail]
+    const [here, far] = await Promise.all([following(own), following(other)])
+    wire.mute()
+    let sent = 0
+    const hears = () => {
+      own.settled(exampleRow({ request_id: `own-${++sent}` }))
+      other.settled(exampleRow({ request_id: `other-${sent}` }))
+      return far.ids().some(id => id.startsWith('own-')) && here.ids().some(id => id.startsWith('other-'))
+    }
+    await until(hears)
+    expect(here.pieces.filter(one => one.hasGap).length).toBeGreaterThan(1)
+  },
+)
