@@ -72,6 +72,24 @@ test('a batch whose settlement could not be noted is not charged a second time',
   expect(ended.length).toBe(1)
 })
 
+test('a question that cannot settle an end gives its lease back, as soon as the database answers', async () => {
+  const services = servicesOf([])
+  const released = Promise.withResolvers<string>()
+  const leases: string[] = []
+  const changed = {
+    ...services,
+    clock: { epochMs: () => nowMs, monotonicMs: () => 0 },
+    files: {
+      ...services.files,
+      leaseBatch: async (_: string, lease: BatchLease) => leases.push(lease.owner),
+      releaseBatch: async (_: string, { owner }: { owner: string }) => released.resolve(owner),
+    },
+    ledger: { ...services.ledger, query: () => Promise.reject(new Error('the database is away')) },
+  } as unknown as Services
+  await expect(refreshedBatch(changed, client, record, { id: 'up', status: 'completed' })).rejects.toThrow('away')
+  expect([await released.promise]).toEqual(leases)
+})
+
 test('no batch ends in the future, though its upstream says so', async () => {
   const ended: EndedCall[] = []
   await refreshedBatch(servicesOf(ended), client, record, { id: 'up', status: 'completed', completed_at: 1e300 })

@@ -10,6 +10,9 @@ import type { OutputFile } from './batch-settlement.ts'
 
 /** Settling takes milliseconds; the rest allows for differences between the clocks of replicas. */
 const settleLeaseMs = 60_000
+/** It is tried so often to give it back while the database is away. */
+const giveBackMs = 1000
+
 /** One request for the state of a batch. */
 interface BatchQuestion extends Pick<FileCall, 'request' | 'of' | 'totalMs'> {
   readonly record: FileRecord
@@ -34,8 +37,7 @@ export async function refreshedBatch(
   request: Client,
   record: FileRecord,
   answer: Json,
-  // Each reading has an owner of its own: of several that see the end at once, also in one process, one settles.
-  leasedBy: string = crypto.randomUUID(),
+  leasedBy?: string,
 ): Promise<Json> {
   const { output_file_id: fileId } = answer
   const output = typeof fileId === 'string' && fileId !== '' ? { request, fileId } : undefined
@@ -67,12 +69,32 @@ async function settleOnce(
   services: Services,
   record: FileRecord,
   { end, body, output }: BatchEnd,
-  owner: string,
+  leasedBy: string | undefined,
 ): Promise<boolean> {
+  // Each reading has an owner of its own: of several that see the end at once, also in one process, one settles.
+  const owner = leasedBy ?? crypto.randomUUID()
   const lease = { owner, nowMs: services.clock.epochMs(), leaseMs: settleLeaseMs }
   if (record.recorded || !(await services.files.leaseBatch(record.id, lease))) return false
-  if (!(await settleBatch(services, record, deploymentOf(services, record), end, output))) return false
-  return noteSettled(services, record, body)
+  try {
+    if (!(await settleBatch(services, record, deploymentOf(services, record), end, output))) return false
+    return await noteSettled(services, record, body)
+  } catch (error) {
+    // Else nothing would settle it for a minute. A worker gives its lease back by itself.
+    if (leasedBy === undefined) void giveBack(services, record, owner)
+    throw error
+  }
+}
+
+/** Gives the lease back, as soon as the database answers. Never rejects. */
+async function giveBack({ files, clock }: Services, { id }: FileRecord, owner: string): Promise<void> {
+  const endsMs = clock.monotonicMs() + settleLeaseMs
+  while (clock.monotonicMs() < endsMs)
+    try {
+      await files.releaseBatch(id, { owner, dueAtMs: clock.epochMs() })
+      return
+    } catch {
+      await Bun.sleep(giveBackMs)
+    }
 }
 
 /** What the batch had reserved comes back. false = another worker was faster. */

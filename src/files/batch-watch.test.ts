@@ -1,5 +1,5 @@
 /** What the watch does for batches while the database fails. */
-import { test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { FileStore } from '../core/objects/file-records.ts'
@@ -42,6 +42,31 @@ for (const [what, looksMin, broken] of [
     await database.close()
     await made.remove()
   })
+
+test('while the database is away open batches are looked for again at once, not at the next interval', async () => {
+  const pollMs = 50
+  let [intervals, asked, isAnswered] = [0, 0, false]
+  const reported: string[] = []
+  const files = {
+    releaseBatches: async () => {},
+    leaseOpenBatches: async () => {
+      if (++asked < 10) return away()
+      isAnswered = true
+      return []
+    },
+  }
+  const watch = watchBatches({ files, clock } as unknown as Services, {
+    pollMs,
+    retryMs: 1,
+    report: problem => reported.push(problem),
+  })
+  const timer = setInterval(() => intervals++, pollMs)
+  await until(() => isAnswered, 'the database answers')
+  expect(intervals).toBeLessThan(asked)
+  expect(reported).toEqual(['open batches cannot be looked for'])
+  clearInterval(timer)
+  await watch.stop()
+})
 
 /** Does it, and gives no answer. */
 function lost(store: FileStore): FileStore['leaseOpenBatches'] {
