@@ -90,6 +90,30 @@ test('of replicas that see the same one tells of its beginning, and the last one
 })
 type Replica = ReturnType<typeof replicaOf>
 
+test('a replica that has told of a trouble and dies leaves its end to another one, which never had it', async () => {
+  const clock = { nowMs: 1_000_000 }
+  const database = await openDatabase('sqlite::memory:')
+  await migrate(database)
+  const options = {
+    redisUrl: 'redis://127.0.0.1:1',
+    installation: 'x',
+    database,
+    clock: { epochMs: () => clock.nowMs },
+  }
+  const claims = [createTroubleClaims(options), createTroubleClaims(options)]
+  const [dead, living] = claims.map(claim => replicaOf(claim, clock)) as [Replica, Replica]
+  expect(await dead.sees([slow])).toEqual([])
+  clock.nowMs += toldAfterMs
+  expect(await dead.sees([slow])).toEqual(['trouble_began redis'])
+  expect(await living.sees([])).toEqual([])
+  clock.nowMs += 60_001
+  expect(await living.sees([])).toEqual(['trouble_ended redis'])
+  expect(living.logged).toEqual(['redis is seen by no replica any more; the one that told of it has ended'])
+  expect(await living.sees([])).toEqual([])
+  for (const claim of claims) claim.close()
+  await database.close()
+})
+
 test('a disk is nearly full below a twentieth of it and ten gigabytes', () => {
   const gigabyte = 1024 ** 3
   const of = (freeBytes: number, totalBytes: number) => diskFullness({ directory: '/data', freeBytes, totalBytes })

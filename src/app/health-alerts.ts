@@ -73,20 +73,43 @@ export async function look(parts: HealthParts, lasting: Map<string, Lasting>): P
     const one = lasting.get(id) ?? { sinceMs: nowMs, trouble, isTold: false, isAlone: false }
     one.trouble = trouble
     lasting.set(id, one)
-    if (one.isTold) await isTeller(parts, one, 'lasts')
+  }
+  // At once: each waits for seconds where Redis is away.
+  await Promise.all([...lasting.values()].map(one => stillHas(parts, one)))
+  for (const one of lasting.values()) {
     if (one.isTold || nowMs - one.sinceMs < toldAfterMs) continue
     one.isTold = true
     await tell(parts, one, null)
   }
+  await tellLeft(parts, nowMs)
+}
+
+const hasReceivers = ({ webhookUrls, alertEmails }: HealthAlertSettings) => webhookUrls.length + alertEmails.length > 0
+
+/** Also before it is told: another replica may have told of it, and died. Never rejects. */
+async function stillHas({ claims, settings }: HealthParts, { trouble, isAlone }: Lasting): Promise<void> {
+  if (claims && !trouble.isOwn && !isAlone && hasReceivers(settings())) await claims.lasts(trouble.id).catch(() => {})
+}
+
+/** Tells of the end of what a replica has told that is dead now, and no other one has. */
+async function tellLeft(parts: HealthParts, nowMs: number): Promise<void> {
+  const { claims, settings } = parts
+  if (!claims || !hasReceivers(settings())) return
+  for (const { trouble: id, sinceMs } of await claims.takeLeft()) {
+    const message = `${id} is seen by no replica any more; the one that told of it has ended`
+    const told = { id, sinceMs, endMs: nowMs, message }
+    logTold(parts, told)
+    deliverTold(parts, told)
+  }
 }
 
 /** Whether this replica tells. While the others cannot be asked it does: better told twice than never. */
-async function isTeller({ claims, logger, settings }: HealthParts, one: Lasting, what: 'began' | 'lasts' | 'ended') {
-  const { webhookUrls, alertEmails } = settings()
-  if (webhookUrls.length + alertEmails.length === 0) return false
+async function isTeller({ claims, logger, settings }: HealthParts, one: Lasting, what: 'began' | 'ended') {
+  if (!hasReceivers(settings())) return false
   if (claims === undefined || one.trouble.isOwn || one.isAlone) return true
+  const { id: trouble } = one.trouble
   try {
-    return await claims[what](one.trouble.id)
+    return await (what === 'began' ? claims.began({ trouble, sinceMs: one.sinceMs }) : claims.ended(trouble))
   } catch (error) {
     if (what === 'began') one.isAlone = true
     logger.warn('whether another replica has told of a trouble cannot be asked', { reason: String(error) })
@@ -96,31 +119,47 @@ async function isTeller({ claims, logger, settings }: HealthParts, one: Lasting,
 
 /** `endMs` null = it lasts. */
 async function tell(parts: HealthParts, one: Lasting, endMs: number | null): Promise<void> {
-  const { logger, deliver, settings } = parts
-  const { trouble, sinceMs } = one
-  const iso = (ms: number) => new Date(ms).toISOString()
+  const { id, message } = one.trouble
+  const text = endMs === null ? message : `${id} ${parts.endOf(id) ?? 'is well again'}`
+  const told = { id, sinceMs: one.sinceMs, endMs, message: text }
+  logTold(parts, told)
+  if (await isTeller(parts, one, endMs === null ? 'began' : 'ended')) deliverTold(parts, told)
+}
+
+interface Told {
+  readonly id: string
+  readonly sinceMs: number
+  readonly endMs: number | null
+  readonly message: string
+}
+
+const iso = (ms: number) => new Date(ms).toISOString()
+
+function logTold({ logger }: HealthParts, { id, sinceMs, endMs, message }: Told): void {
+  const fields = { subject: id, since: iso(sinceMs) }
+  if (endMs === null) logger.error(message, fields)
+  else logger.info(message, fields)
+}
+
+function deliverTold({ deliver, settings }: HealthParts, { id, sinceMs, endMs, message }: Told): void {
   const host = hostname()
-  const message = endMs === null ? trouble.message : `${trouble.id} ${parts.endOf(trouble.id) ?? 'is well again'}`
+  const since = iso(sinceMs)
   const event = {
-    id: `${trouble.id}@${sinceMs}:${endMs === null ? 'began' : 'ended'}`,
+    id: `${id}@${sinceMs}:${endMs === null ? 'began' : 'ended'}`,
     event: endMs === null ? 'trouble_began' : 'trouble_ended',
     event_group: 'gateway',
     event_message: message,
     // Chat tools that take webhooks show it.
     text: `Modelgate on ${host}: ${message}`,
-    subject: trouble.id,
+    subject: id,
     host,
-    since: iso(sinceMs),
+    since,
     until: endMs === null ? null : iso(endMs),
   }
-  const fields = { subject: trouble.id, since: event.since }
-  if (endMs === null) logger.error(message, fields)
-  else logger.info(message, fields)
-  if (!(await isTeller(parts, one, endMs === null ? 'began' : 'ended'))) return
   const { webhookUrls, alertEmails } = settings()
   const mail =
     alertEmails.length === 0
       ? undefined
-      : { to: alertEmails, subject: `Modelgate: ${trouble.id}`, text: `${event.text}\nSince ${event.since}.\n` }
+      : { to: alertEmails, subject: `Modelgate: ${id}`, text: `${event.text}\nSince ${since}.\n` }
   deliver({ about: 'the health of the gateway', event, webhookUrls, mail })
 }

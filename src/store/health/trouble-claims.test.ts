@@ -1,4 +1,5 @@
 /** Replicas that have the same trouble: one tells of it, over Redis, and of Redis itself over the database. */
+import { RedisClient } from 'bun'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
@@ -33,33 +34,72 @@ for (const server of testServers('who tells of a trouble'))
       const installation = crypto.randomUUID()
       const [a, b, c] = [open(installation), open(installation), open(installation)]
       const all = [a, b, c]
-      const began = await Promise.all(all.map(one => one.began(trouble)))
+      const told = { trouble, sinceMs: 7 }
+      const began = await Promise.all(all.map(one => one.began(told)))
       expect(began.filter(Boolean)).toHaveLength(1)
       for (const one of all) await one.lasts(trouble)
-      expect(await a.began(trouble)).toBe(false)
+      expect(await a.began(told)).toBe(false)
       expect(await a.ended(trouble)).toBe(false)
       const ended = await Promise.all([b.ended(trouble), c.ended(trouble)])
       expect(ended.filter(Boolean)).toHaveLength(1)
       expect(await a.ended(trouble)).toBe(false)
       // It comes back.
-      expect(await b.began(trouble)).toBe(true)
+      expect(await b.began(told)).toBe(true)
       expect(await b.ended(trouble)).toBe(true)
       for (const one of all) one.close()
     })
 
     test('a replica that died with its trouble keeps no other from telling', async () => {
       const [dead, living] = [open('x'), open('x')]
-      expect(await dead.began('redis')).toBe(true)
+      const told = { trouble: 'redis', sinceMs: nowMs }
+      expect(await dead.began(told)).toBe(true)
       nowMs += 30_000
       await dead.lasts('redis')
-      expect(await living.began('redis')).toBe(false)
+      expect(await living.began(told)).toBe(false)
       nowMs += 45_000
       await living.lasts('redis')
+      expect(await living.takeLeft()).toEqual([])
       nowMs += 45_000
       expect(await living.ended('redis')).toBe(true)
-      expect(await dead.began('redis')).toBe(true)
-      nowMs += 60_001
-      expect(await living.began('redis')).toBe(true)
+      for (const one of [dead, living]) one.close()
+    })
+
+    test('the end of what a dead replica has told is told by another one, once', async () => {
+      const [dead, other, third] = [open('x'), open('x'), open('x')]
+      const told = { trouble: 'redis', sinceMs: nowMs }
+      expect(await dead.began(told)).toBe(true)
+      // It is well again before the other one counts as dead.
+      expect(await other.began(told)).toBe(false)
+      expect(await other.ended('redis')).toBe(false)
+      nowMs += 59_000
+      expect(await third.takeLeft()).toEqual([])
+      nowMs += 2000
+      const left = await Promise.all([other.takeLeft(), third.takeLeft()])
+      expect(left.flat()).toEqual([told])
+      expect(await other.began(told)).toBe(true)
+      expect(await other.ended('redis')).toBe(true)
+      for (const one of [dead, other, third]) one.close()
+    })
+
+    test.skipIf(redisUrl === undefined)('over Redis, too', async () => {
+      const installation = crypto.randomUUID()
+      const [dead, living] = [open(installation), open(installation)]
+      const told = { trouble: 'deployment:a', sinceMs: 5 }
+      expect(await dead.began(told)).toBe(true)
+      expect(await living.takeLeft()).toEqual([])
+      await living.lasts('deployment:a')
+      const admin = new RedisClient(redisUrl!)
+      const seen = `modelgate:troubles:{${installation}}:seen`
+      const silence = async () => {
+        for (const one of await admin.send('ZRANGE', [seen, '0', '-1'])) await admin.send('ZADD', [seen, '1', one])
+      }
+      await silence()
+      await living.lasts('deployment:a')
+      expect(await living.takeLeft()).toEqual([])
+      await silence()
+      expect(await living.takeLeft()).toEqual([told])
+      expect(await dead.takeLeft()).toEqual([])
+      admin.close()
       for (const one of [dead, living]) one.close()
     })
   })

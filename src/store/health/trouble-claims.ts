@@ -1,13 +1,16 @@
 /** Replicas agree over Redis who tells of a trouble; over the database where it is Redis that is away. */
 import { RedisClient, randomUUIDv7 } from 'bun'
-import type { TroubleClaims } from '../../core/trouble-claims.ts'
+import type { ToldTrouble, TroubleClaims } from '../../core/trouble-claims.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { redisAnswer } from '../redis/redis-answer.ts'
 
 /** A replica that has not said for so long that it has a trouble is dead, or well. */
 const seenForMs = 60_000
 const answerMs = 3000
+/** What was told is forgotten when no replica has asked for so long. */
+const keptMs = 7 * 86_400_000
 
 interface ClaimOptions {
   readonly redisUrl: string
@@ -24,44 +27,69 @@ export function createTroubleClaims(options: ClaimOptions): TroubleClaims {
   const overDatabase = databaseClaims(options, replica)
   const claimsOf = (trouble: string) => (trouble === 'redis' ? overDatabase : overRedis)
   return {
-    began: trouble => claimsOf(trouble).began(trouble),
+    began: told => claimsOf(told.trouble).began(told),
     lasts: trouble => claimsOf(trouble).lasts(trouble),
     ended: trouble => claimsOf(trouble).ended(trouble),
+    async takeLeft() {
+      // The one that is away is a trouble of its own.
+      const left = await Promise.allSettled([overRedis.takeLeft(), overDatabase.takeLeft()])
+      return left.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
+    },
     close: () => overRedis.close(),
   }
 }
 
-// KEYS: who has the trouble, and whether it was told. ARGV: this replica, milliseconds. The clock is that of Redis.
+// KEYS: who has which trouble, by when it said so, and since when troubles last that were told. ARGV: for how long a
+// replica counts as living, how long this is kept, both in milliseconds, and what the script names. The clock is that
+// of Redis.
 const now = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 const seen = `${now}
-redis.call('ZADD', KEYS[1], now, ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-redis.call('PEXPIRE', KEYS[2], ARGV[2])`
+redis.call('ZADD', KEYS[1], now, ARGV[3] .. ' ' .. ARGV[4])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])`
 const beganScript = `${seen}
-if redis.call('SET', KEYS[2], '1', 'NX', 'PX', ARGV[2]) then return 1 end
-return 0`
-const endedScript = `${now}
-redis.call('ZREM', KEYS[1], ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[2])
-if redis.call('ZCARD', KEYS[1]) > 0 then return 0 end
-return redis.call('DEL', KEYS[2])`
+local isNew = redis.call('HSETNX', KEYS[2], ARGV[3], ARGV[5])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+return isNew`
+const living = `${now}
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[1])
+local living = {}
+local function find()
+  for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do living[string.match(member, '^(.*) ')] = true end
+end`
+const endedScript = `${living}
+redis.call('ZREM', KEYS[1], ARGV[3] .. ' ' .. ARGV[4])
+find()
+if living[ARGV[3]] then return 0 end
+return redis.call('HDEL', KEYS[2], ARGV[3])`
+const leftScript = `${living}
+find()
+local left = {}
+local told = redis.call('HGETALL', KEYS[2])
+for at = 1, #told, 2 do
+  if not living[told[at]] then
+    redis.call('HDEL', KEYS[2], told[at])
+    left[#left + 1] = told[at]
+    left[#left + 1] = told[at + 1]
+  end
+end
+return left`
 
 function redisClaims({ redisUrl, installation }: ClaimOptions, replica: string): TroubleClaims {
   let client: RedisClient | undefined
-  const run = async (script: string, trouble: string): Promise<boolean> => {
+  const run = async (script: string, ...named: readonly string[]): Promise<unknown> => {
     client ??= new RedisClient(redisUrl, { autoReconnect: false, enableOfflineQueue: false })
     const redis = client
     // Names in braces are on one node of a cluster.
-    const name = `modelgate:trouble:{${installation}:${trouble}}`
-    const parameters = ['2', `${name}:seen`, `${name}:told`, replica, String(seenForMs)]
+    const name = `modelgate:troubles:{${installation}}`
+    const parameters = ['2', `${name}:seen`, `${name}:told`, String(seenForMs), String(keptMs), ...named]
     const answer = async () => {
       if (!redis.connected) await redis.connect()
       return redis.send('EVAL', [script, ...parameters])
     }
     try {
-      return Number(await redisAnswer(answer(), answerMs)) === 1
+      return await redisAnswer(answer(), answerMs)
     } catch (error) {
       // The connection may be dead without a sign of it.
       redis.close()
@@ -70,41 +98,52 @@ function redisClaims({ redisUrl, installation }: ClaimOptions, replica: string):
     }
   }
   return {
-    began: trouble => run(beganScript, trouble),
-    lasts: async trouble => void (await run(`${seen}\nreturn 0`, trouble)),
-    ended: trouble => run(endedScript, trouble),
+    began: async ({ trouble, sinceMs }) => (await run(beganScript, trouble, replica, String(sinceMs))) === 1,
+    lasts: async trouble => void (await run(`${seen}\nreturn 0`, trouble, replica)),
+    ended: async trouble => (await run(endedScript, trouble, replica)) === 1,
+    async takeLeft() {
+      const pairs = (await run(leftScript)) as string[]
+      return pairs.flatMap((trouble, at) => (at % 2 === 0 ? [{ trouble, sinceMs: Number(pairs[at + 1]) }] : []))
+    },
     close: () => client?.close(),
   }
 }
 
 function databaseClaims({ database: { sql }, clock }: ClaimOptions, replica: string): Omit<TroubleClaims, 'close'> {
-  /** The row without a replica: the operator was told. */
+  /** The row without a replica: the operator was told. It has the time since when the trouble lasts. */
   const told = ''
+  const livingMs = () => clock.epochMs() - seenForMs
+  const lasts = async (trouble: string) => {
+    const nowMs = clock.epochMs()
+    await sql`insert into health_troubles (trouble, replica, seen_ms) values (${trouble}, ${replica}, ${nowMs})
+      on conflict (trouble, replica) do update set seen_ms = excluded.seen_ms`
+  }
   return {
-    async began(trouble) {
-      const nowMs = clock.epochMs()
-      await sql`insert into health_troubles (trouble, replica, seen_ms) values (${trouble}, ${replica}, ${nowMs})
-        on conflict (trouble, replica) do update set seen_ms = excluded.seen_ms`
+    lasts,
+    async began({ trouble, sinceMs }) {
+      await lasts(trouble)
       const own = (await sql`
-        insert into health_troubles (trouble, replica, seen_ms) values (${trouble}, ${told}, ${nowMs})
-        on conflict (trouble, replica) do update set seen_ms = excluded.seen_ms
-        where health_troubles.seen_ms < ${nowMs - seenForMs} returning trouble`) as unknown[]
+        insert into health_troubles (trouble, replica, seen_ms) values (${trouble}, ${told}, ${sinceMs})
+        on conflict (trouble, replica) do nothing returning trouble`) as unknown[]
       return own.length > 0
-    },
-    async lasts(trouble) {
-      await sql`update health_troubles set seen_ms = ${clock.epochMs()}
-        where trouble = ${trouble} and replica in (${replica}, ${told})`
     },
     async ended(trouble) {
       // Each statement by itself: of two replicas that end at once the later one sees that it is the last.
       await sql`delete from health_troubles where trouble = ${trouble} and replica = ${replica}`
       const others = (await sql`select replica from health_troubles where trouble = ${trouble}
-        and replica <> ${told} and seen_ms >= ${clock.epochMs() - seenForMs} limit 1`) as unknown[]
+        and replica <> ${told} and seen_ms >= ${livingMs()} limit 1`) as unknown[]
       if (others.length > 0) return false
       const ended = (await sql`delete from health_troubles where trouble = ${trouble} returning replica`) as {
         replica: string
       }[]
       return ended.some(row => row.replica === told)
+    },
+    async takeLeft() {
+      const left = (await sql`delete from health_troubles where replica = ${told} and not exists (
+          select 1 from health_troubles as other where other.trouble = health_troubles.trouble
+            and other.replica <> ${told} and other.seen_ms >= ${livingMs()}
+        ) returning trouble, seen_ms`) as { trouble: string; seen_ms: unknown }[]
+      return left.map((row): ToldTrouble => ({ trouble: row.trouble, sinceMs: toNumber(row.seen_ms) }))
     },
   }
 }
