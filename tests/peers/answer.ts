@@ -25,11 +25,13 @@ export class Gateway {
   readonly name: string
   readonly #url: string
   readonly #masterKey: string
+  readonly #hasDatabase: boolean
 
-  constructor(name: string, url: string, masterKey: string) {
+  constructor(name: string, url: string, masterKey: string, hasDatabase: boolean) {
     this.name = name
     this.#url = url
     this.#masterKey = masterKey
+    this.#hasDatabase = hasDatabase
   }
 
   /** Rejects when there is no answer within two minutes. */
@@ -65,8 +67,9 @@ export class Gateway {
     return body as Record<string, unknown>
   }
 
-  /** A new virtual key. */
+  /** A new virtual key; without a database the master key. */
   async key(fields: object = {}): Promise<string> {
+    if (!this.#hasDatabase) return this.#masterKey
     return String((await this.step({ path: '/key/generate', body: fields })).key)
   }
 

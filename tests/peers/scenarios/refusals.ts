@@ -71,6 +71,8 @@ const upstreams: readonly Scenario[] = [
 
 const withKey = (name: string, key: (gateway: Gateway) => Promise<string | null>, ask: Ask = chat()): Scenario => ({
   name,
+  // Also unknown keys are looked up there.
+  needsDatabase: !name.startsWith('key: none'),
   run: async gateway => gateway.ask({ ...ask, key: await key(gateway) }),
 })
 
