@@ -241,7 +241,7 @@ describe('check', () => {
   })
 
   test('warnings are reported beside mistakes', async () => {
-    const file = config('model_list: 5\nrouter_settings: { routing_strategy: simple-shuffle }\n')
+    const file = config('model_list: 5\nrouter_settings: { routing_strategy: least-busy }\n')
     const { error } = await run(['check', file])
     expect(error.trim().split('\n')).toEqual([
       expect.stringContaining('model_list: must be a list'),

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { closestMatch } from './closest-match.ts'
+import { closestMatch, isMisspelt } from './closest-match.ts'
 
 test('letters inserted, left out, changed or swapped are seen through; what is further away is not guessed', () => {
   const names = ['api_key', 'api_base', 'model', 'weight']
@@ -63,4 +63,12 @@ test('the nearest of several wins, as a distance counted in full has it', () => 
       best > most ? undefined : names.find(name => distance(asked, name) === best),
     ])
   }
+})
+
+test('a slip or two is a misspelling, another ending is a name of its own', () => {
+  const known = ['num_retries', 'cache', 'supports_image_output']
+  expect(['num_retires', 'num_retrys', 'Cahce', 'cachee'].filter(word => !isMisspelt(word, known))).toEqual([])
+  expect(['cache_ttl', 'supports_image_input', 'retries', 'ttl', ''].filter(word => isMisspelt(word, known))).toEqual(
+    [],
+  )
 })

@@ -23,6 +23,17 @@ export function closestMatch(word: string, candidates: Iterable<string>): string
   return best ?? (sharing.length === 1 ? sharing[0] : undefined)
 }
 
+/** Edits that a slip of the fingers makes. */
+const slipEditsMax = 2
+
+/** Whether `word` is one of the candidates with a slip or two in it; `timeout_ms` is none of `timeout`. */
+export function isMisspelt(word: string, candidates: Iterable<string>): boolean {
+  const editsAllowed = Math.min(slipEditsMax, Math.floor(word.length / 3))
+  for (const candidate of candidates)
+    if (editDistance(word.toLowerCase(), candidate.toLowerCase(), editsAllowed + 1) <= editsAllowed) return true
+  return false
+}
+
 /** Whole words at the beginning or the end, which `_`, `-` or `/` separates from the rest. */
 function isPartOf(part: string, whole: string): boolean {
   if (part.length >= whole.length) return false

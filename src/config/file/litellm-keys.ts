@@ -28,6 +28,39 @@ export const otherNames: ReadonlyMap<string, string> = new Map([
 /** Sections, as LiteLLM's users write them, that take any key: those without a function here are warnings. */
 export const openSections: ReadonlySet<string> = new Set(['litellm_params', 'litellm_settings', 'model_info'])
 
+/** Patterns of sections of one name at LiteLLM and here; in its files they take any key. '' = the file itself. */
+export const sharedSections: ReadonlySet<string> = new Set(['', 'general_settings', 'router_settings'])
+
+/** Patterns of sections in which an empty value of a file of LiteLLM is one that is not given. */
+export const sectionsWithDefaults: ReadonlySet<string> = new Set([
+  'general_settings',
+  'router_settings',
+  'settings',
+  'model_list.*.proxy_params',
+])
+
+const isPrometheus = (value: unknown): boolean => /^prometheus(?:_system)?$/.test(String(value))
+const isInMetrics = (value: unknown): boolean => [value].flat().every(isPrometheus)
+
+/** By pattern: whether a value of a key without a function asks for what is so here in any case. */
+const fulfilled: Readonly<Record<string, (value: unknown) => boolean>> = {
+  'router_settings.routing_strategy': value => value === 'simple-shuffle',
+  'settings.callbacks': isInMetrics,
+  'settings.success_callback': isInMetrics,
+  'settings.failure_callback': isInMetrics,
+  'settings.service_callback': isInMetrics,
+  'settings.service_callbacks': isInMetrics,
+  'settings.json_logs': value => value === true,
+  'general_settings.json_logs': value => value === true,
+}
+
+/** Whether a key without a function here misses nothing by its value: it is off, empty, or so in any case. */
+export function asksForNothing(pattern: string, value: unknown): boolean {
+  if (Object.hasOwn(fulfilled, pattern) && fulfilled[pattern]!(value)) return true
+  if (value === false) return !pattern.endsWith('.ssl_verify')
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+}
+
 /** What a mode of LiteLLM's that is none here is taken for: by what the model's name says. */
 export const otherModes: ReadonlySet<unknown> = new Set([
   'batch',

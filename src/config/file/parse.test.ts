@@ -164,6 +164,48 @@ test('a key that is unknown in a section of LiteLLM is a warning, unless it look
   ])
 })
 
+test('sections that take any key at LiteLLM do so in its files; what is empty counts as not given', () => {
+  const text = (params: string) =>
+    `model_list:\n  - { model_name: m, ${params}: { model: groq/x, api_key: k } }\n` +
+    'general_settings: { database_url: , proxy_base_url: a, cors_origins: [] }\n' +
+    'router_settings: { default_model: m, num_retrys: 1 }\nteam_management: { a: 1 }\n'
+  const { mistakes: wrong, warnings } = read(text('litellm_params'))
+  expect(wrong).toEqual(['config.yaml:4:38 router_settings.num_retrys: unknown key, did you mean `num_retries`?'])
+  expect(warnings.filter(one => !one.startsWith('no price')).map(one => one.replace(/^\S+ /, ''))).toEqual([
+    'general_settings.database_url: is empty, and counts as not given',
+    'general_settings.proxy_base_url: has no effect here: it is not known; did you mean `proxy`?',
+    'router_settings.default_model: has no effect here: it is not known',
+    'team_management: has no effect here: it is not known',
+  ])
+  expect(read(text('proxy_params')).mistakes.length).toBe(6)
+})
+
+test('a key without a function is no warning where its value asks for nothing', () => {
+  const about = (rest: string) =>
+    read(
+      'model_list: [{ model_name: m, litellm_params: { model: groq/x, api_key: k, ssl_verify: false } }]\n' + rest,
+    ).warnings.flatMap(one => /\.(\w+): has no effect/.exec(one)?.[1] ?? [])
+  const off =
+    'litellm_settings: { callbacks: [prometheus], success_callback: [], set_verbose: false, json_logs: true }\n' +
+    'router_settings: { routing_strategy: simple-shuffle, enable_tag_filtering: false }\n'
+  expect(about(off)).toEqual(['ssl_verify'])
+  expect(about('litellm_settings: { callbacks: [prometheus, otel] }\n')).toEqual(['ssl_verify', 'callbacks'])
+})
+
+test('rates of the deployments of a name share its calls, unless weights are given', () => {
+  const weights = (...params: string[]) => {
+    const entries = params.map(one => `  - { model_name: m, litellm_params: { model: groq/x, ${one} } }\n`)
+    return read(`model_list:\n${entries.join('')}`)
+      .settings!.deployments.slice(0, params.length)
+      .map(one => one.weight)
+  }
+  expect(weights('api_key: a, rpm: 1000', 'api_key: b, rpm: 100, tpm: 9')).toEqual([1, 0.1])
+  expect(weights('api_key: a, tpm: 4000000', 'api_key: b, tpm: 1000000, rpm: 5')).toEqual([1, 0.25])
+  expect(weights('api_key: a, rpm: 1000, weight: 3', 'api_key: b, rpm: 100')).toEqual([3, 1])
+  expect(weights('api_key: a, rpm: 1000', 'api_key: b')).toEqual([1, 1])
+  expect(weights('api_key: a, rpm: 1000')).toEqual([1])
+})
+
 test('bare names of models belong to their vendor; a name of no vendor and a wrong provider name what is meant', () => {
   const of = (params: string) => {
     const { settings, mistakes: wrong } = read(model(`${params}, api_key: k`))

@@ -1,8 +1,17 @@
 /** Translates LiteLLM's names in a configuration into ours; leaves out keys that have no function here. */
 import { isOtherPriceKey, isReadPriceKey } from '../prices/read-price-keys.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import { closestMatch } from '../../lib/closest-match.ts'
-import { keysWithoutFunction, openSections, otherModes, otherNames } from './litellm-keys.ts'
+import { closestMatch, isMisspelt } from '../../lib/closest-match.ts'
+import {
+  asksForNothing,
+  keysWithoutFunction,
+  openSections,
+  otherModes,
+  otherNames,
+  sectionsWithDefaults,
+  sharedSections,
+} from './litellm-keys.ts'
+import { withRateWeights } from './litellm-weights.ts'
 import { writtenPathOf } from './reading.ts'
 import type { Finding, Path } from './reading.ts'
 
@@ -27,7 +36,16 @@ export function translateNames(value: unknown, reading: Reading): NamedFile {
   const written = new Map<string, string>()
   const writtenPath = (path: Path): Path => writtenPathOf(written, path)
   const renamed = withOurNames(value, [], { ...reading, written })
-  return { value: withoutUnused(renamed, [], { ...reading, writtenPath }), written, writtenPath }
+  const isPeers = isOfLiteLlm(value)
+  const weighted = isPeers ? withRateWeights(renamed, reading.warnings) : renamed
+  return { value: withoutUnused(weighted, [], { ...reading, isPeers, writtenPath }), written, writtenPath }
+}
+
+/** Whether a file is written in LiteLLM's names: those of our own are strict in all sections. */
+function isOfLiteLlm(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const models = Array.isArray(value.model_list) ? value.model_list : []
+  return 'litellm_settings' in value || models.some(entry => isObject(entry) && 'litellm_params' in entry)
 }
 
 const patternOf = (path: Path): string => path.map(part => (typeof part === 'number' ? '*' : part)).join('.')
@@ -55,21 +73,30 @@ function withOurNames(
 
 const noEffect = 'has no effect here'
 
-function withoutUnused(value: unknown, path: Path, reading: Reading & Pick<NamedFile, 'writtenPath'>): unknown {
+interface PruningOptions extends Reading, Pick<NamedFile, 'writtenPath'> {
+  readonly isPeers: boolean
+}
+
+function withoutUnused(value: unknown, path: Path, reading: PruningOptions): unknown {
   if (Array.isArray(value)) return value.map((one, at) => withoutUnused(one, [...path, at], reading))
   if (!isObject(value)) return value
   const out: Record<string, unknown> = {}
-  const isOpen = openSections.has(String(reading.writtenPath(path).at(-1)))
+  const { isPeers, warnings } = reading
+  const pattern = patternOf(path)
+  const isOpen = openSections.has(String(reading.writtenPath(path).at(-1))) || (isPeers && sharedSections.has(pattern))
   for (const [key, one] of Object.entries(value)) {
     const inside = [...path, key]
     const remedy =
       keysWithoutFunction.get(patternOf(inside)) ??
       (isPriceSection(path) && isOtherPriceKey(key) ? '' : undefined) ??
       (isOpen ? remedyForUnknown(key, path, reading) : undefined)
-    if (remedy !== undefined)
-      reading.warnings.push({ path: inside, message: remedy ? `${noEffect}: ${remedy}` : noEffect, atKey: true })
-    else if (patternOf(inside) === modePattern && otherModes.has(one))
-      reading.warnings.push({ path: inside, message: `${noEffect}: \`${one}\` is no mode of this gateway` })
+    if (remedy !== undefined) {
+      if (!asksForNothing(patternOf(inside), one))
+        warnings.push({ path: inside, message: remedy ? `${noEffect}: ${remedy}` : noEffect, atKey: true })
+    } else if (patternOf(inside) === modePattern && otherModes.has(one))
+      warnings.push({ path: inside, message: `${noEffect}: \`${one}\` is no mode of this gateway` })
+    else if (isPeers && one === null && sectionsWithDefaults.has(pattern))
+      warnings.push({ path: inside, message: 'is empty, and counts as not given', atKey: true })
     else out[key] = withoutUnused(one, inside, reading)
   }
   return out
@@ -79,13 +106,15 @@ const isPriceSection = (path: Path): boolean => /^model_list\.\*\.(?:proxy_param
 
 const modePattern = 'model_list.*.model_info.mode'
 
-/** undefined = the key has a function, or is probably a misspelt one. */
+/** undefined = the key has a function, or is a misspelt one. */
 function remedyForUnknown(key: string, path: Path, { keysAt }: Reading): string | undefined {
-  const section = `${patternOf(path)}.`
+  const prefix = path.length === 0 ? '' : `${patternOf(path)}.`
   const others = [...keysWithoutFunction.keys()]
-    .filter(one => one.startsWith(section))
-    .map(one => one.slice(section.length))
-  if (section.startsWith('model_list.*.') && isReadPriceKey(key)) return undefined
+    .filter(one => one.startsWith(prefix))
+    .map(one => one.slice(prefix.length))
+  if (prefix.startsWith('model_list.*.') && isReadPriceKey(key)) return undefined
   const known = keysAt(path)
-  return known.includes(key) || closestMatch(key, [...known, ...others]) !== undefined ? undefined : 'it is not known'
+  if (known.includes(key) || isMisspelt(key, [...known, ...others])) return undefined
+  const near = closestMatch(key, known)
+  return `it is not known${near === undefined ? '' : `; did you mean \`${near}\`?`}`
 }
