@@ -1,6 +1,6 @@
 /** Real Chromium on a real gateway with the built pages. */
 import { afterAll, beforeAll } from 'bun:test'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
@@ -212,72 +212,6 @@ export async function goTo(page: Page, path: string): Promise<void> {
   if (stays) return
   await page.locator('h1:not([data-before])').first().waitFor({ state: 'attached' })
   await page.locator('h1[data-before]').first().waitFor({ state: 'detached' })
-}
-
-/** The part of axe that is used in the page. */
-interface Axe {
-  run(context: object, options: object): Promise<{ violations: Violation[] }>
-}
-interface Violation {
-  readonly id: string
-  readonly nodes: readonly { readonly target: unknown; readonly failureSummary?: string }[]
-}
-
-/** Those whose result depends on colours: all that can differ between light and dark. */
-const rulesOfColours = ['color-contrast', 'link-in-text-block']
-
-/** The half of its source that the other half is only written out from. */
-const axeSource = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
-
-/** Beside `main` and dialogs: the same on every page of a role. tests/web/every-page.test.ts looks at it. */
-const frame = '[aria-label="Modelgate"]'
-
-interface AxeOptions {
-  /** A menu or list is open: it stands beside the landmarks. */
-  readonly popup?: boolean
-  /** These alone. */
-  readonly rules?: readonly string[]
-  /** Selectors of what was looked at before; by default the navigation. */
-  readonly except?: readonly string[]
-}
-
-/** What axe finds in light, and what it objects to in dark. */
-export async function violationsInBothThemes(page: Page, options: AxeOptions = {}): Promise<string[]> {
-  await page.emulateMedia({ colorScheme: 'light' })
-  const light = await violations(page, options)
-  await page.emulateMedia({ colorScheme: 'dark' })
-  const dark = await violations(page, { ...options, rules: rulesOfColours })
-  return [...light.map(one => `light: ${one}`), ...dark.map(one => `dark: ${one}`)]
-}
-
-/**
- * What axe finds, one line each: rule, element, why. The guards that keep the focus in a popup are meant to be reached by
- * it, and lead it on.
- */
-export async function violations(
-  page: Page,
-  { popup = false, rules, except = [frame] }: AxeOptions = {},
-): Promise<string[]> {
-  // Its half megabyte goes into each document once.
-  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource)
-  const context = { exclude: ['[data-base-ui-focus-guard]', ...except] }
-  const options = {
-    resultTypes: ['violations'],
-    // No rule of ours reads style sheets, which it would load once more.
-    preload: { assets: ['media'] },
-    ...(popup && { rules: { region: { enabled: false } } }),
-    ...(rules && { runOnly: { type: 'rule', values: rules } }),
-  }
-  const found = await page.evaluate(
-    async ([where, how]) => {
-      const { axe } = window as unknown as { axe: Axe }
-      return (await axe.run(where, how)).violations
-    },
-    [context, options] as const,
-  )
-  return found.flatMap(({ id, nodes }) =>
-    nodes.map(({ target, failureSummary }) => `${id} ${target} ${failureSummary}`),
-  )
 }
 
 /** Types where the focus is, once it is in a field: a dialog gives it to its first one a moment after it is there. */

@@ -2,7 +2,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
 import type { Gateway } from '../e2e/harness.ts'
-import { hasChromium, openSignedIn, pageMs, violations, withPages, typeAtFocus } from './browser.ts'
+import { violations } from './axe.ts'
+import { hasChromium, openSignedIn, pageMs, withPages, typeAtFocus } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 

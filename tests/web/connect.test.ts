@@ -4,7 +4,8 @@ import type { Browser } from 'playwright-core'
 import { clientSetups, testCall } from '../../web/lib/client-setups.ts'
 import { masterKey } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { hasChromium, openPage, openSignedIn, pageMs, violationsInBothThemes, withPages } from './browser.ts'
+import { violationsInBothThemes } from './axe.ts'
+import { hasChromium, openPage, openSignedIn, pageMs, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Browser, Page } from 'playwright-core'
 import { backends, standardConfig } from '../e2e/harness.ts'
 import type { Backend, Gateway } from '../e2e/harness.ts'
+import { violationsInBothThemes } from './axe.ts'
 import {
   goTo,
   hasChromium,
@@ -17,7 +18,6 @@ import {
   pageMs,
   startGatewayWithPages,
   signInByInvitation,
-  violationsInBothThemes,
 } from './browser.ts'
 
 setDefaultTimeout(4 * pageMs)

@@ -6,16 +6,8 @@ import { Provider } from 'oidc-provider'
 import type { Browser, Page } from 'playwright-core'
 import type { Gateway } from '../e2e/harness.ts'
 import { clientId, clientSecret } from '../support/sign-in/identity-provider.ts'
-import {
-  goTo,
-  hasChromium,
-  closePages,
-  openBrowser,
-  openPage,
-  pageMs,
-  startGatewayWithPages,
-  violations,
-} from './browser.ts'
+import { violations } from './axe.ts'
+import { goTo, hasChromium, closePages, openBrowser, openPage, pageMs, startGatewayWithPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 

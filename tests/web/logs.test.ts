@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core'
 import { standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { until } from '../support/until.ts'
+import { violations } from './axe.ts'
 import {
   hasChromium,
   closePages,
@@ -11,7 +12,6 @@ import {
   openSignedIn,
   pageMs,
   startGatewayWithPages,
-  violations,
   typeAtFocus,
 } from './browser.ts'
 

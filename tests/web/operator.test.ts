@@ -3,16 +3,8 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Browser } from 'playwright-core'
 import { standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import {
-  goTo,
-  hasChromium,
-  closePages,
-  openBrowser,
-  openSignedIn,
-  pageMs,
-  startGatewayWithPages,
-  violations,
-} from './browser.ts'
+import { violations } from './axe.ts'
+import { goTo, hasChromium, closePages, openBrowser, openSignedIn, pageMs, startGatewayWithPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 

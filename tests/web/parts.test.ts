@@ -4,16 +4,8 @@ import { rmSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import {
-  closePages,
-  developmentPages,
-  hasChromium,
-  openBrowser,
-  openPage,
-  pageMs,
-  violations,
-  violationsInBothThemes,
-} from './browser.ts'
+import { violations, violationsInBothThemes } from './axe.ts'
+import { closePages, developmentPages, hasChromium, openBrowser, openPage, pageMs } from './browser.ts'
 
 setDefaultTimeout(2 * pageMs)
 

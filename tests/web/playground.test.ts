@@ -3,7 +3,8 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
 import { standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import { hasChromium, openSignedIn, pageMs, violations, violationsInBothThemes, withPages } from './browser.ts'
+import { violations, violationsInBothThemes } from './axe.ts'
+import { hasChromium, openSignedIn, pageMs, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 

@@ -4,15 +4,8 @@ import { readFileSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
 import { masterKey } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
-import {
-  hasChromium,
-  closePages,
-  openBrowser,
-  openSignedIn,
-  pageMs,
-  startGatewayWithPages,
-  violationsInBothThemes,
-} from './browser.ts'
+import { violationsInBothThemes } from './axe.ts'
+import { hasChromium, closePages, openBrowser, openSignedIn, pageMs, startGatewayWithPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
