@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { ServeOptions } from '../config/serve-options.ts'
 import type { IdempotentRequests } from '../core/objects/idempotency.ts'
 import type { KeyReminderStore } from '../core/tenancy/key-reminders.ts'
+import type { RunLeases } from '../core/objects/run-leases.ts'
 import type { AssistantStore } from '../core/objects/assistants.ts'
 import type { FileStore } from '../core/objects/file-records.ts'
 import type { KeyStore } from '../core/tenancy/keys.ts'
@@ -26,6 +27,7 @@ import { createConversationStore } from '../store/objects/conversations.ts'
 import type { RunningConversationStore } from '../store/objects/conversations.ts'
 import { createIdempotentRequests } from '../store/objects/idempotent-requests.ts'
 import { createFileStore } from '../store/objects/files.ts'
+import { createRunLeases } from '../store/objects/run-leases.ts'
 import { createTroubleClaims } from '../store/health/trouble-claims.ts'
 import { createStorageGuard } from '../store/objects/storage-guard.ts'
 import { openInstallation, restoreInstallation } from '../store/keys/installation.ts'
@@ -117,6 +119,8 @@ export interface Store {
   readonly redis: RedisState | undefined
   /** Who of the replicas tells of a trouble; undefined = there is no other one. */
   readonly troubleClaims: TroubleClaims | undefined
+  /** undefined = there is no other replica. */
+  readonly runLeases: RunLeases | undefined
   /** Without Redis: no other replica uses this database. */
   isOnlyReplica(): boolean
   close(): Promise<void>
@@ -153,6 +157,7 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
   keys.followTenancy(() => limits.survey.changed())
   const troubleClaims =
     redisUrl === undefined ? undefined : createTroubleClaims({ redisUrl, installation: name, database, clock })
+  const runLeases = redisUrl === undefined ? undefined : createRunLeases({ redisUrl, installation: name })
   const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
   const cacheHours = countCacheHours({ database, clock, counts: () => answerCache.answers.counts() })
   const { databaseReachable } = keys
@@ -176,6 +181,7 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
     ...objects,
     redis: limits.redis,
     troubleClaims,
+    runLeases,
     isOnlyReplica: () => replica?.held ?? true,
     startedAway: kept !== undefined,
     close: () =>
@@ -191,6 +197,7 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
         () => ledger.close(),
         () => limits.redis?.close(),
         () => troubleClaims?.close(),
+        () => runLeases?.close(),
         () => cacheHours.stop(),
         () => answerCache.close(),
         () => replica?.release(),

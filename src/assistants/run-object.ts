@@ -2,6 +2,7 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import type { Services } from '../core/endpoint.ts'
+import { lostProcess } from '../core/objects/detached-runs.ts'
 import type { AssistantObject } from '../core/objects/assistants.ts'
 import { newObject, nowS } from './objects.ts'
 import type { Json } from '../lib/json/json-values.ts'
@@ -175,22 +176,27 @@ export function endedStep(step: AssistantObject, ending: Ending, atS: number): A
 }
 
 /** The ending of an active run whose process has ended, or that took too long; undefined = it goes on. */
-function overdue(services: Services, run: AssistantObject): Ending | undefined {
-  const { active, body } = run
+function overdue(services: Services, { active, body }: AssistantObject, isAbandoned: boolean): Ending | undefined {
   if (!active) return undefined
   if (body.status === 'requires_action')
     return services.clock.epochMs() >= Number(body.expires_at) * 1000 ? { status: 'expired' } : undefined
-  if (!services.runWatch.isAbandoned(run)) return undefined
+  if (!isAbandoned) return undefined
   if (body.status === 'cancelling') return { status: 'cancelled' }
-  return { status: 'failed', code: 'server_error', message: 'the gateway process that worked on this run has ended' }
+  return {
+    status: 'failed',
+    code: 'server_error',
+    message: `the gateway process that worked on this run ${lostProcess}`,
+  }
 }
 
 /** The run as it is now: one that is overdue is ended when it is read. */
 export async function currentRun(services: Services, run: AssistantObject): Promise<AssistantObject> {
-  if (!overdue(services, run)) return run
+  const isAbandoned = run.active && run.body.status !== 'requires_action' && (await services.runWatch.isAbandoned(run))
+  if (!overdue(services, run, isAbandoned)) return run
   const steps = await openSteps(services, run)
   const ended = await services.assistants.change(run.id, now => {
-    const ending = overdue(services, now)
+    // Not one that was renewed meanwhile.
+    const ending = overdue(services, now, isAbandoned && now.updatedAtMs === run.updatedAtMs)
     return ending && endRun(now, steps, ending, nowS(services))
   })
   return ended ?? (await services.assistants.find('run', run.id, null)) ?? run

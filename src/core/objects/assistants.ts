@@ -96,7 +96,7 @@ export interface RunWatch {
   /** This process works on the run until `release`. */
   hold(runId: string): HeldRun
   /** The process that worked on the run has ended: the run is queued or in progress, and never will be continued. */
-  isAbandoned(run: Pick<AssistantObject, 'id' | 'updatedAtMs'>): boolean
+  isAbandoned(run: Pick<AssistantObject, 'id' | 'updatedAtMs'>): Promise<boolean>
 }
 
 /** A run that this process works on. */

@@ -70,8 +70,11 @@ export interface ResponseStore {
   /** Output items by their ids, and the deployment that made each; what is not found is missing in the map. */
   items(keyId: string, ids: readonly string[]): Promise<Map<string, StoredItem>>
   delete(keyId: string, id: string): Promise<boolean>
-  /** Replaces the record if it is still queued or in progress. false = it was cancelled or deleted meanwhile. */
-  finish(record: StoredResponse): Promise<boolean>
+  /**
+   * Replaces the record if it is still queued or in progress. false = it was cancelled or deleted meanwhile, or renewed
+   * after `renewedAtMs`.
+   */
+  finish(record: StoredResponse, renewedAtMs?: number): Promise<boolean>
   /**
    * Marks running responses as alive and in progress, by their names (`responseName`). Their status by name; those that
    * have ended or are gone are left out.

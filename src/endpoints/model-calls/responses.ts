@@ -5,6 +5,7 @@ import type { Answer } from '../../core/answer.ts'
 import type { Call } from '../../core/call.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
+import { lostProcess } from '../../core/objects/detached-runs.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { bodySchema } from '../../core/dialects/fields.ts'
 import { responseName } from '../../core/objects/responses.ts'
@@ -122,14 +123,14 @@ async function findAnswer(request: HttpRequest, services: Services, caller: Call
   const id = request.params.id!
   const found = await services.responses.answer(caller.key.id, id, bytes => request.body.hold(bytes))
   if (!found) throw notFound(id)
-  if (!isAbandoned({ ...found, keyId: caller.key.id, id }, services)) return found
+  if (!(await isAbandoned({ ...found, keyId: caller.key.id, id }, services))) return found
   const ended = await find(request, services, caller)
   return { ...ended, json: JSON.stringify(ended.response) }
 }
 
 type RunningResponse = Pick<StoredResponse, 'keyId' | 'id' | 'status' | 'updatedAtMs'>
 
-function isAbandoned(record: RunningResponse, { responseWatch }: Services): boolean {
+async function isAbandoned(record: RunningResponse, { responseWatch }: Services): Promise<boolean> {
   const { status, updatedAtMs } = record
   const runs = status === 'queued' || status === 'in_progress'
   return runs && responseWatch.isAbandoned({ id: responseName(record), updatedAtMs })
@@ -140,10 +141,10 @@ async function find(request: HttpRequest, services: Services, caller: Caller): P
   const id = request.params.id!
   const record = await services.responses.find(caller.key.id, id, bytes => request.body.hold(bytes))
   if (!record) throw notFound(id)
-  if (!isAbandoned(record, services)) return record
-  const response = failed(record, 'the gateway process that worked on this response has ended')
+  if (!(await isAbandoned(record, services))) return record
+  const response = failed(record, `the gateway process that worked on this response ${lostProcess}`)
   const ended = { ...record, status: 'failed', response, updatedAtMs: services.clock.epochMs() }
-  return (await services.responses.finish(ended))
+  return (await services.responses.finish(ended, record.updatedAtMs))
     ? ended
     : ((await services.responses.find(caller.key.id, id)) ?? ended)
 }

@@ -1,10 +1,10 @@
 /** Replicas agree over Redis who tells of a trouble; over the database where it is Redis that is away. */
-import { RedisClient, randomUUIDv7 } from 'bun'
+import { randomUUIDv7 } from 'bun'
 import type { ToldTrouble, TroubleClaims } from '../../core/trouble-claims.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
-import { redisAnswer } from '../redis/redis-answer.ts'
+import { OccasionalRedis } from '../redis/occasional-redis.ts'
 
 /** A replica that has not said for so long that it has a trouble is dead, or well. */
 const seenForMs = 60_000
@@ -77,26 +77,11 @@ end
 return left`
 
 function redisClaims({ redisUrl, installation }: ClaimOptions, replica: string): TroubleClaims {
-  let client: RedisClient | undefined
-  const run = async (script: string, ...named: readonly string[]): Promise<unknown> => {
-    client ??= new RedisClient(redisUrl, { autoReconnect: false, enableOfflineQueue: false })
-    const redis = client
-    // Names in braces are on one node of a cluster.
-    const name = `modelgate:troubles:{${installation}}`
-    const parameters = ['2', `${name}:seen`, `${name}:told`, String(seenForMs), String(keptMs), ...named]
-    const answer = async () => {
-      if (!redis.connected) await redis.connect()
-      return redis.send('EVAL', [script, ...parameters])
-    }
-    try {
-      return await redisAnswer(answer(), answerMs)
-    } catch (error) {
-      // The connection may be dead without a sign of it.
-      redis.close()
-      if (client === redis) client = undefined
-      throw error
-    }
-  }
+  const redis = new OccasionalRedis(redisUrl, answerMs)
+  // Names in braces are on one node of a cluster.
+  const keys = ['seen', 'told'].map(name => `modelgate:troubles:{${installation}}:${name}`)
+  const run = (script: string, ...named: readonly string[]) =>
+    redis.run(script, keys, [String(seenForMs), String(keptMs), ...named])
   return {
     began: async ({ trouble, sinceMs }) => (await run(beganScript, trouble, replica, String(sinceMs))) === 1,
     lasts: async trouble => void (await run(`${seen}\nreturn 0`, trouble, replica)),
@@ -105,7 +90,7 @@ function redisClaims({ redisUrl, installation }: ClaimOptions, replica: string):
       const pairs = (await run(leftScript)) as string[]
       return pairs.flatMap((trouble, at) => (at % 2 === 0 ? [{ trouble, sinceMs: Number(pairs[at + 1]) }] : []))
     },
-    close: () => client?.close(),
+    close: () => redis.close(),
   }
 }
 

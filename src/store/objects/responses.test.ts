@@ -158,6 +158,14 @@ for (const server of testServers('stored responses'))
       expect(await store.finish(record({ id: 'never' }))).toBe(false)
     })
 
+    test('a response that was renewed meanwhile is not ended by what had not seen it', async () => {
+      await store.save(record({ id: 'r', status: 'in_progress', updatedAtMs: 1000 }))
+      await store.renew(['r key'], 3000)
+      expect(await store.finish(record({ id: 'r', status: 'failed' }), 1000)).toBe(false)
+      expect((await store.find('key', 'r'))?.status).toBe('in_progress')
+      expect(await store.finish(record({ id: 'r', status: 'failed' }), 3000)).toBe(true)
+    })
+
     test('what has expired is deleted, with its items, however much it is', async () => {
       await database.sql.unsafe(`insert into responses
         (key_id, id, status, background, input, response, bytes, created_at_ms, updated_at_ms, expires_at_ms)

@@ -82,7 +82,8 @@ export function createResponseStore(options: ResponseStoreOptions): RunningRespo
       available(() =>
         changed(sql`delete from responses where key_id = ${keyId} and id = ${asStored(id)} returning id`),
       ),
-    finish: record => available(() => transaction(database, tx => finish(tx, record))),
+    finish: (record, renewedAtMs) =>
+      available(() => transaction(database, tx => finish(tx, record, renewedAtMs ?? Number.MAX_SAFE_INTEGER))),
     renew: (names, nowMs) => available(() => renew(sql, names, nowMs)),
     deleteExpired,
     stop: () => clearInterval(timer),
@@ -164,10 +165,10 @@ async function findInput(
 const inputOf = ({ input }: Pick<Row, 'input'>): Promise<Record<string, unknown>[]> =>
   parseListInTurns(input) as Promise<Record<string, unknown>[]>
 
-async function finish(tx: SQL, record: StoredResponse): Promise<boolean> {
+async function finish(tx: SQL, record: StoredResponse, renewedAtMs: number): Promise<boolean> {
   const open = await changed(tx`
     delete from responses where key_id = ${record.keyId} and id = ${record.id}
-      and status in ('queued', 'in_progress') returning id`)
+      and status in ('queued', 'in_progress') and updated_at_ms <= ${renewedAtMs} returning id`)
   if (open) await insert(tx, record)
   return open
 }

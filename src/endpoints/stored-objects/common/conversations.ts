@@ -7,6 +7,7 @@ import type {
   MessageContent,
 } from '../../../core/objects/conversations.ts'
 import type { EndpointContext, Services } from '../../../core/endpoint.ts'
+import { lostProcess } from '../../../core/objects/detached-runs.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { absent, forbidden } from '../../common/answers.ts'
 
@@ -65,8 +66,8 @@ export async function currentMessage(services: Services, message: ConversationMe
   const live = services.liveAnswers.get(message.id)
   if (live) return live.snapshot()
   if (!isRunning(message)) return withFacts(services, message)
-  if (!services.answerWatch.isAbandoned(message)) return message
-  const error = { code: 'interrupted', message: 'the gateway process that worked on this answer has ended' }
+  if (!(await services.answerWatch.isAbandoned(message))) return message
+  const error = { code: 'interrupted', message: `the gateway process that worked on this answer ${lostProcess}` }
   const failed = { ...message, status: 'failed', content: { ...message.content, error } } as const
   const ended = await withFacts(services, failed)
   return (await services.conversations.finish({ ...ended, updatedAtMs: services.clock.epochMs() })) ?? ended
