@@ -52,3 +52,11 @@ test.each([
 ])('%s is not', (_, status, error, kind) => {
   expect<string>(generalFault(status, { error }).kind).toBe(kind)
 })
+
+const flagged = 'Invalid prompt: your prompt was flagged as potentially violating our usage policy.'
+test.each([
+  ['by its code', { message: 'This request was blocked.', code: 'cyber_policy' }],
+  ['under the code of other errors', { message: flagged, code: 'invalid_prompt' }],
+])('what OpenAI refuses by its policies is told from a wrong request, %s', (_, error) => {
+  expect(generalFault(400, { error })).toMatchObject({ kind: 'content-policy', code: error.code })
+})

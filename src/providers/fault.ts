@@ -12,7 +12,10 @@ const contextMessage = new RegExp(
 )
 /** OpenRouter's 403 for an input that its moderation flagged (openrouter.ai/docs, "Errors"). */
 const flaggedMessage = /\b(flagged|moderation)\b/i
-const policyMessage = /content[ _](policy|filter|management)|safety (system|policy)|responsible ai/i
+const policyMessage =
+  /content[ _](policy|filter|management)|safety (system|policy)|responsible ai|violating our usage polic/i
+/** `cyber_policy` is OpenAI's of 2026; its `invalid_prompt` stands for other errors too and is judged by the message. */
+const policyCodes: ReadonlySet<string> = new Set(['content_policy_violation', 'content_filter', 'cyber_policy'])
 
 /**
  * Codes and types of errors that say of the account behind the key that it has no credit left, has reached its spending
@@ -77,8 +80,7 @@ function kindOf(status: number, { message, code }: ErrorBody): FaultKind {
   if (status === 502) return 'upstream-broken'
   if (status >= 500) return 'upstream-failed'
   if (code === 'context_length_exceeded' || contextMessage.test(message)) return 'context-too-long'
-  if (code === 'content_policy_violation' || code === 'content_filter' || policyMessage.test(message))
-    return 'content-policy'
+  if (policyCodes.has(code ?? '') || policyMessage.test(message)) return 'content-policy'
   if (status === 404) return 'model-not-found'
   if (status === 413) return 'too-large'
   return 'upstream-refused'

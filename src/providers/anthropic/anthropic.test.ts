@@ -61,6 +61,8 @@ test("a prompt that is too long keeps the gateway's own code; other errors have 
     anthropic.fault!(status, { type: 'error', error: { type, message } })!
   const tooLong = fault(400, 'invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum')
   expect(tooLong).toEqual({ kind: 'context-too-long', message: 'prompt is too long: 210000 tokens > 200000 maximum' })
+  const blocked = fault(400, 'invalid_request_error', 'Output blocked by content filtering policy')
+  expect(blocked).toEqual({ kind: 'content-policy', message: 'Output blocked by content filtering policy' })
   expect(fault(400, 'invalid_request_error', 'max_tokens: Field required')).toMatchObject({
     kind: 'upstream-refused',
     code: 'invalid_request_error',

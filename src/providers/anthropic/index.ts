@@ -78,8 +78,9 @@ function fault(status: number, body: unknown): UpstreamFault {
   if (typeof type !== 'string') return general
   // For the generic `api_error` the status is more specific.
   const kind = type === 'api_error' ? undefined : anthropicErrorKinds.get(type)
-  // A prompt that is too long is recognised by its message; Anthropic's type for it is the general one.
-  if (general.kind === 'context-too-long') return { kind: general.kind, message: general.message }
+  // A prompt that is too long, and what its filter blocks, are recognised by the message; Anthropic's type for both is the general one.
+  if (general.kind === 'context-too-long' || general.kind === 'content-policy')
+    return { kind: general.kind, message: general.message }
   const code = threadCode(body)
   // Of the thread, not of the model that the status 404 speaks of elsewhere.
   if (code !== undefined) return { ...general, kind: 'upstream-refused', code }
