@@ -7,7 +7,7 @@ export function lastUserText(body: unknown): string {
   if (!isJsonObject(body)) return ''
   const turns = [body.messages, body.contents, body.input].find(list => Array.isArray(list) && list.some(hasRole))
   if (Array.isArray(turns)) return textOfTurn(turns.findLast(turn => hasRole(turn) && turn.role === 'user'))
-  return textOf(body.prompt) || textOf(body.input) || textOf(body.query)
+  return textOf(body.prompt) || textOf(body.input) || textOf(body.inputText) || textOf(body.query)
 }
 
 function hasRole(turn: unknown): turn is { role: string; content?: unknown; parts?: unknown } {

@@ -95,6 +95,12 @@ export interface UnaryAdapter<Request, Result> {
   result(body: unknown, request: Request, head?: AnswerHead): Result
 }
 
+/** How a provider is asked for embeddings. */
+export interface EmbeddingsAdapter extends UnaryAdapter<EmbeddingsRequest, EmbeddingsResult> {
+  /** The most inputs of one request; more are sent in several. Absent = as many as clients may send. */
+  inputsMax?(target: Target): number | undefined
+}
+
 /** The result of the provider's own counter for a chat request's input. */
 export interface TokenCount {
   inputTokens: number
@@ -208,7 +214,7 @@ export interface Provider {
   readonly textTools?: true
   /** Keeps the state of Anthropic's message threads (`thread`). */
   readonly threads?: true
-  readonly embeddings?: UnaryAdapter<EmbeddingsRequest, EmbeddingsResult>
+  readonly embeddings?: EmbeddingsAdapter
   /** Takes no token ids for embeddings: it is sent their text. */
   readonly embedsTextOnly?: true
   readonly rerank?: UnaryAdapter<RerankRequest, RerankResult>

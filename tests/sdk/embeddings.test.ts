@@ -6,8 +6,11 @@ import { Mistral } from '@mistralai/mistralai'
 import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
 import OpenAI from 'openai'
 import { awsKeys } from '../../simulator/index.ts'
+import type { TruthEntry } from '../../simulator/index.ts'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
+import type { LedgerRow } from '../../src/core/ledger/ledger-columns.ts'
+import { until } from '../support/until.ts'
 
 const key = { api_key: 'upstream-key-canary-1' }
 const aws = {
@@ -21,8 +24,8 @@ interface Row {
   readonly name: string
   readonly params: Readonly<Record<string, string>>
   readonly path: RegExp
-  /** One text a call. */
-  readonly single?: true
+  /** Texts that it takes in one request. */
+  readonly inputsMax?: number
   /** It is not told how long vectors are to be. */
   readonly fixedSize?: true
 }
@@ -42,13 +45,20 @@ const rows: readonly Row[] = [
     name: 'gemini',
     params: { model: 'gemini/gemini-embedding-001', api_base: '{simulator}', ...key },
     path: /:batchEmbedContents$/,
+    inputsMax: 100,
   },
   {
     name: 'vertex_ai',
     params: { model: 'vertex_ai/text-embedding-005', api_base: '{simulator}', vertex_project: 'p', ...key },
     path: /text-embedding-005:predict$/,
+    inputsMax: 250,
   },
-  { name: 'cohere', params: { model: 'cohere/embed-v4.0', api_base: '{simulator}', ...key }, path: /\/v2\/embed$/ },
+  {
+    name: 'cohere',
+    params: { model: 'cohere/embed-v4.0', api_base: '{simulator}', ...key },
+    path: /\/v2\/embed$/,
+    inputsMax: 96,
+  },
   {
     name: 'mistral',
     params: { model: 'mistral/codestral-embed', api_base: '{simulator}/mistral/v1', ...key },
@@ -63,12 +73,13 @@ const rows: readonly Row[] = [
     name: 'bedrock-titan',
     params: { model: 'bedrock/amazon.titan-embed-text-v2:0', ...aws },
     path: /titan[^/]+\/invoke$/,
-    single: true,
+    inputsMax: 1,
   },
   {
     name: 'bedrock-cohere',
     params: { model: 'bedrock/cohere.embed-english-v3', ...aws },
     path: /cohere\.embed[^/]+\/invoke$/,
+    inputsMax: 96,
     fixedSize: true,
   },
   {
@@ -104,6 +115,17 @@ interface Embedded {
 interface Embedder {
   readonly name: string
   embed(model: string, texts: string[], dimensions?: number): Promise<Embedded>
+}
+
+/** What the upstream would bill for these requests. */
+const billed = (requests: readonly TruthEntry[]): number =>
+  requests.reduce((sum, { billable }) => sum + billable.inputTokens, 0)
+
+async function rowOf(requestId: string): Promise<LedgerRow> {
+  let rows: LedgerRow[] = []
+  const read = async () => (rows = await gateway.rows(`&request_id=${requestId}`)).length > 0
+  await until(read, 'the row is there')
+  return rows[0]!
 }
 
 let gateway: Gateway
@@ -146,19 +168,17 @@ for (const [at, name] of names.entries())
   describe(name, () => {
     for (const row of rows) {
       test(`${row.name}: a vector for each text, in its order`, async () => {
-        const texts = row.single ? ['bread and butter'] : ['bread and butter', 'a cat', 'bread and butter']
+        const texts = ['bread and butter', 'a cat', 'bread and butter']
+        const before = gateway.simulator.truth.entries.length
         const { vectors, inputTokens } = await embedders[at]!.embed(row.name, texts)
-        const { path, billable, finished } = gateway.simulator.truth.last()!
-        expect([path, finished]).toEqual([expect.stringMatching(row.path), 'complete'])
+        const sent = gateway.simulator.truth.entries.slice(before)
+        for (const { path, finished } of sent)
+          expect([path, finished]).toEqual([expect.stringMatching(row.path), 'complete'])
         expect(vectors.length).toBe(texts.length)
         for (const vector of vectors) expect(Math.abs(Math.hypot(...vector) - 1)).toBeLessThan(0.001)
-        if (!row.single)
-          expect([vectors[0], vectors[0]]).toEqual([
-            vectors[2],
-            expect.not.arrayContaining([...vectors[1]!]) as number[],
-          ])
+        expect([vectors[0], vectors[0]]).toEqual([vectors[2], expect.not.arrayContaining([...vectors[1]!]) as number[]])
         // Gemini's own service reports no usage for embeddings: the gateway says 0 rather than guess.
-        if (inputTokens !== undefined && row.name !== 'gemini') expect(inputTokens).toBe(billable.inputTokens)
+        if (inputTokens !== undefined && row.name !== 'gemini') expect(inputTokens).toBe(billed(sent))
       })
 
       // Mistral's client says it under a name that OpenAI's dialect does not have.
@@ -180,23 +200,63 @@ for (const [at, name] of names.entries())
     }
   })
 
+describe('more texts than the upstream takes in a request', () => {
+  const limited = rows.flatMap(({ name, inputsMax }) => (inputsMax === undefined ? [] : [{ name, inputsMax }]))
+
+  test.each(limited)('$name: go in requests of $inputsMax', async ({ name, inputsMax }) => {
+    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: await gateway.key(), maxRetries: 0 })
+    const input = Array.from({ length: 2 * inputsMax + 1 }, (_, at) => `text ${at}`)
+    const before = gateway.simulator.truth.entries.length
+    const { data, usage } = await openai.embeddings.create({ model: name, input })
+    const sent = gateway.simulator.truth.entries.slice(before)
+    expect(sent.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(data.map(one => one.index)).toEqual(input.map((_, at) => at))
+    if (name !== 'gemini') expect(usage.prompt_tokens).toBe(billed(sent))
+    // In their order, also where one request ends and the next begins.
+    for (const at of [inputsMax - 1, inputsMax, 2 * inputsMax]) {
+      const alone = await openai.embeddings.create({ model: name, input: input[at]! })
+      expect(data[at]!.embedding).toEqual(alone.data[0]!.embedding)
+    }
+  })
+
+  test('one row of spending has the tokens of all requests', async () => {
+    const apiKey = await gateway.key()
+    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0 })
+    const { response, data } = await openai.embeddings
+      .create({ model: 'bedrock-titan', input: ['bread', 'butter', 'a cat'] })
+      .withResponse()
+    const row = await rowOf(response.headers.get('x-request-id')!)
+    expect(row).toMatchObject({ input_tokens: data.usage.prompt_tokens })
+  })
+
+  test('a request that is refused in the middle ends the call, and those before it are billed', async () => {
+    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: await gateway.key(), maxRetries: 0 })
+    gateway.simulator.script({ text: 'the second' }, { fault: '429;retry-after=', times: 1 })
+    const input = ['the first', 'the second', 'the third']
+    const error = await openai.embeddings.create({ model: 'bedrock-titan', input }).catch((one: unknown) => one)
+    expect(error).toBeInstanceOf(OpenAI.RateLimitError)
+    const row = await rowOf((error as InstanceType<typeof OpenAI.APIError>).requestID!)
+    const sent = gateway.simulator.truth.entries.slice(-2)
+    expect([row.status, row.input_tokens]).toEqual([429, billed(sent.slice(0, 1))])
+  })
+})
+
 describe('token ids', () => {
   const texts = ['bread and butter', 'お誕生日おめでとう 🧈']
   const takesIds = new Set(['openai', 'azure'])
 
   for (const row of rows) {
-    const sent = row.single ? texts.slice(1) : texts
-    const input = sent.map(text => encode(text))
+    const input = texts.map(text => encode(text))
 
     test(`${row.name}: ${takesIds.has(row.name) ? 'arrive as they are' : 'arrive as the text they stand for'}`, async () => {
       const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: await gateway.key(), maxRetries: 0 })
       // As LangChain's and LlamaIndex's Python clients send them; vectors are asked for as base64 by default.
       const { data } = await openai.embeddings.create({ model: row.name, input })
-      expect(data.map(one => Math.abs(Math.hypot(...one.embedding) - 1) < 0.001)).toEqual(sent.map(() => true))
-      const { body } = gateway.simulator.truth.last()!
-      if (takesIds.has(row.name)) return expect(body).toMatchObject({ input })
-      const written = JSON.stringify(body)
-      for (const text of sent) expect(written).toContain(JSON.stringify(text))
+      expect(data.map(one => Math.abs(Math.hypot(...one.embedding) - 1) < 0.001)).toEqual(texts.map(() => true))
+      if (takesIds.has(row.name)) return expect(gateway.simulator.truth.last()!.body).toMatchObject({ input })
+      const requests = row.inputsMax === 1 ? texts.length : 1
+      const written = JSON.stringify(gateway.simulator.truth.entries.slice(-requests).map(({ body }) => body))
+      for (const text of texts) expect(written).toContain(JSON.stringify(text))
       for (const ids of input) expect(written).not.toContain(JSON.stringify(ids).slice(1, -1))
     })
 
@@ -206,7 +266,7 @@ describe('token ids', () => {
       const langchain = new OpenAIEmbeddings({ model: row.name, apiKey, maxRetries: 0, configuration: { baseURL } })
       const openai = new OpenAI({ baseURL, apiKey, maxRetries: 0 })
       const { data } = await openai.embeddings.create({ model: row.name, input: input[0]! })
-      expect(data.map(one => one.embedding)).toEqual(await langchain.embedDocuments(sent.slice(0, 1)))
+      expect(data.map(one => one.embedding)).toEqual(await langchain.embedDocuments(texts.slice(0, 1)))
     })
   }
 })

@@ -14,6 +14,7 @@ import { countTokens } from '../../generation/tokens.ts'
 const dimensionsDefault = 768
 const dimensionsMax = 3072
 const batchMax = 100
+const instancesMax = 250
 const imagesMax = 4
 
 const invalid = (message: string): ApiError => new ApiError(message, { code: 'INVALID_ARGUMENT' })
@@ -83,6 +84,8 @@ export const geminiPredict: EndpointHandler = ({ body, model, seed }) => {
   const parameters = isJsonObject(body.parameters) ? body.parameters : {}
   if (instances.length === 0) throw invalid('Invalid instances: at least one instance is required.')
   if (typeof instances[0]!.prompt === 'string') return imagenResponse(instances[0]!.prompt, { parameters, model, seed })
+  if (instances.length > instancesMax)
+    throw invalid(`Invalid instances: at most ${instancesMax} instances can be in one request.`)
   const inputs = instances.map(one => ({
     text: String(one.content ?? ''),
     dimensions: dimensionsOf(parameters.outputDimensionality),

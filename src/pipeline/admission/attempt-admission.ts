@@ -27,17 +27,18 @@ export async function isModelAdmitted({ admitModel }: CallPolicies, call: Call, 
  */
 export async function admitRepeat(policies: CallPolicies, call: Call, isSeries: boolean): Promise<void> {
   if (isSeries) {
-    if (!(await isAdmitted(policies, call))) throw tooManyPrompts()
+    if (!(await isAdmitted(policies, call))) throw tooManyParts(call)
   } else if (hasRoom(call, 0) && (await isAdmitted(policies, call))) call.repeats++
   else throw refusedRetry()
 }
 
-function tooManyPrompts(): GatewayError {
+function tooManyParts({ operation }: Call): GatewayError {
+  const param = operation === 'embeddings' ? 'input' : 'prompt'
   return new GatewayError(
     'rate-limited',
-    'each prompt of the list is a request to this model, and the requests per minute of this key or user are used ' +
-      'up; send fewer prompts, or the rest in a minute',
-    { param: 'prompt' },
+    `this model takes the entries of \`${param}\` in several requests, and the requests per minute of this key or user ` +
+      'are used up; send fewer of them, or the rest in a minute',
+    { param },
   )
 }
 

@@ -1,18 +1,15 @@
 /** One attempt at one deployment: which lane, what is sent, and how the answer is read. */
 import type { Call } from '../../core/call.ts'
 import { headOf } from '../../core/call-heads.ts'
-import type { ChatRequest } from '../../core/hub/chat.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import { GatewayError, unprocessable } from '../../core/errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { routingFields } from '../../core/dialects/field-names.ts'
 import { noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
-import type { ChatFormat, Format, SpeechFormat, StreamRelay } from '../../core/format.ts'
-import type { UnaryFormat, UnaryOperations } from '../../core/format.ts'
-import type { ChatAdapter, Target, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
-import type { AnswerHead, BodyPiece, CallHead } from '../../core/transport.ts'
-import type { Usage } from '../../core/usage/usage.ts'
+import type { ChatFormat, Format } from '../../core/format.ts'
+import type { ChatAdapter, Target } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { emulate, needsNoEmulation, moderationsByGuard } from '../../emulation/index.ts'
 import { framingMediaTypes } from '../../lib/frame-splitter.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
@@ -21,9 +18,9 @@ import type { CallPolicies } from '../admission/admission.ts'
 import { editedForm } from '../files/form.ts'
 import { changedFields, editedRequest, formEdits } from '../call-input.ts'
 import { endRequest, recordUnusableAnswer, recordUsage } from '../settlement/usage.ts'
-import type { AnswerCheck } from './checked-exchange.ts'
+import { sent } from './attempt-parts.ts'
+import type { Attempt, Plan } from './attempt-parts.ts'
 import { answerFilters, filteredFormat } from './filtered-format.ts'
-import type { LateAnswer } from './filtered-format.ts'
 import { withChangedTexts } from './answer-texts.ts'
 import { chatRoute, needsTranslation } from './chat-api.ts'
 import { withLocalAnswer } from './local-ids-answer.ts'
@@ -32,36 +29,7 @@ import { CheckedRelay, JsonDialogue, validatedAnswer, validatedLate } from './st
 import type { JsonQuestion } from './structured-output.ts'
 import { encodeAnswer, readAnswer, TranslatedRelay } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
-
-/** A whole answer, ready for the client. */
-export interface Answer {
-  readonly body: Uint8Array | string
-  readonly usage: Usage | undefined
-  /** Absent = JSON. */
-  readonly contentType?: string
-}
-
-/**
- * The request, and how the answer is read. For one exchange: `answer` (which throws GatewayError) or one relay. A retry
- * is planned again.
- */
-export interface Attempt {
-  readonly head: CallHead
-  readonly body: readonly BodyPiece[]
-  /** The answer is streamed although the client did not ask for it: audio. */
-  readonly streamed?: boolean
-  /** Accepted content types of a stream, as prefixes. */
-  readonly streamTypes: readonly string[]
-  /** Client fields that are not sent to this upstream. */
-  readonly dropped: readonly string[]
-  /** Checks finished answers, which may be requested again: see `checkedExchange`. */
-  readonly check?: AnswerCheck
-  answer(bytes: Uint8Array, head: AnswerHead): Answer
-  /** Set where a policy asks others about the answer: it has the body, or what ends the stream. */
-  readonly late?: LateAnswer | undefined
-  /** `contentType` is the upstream's, in lower case. */
-  relay(contentType: string): StreamRelay
-}
+import { embeddingsAttempt, speechAttempt, unaryAttempt } from './unary-attempt.ts'
 
 const developerRole = /"role"\s*:\s*"developer"/
 
@@ -81,17 +49,6 @@ export function planAttempt(call: Call, deployment: Deployment, policies: CallPo
   if (attempt.dropped.length > 0 && !(overrides.dropParams ?? deployment.dropParams))
     throw lossRefused(attempt.dropped, call.model)
   return deployment.validatesSchemas ? validatedAttempt(call, attempt) : attempt
-}
-
-/** What one attempt is planned from. */
-interface Plan {
-  readonly call: Call
-  readonly deployment: Deployment
-  readonly policies: CallPolicies
-  /** Fields that the deployment does not let pass. */
-  readonly withheld: readonly string[]
-  /** The client's body without `withheld` (but in forms), with files named as the deployment knows them. */
-  readonly body: JsonBody
 }
 
 function withDropped(attempt: Attempt, unfulfilled: readonly string[], withheld: readonly string[]): Attempt {
@@ -239,7 +196,7 @@ function translateAttempt(plan: Plan, format: Format): Attempt | undefined {
     case 'speech':
       return speechAttempt(plan, format)
     case 'embeddings':
-      return unaryAttempt(plan, format, provider.embeddings)
+      return embeddingsAttempt(plan, format, provider.embeddings)
     case 'rerank':
       return unaryAttempt(plan, format, provider.rerank)
     case 'moderations':
@@ -385,78 +342,6 @@ function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
       usage: call.usage,
     }),
     relay: () => relay,
-  }
-}
-
-function unaryAttempt<O extends keyof UnaryOperations>(
-  { call, deployment, body }: Plan,
-  format: UnaryFormat<O>,
-  adapter: UnaryAdapter<UnaryOperations[O]['request'], UnaryOperations[O]['result']> | undefined,
-): Attempt | undefined {
-  if (!adapter) return undefined
-  const request: UnaryOperations[O]['request'] = editedRequest(call, body, format.decode)
-  return {
-    ...sent(adapter.request(request, deployment.target)),
-    streamTypes: [],
-    answer(bytes, head) {
-      const { result, upstream } = readResult(() => {
-        const upstream: unknown = JSON.parse(new TextDecoder().decode(bytes))
-        return { result: adapter.result(upstream, request, head), upstream }
-      })
-      return { body: JSON.stringify(format.encode(result, call.model, request, upstream)), usage: result.usage }
-    },
-    relay() {
-      throw new GatewayError('internal', `${format.operation} is never streamed`)
-    },
-  }
-}
-
-function speechAttempt({ call, deployment, body }: Plan, format: SpeechFormat): Attempt | undefined {
-  const { speech } = deployment.target.provider
-  if (!speech) return undefined
-  if (call.stream) {
-    const msg = `"sse" is not offered by the model '${call.model}'; leave it out to get the audio itself`
-    throw unprocessable([{ loc: ['body', 'stream_format'], msg, type: 'unsupported' }])
-  }
-  const request = editedRequest(call, body, format.decode)
-  return {
-    ...sent(speech.request(request, deployment.target)),
-    streamTypes: format.forward.streamTypes ?? [],
-    // Audio inside JSON can be decoded only as a whole.
-    streamed: speech.result === undefined,
-    answer(bytes) {
-      const result = readResult(() => speech.result!(JSON.parse(new TextDecoder().decode(bytes)), request))
-      return { body: result.audio, contentType: result.mediaType, usage: result.usage }
-    },
-    relay: contentType => format.forward.relay(call.model, body, contentType),
-  }
-}
-
-/** An answer that an adapter cannot read is the upstream's error, not the gateway's. */
-function readResult<T>(read: () => T): T {
-  try {
-    return read()
-  } catch (cause) {
-    if (cause instanceof GatewayError) throw cause
-    throw new GatewayError('upstream-broken', "the upstream's answer does not follow its protocol", { cause })
-  }
-}
-
-/** Fields with a hub type are not lost; fields that the format left out are. */
-function sent(translated: TranslatedCall, request?: ChatRequest): Pick<Attempt, 'head' | 'body' | 'dropped'> {
-  const understood = request?.understoodExtra ?? []
-  const missing = request?.essentialExtra?.find(name => translated.dropped.includes(name))
-  if (missing !== undefined)
-    throw new GatewayError(
-      'invalid-request',
-      `\`${missing}\`: the model '${request!.model}' does not know it; leave it out, or use a model that does`,
-      { param: missing, code: request!.essentialCode },
-    )
-  const dropped = request?.dropped ? [...new Set([...request.dropped, ...translated.dropped])] : translated.dropped
-  return {
-    head: translated.head,
-    body: [Buffer.from(JSON.stringify(translated.body), 'utf8')],
-    dropped: understood.length > 0 ? dropped.filter(name => !understood.includes(name)) : dropped,
   }
 }
 

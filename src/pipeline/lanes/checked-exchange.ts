@@ -1,6 +1,7 @@
 /** Several requests to an upstream, each sent once the answer before it is complete, as one exchange. */
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type {
+  AnswerHead,
   BodyPiece,
   BodySink,
   CallHead,
@@ -24,7 +25,7 @@ export interface AnswerCheck {
   /** The requests are the prompts of a list; else the same is asked for again. */
   readonly isSeries: boolean
   /** For a whole answer: the next request; undefined = the answer is accepted. Throws after the last try. */
-  whole(bytes: Uint8Array): NextCall | undefined
+  whole(bytes: Uint8Array, head: AnswerHead): NextCall | undefined
   /** The attempt's relay has seen the frame that ends a stream, though its bytes may go on. */
   isOver(): boolean
   /** After so many milliseconds of quiet the answer is over without such a frame; 0 = it is not complete. */
@@ -55,7 +56,7 @@ export function checkedExchange(first: UpstreamExchange, context: CheckContext):
   const body = new CheckedBody(first, context)
   const response = first.response.then(answer => {
     if (answer.status < 200 || answer.status >= 300) return answer
-    body.begin(answer.body)
+    body.begin(answer)
     return { status: answer.status, header: (name: string) => answer.header(name), body }
   })
   return {
@@ -102,7 +103,8 @@ class CheckedBody implements UpstreamBody {
   readonly #asking: CheckContext
   readonly #startedMs: number
   #exchange: UpstreamExchange
-  #body: UpstreamBody | undefined
+  /** The current answer. */
+  #answer: UpstreamResponse | undefined
   #paused = false
   #cancelled = false
   /** An answer is over, and the next request is not sent yet. */
@@ -118,8 +120,8 @@ class CheckedBody implements UpstreamBody {
     this.#startedMs = context.clock.monotonicMs()
   }
 
-  begin(body: UpstreamBody): void {
-    this.#body = body
+  begin(answer: UpstreamResponse): void {
+    this.#answer = answer
   }
 
   /** Of the current request; those before it are answered, and their usage is known. */
@@ -129,8 +131,9 @@ class CheckedBody implements UpstreamBody {
 
   async bytes(bytesMax: number): Promise<Uint8Array> {
     for (;;) {
-      const bytes = await this.#body!.bytes(bytesMax)
-      const next = this.#asking.check.whole(bytes)
+      const answer = this.#answer!
+      const bytes = await answer.body.bytes(bytesMax)
+      const next = this.#asking.check.whole(bytes, answer)
       if (!next) return bytes
       await this.#ask(next)
     }
@@ -143,7 +146,7 @@ class CheckedBody implements UpstreamBody {
     }
     const { check, timers } = this.#asking
     const exchange = this.#exchange
-    const body = this.#body!
+    const { body } = this.#answer!
     let drain: UpstreamDrain | undefined
     const ended = (): void => {
       this.#hush()
@@ -204,19 +207,19 @@ class CheckedBody implements UpstreamBody {
     const response = await this.#exchange.response
     this.#asking.answered(response.status)
     if (response.status < 200 || response.status >= 300) throw await this.#asking.fault(response)
-    this.#body = response.body
+    this.#answer = response
   }
 
   pause(): void {
     this.#paused = true
     this.#silence.cancel()
-    this.#body?.pause()
+    this.#answer?.body.pause()
   }
 
   resume(): void {
     this.#paused = false
     this.#listen()
-    this.#body?.resume()
+    this.#answer?.body.resume()
   }
 
   cancel(): void {

@@ -3,7 +3,7 @@ import type { Call } from '../../core/call.ts'
 import type { InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange, UpstreamResponse } from '../../core/transport.ts'
 import type { UploadPart } from '../../core/upload.ts'
-import type { Attempt } from './attempt.ts'
+import type { Attempt } from './attempt-parts.ts'
 
 /** Bytes of a file that an in-process provider is given. */
 const fileHeadBytes = 64 * 1024

@@ -7,7 +7,7 @@ import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { openaiResponses } from '../../formats/openai/responses/index.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { providers } from '../../providers/index.ts'
-import type { Attempt } from './attempt.ts'
+import type { Attempt } from './attempt-parts.ts'
 import { withLocalAnswer } from './local-ids-answer.ts'
 import { TranslatedRelay } from './translate.ts'
 

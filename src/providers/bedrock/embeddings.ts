@@ -8,7 +8,7 @@ import type { AnswerHead } from '../../core/transport.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { embedBody, embedResult } from '../cohere/embeddings.ts'
+import { embedBody, embedInputsMax, embedResult } from '../cohere/embeddings.ts'
 import { countOf } from '../../core/usage/usage-fields.ts'
 import { broken, vectorOf } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
@@ -18,8 +18,8 @@ const notOnBedrock: readonly string[] = ['model', 'priority']
 const inputTokensHeader = 'x-amzn-bedrock-input-token-count'
 
 /**
- * Throws `invalid-request` for models that are neither Titan nor Cohere's, and `unprocessable` for several texts or
- * token ids, which Titan does not take.
+ * Throws `invalid-request` for models that are neither Titan nor Cohere's, and `unprocessable` for token ids, which
+ * Titan does not take.
  */
 export function embeddingsCall(request: EmbeddingsRequest, target: Target): TranslatedCall {
   const id = modelId(target)
@@ -35,14 +35,18 @@ export function embeddingsCall(request: EmbeddingsRequest, target: Target): Tran
   )
 }
 
-/** Titan takes one text per call; its first version has no settings. */
+/** Titan takes one text a request; Cohere's models as many as at Cohere itself. */
+export function embeddingInputsMax(target: Target): number {
+  return modelId(target).includes('amazon.titan-embed-text') ? 1 : embedInputsMax
+}
+
+/** Titan's first version has no settings. */
 function titanBody(request: EmbeddingsRequest, id: string): Pick<TranslatedCall, 'body' | 'dropped'> {
-  const [inputText, ...more] = request.inputs
-  const inputError = (msg: string, type: string) => unprocessable([{ loc: ['body', 'input'], msg, type }])
-  if (more.length > 0)
-    throw inputError('this model embeds one text a call; send each text in a request of its own', 'invalid')
-  if (typeof inputText !== 'string')
-    throw inputError('this model takes text instead of token ids; send a string', 'wrong_type')
+  const [inputText] = request.inputs
+  if (typeof inputText !== 'string') {
+    const msg = 'this model takes text instead of token ids; send a string'
+    throw unprocessable([{ loc: ['body', 'input'], msg, type: 'wrong_type' }])
+  }
   const isFirst = id.includes('titan-embed-text-v1') || id.includes('titan-embed-g1')
   const { normalize, ...unknown } = request.extra.fields
   const dropped = Object.keys(unknown)

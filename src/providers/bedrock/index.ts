@@ -5,7 +5,7 @@ import type { CallHead } from '../../core/transport.ts'
 import { bedrockHead, regionalBaseUrl } from './address.ts'
 import { bedrockAuthorization } from './authorization.ts'
 import { countCall, countResult } from './count.ts'
-import { embeddingsCall, embeddingsResult } from './embeddings.ts'
+import { embeddingInputsMax, embeddingsCall, embeddingsResult } from './embeddings.ts'
 import { awsFault } from './fault.ts'
 import { converseReader, converseResult } from './read.ts'
 import { converseBody } from './request.ts'
@@ -35,7 +35,7 @@ export const bedrock: Provider = {
     reader: converseReader,
   },
   embedsTextOnly: true,
-  embeddings: { request: embeddingsCall, result: embeddingsResult },
+  embeddings: { request: embeddingsCall, result: embeddingsResult, inputsMax: embeddingInputsMax },
   countTokens: { request: countCall, result: countResult },
   authorization: bedrockAuthorization,
   fault: (status, body) => awsFault(status, body),

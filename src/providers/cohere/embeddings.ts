@@ -8,6 +8,8 @@ import { cohereUsage } from './read.ts'
 
 /** Cohere's own fields that a client may send in addition to OpenAI's. */
 const ownFields = new Set(['input_type', 'truncate', 'max_tokens', 'priority'])
+/** Texts or images of one request (docs.cohere.com/reference/embed, read 2026-11-26). */
+export const embedInputsMax = 96
 const imageUrl = /^data:image\/[a-z0-9.+-]+;base64,/i
 
 /**

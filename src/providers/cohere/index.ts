@@ -3,7 +3,7 @@ import { headOf } from '../../core/call-heads.ts'
 import type { Provider, Target, UpstreamFault } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { generalFault } from '../fault.ts'
-import { embedBody, embedResult } from './embeddings.ts'
+import { embedBody, embedInputsMax, embedResult } from './embeddings.ts'
 import { chatReader, chatResult, isMessageEnd } from './read.ts'
 import { chatBody } from './request.ts'
 import { rerankBody, rerankResult } from './rerank.ts'
@@ -47,6 +47,7 @@ export const cohere: Provider = {
   embeddings: {
     request: (request, target) => ({ head: headOf(target, embedHead, false), ...embedBody(request, target.model) }),
     result: embedResult,
+    inputsMax: () => embedInputsMax,
   },
   rerank: {
     request: (request, target) => ({ head: headOf(target, rerankHead, false), ...rerankBody(request, target.model) }),

@@ -6,6 +6,9 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { broken, objectOf, vectorOf } from '../json.ts'
 import { readGeminiUsage } from '../../core/usage/gemini-usage.ts'
 
+/** The API refuses more: "at most 100 requests can be in one batch". */
+export const batchInputsMax = 100
+
 /** The parts of an embeddings request that Google's two APIs (AI Studio, Vertex AI) share. */
 export interface EmbeddingInput {
   readonly texts: readonly string[]

@@ -3,7 +3,7 @@ import { headOf } from '../../core/call-heads.ts'
 import type { Provider, Target, TranslatedCall } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { countResult } from './count.ts'
-import { batchEmbedBody, batchEmbedResult, embeddingInput } from './embeddings.ts'
+import { batchEmbedBody, batchEmbedResult, batchInputsMax, embeddingInput } from './embeddings.ts'
 import { geminiFieldRules } from './field-rules.ts'
 import { googleFault } from './fault.ts'
 import { imagesBody, imagesResult, isImagen } from './images.ts'
@@ -89,6 +89,7 @@ export const gemini: Provider = {
       return { head: headOf(target, embeddingsHead, false), body, dropped }
     },
     result: batchEmbedResult,
+    inputsMax: () => batchInputsMax,
   },
   images: {
     request: (request, target) => ({

@@ -20,7 +20,7 @@ import { speechBody, speechResult } from '../gemini/speech.ts'
 import { globalBaseUrl, isClaude, vertexHead } from './address.ts'
 import { vertexAuthorization } from './authorization.ts'
 import { claudeCall, claudeCount, claudeCountCall } from './claude.ts'
-import { predictBody, predictResult } from './embeddings.ts'
+import { predictBody, predictInputsMax, predictResult } from './embeddings.ts'
 
 const host = { callIds: false, fileNames: true }
 
@@ -101,6 +101,7 @@ export const vertex: Provider = {
       return { head: headOf(target, predictHead, false), body: predictBody(input), dropped: input.dropped }
     },
     result: predictResult,
+    inputsMax: () => predictInputsMax,
   },
   images: {
     request: (request, target) => ({
