@@ -14,7 +14,7 @@ const contextMessage = new RegExp(
 const flaggedMessage = /\b(flagged|moderation)\b/i
 const policyMessage =
   /content[ _](policy|filter|management)|safety (system|policy)|responsible ai|violating our usage polic/i
-/** `cyber_policy` is OpenAI's of 2026; its `invalid_prompt` stands for other errors too and is judged by the message. */
+/** `cyber_policy` is OpenAI's; its `invalid_prompt` stands for other errors too, and is judged by the message. */
 const policyCodes: ReadonlySet<string> = new Set(['content_policy_violation', 'content_filter', 'cyber_policy'])
 
 /**

@@ -36,8 +36,8 @@ function tooManyParts({ operation }: Call): GatewayError {
   const param = operation === 'embeddings' ? 'input' : 'prompt'
   return new GatewayError(
     'rate-limited',
-    `this model takes the entries of \`${param}\` in several requests, and the requests per minute of this key or user ` +
-      'are used up; send fewer of them, or the rest in a minute',
+    `this model takes the entries of \`${param}\` in several requests, and the requests per minute of this key or ` +
+      'user are used up; send fewer of them, or the rest in a minute',
     { param },
   )
 }

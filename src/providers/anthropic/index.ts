@@ -78,7 +78,7 @@ function fault(status: number, body: unknown): UpstreamFault {
   if (typeof type !== 'string') return general
   // For the generic `api_error` the status is more specific.
   const kind = type === 'api_error' ? undefined : anthropicErrorKinds.get(type)
-  // A prompt that is too long, and what its filter blocks, are recognised by the message; Anthropic's type for both is the general one.
+  // A prompt that is too long, and what the filter blocks, are known by the message; the type is that of other errors.
   if (general.kind === 'context-too-long' || general.kind === 'content-policy')
     return { kind: general.kind, message: general.message }
   const code = threadCode(body)

@@ -6,7 +6,7 @@ import type { EmbeddingInput } from '../gemini/embeddings.ts'
 import { countOf } from '../../core/usage/usage-fields.ts'
 import { broken, objectOf, vectorOf } from '../json.ts'
 
-/** Texts of one request (cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings, "API limits"). */
+/** Texts of one request (cloud.google.com/vertex-ai/docs/generative-ai/embeddings/get-text-embeddings). */
 export const predictInputsMax = 250
 
 /** The body of `predict`: one instance per text. */
