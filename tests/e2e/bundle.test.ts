@@ -288,46 +288,13 @@ describe('of the gateway, which takes its time to be joined', () => {
       writeFileSync(file, `${original}\nconsole.log('changed')\n`)
       await child.exited
       writeFileSync(file, original)
-      expect(await outputOf('version')).not.toContain('changed')
+      // Where there is none, the next start has nothing to take for the program.
+      if (bundles().length > 0) expect(await outputOf('version')).not.toContain('changed')
     }
+    expect(await outputOf('version')).not.toContain('changed')
   })
 
-  test.skipIf(!canUnshare)(
-    'process 1 that is told to end while it makes the bundle ends',
-    async () => {
-      changeSource()
-      const before = bundles()
-      const child = Bun.spawn(
-        [
-          'unshare',
-          '-p',
-          '-f',
-          '--mount-proc',
-          'node',
-          join(project, 'bin/modelgate.mjs'),
-          'serve',
-          '--port',
-          '0',
-          '--data-dir',
-          join(project, 'data-1'),
-        ],
-        { cwd: project, env: environment(), stdout: 'ignore', stderr: 'ignore' },
-      )
-      for (let waitedMs = 0; bundles().every(name => before.includes(name)); waitedMs += 2) {
-        if (waitedMs > 5000) throw new Error('no draft')
-        await Bun.sleep(2)
-      }
-      const [first] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')
-      process.kill(Number(first), 'SIGTERM')
-      const code = await Promise.race([child.exited, Bun.sleep(5000).then(() => 'still there')])
-      if (code === 'still there') process.kill(Number(first), 'SIGKILL')
-      expect(code).toBe(143)
-    },
-    30_000,
-  )
-
   test('what is loaded late is there as well: both threads, prices, documents', async () => {
-    rmSync(dist(), { recursive: true, force: true })
     writeFileSync(
       join(project, 'config.yaml'),
       'model_list:\n  - model_name: gpt-4o\n    proxy_params: { model: openai/gpt-4o, api_key: x, api_base: "http://127.0.0.1:9/v1" }\n',
@@ -391,4 +358,38 @@ describe('of the gateway, which takes its time to be joined', () => {
     child.kill('SIGTERM')
     expect(await child.exited).toBe(0)
   })
+
+  test.skipIf(!canUnshare)(
+    'process 1 that is told to end while it makes the bundle ends',
+    async () => {
+      changeSource()
+      const before = bundles()
+      const child = Bun.spawn(
+        [
+          'unshare',
+          '-p',
+          '-f',
+          '--mount-proc',
+          'node',
+          join(project, 'bin/modelgate.mjs'),
+          'serve',
+          '--port',
+          '0',
+          '--data-dir',
+          join(project, 'data-1'),
+        ],
+        { cwd: project, env: environment(), stdout: 'ignore', stderr: 'ignore' },
+      )
+      for (let waitedMs = 0; bundles().every(name => before.includes(name)); waitedMs += 2) {
+        if (waitedMs > 5000) throw new Error('no draft')
+        await Bun.sleep(2)
+      }
+      const [first] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')
+      process.kill(Number(first), 'SIGTERM')
+      const code = await Promise.race([child.exited, Bun.sleep(5000).then(() => 'still there')])
+      if (code === 'still there') process.kill(Number(first), 'SIGKILL')
+      expect(code).toBe(143)
+    },
+    30_000,
+  )
 })

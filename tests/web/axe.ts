@@ -119,13 +119,14 @@ function followColours([ofTexts, ofLinks]: readonly [string, string]): void {
     const check = checks[name]!
     const evaluate = check.evaluate
     check.evaluate = function (node, ...more) {
+      const colours = kept.newColours[kind].get(node)
+      if (colours !== undefined && kept.judgedColours.has(colours)) return true
       let ratio: number | undefined
       const data = (told: { contrastRatio?: number } | undefined) => {
         ratio = told?.contrastRatio
         this.data(told)
       }
       const result = evaluate.call({ ...this, data }, node, ...more)
-      const colours = kept.newColours[kind].get(node)
       // A text that it does not see, for one, passes without a ratio.
       const isRight = result === true && (kind === 'links' || ratio !== undefined)
       if (isRight && colours !== undefined) kept.judgedColours.add(colours)

@@ -265,11 +265,19 @@ function smallTargets([least, scope]: readonly [number, string]): string[] {
       }
     return pixels
   }
+  /** What rows of a list have alike is measured in one of them, for a press takes the page dozens of looks. */
+  const outlineOf = (element: Element, { width, height }: DOMRect) => {
+    const row = element.closest('[data-row], li')
+    return `${element.tagName} ${element.className} ${width} ${height} in ${row?.className} ${row?.clientHeight}`
+  }
+  const good = new Set<string>()
   return [...document.querySelectorAll(`${pressable}, ${more}`)].flatMap(element => {
     if (!element.closest(scope) || !isSeen(element) || isInText(element) || (element as HTMLButtonElement).disabled)
       return []
     const { width, height } = element.getBoundingClientRect()
     if (width >= least - 1 && height >= least - 1) return []
+    const outline = outlineOf(element, element.getBoundingClientRect())
+    if (good.has(outline)) return []
     element.scrollIntoView({ block: 'center', inline: 'center' })
     const box = element.getBoundingClientRect()
     const middle = [box.x + box.width / 2, box.y + box.height / 2] as const
@@ -280,7 +288,10 @@ function smallTargets([least, scope]: readonly [number, string]): string[] {
     if (above?.closest('[data-base-ui-inert], [role=dialog], .veil') && !element.closest('[role=dialog]')) return []
     const wide = width >= least - 1 ? width : Math.max(width, reach(element, labels, middle, 'x'))
     const high = height >= least - 1 ? height : Math.max(height, reach(element, labels, middle, 'y'))
-    if (wide >= least - 1 && high >= least - 1) return []
+    if (wide >= least - 1 && high >= least - 1) {
+      if (element.closest('[data-row], li')) good.add(outline)
+      return []
+    }
     const name = element.getAttribute('aria-label') ?? element.textContent?.slice(0, 30) ?? ''
     const what = `${element.tagName.toLowerCase()} ${element.getAttribute('role') ?? ''}`
     return [`${what} "${name}" ${Math.round(wide)}x${Math.round(high)}`]
