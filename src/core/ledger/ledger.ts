@@ -65,6 +65,11 @@ export interface ShownPage {
   readonly nextCursor: string | null
   /** Where they were asked to be counted. `isCapped` = there are more. */
   readonly total?: { readonly rows: number; readonly isCapped: boolean }
+  /**
+   * Of a list by another field than time: when the oldest of the calls began that were ordered; null = all of them
+   * were. Milliseconds since 1970.
+   */
+  readonly sortedFromMs?: number | null
 }
 
 /** Which calls are counted, from when to when, in how many equal parts. Times are milliseconds since 1970. */

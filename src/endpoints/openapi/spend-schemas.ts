@@ -116,6 +116,10 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
     {
       total: described('Rows of all pages; this and what follows are absent with a cursor.', integer),
       total_is_capped: described('There are more than `total`: follow `next_cursor`.', boolean),
+      sorted_from: described(
+        'With `sort_by`: only calls that began from here on are in order, as there are over 40,000; null = all.',
+        nullable(dateTime),
+      ),
       page: integer,
       page_size: integer,
       total_pages: described('Of `total`.', integer),

@@ -135,8 +135,8 @@ export const spendLogs: Endpoint = {
       sort_by: {
         schema: { enum: sortNames, default: 'startTime' },
         description:
-          'By another field than `startTime` the newest 40,000 rows are ordered (`total_is_capped` = there are ' +
-          'more), in pages by number. What is not known comes last.',
+          'By another field than `startTime` the newest 40,000 rows are ordered, in pages by number; where there are ' +
+          'more `sorted_from` is not null. What is not known comes last.',
       },
       sort_order: {
         schema: { enum: ['asc', 'desc'], default: 'desc' },
@@ -152,7 +152,7 @@ export const spendLogs: Endpoint = {
     const page = pageOf(query)
     const sortBy = sortFields[query.sort_by]
     const rowQuery = followedRows(await withKeyId(services, query), caller!)
-    const { rows, nextCursor, total } = await services.ledger.shown({
+    const { rows, nextCursor, total, sortedFromMs } = await services.ledger.shown({
       ...rowQuery,
       ...(query.status_filter === 'success' && { outcome: 'success' }),
       ...(query.status_filter === 'failure' && { isFailed: true }),
@@ -171,7 +171,10 @@ export const spendLogs: Endpoint = {
       page_size: size,
       total_pages: Math.ceil(total.rows / size),
     }
-    const rest = JSON.stringify({ next_cursor: nextCursor, ...counts })
+    const sorted = sortedFromMs !== undefined && {
+      sorted_from: sortedFromMs === null ? null : new Date(sortedFromMs).toISOString(),
+    }
+    const rest = JSON.stringify({ next_cursor: nextCursor, ...counts, ...sorted })
     return jsonTextAnswer(Buffer.concat([Buffer.from('{"data":['), rows, Buffer.from(`],${rest.slice(1)}`)]))
   },
 }

@@ -170,6 +170,12 @@ for (const { name, url } of servers)
       for (const [sortBy, of] of Object.entries(orders) as [CallOrder, (row: LedgerRow) => number | null][])
         for (const isOldestFirst of [false, true])
           expect((await page({ sortBy, isOldestFirst })).map(row => row.request_id)).toEqual(by(of, isOldestFirst))
+      const sortedFrom = async (lookedAt: number) =>
+        (await readLedger(database, ledgerStatement({ ...asked, sortBy: 'cost' }, lookedAt))).sortedFromMs
+      expect(await sortedFrom(100)).toBe(newest[0]!.started_at_ms)
+      expect(await sortedFrom(rows.length - 1)).toBe(rows[1]!.started_at_ms)
+      expect(await sortedFrom(rows.length)).toBe(null)
+      expect(await readLedger(database, ledgerStatement(asked, 100))).not.toHaveProperty('sortedFromMs')
       const last = await page({ sortBy: 'tokens', isOldestFirst: true, offset: 97 })
       expect(last.map(row => row.input_tokens)).toEqual([null, null, null])
     })
