@@ -130,7 +130,7 @@ export interface Authorization {
   /** The request that yields a short-lived token; undefined = this target needs none. The pipeline keeps the token. */
   tokenRequest?(target: Target, epochMs: number): TokenRequest | undefined
   /** Reads its answer; throws on a shape it does not know. */
-  readToken?(body: unknown): { token: string; lifetimeS: number }
+  readToken?(body: unknown, epochMs: number): { token: string; lifetimeS: number }
 }
 
 /** The request that fetches an access token. */

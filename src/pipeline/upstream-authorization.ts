@@ -48,7 +48,7 @@ export class Authorizer {
     if (!tokenRequest || !authorization.readToken) return Promise.resolve(undefined)
     const read = authorization.readToken
     const answered = this.#ask({ ...request, ...tokenRequest, body: [Buffer.from(tokenRequest.body, 'utf8')] }).then(
-      read,
+      body => read(body, this.#clock.epochMs()),
     )
     const fresh: HeldToken = { token: answered.then(({ token }) => token), freshUntilMs: Infinity }
     this.#tokens.set(target, fresh)

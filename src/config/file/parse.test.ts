@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { localModels, providers } from '../../providers/index.ts'
 import { readSettings } from '../read-settings.ts'
+import { readConfig } from './parse.ts'
 
 const read = (text: string, environment: Record<string, string> = {}) =>
   readSettings({ text, file: 'config.yaml', environment, providers })
@@ -190,6 +191,20 @@ test('a key without a function is no warning where its value asks for nothing', 
     'router_settings: { routing_strategy: simple-shuffle, enable_tag_filtering: false }\n'
   expect(about(off)).toEqual(['ssl_verify'])
   expect(about('litellm_settings: { callbacks: [prometheus, otel] }\n')).toEqual(['ssl_verify', 'callbacks'])
+})
+
+test('the master key of a file of LiteLLM comes from its variable, unless the file has one', () => {
+  const masterKey = (params: string, rest: string, given = 'sk-q7Zt4Lw9Xk2Vb8Nc3Hj6Rf1Yp5Ms0GdQa') =>
+    readConfig(`model_list: [{ model_name: m, ${params}: { model: groq/x, api_key: k } }]\n${rest}`, {
+      file: 'config.yaml',
+      environment: { LITELLM_MASTER_KEY: given },
+    }).config?.general_settings?.master_key
+  const own = 'sk-Zq8Lw2Xv5Rt9Yp3Nc7Hj1Mb6Kf4GdSaTe'
+  expect(masterKey('litellm_params', '')).toStartWith('sk-q7Zt')
+  expect(masterKey('litellm_params', 'general_settings: { master_key: }\n')).toStartWith('sk-q7Zt')
+  expect(masterKey('litellm_params', `general_settings: { master_key: ${own} }\n`)).toBe(own)
+  expect(masterKey('litellm_params', '', '')).toBeUndefined()
+  expect(masterKey('proxy_params', '')).toBeUndefined()
 })
 
 test('rates of the deployments of a name share its calls, unless weights are given', () => {

@@ -40,7 +40,7 @@ export function readFile(
   /** References to secrets that are not read here. */
   const unread: Finding[] = []
   const names = translateNames(yaml.value, { findings, warnings, keysAt: knownKeys })
-  const known = withPlainValues(names.value)
+  const known = withPlainValues(names.isPeers ? withPeersMasterKey(names.value, environment) : names.value)
   const withVariables = withEnvironment(known, [], {
     environment: ownEnvironment(known, environment),
     findings: unset,
@@ -115,6 +115,14 @@ function withPlainValues(value: unknown): unknown {
   const variables = Object.entries(given.environment_variables).filter(([, one]) => one !== null)
   const texts = variables.map(([name, one]) => [name, ['number', 'boolean'].includes(typeof one) ? String(one) : one])
   return { ...given, environment_variables: Object.fromEntries(texts) }
+}
+
+/** LiteLLM takes the master key from its variable where the file has none. */
+function withPeersMasterKey(value: unknown, { LITELLM_MASTER_KEY: given }: Environment): unknown {
+  if (!given || !isObject(value)) return value
+  const general = value.general_settings ?? {}
+  if (!isObject(general) || 'master_key' in general) return value
+  return { ...value, general_settings: { ...general, master_key: `${wholeReference}LITELLM_MASTER_KEY` } }
 }
 
 /** The process environment over `environment_variables` of the file, which may refer to the former. */

@@ -131,6 +131,19 @@ const proxyParams = z.strictObject(
         .describe('Bedrock: signs calls, with `aws_secret_access_key`; `api_key` is an API key of Bedrock.'),
       aws_secret_access_key: text.optional().describe('Bedrock: the secret of `aws_access_key_id`.'),
       aws_session_token: headerText.optional().describe('Bedrock: of temporary credentials.'),
+      aws_role_name: z
+        .string()
+        .regex(/^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/, 'must be the ARN of a role')
+        .optional()
+        .describe(
+          'Bedrock: the ARN of a role that the keys take on. Without keys that of the ECS task or EKS pod counts.',
+        ),
+      aws_session_name: z
+        .string()
+        .regex(/^[\w+=,.@-]{2,64}$/, 'must be 2 to 64 letters, digits and characters of `_+=,.@-`')
+        .optional()
+        .describe('Bedrock: the name of sessions with a role, shown by CloudTrail; else `modelgate`.'),
+      aws_external_id: text.optional().describe('Bedrock: what `aws_role_name` asks for of those that take it on.'),
       aws_bedrock_runtime_endpoint: address
         .refine(value => !value.includes('?'), 'must have no query; take out what begins with `?`')
         .optional()

@@ -18,6 +18,8 @@ import type { Finding, Path } from './reading.ts'
 /** A file in our own names. */
 interface NamedFile {
   readonly value: unknown
+  /** The file is written in LiteLLM's names. */
+  readonly isPeers: boolean
   /** By path in our names, as JSON: the name in the file, where it is another. */
   readonly written: ReadonlyMap<string, string>
   /** A path in our names as the path in the names of the file. */
@@ -38,7 +40,8 @@ export function translateNames(value: unknown, reading: Reading): NamedFile {
   const renamed = withOurNames(value, [], { ...reading, written })
   const isPeers = isOfLiteLlm(value)
   const weighted = isPeers ? withRateWeights(renamed, reading.warnings) : renamed
-  return { value: withoutUnused(weighted, [], { ...reading, isPeers, writtenPath }), written, writtenPath }
+  const used = withoutUnused(weighted, [], { ...reading, isPeers, writtenPath })
+  return { value: used, isPeers, written, writtenPath }
 }
 
 /** Whether a file is written in LiteLLM's names: those of our own are strict in all sections. */
@@ -73,9 +76,7 @@ function withOurNames(
 
 const noEffect = 'has no effect here'
 
-interface PruningOptions extends Reading, Pick<NamedFile, 'writtenPath'> {
-  readonly isPeers: boolean
-}
+type PruningOptions = Reading & Pick<NamedFile, 'writtenPath' | 'isPeers'>
 
 function withoutUnused(value: unknown, path: Path, reading: PruningOptions): unknown {
   if (Array.isArray(value)) return value.map((one, at) => withoutUnused(one, [...path, at], reading))

@@ -1,10 +1,12 @@
-/** Options of Bedrock models: region, address and AWS credentials, from the entry or the environment. */
+/** Options of Bedrock models: region, address, AWS credentials and roles, from the entry or the environment. */
 import { Secret } from '../../lib/secret.ts'
 import { hostRegion, regionalUrl, regionPattern } from '../../providers/bedrock/address.ts'
 import type { Environment } from '../environment.ts'
+import { assumedRole, ownRole } from './aws-role.ts'
+import type { RoleParams } from './aws-role.ts'
 
 /** The `proxy_params` of Bedrock. */
-interface BedrockParams {
+interface BedrockParams extends RoleParams {
   readonly model: string
   readonly api_base?: string | undefined
   readonly aws_region_name?: string | undefined
@@ -36,7 +38,9 @@ export function bedrockOptions(params: BedrockParams, environment: Environment, 
   if (!regionPattern.test(region)) return mistake('the AWS region must be one such as `us-east-1`', 'aws_region_name')
   if (hasApiKey && (params.aws_access_key_id ?? params.aws_secret_access_key) !== undefined)
     return mistake('two ways to sign in; give either `api_key` or `aws_access_key_id` and `aws_secret_access_key`')
-  const credentials = hasApiKey ? {} : credentialsOf(params, environment)
+  if (hasApiKey && params.aws_role_name !== undefined)
+    return mistake('two ways to sign in; give either `api_key` or `aws_role_name`')
+  const credentials = hasApiKey ? {} : credentialsOf(params, region, environment)
   if ('message' in credentials) return credentials as Mistake
   return {
     baseUrl: (endpoint ?? regionalUrl(region)).replace(/\/+$/, ''),
@@ -52,7 +56,11 @@ function mistake(message: string, field?: string): Mistake {
  * The pair of the entry, or the pair of the environment, never one value of each. The entry's session token works with
  * both.
  */
-function credentialsOf(params: BedrockParams, environment: Environment): Record<string, unknown> | Mistake {
+function credentialsOf(
+  params: BedrockParams,
+  region: string,
+  environment: Environment,
+): Record<string, unknown> | Mistake {
   const own = params.aws_access_key_id !== undefined || params.aws_secret_access_key !== undefined
   const [id, secret, token] = own
     ? [params.aws_access_key_id, params.aws_secret_access_key, params.aws_session_token]
@@ -66,16 +74,27 @@ function credentialsOf(params: BedrockParams, environment: Environment): Record<
       '`aws_access_key_id` and `aws_secret_access_key` belong together; give both',
       id ? 'aws_access_key_id' : 'aws_secret_access_key',
     )
-  if (!id || !secret)
-    return mistake(
-      'no credentials: give `api_key` or `aws_access_key_id` and `aws_secret_access_key`, ' +
-        'or set AWS_BEARER_TOKEN_BEDROCK or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
-    )
+  if (!id || !secret) return roleOf(params, region, environment)
+  const role = assumedRole(params, region, environment)
   return {
+    ...(role && { aws_role: role }),
     aws_access_key_id: id,
     aws_secret_access_key: new Secret(secret),
     ...(token && { aws_session_token: new Secret(token) }),
   }
+}
+
+/** Where there are no keys: the role that ECS or EKS gives to this program. */
+function roleOf(params: BedrockParams, region: string, environment: Environment): Record<string, unknown> | Mistake {
+  const role = ownRole(params, region, environment)
+  if (!role)
+    return mistake(
+      'no credentials: give `api_key` or `aws_access_key_id` and `aws_secret_access_key`, set ' +
+        'AWS_BEARER_TOKEN_BEDROCK or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run with the role of an ECS ' +
+        'task or an EKS pod',
+    )
+  if ('message' in role) return mistake(role.message, params.aws_role_name === undefined ? undefined : 'aws_role_name')
+  return { aws_role: role }
 }
 
 /**

@@ -60,7 +60,9 @@ export function buildDeployment(
       message: `the provider ${provider.name} has no address of its own; give \`api_base\``,
     }
   // AWS credentials in the entry have precedence over an API key of the environment.
-  const signs = provider.name === 'bedrock' && (params.aws_access_key_id ?? params.aws_secret_access_key) !== undefined
+  const signs =
+    provider.name === 'bedrock' &&
+    (params.aws_access_key_id ?? params.aws_secret_access_key ?? params.aws_role_name) !== undefined
   const variable = signs ? undefined : keyVariable(provider, context.environment)
   const apiKey = params.api_key ?? (variable === undefined ? undefined : context.environment[variable])
   if (apiKey === undefined && !provider.keyless && params.api_base === undefined)

@@ -161,7 +161,9 @@ describe('Entra ID', () => {
   })
 
   test('the answer of the token service', () => {
-    expect(readToken!({ token_type: 'Bearer', expires_in: 3599, ext_expires_in: 3599, access_token: 'jwt' })).toEqual({
+    expect(
+      readToken!({ token_type: 'Bearer', expires_in: 3599, ext_expires_in: 3599, access_token: 'jwt' }, 0),
+    ).toEqual({
       token: 'jwt',
       lifetimeS: 3599,
     })
@@ -172,7 +174,7 @@ describe('Entra ID', () => {
       { access_token: '', expires_in: 1 },
       { access_token: 'x', expires_in: -1 },
     ])
-      expect(() => readToken!(body)).toThrow('access_token')
+      expect(() => readToken!(body, 0)).toThrow('access_token')
   })
 
   test('the configuration keeps the secret out of sight and out of the id', () => {

@@ -165,12 +165,12 @@ describe('tokens', () => {
   })
 
   test('answers of the token service; credentials that cannot be used', () => {
-    expect(authorization!.readToken!({ access_token: 't', expires_in: 3599, token_type: 'Bearer' })).toEqual({
+    expect(authorization!.readToken!({ access_token: 't', expires_in: 3599, token_type: 'Bearer' }, 0)).toEqual({
       token: 't',
       lifetimeS: 3599,
     })
     for (const body of [null, {}, { access_token: 't' }])
-      expect(() => authorization!.readToken!(body)).toThrow('without a token')
+      expect(() => authorization!.readToken!(body, 0)).toThrow('without a token')
     expect(() => authorization!.tokenRequest!(held({ ...account, private_key: 'x' }), 0)).toThrow('not an RSA key')
     expect(() => authorization!.tokenRequest!(held({ type: 'external_account' }), 0)).toThrow('not supported')
   })
