@@ -39,7 +39,7 @@ export function readFile(
   const unset: Finding[] = []
   /** References to secrets that are not read here. */
   const unread: Finding[] = []
-  const names = translateNames(yaml.value, { findings, warnings, keysAt: knownKeys })
+  const names = translateNames(yaml.value, { isFile: !sent, findings, warnings, keysAt: knownKeys })
   const known = withPlainValues(names.isPeers ? withPeersMasterKey(names.value, environment) : names.value)
   const withVariables = withEnvironment(known, [], {
     environment: ownEnvironment(known, environment),

@@ -27,6 +27,8 @@ interface NamedFile {
 }
 
 interface Reading {
+  /** A file, not an entry that is sent: what is empty there is not given, and what is off is no warning. */
+  readonly isFile: boolean
   readonly findings: Finding[]
   readonly warnings: Finding[]
   /** The keys that the schema has at a path. */
@@ -38,7 +40,7 @@ export function translateNames(value: unknown, reading: Reading): NamedFile {
   const written = new Map<string, string>()
   const writtenPath = (path: Path): Path => writtenPathOf(written, path)
   const renamed = withOurNames(value, [], { ...reading, written })
-  const isPeers = isOfLiteLlm(value)
+  const isPeers = reading.isFile && isOfLiteLlm(value)
   const weighted = isPeers ? withRateWeights(renamed, reading.warnings) : renamed
   const used = withoutUnused(weighted, [], { ...reading, isPeers, writtenPath })
   return { value: used, isPeers, written, writtenPath }
@@ -92,7 +94,7 @@ function withoutUnused(value: unknown, path: Path, reading: PruningOptions): unk
       (isPriceSection(path) && isOtherPriceKey(key) ? '' : undefined) ??
       (isOpen ? remedyForUnknown(key, path, reading) : undefined)
     if (remedy !== undefined) {
-      if (!asksForNothing(patternOf(inside), one))
+      if (!(reading.isFile && asksForNothing(patternOf(inside), one)))
         warnings.push({ path: inside, message: remedy ? `${noEffect}: ${remedy}` : noEffect, atKey: true })
     } else if (patternOf(inside) === modePattern && otherModes.has(one))
       warnings.push({ path: inside, message: `${noEffect}: \`${one}\` is no mode of this gateway` })

@@ -74,7 +74,10 @@ export class SentModels {
   ): CheckedModel {
     const findings: Finding[] = []
     const notes: Finding[] = []
-    const names = translateNames({ model_list: [entry] }, { findings, warnings: notes, keysAt: knownKeys })
+    const names = translateNames(
+      { model_list: [entry] },
+      { isFile: false, findings, warnings: notes, keysAt: knownKeys },
+    )
     const sent = (names.value as { model_list: [Fields] }).model_list[0]
     const merged = withId(before ? mergedEntry(plainEntry(before), sent) : withoutNulls(sent), id)
     const written = (path: Path) => names.writtenPath(['model_list', 0, ...path]).slice(2)
