@@ -1,4 +1,5 @@
 /** A model at an upstream, among which the router chooses. Frozen when the configuration is read. */
+import type { FieldDefaults } from './dialects/default-fields.ts'
 import type { Target } from './provider.ts'
 import type { ProxyRules } from './transport.ts'
 import type { Prices, PriceSource } from './usage/prices.ts'
@@ -130,6 +131,8 @@ export interface Deployment {
   readonly allowedFields: ReadonlySet<string>
   /** false = of the fields that a dialect does not know only `allowedFields` pass. */
   readonly forwardsUnknownFields: boolean
+  /** Fields for calls that have none of their own; absent = none. */
+  readonly fieldDefaults?: FieldDefaults | undefined
   /** What `/model/info` shows: `model_info` of the configuration, completed by the catalogue. */
   readonly info: Readonly<Record<string, unknown>>
   readonly profile: ModelProfile

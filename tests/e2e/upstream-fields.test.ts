@@ -6,10 +6,12 @@ import type { Gateway } from './harness.ts'
 const entry = (name: string, more = '') =>
   `  - model_name: ${name}
     proxy_params: { model: custom_openai/sim-chat, api_base: "{simulator}/v1", api_key: canary${more} }\n`
+const template = '{ chat_template_kwargs: { enable_thinking: false } }'
 const config = `model_list:
 ${entry('chat')}${entry('open', ', allowed_fields: [provider, repetition_penalty]')}
 ${entry('closed', ', forward_unknown_fields: false, allowed_fields: [repetition_penalty]')}
 ${entry('strict', ', drop_params: false')}
+${entry('cool', `, temperature: 0.2, stop: END, reasoning_effort: high, extra_body: ${template}`)}
   - model_name: claude
     proxy_params: { model: anthropic/sim-claude, api_base: "{simulator}", api_key: canary }
   - model_name: gemini
@@ -61,6 +63,39 @@ const paths: readonly (readonly [string, object])[] = [
   ['/v1/audio/speech', { model: 'speech', input: 'x', voice: 'alloy' }],
   ['/v1/rerank', { model: 'chat', query: 'x', documents: ['x'] }],
 ]
+
+describe('fields of the entry, for calls that have none of their own', () => {
+  const cool = { model: 'cool', messages }
+  const extra = { chat_template_kwargs: { enable_thinking: false } }
+  const given = { temperature: 0.2, stop: 'END', reasoning_effort: 'high', ...extra }
+
+  test('are sent with chats and completions, and what a client says wins', async () => {
+    for (const [path, body, expected] of [
+      ['/v1/chat/completions', cool, given],
+      ['/v1/chat/completions', { ...cool, temperature: 1, reasoning: { effort: 'low' } }, { temperature: 1, ...extra }],
+      ['/v1/chat/completions', { ...cool, chat_template_kwargs: {}, stop: null }, { chat_template_kwargs: {} }],
+      ['/v1/completions', { model: 'cool', prompt: 'say: hi' }, { temperature: 0.2, stop: 'END', ...extra }],
+    ] as const) {
+      gateway.simulator.reset()
+      expect(await ask(path, body)).toMatchObject({ status: 200, dropped: null })
+      expect(sent()).toMatchObject([expected])
+      if ('reasoning' in body) expect(sent()[0]).not.toHaveProperty('reasoning_effort')
+    }
+    await ask('/v1/chat/completions', chat)
+    expect(sent().at(-1)).not.toHaveProperty('temperature')
+  })
+
+  test('are said in the words of Messages and Responses', async () => {
+    for (const [path, body] of [
+      ['/v1/messages', { ...cool, max_tokens: 9 }],
+      ['/v1/responses', { model: 'cool', input: 'say: hi' }],
+    ] as const) {
+      gateway.simulator.reset()
+      expect(await ask(path, body)).toMatchObject({ status: 200 })
+      expect(sent()).toMatchObject([{ temperature: 0.2, reasoning_effort: 'high' }])
+    }
+  })
+})
 
 describe('names that differ only by case', () => {
   for (const [path, body] of paths)

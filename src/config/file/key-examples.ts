@@ -42,7 +42,7 @@ export const paramExamples = {
   aws_session_token: 'os.environ/AWS_SESSION_TOKEN',
   aws_role_name: 'arn:aws:iam::123456789012:role/models',
   aws_session_name: 'modelgate-production',
-  aws_external_id: 'os.environ/AWS_EXTERNAL_ID',
+  aws_external_id: 'models-of-the-team',
   aws_bedrock_runtime_endpoint: 'https://vpce-1.bedrock-runtime.us-east-1.vpce.amazonaws.com',
   max_tokens: 4096,
   timeout: 600,
@@ -58,6 +58,16 @@ export const paramExamples = {
   drop_params: false,
   allowed_fields: ['models'],
   forward_unknown_fields: false,
+  temperature: 0.2,
+  top_p: 0.9,
+  top_k: 40,
+  frequency_penalty: 0.5,
+  presence_penalty: 0.5,
+  seed: 7,
+  stop: ['END'],
+  thinking: { type: 'enabled', budget_tokens: 4096 },
+  reasoning_effort: 'high',
+  extra_body: { chat_template_kwargs: { enable_thinking: false } },
 }
 
 /** Of `model_info`, without prices. */

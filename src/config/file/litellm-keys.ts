@@ -128,10 +128,8 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       budgets: 'max_budget budget_duration',
       tags: 'tags tag_regex region_name',
       client:
-        'temperature top_p top_k n stop seed stream stream_options presence_penalty frequency_penalty logit_bias ' +
-        'response_format reasoning_effort thinking tools tool_choice user metadata max_completion_tokens modalities ' +
-        'safety_settings cache_control_injection_points service_tier verbosity',
-      upstream: 'extra_body',
+        'n stream stream_options logit_bias response_format tools tool_choice user metadata max_completion_tokens ' +
+        'modalities safety_settings cache_control_injection_points service_tier verbosity',
       dropping: 'additional_drop_params allowed_openai_params modify_params',
       oneKey: 'configurable_clientside_auth_params',
       none:

@@ -1,4 +1,5 @@
 /** Builds deployments from checked model entries: provider, address, key, timeouts, prices. */
+import { defaultFieldNames, fieldDefaults } from '../../core/dialects/default-fields.ts'
 import type { Deployment, Origin, Timeouts } from '../../core/deployment.ts'
 import type { Provider } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
@@ -101,6 +102,7 @@ export function buildDeployment(
     timeouts: timeouts(params, context),
     proxies: context.proxies?.rulesFor(params.proxy),
     ...fieldRules(params, context),
+    ...defaultsOf(params),
     ...(params.guardrails && { guardrails: params.guardrails }),
     ...(params.credential_name !== undefined && { credentialName: params.credential_name }),
     origin: context.origin,
@@ -116,6 +118,11 @@ function ownOptions({ model_info: info, proxy_params: params }: ModelEntry, apiV
     ...pick(params, ['tenant_id', 'client_id', 'num_ctx', 'keep_alive']),
     ...secrets(params, ['client_secret', 'azure_ad_token']),
   }
+}
+
+function defaultsOf(params: ModelEntry['proxy_params']): Pick<Deployment, 'fieldDefaults'> {
+  const defaults = fieldDefaults(pick(params, [...defaultFieldNames, 'extra_body']))
+  return defaults ? { fieldDefaults: defaults } : {}
 }
 
 function fieldRules(

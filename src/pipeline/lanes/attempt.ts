@@ -5,6 +5,7 @@ import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { routingFields } from '../../core/dialects/field-names.ts'
+import { withDefaults } from '../../core/dialects/default-fields.ts'
 import { noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { ChatFormat, Format } from '../../core/format.ts'
@@ -95,11 +96,17 @@ function unreadable(model: string): GatewayError {
   )
 }
 
-/** The client's body without the fields withheld, with the upstream's ids of uploaded files, or texts for token ids. */
+/**
+ * The client's body without the fields withheld and with the deployment's defaults, with the upstream's ids of uploaded
+ * files, or texts for token ids.
+ */
 function sentBody(call: Call, deployment: Deployment, withheld: readonly string[]): JsonBody {
   const body = call.namedFiles ? call.namedFiles.bodyFor(deployment) : ownInput(call, deployment)
   // A form is edited itself.
-  return withheld.length === 0 || call.upload ? body : without(body, withheld)
+  if (call.upload) return body
+  const passed = withheld.length === 0 ? body : without(body, withheld)
+  const { fieldDefaults } = deployment
+  return fieldDefaults === undefined ? passed : withDefaults(passed, call.format!.dialect, fieldDefaults)
 }
 
 const ownInput = ({ body, textBody }: Call, { target }: Deployment): JsonBody =>

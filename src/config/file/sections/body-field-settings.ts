@@ -1,6 +1,7 @@
 /** Keys of the configuration about a client's body: which fields reach an upstream, what stands for absent ones. */
 import { z } from 'zod'
 import { guardrailName } from '../../../guardrails/params.ts'
+import { defaultFieldParams } from './default-field-settings.ts'
 
 const dropParams = z
   .boolean()
@@ -26,6 +27,7 @@ export const fieldParams = {
     .max(100)
     .optional()
     .describe('Guardrails that hold for every call that this model may serve.'),
+  ...defaultFieldParams,
 }
 
 /** The keys of `settings` that say which fields of a body reach an upstream. */
