@@ -168,17 +168,18 @@ test('a key that is unknown in a section of LiteLLM is a warning, unless it look
 test('sections that take any key at LiteLLM do so in its files; what is empty counts as not given', () => {
   const text = (params: string) =>
     `model_list:\n  - { model_name: m, ${params}: { model: groq/x, api_key: k } }\n` +
-    'general_settings: { database_url: , proxy_base_url: a, cors_origins: [] }\n' +
+    'general_settings: { database_url: , proxy: "", proxy_base_url: a, cors_origins: [] }\n' +
     'router_settings: { default_model: m, num_retrys: 1 }\nteam_management: { a: 1 }\n'
   const { mistakes: wrong, warnings } = read(text('litellm_params'))
   expect(wrong).toEqual(['config.yaml:4:38 router_settings.num_retrys: unknown key, did you mean `num_retries`?'])
   expect(warnings.filter(one => !one.startsWith('no price')).map(one => one.replace(/^\S+ /, ''))).toEqual([
     'general_settings.database_url: is empty, and counts as not given',
+    'general_settings.proxy: is empty, and counts as not given',
     'general_settings.proxy_base_url: has no effect here: it is not known; did you mean `proxy`?',
     'router_settings.default_model: has no effect here: it is not known',
     'team_management: has no effect here: it is not known',
   ])
-  expect(read(text('proxy_params')).mistakes.length).toBe(6)
+  expect(read(text('proxy_params')).mistakes.length).toBe(7)
 })
 
 test('a key without a function is no warning where its value asks for nothing', () => {

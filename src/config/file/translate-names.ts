@@ -98,7 +98,7 @@ function withoutUnused(value: unknown, path: Path, reading: PruningOptions): unk
         warnings.push({ path: inside, message: remedy ? `${noEffect}: ${remedy}` : noEffect, atKey: true })
     } else if (patternOf(inside) === modePattern && otherModes.has(one))
       warnings.push({ path: inside, message: `${noEffect}: \`${one}\` is no mode of this gateway` })
-    else if (isPeers && one === null && sectionsWithDefaults.has(pattern))
+    else if (isPeers && (one === null || one === '') && sectionsWithDefaults.has(pattern))
       warnings.push({ path: inside, message: 'is empty, and counts as not given', atKey: true })
     else out[key] = withoutUnused(one, inside, reading)
   }
