@@ -116,6 +116,8 @@ const isOld = ({ isDoubtful, recountAfterMs, usedMs, loadedMs }: BudgetCounter):
 export class BudgetCounters {
   readonly #options: BudgetCountersOptions
   readonly #counters = new Map<string, BudgetCounter>()
+  /** Of other periods than the one asked for last, by period: calls under way are counted in theirs. */
+  readonly #former = new Map<string, BudgetCounter>()
   #sweptMs = 0
 
   constructor(options: BudgetCountersOptions) {
@@ -126,16 +128,28 @@ export class BudgetCounters {
     return this.#counters.size
   }
 
-  /** Of the present period; calls of an earlier one keep theirs. */
+  /** Of the scope's period; calls of another one keep theirs. */
   find(scope: BudgetScope): BudgetCounter {
     let counter = this.#counters.get(scope.id)
     if (counter?.startMs !== scope.budget.startMs) {
-      const nowMs = this.#options.clock.monotonicMs()
-      counter = new BudgetCounter(scope, nowMs)
-      if (!this.#options.spend) counter.loadedMs = nowMs
+      if (counter) this.#former.set(counter.period, counter)
+      counter = this.#ofPeriod(scope)
       this.#counters.set(scope.id, counter)
     }
     counter.latest = scope
+    return counter
+  }
+
+  /** A period comes back where the clock does, or where a call was identified before a reset and is admitted after it. */
+  #ofPeriod(scope: BudgetScope): BudgetCounter {
+    const nowMs = this.#options.clock.monotonicMs()
+    const counter = new BudgetCounter(scope, nowMs)
+    const former = this.#former.get(counter.period)
+    if (former) {
+      this.#former.delete(counter.period)
+      return former
+    }
+    if (!this.#options.spend) counter.loadedMs = nowMs
     return counter
   }
 
@@ -212,8 +226,10 @@ export class BudgetCounters {
 
   #inUse<Amount extends BudgetAmount>(amounts: readonly Amount[]): [BudgetCounter, Amount][] {
     return amounts.flatMap(amount => {
-      const counter = this.#counters.get(amount.scope)
-      return counter?.startMs === amount.startMs && counter.isLoaded ? [[counter, amount]] : []
+      const { scope, startMs } = amount
+      const present = this.#counters.get(scope)
+      const counter = present?.startMs === startMs ? present : this.#former.get(`${scope}@${startMs}`)
+      return counter?.isLoaded ? [[counter, amount]] : []
     })
   }
 
@@ -236,6 +252,7 @@ export class BudgetCounters {
     this.#sweptMs = nowMs
     for (const [id, counter] of this.#counters)
       if (counter.holders === 0 && nowMs - counter.usedMs > idleMs) this.#counters.delete(id)
+    for (const [period, counter] of this.#former) if (counter.holders === 0) this.#former.delete(period)
   }
 
   /** A reading that failed is tried again later; what is known goes on to count. */

@@ -85,6 +85,23 @@ test('after a reset the budget is whole, and what runs across it is counted wher
   expect([limiter.budgetLeft(after), ledger.sum(before), ledger.sum(after)]).toEqual([0, 700, 0])
 })
 
+test('a clock that goes back over a reset and forth again takes nothing away from the new period', async () => {
+  const { take, settle, limiter, ledger } = open()
+  const before = budgetOf(1000, { id: 'key:a', startMs: 5_000_000 })
+  const after = budgetOf(1000, { id: 'key:a', startMs: 91_400_000 })
+  settle(takenOf(await take([after], 100)), [after], 100)
+  const running = takenOf(await take([after], 600))
+  settle(takenOf(await take([before], 50)), [before], 50)
+  limiter.charge([{ scope: 'key:a', startMs: 91_400_000, nanoUsd: 10 }])
+  await limiter.prepare([after])
+  expect(limiter.use(after)).toMatchObject({ spentNanoUsd: 110, reservedNanoUsd: 600 })
+  settle(takenOf(await take([before], 50)), [before], 50)
+  settle(running, [after], 500)
+  await limiter.prepare([after])
+  expect(limiter.use(after)).toMatchObject({ spentNanoUsd: 610, reservedNanoUsd: 0 })
+  expect([limiter.budgetLeft(after), ledger.sum(after), ledger.sum(before)]).toEqual([390, 600, 100])
+})
+
 test('a lower maximum holds at once, a raise lets through at once, and the end of a raise refuses', async () => {
   const { take, settle } = open()
   const of = (max: number) => [budgetOf(max, { id: 'key:a' })]
