@@ -65,6 +65,13 @@ for (const server of testServers('stored responses'))
       expect(await store.find('key', 'r')).toBeUndefined()
     })
 
+    test('what has expired and is not deleted yet has no items any more, and cannot be deleted', async () => {
+      await store.save(record({ id: 'r' }))
+      nowMs = 10_000
+      expect([(await store.items('key', ['out_r'])).size, await store.delete('key', 'r')]).toEqual([0, false])
+      expect(await store.deleteExpired()).toBe(1)
+    })
+
     test('to be shown it is read as it is written, by its own key only, and its input by itself', async () => {
       await store.save(record({ id: 'r', response: { id: 'r', output: [] } }))
       const held: number[] = []

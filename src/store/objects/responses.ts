@@ -77,10 +77,12 @@ export function createResponseStore(options: ResponseStoreOptions): RunningRespo
     input: (keyId, id, hold) => available(() => findInput(sql, clock, { keyId, id: asStored(id), hold })),
     conversation: (keyId, id, bytesMax, hold) =>
       available(() => readConversation(sql, clock, { keyId, id: asStored(id), bytesMax, hold })),
-    items: (keyId, ids) => available(() => readItems(sql, keyId, ids.map(asStored))),
+    items: (keyId, ids) => available(() => readItems(sql, clock, { keyId, ids: ids.map(asStored) })),
     delete: (keyId, id) =>
       available(() =>
-        changed(sql`delete from responses where key_id = ${keyId} and id = ${asStored(id)} returning id`),
+        changed(sql`
+          delete from responses where key_id = ${keyId} and id = ${asStored(id)}
+            and expires_at_ms > ${clock.epochMs()} returning id`),
       ),
     finish: (record, renewedAtMs) =>
       available(() => transaction(database, tx => finish(tx, record, renewedAtMs ?? Number.MAX_SAFE_INTEGER))),
@@ -258,17 +260,19 @@ async function readConversation(
   return read
 }
 
-async function readItems(sql: SQL, keyId: string, ids: readonly string[]): Promise<Map<string, StoredItem>> {
+async function readItems(
+  sql: SQL,
+  clock: Clock,
+  { keyId, ids }: { readonly keyId: string; readonly ids: readonly string[] },
+): Promise<Map<string, StoredItem>> {
   const found = new Map<string, StoredItem>()
   if (ids.length === 0) return found
   const wanted = new Set(ids)
   const rows = (await sql`
     select distinct responses.id, responses.response, responses.deployment_id from response_items
     join responses on responses.key_id = response_items.key_id and responses.id = response_items.response_id
-    where response_items.key_id = ${keyId} and response_items.item_id in ${sql([...wanted])}`) as Pick<
-    Row,
-    'response' | 'deployment_id'
-  >[]
+    where response_items.key_id = ${keyId} and response_items.item_id in ${sql([...wanted])}
+      and responses.expires_at_ms > ${clock.epochMs()}`) as Pick<Row, 'response' | 'deployment_id'>[]
   for (const row of rows)
     for (const item of listOf((JSON.parse(row.response) as Record<string, unknown>).output))
       if (typeof item.id === 'string' && wanted.has(item.id))
