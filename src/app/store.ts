@@ -5,7 +5,6 @@ import type { IdempotentRequests } from '../core/objects/idempotency.ts'
 import type { KeyReminderStore } from '../core/tenancy/key-reminders.ts'
 import type { RunLeases } from '../core/objects/run-leases.ts'
 import type { AssistantStore } from '../core/objects/assistants.ts'
-import type { FileStore } from '../core/objects/file-records.ts'
 import type { KeyStore } from '../core/tenancy/keys.ts'
 import type { DeviceSignInStore } from '../core/sign-in/device-sign-in.ts'
 import type { SignInReturns } from '../core/sign-in/identity-providers.ts'
@@ -27,6 +26,7 @@ import { createConversationStore } from '../store/objects/conversations.ts'
 import type { RunningConversationStore } from '../store/objects/conversations.ts'
 import { createIdempotentRequests } from '../store/objects/idempotent-requests.ts'
 import { createFileStore } from '../store/objects/files.ts'
+import type { RunningFileStore } from '../store/objects/files.ts'
 import { createRunLeases } from '../store/objects/run-leases.ts'
 import { createTroubleClaims } from '../store/health/trouble-claims.ts'
 import { createStorageGuard } from '../store/objects/storage-guard.ts'
@@ -100,7 +100,7 @@ export interface Store {
   readonly usageOutbox: UsageOutbox
   readonly responses: RunningResponseStore
   readonly assistants: AssistantStore
-  readonly files: FileStore
+  readonly files: RunningFileStore
   readonly idempotentRequests: IdempotentRequests
   readonly conversations: RunningConversationStore
   readonly bodies: RunningBodyStore
@@ -188,6 +188,7 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
       endAll([
         () => (stopped = true),
         () => objects.responses.stop(),
+        () => objects.files.stop(),
         () => objects.idempotentRequests.stop(),
         () => objects.conversations.stop(),
         () => keys.directory.stop(),
@@ -313,7 +314,13 @@ function objectStores(
       report: problem => logger.error('the response store reports a problem', { problem }),
     }),
     assistants: createAssistantStore(database, guard),
-    files: createFileStore(database, guard, writer),
+    files: createFileStore({
+      database,
+      clock,
+      guard,
+      writer,
+      report: problem => logger.error('the store of files reports a problem', { problem }),
+    }),
     conversations: createConversationStore({
       database,
       clock,

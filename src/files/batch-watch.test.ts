@@ -21,7 +21,13 @@ for (const [what, looksMin, broken] of [
     const made = await testServers('watched batches')[0]!.create()
     const database = await openDatabase(made.url)
     await migrate(database)
-    const store = createFileStore(database, guardOf(database), 'w')
+    const store = createFileStore({
+      database,
+      guard: guardOf(database),
+      writer: 'w',
+      clock,
+      report: () => {},
+    })
     const id = 'batch_1'
     await store.put({
       ...{ id, kind: 'batch', keyId: 'key', deploymentId: 'gone', upstreamId: 'up', purpose: '', filename: '' },

@@ -41,6 +41,7 @@ import { ninetyNinth } from './migrations/0099-cache-hours.ts'
 import { hundredth } from './migrations/0100-guarded.ts'
 import { hundredThirteenth } from './migrations/0113-audit-searches.ts'
 import { hundredTwentySecond } from './migrations/0122-health-troubles.ts'
+import { hundredTwentyThird } from './migrations/0123-file-ends.ts'
 import { seventieth } from './migrations/0070-daily-top.ts'
 import { ninetieth } from './migrations/0090-sums-of-entities.ts'
 import { ninetyFirst } from './migrations/0091-totals-of-entities.ts'
@@ -96,6 +97,7 @@ const named: readonly Migration[] = [
   hundredth,
   hundredThirteenth,
   hundredTwentySecond,
+  hundredTwentyThird,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

@@ -11,6 +11,9 @@ import type { Database } from '../database/open.ts'
 import { readRow } from './reads/ledger-query.ts'
 import { selectedNames } from './ledger-table.ts'
 
+/** Nothing is put off for as long: what is due later was put off by a clock that has gone back since. */
+const dueMsMax = 2 * 3_600_000
+
 const waitingOf = '(select count(*) from usage_outbox o where o.destination = usage_exports.destination)'
 
 /** The outbox in SQLite or Postgres. */
@@ -34,15 +37,18 @@ export function createUsageOutbox(database: Database): UsageOutbox {
       await answerInTime(change)
     },
     async lease({ destination, owner, nowMs, leaseMs, limit }) {
-      const taken = await run(
-        `with due as materialized (
-          select request_id from usage_outbox where destination = $1 and due_at_ms <= $2
-          order by due_at_ms, request_id limit $3 ${kind === 'postgres' ? 'for update skip locked' : ''}
+      const take = (which: '<=' | '>', dueMs: number) =>
+        run(
+          `with due as materialized (
+            select request_id from usage_outbox where destination = $1 and due_at_ms ${which} $2
+            order by due_at_ms, request_id limit $3 ${kind === 'postgres' ? 'for update skip locked' : ''}
+          )
+          update usage_outbox set lease_owner = $4, due_at_ms = $5
+          where destination = $1 and request_id in (select request_id from due) returning request_id, attempts`,
+          [destination, dueMs, limit, owner, nowMs + leaseMs],
         )
-        update usage_outbox set lease_owner = $4, due_at_ms = $5
-        where destination = $1 and request_id in (select request_id from due) returning request_id, attempts`,
-        [destination, nowMs, limit, owner, nowMs + leaseMs],
-      )
+      const due = await take('<=', nowMs)
+      const taken = due.length > 0 ? due : await take('>', nowMs + dueMsMax)
       const ids = taken.map(one => String(one.request_id))
       if (ids.length === 0) return []
       const found = await run(`select ${selectedNames} from ledger where request_id in (${places(1, ids)})`, ids)

@@ -140,7 +140,7 @@ export class BudgetCounters {
     return counter
   }
 
-  /** A period comes back where the clock does, or where a call was identified before a reset and is admitted after it. */
+  /** A period comes back with the clock, or for a call that was identified before a reset and is admitted after it. */
   #ofPeriod(scope: BudgetScope): BudgetCounter {
     const nowMs = this.#options.clock.monotonicMs()
     const counter = new BudgetCounter(scope, nowMs)

@@ -34,6 +34,7 @@ export interface FileRow {
   owner: string | null
   bounds: string | null
   reserved: string | null
+  expires_at_ms: unknown
 }
 
 /** Of a record. */
@@ -54,7 +55,18 @@ export function toRow(record: FileRecord): FileRow {
     owner: record.owner && JSON.stringify(record.owner),
     bounds: record.bounds ? JSON.stringify(record.bounds) : null,
     reserved: record.reserved ? JSON.stringify(record.reserved) : null,
+    expires_at_ms: record.kind === 'file' ? fileEndMs(record.body) : null,
   }
+}
+
+/** Seconds since 1970 beyond the year 5000 are none. */
+const endSecondsMax = 1e11
+
+/** When the upstream deletes a file, as its `expires_at` says; null = it does not say so. */
+export function fileEndMs({ expires_at: seconds }: FileRecord['body']): number | null {
+  return Number.isSafeInteger(seconds) && Number(seconds) > 0 && Number(seconds) < endSecondsMax
+    ? Number(seconds) * 1000
+    : null
 }
 
 /** Of a row, as the driver returns it. */

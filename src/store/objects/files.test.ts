@@ -1,9 +1,10 @@
 /** Whose file is where: on both databases, also while two replicas see the same file for the first time. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import type { FileRecord, FileStore } from '../../core/objects/file-records.ts'
+import type { FileRecord } from '../../core/objects/file-records.ts'
 import { guardOf, testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { createFileStore } from './files.ts'
+import type { RunningFileStore } from './files.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
@@ -27,14 +28,25 @@ for (const server of testServers('files'))
   describe(`files on ${server.name}`, () => {
     let place: TestDatabase
     let database: Database
-    let store: FileStore
+    let store: RunningFileStore
+    let nowMs = 1000
+    const storeOn = (on: Database, writer: string): RunningFileStore =>
+      createFileStore({
+        database: on,
+        guard: guardOf(on),
+        writer,
+        clock: { epochMs: () => nowMs, monotonicMs: () => nowMs },
+        report: problem => expect(problem).toBe(''),
+      })
 
     beforeEach(async () => {
       place = await server.createMigrated()
       database = await openDatabase(place.url)
-      store = createFileStore(database, guardOf(database), 'one')
+      nowMs = 1000
+      store = storeOn(database, 'one')
     })
     afterEach(async () => {
+      store.stop()
       await database.close()
       await place.remove()
     })
@@ -92,6 +104,34 @@ for (const server of testServers('files'))
       expect(await store.find('batch', 'batch_1', null)).toBeUndefined()
     })
 
+    test('a file that its upstream deletes is gone at that time, for its key and for the operator', async () => {
+      const body = (fields: object) => ({ object: 'file', ...fields })
+      const kept = record({ id: 'file-kept', body: body({ expires_at: null }) })
+      await store.put(kept)
+      await store.put(record({ id: 'file-short', body: body({ expires_at: 50 }) }))
+      await store.put(record({ id: 'file-told', body: body({}) }))
+      await store.update('file-told', { body: body({ expires_at: 50 }) })
+      // Of a batch it says when it is given up.
+      const batch = record({ id: 'batch_1', kind: 'batch', body: { expires_at: 50 } })
+      await store.put(batch)
+      await store.update('batch_1', { body: { expires_at: 50 } })
+      nowMs = 49_999
+      expect(await store.find('file', 'file-short', 'key')).toMatchObject({ id: 'file-short' })
+      nowMs = 50_000
+      for (const id of ['file-short', 'file-told']) expect(await store.find('file', id, null)).toBeUndefined()
+      expect((await store.list({ kind: 'file', keyId: 'key', limit: 5, order: 'asc' }))?.records).toEqual([kept])
+      expect(await store.list({ kind: 'file', keyId: 'key', limit: 5, order: 'asc', after: 'file-short' })).toBe(
+        undefined,
+      )
+      expect(await store.deleteExpired()).toBe(2)
+      const totals = (await database.sql`select objects from stored_totals where key_id = 'key'`) as {
+        objects: unknown
+      }[]
+      expect(totals.map(one => Number(one.objects))).toEqual([2])
+      expect(await store.find('batch', 'batch_1', 'key')).toEqual(batch)
+      expect(await store.deleteExpired()).toBe(0)
+    })
+
     test('a page ends before its bytes are more than a page has, but has one file at least', async () => {
       const sizes = { 'file-0': 3, 'file-1': 1, 'file-2': 5, 'file-3': 1, 'file-4': 1 }
       for (const [at, [id, mib]] of Object.entries(sizes).entries())
@@ -144,7 +184,7 @@ for (const server of testServers('files'))
 
     describe('batches that two replicas look after', () => {
       let otherDatabase: Database
-      let other: FileStore
+      let other: RunningFileStore
       const putBatches = async (count: number) => {
         const ids = Array.from({ length: count }, (_, at) => `batch_${String(at).padStart(3, '0')}`)
         for (const id of ids) await store.put(record({ id, kind: 'batch' }))
@@ -154,9 +194,12 @@ for (const server of testServers('files'))
 
       beforeEach(async () => {
         otherDatabase = await openDatabase(place.url)
-        other = createFileStore(otherDatabase, guardOf(otherDatabase), 'two')
+        other = storeOn(otherDatabase, 'two')
       })
-      afterEach(() => otherDatabase.close())
+      afterEach(() => {
+        other.stop()
+        return otherDatabase.close()
+      })
 
       test('asked for at once, each batch is leased to one of them; files and recorded batches to none', async () => {
         const ids = await putBatches(60)
@@ -185,6 +228,17 @@ for (const server of testServers('files'))
         ])
         expect(await store.leaseBatch('batch_000', { owner: 'a', nowMs: 1950, leaseMs: 500 })).toBe(false)
         expect(await store.releaseBatch('batch_000', { owner: 'a', dueAtMs: 0 })).toBe(false)
+      })
+
+      test('what was leased or put off before the clock went back by days is due', async () => {
+        const day = 86_400_000
+        const ids = await putBatches(2)
+        await store.leaseOpenBatches({ owner: 'a', nowMs: 3 * day, leaseMs: 500, limit: 2 })
+        await store.releaseBatch('batch_000', { owner: 'a', dueAtMs: 3 * day + 60_000 })
+        expect(await other.leaseBatch('batch_001', { owner: 'c', nowMs: day, leaseMs: 500 })).toBe(true)
+        await store.leaseBatch('batch_001', { owner: 'c', nowMs: 3 * day, leaseMs: 500 })
+        expect(idsOf(await other.leaseOpenBatches({ owner: 'b', nowMs: day, leaseMs: 500, limit: 9 }))).toEqual(ids)
+        expect(await other.leaseOpenBatches({ owner: 'b', nowMs: day, leaseMs: 500, limit: 9 })).toEqual([])
       })
 
       test('a released batch can be settled at once, and is polled when it is due, longest overdue first', async () => {

@@ -11,22 +11,51 @@ import type {
   FileRecord,
   FileStore,
 } from '../../core/objects/file-records.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { batchRecords } from './batch-records.ts'
-import { findUpstream, toRecord, toRow } from './file-rows.ts'
+import { fileEndMs, findUpstream, toRecord, toRow } from './file-rows.ts'
 import type { FileRow } from './file-rows.ts'
 import type { StorageGuard } from './storage-guard.ts'
 
+/** Rows of one deletion at most, so that no lock is held for long. */
+const deletionBatch = 500
+const deletionIntervalMs = 10 * 60_000
+/** No lease and no pause of a batch is as long: what is due later was put off by a clock that has gone back since. */
+const dueMsMax = 3_600_000
+
+interface FileStoreParts {
+  readonly database: Database
+  readonly guard: StorageGuard
+  /** This process's name in `budget_spend`. */
+  readonly writer: SpendWriter
+  readonly clock: Clock
+  /** Called when old files could not be deleted. */
+  report(problem: string): void
+}
+
+/** The store, which deletes the records of files that their upstreams keep no more, every ten minutes. */
+export interface RunningFileStore extends FileStore {
+  /** Deletes them in batches; returns how many there were. */
+  deleteExpired(): Promise<number>
+  stop(): void
+}
+
 /**
- * Over the table `upstream_files`; `writer` = this process's name in `budget_spend`. Every failure of the database is
- * `overloaded`. A text that cannot be an id of the gateway is not found without asking the database.
+ * Over the table `upstream_files`. Every failure of the database is `overloaded`. A text that cannot be an id of the
+ * gateway is not found without asking the database. The regular deletion runs until `stop`.
  */
-export function createFileStore(database: Database, guard: StorageGuard, writer: SpendWriter): FileStore {
+export function createFileStore({ database, guard, writer, clock, report }: FileStoreParts): RunningFileStore {
   const { sql } = database
   const batches = batchRecords({ database, guard, writer })
+  const deleteExpired = () => deleteOld(sql, clock)
+  const timer = setInterval(() => {
+    deleteExpired().catch(error => report(`old files could not be deleted: ${String(error)}`))
+  }, deletionIntervalMs)
+  timer.unref()
   return {
-    find: (kind, id, keyId) => available(findOne(sql, { kind, id, keyId })),
+    find: (kind, id, keyId) => available(findOne(sql, clock, { kind, id, keyId })),
     findUpstream: of => available(findUpstream(sql, of)),
     admit: keyId => available(guard.admit(keyId)),
     put: (record, options) => available(options?.withinQuota ? putWithin(database, guard, record) : put(sql, record)),
@@ -35,12 +64,14 @@ export function createFileStore(database: Database, guard: StorageGuard, writer:
     giveUpBatch: id => available(batches.giveUp(id)),
     batchSettled: (id, body) => available(batches.settled(id, body)),
     update: (id, changes) => available(update(sql, id, changes)),
-    list: query => available(list(sql, query)),
+    list: query => available(list(sql, clock, query)),
     delete: id => available(remove(sql, id)),
     leaseOpenBatches: lease => available(leaseOpenBatches(database, lease)),
     leaseBatch: (id, lease) => available(leaseBatch(sql, id, lease)),
     releaseBatch: (id, release) => available(releaseBatch(sql, id, release)),
     releaseBatches: owner => available(releaseBatches(sql, owner)),
+    deleteExpired,
+    stop: () => clearInterval(timer),
   }
 }
 
@@ -59,10 +90,12 @@ function isId(id: string): boolean {
 
 async function findOne(
   sql: SQL,
+  clock: Clock,
   { kind, id, keyId }: { kind: FileKind; id: string; keyId: string | null },
 ): Promise<FileRecord | undefined> {
   if (!isId(id)) return undefined
-  const [row] = (await sql`select * from upstream_files where id = ${id} and kind = ${kind}`) as FileRow[]
+  const [row] = (await sql`select * from upstream_files where id = ${id} and kind = ${kind}
+    and (expires_at_ms is null or expires_at_ms > ${clock.epochMs()})`) as FileRow[]
   return row && (keyId === null || row.key_id === keyId) ? toRecord(row) : undefined
 }
 
@@ -88,23 +121,24 @@ async function update(sql: SQL, id: string, { body, bytes }: Parameters<FileStor
   const changed = (await sql`
     update upstream_files set
       body = coalesce(${body === undefined ? null : JSON.stringify(body)}, body),
-      bytes = coalesce(${bytes ?? null}, bytes)
+      bytes = coalesce(${bytes ?? null}, bytes),
+      expires_at_ms = case kind when 'file' then coalesce(${body ? fileEndMs(body) : null}, expires_at_ms) end
     where id = ${id}
     returning id`) as unknown[]
   return changed.length > 0
 }
 
-async function list(sql: SQL, query: FileQuery): Promise<FilePage | undefined> {
+async function list(sql: SQL, clock: Clock, query: FileQuery): Promise<FilePage | undefined> {
   const { kind, keyId, purpose, limit, order, after } = query
   const values: (string | number)[] = []
   const value = (one: string | number) => `$${values.push(one)}`
-  const conditions = [`kind = ${value(kind)}`]
+  const conditions = [`kind = ${value(kind)}`, `(expires_at_ms is null or expires_at_ms > ${value(clock.epochMs())})`]
   if (keyId !== null) conditions.push(`key_id = ${value(keyId)}`)
   // No purpose has such characters, and a database refuses some of them.
   if (purpose !== undefined && !/^[\x20-\x7e]*$/.test(purpose)) return { records: [], hasMore: false, bytes: 0 }
   if (purpose !== undefined) conditions.push(`purpose = ${value(purpose)}`)
   if (after !== undefined) {
-    const place = await findOne(sql, { kind, id: after, keyId })
+    const place = await findOne(sql, clock, { kind, id: after, keyId })
     if (!place) return undefined
     conditions.push(
       `(created_at_ms, id) ${order === 'asc' ? '>' : '<'} (${value(place.createdAtMs)}, ${value(place.id)})`,
@@ -149,11 +183,11 @@ async function leaseOpenBatches(
 ): Promise<FileRecord[]> {
   const rows = (await sql.unsafe(
     `with due as materialized (
-      select id from upstream_files where kind = 'batch' and recorded = 0 and due_at_ms <= $1
-      order by due_at_ms, id limit $2 ${kind === 'postgres' ? 'for update skip locked' : ''}
+      select id from upstream_files where kind = 'batch' and recorded = 0 and (due_at_ms <= $1 or due_at_ms > $2)
+      order by due_at_ms, id limit $3 ${kind === 'postgres' ? 'for update skip locked' : ''}
     )
-    update upstream_files set lease_owner = $3, due_at_ms = $4 where id in (select id from due) returning *`,
-    [nowMs, limit, owner, nowMs + leaseMs],
+    update upstream_files set lease_owner = $4, due_at_ms = $5 where id in (select id from due) returning *`,
+    [nowMs, nowMs + dueMsMax, limit, owner, nowMs + leaseMs],
   )) as FileRow[]
   return rows.map(toRecord)
 }
@@ -163,7 +197,7 @@ async function leaseBatch(sql: SQL, id: string, { owner, nowMs, leaseMs }: Batch
   const taken = (await sql`
     update upstream_files set lease_owner = ${owner}, due_at_ms = ${nowMs + leaseMs}
     where id = ${id} and kind = 'batch' and recorded = 0
-      and (lease_owner is null or lease_owner = ${owner} or due_at_ms <= ${nowMs})
+      and (lease_owner is null or lease_owner = ${owner} or due_at_ms <= ${nowMs} or due_at_ms > ${nowMs + dueMsMax})
     returning id`) as unknown[]
   return taken.length > 0
 }
@@ -183,4 +217,19 @@ async function releaseBatches(sql: SQL, owner: string): Promise<void> {
   await sql`
     update upstream_files set lease_owner = null, due_at_ms = 0
     where kind = 'batch' and recorded = 0 and lease_owner = ${owner}`
+}
+
+/** As long as replicas run of a version that does not note the end, rows of theirs stay until their file is read. */
+async function deleteOld(sql: SQL, clock: Clock): Promise<number> {
+  let deleted = 0
+  for (;;) {
+    const rows = (await sql`
+      delete from upstream_files where id in (
+        select id from upstream_files where expires_at_ms <= ${clock.epochMs()} limit ${deletionBatch}
+      ) returning id`) as unknown[]
+    deleted += rows.length
+    if (rows.length < deletionBatch) return deleted
+    // Leaves the database to other work.
+    await Bun.sleep(50)
+  }
 }

@@ -64,7 +64,7 @@ for (const server of testServers('storage quotas'))
     let place: TestDatabase
     let database: Database
     let nowMs = 1
-    const responses: ReturnType<typeof createResponseStore>[] = []
+    const running: { stop(): void }[] = []
 
     beforeEach(async () => {
       nowMs = 1
@@ -72,7 +72,7 @@ for (const server of testServers('storage quotas'))
       database = await openDatabase(place.url)
     })
     afterEach(async () => {
-      for (const store of responses.splice(0)) store.stop()
+      for (const store of running.splice(0)) store.stop()
       await database.close()
       await place.remove()
     })
@@ -80,18 +80,14 @@ for (const server of testServers('storage quotas'))
     const storesOf = (of: Database, objectsMax: number | null = null, bytesMax: number | null = null) => {
       const guard = guardOf(of, { objectsMax, bytesMax })
       const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs }
-      const store = createResponseStore({
-        database: of,
-        clock,
-        guard,
-        databaseReachable: () => true,
-        report: problem => expect(problem).toBe(''),
-      })
-      responses.push(store)
+      const report = (problem: string) => expect(problem).toBe('')
+      const store = createResponseStore({ database: of, clock, guard, databaseReachable: () => true, report })
+      const files = createFileStore({ database: of, guard, writer: 'one', clock, report })
+      running.push(store, files)
       return {
         guard,
         assistants: createAssistantStore(of, guard),
-        files: createFileStore(of, guard, 'one'),
+        files,
         responses: store,
       }
     }
