@@ -170,6 +170,15 @@ export class BudgetCounters {
     return waits && Promise.all(waits).then(() => {})
   }
 
+  /** For people who look: nothing else may have asked for it lately. Rejects as `missing`. */
+  async upToDate(scopes: readonly LimitScope[]): Promise<void> {
+    const counters = scopes.filter(hasBudget).map(scope => this.find(scope))
+    const nowMs = this.#options.clock.monotonicMs()
+    for (const counter of counters) counter.usedMs = nowMs
+    await Promise.all(counters.map(one => (one.isLoaded ? one.loading?.catch(() => {}) : this.#load(one))))
+    await this.renewed(counters, nowMs - lonelyRefreshMs)
+  }
+
   /**
    * What was read before `sinceMs`, when the last other word of it came, is read again, once: undefined = nothing is to
    * be waited for. Never rejects: what is known goes on to count.

@@ -120,6 +120,27 @@ test('the soft limit is told once a period, also when it is passed at one go', a
   expect(alerts).toEqual(['team:x', 'team:x'])
 })
 
+test('who looks at a budget is shown what other processes have spent, though none of its calls came here lately', async () => {
+  const ledger = new TestLedger()
+  const clock = new TestClock()
+  const [here, there] = [open(ledger, clock, 'here'), open(ledger, clock, 'there')]
+  const scope = budgetOf(1000)
+  here.settle(takenOf(await here.take([scope], 100)), [scope], 100)
+  there.settle(takenOf(await there.take([scope], 600)), [scope], 600)
+  ledger.store()
+  clock.nowMs += 60_000
+  await here.limiter.prepare([scope], true)
+  expect(here.limiter.use(scope).spentNanoUsd).toBe(700)
+  there.settle(takenOf(await there.take([scope], 50)), [scope], 50)
+  ledger.store()
+  clock.nowMs += 1000
+  await here.limiter.prepare([scope], true)
+  expect(here.limiter.use(scope).spentNanoUsd).toBe(700)
+  clock.nowMs += 1001
+  await here.limiter.prepare([scope], true)
+  expect(here.limiter.use(scope).spentNanoUsd).toBe(750)
+})
+
 test('what is kept of a taking counts until the database says that it came back, in every process', async () => {
   const ledger = new TestLedger()
   const clock = new TestClock()

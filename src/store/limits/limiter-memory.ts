@@ -90,8 +90,8 @@ export class MemoryLimiter implements Limiter {
     return this.#queue.add(full, () => this.#attempt(scopes, tokens, nanoUsd))
   }
 
-  prepare(scopes: readonly LimitScope[]): Promise<void> | undefined {
-    return this.#budgets.missing(scopes)
+  prepare(scopes: readonly LimitScope[], isShown = false): Promise<void> | undefined {
+    return isShown ? this.#budgets.upToDate(scopes) : this.#budgets.missing(scopes)
   }
 
   budgetLeft(scope: LimitScope): number {

@@ -153,8 +153,8 @@ export class RedisLimiter implements Limiter, TickTask {
     for (const call of [...this.#queue, ...this.#later]) this.#decideWithoutRedis(call)
   }
 
-  prepare(scopes: readonly LimitScope[]): Promise<void> | undefined {
-    return this.#options.budgets.missing(scopes)
+  prepare(scopes: readonly LimitScope[], isShown = false): Promise<void> | undefined {
+    return isShown ? this.#options.budgets.upToDate(scopes) : this.#options.budgets.missing(scopes)
   }
 
   /** As far as it was learned from Redis; before the first call, as far as the database knows. */

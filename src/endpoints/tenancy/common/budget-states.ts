@@ -24,7 +24,10 @@ export async function budgetStates(
     const [scope] = new BudgetPlan([definition], { timeZone, writer: '' }).at(nowMs).scopes
     return { scope: scope!, duration }
   })
-  await limiter.prepare(present.map(({ scope }) => scope))
+  await limiter.prepare(
+    present.map(({ scope }) => scope),
+    true,
+  )
   return present.map(({ scope, duration }) => {
     const { spentNanoUsd, reservedNanoUsd } = limiter.use(scope)
     const use = { spentNanoUsd: spentNanoUsd ?? 0, reservedNanoUsd: reservedNanoUsd ?? 0 }
