@@ -6,7 +6,7 @@ import { createUsageOutbox } from './usage-outbox.ts'
 const hourMs = 3_600_000
 
 for (const server of testServers('the usage outbox'))
-  test(`${server.name}: what waits for a date that a clock has gone back from is due, after what is due by its date`, async () => {
+  test(`${server.name}: what waits for a date that a clock has gone back from is due, after the rest`, async () => {
     const made = await server.createMigrated()
     const database = await openDatabase(made.url)
     const outbox = createUsageOutbox(database)

@@ -120,7 +120,7 @@ test('the soft limit is told once a period, also when it is passed at one go', a
   expect(alerts).toEqual(['team:x', 'team:x'])
 })
 
-test('who looks at a budget is shown what other processes have spent, though none of its calls came here lately', async () => {
+test('who looks at a budget is shown what other processes have spent, also where it is idle', async () => {
   const ledger = new TestLedger()
   const clock = new TestClock()
   const [here, there] = [open(ledger, clock, 'here'), open(ledger, clock, 'there')]

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** When the upstream deletes a file, as it has said; null = it keeps it, or the row is of a program that did not note it. */
+/** When the upstream deletes a file; null = it did not say, or the program that wrote the row did not note it. */
 export const hundredTwentyThird: Migration = {
   id: 123,
   name: 'file-ends',
