@@ -18,6 +18,10 @@ const keptMs = 24 * 3600 * 1000
 const leaseMs = 20_000
 const renewMs = 5000
 const cleanMs = 600_000
+/** A transaction without an answer is over by then. */
+const doubtMs = 60_000
+/** Of requests that are deleted again; of later ones the database was away for all. */
+const undoneMax = 1000
 /** Besides its answer. */
 const recordBytes = 256
 
@@ -46,8 +50,10 @@ export function createIdempotentRequests(parts: IdempotentRequestParts): Idempot
 class StoredOnceRequests implements IdempotentRequests {
   readonly #parts: IdempotentRequestParts
   readonly #sql: SQL
-  /** What this process works on, by id. */
+  /** What this process works on: owners by id. */
   readonly #held = new Map<string, string>()
+  /** Requests that did nothing, by owner: their records may be there all the same, or be stored at any moment. */
+  readonly #undone = new Map<string, { readonly id: string; readonly untilMs: number }>()
   /** What a process before left on this SQLite file is marked: no other process uses the file. */
   readonly #ready: Promise<unknown>
   readonly #timers: readonly ReturnType<typeof setInterval>[]
@@ -68,8 +74,19 @@ class StoredOnceRequests implements IdempotentRequests {
     ]
   }
 
-  claim(request: IdempotentRequest): Promise<IdempotentClaim> {
-    return this.#available(this.#claim(request))
+  async claim(request: IdempotentRequest): Promise<IdempotentClaim> {
+    const claimed = this.#claim(request)
+    try {
+      return await this.#available(claimed)
+    } catch (error) {
+      // It may be stored now or later, of a request that is refused: the next one with its key would wait for it.
+      if (error instanceof GatewayError && error.kind === 'overloaded') {
+        this.#undo(request)
+        const forget = () => void this.forget(request).catch(() => {})
+        void claimed.then(forget, forget)
+      }
+      throw error
+    }
   }
 
   look(request: Sealed): Promise<Exclude<IdempotentClaim, { state: 'first' }> | undefined> {
@@ -94,19 +111,26 @@ class StoredOnceRequests implements IdempotentRequests {
       await this.lost(request)
     } finally {
       // Without a record of its end it is lost when its lease ends.
-      this.#held.delete(id)
+      this.#release(request)
     }
   }
 
-  async lost({ id, fingerprint, owner }: IdempotentRequest): Promise<void> {
-    this.#held.delete(id)
+  async lost(request: IdempotentRequest): Promise<void> {
+    const { id, fingerprint, owner } = request
+    this.#release(request)
     await this.#sql`update idempotent_requests set state = 'lost', fingerprint = ${fingerprint}
       where id = ${id} and owner = ${owner}`
   }
 
-  async forget({ id, owner }: IdempotentRequest): Promise<void> {
-    this.#held.delete(id)
-    await this.#sql`delete from idempotent_requests where id = ${id} and owner = ${owner}`
+  async forget(request: IdempotentRequest): Promise<void> {
+    const { id, owner } = request
+    this.#release(request)
+    try {
+      await this.#sql`delete from idempotent_requests where id = ${id} and owner = ${owner}`
+    } catch (error) {
+      this.#undo(request)
+      throw error
+    }
   }
 
   stop(): void {
@@ -114,6 +138,15 @@ class StoredOnceRequests implements IdempotentRequests {
   }
 
   // ---- inside
+
+  #release({ id, owner }: IdempotentRequest): void {
+    if (this.#held.get(id) === owner) this.#held.delete(id)
+  }
+
+  #undo({ id, owner }: IdempotentRequest): void {
+    if (this.#undone.size < undoneMax)
+      this.#undone.set(owner, { id, untilMs: this.#parts.clock.monotonicMs() + doubtMs })
+  }
 
   #available<T>(work: Promise<T>): Promise<T> {
     return whileAvailable('the record of requests with an `Idempotency-Key`', work)
@@ -160,6 +193,13 @@ class StoredOnceRequests implements IdempotentRequests {
     const endMs = this.#parts.clock.epochMs() + leaseMs
     for (const [id, owner] of this.#held)
       await this.#sql`update idempotent_requests set lease_end_ms = ${endMs} where id = ${id} and owner = ${owner}`
+    const undone = [...this.#undone]
+    if (undone.length === 0) return
+    await this.#sql`delete from idempotent_requests
+      where id in ${this.#sql(undone.map(([, { id }]) => id))}
+        and owner in ${this.#sql(undone.map(([owner]) => owner))}`
+    const nowMs = this.#parts.clock.monotonicMs()
+    for (const [owner, { untilMs }] of undone) if (untilMs <= nowMs) this.#undone.delete(owner)
   }
 
   async #clean(): Promise<void> {
