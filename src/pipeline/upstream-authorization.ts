@@ -10,8 +10,8 @@ const marginMs = 60_000
 
 interface HeldToken {
   readonly token: Promise<string>
-  /** Infinity while it is fetched. */
-  freshUntilMs: number
+  /** By both clocks: one may be set back, the other stands still while the machine sleeps. Infinity = being fetched. */
+  freshUntil: { readonly epochMs: number; readonly monotonicMs: number }
 }
 
 /** Adds the headers of `Authorization` to calls; caches tokens, one per target. */
@@ -43,17 +43,31 @@ export class Authorizer {
 
   #token(target: Target, authorization: Authorization, request: UpstreamRequest): Promise<string | undefined> {
     const held = this.#tokens.get(target)
-    if (held && held.freshUntilMs > this.#clock.epochMs()) return held.token
+    if (
+      held &&
+      held.freshUntil.epochMs > this.#clock.epochMs() &&
+      held.freshUntil.monotonicMs > this.#clock.monotonicMs()
+    )
+      return held.token
     const tokenRequest = authorization.tokenRequest?.(target, this.#clock.epochMs())
     if (!tokenRequest || !authorization.readToken) return Promise.resolve(undefined)
     const read = authorization.readToken
     const answered = this.#ask({ ...request, ...tokenRequest, body: [Buffer.from(tokenRequest.body, 'utf8')] }).then(
       body => read(body, this.#clock.epochMs()),
     )
-    const fresh: HeldToken = { token: answered.then(({ token }) => token), freshUntilMs: Infinity }
+    const fresh: HeldToken = {
+      token: answered.then(({ token }) => token),
+      freshUntil: { epochMs: Infinity, monotonicMs: Infinity },
+    }
     this.#tokens.set(target, fresh)
     answered.then(
-      ({ lifetimeS }) => (fresh.freshUntilMs = this.#clock.epochMs() + lifetimeS * 1000 - marginMs),
+      ({ lifetimeS }) => {
+        const freshMs = lifetimeS * 1000 - marginMs
+        fresh.freshUntil = {
+          epochMs: this.#clock.epochMs() + freshMs,
+          monotonicMs: this.#clock.monotonicMs() + freshMs,
+        }
+      },
       () => this.#tokens.delete(target),
     )
     return fresh.token
