@@ -10,7 +10,7 @@ const marginMs = 60_000
 
 interface HeldToken {
   readonly token: Promise<string>
-  /** By both clocks: one may be set back, the other stands still while the machine sleeps. Infinity = being fetched. */
+  /** By both clocks: one may be set back, one stands still while the machine sleeps. Infinity = being fetched. */
   freshUntil: { readonly epochMs: number; readonly monotonicMs: number }
 }
 

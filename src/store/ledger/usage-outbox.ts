@@ -20,7 +20,7 @@ const waitingOf = '(select count(*) from usage_outbox o where o.destination = us
 export function createUsageOutbox(database: Database): UsageOutbox {
   const { sql, kind } = database
   let state: readonly OutboxState[] = []
-  const run = async (text: string, values: readonly (string | number)[]) =>
+  const run: Run = async (text, values) =>
     [...(await answerInTime(Promise.resolve(sql.unsafe(text, [...values]))))] as Record<string, unknown>[]
   return {
     state: () => state,
@@ -36,27 +36,7 @@ export function createUsageOutbox(database: Database): UsageOutbox {
       })
       await answerInTime(change)
     },
-    async lease({ destination, owner, nowMs, leaseMs, limit }) {
-      const take = (which: '<=' | '>', dueMs: number) =>
-        run(
-          `with due as materialized (
-            select request_id from usage_outbox where destination = $1 and due_at_ms ${which} $2
-            order by due_at_ms, request_id limit $3 ${kind === 'postgres' ? 'for update skip locked' : ''}
-          )
-          update usage_outbox set lease_owner = $4, due_at_ms = $5
-          where destination = $1 and request_id in (select request_id from due) returning request_id, attempts`,
-          [destination, dueMs, limit, owner, nowMs + leaseMs],
-        )
-      const due = await take('<=', nowMs)
-      const taken = due.length > 0 ? due : await take('>', nowMs + dueMsMax)
-      const ids = taken.map(one => String(one.request_id))
-      if (ids.length === 0) return []
-      const found = await run(`select ${selectedNames} from ledger where request_id in (${places(1, ids)})`, ids)
-      const rows = new Map(found.map(row => [String(row.request_id), readRow(row)]))
-      return taken.map(({ request_id: id, attempts }): WaitingRow => {
-        return { id: String(id), attempts: toNumber(attempts), row: rows.get(String(id)) ?? null }
-      })
-    },
+    lease: lease => leaseRows(run, kind, lease),
     async delivered(destination, ids) {
       if (ids.length === 0) return
       const text = `delete from usage_outbox where destination = $1 and request_id in (${places(2, ids)})`
@@ -87,6 +67,34 @@ export function createUsageOutbox(database: Database): UsageOutbox {
       })
     },
   }
+}
+
+type Run = (text: string, values: readonly (string | number)[]) => Promise<Record<string, unknown>[]>
+
+async function leaseRows(
+  run: Run,
+  kind: Database['kind'],
+  { destination, owner, nowMs, leaseMs, limit }: Parameters<UsageOutbox['lease']>[0],
+): Promise<WaitingRow[]> {
+  const take = (which: '<=' | '>', dueMs: number) =>
+    run(
+      `with due as materialized (
+        select request_id from usage_outbox where destination = $1 and due_at_ms ${which} $2
+        order by due_at_ms, request_id limit $3 ${kind === 'postgres' ? 'for update skip locked' : ''}
+      )
+      update usage_outbox set lease_owner = $4, due_at_ms = $5
+      where destination = $1 and request_id in (select request_id from due) returning request_id, attempts`,
+      [destination, dueMs, limit, owner, nowMs + leaseMs],
+    )
+  const due = await take('<=', nowMs)
+  const taken = due.length > 0 ? due : await take('>', nowMs + dueMsMax)
+  const ids = taken.map(one => String(one.request_id))
+  if (ids.length === 0) return []
+  const found = await run(`select ${selectedNames} from ledger where request_id in (${places(1, ids)})`, ids)
+  const rows = new Map(found.map(row => [String(row.request_id), readRow(row)]))
+  return taken.map(({ request_id: id, attempts }): WaitingRow => {
+    return { id: String(id), attempts: toNumber(attempts), row: rows.get(String(id)) ?? null }
+  })
 }
 
 /** Notes the rows that still wait, and counts them. */
