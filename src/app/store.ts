@@ -187,10 +187,7 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
     close: () =>
       endAll([
         () => (stopped = true),
-        () => objects.responses.stop(),
-        () => objects.files.stop(),
-        () => objects.idempotentRequests.stop(),
-        () => objects.conversations.stop(),
+        ...Object.values(objects).map(one => () => 'stop' in one && one.stop()),
         () => keys.directory.stop(),
         () => bodies.close(),
         () => tail.close(),
