@@ -80,8 +80,13 @@ describe.skipIf(!hasChromium)('signing in', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
     expect(await name.inputValue()).toBe('typed before')
+    const ended = page.getByRole('dialog', { name: 'Your session has ended' })
+    await page.waitForFunction(() => document.activeElement?.getAttribute('name') === 'username')
+    // There is nothing behind it that could be used without a session.
+    expect(await ended.getByRole('button', { name: 'Close' }).count()).toBe(0)
     await giveMasterKey(page)
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'detached' })
+    expect(await page.getByRole('alert').count()).toBe(0)
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
     await page.getByRole('heading', { name: 'Key typed before created' }).waitFor()
     await close()

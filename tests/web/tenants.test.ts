@@ -321,6 +321,23 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await close()
   })
 
+  test('a user is found by a part of the name; what was refused and cancelled is not there again', async () => {
+    await asked('/user/new', { user_id: 'mf', user_alias: 'Milo Ferrari', user_email: 'one@example.com' })
+    const { page, close } = await open('users?q=FERR')
+    await page.getByRole('link', { name: 'Milo Ferrari' }).waitFor()
+    await page.locator('[data-primary]').click()
+    const dialog = page.getByRole('dialog', { name: 'Create user', exact: true })
+    await dialog.getByRole('textbox').first().fill('no address')
+    await page.keyboard.press('Enter')
+    await dialog.locator('[data-invalid]').first().waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.locator('[data-primary]').click()
+    expect(await dialog.getByRole('textbox').first().inputValue()).toBe('')
+    expect(await dialog.locator('[data-invalid]').count()).toBe(0)
+    await close()
+  })
+
   test('the audit log shows a change field by field, filtered by action and object', async () => {
     await asked('/team/new', { team_id: 'audited', team_alias: 'Audited', max_budget: 3 })
     await asked('/team/update', { team_id: 'audited', max_budget: 4, team_alias: '<b>Bold</b>' })

@@ -36,6 +36,8 @@ export class ApiError extends Error {
   readonly code: string | null
   /** When the limit that refused it lets requests pass again, in milliseconds since 1970. */
   readonly retryAtMs: number | null
+  /** true = there is no session any more: the person is asked to sign in. */
+  readonly isSignedOut: boolean
 
   constructor(message: string, about: AboutError) {
     super(message)
@@ -47,11 +49,12 @@ export class ApiError extends Error {
     this.field = about.field ?? null
     this.code = about.code ?? null
     this.retryAtMs = about.retryAtMs ?? null
+    this.isSignedOut = about.isSignedOut ?? false
   }
 }
 
 type AboutError = Pick<ApiError, 'status'> &
-  Partial<Pick<ApiError, 'sentence' | 'original' | 'requestId' | 'field' | 'code' | 'retryAtMs'>>
+  Partial<Pick<ApiError, 'sentence' | 'original' | 'requestId' | 'field' | 'code' | 'retryAtMs' | 'isSignedOut'>>
 
 type Listener = () => void
 const expired = new Set<Listener>()
@@ -119,18 +122,20 @@ export async function sendTo(url: URL, { method, body, signal, key = '', isOwn }
     throw new ApiError('the gateway does not answer', { status: 0 })
   })
   if (response.ok) return response
-  const error = await errorOf(response)
   // A key that is refused says nothing of the session.
-  if (error.status === 401 && key === '') for (const listener of expired) listener()
+  const isSignedOut = response.status === 401 && key === ''
+  const error = await errorOf(response, isSignedOut)
+  if (isSignedOut) for (const listener of expired) listener()
   throw error
 }
 
-async function errorOf(response: Response): Promise<ApiError> {
+async function errorOf(response: Response, isSignedOut: boolean): Promise<ApiError> {
   const waitS = Number(response.headers.get('retry-after'))
   const about = {
     status: response.status,
     requestId: response.headers.get('x-request-id'),
     retryAtMs: waitS > 0 ? Date.now() + waitS * 1000 : null,
+    isSignedOut,
   }
   const parsed = (await response.json().catch(() => null)) as {
     error?: { message?: unknown; param?: unknown; code?: unknown; type?: unknown }

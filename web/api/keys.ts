@@ -9,12 +9,23 @@ export type ListedKey = Exclude<Calls['GET /key/list']['answer']['keys'][number]
 
 const pageSize = 50
 
+/** Which keys of a list; an empty text = any. */
+export interface KeyFilter {
+  /** A part of the name, or the whole id. */
+  readonly search: string
+  /** The id of their team. */
+  readonly team: string
+}
+
 /** The keys that this person may see, newest first, page by page. */
-export function useKeys() {
+export function useKeys({ search, team }: KeyFilter) {
   return useInfiniteQuery({
-    queryKey: ['keys'],
+    queryKey: ['keys', 'list', search, team],
     queryFn: ({ pageParam, signal }) =>
-      ask('GET /key/list', { query: { return_full_object: 'true', size: pageSize, cursor: pageParam }, signal }),
+      ask('GET /key/list', {
+        query: { return_full_object: 'true', size: pageSize, cursor: pageParam, search, team_id: team },
+        signal,
+      }),
     initialPageParam: '',
     getNextPageParam: page => page.next_cursor,
     select: ({ pages }) => pages.flatMap(page => page.keys.filter(one => typeof one === 'object')),

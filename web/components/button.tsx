@@ -1,6 +1,6 @@
 import clsx from 'clsx'
 import { LoaderCircle } from 'lucide-react'
-import type { ComponentProps, ReactNode } from 'react'
+import type { ComponentProps, MouseEvent, ReactNode } from 'react'
 
 export type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger'
 
@@ -31,13 +31,15 @@ export interface ButtonProps extends Omit<ComponentProps<'button'>, 'children'> 
 
 /** A verb: "Create key". One that has an icon alone needs an `aria-label`. */
 export function Button({ kind, busy = false, icon, children, className, onClick, type, ...others }: ButtonProps) {
+  // The second press of a double click comes before `busy` is known: what was sent once is not sent again.
+  const isAgain = (event: MouseEvent) => busy || (type === 'submit' && event.detail > 1)
   return (
     <button
       {...others}
       type={type ?? 'button'}
       aria-disabled={busy || undefined}
       aria-busy={busy || undefined}
-      onClick={busy ? event => event.preventDefault() : onClick}
+      onClick={event => (isAgain(event) ? event.preventDefault() : onClick?.(event))}
       className={clsx(buttonClass(kind, children === undefined), className)}
     >
       {busy ? <LoaderCircle size={16} className="animate-spin" aria-hidden /> : icon}

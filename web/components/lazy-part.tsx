@@ -1,11 +1,19 @@
 import { lazy, Suspense, useState } from 'react'
-import type { ComponentType } from 'react'
+import type { ComponentType, ReactNode } from 'react'
+import { untilLoaded } from '../lib/load-part.ts'
+import { reportError } from './report-error.ts'
 
-/** A part that is loaded when it is first shown: what the first view of a page does not need, as its dialogs. */
-export function lazyPart<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
-  const Part = lazy(() => load().then(part => ({ default: part as ComponentType<object> })))
+/**
+ * A part that is loaded when it is first shown: what the first view of a page does not need, as its dialogs. While the
+ * gateway is away the person is told so, and the part comes when it is back.
+ */
+export function lazyPart<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+  fallback?: (props: Props) => ReactNode,
+): ComponentType<Props> {
+  const Part = lazy(() => untilLoaded(load, reportError).then(part => ({ default: part as ComponentType<object> })))
   return props => (
-    <Suspense>
+    <Suspense fallback={fallback?.(props)}>
       <Part {...props} />
     </Suspense>
   )

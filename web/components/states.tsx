@@ -38,6 +38,8 @@ interface ErrorStateProps {
 export function ErrorState({ error, onRetry, isInline }: ErrorStateProps) {
   const role = useSession().data?.role
   const { title, help, detail, original, requestId } = explain(error, role)
+  // The sign-in stands above the form then, and would leave a reason behind that is none any more.
+  if (isInline && error instanceof ApiError && error.isSignedOut) return null
   return (
     <div
       role="alert"

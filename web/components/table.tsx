@@ -3,6 +3,7 @@ import clsx from 'clsx'
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import { lazy, Suspense, useRef, useState } from 'react'
 import type { CSSProperties, KeyboardEvent, ReactNode } from 'react'
+import { untilLoaded } from '../lib/load-part.ts'
 import { t } from '../strings/index.ts'
 import { Button } from './button.tsx'
 import { lazyPart } from './lazy-part.tsx'
@@ -65,7 +66,7 @@ export interface RowLink {
 }
 
 /** Few lists are long. */
-const LongRows = lazy(() => import('./long-rows.tsx'))
+const LongRows = lazy(() => untilLoaded(() => import('./long-rows.tsx')))
 
 /** Fewer rows are all drawn: then the browser's own search finds them. */
 const virtualFrom = 100
@@ -211,6 +212,7 @@ interface BodyRowProps<Row> extends TableProps<Row> {
 
 function BodyRow<Row>({ row, index, top, template, columns, rowId, rowLink, openId, onFocus }: BodyRowProps<Row>) {
   const link = rowLink?.(row)
+  const name = columns[0]?.cell(row)
   return (
     <div
       role="row"
@@ -231,10 +233,11 @@ function BodyRow<Row>({ row, index, top, template, columns, rowId, rowLink, open
             <Link
               to={link.to}
               search={(before: Record<string, unknown>) => ({ ...before, ...link.search })}
+              title={typeof name === 'string' ? name : undefined}
               // The whole row can be pressed; buttons in other cells are above it.
               className="min-w-0 truncate font-medium after:absolute after:inset-0 hover:underline"
             >
-              {column.cell(row)}
+              {name}
             </Link>
           ) : (
             <Content of={column.cell(row)} />

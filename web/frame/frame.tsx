@@ -2,11 +2,12 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router'
 import clsx from 'clsx'
 import { Menu as MenuIcon } from 'lucide-react'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { onSignedOut } from '../api/client.ts'
 import { useIsSignedOut, useSession } from '../api/session.ts'
 import type { Session } from '../api/session.ts'
 import { Button, buttonClass } from '../components/button.tsx'
+import { lazyPart } from '../components/lazy-part.tsx'
 import { Skeleton } from '../components/states.tsx'
 import { t } from '../strings/index.ts'
 import { AccountButton } from './account-button.tsx'
@@ -15,12 +16,12 @@ import { Brand, Sidebar } from './sidebar.tsx'
 import { useShortcuts } from './shortcuts.ts'
 
 /** Loaded when they are first opened: none of them is needed for the first view. */
-const loadAccountMenu = () => import('./account-menu.tsx')
-const AccountMenu = lazy(loadAccountMenu)
-const Palette = lazy(() => import('./palette.tsx'))
-const ShortcutList = lazy(() => import('./shortcut-list.tsx'))
-const SidebarSheet = lazy(() => import('./sidebar-sheet.tsx'))
-const SessionEnded = lazy(() => import('./session-ended.tsx'))
+const loadAccountMenu = async () => (await import('./account-menu.tsx')).default
+const AccountMenu = lazyPart(loadAccountMenu, props => <AccountButton session={props.session} />)
+const Palette = lazyPart(async () => (await import('./palette.tsx')).default)
+const ShortcutList = lazyPart(async () => (await import('./shortcut-list.tsx')).default)
+const SidebarSheet = lazyPart(async () => (await import('./sidebar-sheet.tsx')).default)
+const SessionEnded = lazyPart(async () => (await import('./session-ended.tsx')).default)
 
 type Open = 'palette' | 'shortcuts' | 'menu' | null
 
@@ -98,11 +99,9 @@ function FullFrame({ path }: { readonly path: string }) {
           <Outlet />
         </main>
       </div>
-      <Suspense>
-        {open === 'menu' && <SidebarSheet onClose={close} />}
-        {open === 'palette' && <Palette onClose={close} onShortcuts={() => setOpen('shortcuts')} />}
-        {open === 'shortcuts' && <ShortcutList onClose={close} />}
-      </Suspense>
+      {open === 'menu' && <SidebarSheet onClose={close} />}
+      {open === 'palette' && <Palette onClose={close} onShortcuts={() => setOpen('shortcuts')} />}
+      {open === 'shortcuts' && <ShortcutList onClose={close} />}
       <SignedOutWatch />
     </div>
   )
@@ -121,20 +120,17 @@ function DemoMark() {
 /** The button of the account; its menu is loaded when a person goes for it. */
 function Account(props: { readonly session: Session; readonly onShortcuts: () => void }) {
   const [isWanted, setWanted] = useState(false)
-  const button = (
+  // Where it cannot be loaded ahead, a press says why.
+  const loadAhead = () => void loadAccountMenu().catch(() => undefined)
+  if (isWanted) return <AccountMenu {...props} />
+  return (
     <AccountButton
       session={props.session}
       aria-haspopup="menu"
-      onPointerEnter={() => void loadAccountMenu()}
-      onFocus={() => void loadAccountMenu()}
+      onPointerEnter={loadAhead}
+      onFocus={loadAhead}
       onClick={() => setWanted(true)}
     />
-  )
-  if (!isWanted) return button
-  return (
-    <Suspense fallback={button}>
-      <AccountMenu {...props} />
-    </Suspense>
   )
 }
 
@@ -146,14 +142,12 @@ function SignedOutWatch() {
   useEffect(() => onSignedOut(() => setEnded(client.getQueryData(['session']) !== undefined)), [client])
   if (!ended) return null
   return (
-    <Suspense>
-      <SessionEnded
-        onSignedIn={() => {
-          setEnded(false)
-          void client.invalidateQueries()
-          void router.invalidate()
-        }}
-      />
-    </Suspense>
+    <SessionEnded
+      onSignedIn={() => {
+        setEnded(false)
+        void client.invalidateQueries()
+        void router.invalidate()
+      }}
+    />
   )
 }

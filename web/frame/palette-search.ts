@@ -21,7 +21,7 @@ export interface SearchResult {
   readonly search: Readonly<Record<string, string>>
 }
 
-/** Names by a part of them, keys by their whole name, calls by their id; nothing for a single letter. */
+/** Names by a part of them, calls by their id; nothing for a single letter. */
 export function useSearchResults(typed: string): readonly SearchResult[] {
   const text = usePaused(typed.trim())
   const session = useSession().data
@@ -62,9 +62,9 @@ interface FindingOptions {
 
 async function find(text: string, { signal, findsUsers }: FindingOptions): Promise<SearchResult[]> {
   const [keys, teams, users] = await Promise.all([
-    ask('GET /key/list', { query: { key_alias: text, size: listed, return_full_object: 'true' }, signal }),
+    ask('GET /key/list', { query: { search: text, size: listed, return_full_object: 'true' }, signal }),
     ask('GET /v2/team/list', { query: { team_alias: text, page_size: listed }, signal }),
-    findsUsers ? ask('GET /user/list', { query: { user_email: text, page_size: listed }, signal }) : undefined,
+    findsUsers ? ask('GET /user/list', { query: { search: text, page_size: listed }, signal }) : undefined,
   ])
   return [
     ...keys.keys.flatMap(key =>
@@ -81,8 +81,8 @@ async function find(text: string, { signal, findsUsers }: FindingOptions): Promi
     ...teams.teams.map(({ team_id: id, team_alias: alias }) =>
       result('nav.teams', alias ?? id, { id, to: '/teams', search: { team: id } }),
     ),
-    ...(users?.users ?? []).map(({ user_id: id, user_email: email }) =>
-      result('nav.users', email ?? id, { id, to: '/users', search: { user: id } }),
+    ...(users?.users ?? []).map(({ user_id: id, user_email: email, user_alias: alias }) =>
+      result('nav.users', alias ?? email ?? id, { id, to: '/users', search: { user: id } }),
     ),
   ]
 }

@@ -1,10 +1,12 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, redirect } from '@tanstack/react-router'
+import { useEffect } from 'react'
 import { ApiError } from '../api/client.ts'
 import { isNoSession, sessionQuery } from '../api/session.ts'
 import { buttonClass } from '../components/button.tsx'
 import { ErrorState } from '../components/states.tsx'
 import { parseSearch, writeSearch } from '../lib/address.ts'
+import { reloadWhenReached, whyNotLoaded } from '../lib/load-part.ts'
 import { pagesPath } from '../lib/urls.ts'
 import { t } from '../strings/index.ts'
 import { NotFound } from './not-found.tsx'
@@ -19,7 +21,7 @@ export function makeRouter(client: QueryClient) {
     createRoute({
       getParentRoute: () => root,
       path: page.path,
-      component: lazyRouteComponent(page.load),
+      component: lazyRouteComponent(() => page.load().catch(whyNotLoaded)),
       beforeLoad: async ({ location }) => {
         if (page.for === null) return
         if (page.isOpen && isNoSession(client.getQueryState(sessionQuery.queryKey)?.error)) return
@@ -55,10 +57,18 @@ export function makeRouter(client: QueryClient) {
               {t('nav.overview')}
             </Link>
           </div>
+        ) : error instanceof ApiError && error.status === 0 ? (
+          <Away error={error} />
         ) : (
           <ErrorState error={error} onRetry={reset} />
         )}
       </>
     ),
   })
+}
+
+/** In the place of a page whose file the gateway did not give: it comes when the gateway is back. */
+function Away({ error }: { readonly error: ApiError }) {
+  useEffect(reloadWhenReached, [])
+  return <ErrorState error={error} />
 }

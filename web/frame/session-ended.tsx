@@ -6,7 +6,7 @@ import { SignInForm } from './sign-in-form.tsx'
 export default function SessionEnded({ onSignedIn }: { readonly onSignedIn: () => void }) {
   const from = location.pathname.slice(new URL(document.baseURI).pathname.length - 1) + location.search
   return (
-    <Dialog open isModalOnly onClose={() => {}} title={t('signIn.ended')} description={t('signIn.endedHelp')}>
+    <Dialog open isModalOnly title={t('signIn.ended')} description={t('signIn.endedHelp')}>
       <SignInForm onSignedIn={onSignedIn} from={from} />
     </Dialog>
   )

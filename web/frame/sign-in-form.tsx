@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { FormEvent } from 'react'
 import { ApiError } from '../api/client.ts'
 import { setDevelopmentKey } from '../api/development-key.ts'
@@ -23,6 +23,11 @@ const isDevelopment = import.meta.env.MODE === 'development'
 /** Every way that the gateway offers: single sign-on first, then passwords, then the master key. */
 export function SignInForm({ onSignedIn, from }: SignInFormProps) {
   const methods = useQuery(methodsQuery)
+  const form = useRef<HTMLDivElement>(null)
+  const hasFieldsAlone = methods.data?.providers.length === 0
+  useEffect(() => {
+    if (hasFieldsAlone) form.current?.querySelector('input')?.focus()
+  }, [hasFieldsAlone])
   if (methods.isPending) return <Skeleton className="h-40" />
   if (methods.isError) return <ErrorState error={methods.error} onRetry={() => void methods.refetch()} />
   const { password, providers, forgotten_password_url: forgottenPasswordUrl } = methods.data
@@ -50,7 +55,7 @@ export function SignInForm({ onSignedIn, from }: SignInFormProps) {
     },
   ]
   return (
-    <div className="flex flex-col gap-4">
+    <div ref={form} className="flex flex-col gap-4">
       {providers.map(one => (
         <SingleSignOn key={one.name} provider={one} from={from} />
       ))}

@@ -101,11 +101,9 @@ export default function BudgetsPage() {
   return (
     <>
       {view === 'named' ? <NamedBudgets action={create} views={views} /> : <Usage action={create} views={views} />}
-      <CreateBudget
-        open={isCreating}
-        onClose={() => setCreating(false)}
-        onCreated={id => change({ view: 'named', named: id })}
-      />
+      {isCreating && (
+        <CreateBudget onClose={() => setCreating(false)} onCreated={id => change({ view: 'named', named: id })} />
+      )}
     </>
   )
 }

@@ -88,7 +88,7 @@ export default function CustomersPage() {
         />
       )}
       {openId !== '' && <CustomerDrawer key={openId} id={openId} onClose={() => open('')} />}
-      <CreateCustomer open={isCreating} onClose={() => setCreating(false)} onCreated={id => open(id)} />
+      {isCreating && <CreateCustomer onClose={() => setCreating(false)} onCreated={id => open(id)} />}
     </Page>
   )
 }

@@ -2,8 +2,11 @@ import { Plus } from 'lucide-react'
 import { useKeys } from '../api/keys.ts'
 import type { ListedKey } from '../api/keys.ts'
 import { useSession } from '../api/session.ts'
+import { useTeamChoices } from '../api/teams.ts'
 import { Button } from '../components/button.tsx'
 import { lazyPart, useHasBeen } from '../components/lazy-part.tsx'
+import { SearchField } from '../components/forms/search-field.tsx'
+import { Select } from '../components/forms/select.tsx'
 import { Page } from '../components/page.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
@@ -12,6 +15,7 @@ import { Ago, Money } from '../components/values.tsx'
 import { mayCreateKeys, mayReadAll } from '../frame/rights.ts'
 import { useChangeSearch, useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { formatMoney } from '../lib/format.ts'
+import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
 import { KeyStatus } from './keys/key-status.tsx'
 import { OwnLimits } from './keys/own-limits.tsx'
@@ -27,7 +31,8 @@ const columns: readonly Column<ListedKey>[] = [
     cell: key => <code className="whitespace-nowrap font-mono text-code">{key.key_name}</code>,
   },
   { id: 'status', title: t('keys.status'), cell: key => <KeyStatus keyRow={key} /> },
-  { id: 'user', title: t('keys.user'), isWideOnly: true, cell: key => <span className="truncate">{key.user_id}</span> },
+  { id: 'team', title: t('keys.team'), isWideOnly: true, cell: key => key.team_alias ?? key.team_id ?? '–' },
+  { id: 'user', title: t('keys.user'), isWideOnly: true, cell: key => key.user_id ?? '–' },
   { id: 'spend', title: t('keys.spend'), align: 'end', isWideOnly: true, cell: key => <Money usd={key.spend} /> },
   {
     id: 'budget',
@@ -42,7 +47,10 @@ const columns: readonly Column<ListedKey>[] = [
 /** Keys: everybody's own; those of a team for its admins; all for administrators. */
 export default function KeysPage() {
   const session = useSession().data
-  const keys = useKeys()
+  const { text, searched, type } = useSearchText()
+  const [team, setTeam] = useSearchValue('team')
+  const keys = useKeys({ search: searched, team })
+  const isFiltered = searched !== '' || team !== ''
   const [isCreating, setCreating] = useSearchFlag('new')
   const [open] = useSearchValue('key')
   const hasOpened = useHasBeen(open !== '')
@@ -60,6 +68,12 @@ export default function KeysPage() {
           </Button>
         )
       }
+      filters={
+        <>
+          <SearchField label={t('keys.search')} value={text} onChange={type} />
+          <TeamFilter team={team} onChange={setTeam} />
+        </>
+      }
     >
       {session?.user_id && <OwnLimits />}
       {keys.isError ? (
@@ -73,12 +87,16 @@ export default function KeysPage() {
           rowLink={key => ({ to: '.', search: { key: key.token_id } })}
           openId={open}
           empty={
-            <EmptyState
-              title={t('keys.empty')}
-              action={mayCreate && <Button onClick={startCreating}>{t('keys.create')}</Button>}
-            >
-              {t('keys.emptyHelp')}
-            </EmptyState>
+            isFiltered ? (
+              <EmptyState title={t('all.noMatch')} />
+            ) : (
+              <EmptyState
+                title={t('keys.empty')}
+                action={mayCreate && <Button onClick={startCreating}>{t('keys.create')}</Button>}
+              >
+                {t('keys.emptyHelp')}
+              </EmptyState>
+            )
           }
           onMore={keys.hasNextPage ? () => void keys.fetchNextPage() : undefined}
           isLoadingMore={keys.isFetchingNextPage}
@@ -87,5 +105,21 @@ export default function KeysPage() {
       {isCreating && <CreateKey onClose={() => setCreating(false)} />}
       {hasOpened && <KeyDrawer id={open} onClose={() => change({ key: undefined })} />}
     </Page>
+  )
+}
+
+/** Where this person sees teams: those of one of them. */
+function TeamFilter({ team, onChange }: { readonly team: string; readonly onChange: (team: string) => void }) {
+  const teams = useTeamChoices()
+  if (team === '' && (teams ?? []).length === 0) return null
+  const others = team === '' || teams?.some(one => one.value === team) ? [] : [{ value: team, label: team }]
+  return (
+    <Select
+      isCompact
+      label={t('keys.team')}
+      value={team}
+      onChange={onChange}
+      choices={[{ value: '', label: t('keys.everyTeam') }, ...others, ...(teams ?? [])]}
+    />
   )
 }

@@ -87,7 +87,7 @@ export default function OrganizationsPage() {
         />
       )}
       {openId !== '' && <OrganizationDrawer key={openId} id={openId} onClose={() => open('')} />}
-      <CreateOrganization open={isCreating} onClose={() => setCreating(false)} onCreated={id => open(id)} />
+      {isCreating && <CreateOrganization onClose={() => setCreating(false)} onCreated={id => open(id)} />}
     </Page>
   )
 }

@@ -91,7 +91,7 @@ export default function TeamsPage() {
         />
       )}
       {openId !== '' && <TeamDrawer key={openId} id={openId} onClose={() => open('')} />}
-      <CreateTeam open={isCreating} onClose={() => setCreating(false)} onCreated={id => open(id)} />
+      {isCreating && <CreateTeam onClose={() => setCreating(false)} onCreated={id => open(id)} />}
     </Page>
   )
 }

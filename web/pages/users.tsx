@@ -54,7 +54,7 @@ export default function UsersPage() {
         query: {
           page_size: 50,
           cursor: pageParam,
-          user_email: searched,
+          search: searched,
           ...(role !== '' && { role: role as UserRole }),
         },
         signal,
@@ -105,7 +105,7 @@ export default function UsersPage() {
         />
       )}
       {openId !== '' && <UserDrawer key={openId} id={openId} onClose={() => open('')} />}
-      <CreateUser open={isCreating} onClose={() => setCreating(false)} onCreated={id => open(id)} />
+      {isCreating && <CreateUser onClose={() => setCreating(false)} onCreated={id => open(id)} />}
     </Page>
   )
 }

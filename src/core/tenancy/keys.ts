@@ -22,6 +22,8 @@ export interface KeyQuery {
   readonly teamId?: string | undefined
   readonly organizationId?: string | undefined
   readonly alias?: string | undefined
+  /** The whole id, or a part of the alias in any case. */
+  readonly search?: string | undefined
   readonly hash?: string | undefined
   /** Only this key. */
   readonly id?: string | undefined

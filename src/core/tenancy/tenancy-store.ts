@@ -53,6 +53,8 @@ export interface TenantFilter {
   readonly alias?: string | undefined
   /** The whole id, or a part of the alias in any case. */
   readonly named?: string | undefined
+  /** The whole id, or a part of the name or of the address in any case. Users only. */
+  readonly person?: string | undefined
   /** A part of it, in any case. Users only. */
   readonly email?: string | undefined
   /** Users only. */

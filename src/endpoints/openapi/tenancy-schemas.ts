@@ -120,7 +120,8 @@ const ownBudget = described(
   nullable(shape(budgetState)),
 )
 const keyWarnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
-const keyRow = shape({ ...key, litellm_budget_table: nullable(anyObject) })
+const listedKey = { ...key, team_alias: described('The name of its team.', nullable(text)) }
+const keyRow = shape({ ...listedKey, litellm_budget_table: nullable(anyObject) })
 
 const keySchemas: Readonly<Record<string, Schema>> = {
   Key: shape(key),
@@ -140,7 +141,7 @@ const keySchemas: Readonly<Record<string, Schema>> = {
   KeyInfo: shape({ key: described('As it was asked for.', text), info: keyRow, budget: ownBudget }),
   KeyInfos: shape({ key: listOf(text), info: listOf(keyRow) }),
   KeyList: shape({
-    keys: listOf(either(described('The hash of a key.', text), shape(key))),
+    keys: listOf(either(described('The hash of a key.', text), shape(listedKey))),
     total_count: integer,
     current_page: integer,
     total_pages: integer,

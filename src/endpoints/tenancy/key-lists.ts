@@ -11,7 +11,7 @@ import type { KeyQuery, KeyRecord } from '../../core/tenancy/keys.ts'
 import { readJsonAs, readQuery } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { budgetStateOf } from './common/budget-states.ts'
-import { cursorField, forbidden, nextCursor, pageOf, shownKeyWithSpend, shownKeys } from '../common/answers.ts'
+import { cursorField, forbidden, nextCursor, pageOf, shownKeys } from '../common/answers.ts'
 import { lookForKey, teamOf } from './common/key-rights.ts'
 import { lazy } from '../../lib/lazy.ts'
 
@@ -28,6 +28,7 @@ const listQuery = lazy(() =>
     organization_id: keyName().optional(),
     key_alias: keyName().optional(),
     key_hash: keyName().optional(),
+    search: keyName().optional().describe('A part of the alias, in any case, or the whole id.'),
     return_full_object: z.stringbool().default(false),
     include_team_keys: z.stringbool().default(true).describe('Also keys of teams that you administer.'),
     include_created_by_keys: z.stringbool().optional().describe('Accepted as LiteLLM takes it; without effect.'),
@@ -97,9 +98,17 @@ async function visibleKey(services: Services, caller: Caller, named: string): Pr
   throw forbidden('a key may only ask about itself, its user, and teams that its user administers', 'key')
 }
 
+/** With the names of their teams; a team that is gone has none. */
+async function listedKeys(services: Services, keys: readonly KeyRecord[]): Promise<object[]> {
+  const ids = [...new Set(keys.flatMap(({ teamId }) => teamId ?? []))]
+  const [shown, teams] = await Promise.all([shownKeys(services, keys), services.tenancy.findAll('team', ids)])
+  const names = new Map(teams.map(({ id, alias }) => [id, alias]))
+  return shown.map((one, at) => ({ ...one, team_alias: names.get(keys[at]!.teamId ?? '') ?? null }))
+}
+
 async function infoOf(services: Services, record: KeyRecord): Promise<object> {
   const budget = record.budgetId === null ? undefined : await services.tenancy.find('budget', record.budgetId)
-  const shown = await shownKeyWithSpend(services, record)
+  const [shown] = await listedKeys(services, [record])
   return { ...shown, litellm_budget_table: budget ? shownTenant(budget) : null }
 }
 
@@ -131,12 +140,13 @@ export const keyList: Endpoint = {
       teamId: query.team_id,
       organizationId: query.organization_id,
       alias: query.key_alias,
+      search: query.search,
       hash: query.key_hash,
       deleted: query.status === 'deleted',
       visible: visibleTo(caller!, query.include_team_keys),
       ...page,
     })
-    const shown = query.return_full_object ? await shownKeys(services, keys) : keys.map(record => record.hash)
+    const shown = query.return_full_object ? await listedKeys(services, keys) : keys.map(record => record.hash)
     return jsonAnswer({
       keys: shown,
       total_count: total,

@@ -274,6 +274,7 @@ const listQuery = lazy(() =>
     user_ids: z.string().max(10_000).optional().describe('Ids with commas between.'),
     sso_user_ids: z.string().max(10_000).optional().describe('Ids with commas between.'),
     user_email: keyName().optional().describe('A part of the address.'),
+    search: keyName().optional().describe('A part of the name or of the address, in any case, or the whole id.'),
     team: keyName().optional().describe('Only members of this team.'),
     sort_by: z.enum(['created_at']).optional(),
     sort_order: z.enum(['asc', 'desc']).default('desc'),
@@ -301,6 +302,7 @@ const userList = withQuery(listQuery, {
       ids: ids(query.user_ids),
       ssoUserIds: ids(query.sso_user_ids),
       email: query.user_email,
+      person: query.search,
       teamId: team,
     }
     const paging = { ...pageOf(page, size, cursor), ascending: query.sort_order === 'asc' }

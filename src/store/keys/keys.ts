@@ -84,6 +84,8 @@ async function listKeys(sql: SQL, query: KeyQuery): Promise<{ keys: KeyRecord[];
   where.equal('team_id', query.teamId)
   where.equal('organization_id', query.organizationId)
   where.equal('alias', query.alias)
+  if (query.search !== undefined)
+    where.any([where.amongText('id', [query.search]), where.containsText('alias', query.search)])
   where.equal('hash', query.hash)
   where.equal('id', query.id)
   const { visible } = query

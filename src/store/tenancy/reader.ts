@@ -120,6 +120,12 @@ function conditionsOf(kind: TenantKind, filter: TenantFilter): Where {
   where.contains('alias', filter.alias)
   if (filter.named !== undefined)
     where.any([where.amongText('id', [filter.named]), where.containsText('alias', filter.named)])
+  if (filter.person !== undefined)
+    where.any([
+      where.amongText('id', [filter.person]),
+      where.containsText('alias', filter.person),
+      where.containsText('email', filter.person),
+    ])
   where.contains('email', filter.email)
   where.equal('role', filter.role)
   where.among('sso_user_id', filter.ssoUserIds)

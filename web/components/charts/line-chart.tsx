@@ -1,11 +1,14 @@
-import { lazy, Suspense } from 'react'
 import { formatMoment } from '../../lib/format.ts'
+import { lazyPart } from '../lazy-part.tsx'
 import { Skeleton } from '../states.tsx'
 import { ChartFigure } from './chart-figure.tsx'
 import type { LineChartProps } from './line-chart-picture.tsx'
 
 /** Loaded when the first chart is shown. */
-const Picture = lazy(() => import('./line-chart-picture.tsx'))
+const Picture = lazyPart<LineChartProps>(
+  async () => (await import('./line-chart-picture.tsx')).default,
+  () => <Skeleton className="h-(--chart)" />,
+)
 
 /** Values over time, as a picture or as the table that says the same. */
 export function LineChart(props: LineChartProps) {
@@ -13,9 +16,7 @@ export function LineChart(props: LineChartProps) {
   const rows = timesMs.map(timeMs => ({ id: timeMs, name: formatMoment(timeMs), link: linkOf?.(timeMs) }))
   return (
     <ChartFigure label={label} rows={rows} columns={series} format={format}>
-      <Suspense fallback={<Skeleton className="h-(--chart)" />}>
-        <Picture {...props} />
-      </Suspense>
+      <Picture {...props} />
     </ChartFigure>
   )
 }

@@ -1,6 +1,5 @@
 import clsx from 'clsx'
 import { Search } from 'lucide-react'
-import { t } from '../../strings/index.ts'
 import { inputClass } from './input-class.ts'
 
 interface SearchFieldProps {
@@ -19,7 +18,7 @@ export function SearchField({ label, value, onChange }: SearchFieldProps) {
         data-search
         type="search"
         aria-label={label}
-        placeholder={t('all.search')}
+        placeholder={label}
         value={value}
         onChange={event => onChange(event.target.value)}
         className="h-full touch:-my-px touch:h-11 min-w-0 grow bg-transparent outline-none"

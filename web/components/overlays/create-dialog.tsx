@@ -6,7 +6,6 @@ import { Dialog } from './dialog.tsx'
 import { ErrorState } from '../states.tsx'
 
 interface CreateDialogProps {
-  readonly open: boolean
   readonly onClose: () => void
   /** A verb and what is made: the text of the button, too. */
   readonly title: string
@@ -18,13 +17,13 @@ interface CreateDialogProps {
   readonly children: ReactNode
 }
 
-/** A dialog that makes something: its fields, what went wrong beside them, and the two buttons. */
-export function CreateDialog({ open, onClose, title, isReady, create, fields, children }: CreateDialogProps) {
+/** A dialog that makes something, open as long as it is there: its fields, what went wrong beside them, two buttons. */
+export function CreateDialog({ onClose, title, isReady, create, fields, children }: CreateDialogProps) {
   const { error } = create
   const isAtField = error instanceof ApiError && error.field !== null && fields.includes(error.field)
   return (
     <Dialog
-      open={open}
+      open
       onClose={onClose}
       title={title}
       onSubmit={() => isReady && create.mutate()}

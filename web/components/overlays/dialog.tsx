@@ -12,8 +12,8 @@ import { ErrorState } from '../states.tsx'
 
 export interface DialogProps {
   readonly open: boolean
-  /** Called by Escape, the cross, and a press outside. */
-  readonly onClose: () => void
+  /** Called by Escape, the cross, and a press outside; absent = it stays until it is done with. */
+  readonly onClose?: () => void
   readonly title: string
   readonly description?: ReactNode
   readonly children: ReactNode
@@ -44,7 +44,7 @@ export function Dialog(props: DialogProps) {
   const popup = useRef<HTMLDivElement>(null)
   const [typed, setTyped] = useState<'nothing' | 'something' | 'leaving'>('nothing')
   if (!open && typed !== 'nothing') setTyped('nothing')
-  const close = () => (typed === 'something' ? setTyped('leaving') : onClose())
+  const close = () => (typed === 'something' ? setTyped('leaving') : onClose?.())
   return (
     <Base.Root open={open} onOpenChange={next => !next && close()} disablePointerDismissal={isModalOnly}>
       <Base.Portal>
@@ -56,13 +56,15 @@ export function Dialog(props: DialogProps) {
         >
           <div className="flex items-start justify-between gap-4">
             <Base.Title className="text-title font-semibold">{title}</Base.Title>
-            <Base.Close className={buttonClass('quiet', true)} aria-label={t('all.close')}>
-              <X size={16} aria-hidden />
-            </Base.Close>
+            {onClose && (
+              <Base.Close className={buttonClass('quiet', true)} aria-label={t('all.close')}>
+                <X size={16} aria-hidden />
+              </Base.Close>
+            )}
           </div>
           {description && <Base.Description className="text-muted">{description}</Base.Description>}
           <DialogBody {...props} onTyped={() => setTyped('something')} />
-          {typed === 'leaving' && <Leaving onDiscard={onClose} onStay={() => setTyped('something')} />}
+          {typed === 'leaving' && onClose && <Leaving onDiscard={onClose} onStay={() => setTyped('something')} />}
         </Base.Popup>
       </Base.Portal>
     </Base.Root>

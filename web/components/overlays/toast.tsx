@@ -1,4 +1,5 @@
 import { lazy, Suspense } from 'react'
+import { untilLoaded } from '../../lib/load-part.ts'
 import type { Message } from './toast-list.tsx'
 
 /** By then the first view is done on slow machines, too. */
@@ -32,7 +33,7 @@ const List = lazy(async () => {
     load = resolve
     setTimeout(resolve, waiting.length > 0 ? 0 : loadAfterMs)
   })
-  return import('./toast-list.tsx')
+  return untilLoaded(() => import('./toast-list.tsx'))
 })
 
 /** Beside the pages, once. */

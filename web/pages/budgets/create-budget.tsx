@@ -8,7 +8,6 @@ import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
 
 interface CreateBudgetProps {
-  readonly open: boolean
   readonly onClose: () => void
   readonly onCreated: (id: string) => void
 }
@@ -17,7 +16,7 @@ const blank = { max_budget: null, budget_duration: null, rpm_limit: null }
 type Fields = { readonly [Name in keyof typeof blank]: Name extends 'budget_duration' ? string | null : number | null }
 
 /** A named budget: its id, the amount and its period, and requests a minute. */
-export function CreateBudget({ open, onClose, onCreated }: CreateBudgetProps) {
+export function CreateBudget({ onClose, onCreated }: CreateBudgetProps) {
   const client = useQueryClient()
   const [id, setId] = useState('')
   const [fields, setFields] = useState<Fields>(blank)
@@ -26,8 +25,6 @@ export function CreateBudget({ open, onClose, onCreated }: CreateBudgetProps) {
     onSuccess: made => {
       toast(t('budgets.created.toast', { name: made.budget_id }))
       void client.invalidateQueries({ queryKey: ['budgets'] })
-      setId('')
-      setFields(blank)
       onClose()
       onCreated(made.budget_id)
     },
@@ -35,7 +32,6 @@ export function CreateBudget({ open, onClose, onCreated }: CreateBudgetProps) {
   const field = create.error instanceof ApiError ? create.error.field : null
   return (
     <CreateDialog
-      open={open}
       onClose={onClose}
       title={t('budgets.create')}
       isReady={id.trim() !== ''}

@@ -9,13 +9,12 @@ import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
 
 interface CreateCustomerProps {
-  readonly open: boolean
   readonly onClose: () => void
   readonly onCreated: (id: string) => void
 }
 
 /** The id that calls name, a name for people, and a budget. */
-export function CreateCustomer({ open, onClose, onCreated }: CreateCustomerProps) {
+export function CreateCustomer({ onClose, onCreated }: CreateCustomerProps) {
   const client = useQueryClient()
   const [id, setId] = useState('')
   const [name, setName] = useState('')
@@ -26,9 +25,6 @@ export function CreateCustomer({ open, onClose, onCreated }: CreateCustomerProps
     onSuccess: made => {
       toast(t('customers.created.toast', { name: made.user_id }))
       void client.invalidateQueries({ queryKey: ['customers'] })
-      setId('')
-      setName('')
-      setBudget({ max_budget: null, budget_duration: null })
       onClose()
       onCreated(made.user_id)
     },
@@ -36,7 +32,6 @@ export function CreateCustomer({ open, onClose, onCreated }: CreateCustomerProps
   const problem = create.error instanceof ApiError && create.error.field === 'user_id' ? create.error.message : null
   return (
     <CreateDialog
-      open={open}
       onClose={onClose}
       title={t('customers.create')}
       isReady={id.trim() !== ''}

@@ -76,7 +76,6 @@ export function GuardrailForm({ guardrail, onClose }: GuardrailFormProps) {
   const nameError = failed?.field?.endsWith('guardrail_name') ? failed : null
   return (
     <CreateDialog
-      open
       onClose={onClose}
       title={t(guardrail ? 'guardrails.edit' : 'guardrails.create')}
       isReady={name.trim() !== '' && parsed !== undefined}

@@ -5,14 +5,16 @@ import { ApiError } from '../../api/client.ts'
 import { useCreateKey } from '../../api/keys.ts'
 import { useModelNames } from '../../api/models.ts'
 import { useSession } from '../../api/session.ts'
+import { useTeamChoices } from '../../api/teams.ts'
 import { Button } from '../../components/button.tsx'
-import { MultiCombobox } from '../../components/forms/combobox.tsx'
+import { Combobox, MultiCombobox } from '../../components/forms/combobox.tsx'
 import { Dialog } from '../../components/overlays/dialog.tsx'
 import { TextField } from '../../components/forms/field.tsx'
 import { LimitFields, limitFields } from '../../components/forms/limit-fields.tsx'
 import type { LimitValues } from '../../components/forms/limit-fields.tsx'
 import { Select } from '../../components/forms/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
+import { isAdministrator } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 import { NewSecret } from './new-secret.tsx'
 
@@ -45,7 +47,6 @@ function CreateForm({ create, onClose }: CreateFormProps) {
   const [models, setModels] = useState<string[]>([])
   const [limits, setLimits] = useState(noLimits)
   const names = useModelNames().data ?? []
-  const teams = useSession().data?.teams ?? []
   const { error } = create
   const field = error instanceof ApiError ? error.field : null
   const problem = (of: string) => (field === of ? error!.message : null)
@@ -80,15 +81,7 @@ function CreateForm({ create, onClose }: CreateFormProps) {
         maxLength={255}
         error={problem('key_alias')}
       />
-      {teams.length > 0 && (
-        <Select
-          label={t('keys.team')}
-          value={team}
-          onChange={setTeam}
-          error={problem('team_id')}
-          choices={[{ value: '', label: t('keys.noTeam') }, ...teams.map(one => ({ value: one.id, label: one.id }))]}
-        />
-      )}
+      <TeamField team={team} onChange={setTeam} error={problem('team_id')} />
       <MultiCombobox
         label={t('keys.models')}
         help={t('keys.modelsHelp')}
@@ -104,6 +97,36 @@ function CreateForm({ create, onClose }: CreateFormProps) {
       )}
     </Dialog>
   )
+}
+
+interface TeamFieldProps {
+  readonly team: string
+  readonly onChange: (team: string) => void
+  readonly error: string | null
+}
+
+/** Administrators choose among all teams, others among their own. */
+function TeamField({ team, onChange, error }: TeamFieldProps) {
+  const session = useSession().data
+  const [searched, setSearched] = useState('')
+  const teams = useTeamChoices(searched) ?? []
+  const label = t('keys.team')
+  if (session && isAdministrator(session))
+    return (
+      <Combobox
+        label={label}
+        placeholder={t('keys.noTeam')}
+        choices={teams}
+        value={team || null}
+        onChange={chosen => onChange(chosen ?? '')}
+        onSearch={setSearched}
+        error={error}
+      />
+    )
+  const own = session?.teams.map(({ id }) => teams.find(one => one.value === id) ?? { value: id, label: id }) ?? []
+  if (own.length === 0) return null
+  const choices = [{ value: '', label: t('keys.noTeam') }, ...own]
+  return <Select label={label} value={team} onChange={onChange} error={error} choices={choices} />
 }
 
 interface LimitsFoldProps {

@@ -1,4 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { ask } from '../../api/client.ts'
@@ -105,7 +106,13 @@ function KeyFacts({ info, budget }: DetailsProps) {
           </Fact>
         ))}
         {info.user_id && <Fact name={t('keys.user')}>{info.user_id}</Fact>}
-        {info.team_id && <Fact name={t('keys.team')}>{info.team_id}</Fact>}
+        {info.team_id && (
+          <Fact name={t('keys.team')}>
+            <Link to="/teams" search={{ team: info.team_id }} className="target underline">
+              {info.team_alias ?? info.team_id}
+            </Link>
+          </Fact>
+        )}
         <Fact name={t('keys.expires')}>{info.expires ? <Ago at={info.expires} /> : t('keys.never')}</Fact>
         <Fact name={t('keys.created')}>
           <Ago at={info.created_at} />

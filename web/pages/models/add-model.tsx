@@ -30,7 +30,7 @@ export function AddModel({ onClose }: { readonly onClose: () => void }) {
   const isOwn = provider === ownServer
   const submit = () =>
     add.mutate(
-      { provider, apiKey, model: model.trim(), ...(isOwn && { baseUrl: baseUrl.trim() }) },
+      { provider, apiKey: apiKey.trim(), model: model.trim(), ...(isOwn && { baseUrl: baseUrl.trim() }) },
       {
         onSuccess: made => {
           toast(t('setup.modelAdded', { name: made.model_name }))

@@ -70,7 +70,7 @@ function ReplaceKey({ deployment, onClose, onDone }: ReplaceKeyProps) {
           model_info: { id },
           version,
           proxy_params: {
-            ...(key !== '' && { api_key: key }),
+            ...(key.trim() !== '' && { api_key: key.trim() }),
             ...(address.trim() !== before && { api_base: address.trim() || null }),
           },
         },

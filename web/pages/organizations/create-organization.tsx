@@ -11,13 +11,12 @@ import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
 
 interface CreateOrganizationProps {
-  readonly open: boolean
   readonly onClose: () => void
   readonly onCreated: (id: string) => void
 }
 
 /** Name, models and budget; members and limits are set in the organization. */
-export function CreateOrganization({ open, onClose, onCreated }: CreateOrganizationProps) {
+export function CreateOrganization({ onClose, onCreated }: CreateOrganizationProps) {
   const client = useQueryClient()
   const [name, setName] = useState('')
   const [models, setModels] = useState<string[]>([])
@@ -28,9 +27,6 @@ export function CreateOrganization({ open, onClose, onCreated }: CreateOrganizat
     onSuccess: made => {
       toast(t('organizations.created.toast', { name: name.trim() }))
       void client.invalidateQueries({ queryKey: ['organizations'] })
-      setName('')
-      setModels([])
-      setBudget({ max_budget: null, budget_duration: null })
       onClose()
       onCreated(made.organization_id)
     },
@@ -38,7 +34,6 @@ export function CreateOrganization({ open, onClose, onCreated }: CreateOrganizat
   const field = create.error instanceof ApiError ? create.error.field : null
   return (
     <CreateDialog
-      open={open}
       onClose={onClose}
       title={t('organizations.create')}
       isReady={name.trim() !== ''}

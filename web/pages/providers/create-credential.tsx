@@ -14,7 +14,7 @@ export function CreateCredential({ onClose }: { readonly onClose: () => void }) 
   const [address, setAddress] = useState('')
   const create = useMutation({
     mutationFn: () => {
-      const values = { ...(apiKey && { api_key: apiKey }), ...(address && { api_base: address.trim() }) }
+      const values = { ...(apiKey.trim() && { api_key: apiKey.trim() }), ...(address && { api_base: address.trim() }) }
       return ask('POST /credentials', { body: { credential_name: name.trim(), credential_values: values } })
     },
     onSuccess: () => {
@@ -26,10 +26,9 @@ export function CreateCredential({ onClose }: { readonly onClose: () => void }) 
   const field = create.error instanceof ApiError ? create.error.field : null
   return (
     <CreateDialog
-      open
       onClose={onClose}
       title={t('providers.create')}
-      isReady={name.trim() !== '' && (apiKey !== '' || address.trim() !== '')}
+      isReady={name.trim() !== '' && (apiKey.trim() !== '' || address.trim() !== '')}
       create={create}
       fields={['credential_name']}
     >

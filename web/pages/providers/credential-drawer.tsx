@@ -60,7 +60,7 @@ function RotateCredential({ credential, onClose }: { readonly credential: Creden
     mutationFn: () =>
       ask('PATCH /credentials/{credential_name}', {
         path: { credential_name },
-        body: { credential_values: { api_key: apiKey }, version },
+        body: { credential_values: { api_key: apiKey.trim() }, version },
       }),
     onSuccess: () => {
       toast(t('providers.rotated', { name: credential_name }))
@@ -70,10 +70,9 @@ function RotateCredential({ credential, onClose }: { readonly credential: Creden
   })
   return (
     <CreateDialog
-      open
       onClose={onClose}
       title={t('providers.rotate')}
-      isReady={apiKey !== ''}
+      isReady={apiKey.trim() !== ''}
       create={rotate}
       fields={[]}
     >

@@ -12,13 +12,12 @@ import { isAdministrator } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 
 interface CreateTeamProps {
-  readonly open: boolean
   readonly onClose: () => void
   readonly onCreated: (id: string) => void
 }
 
 /** Name, place and budget; everything else is set in the team. Admins of organizations make teams in these. */
-export function CreateTeam({ open, onClose, onCreated }: CreateTeamProps) {
+export function CreateTeam({ onClose, onCreated }: CreateTeamProps) {
   const client = useQueryClient()
   const session = useSession().data
   const isForAnyOrganization = session !== undefined && isAdministrator(session)
@@ -34,8 +33,6 @@ export function CreateTeam({ open, onClose, onCreated }: CreateTeamProps) {
     onSuccess: team => {
       toast(t('teams.created.toast', { name: name.trim() }))
       void client.invalidateQueries({ queryKey: ['teams'] })
-      setName('')
-      setBudget({ max_budget: null, budget_duration: null })
       onClose()
       onCreated(team.team_id)
     },
@@ -43,7 +40,6 @@ export function CreateTeam({ open, onClose, onCreated }: CreateTeamProps) {
   const field = create.error instanceof ApiError ? create.error.field : null
   return (
     <CreateDialog
-      open={open}
       onClose={onClose}
       title={t('teams.create')}
       isReady={name.trim() !== ''}

@@ -96,7 +96,14 @@ function TeamFacts({ team, keys }: { readonly team: Team; readonly keys: number 
             ]),
         { name: t('limits.models'), value: <AllowedModels models={team.models} /> },
         ...(team.tags.length > 0 ? [{ name: t('teams.tags'), value: <Tags tags={team.tags} /> }] : []),
-        { name: t('nav.keys'), value: keys },
+        {
+          name: t('nav.keys'),
+          value: (
+            <Link to="/keys" search={{ team: team.team_id }} className="target underline">
+              {keys}
+            </Link>
+          ),
+        },
         { name: t('all.changed'), value: <Changed at={team.updated_at} by={team.updated_by} /> },
       ]}
     />

@@ -10,13 +10,12 @@ import { roleName, userRoles } from './roles.ts'
 import type { UserRole } from './roles.ts'
 
 interface CreateUserProps {
-  readonly open: boolean
   readonly onClose: () => void
   readonly onCreated: (id: string) => void
 }
 
 /** E-mail address, name and role. A key is made by the user, or in Keys. */
-export function CreateUser({ open, onClose, onCreated }: CreateUserProps) {
+export function CreateUser({ onClose, onCreated }: CreateUserProps) {
   const client = useQueryClient()
   const [email, setEmail] = useState('')
   const [name, setName] = useState('')
@@ -34,8 +33,6 @@ export function CreateUser({ open, onClose, onCreated }: CreateUserProps) {
     onSuccess: user => {
       toast(t('users.created.toast', { name: email.trim() }))
       void client.invalidateQueries({ queryKey: ['users'] })
-      setEmail('')
-      setName('')
       onClose()
       onCreated(user.user_id)
     },
@@ -43,7 +40,6 @@ export function CreateUser({ open, onClose, onCreated }: CreateUserProps) {
   const problem = create.error instanceof ApiError && create.error.field === 'user_email' ? create.error.message : null
   return (
     <CreateDialog
-      open={open}
       onClose={onClose}
       title={t('users.create')}
       isReady={email.trim() !== ''}
