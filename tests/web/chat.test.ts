@@ -90,6 +90,28 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
     expect(faults).toEqual([])
     await close()
   })
+  test('a long answer that comes at once is seen to its end, and what is typed stays with its conversation', async () => {
+    const { page, close } = await openChat('?model=chat-model', { viewport: { width: 1280, height: 600 } })
+    await say(page, `say: ${Array.from({ length: 60 }, (_, at) => `- line ${at}`).join('\n')}`)
+    await answered(page, 'line 59')
+    await page.waitForURL(/\?c=conv_/)
+    await page.waitForFunction(() => {
+      const place = document.querySelector('ol[aria-label=Messages]')!.parentElement!
+      return place.scrollHeight > place.clientHeight && place.scrollHeight - place.scrollTop - place.clientHeight < 2
+    })
+    const message = page.getByLabel('Message', { exact: true })
+    await message.fill('not sent yet')
+    await page.getByRole('link', { name: 'Keys', exact: true }).click()
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
+    await page.goBack()
+    await answered(page, 'line 59')
+    expect(await message.inputValue()).toBe('not sent yet')
+    await page.getByRole('button', { name: 'New chat' }).click()
+    await page.waitForURL(url => url.search === '')
+    expect(await message.inputValue()).toBe('')
+    await close()
+  })
+
   test('a refusal stands where the answer would be', async () => {
     // The conversation takes the only request of the minute, its answer is refused.
     const { page, close } = await openChat('?model=chat-model', { key: await gateway.key({ rpm_limit: 1 }) })

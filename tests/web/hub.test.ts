@@ -161,7 +161,7 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
     await page.getByText('secret-model is public').first().waitFor()
     expect(await seen()).toEqual(['gpt-4.1', 'secret-model'])
     await page.getByRole('switch', { name: /Shown to strangers/, checked: true }).click()
-    await page.getByText('secret-model is hidden from strangers').first().waitFor()
+    await page.getByText('secret-model is no longer public').first().waitFor()
     expect(await seen()).toEqual(['gpt-4.1'])
     const { page: other, close: second } = await openSignedIn(browser, gateway, { key: await gateway.key() })
     await other.goto(`${gateway.url}/ui/model_hub?model=secret-model`)

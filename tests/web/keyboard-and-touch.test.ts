@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)('pages under the hand', () => {
   const proofs: Readonly<Record<string, (page: Page, press: () => Promise<void>) => Promise<void>>> = {
     'Open the command palette': async (page, press) => {
       await press()
-      await page.getByRole('dialog', { name: 'Go to or do' }).getByRole('combobox').waitFor()
+      await page.getByRole('dialog', { name: 'Search and commands' }).getByRole('combobox').waitFor()
     },
     'Search on this page': async (page, press) => {
       await goTo(page, '/logs')

@@ -200,7 +200,7 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await page.getByRole('option', { name: 'Each month' }).click()
     await dialog.getByRole('textbox', { name: 'Requests a minute' }).fill('1')
     await dialog.getByRole('textbox', { name: 'Tokens a minute' }).fill('99999999999999999999')
-    await dialog.getByRole('textbox', { name: 'Calls at once' }).fill('3')
+    await dialog.getByRole('textbox', { name: 'Parallel calls' }).fill('3')
     // Named budgets are the administrators': none is offered.
     expect(await dialog.getByRole('textbox').count()).toBe(5)
     expect(await violations(page)).toEqual([])
@@ -297,9 +297,11 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     const limits = page.getByRole('region', { name: 'What limits its calls' })
     await limits.getByText('The next call is refused by team red: budget').waitFor()
     const row = limits.getByRole('listitem').filter({ hasText: 'team Red' })
-    expect(await row.innerText()).toContain('Least left')
+    expect(await row.innerText()).toContain('Tightest')
     expect(await row.innerText()).toContain('0 / 30')
-    expect(await limits.getByRole('listitem').filter({ hasText: 'key explained' }).innerText()).not.toContain('Least')
+    expect(await limits.getByRole('listitem').filter({ hasText: 'key explained' }).innerText()).not.toContain(
+      'Tightest',
+    )
     expect(await violations(page)).toEqual([])
     expect(faults).toEqual([])
     await close()
@@ -343,14 +345,14 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
       await bodies.getByRole('combobox').filter({ hasText: to }).waitFor()
     }
     await page.getByRole('link', { name: 'recorded' }).click()
-    await choose('As others say', 'Stored')
+    await choose('As set elsewhere', 'Stored')
     const info = async (path: string) => (await gateway.admin(path)).json()
     await until(
       async () => JSON.stringify(await info(`/key/info?key=${key}`)).includes('"store_prompts_in_spend_logs":true'),
       'the key has it',
     )
     await goTo(page, '/teams?team=quiet')
-    await choose('As others say', 'Not stored')
+    await choose('As set elsewhere', 'Not stored')
     await until(
       async () =>
         JSON.stringify(await info('/team/info?team_id=quiet')).includes('"store_prompts_in_spend_logs":false'),

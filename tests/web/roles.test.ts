@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)('roles and pages', () => {
         const main = page.getByRole('main')
         await main.getByRole('link', { name: 'Overview' }).waitFor()
         expect(await main.innerText()).toMatch(
-          new RegExp(`${title} is a page for other roles.\\s+Your role is (Member|Admin)`),
+          new RegExp(`${title} is for other roles.\\s+Your role is (Member|Admin)`),
         )
       }
       const links = navigation.getByRole('link', { name: title, exact: true })

@@ -367,7 +367,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     const { page, close } = await open('keys')
     const palette = async (text: string) => {
       await page.keyboard.press('Control+k')
-      await page.getByRole('combobox', { name: 'Go to or do' }).fill(text)
+      await page.getByRole('combobox', { name: 'Search and commands' }).fill(text)
     }
     await palette('found by')
     await page.getByRole('option', { name: 'Teams: Found by name' }).click()

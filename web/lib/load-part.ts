@@ -48,17 +48,22 @@ export async function untilLoaded<Part>(
   load: () => Promise<Part>,
   onAway: (error: ApiError) => void = () => undefined,
 ): Promise<Part> {
-  for (let isTold = false; ; isTold = true) {
+  let isTold = false
+  for (let misses = 0; ; ) {
     try {
       return await load()
     } catch (error) {
-      if (await isReached()) {
+      misses = (await isReached()) ? misses + 1 : 0
+      if (misses > 1) {
         if (!reloadsOnce()) throw error
         // Nothing is shown of the page that goes.
         await new Promise(() => undefined)
       }
     }
+    // It may have come back since the file was asked for.
+    if (misses > 0) continue
     if (!isTold) onAway(new ApiError(t('error.offline'), { status: 0 }))
+    isTold = true
     await new Promise(resolve => setTimeout(resolve, retryMs))
   }
 }

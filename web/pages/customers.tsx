@@ -24,7 +24,7 @@ const columns: readonly Column<Customer>[] = [
   { id: 'id', title: t('customers.id'), width: 'minmax(140px, 2fr)', cell: one => one.user_id },
   { id: 'name', title: t('all.name'), isWideOnly: true, cell: one => one.alias ?? t('all.none') },
   { id: 'status', title: t('all.status'), isWideOnly: true, cell: one => <StatusBadge blocked={one.blocked} /> },
-  { id: 'spend', title: t('all.spent'), align: 'end', cell: one => <Money usd={one.spend} /> },
+  { id: 'spend', title: t('all.spentEver'), align: 'end', cell: one => <Money usd={one.spend} /> },
   {
     id: 'budget',
     title: t('limits.budget'),

@@ -39,7 +39,7 @@ const columns: readonly Column<Team>[] = [
     isWideOnly: true,
     cell: team => team.members_with_roles.length,
   },
-  { id: 'spend', title: t('all.spent'), align: 'end', cell: team => <Money usd={team.spend} /> },
+  { id: 'spend', title: t('all.spentEver'), align: 'end', cell: team => <Money usd={team.spend} /> },
   {
     id: 'budget',
     title: t('limits.budget'),

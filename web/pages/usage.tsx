@@ -182,7 +182,10 @@ export default function UsagePage() {
         label={t('usage.by')}
         value={by as string}
         onChange={setDimension}
-        choices={dimensionNames.map(value => ({ value: value as string, label: t(`usage.by.${value}`) }))}
+        choices={dimensionNames.map(value => ({
+          value: value as string,
+          label: `${t('usage.by')} ${t(`usage.by.${value}`)}`,
+        }))}
       />
     </>
   )

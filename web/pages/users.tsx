@@ -36,7 +36,7 @@ const columns: readonly Column<User>[] = [
     cell: user => <StatusBadge blocked={user.blocked} />,
   },
   { id: 'teams', title: t('nav.teams'), align: 'end', isWideOnly: true, cell: user => user.teams.length },
-  { id: 'spend', title: t('all.spent'), align: 'end', cell: user => <Money usd={user.spend} /> },
+  { id: 'spend', title: t('all.spentEver'), align: 'end', cell: user => <Money usd={user.spend} /> },
   { id: 'created', title: t('all.created'), isWideOnly: true, cell: user => <Ago at={user.created_at} /> },
 ]
 

@@ -51,7 +51,7 @@ function loginPageAnswer({ request, services, returnTo, message, status }: Shown
     return html`<p><a href="${root}${url}${back}">Sign in with ${name}</a></p>`
   })
   const forgotten = sendsResets(services)
-    ? html`<p><a href="${root}${forgottenPasswordPath.slice(1)}">Forgotten the password?</a></p>`
+    ? html`<p><a href="${root}${forgottenPasswordPath.slice(1)}">Forgot your password?</a></p>`
     : ''
   const content = html`${links}<form method="post" action="${root}login">
 ${field}

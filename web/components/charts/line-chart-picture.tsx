@@ -83,6 +83,7 @@ function options(
         value: (_: uPlot, value: number | null) => (value === null ? '–' : format(value)),
       })),
     ],
+    scales: { y: { range: (_, least, most) => [Math.min(0, least ?? 0), (most ?? 0) > 0 ? most * 1.05 : 1] } },
     axes: [
       { ...axis, grid: { show: false }, values: (_, seconds) => seconds.map(one => formatDay(one * 1000)) },
       { ...axis, grid: { stroke: colour('--line'), width: 1 }, size: 64, values: (_, values) => values.map(format) },

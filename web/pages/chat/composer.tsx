@@ -9,9 +9,12 @@ import { t } from '../../strings/index.ts'
 import { ChosenFiles } from './file-list.tsx'
 import { acceptedTypes, refusing } from './files.ts'
 import { ModelPicker } from './model-picker.tsx'
+import { useDraft } from './use-draft.ts'
 import type { useFiles } from './use-files.ts'
 
 interface ComposerProps {
+  /** Whose draft is typed: the id of a conversation, empty = of a new one, null = of one that is not kept. */
+  readonly conversation: string | null
   readonly models: readonly HubModel[]
   /** One, or two for answers side by side. */
   readonly chosen: readonly string[]
@@ -31,8 +34,8 @@ const boxClass = 'flex flex-col gap-2 rounded-panel border border-line-control b
 export function Composer(props: ComposerProps) {
   const { isStreaming, files, onSend, onStop } = props
   const refusal = refusalOf(props)
-  const [text, setText] = useState('')
   const [isSending, setSending] = useState(false)
+  const [text, setText] = useDraft(props.conversation, isSending)
   const [error, setError] = useState<unknown>()
   const isEmpty = text.trim() === '' && files.files.length === 0
   const canSend = !isStreaming && !isSending && !isEmpty && refusal === null

@@ -63,6 +63,7 @@ export function ConversationView(props: ViewProps) {
         )}
         <div className="w-full px-4 pt-2 pb-4">
           <Composer
+            conversation={props.isTemporary ? null : id}
             models={models}
             chosen={chosen}
             onChosen={setChosen}

@@ -27,7 +27,7 @@ interface ThreadProps {
 /** The branch that is shown; it follows an answer that grows, unless the person has scrolled away. */
 export function Thread(props: ThreadProps) {
   const { chat, steps, isStreaming, isTemporary, problem } = props
-  const { place, isAway, follow } = useFollowedEnd(steps, isStreaming)
+  const { place, isAway, follow } = useFollowedEnd(steps)
   const isWide = steps.some(one => one.beside.length > 1)
   const end = steps.at(-1)
   return (
@@ -104,7 +104,7 @@ function StepView({ chat, step, before, models, chosen, isStreaming }: StepProps
 /** So near to the end counts as there, in pixels. */
 const nearPx = 60
 
-function useFollowedEnd(steps: readonly Step[], isStreaming: boolean) {
+function useFollowedEnd(steps: readonly Step[]) {
   const place = useRef<HTMLDivElement>(null)
   const isFollowing = useRef(true)
   const [isAway, setAway] = useState(false)
@@ -126,9 +126,9 @@ function useFollowedEnd(steps: readonly Step[], isStreaming: boolean) {
   const lastId = steps.at(-1)?.message.id
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is new, or another conversation, is seen from its end
   useEffect(follow, [lastId])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: every piece of an answer makes it longer
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every piece of an answer makes it longer, the last one too
   useEffect(() => {
-    if (isStreaming && isFollowing.current) place.current!.scrollTop = place.current!.scrollHeight
+    if (isFollowing.current) place.current!.scrollTop = place.current!.scrollHeight
   }, [steps])
   return { place, isAway, follow }
 }

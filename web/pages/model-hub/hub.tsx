@@ -145,6 +145,7 @@ function Card({ model }: { readonly model: HubModel }) {
             <span>
               {t('hub.outputShort')} <Price perToken={model.output_cost_per_token} />
             </span>
+            <span className="text-muted">{t('hub.perMillion')}</span>
           </>
         )}
         {model.max_input_tokens !== null && <Tokens count={model.max_input_tokens} />}
