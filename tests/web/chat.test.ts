@@ -99,6 +99,9 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
       const place = document.querySelector('ol[aria-label=Messages]')!.parentElement!
       return place.scrollHeight > place.clientHeight && place.scrollHeight - place.scrollTop - place.clientHeight < 2
     })
+    await page.getByRole('button', { name: 'Edit question' }).press('Enter')
+    await page.getByRole('textbox', { name: 'Edit question' }).press('Escape')
+    await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Edit question')
     const message = page.getByLabel('Message', { exact: true })
     await message.fill('not sent yet')
     await page.getByRole('link', { name: 'Keys', exact: true }).click()

@@ -84,6 +84,13 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
     await close()
   })
 
+  test('an address of a model that is gone, or not for everybody, says so', async () => {
+    const { page, close } = await openSignedIn(browser, gateway)
+    await page.goto(`${gateway.url}/ui/model_hub?model=gone`)
+    await page.getByRole('dialog', { name: 'gone' }).getByText('This does not exist').waitFor()
+    await close()
+  })
+
   test('a model is called by what it is for', async () => {
     await makePublic('gpt-4.1', 'text-embedding-3-small', 'rerank', 'voice', 'ears', 'painter', 'judge', 'writer')
     const { page, close, faults } = await openPage(browser, gateway.url)

@@ -23,4 +23,10 @@ export function spanOf(range: string, nowMs: number): Span {
   return { fromMs: nowMs - (presetMs[range] ?? presetMs['24h']!), toMs: nowMs }
 }
 
+/** A range of an address as it is shown: one that cannot be read is the usual one. */
+export function readRange(range: string): string {
+  const [fromMs, toMs] = range.split('..').map(Number)
+  return Object.hasOwn(presetMs, range) || (fromMs !== undefined && toMs !== undefined && toMs > fromMs) ? range : '24h'
+}
+
 export const rangeOf = ({ fromMs, toMs }: Span): string => `${Math.round(fromMs)}..${Math.round(toMs)}`

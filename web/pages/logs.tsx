@@ -13,7 +13,7 @@ import { TimeRange } from '../components/time-range.tsx'
 import { useChangeSearch, useSearchValue } from '../lib/address.ts'
 import { formatCount } from '../lib/format.ts'
 import { useSavedColumns } from '../lib/saved-columns.ts'
-import { rangeOf, spanOf } from '../lib/time-range.ts'
+import { rangeOf, readRange, spanOf } from '../lib/time-range.ts'
 import type { Span } from '../lib/time-range.ts'
 import { t } from '../strings/index.ts'
 import { CallDrawer } from './logs/call-drawer.tsx'
@@ -135,7 +135,7 @@ function useLiveCalls(
 /** Every call that this person may see: filtered, by time, with one call open beside the list. */
 export default function LogsPage() {
   const [filter] = useSearchValue('q')
-  const [range] = useSearchValue('range', '24h')
+  const range = readRange(useSearchValue('range', '24h')[0])
   const [isLive] = useSearchValue('live')
   const [openId, open] = useSearchValue('call')
   const [shown, setShown] = useSavedColumns('logs')
@@ -216,7 +216,7 @@ function LogFilters() {
         fields={filterFields}
         example="outcome:error model:gpt-5"
       />
-      <TimeRange value={range} onChange={setRange} />
+      <TimeRange value={readRange(range)} onChange={setRange} />
       <Switch label={t('logs.live')} checked={live === 'on'} onChange={isOn => setLive(isOn ? 'on' : '')} />
     </>
   )

@@ -5,6 +5,7 @@ import { useModelNames } from '../api/models.ts'
 import type { Overview, SpendLog } from '../api/schema.d.ts'
 import { isDone, useOverview } from '../api/setup.ts'
 import { Badge } from '../components/badge.tsx'
+import { buttonClass } from '../components/button.tsx'
 import { lazyPart } from '../components/lazy-part.tsx'
 import { Meter } from '../components/charts/meter.tsx'
 import { Page, Panel } from '../components/page.tsx'
@@ -55,7 +56,16 @@ function Running({ overview }: { readonly overview: Overview }) {
         <div className="flex min-w-0 flex-col gap-4 wide:col-span-2">
           <Panel>
             {shown.length === 0 ? (
-              <EmptyState title={t('overview.noSpend')}>{t('overview.noSpendHelp')}</EmptyState>
+              <EmptyState
+                title={t('overview.noSpend')}
+                action={
+                  <Link to="/connect" className={buttonClass()}>
+                    {t('nav.connect')}
+                  </Link>
+                }
+              >
+                {t('overview.noSpendHelp')}
+              </EmptyState>
             ) : (
               <StackedBars
                 label={t('overview.byModel')}

@@ -146,6 +146,11 @@ function useReport(report: Dimension['report'], spans: ReturnType<typeof twoSpan
   })
 }
 
+const dimensionChoice = (value: (typeof dimensionNames)[number]) => ({
+  value: value as string,
+  label: `${t('usage.by')} ${t(`usage.by.${value}`)}`,
+})
+
 /** What was spent, by day and by what caused it, against as many days before. */
 export default function UsagePage() {
   const [days, setDays] = useSearchValue('days', '30')
@@ -182,10 +187,7 @@ export default function UsagePage() {
         label={t('usage.by')}
         value={by as string}
         onChange={setDimension}
-        choices={dimensionNames.map(value => ({
-          value: value as string,
-          label: `${t('usage.by')} ${t(`usage.by.${value}`)}`,
-        }))}
+        choices={dimensionNames.map(dimensionChoice)}
       />
     </>
   )

@@ -20,9 +20,10 @@ interface QuestionProps {
 
 /** What the person asked. */
 export function QuestionView({ step, onShow, fileUrl, onEdit }: QuestionProps) {
-  const [isEditing, setEditing] = useState(false)
+  const [editing, setEditing] = useState<'not yet' | 'now' | 'left'>('not yet')
   const { text, attachments = [] } = step.message.content
-  if (isEditing && onEdit) return <EditQuestion text={text} onEdit={onEdit} onClose={() => setEditing(false)} />
+  if (editing === 'now' && onEdit)
+    return <EditQuestion text={text} onEdit={onEdit} onClose={() => setEditing('left')} />
   return (
     <article aria-label={t('chat.you')} className="flex flex-col items-end gap-1">
       {attachments.length > 0 && <SentFiles files={attachments} urlOf={fileUrl} />}
@@ -38,7 +39,9 @@ export function QuestionView({ step, onShow, fileUrl, onEdit }: QuestionProps) {
             icon={<Pencil size={14} aria-hidden />}
             aria-label={t('chat.edit')}
             title={t('chat.edit')}
-            onClick={() => setEditing(true)}
+            // The keyboard goes on where it was.
+            autoFocus={editing === 'left'}
+            onClick={() => setEditing('now')}
           />
         )}
       </div>

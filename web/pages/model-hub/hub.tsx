@@ -6,6 +6,7 @@ import type { HubModel } from '../../api/model-groups.ts'
 import { Tag } from '../../components/badge.tsx'
 import { buttonClass } from '../../components/button.tsx'
 import { Page } from '../../components/page.tsx'
+import { Drawer } from '../../components/overlays/drawer.tsx'
 import { EmptyState, ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { Table } from '../../components/table.tsx'
 import type { Column } from '../../components/table.tsx'
@@ -79,6 +80,11 @@ export function ModelHub({ view }: { readonly view: 'cards' | 'table' }) {
         />
       ) : (
         <Cards models={rows} filter={values} empty={empty} />
+      )}
+      {openName !== '' && models.data && !chosen && (
+        <Drawer open onClose={() => open('')} title={openName}>
+          <EmptyState title={t('error.notFound')}>{t('error.notFoundHelp')}</EmptyState>
+        </Drawer>
       )}
       {chosen && <ModelDrawer model={chosen} isSignedOut={isSignedOut} onClose={() => open('')} />}
     </Page>

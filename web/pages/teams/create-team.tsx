@@ -1,8 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, ask } from '../../api/client.ts'
+import { useOrganizationChoices } from '../../api/organizations.ts'
 import { useSession } from '../../api/session.ts'
 import { CreateDialog } from '../../components/overlays/create-dialog.tsx'
+import { Combobox } from '../../components/forms/combobox.tsx'
 import { TextField } from '../../components/forms/field.tsx'
 import { BudgetFields } from '../../components/forms/period-field.tsx'
 import type { Budget } from '../../components/forms/period-field.tsx'
@@ -23,12 +25,14 @@ export function CreateTeam({ onClose, onCreated }: CreateTeamProps) {
   const isForAnyOrganization = session !== undefined && isAdministrator(session)
   const led = session?.organizations.filter(one => one.role === 'org_admin').map(one => one.id) ?? []
   const [name, setName] = useState('')
+  const [searched, setSearched] = useState('')
+  const organizations = useOrganizationChoices(searched)
   const [organization, setOrganization] = useState(isForAnyOrganization ? '' : (led[0] ?? ''))
   const [budget, setBudget] = useState<Budget>({ max_budget: null, budget_duration: null })
   const create = useMutation({
     mutationFn: () =>
       ask('POST /team/new', {
-        body: { team_alias: name.trim(), organization_id: organization.trim() || null, ...budget },
+        body: { team_alias: name.trim(), organization_id: organization || null, ...budget },
       }),
     onSuccess: team => {
       toast(t('teams.created.toast', { name: name.trim() }))
@@ -55,14 +59,14 @@ export function CreateTeam({ onClose, onCreated }: CreateTeamProps) {
         required
       />
       {isForAnyOrganization ? (
-        <TextField
+        <Combobox
           label={t('teams.organization')}
-          help={t('teams.organizationHelp')}
-          value={organization}
-          onChange={setOrganization}
+          placeholder={t('teams.noOrganization')}
+          choices={organizations}
+          value={organization || null}
+          onChange={chosen => setOrganization(chosen ?? '')}
+          onSearch={setSearched}
           error={field === 'organization_id' ? create.error!.message : null}
-          isCode
-          isOptional
         />
       ) : (
         led.length > 1 && (
