@@ -143,7 +143,7 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await page.keyboard.press('Escape')
     await page.route(isAway, route => route.abort())
     await page.getByRole('navigation').getByRole('link', { name: 'Usage', exact: true }).click()
-    await page.locator('main').getByText('The gateway does not answer').waitFor()
+    await page.locator('main').getByText('This page opens by itself').waitFor()
     await page.unroute(isAway)
     await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor()
     await close()

@@ -1,14 +1,20 @@
 import { ApiError } from '../api/client.ts'
 import { t } from '../strings/index.ts'
+import type { StringKey } from '../strings/index.ts'
 import { toast } from './overlays/toast.tsx'
 
 /** A toast for an action that failed without a place of its own for the reason. 401 has its own dialog. */
 export function reportError(error: unknown): void {
-  if (error instanceof ApiError && error.status === 401) return
-  const isKnown = error instanceof ApiError
-  const id = isKnown && error.requestId ? ` (${t('all.requestId')} ${error.requestId})` : ''
-  toast(isKnown && error.status === 403 ? t('error.forbidden') : t('error.invalid'), {
-    description: isKnown ? `${error.status === 0 ? t('error.offline') : error.message}${id}` : t('error.pageHelp'),
-    isError: true,
-  })
+  if (!(error instanceof ApiError)) return toast(t('error.page'), { description: t('error.pageHelp'), isError: true })
+  if (error.status === 401) return
+  const id = error.requestId ? ` (${t('all.requestId')} ${error.requestId})` : ''
+  const description = error.status === 0 ? t('error.offlineHelp') : `${error.message}${id}`
+  toast(t(titleOf(error.status)), { description, isError: true })
+}
+
+/** A gateway that is away, or has failed, refused nothing. */
+function titleOf(status: number): StringKey {
+  if (status === 0) return 'error.offline'
+  if (status === 403) return 'error.forbidden'
+  return status >= 500 ? 'error.server' : 'error.invalid'
 }

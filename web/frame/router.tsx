@@ -70,5 +70,12 @@ export function makeRouter(client: QueryClient) {
 /** In the place of a page whose file the gateway did not give: it comes when the gateway is back. */
 function Away({ error }: { readonly error: ApiError }) {
   useEffect(reloadWhenReached, [])
-  return <ErrorState error={error} />
+  return (
+    <>
+      <ErrorState error={error} />
+      <p role="status" className="text-center text-muted">
+        {t('error.comesBack')}
+      </p>
+    </>
+  )
 }
