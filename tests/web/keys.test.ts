@@ -109,7 +109,8 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
 
   test('keys are found by a part of their name and by their team; a link to the page shows all again', async () => {
     await gateway.admin('/team/new', { team_id: 'id-of-green', team_alias: 'Green team' })
-    await gateway.key({ key_alias: 'Nightly build', team_id: 'id-of-green' })
+    await gateway.admin('/user/new', { user_id: 'id-of-mia', user_alias: 'Mia Sol', auto_create_key: false })
+    await gateway.key({ key_alias: 'Nightly build', team_id: 'id-of-green', user_id: 'id-of-mia' })
     await gateway.key({ key_alias: 'nightly report' })
     const { page, close } = await openKeys()
     const rows = page.getByRole('table', { name: 'Keys' }).getByRole('row')
@@ -119,7 +120,7 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await page.getByRole('combobox', { name: 'Team' }).click()
     await page.getByRole('option', { name: 'Green team' }).click()
     await page.waitForFunction(() => document.querySelectorAll('[role=row]').length === 2)
-    expect(await rows.last().innerText()).toMatch(/Nightly build[\s\S]*Green team/)
+    expect(await rows.last().innerText()).toMatch(/Nightly build[\s\S]*Green team[\s\S]*Mia Sol/)
     expect(new URL(page.url()).search).toBe('?q=NIGHTLY&team=id-of-green')
     await page.getByRole('navigation').getByRole('link', { name: 'Keys', exact: true }).click()
     await rows.filter({ hasText: 'nightly report' }).waitFor()

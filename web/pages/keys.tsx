@@ -32,7 +32,12 @@ const columns: readonly Column<ListedKey>[] = [
   },
   { id: 'status', title: t('keys.status'), cell: key => <KeyStatus keyRow={key} /> },
   { id: 'team', title: t('keys.team'), isWideOnly: true, cell: key => key.team_alias ?? key.team_id ?? '–' },
-  { id: 'user', title: t('keys.user'), isWideOnly: true, cell: key => key.user_id ?? '–' },
+  {
+    id: 'user',
+    title: t('keys.user'),
+    isWideOnly: true,
+    cell: key => key.user_alias ?? key.user_email ?? key.user_id ?? '–',
+  },
   { id: 'spend', title: t('all.spentEver'), align: 'end', isWideOnly: true, cell: key => <Money usd={key.spend} /> },
   {
     id: 'budget',

@@ -120,7 +120,12 @@ const ownBudget = described(
   nullable(shape(budgetState)),
 )
 const keyWarnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
-const listedKey = { ...key, team_alias: described('The name of its team.', nullable(text)) }
+const listedKey: Properties = {
+  ...key,
+  team_alias: described('The name of its team.', nullable(text)),
+  user_alias: described('The name of its user.', nullable(text)),
+  user_email: nullable(text),
+}
 const keyRow = shape({ ...listedKey, litellm_budget_table: nullable(anyObject) })
 
 const keySchemas: Readonly<Record<string, Schema>> = {

@@ -98,12 +98,26 @@ async function visibleKey(services: Services, caller: Caller, named: string): Pr
   throw forbidden('a key may only ask about itself, its user, and teams that its user administers', 'key')
 }
 
-/** With the names of their teams; a team that is gone has none. */
+/** With the names of their teams and users; what is gone has none. */
 async function listedKeys(services: Services, keys: readonly KeyRecord[]): Promise<object[]> {
-  const ids = [...new Set(keys.flatMap(({ teamId }) => teamId ?? []))]
-  const [shown, teams] = await Promise.all([shownKeys(services, keys), services.tenancy.findAll('team', ids)])
-  const names = new Map(teams.map(({ id, alias }) => [id, alias]))
-  return shown.map((one, at) => ({ ...one, team_alias: names.get(keys[at]!.teamId ?? '') ?? null }))
+  const idsOf = (name: 'teamId' | 'userId') => [...new Set(keys.flatMap(key => key[name] ?? []))]
+  const [shown, teams, users] = await Promise.all([
+    shownKeys(services, keys),
+    services.tenancy.findAll('team', idsOf('teamId')),
+    services.tenancy.findAll('user', idsOf('userId')),
+  ])
+  const teamsById = new Map(teams.map(team => [team.id, team]))
+  const usersById = new Map(users.map(user => [user.id, user]))
+  return shown.map((one, at) => {
+    const { teamId, userId } = keys[at]!
+    const user = usersById.get(userId ?? '')
+    return {
+      ...one,
+      team_alias: teamsById.get(teamId ?? '')?.alias ?? null,
+      user_alias: user?.alias ?? null,
+      user_email: user?.email ?? null,
+    }
+  })
 }
 
 async function infoOf(services: Services, record: KeyRecord): Promise<object> {

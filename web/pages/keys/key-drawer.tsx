@@ -105,7 +105,7 @@ function KeyFacts({ info, budget }: DetailsProps) {
             {limit === null ? t('all.unlimited') : formatCount(limit)}
           </Fact>
         ))}
-        {info.user_id && <Fact name={t('keys.user')}>{info.user_id}</Fact>}
+        {info.user_id && <Fact name={t('keys.user')}>{info.user_alias ?? info.user_email ?? info.user_id}</Fact>}
         {info.team_id && (
           <Fact name={t('keys.team')}>
             <Link to="/teams" search={{ team: info.team_id }} className="target underline">
