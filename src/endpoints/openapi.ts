@@ -53,9 +53,12 @@ const pageText = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Modelgate API</title>
+<link rel="icon" type="image/svg+xml" href="ui/icon.svg">
 <link rel="stylesheet" href="docs/swagger-ui.css">
 </head>
 <body>
+<p style="margin: 1rem; font: 1rem/1.5 system-ui, sans-serif"><a href="ui/">Admin panel, chat and model hub</a></p>
+<noscript>This page needs JavaScript. <a href="openapi.json">openapi.json</a> says the same.</noscript>
 <div id="api"></div>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/start.js"></script>
