@@ -4,7 +4,8 @@ import { useCopy } from '../lib/copy.ts'
 import { t } from '../strings/index.ts'
 import { Button } from './button.tsx'
 
-const shownMax = 16
+/** Names of models and short ids are whole; UUIDs are not. */
+const shownMax = 24
 
 /** An id in a monospace face, shortened in the middle; a press copies all of it. */
 export function Id({ id }: { readonly id: string }) {
