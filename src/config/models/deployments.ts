@@ -142,9 +142,14 @@ function speakingFor(provider: Provider, mode: string | undefined): Provider {
   return more ? { ...provider, speaks: { ...provider.speaks, ...more } } : provider
 }
 
+const everyVendor =
+  'names no vendor: give an entry for each (`openai/*`, ...), or no `model_list`, and every vendor with a key in the ' +
+  'environment is served'
+
 function unknownProvider(model: string, given: string | undefined) {
   const word = given ?? (model.includes('/') ? model.split('/')[0]! : undefined)
   const path = ['proxy_params', given === undefined ? 'model' : 'custom_llm_provider']
+  if (word === undefined && model === '*') return { path, message: everyVendor }
   if (word === undefined)
     return { path, message: `must be \`provider/model\`, for example \`openai/${model}\`; or give \`api_base\`` }
   const near = similarProvider(word)
