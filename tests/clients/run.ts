@@ -71,7 +71,7 @@ function showTable(list: readonly Outcome[]): void {
     const name = `${one.client} ${one.model}`
     rows.set(name, { ...rows.get(name), [one.case]: one.outcome })
   }
-  console.log(['client and model'.padEnd(26), ...cases.map(one => one.padEnd(11))].join(''))
+  console.log(['client and model'.padEnd(30), ...cases.map(one => one.padEnd(11))].join(''))
   for (const [name, row] of rows)
-    console.log([name.padEnd(26), ...cases.map(one => (row[one] ?? '-').padEnd(11))].join(''))
+    console.log([name.padEnd(30), ...cases.map(one => (row[one] ?? '-').padEnd(11))].join(''))
 }

@@ -23,6 +23,7 @@ SCHEMA = {
 }
 SAY = "say: hello world"
 TOOL_WISH = "use the tool"
+LONG = "tokens: 60"
 
 
 def run(client, model, name, case):
@@ -93,8 +94,13 @@ def openai_cases(model):
         raises(openai.NotFoundError, lambda: create(model="no-such-model", messages=user))
         other = openai.OpenAI(base_url=URL + "/v1", api_key="sk-wrong", max_retries=0)
         raises(openai.AuthenticationError, lambda: other.chat.completions.create(model=model, messages=user))
+        raises(openai.RateLimitError, lambda: create(model=model + "-limited", messages=user))
 
-    return [chat, stream, use_tools, images, structured, embeddings, errors]
+    def cut():
+        long = [{"role": "user", "content": LONG}]
+        raises(openai.APIError, lambda: list(create(model=model + "-cut", messages=long, stream=True)))
+
+    return [chat, stream, use_tools, images, structured, embeddings, errors, cut]
 
 
 def anthropic_cases(model):
@@ -146,8 +152,19 @@ def anthropic_cases(model):
         )
         other = anthropic.Anthropic(base_url=URL, api_key="sk-wrong", max_retries=0)
         raises(anthropic.AuthenticationError, lambda: other.messages.create(**asked, messages=user))
+        raises(
+            anthropic.RateLimitError,
+            lambda: client.messages.create(model=model + "-limited", max_tokens=5, messages=user),
+        )
 
-    return [chat, stream, use_tools, images, structured, errors]
+    def cut():
+        long = [{"role": "user", "content": LONG}]
+        raises(
+            anthropic.APIError,
+            lambda: list(client.messages.create(model=model + "-cut", max_tokens=500, messages=long, stream=True)),
+        )
+
+    return [chat, stream, use_tools, images, structured, errors, cut]
 
 
 def tool_runner_cases(model):
@@ -232,24 +249,67 @@ def google_cases(model):
 
     def errors():
         raises(google_errors.ClientError, lambda: generate(model="no-such-model", contents=SAY))
+        raises(google_errors.ClientError, lambda: generate(model=model + "-limited", contents=SAY))
 
-    return [chat, stream, use_tools, images, structured, embeddings, errors]
+    def cut():
+        long = client.models.generate_content_stream(model=model + "-cut", contents=LONG)
+        raises(google_errors.APIError, lambda: list(long))
+
+    return [chat, stream, use_tools, images, structured, embeddings, errors, cut]
 
 
-def langchain_cases(model):
+def langchain_openai_cases(model):
     import openai
     from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 
     made = {"base_url": URL + "/v1", "api_key": KEY, "max_retries": 0}
-    client = ChatOpenAI(model=model, **made)
+
+    def embeddings():
+        # Its default sends token ids, which need a vocabulary from the network.
+        maker = OpenAIEmbeddings(model=EMBEDDINGS, check_embedding_ctx_length=False, **made)
+        vectors = maker.embed_documents(["a", "b"])
+        expect(len(vectors) == 2 and len(vectors[0]) > 10, vectors)
+
+    cases = langchain_cases(lambda name: ChatOpenAI(model=name, **made), model, openai.RateLimitError)
+    return [*cases, embeddings]
+
+
+def langchain_responses_cases(model):
+    import openai
+    from langchain_openai import ChatOpenAI
+
+    made = {"base_url": URL + "/v1", "api_key": KEY, "max_retries": 0, "use_responses_api": True}
+    return langchain_cases(lambda name: ChatOpenAI(model=name, **made), model, openai.RateLimitError)
+
+
+def langchain_anthropic_cases(model):
+    import anthropic
+    from langchain_anthropic import ChatAnthropic
+
+    made = {"base_url": URL, "api_key": KEY, "max_retries": 0, "max_tokens": 2000}
+    return langchain_cases(lambda name: ChatAnthropic(model=name, **made), model, anthropic.RateLimitError)
+
+
+def langchain_google_cases(model):
+    from langchain_google_genai import ChatGoogleGenerativeAI
+    from langchain_google_genai.chat_models import ChatGoogleGenerativeAIError
+
+    made = {"base_url": URL, "google_api_key": KEY, "max_retries": 0}
+    return langchain_cases(
+        lambda name: ChatGoogleGenerativeAI(model=name, **made), model, ChatGoogleGenerativeAIError
+    )
+
+
+def langchain_cases(client_of, model, limit_error):
+    client = client_of(model)
     tool = {"type": "function", "function": {"name": "get_weather", "parameters": SCHEMA}}
 
     def chat():
-        text = client.invoke(SAY).content
+        text = client.invoke(SAY).text
         expect(text == "hello world", text)
 
     def stream():
-        text = "".join(chunk.content for chunk in client.stream(SAY))
+        text = "".join(chunk.text for chunk in client.stream(SAY))
         expect(text == "hello world", text)
 
     def use_tools():
@@ -260,12 +320,13 @@ def langchain_cases(model):
         message = bound.invoke([first])
         call = message.tool_calls[0]
         expect("city" in call["args"], call)
-        text = bound.invoke([first, message, ToolMessage("sunny", tool_call_id=call["id"])]).content
+        result = ToolMessage("sunny", tool_call_id=call["id"], name=call["name"])
+        text = bound.invoke([first, message, result]).text
         expect("sunny" in text, text)
 
     def images():
         parts = [{"type": "text", "text": "what is it?"}, {"type": "image_url", "image_url": {"url": DATA_URL}}]
-        text = client.invoke([{"role": "user", "content": parts}]).content
+        text = client.invoke([{"role": "user", "content": parts}]).text
         expect("1 image" in text, text)
 
     def structured():
@@ -273,16 +334,13 @@ def langchain_cases(model):
         answer = wanted.invoke("a city")
         expect("city" in answer, answer)
 
-    def embeddings():
-        # Its default sends token ids, which need a vocabulary from the network.
-        maker = OpenAIEmbeddings(model=EMBEDDINGS, check_embedding_ctx_length=False, **made)
-        vectors = maker.embed_documents(["a", "b"])
-        expect(len(vectors) == 2 and len(vectors[0]) > 10, vectors)
-
     def errors():
-        raises(openai.NotFoundError, lambda: ChatOpenAI(model="no-such-model", **made).invoke(SAY))
+        raises(limit_error, lambda: client_of(model + "-limited").invoke(SAY))
 
-    return [chat, stream, use_tools, images, structured, embeddings, errors]
+    def cut():
+        raises(Exception, lambda: list(client_of(model + "-cut").stream(LONG)))
+
+    return [chat, stream, use_tools, images, structured, errors, cut]
 
 
 def litellm_cases(model):
@@ -332,6 +390,9 @@ def litellm_cases(model):
         raises(
             litellm.NotFoundError, lambda: litellm.completion(model="openai/no-such-model", messages=user, **made)
         )
+        raises(
+            litellm.RateLimitError, lambda: litellm.completion(model=named + "-limited", messages=user, **made)
+        )
 
     return [chat, stream, use_tools, images, structured, embeddings, errors]
 
@@ -340,7 +401,10 @@ CLIENTS = {
     "openai": openai_cases,
     "anthropic": anthropic_cases,
     "google-genai": google_cases,
-    "langchain": langchain_cases,
+    "langchain openai": langchain_openai_cases,
+    "langchain responses": langchain_responses_cases,
+    "langchain anthropic": langchain_anthropic_cases,
+    "langchain google": langchain_google_cases,
     "litellm": litellm_cases,
 }
 
