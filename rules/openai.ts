@@ -115,9 +115,18 @@ const foreignWords: ChatRule = {
  * an address of the operator's own: nothing is known of that host.
  */
 export function openaiRule(name: string): ChatRule | undefined {
-  const row = rowFor(rows, name.slice(name.lastIndexOf('/') + 1).replace(/^ft:/, ''))
+  const row = rowFor(rows, baseName(name))
   return row && joined(foreignWords, row)
 }
+
+/** `openai/ft:gpt-4o:acme` is a `gpt-4o:acme`. */
+const baseName = (name: string): string => name.slice(name.lastIndexOf('/') + 1).replace(/^ft:/, '')
+
+/**
+ * A model of which it is known that it does not reason. It refuses `include: ["reasoning.encrypted_content"]`
+ * ("Encrypted content is not supported with this model").
+ */
+export const neverReasons = (name: string): boolean => /^(?:gpt-3|gpt-4|chatgpt)/.test(baseName(name))
 
 interface VersionRow {
   /** The first dated version that knows the fields; `-preview` belongs to it. */

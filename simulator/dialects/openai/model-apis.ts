@@ -1,4 +1,5 @@
 /** Which of OpenAI's APIs its models take calls by (developers.openai.com/api/docs/models/all), and how it refuses. */
+import { neverReasons } from '../../../rules/openai.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { ApiError } from '../response.ts'
 
@@ -11,7 +12,6 @@ const reasonsByDefault = /^gpt-(?:5\.[6-9]|[6-9])(?:[.-]|$)(?!.*chat)/
 const reasonsWhenAsked = /^gpt-5\.[45](?:-|$)(?!.*chat)/
 /** Cannot be kept from reasoning. */
 const alwaysReasons = /^gpt-6-astra/
-const neverReasons = /^(?:gpt-3|gpt-4|chatgpt)/
 
 /** Throws ApiError for what chat completions refuse for this model. */
 export function checkChatModel(model: string, body: JsonObject): void {
@@ -62,7 +62,7 @@ export function checkResponsesModel(model: string, body: JsonObject): void {
     typeof reasoning === 'object' && reasoning ? (reasoning as JsonObject).effort : undefined,
     'reasoning.effort',
   )
-  if (wantsEncrypted(body) && neverReasons.test(model))
+  if (wantsEncrypted(body) && neverReasons(model))
     throw new ApiError('Encrypted content is not supported with this model.', { param: 'include' })
 }
 

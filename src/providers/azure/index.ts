@@ -4,9 +4,9 @@ import { noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { MakeHead, Provider, Target } from '../../core/provider.ts'
 import { joined } from '../../../rules/chat.ts'
 import type { ChatRule } from '../../../rules/chat.ts'
-import { azureVersionRule, openaiRule } from '../../../rules/openai.ts'
+import { azureVersionRule, neverReasons, openaiRule } from '../../../rules/openai.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
-import { chatFieldRules, responsesFieldRules } from '../openai-compatible/field-rules.ts'
+import { chatFieldRules, responsesFieldRules, withoutReasoning } from '../openai-compatible/field-rules.ts'
 import { perTarget } from '../../core/per-target.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'
 import { chatAdapter } from '../openai-compatible/index.ts'
@@ -22,13 +22,18 @@ const at =
   target =>
     azureHead(target, dialect)
 /** A deployment's name says its model only where the operator named it so; `base_model` does. */
-function modelRule(target: Target): ChatRule | undefined {
+function modelName(target: Target): string {
   const { base_model: base } = target.options
-  return openaiRule(typeof base === 'string' ? base : deploymentName(target))
+  return typeof base === 'string' ? base : deploymentName(target)
 }
 
+const modelRule = (target: Target): ChatRule | undefined => openaiRule(modelName(target))
+
 const chatRules = perTarget(target => chatFieldRules(joined(modelRule(target), azureVersionRule(apiVersionOf(target)))))
-const responsesRules = perTarget(target => responsesFieldRules(modelRule(target)))
+const responsesRules = perTarget(target => {
+  const compiled = responsesFieldRules(modelRule(target))
+  return neverReasons(modelName(target)) ? withoutReasoning(compiled) : compiled
+})
 const chatHead = at('openai-chat')
 const embeddingsHead = at('openai-embeddings')
 

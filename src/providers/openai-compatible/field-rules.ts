@@ -51,6 +51,19 @@ export function chatFieldRules(rule: ChatRule | undefined, quirks?: HostQuirks):
 /** Fields of a Response that have the names and the meaning of those of a chat. */
 const sharedNames: ReadonlySet<string> = new Set(['temperature', 'top_p'])
 
+/** `own` for a model that has no reasoning to include: clients ask for it who do not know which model they call. */
+export function withoutReasoning(own: FieldRules): FieldRules {
+  return { ...own, fields: new Map([...own.fields, ['include', withoutEncrypted]]) }
+}
+
+const encrypted = 'reasoning.encrypted_content'
+
+const withoutEncrypted: FieldRule = value => {
+  if (!Array.isArray(value) || !value.includes(encrypted)) return 'keep'
+  const others: unknown[] = value.filter(one => one !== encrypted)
+  return others.length > 0 ? { value: others } : 'omit'
+}
+
 /** The same rules for Responses, as far as these have the fields. */
 export function responsesFieldRules(rule: ChatRule | undefined, quirks?: HostQuirks): FieldRules {
   const own = quirkRules(quirks)

@@ -4,14 +4,14 @@ import { newestChatFields } from '../../core/hub/chat-fields.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { ChatAdapter, Dialect, MakeHead, Provider, Target } from '../../core/provider.ts'
 import { hostRule } from '../../../rules/hosts.ts'
-import { openaiRule } from '../../../rules/openai.ts'
+import { neverReasons, openaiRule } from '../../../rules/openai.ts'
 import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from './embeddings.ts'
 import { compatibleHead, headAt } from './head.ts'
 import type { CompatibleDialect } from './head.ts'
 import { chatReader, chatResult, isDone } from './read.ts'
 import { perTarget } from '../../core/per-target.ts'
-import { chatFieldRules, quirkRules, responsesFieldRules } from './field-rules.ts'
+import { chatFieldRules, quirkRules, responsesFieldRules, withoutReasoning } from './field-rules.ts'
 import { chatBody } from './request.ts'
 import type { ChatHost } from './request.ts'
 import { chatByResponses } from './responses/index.ts'
@@ -28,7 +28,10 @@ const openaiBaseUrl = 'https://api.openai.com/v1'
 export function openaiCompatible(name: string, row: CompatibleRow): Provider {
   const ruleOf = row.baseUrl === openaiBaseUrl ? openaiRule : (model: string) => hostRule(name, model)
   const chatRules = perTarget(({ model }) => chatFieldRules(ruleOf(model), row.quirks))
-  const responsesRules = perTarget(({ model }) => responsesFieldRules(ruleOf(model), row.quirks))
+  const responsesRules = perTarget(({ model }) => {
+    const compiled = responsesFieldRules(ruleOf(model), row.quirks)
+    return row.baseUrl === openaiBaseUrl && neverReasons(model) ? withoutReasoning(compiled) : compiled
+  })
   const otherRules = quirkRules(row.quirks)
   const rules = (target: Target, dialect: Dialect): FieldRules => {
     if (dialect === 'openai-chat') return chatRules(target)

@@ -1,5 +1,6 @@
 /** What rows of the catalogue make of a host; reranking and embeddings by the hosts' own documentation. */
 import { describe, expect, test } from 'bun:test'
+import type { FieldVerdict } from '../../core/dialects/field-rules.ts'
 import { targetOf } from '../../../tests/support/provider-rig.ts'
 import { providers, splitModel } from '../index.ts'
 
@@ -200,4 +201,19 @@ describe('embeddings', () => {
       expect(() => read({ data })).toThrow("the upstream's answer")
     expect(() => read(null)).toThrow('no `data`')
   })
+})
+
+test('a model without reasoning is not asked for its encrypted form, by any client', () => {
+  const included = (name: string, model: string, options = {}) => {
+    const target = targetOf(provider(name), { model, options })
+    const judge = provider(name).rules!(target, 'openai-responses').fields.get('include')
+    const values = [['reasoning.encrypted_content'], ['reasoning.encrypted_content', 'file_search_call.results']]
+    return judge && values.map(value => judge(value, () => undefined))
+  }
+  const without: FieldVerdict[] = ['omit', { value: ['file_search_call.results'] }]
+  expect(included('openai', 'gpt-4o')).toEqual(without)
+  expect(included('openai', 'ft:gpt-4.1-mini:acme')).toEqual(without)
+  expect(included('azure', 'chat', { base_model: 'azure/gpt-4o' })).toEqual(without)
+  expect(included('openai', 'gpt-5')).toBeUndefined()
+  expect(included('azure', 'chat')).toBeUndefined()
 })
