@@ -115,7 +115,8 @@ for (const how of ['deleted', 'replaced'] as const)
     await untilReadiness(gateway, ({ db, ledger }) => db === 'connected' && ledger === 'ok')
     const made = await gateway.key({ key_alias: 'after' })
     expect((await call(gateway, made)).status).toBe(200)
-    await Bun.sleep(300)
+    const back = clients.ids.length
+    await until(() => clients.ids.length > back + 30, 'clients are answered after it')
     await clients.stop()
     expect(clients.wrong).toEqual([])
     await untilReadiness(gateway, ({ ledger, ledger_backlog: { records } }) => ledger === 'ok' && records === 0)
@@ -133,7 +134,7 @@ test('locked by another process while calls go on: the gateway is not blocked, a
   const key = await gateway.key()
   const strange = await gateway.key()
   const clients = load(gateway, key)
-  await Bun.sleep(300)
+  await until(() => clients.ids.length > 20, 'clients are answered')
   const { released } = await holdLock(path, 2500)
   const from = performance.now()
   const before = clients.ids.length

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import * as cl100k from 'gpt-tokenizer/encoding/cl100k_base'
 import * as o200k from 'gpt-tokenizer/encoding/o200k_base'
+import { until } from '../../../tests/support/until.ts'
 import { encodingOf, Tokenizer } from './tokenizer.ts'
 
 const tokenizer = new Tokenizer()
@@ -87,8 +88,7 @@ test('the thread ends when it is idle, and when it is stopped', async () => {
   const brief = new Tokenizer({ idleMs: 20 })
   expect(await brief.count('o200k_base', ['x'], 'key')).toEqual([1])
   expect(brief.loaded).toBe(true)
-  await Bun.sleep(200)
-  expect(brief.loaded).toBe(false)
+  await until(() => !brief.loaded, 'the thread ends')
   const waiting = brief.count('o200k_base', ['x'], 'key')
   brief.stop()
   expect(await waiting).toBeUndefined()

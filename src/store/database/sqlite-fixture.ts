@@ -7,8 +7,8 @@ import { migrate } from './migrate.ts'
 import { openDatabase, transaction } from './open.ts'
 import type { Database as OpenDatabase } from './open.ts'
 
-/** Another process takes the write lock of the file, as a VACUUM does, for `ms`; resolves when it has it. */
-export async function holdLock(path: string, ms: number): Promise<{ released: Promise<number> }> {
+/** Another process takes the write lock of the file, as a VACUUM does, for `ms` or until `release`. Waits for that. */
+export async function holdLock(path: string, ms: number) {
   const script = `
     import { Database } from 'bun:sqlite'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -21,15 +21,16 @@ import type { Database as OpenDatabase } from './open.ts'
     database.run('pragma busy_timeout = 5000')
     database.run('begin immediate')
     process.stdout.write('held')
-    await Bun.sleep(${ms})
+    await Promise.race([Bun.sleep(${ms}), Bun.stdin.text()])
     database.run('commit')
-    database.close()`
-  const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'inherit' })
+    database.close()
+    process.exit()`
+  const child = Bun.spawn([process.execPath, '-e', script], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' })
   const reader = child.stdout.getReader()
   const { value } = await reader.read()
   reader.releaseLock()
   if (new TextDecoder().decode(value) !== 'held') throw new Error('the other process did not get the lock')
-  return { released: child.exited }
+  return { released: child.exited, release: () => child.stdin.end() }
 }
 
 /** A whole copy of a database in use, in one file. */
