@@ -164,10 +164,10 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
       return ((await answer.json()) as { model_group: string }[]).map(one => one.model_group)
     }
     await page.goto(`${gateway.url}/ui/model_hub?model=secret-model`)
-    await page.getByRole('switch', { name: /Shown to strangers/ }).click()
+    await page.getByRole('switch', { name: /Public/ }).click()
     await page.getByText('secret-model is public').first().waitFor()
     expect(await seen()).toEqual(['gpt-4.1', 'secret-model'])
-    await page.getByRole('switch', { name: /Shown to strangers/, checked: true }).click()
+    await page.getByRole('switch', { name: /Public/, checked: true }).click()
     await page.getByText('secret-model is no longer public').first().waitFor()
     expect(await seen()).toEqual(['gpt-4.1'])
     const { page: other, close: second } = await openSignedIn(browser, gateway, { key: await gateway.key() })
