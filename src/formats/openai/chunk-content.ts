@@ -1,7 +1,8 @@
-/** What a chunk of a stream adds to the answer. */
+/** What a chunk of a stream, which was read as Latin-1, adds to the answer. */
 import { GatewayError } from '../../core/errors.ts'
 import { isObject, listOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { utf16Length } from '../../lib/latin1-text.ts'
 
 /** The upstream's answer is not what its protocol says. */
 export function broken(message: string): GatewayError {
@@ -29,12 +30,12 @@ export function onlyText(choice: Json): string | undefined {
   const { delta, text } = choice
   const parts = isObject(delta) ? delta : { text }
   const field = ['content', 'reasoning_content', 'text'].find(name => typeof parts[name] === 'string' && parts[name])
-  return field !== undefined && (parts[field] as string).length === contentCharacters(choice) ? field : undefined
+  return field !== undefined && lengthOf(parts[field]) === contentCharacters(choice) ? field : undefined
 }
 
 /** Of a text, or of the parts that Mistral and others write (docs.mistral.ai, "Reasoning"). */
 function lengthOf(content: unknown): number {
-  if (typeof content === 'string') return content.length
+  if (typeof content === 'string') return utf16Length(content)
   let length = 0
   for (const part of listOf(content)) if (isObject(part)) length += lengthOf(part.text) || lengthOf(part.thinking)
   return length

@@ -93,7 +93,7 @@ test.each([
   expect(template.match(openai('a'))).toBe(0)
 })
 
-test('what matches is JSON in which only the texts differ, whatever bytes change', () => {
+test('what matches is JSON in which only the texts differ, for any change of bytes', () => {
   const alphabet = [
     '"',
     '\\',

@@ -38,7 +38,12 @@ export class ChunkTemplate {
     this.#event = undefined
   }
 
-  /** Characters of the text that `event` adds; 0 = it has none, or differs elsewhere. */
+  /** Where the text begins in each event that matches. */
+  get textStart(): number {
+    return this.#event?.before.length ?? 0
+  }
+
+  /** Bytes of the text that `event`, read as Latin-1, adds; 0 = it has none, or differs elsewhere. */
   match(event: string): number {
     const parts = this.#event
     if (!parts || !this.#shown || !event.startsWith(parts.before)) return 0
@@ -47,13 +52,13 @@ export class ChunkTemplate {
     return isRest(event, to, parts) ? to - from : 0
   }
 
-  /** What goes to the client for an event that has matched with so many characters. */
-  shownFor(event: string, characters: number): string {
+  /** What goes to the client for an event that has matched with so many bytes. */
+  shownFor(event: string, bytes: number): string {
     const given = this.#event!
     const shown = this.#shown!
     if (given === shown) return event
     const from = given.before.length
-    const to = from + characters
+    const to = from + bytes
     const start = shown.before + event.slice(from, to) + shown.between
     if (given.after === undefined) return start
     return start + event.slice(to + given.between.length, event.length - given.after.length) + shown.after!

@@ -268,6 +268,15 @@ test('an upstream that names its model in several ways, among them the public on
   )
 })
 
+test('characters are counted, not their bytes, parsed or not', () => {
+  const texts = ['東京の天気', '大阪', 'Grüße 😀', 'line\nbreak 東']
+  for (const field of ['content', 'reasoning_content']) {
+    const relay = relayOf()
+    run(relay, every(texts.map(text => delta({ [field]: text })).join('') + delta({}, 'stop') + usageChunk + done, 30))
+    expect([relay.contentEvents, relay.contentCharacters]).toEqual([texts.length, texts.join('').length])
+  }
+})
+
 test('the words of a failure in the place of a finish are read as UTF-8', () => {
   const choice = { index: 0, delta: {}, finish_reason: 'error', error: { message: 'Überlastet: 混雑' } }
   const relay = relayOf()

@@ -13,6 +13,7 @@ import type { Usage } from '../../core/usage/usage.ts'
 import { looksLikeObject } from '../../lib/json/json-object-check.ts'
 import { isObject, listOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { utf16Length } from '../../lib/latin1-text.ts'
 import { lastEventEnd } from '../../lib/sse.ts'
 import { broken, contentCharacters, onlyText } from './chunk-content.ts'
 import { ChunkTemplate } from './chunk-template.ts'
@@ -149,18 +150,19 @@ export class OpenaiRelay implements StreamRelay {
   /** What goes out for one event; the same string when nothing had to change. */
   #event(event: string): string {
     if (this.#heldDone !== '') return this.#afterDone(event)
-    const characters = this.#template.match(event)
-    if (characters > 0 && !this.#failing) return this.#repeated(event, characters)
+    const textBytes = this.#template.match(event)
+    if (textBytes > 0 && !this.#failing) return this.#repeated(event, textBytes)
     const chunk = event.startsWith('data:') ? objectIn(event.slice('data:'.length)) : undefined
     return chunk ? this.#chunk(event, chunk) : this.#odd(event)
   }
 
   /** A chunk that differs from one before it only in its text: its choice has begun, and not finished since. */
-  #repeated(event: string, characters: number): string {
+  #repeated(event: string, textBytes: number): string {
+    const from = this.#template.textStart
     this.steps++
     this.contentEvents++
-    this.contentCharacters += characters
-    return this.#template.shownFor(event, characters)
+    this.contentCharacters += utf16Length(event, from, from + textBytes)
+    return this.#template.shownFor(event, textBytes)
   }
 
   /** What is not one line of JSON: the end, comments, events with names, and what no client could read. */
