@@ -39,7 +39,7 @@ export function scannerOfAll(): Scanner {
       info: {},
       origin: 'config',
     },
-    askers: { complete: fail, moderate: fail, post: fail },
+    judges: { complete: fail, moderate: fail, post: fail },
     epochMs: () => 0,
   })
   return new Scanner(rules!)

@@ -4,8 +4,8 @@
  */
 import { createHmac, randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import type { Sign } from './derived-key.ts'
 import { lazy } from '../lib/lazy.ts'
+import type { Signer } from '../lib/signer.ts'
 
 /** Names the issuer in the head of a token: all others are for the identity providers. */
 const accessTokenKeyId = 'modelgate-sign-in'
@@ -45,7 +45,7 @@ export interface AccessClaims {
 }
 
 /** The text of a token. `issuer` = the address of the gateway. Moments are rounded down to seconds. */
-export function writeAccessToken(claims: AccessClaims, issuer: string, sign: Sign): string {
+export function writeAccessToken(claims: AccessClaims, issuer: string, sign: Signer): string {
   const { userId, signInId, teamId, issuedAtMs, expiresAtMs } = claims
   const body: Claims & { iss: string; jti: string } = {
     iss: issuer,
@@ -68,7 +68,7 @@ export const isAccessToken = (text: string): boolean =>
 /** undefined = it was not signed by this installation. Whether it has expired is not checked. */
 export function readAccessToken(
   text: string,
-  sign: Sign,
+  sign: Signer,
   isEqual: (one: Buffer, other: Buffer) => boolean,
 ): AccessClaims | undefined {
   if (!isAccessToken(text)) return undefined
@@ -90,7 +90,7 @@ export function readAccessToken(
 }
 
 /** The key is derived, so that it signs nothing but these tokens. */
-function signatureOf(signed: string, sign: Sign): Buffer {
+function signatureOf(signed: string, sign: Signer): Buffer {
   return createHmac('sha256', sign('access tokens of programs')).update(signed).digest()
 }
 
@@ -108,7 +108,7 @@ export interface RefreshClaims {
  * The text of a refresh token. The same each time: a client that lost the answer of a refresh gets it again, and none
  * is stored.
  */
-export function writeRefreshToken({ signInId, count }: RefreshClaims, sign: Sign): string {
+export function writeRefreshToken({ signInId, count }: RefreshClaims, sign: Signer): string {
   const named = `${signInId}.${count}`
   return `${refreshTokenPrefix}${named}.${sign(`refresh token ${named}`).toString('base64url')}`
 }
@@ -116,7 +116,7 @@ export function writeRefreshToken({ signInId, count }: RefreshClaims, sign: Sign
 /** undefined = it was not made by this installation. */
 export function readRefreshToken(
   text: string,
-  sign: Sign,
+  sign: Signer,
   isEqual: (one: Buffer, other: Buffer) => boolean,
 ): RefreshClaims | undefined {
   const [, signInId, digits, given] = /^mgr_([0-9a-f-]{36})\.(0|[1-9]\d{0,8})\.([\w-]{43})$/.exec(text) ?? []

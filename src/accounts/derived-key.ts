@@ -8,6 +8,7 @@ import { bareKey } from '../core/caller.ts'
 import { budgetNanoUsdMax } from '../core/tenancy/limits.ts'
 import { unlimited } from '../core/tenancy/tenancy.ts'
 import { lazy } from '../lib/lazy.ts'
+import type { Signer } from '../lib/signer.ts'
 
 /** Every derived key begins so. */
 export const derivedPrefix = 'mgd_'
@@ -47,11 +48,8 @@ const claimsSchema = lazy(() =>
 /** What a derived key says. */
 export type DerivedClaims = z.infer<ReturnType<typeof claimsSchema>>
 
-/** A keyed signature of a text under a secret of the installation, the same each time. */
-export type Sign = (text: string) => Buffer
-
 /** The text of a derived key. Throws RangeError where it would be too long. */
-export function writeDerivedKey(claims: DerivedClaims, sign: Sign): string {
+export function writeDerivedKey(claims: DerivedClaims, sign: Signer): string {
   const payload = Buffer.from(JSON.stringify(claims)).toString('base64url')
   const text = `${derivedPrefix}${payload}.${sign(payload).toString('base64url')}`
   if (text.length > derivedLengthMax) throw new RangeError('the derived key is too long')
@@ -61,7 +59,7 @@ export function writeDerivedKey(claims: DerivedClaims, sign: Sign): string {
 /** undefined = it was not made by this installation. `isEqual` must take the same time for all texts. */
 export function readDerivedKey(
   text: string,
-  sign: Sign,
+  sign: Signer,
   isEqual: (one: Buffer, other: Buffer) => boolean,
 ): DerivedClaims | undefined {
   const dot = text.indexOf('.')

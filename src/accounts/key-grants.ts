@@ -85,7 +85,7 @@ export function reservedName(metadata: Readonly<Record<string, unknown>>): strin
   return Object.keys(metadata).find(name => reservedNames.test(name))
 }
 
-/** The end of a key that a member of the team makes; `asked` = milliseconds since 1970, null = never. */
+/** The end of a key that a member of the team makes; `requestedEndMs` = milliseconds since 1970, null = never. */
 export function memberKeyEnd(
   { team }: Pick<Caller, 'team'>,
   requestedEndMs: number | null,

@@ -3,10 +3,10 @@ import type { VirtualKey } from '../core/caller.ts'
 import type { KeyRotationSettings } from '../core/settings.ts'
 import { readDuration } from './key.ts'
 
-type Rotated = Pick<VirtualKey, 'rotationInterval' | 'textSinceMs'>
+type RotatedKey = Pick<VirtualKey, 'rotationInterval' | 'textSinceMs'>
 
 /** When the text of a key has to be replaced by its own interval, milliseconds since 1970; null = it has none. */
-export function rotateBy({ rotationInterval, textSinceMs }: Rotated): number | null {
+export function rotateBy({ rotationInterval, textSinceMs }: RotatedKey): number | null {
   if (rotationInterval === null || textSinceMs === null) return null
   const read = readDuration(rotationInterval)
   return 'ms' in read ? textSinceMs + read.ms : null

@@ -11,7 +11,7 @@ export function mayReadAll({ role }: Caller): boolean {
 const isIn = (kind: Membership['kind'], groupId: string) => (one: Membership) =>
   one.kind === kind && one.groupId === groupId
 
-/** The caller's place in a team; undefined = it has none. */
+/** The caller's membership of a team; undefined = it is no member. */
 export function membershipIn({ memberships = [] }: Caller, kind: Membership['kind'], groupId: string) {
   return memberships.find(isIn(kind, groupId))
 }
@@ -21,16 +21,16 @@ export function administersOrganization(caller: Caller, organizationId: string):
   return isAdministrator(caller) || membershipIn(caller, 'organization', organizationId)?.role === 'org_admin'
 }
 
-type TeamPlace = Pick<Team, 'id' | 'organizationId'>
+type TeamReference = Pick<Team, 'id' | 'organizationId'>
 
 /** An administrator, an admin of the team, or an admin of its organization. */
-export function administersTeam(caller: Caller, { id, organizationId }: TeamPlace): boolean {
+export function administersTeam(caller: Caller, { id, organizationId }: TeamReference): boolean {
   if (isAdministrator(caller) || membershipIn(caller, 'team', id)?.role === 'admin') return true
   return organizationId !== null && administersOrganization(caller, organizationId)
 }
 
 /** May read the team: its members and admins, the key's own team, and callers that read everything. */
-export function maySeeTeam(caller: Caller, team: TeamPlace): boolean {
+export function maySeeTeam(caller: Caller, team: TeamReference): boolean {
   return (
     mayReadAll(caller) ||
     caller.key.teamId === team.id ||
@@ -56,20 +56,20 @@ export function organizationsOf(caller: Caller): string[] {
   return groupsOf(caller, 'organization', 'org_admin')
 }
 
-/** The place of a key: what decides on who may see and change it. */
-export interface KeyPlace {
+/** The owners of a key: they decide who may see and change it. */
+export interface KeyOwners {
   readonly id: string
   readonly userId: string | null
   readonly teamId: string | null
 }
 
 /** The own key, those of the own user and of teams that the caller administers; `team` = the key's, if stored. */
-export function maySeeKey(caller: Caller, key: KeyPlace, team: TeamPlace | undefined): boolean {
+export function maySeeKey(caller: Caller, key: KeyOwners, team: TeamReference | undefined): boolean {
   return mayReadAll(caller) || caller.key.id === key.id || mayChangeKey(caller, key, team)
 }
 
 /** Keys of the own user, unless it is a viewer, and keys of teams that the caller administers. */
-export function mayChangeKey(caller: Caller, key: KeyPlace, team: TeamPlace | undefined): boolean {
+export function mayChangeKey(caller: Caller, key: KeyOwners, team: TeamReference | undefined): boolean {
   if (isAdministrator(caller)) return true
   if (caller.role !== 'internal_user') return false
   return (caller.user !== undefined && key.userId === caller.user.id) || (!!team && administersTeam(caller, team))

@@ -13,6 +13,7 @@ import { Secret } from '../lib/secret.ts'
 import { RedisAnswers } from '../store/answers/redis-answers.ts'
 import { embedPrompt } from './embed-prompt.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { Signer } from '../lib/signer.ts'
 
 /** How what goes to clients is read back. */
 export const clientDialects: AnswerDialects = { ...answerAdapters, 'openai-completions': completionsAnswer }
@@ -20,7 +21,7 @@ export const clientDialects: AnswerDialects = { ...answerAdapters, 'openai-compl
 interface CacheOptions {
   /** Of the limits: the default for answers. */
   readonly redisUrl: string | undefined
-  readonly sign: (text: string) => Buffer
+  readonly sign: Signer
   readonly logger: Logger
 }
 

@@ -24,7 +24,7 @@ import type { CurrentConfiguration } from '../core/model-directory.ts'
 import type { Settings } from '../core/settings.ts'
 import { watchBatches } from '../files/batch-watch.ts'
 import { publicPaths } from '../endpoints/index.ts'
-import { createFrontDoor } from '../endpoints/router.ts'
+import { createRequestRouter } from '../endpoints/router.ts'
 import { BuiltPages } from '../endpoints/web/built/built-pages.ts'
 import type { ClientCounts } from '../http/server/server.ts'
 import { systemClock as clock } from '../lib/clock.ts'
@@ -62,14 +62,14 @@ import { watchKeys } from './key-reminders.ts'
 import { watchHealth } from './health-alerts.ts'
 import { createMailer, withLog } from './mail.ts'
 import { createReadmission, identityParts, signInServices, createRefusalReporter } from './sign-in.ts'
-import { createAskers } from './guardrail-askers.ts'
+import { createJudgeClients } from './guardrail-judges.ts'
 import type { Store } from './store.ts'
 import { createTelemetryRelay } from './telemetry-relay.ts'
 import { deploymentTroubleId, troublesOf } from './troubles.ts'
 import { exportUsage } from './usage-export.ts'
 
 /** What exists before the parts are created. */
-export interface Assembling {
+export interface AssemblyParts {
   readonly options: ServeOptions
   readonly source: SettingsSource
   readonly store: Store
@@ -90,7 +90,7 @@ function watchesOf(store: Store): Pick<Services, 'runWatch' | 'answerWatch' | 'r
 }
 
 /** Creates the parts of a running gateway. A reload replaces the contents of `current`, which each call reads once. */
-export function assemble(assembling: Assembling) {
+export function assemble(assembling: AssemblyParts) {
   const { source, store, logger } = assembling
   const transport = openTransport(logger)
   const timers = new TimerWheel(tickClock)
@@ -122,7 +122,7 @@ export function assemble(assembling: Assembling) {
     readiness: () => readiness(store, draining),
     ...fixedParts(assembling.options),
   }
-  const door = createFrontDoor({
+  const door = createRequestRouter({
     rootPath: assembling.options.rootPath,
     ...publicPaths,
     services,
@@ -156,7 +156,7 @@ export function assemble(assembling: Assembling) {
 }
 
 /** Puts what was made by API into the settings, at once unless what reads it has to be loaded first. */
-function useObjects({ source, store, logger }: Assembling, use: () => void): void {
+function useObjects({ source, store, logger }: AssemblyParts, use: () => void): void {
   const merged = () => {
     use()
     tellNotServed(logger, source)
@@ -175,7 +175,7 @@ function routerParts(router: Router): Pick<Services, 'coolingDown' | 'upstreams'
 
 /** Who is told of budgets, of keys, and of usage. */
 function assembleAlerts(
-  { options, store, logger }: Assembling,
+  { options, store, logger }: AssemblyParts,
   { transport, current, router }: { transport: Transport; current: CurrentConfiguration; router: Router },
 ) {
   const mailer = createMailer(options.environment)
@@ -218,7 +218,7 @@ function served({ settings }: CurrentConfiguration, router: Router): Deployment[
 }
 
 /** Loaded when it is asked for: it needs the schema of the configuration file. */
-async function effectiveOf({ options, source }: Assembling) {
+async function effectiveOf({ options, source }: AssemblyParts) {
   const { effectiveValues } = await import('../config/effective/effective-values.ts')
   const { names, where } = source.current().publicModels
   const sent = where === null && names.length > 0 ? [['settings.public_model_groups', names] as const] : []
@@ -252,7 +252,7 @@ function modelsOf(source: SettingsSource): ModelIndex {
 type Transport = ReturnType<typeof createHttp1Transport>
 
 function assembleMetrics(
-  { store, logger, clients }: Assembling,
+  { store, logger, clients }: AssemblyParts,
   { transport, cooling }: { transport: Transport; cooling: () => readonly Deployment[] },
 ): ReturnType<typeof createMetrics> {
   return createMetrics({
@@ -308,7 +308,7 @@ function guardrailsOver(
 ): Guardrails {
   return new Guardrails({
     budgets,
-    askers: createAskers({ transport, callModel }),
+    judges: createJudgeClients({ transport, callModel }),
     epochMs: () => clock.epochMs(),
     nowMs: () => clock.monotonicMs(),
   })
@@ -316,7 +316,7 @@ function guardrailsOver(
 
 /** Policies, router and settlement. */
 function assembleCalls(
-  { options, store, logger }: Assembling,
+  { options, store, logger }: AssemblyParts,
   { transport, timers, metrics, current, tokenizer }: CallParts,
 ) {
   const uploadDirectory = join(options.dataDirectory, 'uploads')
@@ -434,9 +434,9 @@ const toldReasons = new WeakMap<SettingsSource, ReadonlyMap<string, string>>()
 
 function tellNotServed(logger: Logger, source: SettingsSource): void {
   const { notServed } = source.merged
-  const told = toldReasons.get(source)
+  const reported = toldReasons.get(source)
   for (const [model, reason] of notServed)
-    if (told?.get(model) !== reason)
+    if (reported?.get(model) !== reason)
       logger.warn('a model that was made by API is not served', { deployment: model, reason })
   toldReasons.set(source, notServed)
 }

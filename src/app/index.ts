@@ -5,7 +5,7 @@ import { openSettings } from '../config/settings-source.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { FrontDoor } from '../endpoints/router.ts'
+import type { RequestRouter } from '../endpoints/router.ts'
 import { connectionLimit, connectionsVariable } from '../http/server/connection-limit.ts'
 import { listen } from '../http/server/server.ts'
 import type { ConnectionLimit } from '../http/server/server.ts'
@@ -70,7 +70,7 @@ export async function startServer(
   }
 }
 
-interface Serving {
+interface ServerParts {
   readonly options: ServeOptions
   readonly logger: Logger
   readonly source: SettingsSource
@@ -80,7 +80,7 @@ interface Serving {
   announce(what: Announcement): void
 }
 
-async function serveStore(serving: Serving): Promise<RunningServer> {
+async function serveStore(serving: ServerParts): Promise<RunningServer> {
   const { options, logger, source, lock, store, readers, announce } = serving
   const connectionsMax = connectionLimit(options.environment[connectionsVariable], descriptorLimit())
   await source.merged.useObjects(() => store.configured.objects())
@@ -203,7 +203,7 @@ async function keepMasterKey(
 /** The end of a call, or a connection idle for a second, frees a slot. */
 const fullRetryMs = 1000
 
-function limitOf(max: number, door: FrontDoor, logger: Logger): ConnectionLimit {
+function limitOf(max: number, door: RequestRouter, logger: Logger): ConnectionLimit {
   const message = 'the gateway has as many connections as it can serve, and none is idle; try again in a second'
   return {
     max,

@@ -61,17 +61,17 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
     redis,
     spendWriter,
     survey: createBudgetSurvey({ database, clock }),
-    onSoftBudget: heard => void (listener = heard),
+    onSoftBudget: newListener => void (listener = newListener),
   }
 }
 
-interface Telling {
+interface AlertParts {
   readonly database: Database
   readonly logger: Logger
   tell(alert: SoftBudgetAlert): void
 }
 
-async function tellOnce(alert: SoftBudgetAlert, { database, logger, tell }: Telling): Promise<void> {
+async function tellOnce(alert: SoftBudgetAlert, { database, logger, tell }: AlertParts): Promise<void> {
   const { id, budget } = alert.scope
   const fields = { scope: id, spent_nano_usd: alert.spentNanoUsd, soft_nano_usd: budget.softNanoUsd }
   try {

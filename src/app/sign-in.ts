@@ -24,7 +24,7 @@ import { createSignInService } from '../sign-in/sign-in-service.ts'
 import { createAccessTokenVerifier } from '../store/sign-in/access-tokens.ts'
 import { tenantSubject } from '../store/tenancy/changes.ts'
 import { withDerivedKeys } from '../store/keys/derived-keys.ts'
-import { AuthFailureLog, signInWords } from '../telemetry/auth-failures.ts'
+import { AuthFailureLog, signInMessages } from '../telemetry/auth-failures.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Store } from './store.ts'
 
@@ -139,7 +139,7 @@ function createSignIn(parts: SignInParts, refusals: RefusalRecord): Pick<Service
   const { installation, tenancy, sessions, passwords, directory } = store
   const credentialOf = operatorCredential(store, current)
   const signIn = createSignInService({ sessions, keys: directory, settings, credentialOf })
-  const lines = new AuthFailureLog(timers, logger, signInWords)
+  const lines = new AuthFailureLog(timers, logger, signInMessages)
   const login = createLoginService({
     clock,
     installation,

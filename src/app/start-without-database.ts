@@ -63,7 +63,7 @@ export async function catchUp(
   }
 }
 
-interface Known {
+interface RestoredState {
   readonly installation: Installation
   readonly configured: ConfiguredObjects
   readonly logger: Logger
@@ -72,7 +72,7 @@ interface Known {
 /** Keeps what is known for the next start; to be called after each poll of the keys. Only for Postgres. */
 export function keepsKnownKeys(
   options: ServeOptions,
-  { installation, configured, logger }: Known,
+  { installation, configured, logger }: RestoredState,
 ): (directory: KeyCache) => void {
   let [loaded, dropped, writtenMs, isWriting] = [-1, -1, -Infinity, false]
   let revision: string | undefined

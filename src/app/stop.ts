@@ -9,7 +9,7 @@ const drainMs = 20_000
 /** Time for interrupted requests to send their error. */
 const interruptMs = 1000
 
-interface Stopping extends Pick<ServeOptions, 'environment'> {
+interface StopParts extends Pick<ServeOptions, 'environment'> {
   readonly logger: Logger
   readonly upstreamCalls: number
 }
@@ -20,7 +20,7 @@ interface Stopping extends Pick<ServeOptions, 'environment'> {
  */
 export async function stopServing(
   server: HttpServer,
-  { environment, logger, upstreamCalls }: Stopping,
+  { environment, logger, upstreamCalls }: StopParts,
 ): Promise<number> {
   const limitMs = Number(environment.MODELGATE_DRAIN_MS || drainMs)
   logger.info('the gateway stops; what is under way may end', {

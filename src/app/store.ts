@@ -346,14 +346,14 @@ function openLedgerOf(
   { databaseUrl, dataDirectory }: ServeOptions,
   logger: Logger,
   { openedFile }: Database,
-  told: { retention(): LedgerRetention; settled(row: LedgerRow): void },
+  hooks: { retention(): LedgerRetention; settled(row: LedgerRow): void },
 ): Promise<JournalledLedger> {
   return openLedger({
     databaseUrl,
     openedFile,
     journalDirectory: join(dataDirectory, 'journal'),
     clock,
-    ...told,
+    ...hooks,
     report: problem => logger.error('the ledger reports a problem', { problem }),
     note: (text, { bytes, records, sinceMs }) =>
       logger.info(text, bytes > 0 ? { bytes, records, oldest: new Date(sinceMs).toISOString() } : {}),

@@ -93,12 +93,12 @@ async function advance(work: RunWork, held: HeldRun, signal: AbortSignal): Promi
   await finish({ ...work, run }, turn, { end: isExpired ? { status: 'expired' } : end, dropped })
 }
 
-interface Answered {
+interface TurnResult {
   readonly end: TurnEnd
   readonly dropped: readonly string[]
 }
 
-async function answered(work: RunWork, turn: Turn, signal: AbortSignal): Promise<Answered> {
+async function answered(work: RunWork, turn: Turn, signal: AbortSignal): Promise<TurnResult> {
   const { services, caller, origin, run, listener } = work
   let answer: ModelAnswer
   try {
@@ -132,7 +132,7 @@ function endOf(turn: Turn): TurnEnd {
 }
 
 /** Stores the turn's objects together with the run, then sends the events: an end is only reported once stored. */
-async function finish(work: RunWork, turn: Turn, { end, dropped }: Answered): Promise<void> {
+async function finish(work: RunWork, turn: Turn, { end, dropped }: TurnResult): Promise<void> {
   const { services, run, listener } = work
   let made: TurnObjects | undefined
   const timer =

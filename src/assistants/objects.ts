@@ -33,13 +33,13 @@ export const objectNames: Record<AssistantKind, Naming> = {
   step: { prefix: 'step', object: 'thread.run.step', word: 'run step', param: 'step_id' },
 }
 
-type Given = Pick<AssistantObject, 'kind' | 'keyId'> & Partial<Omit<AssistantObject, 'id' | 'body'>>
+type InitialFields = Pick<AssistantObject, 'kind' | 'keyId'> & Partial<Omit<AssistantObject, 'id' | 'body'>>
 
 /**
  * An object with an id in OpenAI's form; later ids sort after earlier ones. `fields` = its public fields beside `id`,
  * `object` and `created_at`.
  */
-export function newObject(services: Services, given: Given, fields: Json): AssistantObject {
+export function newObject(services: Services, given: InitialFields, fields: Json): AssistantObject {
   const { prefix, object } = objectNames[given.kind]
   const id = `${prefix}_${randomUUIDv7().replaceAll('-', '')}`
   return {

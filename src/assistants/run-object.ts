@@ -80,8 +80,8 @@ export type ToolOutputs = z.infer<ReturnType<typeof outputsBody>>['tool_outputs'
 export type RunBody = z.infer<ReturnType<typeof runBody>>
 
 /**
- * A queued run, not stored yet. Fields that `asked` does not set come from the assistant; the additional instructions
- * are appended.
+ * A queued run, not stored yet. Fields that `requested` does not set come from the assistant; the additional
+ * instructions are appended.
  */
 export function newRun(
   services: Services,
@@ -94,7 +94,7 @@ export function newRun(
   const instructions = [requested.instructions ?? given.instructions, requested.additional_instructions]
     .filter(Boolean)
     .join('\n\n')
-  const place = {
+  const base = {
     kind: 'run',
     keyId: thread.keyId,
     parentId: thread.id,
@@ -102,7 +102,7 @@ export function newRun(
     updatedAtMs: nowMs,
     hidden: newAttempt(),
   } as const
-  return newObject(services, place, {
+  return newObject(services, base, {
     thread_id: thread.id,
     assistant_id: assistant.id,
     status: 'queued',

@@ -6,7 +6,6 @@ import type { Call, Settlement } from '../core/call.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AnswerDialects } from '../core/dialects/answer-reader.ts'
 import { cacheKey, partitionOf } from './cache-key.ts'
-import type { Sign } from './cache-key.ts'
 import { controlsOf } from './controls.ts'
 import { EmbeddingAnswers } from './embedding-answers.ts'
 import { requestedInputs } from './embedding-inputs.ts'
@@ -20,6 +19,7 @@ import { MemoryAnswers } from './memory-answers.ts'
 import { SharedPrompts } from './shared-prompts.ts'
 import { markHit, pollMs, ttlOf, lacksVerdict } from './cache-call.ts'
 import type { LeaderOptions, Meaning, CacheCall } from './cache-call.ts'
+import type { Signer } from '../lib/signer.ts'
 
 /** Of the nearest prompts, how many may have lost their answers before the call goes on without. */
 const nearestTries = 3
@@ -29,7 +29,7 @@ const renewMs = 3000
 /** What the cache works with. */
 export interface AnswerCacheParts {
   readonly clock: Clock
-  readonly sign: Sign
+  readonly sign: Signer
   readonly dialects: AnswerDialects
   /** The embedding of a prompt, asked of a model of this gateway by the caller's own key; undefined = there is none. */
   embed(call: Call, model: string, text: string): Promise<Float32Array | undefined>

@@ -8,6 +8,7 @@ import type { Dialect } from '../core/provider.ts'
 import type { BodyPiece } from '../core/transport.ts'
 import { isObject } from '../lib/json/json-values.ts'
 import type { Form } from './embedding-forms.ts'
+import type { Signer } from '../lib/signer.ts'
 
 /**
  * Top-level fields of bodies that do not shape the answer, and why. All others are part of the key, also those that
@@ -62,13 +63,10 @@ const namesObject = /file_?id|file_?uri|container|vector_?store|\\u00[4-7]/i
 /** Files are hashed in pieces of so many bytes, with other work between them. */
 const hashedAtOnce = 1024 * 1024
 
-/** `sign` = keyed, so that keys say nothing about prompts to those who can read them. */
-export type Sign = (text: string) => Buffer
-
 /**
  * 64 hexadecimal digits. A promise only for forms, whose files are read. Not before the candidates of the call are set.
  */
-export function cacheKey(call: Call, settings: CacheSettings, sign: Sign): string | Promise<string> {
+export function cacheKey(call: Call, settings: CacheSettings, sign: Signer): string | Promise<string> {
   const question = call.upload ? formQuestion(call) : bodyQuestion(call)
   const beside = `${partitionOf(call, settings)}\n${givenAs(call)}\n${changedInput(call)}`
   const keyOf = (text: string) => sign(`answer\n${beside}\n${text}`).toString('hex')
@@ -110,7 +108,7 @@ function betasOf({ forwardedHeaders = {} }: Call): readonly (readonly [string, s
 
 const latinOf = ({ body }: Call): string => Buffer.from(body!.bytes).toString('latin1')
 
-/** Keys without the object share with themselves alone. */
+/** Whose calls share answers. A key without an object of the scope (a team, a user) shares with no other key. */
 function tenantOf({ caller: { key, team, user, organization } }: Call, scope: CacheScope): string {
   const own = `key:${key.id}`
   switch (scope) {

@@ -9,9 +9,9 @@ import { factsOf } from './prompt-facts.ts'
 export interface ComparedPrompt {
   /** Compared by its embedding. */
   readonly text: string
-  /** Have to be equal: what `factsOf` finds. */
+  /** What `factsOf` finds; two prompts share an answer only where it is equal. */
   readonly facts: string
-  /** Have to be equal: all other settings and messages of the call. */
+  /** All other settings and messages of the call; two prompts share an answer only where it is equal. */
   readonly rest: string
 }
 

@@ -6,10 +6,10 @@ import { JsonBody } from '../lib/json/json-body.ts'
 import { parsedObject } from '../lib/json/json-values.ts'
 import { TextCounter } from '../lib/tokens/count-tokens.ts'
 import { besideInputs, partitionOf } from './cache-key.ts'
-import type { Sign } from './cache-key.ts'
 import { formOf } from './embedding-forms.ts'
 import type { Form, Input } from './embedding-forms.ts'
 import type { CachedAnswer } from './entry.ts'
+import type { Signer } from '../lib/signer.ts'
 
 /** What a call asks for. */
 export interface RequestedInputs {
@@ -31,7 +31,7 @@ export interface CachedVector {
 }
 
 /** undefined = it is kept as a whole, if at all: another dialect, or nothing to embed. */
-export function requestedInputs(call: Call, settings: CacheSettings, sign: Sign): RequestedInputs | undefined {
+export function requestedInputs(call: Call, settings: CacheSettings, sign: Signer): RequestedInputs | undefined {
   const { body } = call
   const form = formOf(call)
   const list = body && form?.inputsOf(body)

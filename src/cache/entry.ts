@@ -20,7 +20,7 @@ export interface CachedAnswer {
   readonly endMs: number
   /** What it cost when it was made; null = not known. Nano-dollars. */
   readonly costNanoUsd: bigint | null
-  /** About what it takes in memory. */
+  /** An estimate of the memory that it takes. */
   readonly bytes: number
 }
 

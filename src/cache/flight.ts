@@ -14,7 +14,7 @@ interface FlightEnd {
 }
 
 /** Waits for the beginning of a stream, or for the whole answer. */
-interface Waiting {
+interface WaitingFollower {
   readonly call: Call
   /** The answer, or undefined: the call has to go itself. */
   resolve(reply: Reply | undefined): void
@@ -33,7 +33,7 @@ export class Flight {
   #events: ChatEvent[] = []
   #first = 0
   #bytes = 0
-  #waiting = new Set<Waiting>()
+  #waiting = new Set<WaitingFollower>()
   readonly #followers = new Set<FollowerStream>()
   #end: FlightEnd = { costNanoUsd: null }
 
@@ -58,7 +58,7 @@ export class Flight {
   /** The reply to an equal call; undefined = it has to go itself. Not for a closed flight. */
   follow(call: Call): Promise<Reply | undefined> {
     return new Promise(resolve => {
-      const waiting: Waiting = { call, resolve }
+      const waiting: WaitingFollower = { call, resolve }
       this.#waiting.add(waiting)
       call.client.onLeft(() => {
         if (this.#waiting.delete(waiting)) this.#left()
@@ -134,7 +134,7 @@ export class Flight {
     if (!this.followed) this.onDeserted?.()
   }
 
-  #takeWaiting(): Iterable<Waiting> {
+  #takeWaiting(): Iterable<WaitingFollower> {
     const waiting = this.#waiting
     this.#waiting = new Set()
     return waiting

@@ -23,7 +23,7 @@ interface Partition {
   readonly keys: string[]
   readonly facts: string[]
   /** Key -> where it stands. */
-  readonly places: Map<string, number>
+  readonly indexByKey: Map<string, number>
   /** Of unit length, one after another. */
   vectors: Float32Array
   /** Where the next prompt goes: the oldest one makes room. */
@@ -47,8 +47,8 @@ export class PromptIndex {
     for (let at = 0; at < found.keys.length; at++) {
       if (found.facts[at] !== facts || found.keys[at] === nowhere) continue
       let similarity = 0
-      for (let from = at * size, place = 0; place < size; place++)
-        similarity += vector[place]! * found.vectors[from + place]!
+      for (let from = at * size, dimension = 0; dimension < size; dimension++)
+        similarity += vector[dimension]! * found.vectors[from + dimension]!
       if (similarity >= similarityMin && similarity > (best?.similarity ?? -1))
         best = { key: found.keys[at]!, similarity }
     }
@@ -58,10 +58,10 @@ export class PromptIndex {
   add(partition: string, { key, facts, vector }: IndexedPrompt, promptsMax: number): void {
     let found = this.#partitions.get(partition)
     if (!found || found.vectors.length % vector.length !== 0) {
-      found = { keys: [], facts: [], places: new Map(), vectors: new Float32Array(0), next: 0 }
+      found = { keys: [], facts: [], indexByKey: new Map(), vectors: new Float32Array(0), next: 0 }
       this.#partitions.set(partition, found)
     }
-    const known = found.places.get(key)
+    const known = found.indexByKey.get(key)
     const at = known ?? found.next % promptsMax
     if (known === undefined) found.next = at + 1
     const needed = (at + 1) * vector.length
@@ -72,18 +72,18 @@ export class PromptIndex {
     }
     found.vectors.set(vector, at * vector.length)
     const before = found.keys[at]
-    if (before !== undefined && before !== key) found.places.delete(before)
+    if (before !== undefined && before !== key) found.indexByKey.delete(before)
     found.keys[at] = key
     found.facts[at] = facts
-    found.places.set(key, at)
+    found.indexByKey.set(key, at)
   }
 
   /** Its answer is gone. */
   forget(partition: string, key: string): void {
     const found = this.#partitions.get(partition)
-    const at = found?.places.get(key)
+    const at = found?.indexByKey.get(key)
     if (!found || at === undefined) return
-    found.places.delete(key)
+    found.indexByKey.delete(key)
     found.keys[at] = nowhere
   }
 

@@ -2,10 +2,10 @@
 import { LRUCache } from 'lru-cache'
 import { entryLimit } from '../lib/entry-limit.ts'
 import type { SharedAnswers } from '../core/cache/cache-settings.ts'
-import type { Sign } from './cache-key.ts'
 import type { IndexedPrompt, PromptIndex } from './prompt-index.ts'
+import type { Signer } from '../lib/signer.ts'
 
-interface Followed {
+interface FollowedList {
   /** Of the last entry that was taken over; empty = none. */
   last: string
   /** The next entries are on their way. */
@@ -21,10 +21,10 @@ interface ListLimits {
 /** Fills the index of this process from the lists of a shared store, one list a partition. */
 export class SharedPrompts {
   readonly #index: PromptIndex
-  readonly #sign: Sign
-  readonly #followed = new LRUCache<string, Followed>(entryLimit(1000))
+  readonly #sign: Signer
+  readonly #followed = new LRUCache<string, FollowedList>(entryLimit(1000))
 
-  constructor(index: PromptIndex, sign: Sign) {
+  constructor(index: PromptIndex, sign: Signer) {
     this.#index = index
     this.#sign = sign
   }
@@ -47,12 +47,12 @@ export class SharedPrompts {
     this.#followed.clear()
   }
 
-  async #readOn(shared: SharedAnswers, followed: Followed, partition: string, promptsMax: number): Promise<void> {
+  async #readOn(shared: SharedAnswers, followed: FollowedList, partition: string, promptsMax: number): Promise<void> {
     while (await this.#read(shared, followed, partition, promptsMax));
   }
 
   /** true = there is more. Calls at the same time read together. */
-  #read(shared: SharedAnswers, followed: Followed, partition: string, promptsMax: number): Promise<boolean> {
+  #read(shared: SharedAnswers, followed: FollowedList, partition: string, promptsMax: number): Promise<boolean> {
     const read = async (): Promise<boolean> => {
       const found = await shared.promptsAfter(this.#listOf(partition), followed.last)
       if (!found) return false

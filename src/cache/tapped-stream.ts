@@ -1,7 +1,7 @@
 /** The stream of the call that others follow: its bytes go to its client and are read for the others. */
 import type { AnswerSink, AnswerStream } from '../core/answer.ts'
 
-/** Hears every piece of a stream. */
+/** Receives a copy of every piece of a stream. */
 export interface StreamTap {
   piece(piece: Uint8Array | string): void
   /** `isWhole` = the answer ended normally. */

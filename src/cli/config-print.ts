@@ -55,6 +55,6 @@ const bySection = (one: EffectiveValue, other: EffectiveValue): number =>
   sectionOf(one) < sectionOf(other) ? -1 : sectionOf(one) > sectionOf(other) ? 1 : 0
 
 function sourceOf({ source, where, reference }: EffectiveValue): string {
-  const place = source === 'default' || where === null ? source : where
-  return reference === null ? place : `${place} (${reference})`
+  const origin = source === 'default' || where === null ? source : where
+  return reference === null ? origin : `${origin} (${reference})`
 }

@@ -67,7 +67,7 @@ export const ledgerReconcile: Command = {
   },
 }
 
-interface Compared {
+interface ComparedCosts {
   readonly day?: string
   readonly model?: string
   readonly vendor: bigint
@@ -77,7 +77,7 @@ interface Compared {
 }
 
 /** In dollars, as decimal text. */
-function shown({ vendor, ledger, ...one }: Compared) {
+function shown({ vendor, ledger, ...one }: ComparedCosts) {
   const difference = ledger - vendor
   const usd = (nanoUsd: bigint) => (nanoUsd < 0n ? `-${nanoUsdToText(-nanoUsd)}` : nanoUsdToText(nanoUsd))
   return { ...one, vendor: usd(vendor), ledger: usd(ledger), difference: usd(difference) }
@@ -87,7 +87,7 @@ interface OwnCost extends DailyCost {
   readonly unpriced: number
 }
 
-function compared(theirs: readonly DailyCost[], ours: readonly OwnCost[]): Compared[] {
+function compared(theirs: readonly DailyCost[], ours: readonly OwnCost[]): ComparedCosts[] {
   const nameOf = ({ day, model }: { day: string; model: string }) => `${day} ${model}`
   const [vendor, ledger] = [
     new Map(theirs.map(one => [nameOf(one), one])),

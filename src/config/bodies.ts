@@ -5,11 +5,11 @@ import { retentionMs } from './retention.ts'
 
 const megabyte = 1024 * 1024
 
-type General = NonNullable<Config['general_settings']>
-type Common = NonNullable<Config['settings']>
+type GeneralConfig = NonNullable<Config['general_settings']>
+type CommonConfig = NonNullable<Config['settings']>
 
 /** With the defaults of what is left out. */
-export function bodySettingsOf(general: General, common: Common): BodySettings {
+export function bodySettingsOf(general: GeneralConfig, common: CommonConfig): BodySettings {
   const { max_stored_body_kb: bodyKb = 1024, max_stored_bodies_mb: storedMb = 10_240 } = general
   const { max_waiting_bodies_mb: waitingMb = 64 } = general
   return {

@@ -27,8 +27,8 @@ const keysMaxAgeSecondsDefault = 600
 const publicTenants: ReadonlySet<string> = new Set(['common', 'organizations', 'consumers'])
 const googleIssuer = 'https://accounts.google.com'
 
-/** A provider in the shape of the file. `isPublic` = everyone can get an account there. */
-interface Written {
+/** A provider in the shape of the file. `isPublic` = accounts there are open to the public. */
+interface CheckedProvider {
   readonly provider: WrittenProvider
   readonly isPublic?: boolean
 }
@@ -59,7 +59,7 @@ export function readIdentitySettings(
   const fromEnvironment = [google(environment), microsoft(environment, found), generic(environment)].flatMap(one =>
     one === undefined ? [] : checked(one, found),
   )
-  const written: Written[] = [...(general.sso ?? []).map(provider => ({ provider })), ...fromEnvironment]
+  const written: CheckedProvider[] = [...(general.sso ?? []).map(provider => ({ provider })), ...fromEnvironment]
   const names = written.map(one => one.provider.name)
   for (const name of new Set(names.filter((one, at) => names.indexOf(one) !== at)))
     found.mistakes.push(
@@ -73,7 +73,7 @@ export function readIdentitySettings(
   }
 }
 
-function google(environment: Environment): Written | undefined {
+function google(environment: Environment): CheckedProvider | undefined {
   const { GOOGLE_CLIENT_ID: id, GOOGLE_CLIENT_SECRET: secret } = environment
   if (!id) return undefined
   return {
@@ -88,7 +88,7 @@ function google(environment: Environment): Written | undefined {
   }
 }
 
-function microsoft(environment: Environment, { mistakes }: Findings): Written | undefined {
+function microsoft(environment: Environment, { mistakes }: Findings): CheckedProvider | undefined {
   const { MICROSOFT_CLIENT_ID: id, MICROSOFT_CLIENT_SECRET: secret, MICROSOFT_TENANT: tenant } = environment
   if (!id) return undefined
   if (!tenant || !/^[A-Za-z0-9.-]+$/.test(tenant)) {
@@ -112,7 +112,7 @@ function microsoft(environment: Environment, { mistakes }: Findings): Written | 
   }
 }
 
-function generic(environment: Environment): Written | undefined {
+function generic(environment: Environment): CheckedProvider | undefined {
   const id = environment.GENERIC_CLIENT_ID
   if (!id) return undefined
   const given = {
@@ -136,7 +136,7 @@ function generic(environment: Environment): Written | undefined {
 }
 
 /** What the environment gives passes the checks of the file. */
-function checked(written: Written, { mistakes }: Findings): Written[] {
+function checked(written: CheckedProvider, { mistakes }: Findings): CheckedProvider[] {
   const read = identitySettings.sso.safeParse([written.provider])
   if (read.success) return [written]
   const prefix = written.provider.name.toUpperCase()
@@ -145,7 +145,7 @@ function checked(written: Written, { mistakes }: Findings): Written[] {
   return []
 }
 
-function providerOf({ provider: one, isPublic = false }: Written, domains: readonly string[], found: Findings) {
+function providerOf({ provider: one, isPublic = false }: CheckedProvider, domains: readonly string[], found: Findings) {
   const emailDomains = one.allowed_email_domains?.map(domain => domain.toLowerCase()) ?? domains
   const isOpen = (isPublic || one.issuer === googleIssuer) && emailDomains.length === 0
   if (isOpen && one.create_users === undefined)

@@ -15,7 +15,7 @@ general_settings: { disable_local_models: true }
 function merged(text = file, environment: Record<string, string> = {}) {
   const read = readSettings({ text, file: 'c.yaml', environment, providers })
   if (!read.settings) throw new Error(read.mistakes.join('\n'))
-  return new MergedConfiguration(read.settings, read.surroundings)
+  return new MergedConfiguration(read.settings, read.entryContext)
 }
 
 const object = (kind: ConfiguredKind, id: string, more: Partial<ConfiguredObject>): ConfiguredObject => ({
@@ -84,7 +84,7 @@ test('an unchanged entry is built once; a changed credential or file builds it a
   expect(both.settings.deployments[1]!.target.apiKey!.reveal()).toBe('second')
   const read = readSettings({ text: `${file}router_settings: { timeout: 7 }`, environment: {}, providers })
   if (!read.settings) throw new Error(read.mistakes.join('\n'))
-  both.useFile(read.settings, read.surroundings)
+  both.useFile(read.settings, read.entryContext)
   expect(both.settings.deployments[1]!.timeouts.firstByteMs).toBe(7000)
 })
 

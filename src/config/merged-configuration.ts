@@ -9,8 +9,8 @@ import type {
   ModelBlockBody,
 } from '../core/objects/configured-objects.ts'
 import type { Settings } from '../core/settings.ts'
-import { splitSecrets } from './models/entry-surroundings.ts'
-import type { EntrySurroundings, MergedSettings } from './models/entry-surroundings.ts'
+import { splitSecrets } from './models/entry-context.ts'
+import type { EntryContext, MergedSettings } from './models/entry-context.ts'
 import { problemOf } from './models/api-references.ts'
 import { secretReferencesIn } from './secret-sources.ts'
 import type { SecretSources } from './secret-sources.ts'
@@ -24,7 +24,7 @@ const plainKinds: ReadonlySet<ConfiguredObject['kind']> = new Set(['model_block'
 /** Both halves, and the settings that they make. Settings that were returned before do not change. */
 export class MergedConfiguration implements ConfigurationChecks {
   #file: Settings
-  #surroundings: EntrySurroundings
+  #entryContext: EntryContext
   /** Loaded with the first object that needs it. */
   #reader: SentObjects | undefined
   /** Under the settings of the file as it is; undefined = no model was read. */
@@ -35,10 +35,10 @@ export class MergedConfiguration implements ConfigurationChecks {
   readonly #secrets: SecretSources | undefined
 
   /** `secrets` absent = those that are kept elsewhere are not read. */
-  constructor(file: Settings, surroundings: EntrySurroundings, secrets?: SecretSources) {
+  constructor(file: Settings, entryContext: EntryContext, secrets?: SecretSources) {
     this.#secrets = secrets
     this.#file = file
-    this.#surroundings = surroundings
+    this.#entryContext = entryContext
     this.#merged = this.#merge()
   }
 
@@ -66,9 +66,9 @@ export class MergedConfiguration implements ConfigurationChecks {
   }
 
   /** The file was read anew. */
-  useFile(file: Settings, surroundings: EntrySurroundings): void {
+  useFile(file: Settings, entryContext: EntryContext): void {
     this.#file = file
-    this.#surroundings = surroundings
+    this.#entryContext = entryContext
     this.#sent = undefined
     this.#merged = this.#merge()
   }
@@ -95,7 +95,7 @@ export class MergedConfiguration implements ConfigurationChecks {
   }
 
   get #models(): SentModels {
-    return (this.#sent ??= new this.#loaded.SentModels(this.#surroundings))
+    return (this.#sent ??= new this.#loaded.SentModels(this.#entryContext))
   }
 
   /** The references to secrets in what was made by API. */
@@ -110,7 +110,7 @@ export class MergedConfiguration implements ConfigurationChecks {
   }
 
   #mayRead(reference: string): boolean {
-    return problemOf(reference, this.#surroundings.secretDirectories) === undefined
+    return problemOf(reference, this.#entryContext.secretDirectories) === undefined
   }
 
   checkModel(entry: Readonly<Record<string, unknown>>, id: string, before: ConfiguredObject | undefined): CheckedModel {
@@ -121,11 +121,11 @@ export class MergedConfiguration implements ConfigurationChecks {
     values: Readonly<Record<string, unknown>>,
     before: ConfiguredObject | undefined,
   ): Pick<CheckedModel, 'body' | 'secrets'> {
-    return this.#loaded.checkCredential(values, before, this.#surroundings)
+    return this.#loaded.checkCredential(values, before, this.#entryContext)
   }
 
   credentialOf(model: ConfiguredObject): Pick<CheckedModel, 'body' | 'secrets'> {
-    return this.#loaded.checkCredential(this.#loaded.connectionOf(model), undefined, this.#surroundings)
+    return this.#loaded.checkCredential(this.#loaded.connectionOf(model), undefined, this.#entryContext)
   }
 
   checkGuardrail(entry: GuardrailEntry, before: ConfiguredObject | undefined) {
@@ -141,7 +141,7 @@ export class MergedConfiguration implements ConfigurationChecks {
   }
 
   fileCredentials(): readonly FileCredential[] {
-    return this.#surroundings.credentials.map(({ name, info, values, where }) => {
+    return this.#entryContext.credentials.map(({ name, info, values, where }) => {
       const { visible, secrets } = splitSecrets(values)
       return { name, info, values: visible, secretNames: secretNamesOf(secrets), where }
     })

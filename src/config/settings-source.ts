@@ -125,7 +125,7 @@ class FileSource implements SettingsSource {
   async begin(): Promise<void> {
     const first = await this.#read()
     if (!first.settings) throw new ConfigError(first.mistakes)
-    this.#merged = new MergedConfiguration(first.settings, first.surroundings, this.#options.secrets)
+    this.#merged = new MergedConfiguration(first.settings, first.entryContext, this.#options.secrets)
     this.#applied = this.#text
     this.#config = this.#started = first.config
   }
@@ -187,7 +187,7 @@ class FileSource implements SettingsSource {
   async #readNow(): Promise<ReloadReport> {
     const next = await this.#read()
     if (!next.settings) return { applied: false, problems: next.mistakes }
-    this.merged.useFile(next.settings, next.surroundings)
+    this.merged.useFile(next.settings, next.entryContext)
     this.#config = next.config
     this.#applied = this.#text
     const atNextStart = changedForStart(this.#started, this.#config, this.#options.environment)
@@ -249,7 +249,7 @@ function textOfFile(configFile: string | undefined): { readonly text: string | u
   }
 }
 
-interface WhichSecrets {
+interface SecretRefresh {
   readonly which: 'all' | 'new'
   readonly failed?: (reference: string, problem: string) => void
 }
@@ -258,7 +258,7 @@ interface WhichSecrets {
 async function readReferences(
   secrets: SecretSources | undefined,
   references: readonly string[],
-  { which, failed }: WhichSecrets,
+  { which, failed }: SecretRefresh,
 ): Promise<boolean> {
   const wanted = which === 'all' ? references : references.filter(one => !secrets?.known.has(one))
   return secrets !== undefined && wanted.length > 0 && (await secrets.read(wanted, failed)).length > 0

@@ -23,7 +23,7 @@ import { entryProblems } from './file/entry-checks.ts'
 import { accessGroups, missingPriceWarnings } from './models/deployment-lists.ts'
 import { pricesWithoutEffect } from './file/price-entries.ts'
 import { EntryIds } from './models/deployment-ids.ts'
-import type { EntrySurroundings, FileCredential } from './models/entry-surroundings.ts'
+import type { EntryContext, FileCredential } from './models/entry-context.ts'
 import { idMistakes, mistakeAt, modelAliasesOf, nameFindings } from './file/name-checks.ts'
 import type { BuiltDeployments, FallbackField } from './file/name-checks.ts'
 import type { SecretSources } from './secret-sources.ts'
@@ -56,7 +56,7 @@ export type SettingsReading = {
 } & (
   | {
       readonly settings: Settings /** What entries that are made by API are read with. */
-      readonly surroundings: EntrySurroundings
+      readonly entryContext: EntryContext
     }
   /** There is a mistake. */
   | { readonly settings: undefined }
@@ -122,7 +122,7 @@ function buildAll(input: SettingsInput): SettingsReading {
     return {
       settings: undefined,
       config: reading.mistakes.length > 0 ? {} : config,
-      mistakes: sortedByPlace(mistakes),
+      mistakes: sortedByPosition(mistakes),
       warnings,
     }
   warnings.push(...missingPriceWarnings(deployments), ...routerWarnings(config, reading))
@@ -136,14 +136,14 @@ function buildAll(input: SettingsInput): SettingsReading {
     warnings,
   })
   const settings = guardrails.length > 0 ? { ...own, guardrails } : own
-  const surroundings = {
+  const entryContext = {
     context: built.context,
     proxies,
     credentials: fileCredentials(config, reading),
     secretDirectories: config.general_settings?.secret_file_directories ?? [],
     secrets: input.secrets?.known,
   }
-  return { settings, config, mistakes, warnings, surroundings }
+  return { settings, config, mistakes, warnings, entryContext }
 }
 
 /** The price list of `prices`; one at an address is only there once it was brought. */
@@ -299,7 +299,7 @@ function buildDeployments(
   { input, mistakes, warnings, proxies }: BuildInput,
 ): BuiltDeployments & {
   readonly missing: EnvironmentOffer['missing'] | undefined
-  readonly context: EntrySurroundings['context']
+  readonly context: EntryContext['context']
 } {
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const context: Omit<BuildContext, 'origin'> = {
@@ -345,13 +345,13 @@ const providerFields: ReadonlySet<string> = new Set([
 const isAboutProvider = (path: readonly string[]): boolean => path[1] === 'model' || path[1] === 'custom_llm_provider'
 
 /** By line and column; mistakes without a position come first. */
-function sortedByPlace(mistakes: readonly string[]): string[] {
-  const placeOf = (text: string): [number, number] => {
+function sortedByPosition(mistakes: readonly string[]): string[] {
+  const positionOf = (text: string): [number, number] => {
     const [, line, column] = /:(\d+)(?::(\d+))? /.exec(text) ?? []
     return [Number(line ?? 0), Number(column ?? 0)]
   }
-  const placed = mistakes.map(text => ({ text, place: placeOf(text) }))
-  return placed.sort((a, b) => a.place[0] - b.place[0] || a.place[1] - b.place[1]).map(one => one.text)
+  const positioned = mistakes.map(text => ({ text, position: positionOf(text) }))
+  return positioned.sort((a, b) => a.position[0] - b.position[0] || a.position[1] - b.position[1]).map(one => one.text)
 }
 
 /** `router_settings` win over `settings`, and a list in `fallbacks` over `default_fallbacks`. */

@@ -38,8 +38,8 @@ interface AnswerWork {
   release(): void
 }
 
-/** A place among the runs of this process, taken before the answer is stored: what is stored can be worked on. */
-export interface AnswerPlace {
+/** One of the slots for runs of this process, taken before the answer is stored: what is stored can be worked on. */
+export interface AnswerReservation {
   start(work: AnswerWork): void
   release(): void
 }
@@ -48,7 +48,7 @@ export interface AnswerPlace {
 export function reserveAnswer(
   services: Services,
   { id, keyId }: Pick<ConversationMessage, 'id' | 'keyId'>,
-): AnswerPlace {
+): AnswerReservation {
   const decided = Promise.withResolvers<AnswerWork | undefined>()
   services.detached.start({ id, keyId }, async signal => {
     const held = services.answerWatch.hold(id)

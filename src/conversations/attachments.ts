@@ -29,13 +29,14 @@ export interface GivenFile {
 
 /**
  * The media type by the bytes, not by the name. Throws `unprocessable` for another kind, and `too-large`; `at` =
- * its place among the attachments.
+ * its index among the attachments.
  */
 export function attachmentType({ name, bytes }: GivenFile, at: number): (typeof attachmentTypes)[number] {
   if (bytes.length > attachmentBytesMax)
     throw tooLarge(at, name, `${bytes.length} bytes; a file may have ${attachmentBytesMax}`)
-  const told = mediaTypeOf(bytes, name)
-  const type = attachmentTypes.find(one => one === told) ?? (told.startsWith('text/') ? 'text/plain' : undefined)
+  const mediaType = mediaTypeOf(bytes, name)
+  const type =
+    attachmentTypes.find(one => one === mediaType) ?? (mediaType.startsWith('text/') ? 'text/plain' : undefined)
   if (bytes.length === 0 || !type)
     throw unprocessable([
       {

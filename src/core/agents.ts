@@ -10,9 +10,9 @@ export interface AgentSettings {
   readonly lifetimeMs: number
   /** What a refresh token that was used before does: see `RefreshAttempt`. */
   readonly refreshReuse: 'end' | 'refuse'
-  /** Claude Code's settings for everybody who signs in; null = there is no policy. */
+  /** Claude Code's settings for all users who sign in; null = there is no policy. */
   readonly managedSettings: Readonly<Record<string, unknown>> | null
-  /** Further settings by the id of a team, over those for everybody. */
+  /** Further settings by the id of a team, over those for all. */
   readonly teamManagedSettings: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   /** Where the telemetry of agents goes; null = nowhere. */
   readonly telemetry: TelemetryRelay | null

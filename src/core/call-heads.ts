@@ -7,9 +7,10 @@ const heads = new WeakMap<Target, Map<MakeHead, [whole?: CallHead, streamed?: Ca
 
 /**
  * What `make` makes of the target, always the same object: the transport knows by its identity what it has derived from
- * a head. `make` must not be a function that is made for the call. Throws what `make` throws.
+ * a head. `stream` = its answer is asked for as a stream. `make` must not be a function that is made for the call.
+ * Throws what `make` throws.
  */
-export function headOf(target: Target, make: MakeHead, stream: boolean): CallHead {
+export function headOf(target: Target, make: MakeHead, stream = false): CallHead {
   let ofTarget = heads.get(target)
   if (!ofTarget) heads.set(target, (ofTarget = new Map()))
   let pair = ofTarget.get(make)

@@ -11,7 +11,7 @@ import type { GatewayError } from './errors.ts'
 import type { Format, StreamRelay } from './format.ts'
 import type { GuardrailOutcome } from './guardrails.ts'
 import type { CallInput, InputEdit } from './hub/input.ts'
-import type { LimitScope, LimitTaken, OwnUses } from './tenancy/limits.ts'
+import type { LimitScope, LimitReservation, OwnUses } from './tenancy/limits.ts'
 import type { NamedFiles } from './objects/named-files.ts'
 import type { Operation, Outcome } from './hub/operation.ts'
 import type { RequestOverrides } from './overrides.ts'
@@ -70,8 +70,8 @@ export interface BatchReservation {
   readonly amounts: readonly BatchAmount[]
   /** The work of the call will end it: the call's own end does not. */
   isClaimed: boolean
-  /** It is stored; `isCertain` false = perhaps. */
-  keep(isCertain: boolean): void
+  /** `unknown` = the batch may have been stored, or not. */
+  keep(stored: 'stored' | 'unknown'): void
   release(): void
 }
 
@@ -102,14 +102,14 @@ export interface SentRequest {
 }
 
 /** A model that the call was passed on to, or its own, with what it has taken of limits and budgets of this model. */
-export interface TakenModel {
+export interface ModelReservation {
   readonly model: string
   /** Of limits and budgets of the model alone. */
   readonly scopes: readonly LimitScope[]
   /** Reserved in each of them, in nano-dollars. */
   nanoUsd: number
   /** Empty for the call's own: it is in `Call.taken`. */
-  readonly taken: LimitTaken[]
+  readonly taken: LimitReservation[]
 }
 
 /** What the requests to one model used. */
@@ -216,7 +216,7 @@ export interface Call {
   /** The fallback that is tried now; empty = the call's own model. */
   attemptedModel: string
   /** Its own model and those that it was passed on to, where one of them has limits or budgets of its own. */
-  modelsTaken?: readonly TakenModel[]
+  modelReservations?: readonly ModelReservation[]
   /** Set at settlement where `modelsTaken` is: what counts in the scopes of single models. */
   ownUses?: OwnUses
   /** Set at settlement where `modelsTaken` is; models that were sent nothing are missing. */
@@ -265,7 +265,7 @@ export interface Call {
   /** Client fields that were not sent to the chosen upstream. */
   dropped: readonly string[]
   /** What the call took from the limits, released at its end. */
-  taken: LimitTaken | undefined
+  limitReservation: LimitReservation | undefined
   /** What it reserved in budgets; absent = nothing. */
   reserved?: BudgetReservation
   /** The client asked for no maximum of output tokens: that of the request is what its budgets have room for. */

@@ -180,14 +180,14 @@ export function toGatewayError(thrown: unknown): GatewayError {
   })
 }
 
-/** The places of fields in a request: the first element of a problem's `loc`. */
-const places: ReadonlySet<unknown> = new Set(['body', 'query', 'path'])
+/** The parts of a request that have fields: the first element of a problem's `loc`. */
+const requestParts: ReadonlySet<unknown> = new Set(['body', 'query', 'path'])
 
 /** A 422 from a list of problems; the message names the first and counts the rest. */
 export function unprocessable(problems: readonly Problem[]): GatewayError {
   const [first] = problems
   const loc = first?.loc ?? []
-  const field = (places.has(loc[0]) ? loc.slice(1) : loc).join('.')
+  const field = (requestParts.has(loc[0]) ? loc.slice(1) : loc).join('.')
   const msg = first?.msg ?? 'invalid request'
   // Checks written by hand name the field as JavaScript would, in backquotes.
   const named = msg.startsWith(`\`${field.replace(/\.(\d+)(?=\.|$)/g, '[$1]')}\``)

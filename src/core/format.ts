@@ -51,7 +51,7 @@ export interface StreamRelay {
   /** Content has been received: from now on a failure cannot be repaired by another attempt. */
   readonly started: boolean
   /** An event has been received. Comments and pings are none. */
-  readonly heard: boolean
+  readonly received: boolean
   /**
    * Events so far that carried the answer on: content of any kind, calls, stages of a hosted tool, finish reasons.
    * Comments, pings, empty deltas and reports of usage do not.

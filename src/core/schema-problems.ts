@@ -5,7 +5,7 @@ import type { Problem } from './errors.ts'
 import { valueAt } from '../lib/json/json-values.ts'
 
 type Issue = z.core.$ZodIssue
-type Place = 'body' | 'query'
+type RequestPart = 'body' | 'query'
 
 const problemsMax = 20
 const shownLengthMax = 60
@@ -18,10 +18,10 @@ const ownWords = /^(?:Invalid|Too|Unrecognized)\b/
 export function problemsIn(
   issues: readonly Issue[],
   value: unknown,
-  place: Place,
+  requestPart: RequestPart,
   known: readonly string[] = [],
 ): Problem[] {
-  const problems = issues.slice(0, problemsMax).flatMap(issue => problemsOf(issue, value, place))
+  const problems = issues.slice(0, problemsMax).flatMap(issue => problemsOf(issue, value, requestPart))
   return problems.map(problem =>
     problem.type === 'unknown_field' && problem.loc.length === 2 ? withNearest(problem, known) : problem,
   )
@@ -52,26 +52,31 @@ function withNearest(problem: Problem, known: readonly string[]): Problem {
   return near === undefined ? problem : { ...problem, msg: `is not a known field here, did you mean \`${near}\`?` }
 }
 
-function problemsOf(issue: Issue, value: unknown, place: Place): Problem[] {
+function problemsOf(issue: Issue, value: unknown, requestPart: RequestPart): Problem[] {
   const path = issue.path.map(part => (typeof part === 'number' ? part : String(part)))
   const kinds = issue.code === 'invalid_union' ? kindsWanted(issue.errors) : undefined
   if (kinds !== undefined) {
     const given = valueAt(value, path)
     return [
-      { loc: [place, ...path], msg: wordsFor(kinds, given), type: given === undefined ? 'missing' : 'invalid_type' },
+      {
+        loc: [requestPart, ...path],
+        msg: wordsFor(kinds, given),
+        type: given === undefined ? 'missing' : 'invalid_type',
+      },
     ]
   }
   const closest = issue.code === 'invalid_union' ? closestOf(issue.errors) : undefined
-  if (closest) return closest.flatMap(one => problemsOf({ ...one, path: [...issue.path, ...one.path] }, value, place))
+  if (closest)
+    return closest.flatMap(one => problemsOf({ ...one, path: [...issue.path, ...one.path] }, value, requestPart))
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map(key => ({
-      loc: [place, ...path, key],
+      loc: [requestPart, ...path, key],
       msg: 'is not a known field here; leave it out',
       type: 'unknown_field',
     }))
   const given = valueAt(value, path)
   const msg = ownWords.test(issue.message) ? wordsFor(typeWanted(issue), given) : issue.message
-  return [{ loc: [place, ...path], msg, type: given === undefined ? 'missing' : issue.code }]
+  return [{ loc: [requestPart, ...path], msg, type: given === undefined ? 'missing' : issue.code }]
 }
 
 /**

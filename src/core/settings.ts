@@ -74,7 +74,7 @@ export interface Settings {
   readonly agents: AgentSettings
   /** Of the built-in price list: kept in each row whose cost was computed. */
   readonly priceListVersion: string
-  /** null = everybody is charged what the vendor charges. */
+  /** null = all callers are charged what the vendor charges. */
   readonly priceTerms: PriceTermSettings | null
   /** null = no answer is kept. */
   readonly cache: CacheSettings | null

@@ -115,7 +115,7 @@ class FenceBlock implements Block {
 
   calls(block: string): ParsedCall[] | undefined {
     const content = block.slice(block.indexOf('\n') + 1, block.lastIndexOf(fence))
-    if (this.#label === 'json') return readJsonCalls(content, this.#offered, true)
+    if (this.#label === 'json') return readJsonCalls(content, this.#offered, 'required')
     if (!callLabels.has(this.#label)) return undefined
     return (
       readJsonCalls(content, this.#offered) ??

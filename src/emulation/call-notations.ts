@@ -25,16 +25,20 @@ export function offeredName(written: string, offered: OfferedTools): string | un
 }
 
 /**
- * One or more JSON values, each a call or a list of calls; undefined = the text holds something else.
- * `strict` = a call must have a field with its arguments, for places where other JSON is usual.
+ * One or more JSON values, each a call or a list of calls; undefined = the text holds something else. `arguments`:
+ * whether a call must have a field with its arguments, as where other JSON is usual.
  */
-export function readJsonCalls(text: string, offered: OfferedTools, strict = false): ParsedCall[] | undefined {
+export function readJsonCalls(
+  text: string,
+  offered: OfferedTools,
+  requiredArguments: 'required' | 'optional' = 'optional',
+): ParsedCall[] | undefined {
   return readOrUndefined(() => {
     const reader = new LiteralReader(text)
     const calls: ParsedCall[] = []
     for (reader.skip(); !reader.ended; reader.skip()) {
       const value = reader.value()
-      for (const item of value.items ?? [value]) calls.push(jsonCall(item, offered, strict))
+      for (const item of value.items ?? [value]) calls.push(jsonCall(item, offered, requiredArguments === 'required'))
       reader.skip()
       if (!reader.takes(';')) reader.takes(',')
     }

@@ -5,13 +5,13 @@ import type { Services } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/request.ts'
 import { SharedText } from '../telemetry/shared-text.ts'
 import { allEndpoints } from './index.ts'
-import { createFrontDoor } from './router.ts'
+import { createRequestRouter } from './router.ts'
 import { BuiltPages } from './web/built/built-pages.ts'
 
 const endpoints = await allEndpoints()
 
 const exposition = new SharedText(() => 'up 1\n'.repeat(1_000_000), { monotonicMs: () => 0 })
-const door = createFrontDoor({
+const door = createRequestRouter({
   endpoints,
   services: {
     version: '1',

@@ -5,7 +5,7 @@ import scriptFile from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file
 import type { Answer } from '../core/answer.ts'
 import type { Endpoint } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Naming } from './openapi/document.ts'
+import type { DocumentOptions } from './openapi/document.ts'
 import { answerFixed, fixedContent } from './openapi/fixed-content.ts'
 import type { FixedContent } from './openapi/fixed-content.ts'
 import { reference, text } from './openapi/schema.ts'
@@ -39,7 +39,7 @@ export function openapiEndpoints(all: () => Promise<readonly Endpoint[]>): Endpo
 }
 
 /** Takes a fifth of a second, and 30 MB for a while. */
-async function documentOf(all: Promise<readonly Endpoint[]>, naming: Naming): Promise<FixedContent> {
+async function documentOf(all: Promise<readonly Endpoint[]>, naming: DocumentOptions): Promise<FixedContent> {
   // Loaded when it is first asked for: the schemas of all answers are a megabyte of heap.
   const { openapiDocument } = await import('./openapi/document.ts')
   const bytes = Buffer.from(JSON.stringify(openapiDocument(await all, naming)))

@@ -4,7 +4,7 @@ import type { Endpoint, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { IncomingRequest } from '../core/request.ts'
 import { liveliness, metrics, readiness } from './operation/health.ts'
-import { createFrontDoor } from './router.ts'
+import { createRequestRouter } from './router.ts'
 
 const keyed = {
   method: 'GET',
@@ -15,7 +15,7 @@ const keyed = {
 let ready = true
 let metricsRequireKey = false
 
-const door = createFrontDoor({
+const door = createRequestRouter({
   endpoints: [liveliness, readiness, metrics, keyed],
   services: {
     readiness: () => ({ ready, details: {} }),

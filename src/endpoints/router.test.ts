@@ -6,11 +6,11 @@ import type { IncomingRequest } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
 import { internalRequest, SignalClient } from '../core/internal-request.ts'
 import { allEndpoints } from './index.ts'
-import { createFrontDoor } from './router.ts'
+import { createRequestRouter } from './router.ts'
 
 const endpoints = await allEndpoints()
 
-const door = createFrontDoor({
+const door = createRequestRouter({
   endpoints,
   services: {
     metrics: () => Buffer.from('up 1\n'),
@@ -81,7 +81,7 @@ test('a base URL that makes wrong paths is told so', async () => {
 
 test('only a request whose key is valid counts as authenticated, as soon as its key is known, also when it is refused', async () => {
   const seen: boolean[] = []
-  const keyed = createFrontDoor({
+  const keyed = createRequestRouter({
     endpoints,
     services: { current: { models: {}, settings: {} }, metricsText: () => '' } as unknown as Services,
     policies: [

@@ -16,7 +16,7 @@ import { handleIdempotent, isIdempotent } from './common/idempotency.ts'
 import { dialectOfPath } from './unknown-path.ts'
 
 /** `endpoints` and `lazyGroups` are indexed once; everything else is used for each request. */
-interface FrontDoorParts {
+interface RequestRouterParts {
   /** `/prefix` where a proxy passes it on; absent = none. Requests without it are served as well. */
   readonly rootPath?: string | undefined
   readonly endpoints: readonly Endpoint[]
@@ -31,7 +31,7 @@ interface FrontDoorParts {
 }
 
 /** Answers requests, malformed ones, and clients beyond the limit of connections. */
-export interface FrontDoor {
+export interface RequestRouter {
   /** Never throws and never rejects. */
   handle(request: IncomingRequest): Answer | Promise<Answer>
   /** For a request that could not be parsed. */
@@ -41,8 +41,8 @@ export interface FrontDoor {
 }
 
 /** The table's own rules say which endpoint answers. */
-export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
-  const door: Door = { parts, table: new EndpointTable(parts.endpoints, parts.lazyGroups) }
+export function createRequestRouter(parts: RequestRouterParts): RequestRouter {
+  const door: RouterState = { parts, table: new EndpointTable(parts.endpoints, parts.lazyGroups) }
   const { rootPath } = parts
   return {
     handle(request) {
@@ -57,12 +57,12 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
   }
 }
 
-interface Door {
-  readonly parts: FrontDoorParts
+interface RouterState {
+  readonly parts: RequestRouterParts
   readonly table: EndpointTable
 }
 
-function answer(door: Door, request: IncomingRequest): Answer | Promise<Answer> {
+function answer(door: RouterState, request: IncomingRequest): Answer | Promise<Answer> {
   const { method, path } = request
   const found = door.table.find(path)
   const loading = found ? undefined : door.table.loadFor(path)
@@ -78,9 +78,9 @@ function answer(door: Door, request: IncomingRequest): Answer | Promise<Answer> 
 
 async function afterLoading(
   loading: Promise<unknown>,
-  door: Door,
+  door: RouterState,
   request: IncomingRequest,
-  next: (door: Door, request: IncomingRequest) => Answer | Promise<Answer>,
+  next: (door: RouterState, request: IncomingRequest) => Answer | Promise<Answer>,
 ): Promise<Answer> {
   try {
     await loading
@@ -92,7 +92,7 @@ async function afterLoading(
   return next(door, request)
 }
 
-function answerTurnedAway(door: Door, request: IncomingRequest, error: GatewayError): Answer | Promise<Answer> {
+function answerTurnedAway(door: RouterState, request: IncomingRequest, error: GatewayError): Answer | Promise<Answer> {
   const { method, path } = request
   const methods = door.table.find(path)?.value
   const loading = methods ? undefined : door.table.loadFor(path)
@@ -118,11 +118,11 @@ function endpointFor(method: string, methods: Methods): Endpoint | undefined {
 }
 
 /** Asks the policies, then calls the endpoint. Synchronous unless a policy returns a promise. */
-function admit(parts: FrontDoorParts, endpoint: Endpoint, request: IncomingRequest): Answer | Promise<Answer> {
+function admit(parts: RequestRouterParts, endpoint: Endpoint, request: IncomingRequest): Answer | Promise<Answer> {
   const open = endpoint.auth === 'none' && !(request.path === '/metrics' && parts.metricsRequireKey())
   const head = new AdmittedHead(request, endpoint)
   try {
-    return open ? perform(parts, endpoint, request, head) : enter(parts, endpoint, request, head)
+    return open ? perform(parts, endpoint, request, head) : dispatch(parts, endpoint, request, head)
   } catch (thrown) {
     return failed(parts, endpoint, { request, head }, thrown)
   }
@@ -201,8 +201,8 @@ class AdmittedHead implements RequestHead {
 }
 
 /** Asks the policies from number `from` on. */
-function enter(
-  parts: FrontDoorParts,
+function dispatch(
+  parts: RequestRouterParts,
   endpoint: Endpoint,
   request: HttpRequest,
   head: AdmittedHead,
@@ -210,31 +210,31 @@ function enter(
 ): Answer | Promise<Answer> {
   for (let at = from; at < parts.policies.length; at++) {
     const admitted = parts.policies[at]!.admit(head)
-    if (admitted) return enterLater(admitted, at + 1, { parts, endpoint, request, head })
+    if (admitted) return dispatchLater(admitted, at + 1, { parts, endpoint, request, head })
   }
   return perform(parts, endpoint, request, head)
 }
 
-interface Entering {
-  readonly parts: FrontDoorParts
+interface Dispatch {
+  readonly parts: RequestRouterParts
   readonly endpoint: Endpoint
   readonly request: HttpRequest
   readonly head: AdmittedHead
 }
 
 /** Apart from `enter`: what a closure captures is allocated whenever its function is entered. */
-function enterLater(
+function dispatchLater(
   admitted: Promise<void>,
   from: number,
-  { parts, endpoint, request, head }: Entering,
+  { parts, endpoint, request, head }: Dispatch,
 ): Promise<Answer> {
   return admitted
-    .then(() => enter(parts, endpoint, request, head, from))
+    .then(() => dispatch(parts, endpoint, request, head, from))
     .catch(thrown => failed(parts, endpoint, { request, head }, thrown))
 }
 
 function perform(
-  parts: FrontDoorParts,
+  parts: RequestRouterParts,
   endpoint: Endpoint,
   request: HttpRequest,
   head: AdmittedHead,
@@ -247,7 +247,7 @@ function perform(
   return finished(endpoint, request, head, answer)
 }
 
-function finishLater(answer: Promise<Answer>, { parts, endpoint, request, head }: Entering): Promise<Answer> {
+function finishLater(answer: Promise<Answer>, { parts, endpoint, request, head }: Dispatch): Promise<Answer> {
   return answer.then(
     made => finished(endpoint, request, head, made),
     thrown => failed(parts, endpoint, { request, head }, thrown),
@@ -272,7 +272,7 @@ const privateHeaders: Readonly<Record<string, string>> = {
 
 const keptPrivate = (answer: Answer): Answer => ({ ...answer, headers: { ...privateHeaders, ...answer.headers } })
 
-function failed(parts: FrontDoorParts, endpoint: Endpoint, at: Admitted, thrown: unknown): Answer {
+function failed(parts: RequestRouterParts, endpoint: Endpoint, at: Admitted, thrown: unknown): Answer {
   const { request, head } = at
   const error = toGatewayError(thrown)
   if (error.kind === 'internal')
@@ -343,7 +343,7 @@ function otherMethod(request: HttpRequest, methods: Methods): Answer {
 }
 
 /** A browser's question before a request, or a load balancer's check of health. */
-function options(parts: FrontDoorParts, request: IncomingRequest, methods?: Methods): Answer | Promise<Answer> {
+function options(parts: RequestRouterParts, request: IncomingRequest, methods?: Methods): Answer | Promise<Answer> {
   const get = methods?.get('GET')
   if (!get?.isProbe || request.headers.has('access-control-request-method')) return preflight(request.headers, get)
   return Promise.resolve(admit(parts, get, request)).then(answer => ({ ...answer, body: null }))

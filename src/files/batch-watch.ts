@@ -86,7 +86,7 @@ export function watchBatches(services: Services, watch: BatchWatch): { stop(): P
 
 interface Lease extends BatchWatch {
   readonly owner: string
-  /** It may not be given back. */
+  /** Called when the lease may not have been released in the database. */
   doubt(): void
   /** Open batches are looked for once more, not at the next interval. */
   lookAgain(afterMs: number): void

@@ -104,7 +104,7 @@ function targetOf(query: URLSearchParams, body: JsonBody): FileTarget {
   return { models: [...new Set([...valuesOf('model'), ...listed])].filter(name => name !== ''), provider: providers[0] }
 }
 
-interface Sent {
+interface SentFile {
   readonly purpose: string
   readonly filename: string
   readonly deployment: Deployment
@@ -115,7 +115,7 @@ interface Sent {
   readonly answer: Json
 }
 
-async function store(services: Services, request: Client, { answer, deployment, ...sent }: Sent): Promise<Json> {
+async function store(services: Services, request: Client, { answer, deployment, ...sent }: SentFile): Promise<Json> {
   const upstreamId = idIn(answer)
   const createdAtMs = services.clock.epochMs()
   const made = { ...sent, id: newId('file'), upstreamId, createdAtMs, bytes: bytesIn(answer) }

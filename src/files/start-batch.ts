@@ -77,7 +77,7 @@ export async function startBatch(
   }
 }
 
-interface Unstored {
+interface UnstoredBatch {
   readonly call: Call
   readonly deployment: Deployment
   readonly answer: Json
@@ -85,7 +85,7 @@ interface Unstored {
 }
 
 /** The client hears that it failed, and may start another. */
-async function cancelled(services: Services, { call, deployment, answer, error }: Unstored): Promise<never> {
+async function cancelled(services: Services, { call, deployment, answer, error }: UnstoredBatch): Promise<never> {
   const { id } = answer
   if (typeof id === 'string')
     await services.fileCalls
@@ -150,10 +150,10 @@ async function begin({ files }: Services, { batch }: Call, record: FileRecord, l
   } catch (error) {
     // A database that is away may have stored it all the same.
     if (error instanceof GatewayError && error.kind !== 'overloaded') batch?.release()
-    else batch?.keep(false)
+    else batch?.keep('unknown')
     throw error
   }
-  batch?.keep(true)
+  batch?.keep('stored')
 }
 
 /** Without an answer that says no, the upstream may have begun it: the watch looks for it. */

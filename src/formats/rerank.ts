@@ -10,7 +10,7 @@ import type { Usage } from '../core/usage/usage.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Edit } from '../lib/json/json-body.ts'
 import { checkFields, isInteger, parseChecked, ProblemList, readField, textOf } from './common/field-checks.ts'
-import { isObject } from '../lib/json/json-values.ts'
+import { isObject, objectOf } from '../lib/json/json-values.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { checkRequired, fieldTable, readFields } from './common/field-table.ts'
 import { commonEdits } from './common/forward-edits.ts'
@@ -151,8 +151,6 @@ function readUsage(body: JsonBody): Usage | undefined {
 
 const countMax = 1_000_000_000
 const isCount = (value: unknown): value is number => isInteger(value, 0, countMax)
-const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
-
 function forwardRules(more: (body: JsonBody) => { edits: Edit[]; dropped: string[] }): ForwardRules {
   return {
     edits(body, rules) {

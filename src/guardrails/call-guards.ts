@@ -27,7 +27,7 @@ import { addInner, unreadFields, unreadParts, unreadTexts } from './unread-field
 import { WindowFilter } from './window-filter.ts'
 
 /** What guardrails work with. */
-export interface GuardrailParts extends Pick<CheckParts, 'askers' | 'epochMs'> {
+export interface GuardrailParts extends Pick<CheckParts, 'judges' | 'epochMs'> {
   /** Milliseconds of a monotonic clock. */
   nowMs(): number
   readonly budgets: BudgetCheck
@@ -331,8 +331,8 @@ function changeTo(call: Call, before: readonly string[], after: readonly string[
   const changed = new Map<string, string>()
   for (const [at, text] of before.entries()) if (text !== after[at]) changed.set(text, after[at]!)
   if (changed.size === 0) return
-  const places = textsOf(call.input()).filter(one => changed.has(one.text))
-  const fixed = places.find(one => fixedTextKinds.has(one.kind))
+  const changedTexts = textsOf(call.input()).filter(one => changed.has(one.text))
+  const fixed = changedTexts.find(one => fixedTextKinds.has(one.kind))
   if (fixed)
     throw new GatewayError(
       'content-policy',

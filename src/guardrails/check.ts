@@ -48,7 +48,7 @@ export interface Check {
 }
 
 /** Outer services, as judges need them. Errors are GatewayErrors. */
-export interface Askers {
+export interface JudgeClients {
   /** The text of a whole answer of a chat model to one user message: an ordinary call, with its row in the ledger. */
   complete(model: string, text: string, context: JudgeContext): Promise<string>
   /** The scores of a moderation model, by category, for each text. */
@@ -85,7 +85,7 @@ export interface JudgeContext {
 /** What a kind is compiled from. */
 export interface CheckParts {
   readonly settings: GuardrailSettings
-  readonly askers: Askers
+  readonly judges: JudgeClients
   /** Milliseconds since 1970. */
   epochMs(): number
 }

@@ -1,7 +1,7 @@
 /** Makes checks of settings: one line for each kind. */
 import type { GuardrailSettings } from '../core/guardrails.ts'
 import { GuardrailProblem } from './check.ts'
-import type { Askers, Check, CheckParts } from './check.ts'
+import type { JudgeClients, Check, CheckParts } from './check.ts'
 import { answerSchema, textLength } from './kinds/forms.ts'
 import { language } from './kinds/language.ts'
 import { patternList, topicList, wordList } from './kinds/lists.ts'
@@ -70,7 +70,7 @@ export function windowOf({ params }: GuardrailSettings): WindowSizes | undefined
   return { characters, overlap: overlap ?? Math.floor(characters / 5), waitMs: seconds * 1000 }
 }
 
-const noAskers: Askers = {
+const noJudges: JudgeClients = {
   complete: () => Promise.reject(new Error('nothing is asked while settings are checked')),
   moderate: () => Promise.reject(new Error('nothing is asked while settings are checked')),
   post: () => Promise.reject(new Error('nothing is asked while settings are checked')),
@@ -79,7 +79,7 @@ const noAskers: Askers = {
 /** What is wrong with a guardrail, inside of its parameters; undefined = nothing. */
 export function guardrailProblem(settings: GuardrailSettings): GuardrailProblem | undefined {
   try {
-    compileCheck({ settings, askers: noAskers, epochMs: () => 0 })
+    compileCheck({ settings, judges: noJudges, epochMs: () => 0 })
     return undefined
   } catch (error) {
     if (error instanceof GuardrailProblem) return error

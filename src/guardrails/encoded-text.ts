@@ -8,7 +8,7 @@ export interface EncodedText {
   /** It is long enough as it is. */
   readonly isCertain: boolean
   /** The part of the text around it in which units of `text` are written. */
-  place(start: number, end: number): { readonly start: number; readonly end: number }
+  sourceRange(start: number, end: number): { readonly start: number; readonly end: number }
 }
 
 /** Shorter runs of digits hide nothing that is worth it. */
@@ -74,7 +74,7 @@ function* textsIn(digits: string, offset: number, isRunOpen: boolean, skipped: n
       text,
       isOpen,
       isCertain: end - begin >= textLeast && digits.length + skipped >= runLeast,
-      place: (from, to) => ({
+      sourceRange: (from, to) => ({
         start: offset + Math.floor((byteOf(from) * 4) / 3),
         end: offset + Math.min(Math.ceil((byteOf(to) * 4) / 3), digits.length),
       }),

@@ -97,7 +97,7 @@ export class GuardedCall {
     }
   }
 
-  /** Those with a judge for a mode. */
+  /** The guardrails of this call that have a judge for a mode. */
   judgesOf(mode: GuardrailMode): readonly Guardrail[] {
     const stage = mode === 'post_call' ? 'output' : 'input'
     return this.guardrails.filter(

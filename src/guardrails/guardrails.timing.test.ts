@@ -30,7 +30,7 @@ test('a pattern on a text of 2 KB takes at most 15 microseconds', () => {
 test('a call of 2 KB under one pattern is admitted in at most 15 microseconds, its decoding included', async () => {
   const fail = () => Promise.reject(new Error('nothing is asked'))
   const guardrails = new Guardrails({
-    askers: { complete: fail, moderate: fail, post: fail },
+    judges: { complete: fail, moderate: fail, post: fail },
     epochMs: () => 0,
     nowMs: () => 0,
     budgets: { ofCall: fail, ofCaller: fail },

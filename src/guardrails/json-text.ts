@@ -18,11 +18,11 @@ export const openHalf = (text: string): string => /[\ud800-\udbff]$/.exec(text)?
 /** What may become an escape. */
 const halfEscape = /^(?:\\(?:u[\da-f]{0,3})?)?$/i
 
-type Place = 'between' | 'string' | 'bare'
+type JsonState = 'between' | 'string' | 'bare'
 
 /** Reads fragments one after the other. Text that is no JSON is taken as it is, character by character. */
 export class JsonReader {
-  #place: Place = 'between'
+  #state: JsonState = 'between'
   /** The beginning of an escape, or a bare word whose end is not there yet. */
   #unread = ''
 
@@ -36,10 +36,10 @@ export class JsonReader {
       units.raws.push(raw)
       units.bare.push(isBare)
     }
-    if (this.#place === 'bare') this.#place = 'between'
+    if (this.#state === 'bare') this.#state = 'between'
     for (let at = 0; at < json.length; ) {
       const letter = json[at]!
-      if (this.#place === 'string') {
+      if (this.#state === 'string') {
         const length = letter === '\\' ? (json[at + 1] === 'u' ? 6 : 2) : 1
         if (at + length > json.length && !isLast) {
           this.#unread = json.slice(at)
@@ -47,7 +47,7 @@ export class JsonReader {
         }
         const raw = json.slice(at, at + length)
         if (raw === '"') {
-          this.#place = 'between'
+          this.#state = 'between'
           add('\0', raw)
         } else {
           const unit = length === 1 ? raw : unescaped(raw)
@@ -62,14 +62,14 @@ export class JsonReader {
       } else if (/[-+.\w]/.test(letter)) {
         const word = /^[-+.\w]+/.exec(json.slice(at))![0]
         if (at + word.length === json.length && !isLast) {
-          this.#place = 'bare'
+          this.#state = 'bare'
           this.#unread = word
           return units
         }
         for (const one of word) add(one, one, true)
         at += word.length
       } else {
-        if (letter === '"') this.#place = 'string'
+        if (letter === '"') this.#state = 'string'
         add('\0', letter)
         at++
       }

@@ -101,14 +101,17 @@ export class Scanner {
     for (const one of encodedTexts(text, isComplete)) {
       const inside = { from: 0, isComplete: !one.isOpen }
       const { findings, open } = together([this.scan(one.text, inside), this.#scanSeen(one.text, inside)])
-      const found = findings.map(({ start, end, rule }) => ({ ...one.place(start, end), rule }))
-      const places = found.filter(({ end }) => end > from).map(each => ({ ...each, start: Math.max(each.start, from) }))
+      const found = findings.map(({ start, end, rule }) => ({ ...one.sourceRange(start, end), rule }))
+      const remaining = found
+        .filter(({ end }) => end > from)
+        .map(each => ({ ...each, start: Math.max(each.start, from) }))
       // The last digit may be the beginning of a letter.
-      const opens = one.isOpen || open < one.text.length ? Math.max(one.place(open, open).start, from) : text.length
+      const opens =
+        one.isOpen || open < one.text.length ? Math.max(one.sourceRange(open, open).start, from) : text.length
       scans.push(
         one.isCertain
-          ? { findings: places, open: opens }
-          : { findings: [], open: Math.min(opens, ...places.map(({ start }) => start)) },
+          ? { findings: remaining, open: opens }
+          : { findings: [], open: Math.min(opens, ...remaining.map(({ start }) => start)) },
       )
     }
     return scans

@@ -3,14 +3,14 @@
  * out, wherever the upstream splits it. Only what may still become a find waits, never longer than the longest find.
  */
 import type { ChatEvent, Source } from '../core/hub/chat.ts'
+import { textOfPiece, withPieceText } from '../core/hub/text-pieces.ts'
+import type { TextPiece } from '../core/hub/text-pieces.ts'
 import type { AnswerFilter } from '../core/policy.ts'
 import { escapedJson, JsonReader, openHalf } from './json-text.ts'
 import type { JsonUnits } from './json-text.ts'
 import { beyondAscii, invisibleLength, plainJson, plainUnits } from './plain-text.ts'
 import { contextLength } from './scanner.ts'
 import type { Finding, Scanner } from './scanner.ts'
-
-type Piece = Extract<ChatEvent, { type: 'text' | 'reasoning' | 'refusal' | 'tool-call-arguments' | 'audio' }>
 
 /** What stands in the place of a find; undefined = it stays. Throws to refuse the answer. */
 export type Replace = (finding: Finding, found: string) => string | undefined
@@ -73,7 +73,7 @@ export class TextFilter implements AnswerFilter {
       case 'text':
       case 'refusal':
       case 'tool-call-arguments':
-        return this.#piece(event, textOf(event))
+        return this.#piece(event, textOfPiece(event))
       case 'reasoning':
         return this.#reasoning(event)
       case 'audio':
@@ -116,7 +116,7 @@ export class TextFilter implements AnswerFilter {
     return [...before, ...this.#piece({ type: 'audio', choice: event.choice, transcript }, transcript)]
   }
 
-  #piece(event: Piece, text: string): readonly ChatEvent[] {
+  #piece(event: TextPiece, text: string): readonly ChatEvent[] {
     const { choice } = event
     const key = `${choice} ${keyOf(event)}`
     let stream = this.#streams.get(key)
@@ -130,7 +130,7 @@ export class TextFilter implements AnswerFilter {
     return this.#advance(choice)
   }
 
-  #add(choice: number, event: Piece, stream: TextStream, text: string, isLast = false): void {
+  #add(choice: number, event: TextPiece, stream: TextStream, text: string, isLast = false): void {
     const queue = this.#queueOf(choice)
     const last = queue.at(-1)
     const read = stream.json?.read(text, isLast)
@@ -182,7 +182,7 @@ export class TextFilter implements AnswerFilter {
       const head = queue[0]!
       if (head.stream) {
         const text = this.#decided(queue, head, head.stream)
-        if (text !== '') out.push(withText(head.event as Piece, text))
+        if (text !== '') out.push(withPieceText(head.event as TextPiece, text))
         if (head.units !== '') break
       } else out.push(head.event)
       queue.shift()
@@ -309,22 +309,12 @@ function take(parts: readonly Entry[], count: number): void {
   }
 }
 
-const keyOf = (event: Piece): string =>
+const keyOf = (event: TextPiece): string =>
   event.type === 'tool-call-arguments' ? `${event.type} ${event.index}` : event.type
 
 /** An event for what of a text comes with its end. */
-function likeOf(choice: number, name: string): Piece {
-  const [type, index] = name.split(' ') as [Piece['type'], string?]
+function likeOf(choice: number, name: string): TextPiece {
+  const [type, index] = name.split(' ') as [TextPiece['type'], string?]
   if (type === 'tool-call-arguments') return { type, choice, index: Number(index), fragment: '' }
   return type === 'audio' ? { type, choice } : { type, choice, text: '' }
-}
-
-function textOf(event: Piece): string {
-  if (event.type === 'tool-call-arguments') return event.fragment
-  return (event.type === 'audio' ? event.transcript : event.text) ?? ''
-}
-
-function withText(event: Piece, text: string): Piece {
-  if (event.type === 'tool-call-arguments') return { ...event, fragment: text }
-  return event.type === 'audio' ? { ...event, transcript: text } : { ...event, text }
 }

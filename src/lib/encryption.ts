@@ -13,15 +13,17 @@ const nonceBytes = 12
 const tagBytes = 16
 const secretLengthMin = 32
 
+/** `unknown-key` = it was sealed under a key that is not in the ring; `damaged` = anything else. */
+type DecryptionFailure = 'unknown-key' | 'damaged'
+
 /** Why a sealed text cannot be opened. The message has no content of it. */
 export class DecryptionError extends Error {
   override readonly name = 'DecryptionError'
-  /** The text was sealed under a key that is not in the ring. */
-  readonly isUnknownKey: boolean
+  readonly reason: DecryptionFailure
 
-  constructor(message: string, isUnknownKey: boolean) {
+  constructor(reason: DecryptionFailure, message: string) {
     super(message)
-    this.isUnknownKey = isUnknownKey
+    this.reason = reason
   }
 }
 
@@ -64,29 +66,32 @@ export class KeyRing {
   }
 
   /**
-   * Encrypts a text as `v1:<key id>:<base64url>`. `place` is authenticated with it: `table:row id`; a text that is
-   * moved to another row cannot be opened.
+   * Encrypts a text as `v1:<key id>:<base64url>`. `context` (associated data, RFC 5116) is authenticated with it:
+   * `table:row id`; a text that is moved to another row cannot be opened.
    */
-  seal(plain: string | Uint8Array, place: string): string {
+  seal(plain: string | Uint8Array, context: string): string {
     const [{ id, key }] = this.#keys as [DerivedKey]
     const random = randomBytes(saltBytes + nonceBytes)
     const cipher = createCipheriv(algorithm, keyOfText(key, random), random.subarray(saltBytes), {
       authTagLength: tagBytes,
     })
-    cipher.setAAD(associated(id, place))
+    cipher.setAAD(associated(id, context))
     const bytes = Buffer.concat([random, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
     return `${format}:${id}:${bytes.toString('base64url')}`
   }
 
-  /** Returns the plain bytes. Throws DecryptionError for a foreign key, another place, and bytes that were changed. */
-  open(sealed: string, place: string): Buffer {
+  /**
+   * Returns the plain bytes. Throws DecryptionError for a foreign key, another context, and bytes that were changed.
+   */
+  open(sealed: string, context: string): Buffer {
     const [version, id = '', content = ''] = sealed.split(':')
-    if (version !== format) throw new DecryptionError(`${place}: this is no encrypted text of this program`, false)
+    if (version !== format)
+      throw new DecryptionError('damaged', `${context}: this is no encrypted text of this program`)
     const found = this.#keys.find(one => one.id === id)
     if (!found)
       throw new DecryptionError(
-        `${place} is encrypted with the key ${id.slice(0, 8)}, which is not configured here`,
-        true,
+        'unknown-key',
+        `${context} is encrypted with the key ${id.slice(0, 8)}, which is not configured here`,
       )
     const bytes = Buffer.from(content, 'base64url')
     try {
@@ -95,11 +100,14 @@ export class KeyRing {
       const decipher = createDecipheriv(algorithm, keyOfText(found.key, random), random.subarray(saltBytes), {
         authTagLength: tagBytes,
       })
-      decipher.setAAD(associated(id, place))
+      decipher.setAAD(associated(id, context))
       decipher.setAuthTag(bytes.subarray(tagAt))
       return Buffer.concat([decipher.update(bytes.subarray(random.length, tagAt)), decipher.final()])
     } catch {
-      throw new DecryptionError(`${place} cannot be decrypted: it was changed, or belongs to another place`, false)
+      throw new DecryptionError(
+        'damaged',
+        `${context} cannot be decrypted: it was changed, or belongs to another place`,
+      )
     }
   }
 }
@@ -115,4 +123,4 @@ function keyOfText(key: Buffer, random: Buffer): Buffer {
   return createHmac('sha256', key).update(random.subarray(0, saltBytes)).digest()
 }
 
-const associated = (id: string, place: string): Buffer => Buffer.from(`${format}:${id}:${place}`)
+const associated = (id: string, context: string): Buffer => Buffer.from(`${format}:${id}:${context}`)

@@ -1,7 +1,7 @@
 /**
- * Places that several owners share: an owner may hold as many as are free (dynamic thresholds, Choudhury and Hahne,
+ * Slots that several owners share: an owner may hold as many as are free (dynamic thresholds, Choudhury and Hahne,
  * "Dynamic queue length thresholds for shared-memory packet switches", 1998). A single one takes half of them, n of
- * them 1/(n + 1) each, and there is always a place for an owner that holds none.
+ * them 1/(n + 1) each, and there is always a slot for an owner that holds none.
  */
 export class FairShare {
   readonly #max: number
@@ -12,7 +12,7 @@ export class FairShare {
     this.#max = max
   }
 
-  /** Places that are taken by all owners together. */
+  /** Slots that are taken by all owners together. */
   get taken(): number {
     return this.#taken
   }
@@ -30,7 +30,7 @@ export class FairShare {
     return true
   }
 
-  /** Once for each place taken. */
+  /** Once for each slot taken. */
   release(owner: string): void {
     const held = this.heldBy(owner)
     if (held > 1) this.#held.set(owner, held - 1)

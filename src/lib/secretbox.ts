@@ -44,7 +44,7 @@ function xsalsa20(key: Uint8Array, nonce: Uint8Array, length: number): Uint8Arra
     const counter = wordsToBytes([at, 0])
     const state = stateOf(derived, Buffer.concat([nonce.subarray(16), counter]))
     const rounds = doubleRounds(state)
-    return wordsToBytes(rounds.map((word, place) => word + state[place]!))
+    return wordsToBytes(rounds.map((word, index) => word + state[index]!))
   })
   return Buffer.concat(blocks).subarray(0, length)
 }

@@ -53,14 +53,14 @@ function firstOf(candidates: readonly Deployment[]): Deployment {
   return candidates.reduce((first, one) => (one.order < first.order ? one : first))
 }
 
-interface Planned {
+interface PlannedAttempt {
   readonly deployment: Deployment
   readonly epochMs: number
   /** To be masked beside the secrets of the deployment. */
   readonly hidden: readonly string[]
 }
 
-function shown(attempt: Attempt, { deployment, epochMs, hidden }: Planned): CallPreview {
+function shown(attempt: Attempt, { deployment, epochMs, hidden }: PlannedAttempt): CallPreview {
   const { target } = deployment
   const mask = new Redactor([...secretsOf(target), ...hidden])
   const headers = { ...attempt.head.headers, ...proof(attempt, target, epochMs) }

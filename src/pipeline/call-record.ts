@@ -129,7 +129,7 @@ export class CallRecord implements Call {
   waitedMs = 0
   unknownFields = noFields
   dropped = noFields
-  taken: Call['taken'] = undefined
+  limitReservation: Call['limitReservation'] = undefined
   budgetSetsMaximum = false
   responseHeaders: Record<string, string> = {}
   edits = noEdits

@@ -37,7 +37,7 @@ export function respondError(parts: RespondParts, call: Call, error: GatewayErro
   return { status: error.status, headers, body: JSON.stringify(call.format!.errorBody(error, call.requestId)) }
 }
 
-/** `retry-after` in whole seconds for everyone, in milliseconds for the SDKs that read it. */
+/** `retry-after` in whole seconds for all clients, in milliseconds for the SDKs that read it. */
 function addRetryAfter(headers: Record<string, string>, error: GatewayError): void {
   if (error.retryAfterMs === undefined) return
   headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)))

@@ -38,7 +38,7 @@ export function createCallModel(parts: ServeParts): CallModel {
       const { format, route } = modelCall
       const call = openCall(parts, request, caller, { operation: format.operation, route, format, options: modelCall })
       const control = new CallControl(call, settle)
-      new Serving({ parts, request, modelCall, control }, resolve).start()
+      new ServedCall({ parts, request, modelCall, control }, resolve).start()
     })
 }
 
@@ -56,7 +56,7 @@ type Step = 'body' | 'route'
  * One call from its head to its response. Plain steps on one object, not async functions: each of those costs
  * microseconds and hundreds of bytes (docs/decisions/0005).
  */
-class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
+class ServedCall implements BodyReader, AdmissionReceiver, ReplyReceiver {
   readonly #at: ServingParts
   #resolve: (answer: Answer) => void
   #next: Step = 'body'

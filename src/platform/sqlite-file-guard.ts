@@ -37,7 +37,7 @@ export function schemaMark(row: unknown): SchemaMark | undefined {
   return { migration: Number(migration), pepper: typeof pepper === 'string' ? pepper : null }
 }
 
-interface Look {
+interface FileState {
   /** Device and inode. */
   readonly id: string
   /** Changes with the content. */
@@ -146,9 +146,9 @@ export class SqliteFile {
     const opened = this.#opened
     if (!opened || this.#look(opened.realPath)?.id === opened.id) return
     for (const { suffix, id } of opened.logs) {
-      const place = opened.realPath + suffix
+      const path = opened.realPath + suffix
       // Renamed, not deleted: nothing is lost, and no other file gets the inode by which they are known.
-      if (id !== undefined && this.#look(place)?.id === id) renameSync(place, `${place}.replaced-${id.split(':')[1]}`)
+      if (id !== undefined && this.#look(path)?.id === id) renameSync(path, `${path}.replaced-${id.split(':')[1]}`)
     }
   }
 
@@ -188,7 +188,7 @@ export class SqliteFile {
     return new DatabaseMoved(`the SQLite file ${this.#path} ${what}`)
   }
 
-  #look(path: string): Look | undefined {
+  #look(path: string): FileState | undefined {
     try {
       const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true })
       return { id: `${dev}:${ino}`, version: `${dev}:${ino} ${size} ${mtimeNs}` }

@@ -8,6 +8,7 @@ import type { Call } from '../core/call.ts'
 import { unprocessable } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
+import { isObject } from '../lib/json/json-values.ts'
 
 const tagsMax = 20
 const tagLengthMax = 128
@@ -82,9 +83,6 @@ function noteText(notes: Record<string, unknown>): string {
 const fieldOf = (body: JsonBody, name: string): unknown =>
   body.sizeOf(name) > fieldBytesMax ? undefined : body.get(name)
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 function withMetadata(body: JsonBody, rest: Record<string, unknown>): JsonBody {
   const name = 'metadata'
   const isEmpty = Object.keys(rest).length === 0
@@ -106,16 +104,16 @@ function addTags(tags: Set<string>, values: unknown, loc: readonly string[]): vo
   }
 }
 
-interface OfCaller {
+interface CallerTags {
   readonly tags: readonly string[]
   /** undefined = its key has none. */
   readonly spendNotes: Record<string, unknown> | undefined
 }
 
-const ofCallers = new WeakMap<Caller, OfCaller>()
+const ofCallers = new WeakMap<Caller, CallerTags>()
 
 /** Of the key and of its team. Once for each caller. */
-function ofCaller(caller: Caller): OfCaller {
+function ofCaller(caller: Caller): CallerTags {
   let known = ofCallers.get(caller)
   if (known === undefined) {
     const { key, team } = caller

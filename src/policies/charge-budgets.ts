@@ -26,7 +26,7 @@ export function chargeBudgets(parts: ChargeParts): Policy {
     settled(settlement) {
       const { call } = settlement
       const { reserved, batchEnd } = call
-      if (call.modelsTaken) {
+      if (call.modelReservations) {
         const nanoUsd = chargeOf(settlement, reserved?.nanoUsd ?? 0)
         call.charge = chargeByModel(call, limits.spendWriter, { nanoUsd, scopes: reserved?.budgets.scopes ?? [] })
         return

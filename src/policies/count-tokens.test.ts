@@ -28,7 +28,7 @@ function callOf(candidates: Deployment[], more: Partial<Call> = {}): Call {
     operation: 'count-tokens',
     format: {},
     candidates,
-    asked: {},
+    options: {},
     fallbacks: 0,
     responseHeaders: {},
     input: () => ({ kind: 'chat', request }),

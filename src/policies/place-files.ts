@@ -2,7 +2,7 @@
 import type { Call } from '../core/call.ts'
 import type { Policy } from '../core/policy.ts'
 
-/** `place`: see `pipeline/files/named-files.ts`; undefined = the body names no file. Throws `unprocessable`. */
-export function placeFiles(place: (call: Call) => Promise<void> | undefined): Policy {
-  return { name: 'place-files', stage: 'body', dryRun: false, admit: place }
+/** `resolve`: see `pipeline/files/named-files.ts`; undefined = the body names no file. Throws `unprocessable`. */
+export function placeFiles(resolve: (call: Call) => Promise<void> | undefined): Policy {
+  return { name: 'place-files', stage: 'body', dryRun: false, admit: resolve }
 }

@@ -27,7 +27,7 @@ function callOf(changes: Record<string, unknown> = {}): Call {
     announcedBytes: 400,
     candidates: [],
     responseHeaders: {},
-    taken: undefined,
+    limitReservation: undefined,
     countedTokens: 0,
     ...changes,
   } as unknown as Call
@@ -219,7 +219,7 @@ describe('rate limit', () => {
     for (const format of [{ multipart: true }, undefined]) {
       const call = under(
         { tokensPerMinute: 1000 },
-        { format, asked: {}, announcedBytes: 1e6, body: format && { size: 40 } },
+        { format, options: {}, announcedBytes: 1e6, body: format && { size: 40 } },
       )
       void onHead.admit!(call)
       void onBody.admit!(call)

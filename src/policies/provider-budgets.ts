@@ -4,7 +4,7 @@ import type { BudgetScopes } from '../core/tenancy/budget-charge.ts'
 import type { BudgetSettings } from '../core/tenancy/budgets.ts'
 import type { Call, Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { Limiter, LimitTaken } from '../core/tenancy/limits.ts'
+import type { Limiter, LimitReservation } from '../core/tenancy/limits.ts'
 import type { Policy } from '../core/policy.ts'
 import { unlimited } from '../core/tenancy/tenancy.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -19,7 +19,7 @@ interface ProviderBudgetParts {
 
 /** What a call reserved at one provider. */
 interface Reserved {
-  readonly taken: LimitTaken
+  readonly taken: LimitReservation
   readonly nanoUsd: number
   /** For the ledger. */
   readonly list: readonly string[]

@@ -10,7 +10,7 @@ import type { Json } from '../lib/json/json-values.ts'
 
 type Path = readonly (string | number)[]
 /** Where an object is named, below the value looked at; undefined = nowhere. Made only once it is found. */
-type Found = Path | undefined
+type FoundPath = Path | undefined
 
 /**
  * Throws `forbidden` for a call that names a file, vector store, container, skill, prompt, cached content or stored
@@ -45,7 +45,7 @@ function refused(path: Path): GatewayError {
   )
 }
 
-function namedIn(body: JsonBody): Found {
+function namedIn(body: JsonBody): FoundPath {
   for (const field of body.names()) {
     const look = looks.get(field)
     if (!look || !isWorthALook(body, field)) continue
@@ -56,7 +56,7 @@ function namedIn(body: JsonBody): Found {
 }
 
 /** By the top-level field. */
-const looks: ReadonlyMap<string, (value: unknown) => Found> = new Map([
+const looks: ReadonlyMap<string, (value: unknown) => FoundPath> = new Map([
   ['messages', inMessages],
   ['input', inMessages],
   ['contents', inContents],
@@ -86,11 +86,11 @@ function hasMark({ bytes }: JsonBody): boolean {
   return marks.some(mark => buffer.includes(mark))
 }
 
-function under(step: string | number, found: Found): Found {
+function under(step: string | number, found: FoundPath): FoundPath {
   return found && [step, ...found]
 }
 
-function first(list: unknown, look: (value: Json) => Found): Found {
+function first(list: unknown, look: (value: Json) => FoundPath): FoundPath {
   if (!Array.isArray(list)) return undefined
   for (let at = 0; at < list.length; at++) {
     const one: unknown = list[at]
@@ -101,11 +101,11 @@ function first(list: unknown, look: (value: Json) => Found): Found {
 }
 
 /** Messages of chats, and items of Responses, whose results have `output`. */
-function inMessages(list: unknown): Found {
+function inMessages(list: unknown): FoundPath {
   return first(list, inMessage)
 }
 
-function inMessage(message: Json): Found {
+function inMessage(message: Json): FoundPath {
   const { content, output } = message
   if (typeof content === 'string' && output === undefined) return undefined
   return inPart(message) ?? under('output', isObject(output) ? inPart(output) : first(output, inPart))
@@ -114,7 +114,7 @@ function inMessage(message: Json): Found {
 /** Blocks in which the provider itself names what it has made: they are history, and give access to nothing. */
 const isResult = (type: unknown): boolean => typeof type === 'string' && /_(result|output|call)$/.test(type)
 
-function inPart(part: Json): Found {
+function inPart(part: Json): FoundPath {
   const { type, file, source, content } = part
   return (
     (type === 'text' || isResult(type) ? undefined : rawFile(part)) ??
@@ -124,13 +124,13 @@ function inPart(part: Json): Found {
   )
 }
 
-function inSource(source: Json): Found {
+function inSource(source: Json): FoundPath {
   return rawFile(source) ?? under('content', first(source.content, inPart))
 }
 
 const addresses = ['url', 'file_url', 'image_url', 'video_url', 'audio_url', 'file_data']
 
-function rawFile(holder: Json): Found {
+function rawFile(holder: Json): FoundPath {
   const { file_id: id } = holder
   if (typeof id === 'string' && id !== '' && !isLocalFileId(id)) return ['file_id']
   for (const name of addresses) {
@@ -146,22 +146,22 @@ const storage = /^\s*((gs|s3|file|abfss?|azureml):|files\/|https?:\/\/[^/]*gener
 
 const isStored = (address: string): boolean => storage.test(address)
 
-function asId(value: unknown): Found {
+function asId(value: unknown): FoundPath {
   return typeof value === 'string' && value !== '' ? [] : undefined
 }
 
-function idIn(holder: Json, name: string): Found {
+function idIn(holder: Json, name: string): FoundPath {
   return under(name, asId(holder[name]))
 }
 
-function asIds(list: unknown): Found {
+function asIds(list: unknown): FoundPath {
   if (!Array.isArray(list)) return undefined
   const at = list.findIndex(id => typeof id === 'string' && !isLocalFileId(id))
   return at < 0 ? undefined : [at]
 }
 
-/** A container: an id, or an object with one, with files and skills; the vendor's own skills are for everyone. */
-function inContainer(value: unknown): Found {
+/** A container: an id, or an object with one, with files and skills; the vendor's own skills are for all accounts. */
+function inContainer(value: unknown): FoundPath {
   if (!isObject(value)) return asId(value)
   return (
     idIn(value, 'id') ??
@@ -174,12 +174,12 @@ function inContainer(value: unknown): Found {
   )
 }
 
-function inTools(list: unknown): Found {
+function inTools(list: unknown): FoundPath {
   return first(Array.isArray(list) ? list : [list], inTool)
 }
 
 /** Of functions there is nothing to see: their parameters may have any names. */
-function inTool(tool: Json): Found {
+function inTool(tool: Json): FoundPath {
   if (tool.type === 'function' || tool.type === 'custom') return undefined
   const { environment, input_image_mask: mask } = tool
   return (
@@ -192,25 +192,25 @@ function inTool(tool: Json): Found {
 }
 
 /** Gemini's tools that read stores of the account. */
-function storeTool(tool: Json): Found {
+function storeTool(tool: Json): FoundPath {
   const name = ['fileSearch', 'file_search', 'retrieval'].find(one => isObject(tool[one]))
   return name === undefined ? undefined : [name]
 }
 
 /** Gemini's contents: one or several, in camel or snake case; clients may leave `parts` out. */
-function inContents(value: unknown): Found {
+function inContents(value: unknown): FoundPath {
   if (Array.isArray(value)) return first(value, content => inContent(content) ?? inGeminiPart(content))
   return isObject(value) ? inContent(value) : undefined
 }
 
-function inContent({ parts }: Json): Found {
+function inContent({ parts }: Json): FoundPath {
   return under(
     'parts',
     Array.isArray(parts) ? first(parts, inGeminiPart) : isObject(parts) ? inGeminiPart(parts) : undefined,
   )
 }
 
-function inGeminiPart(part: Json): Found {
+function inGeminiPart(part: Json): FoundPath {
   const data = part.fileData ?? part.file_data
   if (isObject(data)) {
     const uri = data.fileUri ?? data.file_uri

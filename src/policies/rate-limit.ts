@@ -1,7 +1,7 @@
 /** Requests per minute, tokens per minute, parallel calls and budgets, taken together or not at all. */
 import type { ModelLimits } from '../accounts/limits/limit-scopes.ts'
 import type { Call } from '../core/call.ts'
-import type { Limiter, LimitScope, LimitTaken, LimitVerdict } from '../core/tenancy/limits.ts'
+import type { Limiter, LimitScope, LimitReservation, LimitVerdict } from '../core/tenancy/limits.ts'
 import type { Policy, RequestHead, RequestPolicy } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/model-directory.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -148,14 +148,14 @@ function countAttempt(call: Call, verdict: LimitVerdict): boolean {
 
 function applyVerdict(call: Call, verdict: LimitVerdict): void {
   if (!verdict.allowed) throw refused(call.responseHeaders, verdict)
-  call.taken = call.taken ? together(call.taken, verdict) : verdict
+  call.limitReservation = call.limitReservation ? together(call.limitReservation, verdict) : verdict
   // The client left while a remote limiter was asked: its settlement has already passed.
   if (call.client.left) release(call)
   if (verdict.requests) limitHeaders.requests(call.responseHeaders, verdict.requests)
   if (verdict.tokens) limitHeaders.tokens(call.responseHeaders, verdict.tokens)
 }
 
-function together(first: LimitTaken, second: LimitTaken): LimitTaken {
+function together(first: LimitReservation, second: LimitReservation): LimitReservation {
   return {
     allowed: true,
     release(tokensUsed, nanoUsdUsed, own) {
@@ -170,10 +170,10 @@ function together(first: LimitTaken, second: LimitTaken): LimitTaken {
 }
 
 function release(call: Call): void {
-  const { taken, countedTokens, charge, batch, modelsTaken, ownUses } = call
+  const { limitReservation, countedTokens, charge, batch, modelReservations, ownUses } = call
   if (batch && !batch.isClaimed) batch.release()
-  if (modelsTaken) releaseModels(modelsTaken, ownUses)
-  if (!taken) return
-  call.taken = undefined
-  taken.release(countedTokens, charge?.nanoUsd ?? 0, ownUses)
+  if (modelReservations) releaseModels(modelReservations, ownUses)
+  if (!limitReservation) return
+  call.limitReservation = undefined
+  limitReservation.release(countedTokens, charge?.nanoUsd ?? 0, ownUses)
 }

@@ -1,10 +1,5 @@
 /** Checks that the readers of several vendors share. */
 import { GatewayError } from '../core/errors.ts'
-import { isObject } from '../lib/json/json-values.ts'
-import type { Json } from '../lib/json/json-values.ts'
-
-/** The object, or an empty one for other values, so that members of unchecked JSON can be read. */
-export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 
 /** The error `upstream-broken` for an unreadable answer. `what` ends its message, which clients see. */
 export const broken = (what: string): GatewayError =>

@@ -2,19 +2,18 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { setCookie, shownCookie } from '../accounts/session-cookie.ts'
 import type { SignInRequest } from '../core/sign-in/sign-in.ts'
-
-type Sign = (text: string) => Buffer
+import type { Signer } from '../lib/signer.ts'
 
 const names = { secureName: '__Host-modelgate_device', plainName: 'modelgate_device' }
 const maxAgeSeconds = 180 * 86_400
 
-const signatureOf = (sign: Sign, nonce: string, account: string): Buffer => sign(`device ${nonce} ${account}`)
+const signatureOf = (sign: Signer, nonce: string, account: string): Buffer => sign(`device ${nonce} ${account}`)
 
 /** Names the browser, where its cookie was signed for this account. */
 export function knownDevice(
   { headers }: SignInRequest,
   account: string,
-  { sign, baseUrl }: { readonly sign: Sign; readonly baseUrl: string | null },
+  { sign, baseUrl }: { readonly sign: Signer; readonly baseUrl: string | null },
 ): string | undefined {
   const [nonce, signature] = shownCookie(headers, baseUrl, names)?.split('.') ?? []
   if (!nonce || !signature) return undefined
@@ -24,7 +23,12 @@ export function knownDevice(
 }
 
 /** The `Set-Cookie` after a sign-in. */
-export function deviceCookie({ headers }: SignInRequest, account: string, sign: Sign, baseUrl: string | null): string {
+export function deviceCookie(
+  { headers }: SignInRequest,
+  account: string,
+  sign: Signer,
+  baseUrl: string | null,
+): string {
   const nonce = randomBytes(16).toString('base64url')
   const value = `${nonce}.${signatureOf(sign, nonce, account).toString('base64url')}`
   return setCookie(headers, baseUrl, { ...names, value, sameSite: 'Strict', maxAgeSeconds })

@@ -51,7 +51,7 @@ export type Admission =
   | { readonly admitted: false; readonly retryAfterMs: number; readonly isFirst: boolean }
 
 /** `level` = so many tries have to be left. */
-type Wanted = readonly [limit: AttemptLimit, name: string, level: number]
+type AttemptCharge = readonly [limit: AttemptLimit, name: string, level: number]
 
 /** One for the process; each replica counts by itself. */
 export class LoginAttempts {
@@ -102,10 +102,12 @@ export class LoginAttempts {
     }
   }
 
-  #wanted(of: Omit<Attempt, 'address'> & { network: string; pair: string; isKnown: boolean }): readonly Wanted[] {
+  #wanted(
+    of: Omit<Attempt, 'address'> & { network: string; pair: string; isKnown: boolean },
+  ): readonly AttemptCharge[] {
     const { account, network, pair, device, isKnown } = of
     if (device !== undefined) return [[this.#device, `${device} ${account}`, 1]]
-    const ofAddress: Wanted = [this.#address, network, 1]
+    const ofAddress: AttemptCharge = [this.#address, network, 1]
     if (account === undefined) return [ofAddress]
     if (isKnown) return [ofAddress, [this.#pair, pair, 1]]
     if (this.#account.waitMs(account) > 0) return [ofAddress, [this.#pair, pair, pairMax]]
@@ -119,7 +121,7 @@ export class LoginAttempts {
 }
 
 /** undefined = each bucket holds its level. */
-function refusalOf(wanted: readonly Wanted[]): Extract<Admission, { admitted: false }> | undefined {
+function refusalOf(wanted: readonly AttemptCharge[]): Extract<Admission, { admitted: false }> | undefined {
   let retryAfterMs = 0
   let isFirst = false
   for (const [limit, name, level] of wanted) {

@@ -11,7 +11,7 @@ const retryAfterMs = 5000
 /** A check that took longer had to wait for the processor itself. */
 const restMsMax = 250
 
-interface Waiting {
+interface QueuedCheck {
   readonly isLeft: (() => boolean) | undefined
   readonly sinceMs: number
   start(): void
@@ -36,12 +36,12 @@ interface LineOptions {
 /** Some at a time, by their turn; of one turn each part of the net by turns. */
 export class PasswordQueue {
   readonly #options: LineOptions
-  readonly #lines: ReadonlyMap<Turn, FairQueue<Waiting>>
+  readonly #lines: ReadonlyMap<Turn, FairQueue<QueuedCheck>>
   #running = 0
 
   constructor(options: LineOptions) {
     this.#options = options
-    this.#lines = new Map(options.turns.map(turn => [turn, new FairQueue<Waiting>(waitingMax)]))
+    this.#lines = new Map(options.turns.map(turn => [turn, new FairQueue<QueuedCheck>(waitingMax)]))
   }
 
   /** Throws `rate-limited` where too many wait, or after a long wait. */

@@ -16,7 +16,7 @@ const addressesMax = 10
 /** Of one commit, which takes the event loop some milliseconds. */
 const rowsOfCommitMax = 50
 
-interface Further {
+interface RepeatedRefusal {
   readonly refusal: RefusedSignIn
   count: number
   readonly addresses: Set<string>
@@ -29,7 +29,7 @@ export class RefusalRecord extends TimerEntry {
   #isOpen = false
   #ownRows = 0
   readonly #ownRowsOf = new Map<string, number>()
-  readonly #further = new Map<string, Further>()
+  readonly #further = new Map<string, RepeatedRefusal>()
 
   constructor(timers: TimerWheel, passwords: Pick<PasswordStore, 'recordRefusals'>) {
     super()

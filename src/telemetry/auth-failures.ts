@@ -6,17 +6,17 @@ import type { LogFields, Logger } from './log.ts'
 
 const windowMs = 10_000
 
-interface RefusedWords {
+interface RefusalMessages {
   readonly one: string
   readonly further: string
 }
 
-const keyWords: RefusedWords = {
+const keyMessages: RefusalMessages = {
   one: 'a request was refused for its API key',
   further: 'further requests were refused for their API keys; the last of them',
 }
 /** What the log says of refused sign-ins, where `AuthFailureLog` says it of refused keys by default. */
-export const signInWords: RefusedWords = {
+export const signInMessages: RefusalMessages = {
   one: 'a sign-in was refused',
   further: 'further sign-ins were refused; the last of them',
 }
@@ -25,16 +25,16 @@ export const signInWords: RefusedWords = {
 export class AuthFailureLog extends TimerEntry {
   readonly #timers: TimerWheel
   readonly #logger: Pick<Logger, 'warn'>
-  readonly #what: RefusedWords
+  readonly #messages: RefusalMessages
   /** Refused since the last line. */
   #refused = 0
   #last: AuthFailure | undefined
   #isOpen = false
 
   /** `what` = which requests are refused, and for what. */
-  constructor(timers: TimerWheel, logger: Pick<Logger, 'warn'>, what: RefusedWords = keyWords) {
+  constructor(timers: TimerWheel, logger: Pick<Logger, 'warn'>, messages: RefusalMessages = keyMessages) {
     super()
-    this.#what = what
+    this.#messages = messages
     this.#timers = timers
     this.#logger = logger
   }
@@ -45,7 +45,7 @@ export class AuthFailureLog extends TimerEntry {
       this.#last = failure
       return
     }
-    this.#logger.warn(this.#what.one, fieldsOf(failure))
+    this.#logger.warn(this.#messages.one, fieldsOf(failure))
     this.#wait()
   }
 
@@ -53,7 +53,7 @@ export class AuthFailureLog extends TimerEntry {
     this.#isOpen = false
     if (!this.#last) return
     const fields = { refused: this.#refused, ...fieldsOf(this.#last) }
-    this.#logger.warn(this.#what.further, fields)
+    this.#logger.warn(this.#messages.further, fields)
     this.#refused = 0
     this.#last = undefined
     this.#wait()

@@ -1,4 +1,6 @@
-/** A text that everybody may ask for: made anew only as often as a budget allows, its bytes shared by all readers. */
+/**
+ * A text that every client may request: made anew only as often as a budget allows, its bytes shared by all readers.
+ */
 import type { Clock } from '../lib/clock.ts'
 
 /** Bounds the CPU of rendering, and what slow readers of different versions keep in memory. */

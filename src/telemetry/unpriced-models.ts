@@ -11,13 +11,13 @@ const namesMax = 1000
  * that served it, that a process meets. `modelgate_unpriced_calls_total` counts all of them.
  */
 export function unpricedModels(logger: Pick<Logger, 'warn'>): (usage: Usage, deployment: Deployment) => void {
-  const told = new Set<string>()
+  const warned = new Set<string>()
   return ({ served }, { modelName, target, prices }) => {
     const upstream = `${target.provider.name}/${target.model}`
     const tier = prices ? (served?.speed ?? served?.serviceTier) : undefined
     const name = `${upstream} ${tier ?? ''}`
-    if (told.has(name) || told.size >= namesMax) return
-    told.add(name)
+    if (warned.has(name) || warned.size >= namesMax) return
+    warned.add(name)
     logger.warn('a call has no known price, its cost is null; `modelgate prices explain` shows what is known', {
       model: modelName,
       upstream,

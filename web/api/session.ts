@@ -58,7 +58,7 @@ export const sessionsQuery = {
  * Sets the cookie of a session; the master key is the password of the operator, who has no user name. Rejects with 401
  * where the words are wrong, 429 after too many tries.
  */
-export const signIn = (words: { username: string; password: string }) => ask('POST /login', { body: words })
+export const signIn = (credentials: { username: string; password: string }) => ask('POST /login', { body: credentials })
 
 export const signOut = () => request('POST', '/sign-in/logout', { body: {} })
 

@@ -48,9 +48,9 @@ export function useSearchResults(typed: string): readonly SearchResult[] {
 /** Ids of calls are UUIDs, and may be those that clients have sent: of some length, without spaces. */
 const callId = /^[\w.:/@=+~-]{12,128}$/
 
-const result = (kind: StringKey, name: string, place: Pick<SearchResult, 'id' | 'to' | 'search'>): SearchResult => ({
-  ...place,
-  id: `${kind} ${place.id}`,
+const result = (kind: StringKey, name: string, target: Pick<SearchResult, 'id' | 'to' | 'search'>): SearchResult => ({
+  ...target,
+  id: `${kind} ${target.id}`,
   kind,
   name,
 })

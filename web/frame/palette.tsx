@@ -18,7 +18,8 @@ interface PaletteProps {
   readonly onShortcuts: () => void
 }
 
-const place = 'floating fixed top-8 left-1/2 z-40 w-full max-w-dialog-wide -translate-x-1/2 rounded-panel outline-none'
+const paletteClass =
+  'floating fixed top-8 left-1/2 z-40 w-full max-w-dialog-wide -translate-x-1/2 rounded-panel outline-none'
 
 /** Ctrl K: every page and action by its name. */
 export default function Palette({ onClose, onShortcuts }: PaletteProps) {
@@ -34,7 +35,7 @@ export default function Palette({ onClose, onShortcuts }: PaletteProps) {
     <Base.Root open onOpenChange={next => !next && onClose()}>
       <Base.Portal>
         <Base.Backdrop className="veil fixed inset-0 z-40" />
-        <Base.Popup className={place}>
+        <Base.Popup className={paletteClass}>
           <Base.Title className="sr-only">{t('palette.title')}</Base.Title>
           <Command label={t('palette.title')} loop>
             <Command.Input

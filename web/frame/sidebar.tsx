@@ -13,7 +13,7 @@ export function useNavigation(): readonly PageRoute[] {
   return routes.filter(page => page.nav && (page.for === null || (session !== undefined && page.for(session))))
 }
 
-const place = clsx(
+const sidebarClass = clsx(
   'hidden w-(--sidebar-icons) shrink-0 flex-col gap-3 border-r border-line bg-panel p-2',
   'narrow:flex wide:w-(--sidebar)',
 )
@@ -21,7 +21,7 @@ const place = clsx(
 /** Icons alone between 720 and 1100 px. Below 720 px it is a sheet. */
 export function Sidebar({ onSearch }: { readonly onSearch: () => void }) {
   return (
-    <aside className={place} aria-label="Modelgate">
+    <aside className={sidebarClass} aria-label="Modelgate">
       <Brand />
       <button
         type="button"

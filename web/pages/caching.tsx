@@ -71,13 +71,13 @@ function HowToTurnOn() {
 function State({ cache, mayChange }: { readonly cache: CachePing; readonly mayChange: boolean }) {
   const { hits, misses, saved, answers, bytes } = cache
   const found = Object.values(hits).reduce((sum, count) => sum + count, 0)
-  const asked = found + misses
+  const lookups = found + misses
   const kinds = Object.entries(hits).map(([kind, count]) => `${kind} ${formatCount(count)}`)
   return (
     <>
       <dl className="grid gap-3 narrow:grid-cols-4">
-        <Figure name={t('caching.rate')} value={asked === 0 ? '–' : `${Math.round((found / asked) * 100)} %`}>
-          {t('caching.ofCalls', { found: formatCount(found), asked: formatCount(asked) })}
+        <Figure name={t('caching.rate')} value={lookups === 0 ? '–' : `${Math.round((found / lookups) * 100)} %`}>
+          {t('caching.ofCalls', { found: formatCount(found), asked: formatCount(lookups) })}
         </Figure>
         <Figure name={t('caching.saved')} value={<Money usd={saved} />}>
           {t('caching.notPaid')}

@@ -38,7 +38,7 @@ const filterFields = Object.entries(logFields).map(([name, field]) => ({
 function useCalls(filter: string, range: string) {
   const span = useMemo(() => spanOf(range, Date.now()), [range])
   const { query, unread } = useMemo(() => readLogFilter(filter), [filter])
-  const asked = useMemo(
+  const logQuery = useMemo(
     () => ({
       ...query,
       start_date: new Date(span.fromMs).toISOString(),
@@ -46,12 +46,12 @@ function useCalls(filter: string, range: string) {
     }),
     [query, span, range],
   )
-  const queryKey = useMemo(() => ['logs', asked], [asked])
+  const queryKey = useMemo(() => ['logs', logQuery], [logQuery])
   const calls = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam, signal }) =>
       ask('GET /spend/logs/v2', {
-        query: { ...asked, page_size: pageSize, cursor: pageParam },
+        query: { ...logQuery, page_size: pageSize, cursor: pageParam },
         signal,
       }),
     initialPageParam: 'first',
@@ -61,9 +61,9 @@ function useCalls(filter: string, range: string) {
   const queries = useQueryClient()
   const reload = useCallback(() => {
     void queries.invalidateQueries({ queryKey })
-    void queries.invalidateQueries({ queryKey: histogramQuery(asked).queryKey })
-  }, [queries, queryKey, asked])
-  return { calls, rows: calls.data?.pages.flatMap(page => page.data), unread, asked, queryKey, reload }
+    void queries.invalidateQueries({ queryKey: histogramQuery(logQuery).queryKey })
+  }, [queries, queryKey, logQuery])
+  return { calls, rows: calls.data?.pages.flatMap(page => page.data), unread, logQuery, queryKey, reload }
 }
 
 type LoadedCalls = InfiniteData<SpendLogs, string>
@@ -83,13 +83,13 @@ function withCalls(loaded: LoadedCalls, added: readonly SpendLog[]): LoadedCalls
 }
 
 /** Calls that were told live for a list, newest first. */
-interface Told {
+interface LiveCalls {
   readonly queryKey: readonly unknown[]
   readonly calls: readonly SpendLog[]
 }
 const noCalls: readonly SpendLog[] = []
 
-const withNew = (known: Told, { queryKey, calls }: Told): Told => ({
+const withNew = (known: LiveCalls, { queryKey, calls }: LiveCalls): LiveCalls => ({
   queryKey,
   calls: [...calls, ...(known.queryKey === queryKey ? known.calls : noCalls)].slice(0, 2 * addedMax),
 })
@@ -99,23 +99,23 @@ const withNew = (known: Told, { queryKey, calls }: Told): Told => ({
  * should be, or null.
  */
 function useLiveCalls(
-  { asked, queryKey, reload }: Pick<ReturnType<typeof useCalls>, 'asked' | 'queryKey' | 'reload'>,
+  { logQuery: query, queryKey, reload }: Pick<ReturnType<typeof useCalls>, 'logQuery' | 'queryKey' | 'reload'>,
   isLive: boolean,
 ) {
   const queries = useQueryClient()
   const [problem, setProblem] = useState<unknown>(null)
-  const [told, setTold] = useState<Told>({ queryKey, calls: [] })
+  const [liveCalls, setLiveCalls] = useState<LiveCalls>({ queryKey, calls: [] })
   useEffect(() => {
     if (!isLive) return
     const left = new AbortController()
     void followCalls({
-      query: asked,
+      query,
       signal: left.signal,
       onCalls(fresh) {
         const loaded = queries.getQueryData<LoadedCalls>(queryKey)
         const added = loaded ? addedTo(loaded, fresh) : []
         if (loaded) queries.setQueryData(queryKey, withCalls(loaded, added))
-        setTold(known => withNew(known, { queryKey, calls: fresh }))
+        setLiveCalls(known => withNew(known, { queryKey, calls: fresh }))
         // What is being read now may have been asked before these were stored, and replaces the list.
         return (
           loaded !== undefined && queries.isFetching({ queryKey }) === 0 && loaded.pages[0]!.data.length <= addedMax
@@ -128,8 +128,8 @@ function useLiveCalls(
       left.abort()
       setProblem(null)
     }
-  }, [queries, asked, queryKey, reload, isLive])
-  return { problem, live: told.queryKey === queryKey ? told.calls : noCalls }
+  }, [queries, query, queryKey, reload, isLive])
+  return { problem, live: liveCalls.queryKey === queryKey ? liveCalls.calls : noCalls }
 }
 
 /** Every call that this person may see: filtered, by time, with one call open beside the list. */
@@ -140,8 +140,8 @@ export default function LogsPage() {
   const [openId, open] = useSearchValue('call')
   const [shown, setShown] = useSavedColumns('logs')
   const change = useChangeSearch()
-  const { calls, rows, unread, asked, queryKey, reload } = useCalls(filter, range)
-  const { problem, live } = useLiveCalls({ asked, queryKey, reload }, isLive === 'on' && unread.length === 0)
+  const { calls, rows, unread, logQuery, queryKey, reload } = useCalls(filter, range)
+  const { problem, live } = useLiveCalls({ logQuery, queryKey, reload }, isLive === 'on' && unread.length === 0)
   const step = (by: 1 | -1) => {
     const at = rows?.findIndex(call => call.request_id === openId) ?? -1
     const next = at < 0 ? undefined : rows?.[at + by]
@@ -161,7 +161,7 @@ export default function LogsPage() {
       ) : (
         <>
           {problem !== null && <NotLive problem={problem} onRefresh={reload} />}
-          <CallHistogram asked={asked} rows={rows} live={live} onSelect={brush} />
+          <CallHistogram query={logQuery} rows={rows} live={live} onSelect={brush} />
           <Table
             label={t('nav.logs')}
             columns={logColumns}

@@ -99,7 +99,7 @@ function NearBudgets({ budgets }: { readonly budgets: Overview['budgets'] }) {
       {budgets.length === 0 && <p className="text-muted">{t('overview.noBudgets')}</p>}
       <ul className="flex flex-col gap-3">
         {budgets.map(one => {
-          const place = placeOf[one.kind]
+          const link = placeOf[one.kind]
           const name = (
             <>
               {one.name} <span className="font-normal text-muted">{kindName(one.kind)}</span>
@@ -107,8 +107,8 @@ function NearBudgets({ budgets }: { readonly budgets: Overview['budgets'] }) {
           )
           return (
             <li key={one.scope} className="flex min-w-0 flex-col gap-1">
-              {place ? (
-                <Link to={place[0]} search={{ [place[1]]: one.id }} className="font-medium hover:underline">
+              {link ? (
+                <Link to={link[0]} search={{ [link[1]]: one.id }} className="font-medium hover:underline">
                   {name}
                 </Link>
               ) : (

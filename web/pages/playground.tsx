@@ -220,8 +220,8 @@ function chosenOperation(
   stored: OperationName | undefined,
   replayed: SpendLog | null | undefined,
 ): OperationName {
-  const asked = operationNames.find(one => one === wanted)
-  return asked ?? stored ?? (replayed && operationOfRoute(replayed.route)) ?? 'chat'
+  const operation = operationNames.find(one => one === wanted)
+  return operation ?? stored ?? (replayed && operationOfRoute(replayed.route)) ?? 'chat'
 }
 
 const isFilled = (fields: readonly (keyof Input)[], input: Input): boolean =>

@@ -59,13 +59,13 @@ export default function SettingsPage() {
     queryKey: ['effective-configuration'],
     queryFn: ({ signal }) => ask('GET /config/effective', { signal }),
   })
-  const words = searched.toLowerCase()
+  const search = searched.toLowerCase()
   const values = settings.data?.values
   const rows = values?.filter(
     one =>
       (group === '' || one.group === group) &&
       (which === '' || isSet(one)) &&
-      `${one.key} ${one.description}`.toLowerCase().includes(words),
+      `${one.key} ${one.description}`.toLowerCase().includes(search),
   )
   const chosen = values?.find(one => one.key === openKey)
   return (

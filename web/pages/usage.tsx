@@ -117,7 +117,7 @@ function useColumns(by: DimensionName, days: readonly string[]): readonly Column
   const isDeployment = by === 'deployment'
   const isTimed = (by === 'model' || isDeployment) && session !== undefined && mayReadAll(session)
   const [first, last] = [days[0]!, days.at(-1)!]
-  const asked = useQuery({
+  const report = useQuery({
     queryKey: ['usage', 'latency', by, first, last],
     queryFn: ({ signal }) =>
       ask('GET /model/latency', {
@@ -126,7 +126,7 @@ function useColumns(by: DimensionName, days: readonly string[]): readonly Column
       }),
     enabled: isTimed,
   })
-  const groups = isTimed ? asked.data?.groups : undefined
+  const groups = isTimed ? report.data?.groups : undefined
   return useMemo(
     () => (groups ? timedColumns(new Map(groups.map(one => [one.model ?? one.model_id ?? '', one]))) : sumColumns),
     [groups],

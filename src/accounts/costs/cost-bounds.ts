@@ -166,7 +166,7 @@ function unreadDemand({ body }: Call): Demand {
 
 function chatDemand(request: ChatRequest, bytes: number): Demand {
   const { series: others } = request
-  const found: Found = { pictures: 0, refers: false }
+  const found: FoundMedia = { pictures: 0, refers: false }
   for (const message of request.messages) find(found, message.parts)
   if (others) for (const messages of others) for (const message of messages) find(found, message.parts)
   const { pictures, refers } = found
@@ -192,14 +192,14 @@ function demandOfChat(inputTokens: number | null, maxOutputTokens: number | unde
   }
 }
 
-interface Found {
+interface FoundMedia {
   pictures: number
   /** To a document that is not text in the body. */
   refers: boolean
 }
 
 /** Counts, also inside the results of tools. Loops: every call with a budget passes here. */
-function find(found: Found, parts: readonly Part[]): void {
+function find(found: FoundMedia, parts: readonly Part[]): void {
   for (const part of parts)
     if (part.type === 'image') found.pictures++
     else if (part.type === 'tool-result') find(found, part.parts)
@@ -245,16 +245,16 @@ function costBound({ prices }: Deployment, { input, output, demand, atMs }: Boun
   const percent = demand.isBatched ? 100 : placePercentMax(now, demand.service.place, atMs)
   const variants = percent === null ? null : demand.isBatched ? batchPrices(now) : variantsFor(now, demand.service)
   if (!variants) return null
-  let dearest: bigint | null = null
+  let highest: bigint | null = null
   const bounds = { input, output, demand, atMs }
   for (const variant of variants)
     for (const one of reachable(variant, input)) {
       const cost = costAt(one, bounds)
       if (cost === null) return null
-      if (dearest === null || cost > dearest) dearest = cost
+      if (highest === null || cost > highest) highest = cost
     }
-  if (dearest === null || percent === null || percent === 100) return dearest
-  return (dearest * BigInt(percent) + 99n) / 100n
+  if (highest === null || percent === null || percent === 100) return highest
+  return (highest * BigInt(percent) + 99n) / 100n
 }
 
 /** Prices of tokens and of the call, as numbers. */
@@ -287,7 +287,7 @@ function compilePlainRates(prices: Prices): readonly PlainRates[] | null {
       ...(variant.tiers ?? []),
     ]) {
       if (one.input === undefined || one.output === undefined || one.searchUnit !== undefined) return null
-      const { input, output } = dearestTokens(one)
+      const { input, output } = highestTokenPrices(one)
       rates.push({
         fromInputTokens,
         input: Number(input),
@@ -312,13 +312,13 @@ function plainBound(
   if (images > 0 || characters > 0) return undefined
   const rates = plainRatesOf(prices)
   if (!rates) return undefined
-  let dearest = 0
+  let highest = 0
   for (const rate of rates) {
     if (input < rate.fromInputTokens) continue
-    dearest = Math.max(dearest, input * rate.input + output * rate.output + rate.request)
+    highest = Math.max(highest, input * rate.input + output * rate.output + rate.request)
   }
   // Rounded up, as `scaled` does.
-  const rounded = dearest + scale - 1
+  const rounded = highest + scale - 1
   return Number.isSafeInteger(rounded) ? BigInt((rounded - (rounded % scale)) / scale) : undefined
 }
 
@@ -351,17 +351,17 @@ function costAt(prices: Prices, { input, output, demand }: Bounded): bigint | nu
 
 function tokenCost(prices: Prices, input: number | null, output: number | null): bigint | null {
   if (prices.input === undefined || (prices.output === undefined && output !== 0)) return null
-  const dearest = dearestTokens(prices)
-  const inputCost = bounded(input, dearest.input)
-  const outputCost = bounded(output, dearest.output)
+  const highest = highestTokenPrices(prices)
+  const inputCost = bounded(input, highest.input)
+  const outputCost = bounded(output, highest.output)
   return inputCost === null || outputCost === null ? null : inputCost + outputCost
 }
 
 /** Prices do not change: each object is looked through once. */
-const dearestKnown = new WeakMap<Prices, { readonly input: bigint; readonly output: bigint }>()
+const knownHighestPrices = new WeakMap<Prices, { readonly input: bigint; readonly output: bigint }>()
 
-function dearestTokens(prices: Prices): { readonly input: bigint; readonly output: bigint } {
-  let known = dearestKnown.get(prices)
+function highestTokenPrices(prices: Prices): { readonly input: bigint; readonly output: bigint } {
+  let known = knownHighestPrices.get(prices)
   if (known === undefined) {
     const { output, reasoning, outputAudio, outputImage, outputVideo } = prices
     known = {
@@ -379,7 +379,7 @@ function dearestTokens(prices: Prices): { readonly input: bigint; readonly outpu
       ]),
       output: highestOf([output, reasoning, outputAudio, outputImage, outputVideo]),
     }
-    dearestKnown.set(prices, known)
+    knownHighestPrices.set(prices, known)
   }
   return known
 }
@@ -395,5 +395,5 @@ const scaled = (total: bigint): bigint => (total + unitsPerPrice - 1n) / unitsPe
 
 /** 0 where there is no price: nothing is then used. */
 function highestOf(prices: readonly (bigint | undefined)[]): bigint {
-  return prices.reduce<bigint>((dearest, price) => (price !== undefined && price > dearest ? price : dearest), 0n)
+  return prices.reduce<bigint>((highest, price) => (price !== undefined && price > highest ? price : highest), 0n)
 }

@@ -7,15 +7,15 @@ import type { AttributePath, Filter } from '../../lib/scim/path.ts'
 import type { ResourceType } from '../../lib/scim/schema.ts'
 
 type Compare = Extract<Filter, { kind: 'compare' }>
-type Found = { readonly field: SearchField; readonly as: 'text' | 'moment' | 'active' | 'member' }
+type SearchedField = { readonly field: SearchField; readonly as: 'text' | 'moment' | 'active' | 'member' }
 
-const common: Readonly<Record<string, Found>> = {
+const common: Readonly<Record<string, SearchedField>> = {
   id: { field: 'id', as: 'text' },
   externalid: { field: 'externalId', as: 'text' },
   'meta.created': { field: 'createdAtMs', as: 'moment' },
   'meta.lastmodified': { field: 'updatedAtMs', as: 'moment' },
 }
-const searched: Readonly<Record<string, Readonly<Record<string, Found>>>> = {
+const searched: Readonly<Record<string, Readonly<Record<string, SearchedField>>>> = {
   User: {
     ...common,
     username: { field: 'name', as: 'text' },
@@ -78,7 +78,7 @@ function conditionOfElement(type: ResourceType, path: AttributePath, filter: Fil
   return inner(filter)
 }
 
-function find({ name, schema }: ResourceType, path: AttributePath): Found {
+function find({ name, schema }: ResourceType, path: AttributePath): SearchedField {
   const isCore = path.schema === undefined || path.schema.toLowerCase() === schema.id.toLowerCase()
   const key = (path.sub === undefined ? path.name : `${path.name}.${path.sub}`).toLowerCase()
   const fields = searched[name]!
@@ -86,7 +86,7 @@ function find({ name, schema }: ResourceType, path: AttributePath): Found {
   throw new ScimError('invalidFilter', `'${key.slice(0, 100)}' is not searched; there are ${searchedText}`)
 }
 
-function compared({ field, as }: Found, { operator, value, path }: Compare): TenantCondition {
+function compared({ field, as }: SearchedField, { operator, value, path }: Compare): TenantCondition {
   if (value === null && operator !== 'eq' && operator !== 'ne')
     throw new ScimError('invalidFilter', `${path.name}: null can only be compared by eq and ne`)
   if (as === 'member') {

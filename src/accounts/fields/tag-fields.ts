@@ -30,10 +30,10 @@ export const tagBody = lazy(() =>
     .refine(body => body.max_budget == null || body.budget_id == null, 'set `max_budget` or `budget_id`, not both'),
 )
 
-type Sent = Omit<z.infer<ReturnType<typeof tagBody>>, 'name' | 'version'>
+type SentTag = Omit<z.infer<ReturnType<typeof tagBody>>, 'name' | 'version'>
 
 /** The changes of a tag, as far as they were sent. */
-export function tagChanges({ models: _, ...sent }: Sent): TenantChanges<'tag'> {
+export function tagChanges({ models: _, ...sent }: SentTag): TenantChanges<'tag'> {
   return {
     ...tenantChanges(sent),
     ...changesOf(sent, { description: 'description' }, { description: null as string | null }),
@@ -41,7 +41,7 @@ export function tagChanges({ models: _, ...sent }: Sent): TenantChanges<'tag'> {
 }
 
 /** A new tag. Its id is its name. */
-export function newTag(name: string, sent: Sent): NewTenant<'tag'> {
+export function newTag(name: string, sent: SentTag): NewTenant<'tag'> {
   return { ...blankTenant, description: null, id: name, ...tagChanges(sent) }
 }
 

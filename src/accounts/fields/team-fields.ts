@@ -64,13 +64,13 @@ const fields = lazy(() => ({
   secret_manager_settings: without('secrets are settings of the gateway'),
 }))
 
-const place = lazy(() => ({ user_id: keyName().optional(), user_email: z.email().max(255).optional() }))
+const memberReference = lazy(() => ({ user_id: keyName().optional(), user_email: z.email().max(255).optional() }))
 const isNamed = (one: { user_id?: unknown; user_email?: unknown }) =>
   one.user_id !== undefined || one.user_email !== undefined
 const oneOfBoth = 'give `user_id` or `user_email`'
 /** A user of a team, by id or by address. */
 const member = lazy(() =>
-  z.strictObject({ role: z.enum(['admin', 'user']).default('user'), ...place() }).refine(isNamed, oneOfBoth),
+  z.strictObject({ role: z.enum(['admin', 'user']).default('user'), ...memberReference() }).refine(isNamed, oneOfBoth),
 )
 /** A user who is to become a member of a team, as the client names it. */
 export type NamedMember = z.infer<ReturnType<typeof member>>
@@ -128,12 +128,17 @@ export const bulkMemberAddBody = lazy(() =>
 /** The body of `/team/member_update`. */
 export const memberUpdateBody = lazy(() =>
   z
-    .strictObject({ team_id: keyName(), ...place(), role: z.enum(['admin', 'user']).nullable().optional(), ...share() })
+    .strictObject({
+      team_id: keyName(),
+      ...memberReference(),
+      role: z.enum(['admin', 'user']).nullable().optional(),
+      ...share(),
+    })
     .refine(isNamed, oneOfBoth),
 )
 /** The body of `/team/member_delete`. */
 export const memberDeleteBody = lazy(() =>
-  z.strictObject({ team_id: keyName(), ...place() }).refine(isNamed, oneOfBoth),
+  z.strictObject({ team_id: keyName(), ...memberReference() }).refine(isNamed, oneOfBoth),
 )
 
 /** The limits and the budget of a member, as far as they were sent. */
@@ -222,7 +227,7 @@ export function shownTeam(team: Team, members: readonly Membership[], spend: num
   }
 }
 
-/** A user's place in a team or an organization, as the API shows it. */
+/** A user's membership of a team or an organization, as the API shows it. */
 export function shownMembership(one: Membership): Record<string, unknown> {
   return {
     user_id: one.userId,

@@ -49,11 +49,11 @@ export const organizationAdminFields: ReadonlySet<string> = new Set([
   'metadata',
 ])
 
-const place = lazy(() => ({ user_id: keyName().optional(), user_email: z.email().max(255).optional() }))
+const memberReference = lazy(() => ({ user_id: keyName().optional(), user_email: z.email().max(255).optional() }))
 const organizationRoles = ['org_admin', 'internal_user', 'internal_user_viewer'] as const
 const organizationMember = lazy(() =>
   z
-    .strictObject({ role: z.enum(organizationRoles).default('internal_user'), ...place() })
+    .strictObject({ role: z.enum(organizationRoles).default('internal_user'), ...memberReference() })
     .refine(one => one.user_id !== undefined || one.user_email !== undefined, 'give `user_id` or `user_email`'),
 )
 /** The body of `/organization/member_add`. */
@@ -68,13 +68,15 @@ export const organizationMemberAddBody = lazy(() =>
 export const organizationMemberUpdateBody = lazy(() =>
   z.strictObject({
     organization_id: keyName(),
-    ...place(),
+    ...memberReference(),
     role: z.enum(organizationRoles).nullable().optional(),
     max_budget_in_organization: dollars().optional(),
   }),
 )
 /** The body of `/organization/member_delete`. */
-export const organizationMemberDeleteBody = lazy(() => z.strictObject({ organization_id: keyName(), ...place() }))
+export const organizationMemberDeleteBody = lazy(() =>
+  z.strictObject({ organization_id: keyName(), ...memberReference() }),
+)
 
 /** The changes of an organization, as far as they were sent. */
 export function organizationChanges(

@@ -43,7 +43,7 @@ const fields = lazy(() => ({
   password: without('users set their own by a link: POST /sign-in/invitations makes one, and mails it'),
 }))
 
-const teamPlace = lazy(() =>
+const teamMembership = lazy(() =>
   z.union([
     keyName(),
     z.strictObject({
@@ -59,7 +59,7 @@ export const userBody = lazy(() =>
   z.strictObject({
     user_id: keyName().nullable().optional().describe('Absent = one is made.'),
     ...fields(),
-    teams: z.array(teamPlace()).max(100).nullable().optional(),
+    teams: z.array(teamMembership()).max(100).nullable().optional(),
     organizations: z.array(keyName()).max(100).nullable().optional(),
     team_id: without('use `teams`'),
     auto_create_key: z.boolean().default(true),

@@ -7,6 +7,7 @@ import type { NewKey, NewTenant } from '../../core/tenancy/tenancy-store.ts'
 import { noDirectory, unlimited, userRoles } from '../../core/tenancy/tenancy.ts'
 import type { MemberRole, Membership, ModelBudget, SpendingFields, UserRole } from '../../core/tenancy/tenancy.ts'
 import { readDuration } from '../key.ts'
+import { objectOf } from '../../lib/json/json-values.ts'
 
 /** One row, by the names of its columns. */
 export type LitellmRow = Readonly<Record<string, unknown>>
@@ -15,8 +16,6 @@ const text = (value: unknown): string | null => (typeof value === 'string' && va
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 const listOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []
-const mapOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 
 /** Dollars as nano-dollars; null = none. */
 export const nanoUsd = (dollars: unknown): bigint | null =>
@@ -37,14 +36,14 @@ function durationOf(value: unknown): string | null {
 }
 
 function limitsByModel(value: unknown): Record<string, number> {
-  const entries = Object.entries(mapOf(value)).filter(([, limit]) => typeof limit === 'number')
+  const entries = Object.entries(objectOf(value)).filter(([, limit]) => typeof limit === 'number')
   return Object.fromEntries(entries) as Record<string, number>
 }
 
 function modelBudgets(value: unknown): Record<string, ModelBudget> {
   const budgets: Record<string, ModelBudget> = {}
-  for (const [model, one] of Object.entries(mapOf(value))) {
-    const fields = mapOf(one)
+  for (const [model, one] of Object.entries(objectOf(value))) {
+    const fields = objectOf(one)
     // The first two names may be texts: "0.01".
     const maxBudgetNanoUsd = nanoUsd(Number(fields.budget_limit ?? fields.max_budget ?? Number.NaN))
     const budgetDuration = durationOf(fields.time_period ?? fields.budget_duration)
@@ -85,7 +84,7 @@ const ownMetadata = (metadata: Readonly<Record<string, unknown>>): Record<string
   Object.fromEntries(Object.entries(metadata).filter(([name]) => !fieldsInMetadata.has(name)))
 
 function tenantOf(row: LitellmRow, { id, alias }: { id: unknown; alias: unknown }) {
-  const metadata = mapOf(row.metadata)
+  const metadata = objectOf(row.metadata)
   return {
     ...spendingOf(row, metadata),
     id: String(id),
@@ -136,7 +135,7 @@ export const bareUser = (id: string): NewTenant<'user'> => userOf({ user_id: id 
 
 /** Of `LiteLLM_TeamTable`, with the aliases of its `LiteLLM_ModelTable` row and the budget of its members. */
 export function teamOf(row: LitellmRow, aliases: unknown, ofMembers: LitellmRow | undefined): NewTenant<'team'> {
-  const metadata = mapOf(row.metadata)
+  const metadata = objectOf(row.metadata)
   return {
     ...tenantOf(row, { id: row.team_id, alias: row.team_alias }),
     ...noDirectory,
@@ -155,7 +154,7 @@ export function teamOf(row: LitellmRow, aliases: unknown, ofMembers: LitellmRow 
 }
 
 function aliasesOf(value: unknown): Record<string, string> {
-  const entries = Object.entries(mapOf(value)).filter(([, model]) => typeof model === 'string')
+  const entries = Object.entries(objectOf(value)).filter(([, model]) => typeof model === 'string')
   return Object.fromEntries(entries) as Record<string, string>
 }
 
@@ -163,12 +162,16 @@ function aliasesOf(value: unknown): Record<string, string> {
 export function membersOf(row: LitellmRow, budgetIds: ReadonlyMap<string, string>): Omit<Membership, 'createdAtMs'>[] {
   const members = Array.isArray(row.members_with_roles) ? row.members_with_roles : []
   return members.flatMap(one => {
-    const { user_id: id, role } = mapOf(one)
+    const { user_id: id, role } = objectOf(one)
     const userId = text(id)
     if (userId === null) return []
-    const place = { kind: 'team', groupId: String(row.team_id), userId, role: role === 'admin' ? 'admin' : 'user' }
+    const membership = { kind: 'team', groupId: String(row.team_id), userId, role: role === 'admin' ? 'admin' : 'user' }
     return [
-      { ...unlimited, ...(place as Omit<Membership, keyof SpendingFields>), budgetId: budgetIds.get(userId) ?? null },
+      {
+        ...unlimited,
+        ...(membership as Omit<Membership, keyof SpendingFields>),
+        budgetId: budgetIds.get(userId) ?? null,
+      },
     ]
   })
 }
@@ -192,7 +195,7 @@ const pagesTeam = 'litellm-dashboard'
 export function keyOf(row: LitellmRow, hashOfDigest: (digest: string) => string): NewKey | undefined {
   const digest = text(row.token)
   if (row.team_id === pagesTeam || digest === null || !/^[0-9a-f]{64}$/.test(digest)) return undefined
-  const metadata = mapOf(row.metadata)
+  const metadata = objectOf(row.metadata)
   return {
     ...bareKey,
     ...spendingOf(row, metadata),

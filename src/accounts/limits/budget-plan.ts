@@ -51,7 +51,7 @@ function durationOf(text: string | null): BudgetDuration | undefined {
   return read && 'unit' in read ? read : undefined
 }
 
-interface Present {
+interface CurrentPeriod {
   readonly budgets: BudgetScopes
   readonly fromMs: number
   /** From then on the periods, or their maximums, are others. */
@@ -63,7 +63,7 @@ export class BudgetPlan {
   readonly #definitions: readonly BudgetDefinition[]
   readonly #timeZone: string
   readonly #writer: string
-  #present: Present | undefined
+  #present: CurrentPeriod | undefined
 
   /** `writer`: see `budgetScopesOf`. */
   constructor(definitions: readonly BudgetDefinition[], { timeZone, writer }: { timeZone: string; writer: string }) {

@@ -22,7 +22,7 @@ export interface LimitOwner {
 
 const noOwners: readonly LimitOwner[] = []
 
-type Compiling = Pick<Settings, 'userLimits' | 'rateLimitCounts' | 'budgets'>
+type LimitSettings = Pick<Settings, 'userLimits' | 'rateLimitCounts' | 'budgets'>
 
 /** Of the calls of one model. */
 export interface ModelLimits {
@@ -47,13 +47,13 @@ export class CallerLimits {
   readonly requests: readonly LimitScope[]
   readonly #caller: Caller
   readonly #owners: readonly LimitOwner[]
-  readonly #settings: Compiling
+  readonly #settings: LimitSettings
   readonly #writer: string
   readonly #models = new Map<string, Compiled>()
   /** What was found last with `others`: mostly it is asked for again. */
   #last: Compiled | undefined
 
-  constructor(caller: Caller, settings: Compiling, writer: string) {
+  constructor(caller: Caller, settings: LimitSettings, writer: string) {
     const owners = ownersOf(caller, settings.userLimits)
     const countsAll = settings.rateLimitCounts === 'requests'
     const limited = owners.flatMap(({ id, fields }) => scopeOf(id, fields))

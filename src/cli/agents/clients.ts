@@ -7,7 +7,7 @@ import type { JsonSetting } from './json-edit.ts'
 import type { TomlBlocks } from './toml-blocks.ts'
 
 /** The settings that a coding agent is to get. */
-export interface Wanted {
+export interface ClientConnection {
   readonly url: string
   /** The words of the command that prints a token. */
   readonly tokenCommand: readonly string[]
@@ -19,23 +19,23 @@ export interface Wanted {
 export interface AgentClient {
   readonly name: string
   file(environment: Environment): string
-  change(wanted: Wanted): { readonly settings: readonly JsonSetting[] } | { readonly blocks: TomlBlocks }
+  change(wanted: ClientConnection): { readonly settings: readonly JsonSetting[] } | { readonly blocks: TomlBlocks }
   /** A file of its own, which has to be there as well; absent = none. */
   ownFile?(
     environment: Environment,
-    wanted: Pick<Wanted, 'tokenCommand'>,
+    wanted: Pick<ClientConnection, 'tokenCommand'>,
   ): { readonly path: string; readonly text: string }
   /** It has no model of its own: one has to be named. */
   readonly needsModel?: true
   /** What the person does next. */
-  next(wanted: Wanted): string
+  next(wanted: ClientConnection): string
 }
 
 /** A program whose settings stand in no file that another may write: a person enters them. */
 export interface EnteredClient {
   readonly name: string
   /** What a person does, line by line. */
-  steps(wanted: Pick<Wanted, 'url' | 'model'>): readonly string[]
+  steps(wanted: Pick<ClientConnection, 'url' | 'model'>): readonly string[]
 }
 
 /** A token is asked for as often: it is printed from a file unless it is near its end. */

@@ -10,7 +10,7 @@ import { print, printError, UsageError } from '../command.ts'
 import { text } from '../options.ts'
 import { chosenGateway } from './access.ts'
 import { agentClients, enteredClients } from './clients.ts'
-import type { AgentClient, EnteredClient, Wanted } from './clients.ts'
+import type { AgentClient, EnteredClient, ClientConnection } from './clients.ts'
 import { withoutSettings, withSettings } from './json-edit.ts'
 import type { ReplacedSetting } from './json-edit.ts'
 import { personalDirectory, writePrivately } from './sign-in-file.ts'
@@ -57,19 +57,19 @@ function clientOf(given: string | undefined): AgentClient | EnteredClient {
   )
 }
 
-interface Given {
+interface CommandContext {
   readonly flags: FlagValues
   readonly environment: Environment
 }
 
 /** Nothing is written, so that there is nothing to try or to undo. */
-function tell(client: EnteredClient, { flags, environment }: Given): number {
+function tell(client: EnteredClient, { flags, environment }: CommandContext): number {
   for (const line of client.steps({ url: chosenGateway(text(flags.url), environment), model: text(flags.model) }))
     print(line)
   return 0
 }
 
-function write(client: AgentClient, path: string, { flags, environment }: Given): number {
+function write(client: AgentClient, path: string, { flags, environment }: CommandContext): number {
   const before = existsSync(path) ? readFileSync(path, 'utf8') : ''
   const wanted = wantedOf(flags, environment)
   if (client.needsModel && wanted.model === undefined)
@@ -95,7 +95,7 @@ function write(client: AgentClient, path: string, { flags, environment }: Given)
   return 0
 }
 
-function wantedOf(flags: FlagValues, environment: Environment): Wanted {
+function wantedOf(flags: FlagValues, environment: Environment): ClientConnection {
   const url = chosenGateway(text(flags.url), environment)
   if (!/^[\w.:/~%[\]-]+$/.test(url)) throw new UsageError('the address has signs that a shell would read; use another')
   const command = text(flags.command) ?? 'modelgate'
@@ -107,15 +107,15 @@ function wantedOf(flags: FlagValues, environment: Environment): Wanted {
   return { url, tokenCommand: [...command.split(' '), 'token', '--url', url], model: text(flags.model) }
 }
 
-interface Changing {
+interface SettingsFile {
   readonly path: string
   readonly before: string
-  readonly wanted: Wanted
+  readonly wanted: ClientConnection
 }
 
 function changedText(
   client: AgentClient,
-  { path, before, wanted }: Changing,
+  { path, before, wanted }: SettingsFile,
 ): { readonly text: string; readonly replaced?: readonly ReplacedSetting[] } {
   const change = client.change(wanted)
   try {

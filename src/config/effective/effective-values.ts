@@ -69,8 +69,8 @@ export function effectiveValues(input: EffectiveInput): EffectiveValue[] {
     ...keys.map(({ path, description }) => found.ofKey(path, description)),
     ...[...variables, ...keyVariables().map(ofProvider)].flatMap(one => found.ofVariable(one)),
   ]
-  const place = ({ group }: EffectiveValue) => settingGroups.indexOf(group)
-  return values.toSorted((one, other) => place(one) - place(other))
+  const rank = ({ group }: EffectiveValue) => settingGroups.indexOf(group)
+  return values.toSorted((one, other) => rank(one) - rank(other))
 }
 
 /** What keys of providers are read from. */
@@ -85,9 +85,9 @@ const ofProvider = (name: string): Variable => ({
   isInFile: true,
 })
 
-type Placed = Pick<EffectiveValue, 'value' | 'source' | 'where' | 'reference'>
+type ValueWithSource = Pick<EffectiveValue, 'value' | 'source' | 'where' | 'reference'>
 
-const placed = (source: SettingSource, value: unknown, where: string | null = null): Placed => ({
+const withSource = (source: SettingSource, value: unknown, where: string | null = null): ValueWithSource => ({
   source,
   value,
   where,
@@ -113,7 +113,7 @@ class Finder {
     return { key, group, value: value === null ? null : maskedValue(key, value), ...found, isSecret, description }
   }
 
-  #find(path: readonly string[], key: string): Placed {
+  #find(path: readonly string[], key: string): ValueWithSource {
     const { options, sent } = this.#input
     const other = sameAs[key]?.split('.')
     const found =
@@ -122,14 +122,14 @@ class Finder {
       (other && this.#ofFile(other)) ??
       this.#ofVariables(fillingVariables[key] ?? [])
     if (found) return found
-    if (sent.has(key)) return placed('api', sent.get(key))
-    if (key === 'general_settings.master_key') return placed('stored', secretMask)
-    if (key === 'general_settings.database_url') return placed('default', options.databaseUrl)
+    if (sent.has(key)) return withSource('api', sent.get(key))
+    if (key === 'general_settings.master_key') return withSource('stored', secretMask)
+    if (key === 'general_settings.database_url') return withSource('default', options.databaseUrl)
     const isCached = valueAt(this.#reading.config, ['settings', 'cache']) === true
-    return placed('default', defaultValues[key] ?? (isCached ? cacheDefaults[key] : undefined) ?? null)
+    return withSource('default', defaultValues[key] ?? (isCached ? cacheDefaults[key] : undefined) ?? null)
   }
 
-  #ofFile(path: readonly string[]): Placed | undefined {
+  #ofFile(path: readonly string[]): ValueWithSource | undefined {
     const value = valueAt(this.#reading.config, path)
     if (value === undefined) return undefined
     const written = valueAt(this.#reading.named, path)
@@ -137,9 +137,9 @@ class Finder {
     return { source: 'file', value, where: this.#reading.lineOf(path), reference }
   }
 
-  #ofVariables(names: readonly string[]): Placed | undefined {
+  #ofVariables(names: readonly string[]): ValueWithSource | undefined {
     const name = names.find(one => Boolean(this.#environment[one]))
-    return name === undefined ? undefined : placed('environment', this.#environment[name], name)
+    return name === undefined ? undefined : withSource('environment', this.#environment[name], name)
   }
 
   /** Empty = it is not listed. */
@@ -148,24 +148,24 @@ class Finder {
     const ofFile = isInFile && !this.#environment[name] ? this.#ofFile(['environment_variables', name]) : undefined
     const found = this.#ofFlag(variable) ?? this.#ofVariables([name]) ?? ofFile
     if (!found && isRare) return []
-    const { value, ...source } = found ?? placed('default', byDefault)
+    const { value, ...source } = found ?? withSource('default', byDefault)
     const shown = isSecret && value !== null ? secretMask : maskedValue(name, value)
     return [{ key: name, group, value: shown, ...source, isSecret, description }]
   }
 
   /** A value that neither the variable nor the default explains was given by the flag. */
-  #ofFlag({ name, flag, byDefault }: Variable): Placed | undefined {
+  #ofFlag({ name, flag, byDefault }: Variable): ValueWithSource | undefined {
     if (flag === undefined) return undefined
     const { host, port, rootPath, configFile, dataDirectory } = this.#input.options
     const started = { HOST: host, PORT: port, SERVER_ROOT_PATH: rootPath, MODELGATE_CONFIG: configFile }
     const used = name === 'MODELGATE_DATA_DIR' ? dataDirectory : started[name as keyof typeof started]
     const given = this.#environment[name]
     if (name === 'MODELGATE_DATA_DIR') {
-      if (resolve(given || dataDirectoryDefault) !== used) return placed('flag', used, flag)
-      return given ? placed('environment', used, name) : placed('default', used)
+      if (resolve(given || dataDirectoryDefault) !== used) return withSource('flag', used, flag)
+      return given ? withSource('environment', used, name) : withSource('default', used)
     }
     if (used === undefined || used === byDefault) return undefined
-    return String(used) === given ? undefined : placed('flag', used, flag)
+    return String(used) === given ? undefined : withSource('flag', used, flag)
   }
 }
 

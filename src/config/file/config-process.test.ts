@@ -19,7 +19,7 @@ model_list:
 const options = { file: 'c.yaml', environment: { B: 'sk-b' }, secrets: new Map([['file/keys/a', { value: 'sk-a' }]]) }
 
 test('what the process reads is what this one reads: values, mistakes, places, names of the file', async () => {
-  const { lineOf, placeOf, writtenPath, ...data } = await reader.read(text, options)
+  const { lineOf, locationOf, writtenPath, ...data } = await reader.read(text, options)
   const here = readConfig(text, options)
   expect(here).toMatchObject(data)
   expect(data.mistakes).toEqual([expect.stringContaining('c.yaml:1:37 litellm_settings.num_retrys: unknown key')])
@@ -31,10 +31,10 @@ test('what the process reads is what this one reads: values, mistakes, places, n
     ['model_list', 0, 'proxy_params', 'api_key'],
     ['model_list', 7],
   ]) {
-    expect(placeOf(path)).toBe(here.placeOf(path))
+    expect(locationOf(path)).toBe(here.locationOf(path))
     expect([lineOf(path), writtenPath(path)]).toEqual([here.lineOf(path), here.writtenPath(path)])
   }
-  expect(placeOf(['model_list', 0, 'proxy_params', 'api_key'])).toBe('c.yaml:6:16')
+  expect(locationOf(['model_list', 0, 'proxy_params', 'api_key'])).toBe('c.yaml:6:16')
 })
 
 test('texts that are asked for at once are read each; the same text is read once until it is forgotten', async () => {

@@ -27,7 +27,7 @@ interface NameFindings {
 
 /** `config.yaml:12:5 model_list.0: message`, in one line. */
 export function mistakeAt(reading: ConfigReading, path: Path, message: string): string {
-  return oneLine(`${reading.placeOf(path)} ${reading.writtenPath(path).join('.')}: ${message}`)
+  return oneLine(`${reading.locationOf(path)} ${reading.writtenPath(path).join('.')}: ${message}`)
 }
 
 /** Ids must be unique, including those of invalid entries. */
@@ -84,7 +84,7 @@ export function nameFindings(
   const deployments = [...entries.values(), ...others]
   const names = new Set(deployments.map(one => one.modelName).concat(listed.map(one => one.name!)))
   const aliases = new Map(Object.entries(modelAliasesOf(config).models))
-  const known: Known = { names, deployments, aliases }
+  const known: KnownNames = { names, deployments, aliases }
   const aliasPath = (alias: string): Path => ['router_settings', 'model_group_alias', alias]
   const mistakes = [...aliases].flatMap(([alias, name]) => {
     const problem = aliasProblem(alias, name, known)
@@ -98,7 +98,7 @@ export function nameFindings(
   return { mistakes, warnings }
 }
 
-function fallbackMistakes(config: Config, reading: ConfigReading, known: Known): string[] {
+function fallbackMistakes(config: Config, reading: ConfigReading, known: KnownNames): string[] {
   const mistakes: string[] = []
   const add = (path: Path, problems: readonly string[]) =>
     void mistakes.push(...problems.map(problem => mistakeAt(reading, path, problem)))
@@ -111,7 +111,7 @@ function fallbackMistakes(config: Config, reading: ConfigReading, known: Known):
   return mistakes
 }
 
-function publicMistakes({ settings = {} }: Config, reading: ConfigReading, known: Known): string[] {
+function publicMistakes({ settings = {} }: Config, reading: ConfigReading, known: KnownNames): string[] {
   return (settings.public_model_groups ?? []).flatMap((name, at) => {
     const exists = known.aliases.has(name) || isServed(name, known)
     const problem = name.includes('*') ? onePattern(name) : exists ? undefined : noSuchModel(name, known)
@@ -119,24 +119,24 @@ function publicMistakes({ settings = {} }: Config, reading: ConfigReading, known
   })
 }
 
-interface Known {
+interface KnownNames {
   /** Model names, patterns included. */
   readonly names: ReadonlySet<string>
   readonly deployments: readonly Deployment[]
   readonly aliases: ReadonlyMap<string, string>
 }
 
-const isServed = (name: string, { names, deployments }: Known): boolean =>
+const isServed = (name: string, { names, deployments }: KnownNames): boolean =>
   [...names].some(one => wildcardRest(one, name) !== undefined) || deployments.some(one => standsForBare(one, name))
 
-function noSuchModel(name: string, { names }: Known): string {
+function noSuchModel(name: string, { names }: KnownNames): string {
   const near = closestMatch(name, names)
   return `no model is named \`${name}\`${near ? `, did you mean \`${near}\`?` : ''}`
 }
 
 const onePattern = (name: string): string => `\`${name}\` is a pattern; name one model`
 
-function aliasProblem(alias: string, name: string, known: Known): string | undefined {
+function aliasProblem(alias: string, name: string, known: KnownNames): string | undefined {
   if (alias === name) return 'is an alias of itself; name the model that it stands for'
   if (alias.includes('*')) return 'an alias is one name and has no `*`; list a model with such a `model_name` instead'
   if (name.includes('*')) return onePattern(name)
@@ -148,7 +148,7 @@ function aliasProblem(alias: string, name: string, known: Known): string | undef
 }
 
 /** `*` on the left stands for every model without its own list. */
-function fallbackProblems(from: string, to: readonly string[], known: Known): string[] {
+function fallbackProblems(from: string, to: readonly string[], known: KnownNames): string[] {
   const exists = (name: string) => known.aliases.has(name) || isServed(name, known)
   const isSame = (name: string) => name === from || known.aliases.get(name) === from
   const problems = to.flatMap(name => {

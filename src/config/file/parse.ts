@@ -17,8 +17,8 @@ import { isObject, valueAt } from '../../lib/json/json-values.ts'
 import { isSecretReference, secretReferencesIn } from '../secret-sources.ts'
 import { secretFields } from './secret-fields.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
-import { nothingRead, oneLine, placeIn, readingOf } from './reading.ts'
-import type { ConfigReading, Finding, Path, Place, ReadFile, ReadOptions } from './reading.ts'
+import { nothingRead, oneLine, locationIn, readingOf } from './reading.ts'
+import type { ConfigReading, Finding, Path, SourceLocation, ReadFile, ReadOptions } from './reading.ts'
 import { readYaml } from './yaml-document.ts'
 
 /** Parses, resolves references to the environment, checks the schema. */
@@ -32,8 +32,8 @@ export function readFile(
   { file, environment, anyVariables = false, sent, secrets }: ReadOptions,
 ): ReadFile {
   const yaml = readYaml(text, file)
-  if (!('places' in yaml)) return { ...nothingRead, mistakes: yaml }
-  const { places, place } = yaml
+  if (!('locations' in yaml)) return { ...nothingRead, mistakes: yaml }
+  const { locations, locationAt } = yaml
   const findings: Finding[] = []
   const warnings: Finding[] = []
   const unset: Finding[] = []
@@ -67,24 +67,24 @@ export function readFile(
   findings.push(...guardrailFindings(isWhole ? checked.data : valid().config))
   if (!anyVariables) findings.push(...unsetVariables)
   if (!sent) warnings.push(...inlineSecrets(known))
-  const placeOf = (finding: Finding): Place =>
+  const locationOf = (finding: Finding): SourceLocation =>
     finding.offset === undefined
-      ? placeIn(places, { ...finding, path: names.writtenPath(finding.path) })
-      : place(finding.offset)
+      ? locationIn(locations, { ...finding, path: names.writtenPath(finding.path) })
+      : locationAt(finding.offset)
   const line = (finding: Finding) =>
-    oneLine(`${placeOf(finding).text} ${names.writtenPath(finding.path).join('.') || 'file'}: ${finding.message}`)
+    oneLine(`${locationOf(finding).text} ${names.writtenPath(finding.path).join('.') || 'file'}: ${finding.message}`)
   const all = [...yaml.findings, ...findings]
   return {
     // A duplicate key is an error, but its last value is checked like any other.
     ...(isWhole && all.length === 0 ? complete(checked.data, unpriced) : withOwnPrices(valid(), unpriced)),
-    mistakes: all.sort((a, b) => placeOf(a).offset - placeOf(b).offset).map(line),
+    mistakes: all.sort((a, b) => locationOf(a).offset - locationOf(b).offset).map(line),
     warnings: warnings.map(line),
     problems: all.map(({ path, message }) => ({ path: names.writtenPath(path), message })),
     notices: warnings.map(({ path, message }) => ({ path: names.writtenPath(path), message })),
     named: known,
     credentials,
     references: isObject(yaml.value) ? secretReferencesIn([yaml.value.model_list, yaml.value.credential_list]) : [],
-    places,
+    locations,
     written: names.written,
   }
 }
@@ -128,7 +128,7 @@ function withPeersMasterKey(value: unknown, { LITELLM_MASTER_KEY: given }: Envir
 /** The process environment over `environment_variables` of the file, which may refer to the former. */
 function ownEnvironment(value: unknown, environment: Environment): Environment {
   const given = isObject(value) && isObject(value.environment_variables) ? value.environment_variables : {}
-  // Mistakes in them are reported at their own place.
+  // Mistakes in them are reported at their own location.
   const own = withEnvironment(given, [], { environment, findings: [] }) as Record<string, unknown>
   const texts = Object.entries(own).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   return { ...Object.fromEntries(texts), ...environment }

@@ -11,13 +11,13 @@ import type { Finding, Path } from './reading.ts'
 /** The sections of an entry that take prices. */
 const sections = ['proxy_params', 'model_info'] as const
 
-type Taken = Partial<Record<(typeof sections)[number], Readonly<Record<string, unknown>>>>
+type PriceFields = Partial<Record<(typeof sections)[number], Readonly<Record<string, unknown>>>>
 
 /** A file without the prices of its entries. */
 export interface WithoutPrices {
   readonly value: unknown
   /** By index in `model_list`. */
-  readonly taken: ReadonlyMap<number, Taken>
+  readonly taken: ReadonlyMap<number, PriceFields>
   /** Values that are no prices. */
   readonly findings: readonly Finding[]
 }
@@ -25,12 +25,12 @@ export interface WithoutPrices {
 /** Takes the prices out of all entries and checks each. */
 export function takePrices(value: unknown): WithoutPrices {
   if (!isObject(value) || !Array.isArray(value.model_list)) return { value, taken: new Map(), findings: [] }
-  const taken = new Map<number, Taken>()
+  const taken = new Map<number, PriceFields>()
   const findings: Finding[] = []
   const list = value.model_list.map((entry: unknown, at) => {
     if (!isObject(entry)) return entry
     const rest: Record<string, unknown> = { ...entry }
-    const prices: Taken = {}
+    const prices: PriceFields = {}
     for (const section of sections) {
       const given = entry[section]
       if (!isObject(given) || !Object.keys(given).some(isReadPriceKey)) continue
@@ -50,7 +50,7 @@ export function takePrices(value: unknown): WithoutPrices {
 }
 
 /** The entry with what was taken out of it. */
-export function withPrices(entry: ModelEntry, taken: Taken | undefined): ModelEntry {
+export function withPrices(entry: ModelEntry, taken: PriceFields | undefined): ModelEntry {
   if (!taken) return entry
   return {
     ...entry,

@@ -20,8 +20,8 @@ export interface Finding {
   readonly offset?: number
 }
 
-/** A position in a file. */
-export interface Place {
+/** A position in a file of the configuration. */
+export interface SourceLocation {
   /** In characters from the beginning. */
   readonly offset: number
   /** `config.yaml:12:5`. */
@@ -29,15 +29,15 @@ export interface Place {
 }
 
 /** Where the values of a document are, in the names of the file. */
-export interface PlaceTree {
-  readonly key: Place
-  readonly value: Place
+export interface LocationTree {
+  readonly key: SourceLocation
+  readonly value: SourceLocation
   /** Of a map or a list, by key or index. */
-  readonly inside?: ReadonlyMap<string | number, PlaceTree>
+  readonly inside?: ReadonlyMap<string | number, LocationTree>
 }
 
-/** The place of a finding, or of its nearest existing ancestor. Its path is in the names of the file. */
-export function placeIn(root: PlaceTree, { path, atKey }: Pick<Finding, 'path' | 'atKey'>): Place {
+/** The location of a finding, or of its nearest existing ancestor. Its path is in the names of the file. */
+export function locationIn(root: LocationTree, { path, atKey }: Pick<Finding, 'path' | 'atKey'>): SourceLocation {
   let at = root
   for (const [depth, part] of path.entries()) {
     const next = at.inside?.get(part)
@@ -84,17 +84,17 @@ export interface ReadFile {
   /** References to secrets that are kept elsewhere. */
   readonly references: readonly string[]
   /** undefined = there is no document. */
-  readonly places: PlaceTree | undefined
+  readonly locations: LocationTree | undefined
   /** Paths in our names, as JSON: the name that the file has for the last part, where it is another. */
   readonly written: ReadonlyMap<string, string>
 }
 
 /** A file with its positions. */
-export interface ConfigReading extends Omit<ReadFile, 'places' | 'written'> {
+export interface ConfigReading extends Omit<ReadFile, 'locations' | 'written'> {
   /** The position of a value: `config.yaml:12`. */
   lineOf(path: Path): string
   /** The position with its column: `config.yaml:12:5`. */
-  placeOf(path: Path): string
+  locationOf(path: Path): string
   /** The path in the names that the file uses: `litellm_settings.num_retries`. */
   writtenPath(path: Path): Path
 }
@@ -108,10 +108,10 @@ export function writtenPathOf(written: ReadFile['written'], path: Path): Path {
 }
 
 /** Puts functions over the data. */
-export function readingOf({ places, written, ...file }: ReadFile): ConfigReading {
+export function readingOf({ locations, written, ...file }: ReadFile): ConfigReading {
   const writtenPath = (path: Path) => writtenPathOf(written, path)
-  const placeOf = (path: Path) => (places ? placeIn(places, { path: writtenPath(path) }).text : '')
-  return { ...file, writtenPath, placeOf, lineOf: path => placeOf(path).replace(/:\d+$/, '') }
+  const locationOf = (path: Path) => (locations ? locationIn(locations, { path: writtenPath(path) }).text : '')
+  return { ...file, writtenPath, locationOf, lineOf: path => locationOf(path).replace(/:\d+$/, '') }
 }
 
 /** What holds of a text that is no document: the mistakes alone. */
@@ -125,7 +125,7 @@ export const nothingRead: ReadFile = {
   named: undefined,
   credentials: new Map(),
   references: [],
-  places: undefined,
+  locations: undefined,
   written: new Map(),
 }
 

@@ -59,13 +59,13 @@ function validPart<T>(schema: z.ZodType<T>, value: unknown, invalidPaths: readon
   for (;;) {
     const checked = schema.safeParse(copy)
     if (checked.success) return { value: checked.data, removed: [...removed] }
-    const places = checked.error.issues.flatMap(placesOf)
-    const removable = places.filter(path => removeAt(copy, path, removed))
+    const paths = checked.error.issues.flatMap(pathsOf)
+    const removable = paths.filter(path => removeAt(copy, path, removed))
     if (removable.length === 0) return { value: undefined, removed: [...removed] }
   }
 }
 
-function placesOf(issue: z.core.$ZodIssue): Path[] {
+function pathsOf(issue: z.core.$ZodIssue): Path[] {
   const path = issue.path.map(part => (typeof part === 'number' ? part : String(part)))
   return issue.code === 'unrecognized_keys' ? issue.keys.map(key => [...path, key]) : [path]
 }

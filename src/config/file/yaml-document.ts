@@ -1,18 +1,18 @@
 /** Parses the text of a file as one YAML document; reports syntax errors by line and column. */
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Document, Node, Pair } from 'yaml'
-import type { Finding, Path, Place, PlaceTree } from './reading.ts'
+import type { Finding, Path, SourceLocation, LocationTree } from './reading.ts'
 
 const textBytesMax = 5 * 1024 * 1024
 
 /** A text that is one YAML document and not empty. */
 interface YamlReading {
-  readonly places: PlaceTree
+  readonly locations: LocationTree
   /** Never null. Of duplicate keys it has the last value. */
   readonly value: unknown
   /** Mistakes that leave a value for further checks. */
   readonly findings: readonly Finding[]
-  place(offset: number): Place
+  locationAt(offset: number): SourceLocation
 }
 
 /** Returns only the mistakes if there is no value to check. */
@@ -21,21 +21,21 @@ export function readYaml(text: string, file: string): YamlReading | readonly str
   const lines = new LineCounter()
   // Duplicate keys are reported below, with their names and without stopping the parser.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false, merge: true })
-  const place = (offset: number): Place => {
+  const locationAt = (offset: number): SourceLocation => {
     const { line, col } = lines.linePos(offset)
     return { offset, text: `${file}:${line}:${col}` }
   }
   const errors = document.errors.filter(error => error.code !== 'MULTIPLE_DOCS')
   if (errors.length > 0)
     return errors.map(
-      error => `${place(error.pos[0]).text} ${error.code === 'BAD_ALIAS' ? unquotedStar : error.message}`,
+      error => `${locationAt(error.pos[0]).text} ${error.code === 'BAD_ALIAS' ? unquotedStar : error.message}`,
     )
   const unresolved = aliasesWhere(document, target => target === undefined)
-  if (unresolved.length > 0) return unresolved.map(offset => `${place(offset).text} ${unquotedStar}`)
+  if (unresolved.length > 0) return unresolved.map(offset => `${locationAt(offset).text} ${unquotedStar}`)
   const recursive = aliasesWhere(document, (target, above) => target !== undefined && above.includes(target))
   if (recursive.length > 0)
     return recursive.map(
-      offset => `${place(offset).text} an alias inside of what it stands for has no end; write it out`,
+      offset => `${locationAt(offset).text} an alias inside of what it stands for has no end; write it out`,
     )
   const more = document.errors.map(error => error.pos[0])
   const secondDocument = 'a second document begins here; the file must hold one: take out the `---`, or what follows it'
@@ -46,13 +46,13 @@ export function readYaml(text: string, file: string): YamlReading | readonly str
     return [`${file}:1:1 ${(error as Error).message}`]
   }
   if (value === null || value === undefined)
-    return [more.length > 0 ? `${place(more[0]!).text} ${secondDocument}` : `${file}:1:1 ${empty}`]
+    return [more.length > 0 ? `${locationAt(more[0]!).text} ${secondDocument}` : `${file}:1:1 ${empty}`]
   const keys = keyFindings(document.contents, [], offset => lines.linePos(offset).line)
   return {
-    places: placesOf(document.contents, { above: place(0), place }),
+    locations: locationsOf(document.contents, { above: locationAt(0), locationAt }),
     value,
     findings: [...more.map(offset => ({ path: [], message: secondDocument, offset })), ...keys],
-    place,
+    locationAt,
   }
 }
 
@@ -105,23 +105,28 @@ function keyFindings(node: unknown, path: Path, lineOf: (offset: number) => numb
   })
 }
 
-/** `above` = the place of what holds the value: an empty value has none of its own. */
-function placesOf(
+/** `above` = the location of what holds the value: an empty value has none of its own. */
+function locationsOf(
   node: unknown,
-  { key, above, place }: { key?: Place; above: Place; place: (offset: number) => Place },
-): PlaceTree {
+  {
+    key,
+    above,
+    locationAt,
+  }: { key?: SourceLocation; above: SourceLocation; locationAt: (offset: number) => SourceLocation },
+): LocationTree {
   const begin = (node as Node | null)?.range?.[0]
-  const value = begin === undefined ? (key ?? above) : place(begin)
+  const value = begin === undefined ? (key ?? above) : locationAt(begin)
   const own = { key: key ?? value, value }
-  const inside = new Map<string | number, PlaceTree>()
-  if (isSeq(node)) for (const [at, one] of node.items.entries()) inside.set(at, placesOf(one, { above: value, place }))
+  const inside = new Map<string | number, LocationTree>()
+  if (isSeq(node))
+    for (const [at, one] of node.items.entries()) inside.set(at, locationsOf(one, { above: value, locationAt }))
   else if (isMap(node))
     // The last of duplicate keys counts: its value was read.
     for (const pair of node.items as Pair[])
       if (isPair(pair) && isScalar(pair.key)) {
         const keyBegin = pair.key.range?.[0]
-        const keyPlace = keyBegin === undefined ? value : place(keyBegin)
-        inside.set(String(pair.key.value), placesOf(pair.value, { key: keyPlace, above: value, place }))
+        const keyLocation = keyBegin === undefined ? value : locationAt(keyBegin)
+        inside.set(String(pair.key.value), locationsOf(pair.value, { key: keyLocation, above: value, locationAt }))
       }
   return inside.size === 0 ? own : { ...own, inside }
 }

@@ -17,16 +17,16 @@ import type { ModelEntry } from '../file/schema.ts'
 import { secretFields } from '../file/secret-fields.ts'
 import { translateNames } from '../file/translate-names.ts'
 import type { Finding, Path } from '../file/reading.ts'
-import { placeFields } from './deployment-ids.ts'
+import { identityFields } from './deployment-ids.ts'
 import { accessGroups, missingPriceWarnings } from './deployment-lists.ts'
 import { buildDeployment } from './deployments.ts'
 import { apiReferenceProblems } from './api-references.ts'
-import { splitSecrets } from './entry-surroundings.ts'
-import type { EntrySurroundings, MergedSettings } from './entry-surroundings.ts'
+import { splitSecrets } from './entry-context.ts'
+import type { EntryContext, MergedSettings } from './entry-context.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-interface Read {
+interface ReadEntry {
   readonly deployment?: Deployment
   readonly problems: readonly Pick<Finding, 'path' | 'message'>[]
   /** What is accepted and probably a mistake. */
@@ -35,11 +35,14 @@ interface Read {
 
 /** Reads entries of the API under the settings of one file; an entry that did not change is read once. */
 export class SentModels {
-  readonly #surroundings: EntrySurroundings
-  readonly #read = new WeakMap<ConfiguredObject, { readonly credential: ConfiguredObject | undefined; read: Read }>()
+  readonly #entryContext: EntryContext
+  readonly #read = new WeakMap<
+    ConfiguredObject,
+    { readonly credential: ConfiguredObject | undefined; read: ReadEntry }
+  >()
 
-  constructor(surroundings: EntrySurroundings) {
-    this.#surroundings = surroundings
+  constructor(entryContext: EntryContext) {
+    this.#entryContext = entryContext
   }
 
   /** A model that cannot be served is left out, with the reason; the file's win where ids are the same. */
@@ -83,7 +86,7 @@ export class SentModels {
     const written = (path: Path) => names.writtenPath(['model_list', 0, ...path]).slice(2)
     const refuse = (problems: readonly Pick<Finding, 'path' | 'message'>[]) =>
       unprocessable(problems.map(({ path, message }) => toProblem(written(path), message)))
-    const references = apiReferenceProblems(sent, this.#surroundings.secretDirectories)
+    const references = apiReferenceProblems(sent, this.#entryContext.secretDirectories)
     const early = [...findings.map(one => ({ ...one, path: one.path.slice(2) })), ...references, ...masksIn(merged)]
     if (early.length > 0) throw refuse(early)
     const { deployment, problems, notices = [] } = this.#readEntry(merged, id, credentialsIn(objects))
@@ -101,13 +104,13 @@ export class SentModels {
     }
   }
 
-  #readOnce(object: ConfiguredObject, credentials: ReadonlyMap<string, ConfiguredObject>): Read {
+  #readOnce(object: ConfiguredObject, credentials: ReadonlyMap<string, ConfiguredObject>): ReadEntry {
     const name = (object.body.proxy_params as Fields | undefined)?.credential_name
     const credential = typeof name === 'string' ? credentials.get(name) : undefined
     const known = this.#read.get(object)
     if (known && known.credential === credential) return known.read
     const problem = object.problem ?? credential?.problem
-    const read: Read =
+    const read: ReadEntry =
       problem !== undefined
         ? { problems: [{ path: [], message: problem }] }
         : this.#readEntry(plainEntry(object), object.id, credentials)
@@ -116,8 +119,8 @@ export class SentModels {
   }
 
   /** Problems have their paths inside the entry, in our names. */
-  #readEntry(entry: Fields, id: string, credentials: ReadonlyMap<string, ConfiguredObject>): Read {
-    const { context, proxies, secrets, credentials: ofFile } = this.#surroundings
+  #readEntry(entry: Fields, id: string, credentials: ReadonlyMap<string, ConfiguredObject>): ReadEntry {
+    const { context, proxies, secrets, credentials: ofFile } = this.#entryContext
     const where = `the model ${id} made by API`
     const name = isObject(entry.proxy_params) ? entry.proxy_params.credential_name : undefined
     const credential = typeof name === 'string' ? credentials.get(name) : undefined
@@ -151,7 +154,7 @@ export class SentModels {
 export function checkCredential(
   values: Fields,
   before: ConfiguredObject | undefined,
-  { secretDirectories, context, secrets: known }: EntrySurroundings,
+  { secretDirectories, context, secrets: known }: EntryContext,
 ): Pick<CheckedModel, 'body' | 'secrets'> {
   const earlier = before ? plainValues(before) : {}
   const merged = withoutNulls({ ...earlier, ...withoutMasks(values, earlier) })
@@ -181,10 +184,10 @@ function plainEntry({ body, secrets }: ConfiguredObject): Fields {
   return { ...body, proxy_params: { ...(body.proxy_params as Fields), ...plain(secrets) } }
 }
 
-/** What a credential can hold of a model's parameters: its key and its place. */
+/** What a credential can hold of a model's parameters: its key, and the fields of its account. */
 export function connectionOf(model: ConfiguredObject): Fields {
   const params = plainEntry(model).proxy_params as Fields
-  const isOfConnection = (name: string) => name !== 'model' && (placeFields.has(name) || secretFields.has(name))
+  const isOfConnection = (name: string) => name !== 'model' && (identityFields.has(name) || secretFields.has(name))
   return Object.fromEntries(Object.entries(params).filter(([name]) => isOfConnection(name) || name === 'api_version'))
 }
 
@@ -219,7 +222,7 @@ function withoutMasks(sent: Fields, known: Fields): Fields {
   return Object.fromEntries(Object.entries(sent).filter(([name, value]) => value !== secretMask || !(name in known)))
 }
 
-function masksIn(sections: Fields): Read['problems'] {
+function masksIn(sections: Fields): ReadEntry['problems'] {
   return Object.entries(sections).flatMap(([section, fields]) =>
     Object.entries(isObject(fields) ? fields : {}).flatMap(([name, value]) =>
       value === secretMask ? [{ path: [section, name], message: maskProblem }] : [],
@@ -243,7 +246,7 @@ function toProblem(path: Path, message: string): Problem {
   return { loc: ['body', ...path], msg: message, type }
 }
 
-const shownProblem = ({ path, message }: Read['problems'][number]): string =>
+const shownProblem = ({ path, message }: ReadEntry['problems'][number]): string =>
   path.length === 0 ? message : `${path.join('.')}: ${message}`
 
 /** Groups of the file and of the deployments, with those made by API. */

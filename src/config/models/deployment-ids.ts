@@ -12,7 +12,7 @@ import type { ModelEntry } from '../file/schema.ts'
 type Params = ModelEntry['proxy_params']
 
 /** The fields that identify an account and model at an upstream. No secrets. */
-export const placeFields: ReadonlySet<string> = new Set<keyof Params>([
+export const identityFields: ReadonlySet<string> = new Set<keyof Params>([
   'model',
   'custom_llm_provider',
   'api_base',
@@ -26,39 +26,39 @@ export const placeFields: ReadonlySet<string> = new Set<keyof Params>([
   'aws_bedrock_runtime_endpoint',
 ])
 
-/** The configured id, or a hash of the place. Stable over restarts and equal on every replica. */
-export function placeIdOf(entry: ModelEntry): string {
+/** The configured id, or a hash of the fields that identify it. Stable over restarts and equal on every replica. */
+export function identityOf(entry: ModelEntry): string {
   return (
     entry.model_info?.id ??
     hashOf(
       entry,
       'place',
       Object.entries(entry.proxy_params)
-        .filter(([name]) => placeFields.has(name))
-        .map(placeValue),
+        .filter(([name]) => identityFields.has(name))
+        .map(identityValue),
     )
   )
 }
 
 /**
- * Assigns ids to entries with the same name and place, in list order. The first has the id of the place, as if it were
- * alone; the others have a hash of their settings, and of their number among those that differ in secrets alone.
+ * Assigns ids to entries with the same name and identity, in list order. The first has the id of the identity, as if it
+ * were alone; the others have a hash of their settings, and of their number among those that differ in secrets alone.
  */
 export class EntryIds {
-  /** By place and by settings: the id of the first such entry, and the secrets of all, in list order. */
-  readonly #places = new Map<string, Map<string, { readonly id: string; readonly secrets: string[] }>>()
+  /** By identity and by settings: the id of the first such entry, and the secrets of all, in list order. */
+  readonly #idsByIdentity = new Map<string, Map<string, { readonly id: string; readonly secrets: string[] }>>()
 
   /** Returning the id of an earlier entry means that the two entries are identical. */
   idOf(entry: ModelEntry): string {
-    const placeId = placeIdOf(entry)
-    if (entry.model_info?.id !== undefined) return placeId
+    const identity = identityOf(entry)
+    if (entry.model_info?.id !== undefined) return identity
     const settingsId = settingsIdOf(entry)
     const secrets = secretsOf(entry)
-    let groups = this.#places.get(placeId)
-    if (groups === undefined) this.#places.set(placeId, (groups = new Map()))
+    let groups = this.#idsByIdentity.get(identity)
+    if (groups === undefined) this.#idsByIdentity.set(identity, (groups = new Map()))
     const group = groups.get(settingsId)
     if (group === undefined) {
-      const id = groups.size === 0 ? placeId : settingsId
+      const id = groups.size === 0 ? identity : settingsId
       groups.set(settingsId, { id, secrets: [secrets] })
       return id
     }
@@ -77,8 +77,8 @@ function secretsOf({ proxy_params: params }: ModelEntry): string {
   )
 }
 
-/** The API version in Azure's address does not belong to the place. */
-function placeValue([name, value]: [string, unknown]): [string, unknown] {
+/** The API version in Azure's address does not identify the account. */
+function identityValue([name, value]: [string, unknown]): [string, unknown] {
   return [name, name === 'api_base' && String(value).includes('?') ? readAddress(String(value)).baseUrl : value]
 }
 

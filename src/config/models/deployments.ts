@@ -6,7 +6,7 @@ import { Secret } from '../../lib/secret.ts'
 import { localModels, similarProvider } from '../../providers/index.ts'
 import { bedrockOptions } from './bedrock-options.ts'
 import { namedModel, readAddress } from '../file/entry-checks.ts'
-import { placeIdOf } from './deployment-ids.ts'
+import { identityOf } from './deployment-ids.ts'
 import type { Environment } from '../environment.ts'
 import { modelFacts } from './model-facts.ts'
 import { pricesInPlace } from '../prices/place-premiums.ts'
@@ -92,7 +92,7 @@ export function buildDeployment(
     options: { ...vertex?.options, ...bedrock?.options, ...ownOptions(entry, apiVersion) },
   }
   return {
-    id: placeIdOf(entry),
+    id: identityOf(entry),
     modelName: entry.model_name,
     ...facts,
     prices: pricesInPlace(facts, target),

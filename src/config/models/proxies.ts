@@ -82,7 +82,7 @@ export function proxyWithoutSecrets(setting: ProxySetting): string | false {
   return choice && 'proxy' in choice ? `${choice.proxy.secure ? 'https' : 'http'}://${choice.proxy.name}` : false
 }
 
-function placeOf(url: URL): HostAndPort {
+function hostAndPort(url: URL): HostAndPort {
   return { hostname: url.hostname, port: url.port ? Number(url.port) : url.protocol === 'https:' ? 443 : 80 }
 }
 
@@ -116,7 +116,7 @@ class SharedRules implements ProxyRules {
   #choiceFor(url: URL): Choice | undefined {
     const choice = url.protocol === 'https:' ? this.#https : this.#http
     if (!choice || isLoopback(url.hostname) || isLinkLocal(url.hostname)) return undefined
-    return this.#noProxy.names(placeOf(url)) ? undefined : choice
+    return this.#noProxy.names(hostAndPort(url)) ? undefined : choice
   }
 }
 
@@ -132,7 +132,7 @@ class OwnRules implements ProxyRules {
 
   proxyFor(url: URL): UpstreamProxy | undefined {
     if (isLinkLocal(url.hostname)) return undefined
-    return isLoopback(url.hostname) && this.#noProxy.names(placeOf(url)) ? undefined : this.#proxy
+    return isLoopback(url.hostname) && this.#noProxy.names(hostAndPort(url)) ? undefined : this.#proxy
   }
 }
 

@@ -16,7 +16,7 @@ export interface CatalogueEntry {
   readonly capabilities: Capabilities
   /** The provider under which it stands, which may be the vendor whose models a host resells. */
   readonly provider: string
-  /** Its name there. */
+  /** The model's name at that provider. */
   readonly name: string
   /** The public lists that have it. */
   readonly lists: readonly string[]

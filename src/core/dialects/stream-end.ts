@@ -29,7 +29,7 @@ export class ChoiceStates {
   #openCount = 0
   #finishedCount = 0
 
-  /** `asked` = how many the client asked for. */
+  /** `expectedChoices` = how many the client asked for. */
   constructor(expectedChoices = 1) {
     this.#expectedChoices = expectedChoices
   }

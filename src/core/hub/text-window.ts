@@ -4,8 +4,8 @@
  */
 import type { ChatEvent } from './chat.ts'
 import type { AnswerFilter } from '../policy.ts'
-
-type Piece = Extract<ChatEvent, { type: 'text' | 'reasoning' | 'refusal' | 'tool-call-arguments' | 'audio' }>
+import { textOfPiece, withPieceText } from './text-pieces.ts'
+import type { TextPiece } from './text-pieces.ts'
 
 /** Changes a text. Must be idempotent: a part of its result is passed to it again. */
 type ChangeText = (text: string) => string
@@ -18,7 +18,7 @@ interface Text {
   readonly held: string
   /** The beginning of an escape in JSON text, whose end is not there yet. */
   readonly unread: string
-  readonly like: Piece
+  readonly like: TextPiece
 }
 
 /**
@@ -75,7 +75,7 @@ class WindowedFilter implements AnswerFilter {
   }
 
   /** Another kind of text in the same choice interrupts the one before it; arguments of several calls may alternate. */
-  #piece(event: Piece): ChatEvent[] {
+  #piece(event: TextPiece): ChatEvent[] {
     const name = nameOf(event)
     const interrupted = this.#flush(
       like => like.choice === event.choice && like.type !== 'tool-call-arguments' && nameOf(like) !== name,
@@ -84,19 +84,19 @@ class WindowedFilter implements AnswerFilter {
     const { before, rest } = this.#changed(name, text)
     const cut = characterBoundary(rest, Math.max(rest.length - this.#overlap, 0))
     this.#texts.set(name, { before: cut > 0 ? '' : before, held: rest.slice(cut), unread, like: event })
-    return cut > 0 ? [...interrupted, withText(event, rest.slice(0, cut))] : interrupted
+    return cut > 0 ? [...interrupted, withPieceText(event, rest.slice(0, cut))] : interrupted
   }
 
   #closing(event: Extract<ChatEvent, { type: 'reasoning' }>): ChatEvent[] {
     const name = nameOf(event)
     const { rest } = this.#changed(name, event.text ?? '')
     this.#texts.delete(name)
-    return [...this.#flush(like => like.choice === event.choice), rest === '' ? event : withText(event, rest)]
+    return [...this.#flush(like => like.choice === event.choice), rest === '' ? event : withPieceText(event, rest)]
   }
 
   /** The text of the event with what was not readable before it, and what of it is not readable yet. */
-  #read(name: string, event: Piece): [text: string, unread: string] {
-    const text = textOf(event)
+  #read(name: string, event: TextPiece): [text: string, unread: string] {
+    const text = textOfPiece(event)
     if (event.type !== 'tool-call-arguments') return [text, '']
     const json = (this.#texts.get(name)?.unread ?? '') + text
     if (!json.includes('\\')) return [json, '']
@@ -126,14 +126,14 @@ class WindowedFilter implements AnswerFilter {
     )
   }
 
-  #flush(ends: (like: Piece) => boolean): ChatEvent[] {
+  #flush(ends: (like: TextPiece) => boolean): ChatEvent[] {
     const out: ChatEvent[] = []
     for (const [name, { before, held, unread, like }] of this.#texts) {
       if (!ends(like)) continue
       const text = held + unread
       const sent = this.#overlap > 0 ? (before + text).slice(-this.#overlap) : ''
       this.#texts.set(name, { before: sent, held: '', unread: '', like })
-      if (text !== '') out.push(withText(like, text))
+      if (text !== '') out.push(withPieceText(like, text))
     }
     return out
   }
@@ -155,22 +155,12 @@ function commonLength(one: string, other: string): number {
   return at
 }
 
-function isArgumentsOf(like: Piece, call: { choice: number; index: number }): boolean {
+function isArgumentsOf(like: TextPiece, call: { choice: number; index: number }): boolean {
   return like.type === 'tool-call-arguments' && like.choice === call.choice && like.index === call.index
 }
 
-function nameOf(event: Piece): string {
+function nameOf(event: TextPiece): string {
   return `${event.choice} ${event.type} ${event.type === 'tool-call-arguments' ? event.index : ''}`
-}
-
-function textOf(event: Piece): string {
-  if (event.type === 'tool-call-arguments') return event.fragment
-  return (event.type === 'audio' ? event.transcript : event.text) ?? ''
-}
-
-function withText(event: Piece, text: string): Piece {
-  if (event.type === 'tool-call-arguments') return { ...event, fragment: text }
-  return event.type === 'audio' ? { ...event, transcript: text } : { ...event, text }
 }
 
 /** `at`, or one less where it would cut a character that takes two units of UTF-16. */

@@ -133,7 +133,7 @@ export interface ConversationMessage {
 }
 
 /** Whose conversations, by id; of another owner's nothing is found. */
-export interface ConversationPlace {
+export interface ConversationReference {
   readonly keyId: string
   readonly id: string
 }
@@ -183,28 +183,28 @@ export interface ConversationStore {
   /** Why nothing can be stored: there is no key to encrypt with. undefined = it can. */
   storingProblem(): string | undefined
   list(query: ConversationQuery): Promise<ConversationPage>
-  find(place: ConversationPlace): Promise<Conversation | undefined>
+  find(reference: ConversationReference): Promise<Conversation | undefined>
   /** Throws `quota-exceeded` by the owner's quota, as `add` and `update` do. */
   create(conversation: Omit<Conversation, 'expiresAtMs' | 'version'>): Promise<Conversation>
   /** undefined = there is no such conversation. Throws `conflict` when it has another version than this. */
   update(
-    place: ConversationPlace,
+    reference: ConversationReference,
     changes: ConversationChanges,
     version: number | undefined,
   ): Promise<Conversation | undefined>
   /** true = it existed. */
-  delete(place: ConversationPlace): Promise<boolean>
+  delete(reference: ConversationReference): Promise<boolean>
   /** How many there were. */
   deleteAll(keyId: string): Promise<number>
   /** All messages, oldest first. `hold` is told their bytes before they are read, and may throw. */
-  messages(place: ConversationPlace, hold?: HoldBytes): Promise<ConversationMessage[]>
-  message(place: ConversationPlace, messageId: string): Promise<ConversationMessage | undefined>
+  messages(reference: ConversationReference, hold?: HoldBytes): Promise<ConversationMessage[]>
+  message(reference: ConversationReference, messageId: string): Promise<ConversationMessage | undefined>
   /** `hold` is told its bytes before they are read, and may throw. */
-  attachment(place: ConversationPlace, id: string, hold?: HoldBytes): Promise<StoredAttachment | undefined>
+  attachment(reference: ConversationReference, id: string, hold?: HoldBytes): Promise<StoredAttachment | undefined>
   /**
    * All or nothing; false = the conversation is gone. Throws `conflict` when it would have more messages than it may.
    */
-  add(place: ConversationPlace, addition: ConversationAddition): Promise<boolean>
+  add(reference: ConversationReference, addition: ConversationAddition): Promise<boolean>
   /** Keeps what has come of an answer that is still running. */
   saveProgress(message: ConversationMessage): Promise<void>
   /**
@@ -214,7 +214,7 @@ export interface ConversationStore {
    */
   finish(message: ConversationMessage): Promise<ConversationMessage | undefined>
   /** Asks a running answer to end, whichever process works on it. false = it does not run. */
-  stopAnswer(place: ConversationPlace, messageId: string): Promise<boolean>
+  stopAnswer(reference: ConversationReference, messageId: string): Promise<boolean>
   /** Marks running answers as alive. Their status by id, `cancelling` where they shall end; gone ones are left out. */
   renew(messageIds: readonly string[], nowMs: number): Promise<ReadonlyMap<string, string>>
   /** Days that the owner's conversations are kept after their last message; null = until they are deleted. */

@@ -159,7 +159,7 @@ export interface WaitingForPassword {
   readonly turn: Turn
   /** Of the client, as limits name it. */
   readonly network: string
-  /** true = the answer reaches no one any more. */
+  /** true = the client has gone: the answer cannot be delivered. */
   isLeft?(): boolean
 }
 

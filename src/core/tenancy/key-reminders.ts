@@ -1,6 +1,6 @@
 /** Interface of the store that knows which keys soon end, or soon have to be replaced. */
 
-/** One key of which someone has to be told. */
+/** A key that a reminder is due for. */
 export interface KeyReminder {
   /** `expiry` = it ends; `rotation`, `age` = its text has to be replaced, by its own interval or by the maximum age. */
   readonly kind: 'expiry' | 'rotation' | 'age'

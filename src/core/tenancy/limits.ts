@@ -65,7 +65,7 @@ export interface LimitRefusal {
 export type OwnUses = ReadonlyMap<string, { readonly tokens: number; readonly nanoUsd: number }>
 
 /** A call that is let through. */
-export interface LimitTaken {
+export interface LimitReservation {
   readonly allowed: true
   /** The tightest scope, for the headers; absent = no such limit. */
   readonly requests?: LimitState
@@ -97,7 +97,7 @@ export interface StoredAmount extends BudgetAmount {
 }
 
 /** The decision of the limits on a call. */
-export type LimitVerdict = LimitTaken | LimitRefusal
+export type LimitVerdict = LimitReservation | LimitRefusal
 
 /** Counts requests, tokens, parallel calls and money. */
 export interface Limiter {

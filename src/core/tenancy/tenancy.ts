@@ -171,7 +171,7 @@ export interface Tenants {
   readonly tag: Tag
   readonly budget: NamedBudget
 }
-/** Which sort of object. */
+/** The kinds of objects that own keys or limits. */
 export type TenantKind = keyof Tenants
 
 /** `team`: `admin` or `user`. `organization`: `org_admin`, `internal_user` or `internal_user_viewer`. */

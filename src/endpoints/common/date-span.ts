@@ -48,11 +48,11 @@ interface Span {
 }
 
 /** Where the two stand in a request, for its errors. */
-interface SpanPlace {
+interface SpanFields {
   readonly start: readonly string[]
   readonly end: readonly string[]
 }
-const inQuery: SpanPlace = { start: ['query', 'start_date'], end: ['query', 'end_date'] }
+const inQuery: SpanFields = { start: ['query', 'start_date'], end: ['query', 'end_date'] }
 
 /**
  * Milliseconds since 1970, inclusive and exclusive. An end date without a time includes the whole day, as in LiteLLM.
@@ -60,12 +60,12 @@ const inQuery: SpanPlace = { start: ['query', 'start_date'], end: ['query', 'end
  */
 export function rangeOf(
   { start_date: start, end_date: end }: Span,
-  place = inQuery,
+  fields = inQuery,
 ): { fromMs?: number | undefined; toMs?: number | undefined } {
   const fromMs = start?.ms
   const lastMs = end && (end.isDay ? end.ms + dayMs - 1 : end.ms)
   if (fromMs !== undefined && lastMs !== undefined && fromMs > lastMs)
-    throw unprocessable([{ loc: place.end, msg: `is before ${place.start.at(-1)}; swap them`, type: 'out_of_range' }])
+    throw unprocessable([{ loc: fields.end, msg: `is before ${fields.start.at(-1)}; swap them`, type: 'out_of_range' }])
   return { fromMs, toMs: end && (end.isDay ? end.ms + dayMs : end.ms) }
 }
 
@@ -79,15 +79,15 @@ export interface DaySpan {
  * The days of the span; without a date up to today, and 30 of them. Throws 422 for a span that is too long
  * or ends before it begins.
  */
-export function daySpanOf(span: Span, nowMs: number, place = inQuery): DaySpan {
-  rangeOf(span, place)
+export function daySpanOf(span: Span, nowMs: number, fields = inQuery): DaySpan {
+  rangeOf(span, fields)
   const lastDay = Math.floor((span.end_date?.ms ?? nowMs) / dayMs)
   const firstDay = span.start_date ? Math.floor(span.start_date.ms / dayMs) : lastDay - daysUsual + 1
   if (lastDay - firstDay >= spanDaysMax)
     throw unprocessable([
-      { loc: place.start, msg: `is more than ${spanDaysMax} days before the end`, type: 'out_of_range' },
+      { loc: fields.start, msg: `is more than ${spanDaysMax} days before the end`, type: 'out_of_range' },
     ])
-  if (firstDay > lastDay) throw unprocessable([{ loc: place.start, msg: 'is after today', type: 'out_of_range' }])
+  if (firstDay > lastDay) throw unprocessable([{ loc: fields.start, msg: 'is after today', type: 'out_of_range' }])
   return { firstDay, lastDay }
 }
 

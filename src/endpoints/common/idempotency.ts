@@ -56,7 +56,7 @@ async function fingerprinted({ request, services }: RepeatableRequest): Promise<
   return own
 }
 
-interface Repeated {
+interface RepeatedRequest {
   readonly claimed: IdempotentRequest
   readonly claim: IdempotentClaim
 }
@@ -68,7 +68,7 @@ interface Repeated {
 async function again(
   repeatable: RepeatableRequest,
   own: FingerprintedRequest,
-  { claimed, claim }: Repeated,
+  { claimed, claim }: RepeatedRequest,
 ): Promise<Answer> {
   const { request, services } = repeatable
   let now: IdempotentClaim | undefined = claim

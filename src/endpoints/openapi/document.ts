@@ -77,14 +77,14 @@ const securitySchemes = {
 const keyHeaders = ['bearer', 'xApiKey', 'apiKey', 'xGoogApiKey', 'xLitellmApiKey'] as const
 
 /** What the document says of the gateway that serves it. */
-export interface Naming {
+export interface DocumentOptions {
   readonly version: string
   /** What headers about a call begin with (Settings.headerPrefix). */
   readonly headerPrefix: string
 }
 
 /** The document of these endpoints. */
-export function openapiDocument(endpoints: readonly Endpoint[], { version, headerPrefix }: Naming): object {
+export function openapiDocument(endpoints: readonly Endpoint[], { version, headerPrefix }: DocumentOptions): object {
   const paths: Record<string, Record<string, object>> = {}
   const responses: Record<string, object> = {}
   for (const endpoint of endpoints)

@@ -3,7 +3,7 @@ import { boolean, constant, dateTime, described, integer, listOf, nullable, refe
 import type { Schema } from './schema.ts'
 
 const method = described('`sso`, `password`, `master-key`, `device` or `key`.', text)
-const place = shape({ id: text, role: text })
+const membership = shape({ id: text, role: text })
 
 /** By their names under `#/components/schemas/`. */
 export const sessionSchemas: Readonly<Record<string, Schema>> = {
@@ -38,8 +38,8 @@ export const sessionSchemas: Readonly<Record<string, Schema>> = {
     email: nullable(text),
     alias: nullable(text),
     role: text,
-    teams: listOf(place),
-    organizations: listOf(place),
+    teams: listOf(membership),
+    organizations: listOf(membership),
     method,
     session: nullable(reference('Session')),
   }),

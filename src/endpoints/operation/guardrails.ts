@@ -45,11 +45,11 @@ const applyBody = lazy(() =>
   }),
 )
 
-interface About extends Pick<EndpointDoc, 'operationId' | 'summary' | 'failures' | 'successStatus'> {
+interface GuardrailDoc extends Pick<EndpointDoc, 'operationId' | 'summary' | 'failures' | 'successStatus'> {
   readonly answer: string
   readonly request?: () => z.ZodType
 }
-const doc = ({ answer, request, ...about }: About): EndpointDoc => ({
+const doc = ({ answer, request, ...about }: GuardrailDoc): EndpointDoc => ({
   ...about,
   tag: 'Guardrails',
   ...(request && { request }),
@@ -154,7 +154,7 @@ const info: Endpoint = {
 
 const usersMax = 200
 
-/** Whom it holds for: everybody, or those whose keys, teams and models name it. */
+/** Which callers it holds for: all, or those whose keys, teams and models name it. */
 const usedBy: Endpoint = {
   method: 'GET',
   paths: ['/guardrails/{guardrail_id}/used_by'],
@@ -284,8 +284,8 @@ const apply: Endpoint = {
     const stage = body.input_type === 'response' ? 'output' : 'input'
     const sample = { guardrail, text: body.text, stage, prompt: body.prompt ?? undefined } as const
     const { verdict, text, reason, found } = await services.guardrails.tryOut(sample, caller!, request)
-    const told = Object.entries(found).filter(([entity]) => body.entities?.includes(entity) ?? true)
-    return jsonAnswer({ response_text: text, verdict, reason: reason ?? null, found: Object.fromEntries(told) })
+    const reported = Object.entries(found).filter(([entity]) => body.entities?.includes(entity) ?? true)
+    return jsonAnswer({ response_text: text, verdict, reason: reason ?? null, found: Object.fromEntries(reported) })
   },
 }
 

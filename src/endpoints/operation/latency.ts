@@ -12,7 +12,7 @@ import { latencyFigures } from './common/latency-figures.ts'
 import { daySpanDoc, daySpanOf, spanFields } from '../common/date-span.ts'
 
 const unitMs = { hour: 3_600_000, day: 86_400_000 } as const
-/** Further hours may have been added to their day (`ledger-upkeep.ts`). */
+/** Further hours may have been added to their day (`ledger-maintenance.ts`). */
 const hoursMax = 72
 
 const fieldOf = { model: 'model', deployment: 'deployment_id', time: 'start' } as const satisfies Record<

@@ -1,4 +1,4 @@
-/** GET /overview: what the first page shows, in one answer; everybody sees what is theirs. */
+/** GET /overview: what the first page shows, in one answer; each caller sees its own. */
 import { z } from 'zod'
 import { mayReadAll } from '../../accounts/rights.ts'
 import { isAdministrator } from '../../core/caller.ts'
@@ -88,13 +88,13 @@ async function latencyOfDays({ ledger }: Services, caller: Caller, first: number
 function spendByModel(groups: readonly UsageGroup[], firstDay: number): object[] {
   const totals = new Map<string, bigint>()
   for (const { fields, costNanoUsd } of groups) totals.set(fields.model, (totals.get(fields.model) ?? 0n) + costNanoUsd)
-  const dearest = [...totals]
+  const topModels = [...totals]
     .filter(([, cost]) => cost > 0n)
     .sort(([one, cost], [other, more]) => (cost === more ? (one < other ? -1 : 1) : cost > more ? -1 : 1))
     .slice(0, modelsMax)
     .map(([model]) => model)
-  const listed = new Set(dearest)
-  const series = new Map([...dearest, ''].map(model => [model, new Array<bigint>(days).fill(0n)]))
+  const listed = new Set(topModels)
+  const series = new Map([...topModels, ''].map(model => [model, new Array<bigint>(days).fill(0n)]))
   for (const { day, fields, costNanoUsd } of groups)
     series.get(listed.has(fields.model) ? fields.model : '')![day - firstDay]! += costNanoUsd
   return [...series].map(([model, costs]) => ({ model, spend: costs.map(dollars) }))

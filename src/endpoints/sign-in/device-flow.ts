@@ -212,14 +212,14 @@ async function refresh(text: string | null, request: HttpRequest, services: Serv
   return tokens(services, request, { signInId: claims.signInId, count: outcome.count, owner: outcome, user })
 }
 
-interface Issued {
+interface IssuedTokens {
   readonly signInId: string
   readonly count: number
   readonly owner: DeviceOwner
   readonly user: User
 }
 
-function tokens(services: Services, request: HttpRequest, { signInId, count, owner, user }: Issued): Answer {
+function tokens(services: Services, request: HttpRequest, { signInId, count, owner, user }: IssuedTokens): Answer {
   const { settings } = services.current
   const nowMs = services.clock.epochMs()
   const claims = {

@@ -27,7 +27,7 @@ export const forgottenPasswordPath = '/fallback/forgotten-password'
 const lifetimeMs = 3_600_000
 const emailLengthMax = 320
 const title = 'Forgotten password'
-const told =
+const confirmation =
   'If a user with this address has a password here, a mail with a link was sent to it. The link works for an hour.'
 
 /** Mails can be sent, with an address that no client has chosen. */
@@ -78,14 +78,14 @@ async function send(address: string, services: Services): Promise<void> {
 /** An address that two users have names none of them. */
 const onlyOne = (users: readonly User[]): User | undefined => (users.length === 1 ? users[0] : undefined)
 
-interface Shown {
+interface ForgottenPasswordForm {
   readonly request: HttpRequest
   readonly services: Services
   readonly message?: string
   readonly status?: number
 }
 
-function pageOf({ request, services, message, status }: Shown): Answer {
+function pageOf({ request, services, message, status }: ForgottenPasswordForm): Answer {
   if (!sendsResets(services)) {
     const content = html`<p>This gateway sends no mail. Ask an administrator for a link to set a password.</p>`
     return pageAnswer({ title, content, message }, status)
@@ -134,7 +134,7 @@ const requestLink: Endpoint = {
     if (isForm(request)) return askByForm(request, services)
     checkOwnOrigin(request, services)
     ask((await readJsonAs(request, body())).email, request, services)
-    return jsonAnswer({ message: told })
+    return jsonAnswer({ message: confirmation })
   },
 }
 
@@ -146,7 +146,7 @@ async function askByForm(request: HttpRequest, services: Services): Promise<Answ
   if (!email.includes('@')) return again('The address is missing.', 422)
   try {
     ask(email, request, services)
-    return pageAnswer({ title, message: told, content: html`<p><a href="login">Back to the sign-in</a></p>` })
+    return pageAnswer({ title, message: confirmation, content: html`<p><a href="login">Back to the sign-in</a></p>` })
   } catch (thrown) {
     return refusalPage(thrown, again)
   }

@@ -32,7 +32,7 @@ const loginBody = lazy(() =>
   }),
 )
 
-interface Shown {
+interface LoginPage {
   readonly request: HttpRequest
   readonly services: Services
   readonly returnTo?: string | undefined
@@ -40,7 +40,7 @@ interface Shown {
   readonly status?: number
 }
 
-function loginPageAnswer({ request, services, returnTo, message, status }: Shown): Answer {
+function loginPageAnswer({ request, services, returnTo, message, status }: LoginPage): Answer {
   const { field, cookie } = formToken(request, services)
   // Seen from /login and from /fallback/login alike.
   const ownName = services.current.settings.signIn.operatorName === 'admin'

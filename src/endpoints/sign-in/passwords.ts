@@ -145,7 +145,7 @@ const withdraw = withQuery(() => z.strictObject({}), {
   },
 })
 
-interface Shown {
+interface PasswordForm {
   readonly request: HttpRequest
   readonly services: Services
   readonly token: string
@@ -153,7 +153,7 @@ interface Shown {
   readonly status?: number
 }
 
-function passwordPageAnswer({ request, services, token, message, status }: Shown): Answer {
+function passwordPageAnswer({ request, services, token, message, status }: PasswordForm): Answer {
   const { field, cookie } = formToken(request, services)
   const action = request.path.startsWith('/fallback/') ? '../sign-in/claim' : 'claim'
   const content = html`<form method="post" action="${action}">

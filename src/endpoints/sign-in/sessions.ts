@@ -48,15 +48,15 @@ const whoAmI = withQuery(() => z.strictObject({}), {
   summary: 'Who calls: user, role, teams, and the session if there is one',
   async handle(_, { caller }) {
     const { user, key, role, session, memberships = [] } = caller
-    const places = (kind: 'team' | 'organization') =>
+    const membershipsOf = (kind: 'team' | 'organization') =>
       memberships.filter(one => one.kind === kind).map(one => ({ id: one.groupId, role: one.role }))
     return {
       user_id: key.userId,
       email: user?.email ?? null,
       alias: user?.alias ?? null,
       role,
-      teams: places('team'),
-      organizations: places('organization'),
+      teams: membershipsOf('team'),
+      organizations: membershipsOf('organization'),
       method: session?.method ?? 'key',
       session: session ? shown(session, caller) : null,
     }

@@ -138,7 +138,7 @@ async function activityPage(
   const groups = await usageFor(services, caller, { ...base, ...span, groups: ['day', ...fields] })
   const isCut = groups.length >= groupsMax
   const shown = isCut ? await usageFor(services, caller, { ...base, ...span, groups: ['day'] }) : daysOf(groups)
-  const others: Others = { isAny: false }
+  const others: OthersFound = { isAny: false }
   const results = shown.map(day => ({
     date: dayText(day.day),
     metrics: shownMetrics(day),
@@ -172,25 +172,25 @@ async function partsOf(
   { span, where }: Pick<ActivityRequest, 'span' | 'where'>,
 ): Promise<Parts> {
   const listed = where[field]
-  const dearest =
+  const topSpenders =
     'key_id' in where
       ? null
       : await topSpendersFor(services, caller, { ...span, scope, field, ...(listed && { entities: listed }) })
   const withEntities = (values: readonly string[]) => (values.length > 0 ? { ...where, [field]: values } : where)
-  const chosen = dearest === null ? where : withEntities(dearest.entities)
+  const chosen = topSpenders === null ? where : withEntities(topSpenders.entities)
   // A tag has sums of a key in a place of each day: those of very many are not looked for.
   const ofKeys =
-    scope === 'tag' ? withEntities(dearest?.entities.slice(0, detailedTags) ?? []) : listed ? chosen : where
+    scope === 'tag' ? withEntities(topSpenders?.entities.slice(0, detailedTags) ?? []) : listed ? chosen : where
   const details = await usageFor(services, caller, {
     ...span,
-    where: dearest?.keys ? { ...ofKeys, key_id: dearest.keys } : chosen,
+    where: topSpenders?.keys ? { ...ofKeys, key_id: topSpenders.keys } : chosen,
     scope,
     groups: ['day', ...new Set([...callFields, 'key_id' as const, field])],
     order: 'cost',
     limit: detailsMax,
   })
   const entities =
-    dearest?.keys || details.length === detailsMax
+    topSpenders?.keys || details.length === detailsMax
       ? await usageFor(services, caller, {
           ...span,
           where: chosen,
@@ -238,7 +238,7 @@ function pageMetadata(
 }
 
 /** Whether something is not shown for itself. */
-interface Others {
+interface OthersFound {
   isAny: boolean
 }
 
@@ -246,7 +246,7 @@ interface DayParts extends Parts {
   readonly day: UsageSums
   /** By what was called: all of it. */
   readonly groups: readonly UsageGroup[]
-  readonly others: Others
+  readonly others: OthersFound
 }
 
 function breakdown(kind: EntityKind, parts: DayParts): object {
@@ -312,7 +312,7 @@ function sumsBy(rows: readonly UsageGroup[], nameOf: (row: UsageGroup) => string
   return sums
 }
 
-interface Shown {
+interface RowView {
   show(name: string, sums: UsageSums): object
   nameOf(name: string): string
 }
@@ -325,7 +325,7 @@ function withOther(
   { entities, others }: DayParts,
   sums: ReadonlyMap<string, UsageSums>,
   whole: UsageSums,
-  { show, nameOf }: Shown,
+  { show, nameOf }: RowView,
 ): Record<string, object> {
   const shown = shownParts(sums, show, nameOf)
   if (entities === undefined) return shown

@@ -193,12 +193,12 @@ const totalsEndpoint = (list: TotalsList): Endpoint => {
       const span = totalsSpan(query, services, list.span)
       // Totals of all days are kept in order; for some days, those that spent most are chosen first.
       const topQuery = { ...span, scope: list.scope, field: list.field, most: query.limit }
-      const dearest =
+      const topSpenders =
         list.scope === 'total' || span === allDays ? null : await topSpendersFor(services, caller!, topQuery)
       const groups = await usageFor(services, caller!, {
         ...span,
         scope: list.scope,
-        ...(dearest && { where: { [list.field]: dearest.entities } }),
+        ...(topSpenders && { where: { [list.field]: topSpenders.entities } }),
         groups: [list.field],
         order: 'cost',
         limit: query.limit,
@@ -290,13 +290,13 @@ const globalSpendTeams: Endpoint = {
     const query = readQuery(request, z.strictObject(spanFields()))
     const span = daySpanOf(query, services.clock.epochMs())
     const usageQuery = { ...span, scope: 'key', order: 'day', limit: teamRowsMax } as const
-    const dearest = await topSpendersFor(services, caller!, { ...usageQuery, field: 'team_id', most: teamsMax })
+    const topSpenders = await topSpendersFor(services, caller!, { ...usageQuery, field: 'team_id', most: teamsMax })
     const groups = await usageFor(services, caller!, {
       ...usageQuery,
       groups: ['day', 'team_id'],
-      ...(dearest && { where: { team_id: dearest.entities } }),
+      ...(topSpenders && { where: { team_id: topSpenders.entities } }),
     })
-    const isCut = (dearest?.entities.length ?? 0) >= teamsMax
+    const isCut = (topSpenders?.entities.length ?? 0) >= teamsMax
     const days = isCut ? await spentOn(services, caller!, { ...span, groups: ['day'] }) : []
     const teams = [...named(groups, 'team_id'), ...otherTeams(days, groups)]
     const byTeam = Map.groupBy(teams, one => one.fields.team_id)
@@ -348,12 +348,12 @@ const globalSpendEndUsers: Endpoint = {
       end: ['body', 'endTime'],
     })
     const topQuery = { ...span, scope: 'customer', field: 'entity', most: endUsersMax } as const
-    const dearest = named ? null : await topSpendersFor(services, caller!, topQuery)
+    const topSpenders = named ? null : await topSpendersFor(services, caller!, topQuery)
     const groups = await usageFor(services, caller!, {
       ...span,
       scope: 'customer',
       where: {
-        ...(dearest && { entity: dearest.entities }),
+        ...(topSpenders && { entity: topSpenders.entities }),
         ...(named && { key_id: [await keyIdOf(services, named)] }),
       },
       groups: ['entity'],

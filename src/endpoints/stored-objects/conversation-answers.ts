@@ -12,7 +12,7 @@ import type {
   Attachment,
   Conversation,
   ConversationMessage,
-  ConversationPlace,
+  ConversationReference,
   NewAttachment,
 } from '../../core/objects/conversations.ts'
 import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
@@ -30,7 +30,7 @@ import {
   foundConversation,
   isRunning,
   newId,
-  placeOf,
+  conversationReference,
   shownMessage,
 } from './common/conversations.ts'
 
@@ -62,9 +62,9 @@ async function start(
   const hold = (size: number) => request.body.hold(size)
   const prompt = await promptOf(services, { conversation, messages, question, given, hold })
   const answers = newAnswers(services, question, answerRequest.models)
-  const places: ReturnType<typeof reserveAnswer>[] = []
+  const reservations: ReturnType<typeof reserveAnswer>[] = []
   try {
-    for (const answer of answers) places.push(reserveAnswer(services, answer))
+    for (const answer of answers) reservations.push(reserveAnswer(services, answer))
     const isThere = await services.conversations.add(conversation, {
       messages: [...(attachments ? [question] : []), ...answers],
       ...(attachments && { title: titleOf(question), attachments }),
@@ -73,13 +73,13 @@ async function start(
     })
     if (!isThere) throw absent('conversation', 'conversation_id')
   } catch (error) {
-    for (const place of places) place.release()
+    for (const reservation of reservations) reservation.release()
     throw error
   }
   const origin = originOf(request)
   for (const [at, message] of answers.entries()) {
     const body = { model: message.content.model, ...prompt }
-    places[at]!.start({ services, caller, origin, body, message, release: request.body.keep() })
+    reservations[at]!.start({ services, caller, origin, body, message, release: request.body.keep() })
   }
   return answers
 }
@@ -243,7 +243,7 @@ const stop = withQuery(nothing, {
   async handle(_, context) {
     const { services, request, caller } = context
     const message = await messageOf(context)
-    if (await services.conversations.stopAnswer(placeOf(request, caller), message.id))
+    if (await services.conversations.stopAnswer(conversationReference(request, caller), message.id))
       services.detached.cancel(message.id)
     return shownMessage(message)
   },
@@ -253,14 +253,14 @@ const stop = withQuery(nothing, {
 async function followStored(
   services: Services,
   request: HttpRequest,
-  place: ConversationPlace,
+  reference: ConversationReference,
   from: ConversationMessage,
   events: EventStream,
 ): Promise<void> {
   let before = from
   while (isRunning(before) && !request.left) {
     await Bun.sleep(lookMs)
-    const read = await services.conversations.message(place, before.id)
+    const read = await services.conversations.message(reference, before.id)
     if (!read) break
     const now = await currentMessage(services, read)
     const grew = JSON.stringify(now.content) !== JSON.stringify(before.content)
@@ -298,7 +298,7 @@ const follow: Endpoint = {
         },
       })
     } else
-      void followStored(services, request, placeOf(request, caller!), message, events)
+      void followStored(services, request, conversationReference(request, caller!), message, events)
         .catch(error => events.fail(toGatewayError(error)))
         .finally(() => events.end())
     return events.answer(request.id)
@@ -324,9 +324,9 @@ const getAttachment: Endpoint = {
     success: Object.fromEntries(attachmentTypes.map(type => [type, bytes])),
   },
   async handle(request, services, caller): Promise<Answer> {
-    const place = placeOf(request, caller!)
+    const reference = conversationReference(request, caller!)
     await foundConversation({ request, services, caller: caller! })
-    const found = await services.conversations.attachment(place, request.params.attachment_id!, size =>
+    const found = await services.conversations.attachment(reference, request.params.attachment_id!, size =>
       request.body.hold(size),
     )
     if (!found) throw absent('attachment', 'attachment_id')

@@ -13,7 +13,7 @@ import {
   foundConversation,
   newId,
   ownerOf,
-  placeOf,
+  conversationReference,
   shownConversation,
   shownMessage,
 } from './common/conversations.ts'
@@ -112,7 +112,7 @@ const change = withBody(
     async handle({ version, current_message_id: currentMessageId, ...written }, { request, services, caller }) {
       const given = { ...written, ...(currentMessageId !== undefined && { currentMessageId }) }
       const changes = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-      const changed = await services.conversations.update(placeOf(request, caller), changes, version)
+      const changed = await services.conversations.update(conversationReference(request, caller), changes, version)
       if (!changed) throw absent('conversation', 'conversation_id')
       return shownConversation(changed)
     },
@@ -128,7 +128,7 @@ const remove = withQuery(nothing, {
   operationId: 'deleteConversation',
   summary: 'Delete a conversation; answers under way end',
   async handle(_, { request, services, caller }) {
-    if (!(await services.conversations.delete(placeOf(request, caller))))
+    if (!(await services.conversations.delete(conversationReference(request, caller))))
       throw absent('conversation', 'conversation_id')
     return { deleted: 1 }
   },

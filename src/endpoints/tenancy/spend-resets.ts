@@ -26,7 +26,7 @@ const body = lazy(() =>
 
 type ResettableKind = Parameters<TenancyTransaction['resetSpend']>[0]
 
-interface Resetting {
+interface SpendResetRequest {
   readonly kind: ResettableKind
   readonly id: string
   readonly toNanoUsd: bigint
@@ -35,7 +35,11 @@ interface Resetting {
 }
 
 /** Sees every call that was settled here before it was asked. */
-async function reset(services: Services, caller: Caller, { kind, id, toNanoUsd, check }: Resetting): Promise<object> {
+async function reset(
+  services: Services,
+  caller: Caller,
+  { kind, id, toNanoUsd, check }: SpendResetRequest,
+): Promise<object> {
   await services.ledger.flush()
   let fields: SpendingFields | undefined
   const { beforeNanoUsd, afterNanoUsd }: SpendReset = await services.tenancy.change(actorOf(caller), async tx => {

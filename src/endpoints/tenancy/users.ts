@@ -60,10 +60,10 @@ async function userRows(
 }
 
 async function visibleTeams(tenancy: TenancyReader, caller: Caller, userId: string): Promise<Team[]> {
-  const places = (await tenancy.memberships({ userId })).filter(one => one.kind === 'team')
+  const teamMemberships = (await tenancy.memberships({ userId })).filter(one => one.kind === 'team')
   const teams = await tenancy.findAll(
     'team',
-    places.map(one => one.groupId),
+    teamMemberships.map(one => one.groupId),
   )
   return userId === caller.key.userId ? teams : teams.filter(team => maySeeTeam(caller, team))
 }
@@ -109,7 +109,7 @@ const userNew = withBody(userBody, {
       if (!isAdministrator(caller)) await checkAddress(tx, fields.user_email)
       const made = newUser(id ?? randomUUIDv7(), fields, services.current.settings.newUsers)
       const user = await tx.insert('user', isAdministrator(caller) ? made : { ...made, models: teamModelsOnly })
-      await addPlaces({ tx, caller, userId: user.id }, teams ?? [], organizations ?? [])
+      await addMemberships({ tx, caller, userId: user.id }, teams ?? [], organizations ?? [])
       return { user, key: key && (await tx.insertKey({ ...key.record, userId: user.id })) }
     })
     const [row] = await userRows(services, caller, [made.user])
@@ -143,16 +143,16 @@ function keyOfNewUser(services: Services, caller: Caller, fields: Pick<KeyFields
 }
 
 /** Throws 404 for a team or an organization that does not exist. */
-async function addPlaces(
+async function addMemberships(
   { tx, caller, userId }: { tx: TenancyTransaction; caller: Caller; userId: string },
   teams: NonNullable<z.infer<ReturnType<typeof userBody>>['teams']>,
   organizations: readonly string[],
 ): Promise<void> {
   for (const one of teams) {
-    const place = typeof one === 'string' ? { team_id: one, user_role: 'user' as const } : one
-    const { team_id: groupId, user_role: role } = place
+    const membership = typeof one === 'string' ? { team_id: one, user_role: 'user' as const } : one
+    const { team_id: groupId, user_role: role } = membership
     await administeredTeam(tx, caller, groupId)
-    const maxBudgetNanoUsd = ('max_budget_in_team' in place && place.max_budget_in_team) || null
+    const maxBudgetNanoUsd = ('max_budget_in_team' in membership && membership.max_budget_in_team) || null
     await tx.putMembership({ ...unlimited, maxBudgetNanoUsd, kind: 'team', groupId, userId, role })
   }
   for (const groupId of organizations) {

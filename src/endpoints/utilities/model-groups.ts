@@ -58,7 +58,7 @@ export const modelGroupInfo: Endpoint = {
 }
 
 /** What a group is shown with, beside its deployments. */
-interface Surroundings {
+interface GroupContext {
   readonly nowMs: number
   /** By id: a deployment that was read anew is another object. */
   readonly cooling: ReadonlySet<string>
@@ -67,7 +67,7 @@ interface Surroundings {
   readonly aliases: ReadonlyMap<string, readonly string[]>
 }
 
-function about(services: Services, maySee: (alias: string) => boolean): Surroundings {
+function about(services: Services, maySee: (alias: string) => boolean): GroupContext {
   const { aliases, publicModels } = services.current.settings
   const seen = Object.entries(aliases).filter(([alias]) => maySee(alias))
   const byModel = Map.groupBy(seen, ([, model]) => model)
@@ -86,7 +86,7 @@ function most(values: readonly unknown[]): number | null {
 }
 
 /** Prices and limits: the largest that is known; a flag: true where one deployment has it; null = nothing is known. */
-function groupEntry(name: string, deployments: readonly Deployment[], seen: Surroundings) {
+function groupEntry(name: string, deployments: readonly Deployment[], seen: GroupContext) {
   const ofInfo = (field: string) => most(deployments.map(one => one.info[field]))
   const flag = (field: string): boolean | null => {
     const known = deployments.map(one => one.info[field]).filter(value => typeof value === 'boolean')
@@ -139,14 +139,14 @@ function healthOf(deployments: readonly Deployment[], cooling: ReadonlySet<strin
 const publicAgeMs = 5000
 const publicHeaders = { 'content-type': 'application/json', 'cache-control': 'no-cache' }
 
-interface Made {
+interface CachedContent {
   readonly content: FixedContent
   /** On the monotonic clock. */
   readonly atMs: number
 }
 
 /** What strangers are told under given settings. */
-const made = new WeakMap<Settings, Made>()
+const made = new WeakMap<Settings, CachedContent>()
 
 /**
  * GET /public/model_hub: the names that `public_model_groups` lists, without addresses and ids; an empty list where it

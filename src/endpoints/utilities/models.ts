@@ -168,17 +168,17 @@ function pageOf(
   const refuse = (name: string, msg: string) => unprocessable([{ loc: ['query', name], msg, type: 'invalid' }])
   if (after !== undefined && before !== undefined)
     throw refuse('before_id', 'cannot stand beside after_id; send one of them')
-  const placeOf = (name: string, id: string): number => {
+  const indexOfModel = (name: string, id: string): number => {
     const at = ids.indexOf(id)
     if (at < 0) throw refuse(name, 'is none of the listed models; send first_id or last_id of a page')
     return at
   }
   if (before !== undefined) {
-    const end = placeOf('before_id', before)
+    const end = indexOfModel('before_id', before)
     const start = Math.max(end - limit, 0)
     return { ids: ids.slice(start, end), hasMore: start > 0 }
   }
-  const start = after === undefined ? 0 : placeOf('after_id', after) + 1
+  const start = after === undefined ? 0 : indexOfModel('after_id', after) + 1
   return { ids: ids.slice(start, start + limit), hasMore: start + limit < ids.length }
 }
 

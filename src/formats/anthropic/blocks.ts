@@ -193,8 +193,8 @@ const citationTypes: ReadonlySet<unknown> = new Set([
 function citationOf(citation: Json): Json | undefined {
   if (citationTypes.has(citation.type)) return citation
   const inner = isObject(citation.url_citation) ? citation.url_citation : citation
-  const place = isObject(citation.location) && isObject(citation.location.web) ? citation.location.web : {}
-  const url = [inner.url, place.url].find(one => typeof one === 'string')
+  const webLocation = isObject(citation.location) && isObject(citation.location.web) ? citation.location.web : {}
+  const url = [inner.url, webLocation.url].find(one => typeof one === 'string')
   if (url === undefined) return undefined
   const title = typeof inner.title === 'string' ? inner.title : null
   return { type: 'web_search_result_location', url, title, cited_text: '', encrypted_index: unprovenIndex }

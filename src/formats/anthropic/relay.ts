@@ -22,7 +22,7 @@ import { anthropicErrorEvent, broken, failureOf, namedEvent } from './error.ts'
  */
 export class MessagesRelay implements StreamRelay {
   started = false
-  heard = false
+  received = false
   steps = 0
   terminated = false
   failure: GatewayError | undefined
@@ -91,7 +91,7 @@ export class MessagesRelay implements StreamRelay {
     if (this.terminated || data === '[DONE]') return ''
     const body = parsed(data)
     const type = typeOf(body, event)
-    if (type !== 'ping') this.heard = true
+    if (type !== 'ping') this.received = true
     switch (type) {
       case 'content_block_delta':
         this.#content(body.delta)

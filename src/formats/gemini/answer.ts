@@ -4,8 +4,8 @@ import { encodeThoughts } from './thought-signature.ts'
 import type { SignedThought } from './thought-signature.ts'
 import { showsThoughts } from './decode.ts'
 import { usageMetadata } from './usage.ts'
-import { broken, objectsOf, textOrEmpty } from './json-names.ts'
-import { isObject, parsedObject } from '../../lib/json/json-values.ts'
+import { broken, objectsOf } from './json-names.ts'
+import { isObject, parsedObject, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
@@ -161,8 +161,8 @@ function groundingMetadata(citations: readonly Json[]): Json | undefined {
   const supports: Json[] = []
   citations.forEach((citation, at) => {
     const about = isObject(citation.url_citation) ? citation.url_citation : citation
-    const title = textOrEmpty(about.title) || textOrEmpty(about.document_title)
-    const text = textOrEmpty(about.cited_text)
+    const title = textOf(about.title) || textOf(about.document_title)
+    const text = textOf(about.cited_text)
     chunks.push(
       typeof about.url === 'string' ? { web: { uri: about.url, title } } : { retrievedContext: { title, text } },
     )

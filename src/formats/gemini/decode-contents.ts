@@ -6,8 +6,9 @@ import type { Path } from '../common/field-checks.ts'
 import { untranslatable } from '../common/untranslatable.ts'
 import { decodeThoughts } from './thought-signature.ts'
 import { partKinds } from './inspect-contents.ts'
-import { camel, entryPath, objectsOf, textOrEmpty } from './json-names.ts'
+import { camel, entryPath, objectsOf } from './json-names.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { textOf } from '../../lib/json/json-values.ts'
 
 interface DecodedContents {
   readonly messages: Message[]
@@ -121,7 +122,7 @@ class Conversation implements DecodedContents {
   }
 
   #addModelPart(turn: Part[], part: Json, path: Path): void {
-    this.#decodeThoughts(turn, textOrEmpty(part.thoughtSignature))
+    this.#decodeThoughts(turn, textOf(part.thoughtSignature))
     if (part.functionCall != null) turn.push(this.#call(camel(part.functionCall as Json)))
     else if (part.functionResponse != null)
       throw untranslatable(
@@ -150,13 +151,13 @@ class Conversation implements DecodedContents {
 
   #call(call: Json): Part {
     const name = call.name as string
-    const id = this.#calls.add(textOrEmpty(call.id), name)
+    const id = this.#calls.add(textOf(call.id), name)
     return { type: 'tool-call', id, name, arguments: JSON.stringify(call.args ?? {}) }
   }
 
   #result(response: Json, path: Path): Message {
     const name = response.name as string
-    const id = textOrEmpty(response.id)
+    const id = textOf(response.id)
     const callId = this.#calls.answer(id, name)
     if (callId === undefined) {
       const msg =
@@ -221,10 +222,10 @@ function plainPart(part: Json, path: Path): Part[] {
       return [filePart(camel(value as Json), [...path, kind, 'fileUri'])]
     case 'executableCode': {
       const { language, code } = value as Json
-      return [{ type: 'text', text: fenced(textOrEmpty(language).toLowerCase(), textOrEmpty(code)) }]
+      return [{ type: 'text', text: fenced(textOf(language).toLowerCase(), textOf(code)) }]
     }
     case 'codeExecutionResult':
-      return [{ type: 'text', text: fenced('', textOrEmpty((value as Json).output)) }]
+      return [{ type: 'text', text: fenced('', textOf((value as Json).output)) }]
     case 'functionCall':
       throw untranslatable([...path, kind], 'a function call belongs into a content of the role model')
   }
@@ -261,9 +262,7 @@ function inlinePart(blob: Json): Part {
 
 function filePart(file: Json, path: Path): Part {
   const source = { url: file.fileUri as string, field: path.join('.') }
-  return textOrEmpty(file.mimeType).startsWith('image/')
-    ? { type: 'image', source }
-    : document(source, file.displayName)
+  return textOf(file.mimeType).startsWith('image/') ? { type: 'image', source } : document(source, file.displayName)
 }
 
 function document(source: Extract<Part, { type: 'document' }>['source'], name: unknown): Part {

@@ -8,8 +8,8 @@ import { ruleEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import type { MakeFraming } from './stream-framing.ts'
 import { GenerateRelay } from './relay.ts'
-import { isObject } from '../../lib/json/json-values.ts'
-import { broken, objectsOf, textOrEmpty } from './json-names.ts'
+import { isObject, textOf } from '../../lib/json/json-values.ts'
+import { broken, objectsOf } from './json-names.ts'
 
 /**
  * `framing` = what streams are wrapped in; whole answers have none. `answer` throws `upstream-broken` for what is no
@@ -46,7 +46,7 @@ function readAnswer(bytes: Uint8Array): JsonBody {
   for (const candidate of candidates) {
     const word = geminiFinishReason(candidate)
     if (word === '') throw broken("the upstream's answer has no finish reason")
-    const ending = endingOf(geminiFinishReasons, word, textOrEmpty(candidate.finishMessage))
+    const ending = endingOf(geminiFinishReasons, word, textOf(candidate.finishMessage))
     if (ending instanceof GatewayError) throw ending.withUsage(usageOf(body))
   }
   return body

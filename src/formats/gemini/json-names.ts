@@ -1,6 +1,6 @@
 /** How Google's JSON may be written: names in camelCase or snake_case, a list of one without its brackets. */
 import { GatewayError } from '../../core/errors.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { isObject, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { Path, ProblemList } from '../common/field-checks.ts'
 
@@ -43,16 +43,14 @@ export function listOf(value: unknown): unknown[] {
 
 /** As `listOf`, without entries that are no objects. */
 export const objectsOf = (value: unknown): Json[] => listOf(value).filter(isObject)
-/** Anything but a string counts as empty: absent, null, or of a type that only a broken upstream sends. */
-export const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** The place of an entry: lists of one without brackets have no numbers. */
+/** The path of an entry: lists of one without brackets have no numbers. */
 export function entryPath(path: Path, list: unknown, at: number): Path {
   return Array.isArray(list) ? [...path, at] : path
 }
 
 /** A word of one of Google's enums. */
-export const enumWord = (value: unknown): string => textOrEmpty(value).toUpperCase()
+export const enumWord = (value: unknown): string => textOf(value).toUpperCase()
 
 /** `upstream-broken`; `message` is a whole sentence for the client. */
 export function broken(message: string, cause?: unknown): GatewayError {

@@ -12,12 +12,12 @@ import type { Usage } from '../../core/usage/usage.ts'
 import { silentEndMs, unfinishedStream } from '../../core/dialects/stream-end.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { SseSplitter } from '../../lib/sse.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { isObject, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { answerLimits } from '../common/whole-answer.ts'
 import type { StreamFraming } from './stream-framing.ts'
 import { errorOfEvent, geminiErrorBody } from './error.ts'
-import { broken, objectsOf, textOrEmpty } from './json-names.ts'
+import { broken, objectsOf } from './json-names.ts'
 
 /** An event may hold a picture in base64. */
 const eventBytesMax = 64 * 1024 * 1024
@@ -25,7 +25,7 @@ const eventBytesMax = 64 * 1024 * 1024
 /** Complete when every candidate that began has its finish reason, or the prompt was blocked. */
 export class GenerateRelay implements StreamRelay {
   started = false
-  heard = false
+  received = false
   steps = 0
   terminated = false
   readonly quietMs = silentEndMs
@@ -101,7 +101,7 @@ export class GenerateRelay implements StreamRelay {
     const out = this.#release()
     const body = JsonBody.read(Buffer.from(data, 'utf8'), answerLimits)
     const event = body.parse()
-    this.heard = true
+    this.received = true
     this.failure = errorOfEvent(event) ?? (event.candidates === undefined ? frameworkError(event) : undefined)
     if (this.failure) return out
     this.#see(event)
@@ -140,7 +140,7 @@ export class GenerateRelay implements StreamRelay {
     }
     const word = geminiFinishReason(candidate)
     if (word === '') return
-    const ending = endingOf(geminiFinishReasons, word, textOrEmpty(candidate.finishMessage))
+    const ending = endingOf(geminiFinishReasons, word, textOf(candidate.finishMessage))
     if (ending instanceof GatewayError) {
       this.failure ??= ending
       return

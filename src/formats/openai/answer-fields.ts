@@ -1,5 +1,5 @@
 /** Parts of OpenAI's answers that whole answers and streams share. */
-import type { FinishReason, Source } from '../../core/hub/chat.ts'
+import type { ChatRequest, FinishReason, Source } from '../../core/hub/chat.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { isObject } from '../../lib/json/json-values.ts'
@@ -12,7 +12,7 @@ const finishReasons: Readonly<Record<FinishReason, string>> = {
 }
 
 /** OpenAI's word; `legacy` clients know calls as `function_call`. */
-export function finishReason(reason: FinishReason, legacy: boolean): string {
+export function finishReason(reason: FinishReason, legacy = false): string {
   return legacy && reason === 'tool-calls' ? 'function_call' : finishReasons[reason]
 }
 
@@ -46,6 +46,18 @@ export function usageObject(usage: Usage): Record<string, unknown> {
   if (cached !== undefined) object.cache_read_input_tokens = cached
   return object
 }
+
+/**
+ * The end of each chunk of a stream, from behind its choices: where usage is asked for, it is null until the last one.
+ */
+export const chunkEnd = ({ includeUsage }: ChatRequest): string => (includeUsage ? '],"usage":null}\n\n' : ']}\n\n')
+
+/** The chunk without choices that reports the usage; `head` = a chunk up to its choices. */
+export const usageChunk = (head: string, usage: Usage): string =>
+  `${head}],"usage":${JSON.stringify(usageObject(usage))}}\n\n`
+
+/** The event that ends every stream of this dialect. */
+export const doneEvent = 'data: [DONE]\n\n'
 
 /** OpenAI's `annotations` entry; undefined for a citation without a URL, which OpenAI has no word for. */
 export function annotation(citation: Record<string, unknown>): Record<string, unknown> | undefined {

@@ -2,6 +2,7 @@
  * Recognizes the chunks of a stream that differ from an earlier one, which was parsed, only in the text that they add.
  * They need not be parsed again. Of a long answer that is nearly every chunk.
  */
+import { backslash, colon, quote } from '../../lib/json/json-bytes.ts'
 
 /** An event around its texts. */
 interface Parts {
@@ -12,9 +13,6 @@ interface Parts {
   readonly after: string | undefined
 }
 
-const quote = 34
-const backslash = 92
-const colon = 58
 const space = 32
 
 /**

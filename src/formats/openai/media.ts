@@ -51,7 +51,7 @@ function tokensOf(value: Record<string, unknown>): Usage | undefined {
 /** The parts of a relay that do not depend on what is relayed. */
 abstract class MediaRelay implements StreamRelay {
   started = false
-  heard = false
+  received = false
   steps = 0
   complete = false
   terminated = false
@@ -68,7 +68,7 @@ abstract class MediaRelay implements StreamRelay {
 /** Audio as it comes. There is no word for an error in it: a stream that breaks is cut. */
 export class ByteRelay extends MediaRelay {
   push(bytes: Uint8Array): Uint8Array {
-    if (bytes.length > 0) this.started = this.heard = true
+    if (bytes.length > 0) this.started = this.received = true
     this.steps++
     return bytes
   }
@@ -199,7 +199,7 @@ export class EventRelay extends MediaRelay {
     }
     this.contentEvents++
     this.steps++
-    this.heard = true
+    this.received = true
     // Base64 holds neither quotes nor dots: the large events are never parsed.
     const isOfInterest =
       event === 'error' ||

@@ -386,7 +386,7 @@ test('only what carries the answer on is a step; comments and empty deltas are n
     usageChunk,
   ].map(event => {
     relay.push(Buffer.from(event))
-    return [relay.heard, relay.started, relay.steps]
+    return [relay.received, relay.started, relay.steps]
   })
   expect(steps).toEqual([
     [false, false, 0],

@@ -15,6 +15,7 @@ import { isObject, listOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { utf16Length } from '../../lib/latin1-text.ts'
 import { lastEventEnd } from '../../lib/sse.ts'
+import { doneEvent } from './answer-fields.ts'
 import { broken, contentCharacters, onlyText } from './chunk-content.ts'
 import { ChunkTemplate } from './chunk-template.ts'
 
@@ -23,7 +24,6 @@ const nothing = new Uint8Array(0)
 const noTail = Buffer.alloc(0)
 /** What stands of a blank line before its last byte: `\r\n\r`. */
 const blankLineBytesMax = 3
-const doneEvent = 'data: [DONE]\n\n'
 const modelPattern = /"model":\s*"[^"\\]*(?:\\.[^"\\]*)*"/
 const nullUsagePattern = /"usage":\s*null/y
 /** As Latin-1, which is how events are looked at. */
@@ -47,7 +47,7 @@ interface RelayOptions {
 export class OpenaiRelay implements StreamRelay {
   readonly errorEvent: (error: GatewayError) => string
   started = false
-  heard = false
+  received = false
   steps = 0
   complete = false
   terminated = false
@@ -205,7 +205,7 @@ export class OpenaiRelay implements StreamRelay {
   }
 
   #chunk(event: string, chunk: Json): string {
-    this.heard = true
+    this.received = true
     const usage = readChunkUsage(chunk)
     this.usage = usage ?? this.usage
     if (this.#failing) this.failure = this.#failing

@@ -18,7 +18,7 @@ function guardMessage({ prompt, response }: { prompt?: string | undefined; respo
 }
 
 /** Asks about the prompt, and about each choice of the answer. */
-export function guardModel({ settings, askers }: CheckParts): Check {
+export function guardModel({ settings, judges }: CheckParts): Check {
   const params = settings.params as GuardrailParams
   const verdict = verdictOf(params)
   const messages = ({ stage, prompt, contents }: Subject): string[] => {
@@ -30,7 +30,7 @@ export function guardModel({ settings, askers }: CheckParts): Check {
     isPaid: true,
     async judge(subject, context) {
       const texts = messages(subject).filter(one => one.trim() !== '')
-      const answers = await Promise.all(texts.map(text => askers.complete(params.model!, text, context)))
+      const answers = await Promise.all(texts.map(text => judges.complete(params.model!, text, context)))
       const words = answers.map(one => /^\W*(safe|unsafe)\b/i.exec(one)?.[1]?.toLowerCase())
       if (words.includes(undefined))
         throw new GatewayError('upstream-broken', `the guard model '${params.model}' answered neither safe nor unsafe`)
@@ -41,7 +41,7 @@ export function guardModel({ settings, askers }: CheckParts): Check {
 }
 
 /** Asks about every text of users and tools, and every choice of the answer. */
-export function moderationModel({ settings, askers }: CheckParts): Check {
+export function moderationModel({ settings, judges }: CheckParts): Check {
   const params = settings.params as GuardrailParams
   const verdict = verdictOf(params)
   const { categories } = params
@@ -51,7 +51,7 @@ export function moderationModel({ settings, askers }: CheckParts): Check {
       const texts = contents.filter(one => one.trim() !== '')
       if (texts.length === 0) return { verdict: 'pass' }
       const found = new Set<string>()
-      for (const one of await askers.moderate(params.model!, texts, context)) {
+      for (const one of await judges.moderate(params.model!, texts, context)) {
         if (categories) {
           for (const [name, least] of Object.entries(categories)) if ((one.scores[name] ?? 0) >= least) found.add(name)
         } else if (one.flagged)

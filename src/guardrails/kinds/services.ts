@@ -42,7 +42,7 @@ export function presidio(parts: CheckParts): Check {
       ...(config && { entities: Object.keys(config) }),
     })
     const url = `${base.replace(/\/+$/, '')}/analyze`
-    const found = await parts.askers.post({ url, headers: headersOf(parts), body, timeoutMs })
+    const found = await parts.judges.post({ url, headers: headersOf(parts), body, timeoutMs })
     if (!Array.isArray(found)) throw broken('the analyzer answered with something that is no list')
     return found.flatMap(one => spanOf(one, text, { least, actionOf }) ?? [])
   }
@@ -105,7 +105,7 @@ function signatureOf(secret: string, timestampMs: number, body: string): string 
  * (https://docs.litellm.ai/docs/adding_provider/generic_guardrail_api). An address with a path is asked as it is.
  */
 export function webhook(parts: CheckParts): Check {
-  const { settings, askers, epochMs } = parts
+  const { settings, judges, epochMs } = parts
   const params = settings.params as GuardrailParams
   if (params.api_base === undefined)
     throw new GuardrailProblem(['api_base'], 'is missing; give the address of the webhook')
@@ -121,7 +121,7 @@ export function webhook(parts: CheckParts): Check {
       }
       const headers = { ...headersOf(parts), ...signed }
       const { timeoutMs } = context
-      return webhookJudgement(await askers.post({ url, headers, body, timeoutMs }), subject, params)
+      return webhookJudgement(await judges.post({ url, headers, body, timeoutMs }), subject, params)
     },
   }
 }

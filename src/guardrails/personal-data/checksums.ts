@@ -72,8 +72,8 @@ export function brazilian(digits: string): boolean {
   for (const length of [digits.length - 2, digits.length - 1]) {
     let sum = 0
     for (let at = 0; at < length; at++) {
-      const place = length - at + 1
-      sum += Number(digits[at]) * (mostWeight === 9 ? ((place - 2) % 8) + 2 : place)
+      const weight = length - at + 1
+      sum += Number(digits[at]) * (mostWeight === 9 ? ((weight - 2) % 8) + 2 : weight)
     }
     if (((sum * 10) % 11) % 10 !== Number(digits[length])) return false
   }

@@ -37,8 +37,8 @@ const hetuLetters = '0123456789ABCDEFHJKLMNPRSTUVWXY'
 function fiscalCode(value: string): boolean {
   const odd = [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23]
   const sum = [...value.slice(0, 15)].reduce((total, letter, at) => {
-    const place = /\d/.test(letter) ? Number(letter) : letter.charCodeAt(0) - 65
-    return total + (at % 2 === 0 ? odd[place]! : place)
+    const code = /\d/.test(letter) ? Number(letter) : letter.charCodeAt(0) - 65
+    return total + (at % 2 === 0 ? odd[code]! : code)
   }, 0)
   return String.fromCharCode(65 + (sum % 26)) === value[15]
 }

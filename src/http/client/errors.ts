@@ -102,10 +102,10 @@ export function shuttingDown(): GatewayError {
 }
 
 /** What the upstream was waited for when time ran out. */
-type Awaited = 'first-byte' | 'next-byte' | 'end'
+type AwaitedPart = 'first-byte' | 'next-byte' | 'end'
 
 /** Time ran out on a connection that stood. */
-export function timedOut(awaited: Awaited, limitMs: number): GatewayError {
+export function timedOut(awaited: AwaitedPart, limitMs: number): GatewayError {
   const what =
     awaited === 'first-byte'
       ? `did not answer within ${seconds(limitMs)}`

@@ -43,7 +43,7 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
   #blockUsed = 0
   #queuedBytes = 0
   #sink: BodySink | undefined
-  #collect: Collect | undefined
+  #collect: BodyCollector | undefined
   #claimed = false
   #paused = false
   #flushing = false
@@ -271,7 +271,7 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
   }
 }
 
-interface Collect {
+interface BodyCollector {
   readonly bytesMax: number
   resolve(bytes: Uint8Array): void
   reject(error: GatewayError): void

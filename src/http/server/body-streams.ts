@@ -8,7 +8,7 @@ export interface StreamConnection {
   /** The send queue is beyond its high-water mark. */
   readonly full: boolean
   streamed(request: ServerRequest, piece: Uint8Array | string): void
-  streamEnded(request: ServerRequest, isComplete: boolean): void
+  streamEnded(request: ServerRequest, end: 'complete' | 'cut'): void
 }
 
 /**
@@ -44,11 +44,11 @@ export class StreamSink implements AnswerSink {
 
   end(): void {
     if (this.#chunked) this.#connection.streamed(this.#request, '0\r\n\r\n')
-    this.#connection.streamEnded(this.#request, true)
+    this.#connection.streamEnded(this.#request, 'complete')
   }
 
   abort(): void {
-    this.#connection.streamEnded(this.#request, false)
+    this.#connection.streamEnded(this.#request, 'cut')
   }
 }
 

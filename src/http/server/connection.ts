@@ -337,10 +337,10 @@ export class ClientConnection
     this.owner.flushSoon(this)
   }
 
-  streamEnded(request: ServerRequest, isComplete: boolean): void {
+  streamEnded(request: ServerRequest, end: 'complete' | 'cut'): void {
     if (this.#request !== request || !this.#stream) return
     this.#stream = undefined
-    if (!isComplete) {
+    if (end === 'cut') {
       this.#closeAfterAnswer = true
       this.#bodyBroken = true
       // In HTTP/1.1 the last chunk is missing; without chunks an orderly close would look like the end of the answer.

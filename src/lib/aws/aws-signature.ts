@@ -57,13 +57,13 @@ export function signAwsCall(
     bodyHash(call.body),
   ].join('\n')
   const day = time.slice(0, 8)
-  const place = `${day}/${scope.region}/${scope.service}/aws4_request`
-  const toSign = [algorithm, time, place, sha256(canonical)].join('\n')
+  const credentialScope = `${day}/${scope.region}/${scope.service}/aws4_request`
+  const toSign = [algorithm, time, credentialScope, sha256(canonical)].join('\n')
   const signature = hmac(signingKey(credentials.secretAccessKey, day, scope), toSign).toString('hex')
   return {
     ...added,
     authorization:
-      `${algorithm} Credential=${credentials.accessKeyId}/${place}, ` +
+      `${algorithm} Credential=${credentials.accessKeyId}/${credentialScope}, ` +
       `SignedHeaders=${names}, Signature=${signature}`,
   }
 }

@@ -66,7 +66,7 @@ function announcedSize(bytes: Uint8Array): number {
   if (width === 0) return Number.POSITIVE_INFINITY
   const at = 5 + (isSingle ? 0 : 1) + [0, 1, 2, 4][descriptor & 3]!
   let size = width === 2 ? 256 : 0
-  for (let place = 0; place < width; place++) size += (bytes[at + place] ?? 0) * 256 ** place
+  for (let index = 0; index < width; index++) size += (bytes[at + index] ?? 0) * 256 ** index
   const isOne = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(zstdMagic, 4) < 0
   return isOne ? size : Number.POSITIVE_INFINITY
 }

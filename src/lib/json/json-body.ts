@@ -2,23 +2,16 @@
  * The body of a request, read without being rewritten: one pass over the bytes finds the top-level
  * fields, refuses bombs, and later lets single fields be replaced while all other bytes stay as sent.
  */
-import { FieldPlaces } from './field-places.ts'
-import type { FieldPlace } from './field-places.ts'
+import { FieldSpans } from './field-spans.ts'
+import type { FieldSpan } from './field-spans.ts'
 import { jsonFaultAt, utf8FaultAt } from './json-fault.ts'
 import { longStringBytes, shortened } from './json-strings.ts'
 import type { LongStrings } from './json-strings.ts'
+import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-bytes.ts'
 
-const quote = 34
-const backslash = 92
-const comma = 44
-const colon = 58
-const openBrace = 123
-const closeBrace = 125
-const openBracket = 91
-const closeBracket = 93
 const shortStringBytes = 48
 
-/** Why a body was refused, with the place in bytes where it is known; the message is fit for the client. */
+/** Why a body was refused, with the offset in bytes where it is known; the message is fit for the client. */
 export class JsonBodyError extends Error {
   override readonly name = 'JsonBodyError'
   readonly reason: string
@@ -64,7 +57,7 @@ export class JsonBody {
   readonly bytes: Uint8Array
   /** Bytes. */
   readonly size: number
-  readonly #places: FieldPlaces
+  readonly #spans: FieldSpans
   /** Offset of the closing brace. */
   readonly #end: number
   /** Where `bytes` begin in what was sent. */
@@ -75,10 +68,10 @@ export class JsonBody {
   /** null = it was looked for, and there is none. */
   #repeated: RepeatedName | null | undefined
 
-  private constructor(bytes: Uint8Array, { places, end, longStrings }: Outline, start: number) {
+  private constructor(bytes: Uint8Array, { spans, end, longStrings }: Outline, start: number) {
     this.bytes = bytes
     this.size = bytes.length
-    this.#places = places
+    this.#spans = spans
     this.#end = end
     this.#longStrings = longStrings
     this.#start = start
@@ -120,33 +113,33 @@ export class JsonBody {
   }
 
   has(field: string): boolean {
-    return this.#places.has(field)
+    return this.#spans.has(field)
   }
 
   /** Of the top-level fields, in their order. */
   names(): readonly string[] {
-    return this.#places.names
+    return this.#spans.names
   }
 
   /** Bytes of a field's value; 0 when it is absent. */
   sizeOf(field: string): number {
-    const place = this.#places.get(field)
-    return place ? place.valueEnd - place.valueStart : 0
+    const span = this.#spans.get(field)
+    return span ? span.valueEnd - span.valueStart : 0
   }
 
   /** The first bytes of a field's value, each as a character, to tell its kind without parsing it; '' = absent. */
   beginningOf(field: string, bytes: number): string {
-    const place = this.#places.get(field)
-    return place
-      ? asBuffer(this.bytes).toString('latin1', place.valueStart, Math.min(place.valueStart + bytes, place.valueEnd))
+    const span = this.#spans.get(field)
+    return span
+      ? asBuffer(this.bytes).toString('latin1', span.valueStart, Math.min(span.valueStart + bytes, span.valueEnd))
       : ''
   }
 
   /** A field's value; undefined when it is absent. In a large body only this field is parsed. */
   get(field: string): unknown {
     if (this.#whole) return Object.hasOwn(this.#whole, field) ? this.#whole[field] : undefined
-    const place = this.#places.get(field)
-    return place && parseText(this.bytes.subarray(place.valueStart, place.valueEnd), this.#start + place.valueStart)
+    const span = this.#spans.get(field)
+    return span && parseText(this.bytes.subarray(span.valueStart, span.valueEnd), this.#start + span.valueStart)
   }
 
   /** The whole object. Own keys only: `__proto__` arrives as a plain key. */
@@ -157,14 +150,14 @@ export class JsonBody {
 
   /** The value's bytes, a view of those of the body; undefined = the field is absent. */
   rawBytes(field: string): Uint8Array | undefined {
-    const place = this.#places.get(field)
-    return place && this.bytes.subarray(place.valueStart, place.valueEnd)
+    const span = this.#spans.get(field)
+    return span && this.bytes.subarray(span.valueStart, span.valueEnd)
   }
 
   /** The value's bytes as they were sent. */
   rawText(field: string): string | undefined {
-    const place = this.#places.get(field)
-    return place && decoded(this.bytes.subarray(place.valueStart, place.valueEnd), this.#start + place.valueStart)
+    const span = this.#spans.get(field)
+    return span && decoded(this.bytes.subarray(span.valueStart, span.valueEnd), this.#start + span.valueStart)
   }
 
   /**
@@ -185,12 +178,12 @@ export class JsonBody {
     const cuts: { from: number; to: number; text: string }[] = []
     let added = ''
     const removed = new Set<string>()
-    for (const edit of edits) if ('remove' in edit && this.#places.has(edit.remove)) removed.add(edit.remove)
-    const survivors = this.#places.names.length - removed.size
+    for (const edit of edits) if ('remove' in edit && this.#spans.has(edit.remove)) removed.add(edit.remove)
+    const survivors = this.#spans.names.length - removed.size
     for (const edit of edits) {
       if (!('set' in edit)) continue
-      const place = this.#places.get(edit.set)
-      if (place) cuts.push({ from: place.valueStart, to: place.valueEnd, text: edit.json })
+      const span = this.#spans.get(edit.set)
+      if (span) cuts.push({ from: span.valueStart, to: span.valueEnd, text: edit.json })
       else added += `${survivors > 0 || added ? ',' : ''}${JSON.stringify(edit.set)}:${edit.json}`
     }
     for (const name of removed) cuts.push({ ...this.#removal(name, removed), text: '' })
@@ -200,20 +193,20 @@ export class JsonBody {
 
   /** From the key to the next surviving key; the last survivor's comma goes with what follows it. */
   #removal(name: string, removed: ReadonlySet<string>): { from: number; to: number } {
-    const order = this.#places.entries()
+    const order = this.#spans.entries()
     const at = order.findIndex(([key]) => key === name)
-    const place = order[at]![1]
+    const span = order[at]![1]
     const next = order[at + 1]
     if (next) {
       const hasSurvivorAfter = order.slice(at + 1).some(([key]) => !removed.has(key))
-      if (hasSurvivorAfter) return { from: place.keyStart, to: next[1].keyStart }
+      if (hasSurvivorAfter) return { from: span.keyStart, to: next[1].keyStart }
     }
     // Nothing survives after it: also take the comma before, if something survives there.
     let before = at - 1
     while (before >= 0 && removed.has(order[before]![0])) before--
     const firstOfRun = order[before + 1]![0] === name
-    const from = firstOfRun && before >= 0 ? order[before]![1].valueEnd : place.keyStart
-    return { from, to: next ? next[1].keyStart : place.valueEnd }
+    const from = firstOfRun && before >= 0 ? order[before]![1].valueEnd : span.keyStart
+    return { from, to: next ? next[1].keyStart : span.valueEnd }
   }
 }
 
@@ -240,7 +233,7 @@ function parseText(bytes: Uint8Array, from: number): unknown {
   } catch (cause) {
     throw new JsonBodyError(
       `the body is not valid JSON: ${(cause as Error).message}`,
-      placeOf(jsonFaultAt(bytes), from),
+      shifted(jsonFaultAt(bytes), from),
     )
   }
 }
@@ -249,18 +242,18 @@ function decoded(bytes: Uint8Array, from: number): string {
   try {
     return decoder.decode(bytes)
   } catch {
-    throw new JsonBodyError('the body is not valid UTF-8', placeOf(utf8FaultAt(bytes), from))
+    throw new JsonBodyError('the body is not valid UTF-8', shifted(utf8FaultAt(bytes), from))
   }
 }
 
-const placeOf = (at: number | undefined, from: number): number | undefined => (at === undefined ? undefined : from + at)
+const shifted = (at: number | undefined, from: number): number | undefined => (at === undefined ? undefined : from + at)
 
 /** Offsets count what was sent, a byte order mark too. */
 function placed<T>(start: number, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw error instanceof JsonBodyError ? new JsonBodyError(error.reason, placeOf(error.offset, start)) : error
+    throw error instanceof JsonBodyError ? new JsonBodyError(error.reason, shifted(error.offset, start)) : error
   }
 }
 
@@ -269,7 +262,7 @@ const isStructural = new Uint8Array(256)
 for (const byte of [comma, colon, openBrace, closeBrace, openBracket, closeBracket]) isStructural[byte] = 1
 
 interface Outline {
-  readonly places: FieldPlaces
+  readonly spans: FieldSpans
   /** Offset of the closing brace. */
   readonly end: number
   readonly longStrings: LongStrings
@@ -282,7 +275,7 @@ const asBuffer = (bytes: Uint8Array): Buffer =>
 function outline(bytes: Uint8Array, limits: JsonLimits): Outline {
   const buffer = asBuffer(bytes)
   const longStrings: number[] = []
-  const places = new FieldPlaces()
+  const spans = new FieldSpans()
   let at = skipSpace(bytes, 0)
   if (bytes[at] !== openBrace) throw new JsonBodyError('the body must be a JSON object', at)
   let depth = 0
@@ -309,10 +302,10 @@ function outline(bytes: Uint8Array, limits: JsonLimits): Outline {
       if (++depth > limits.depth) throw new JsonBodyError(`the body is nested deeper than ${limits.depth}`, at)
     } else if (byte === closeBrace || byte === closeBracket) {
       if (depth === 1) {
-        if (valueStart >= 0) addField(places, key, { keyStart, valueStart, valueEnd: trimEnd(bytes, at) }, limits)
+        if (valueStart >= 0) addField(spans, key, { keyStart, valueStart, valueEnd: trimEnd(bytes, at) }, limits)
         const rest = skipSpace(bytes, at + 1)
         if (byte !== closeBrace || rest < bytes.length) throw new JsonBodyError('the body is not one JSON object', rest)
-        return { places, end: at, longStrings }
+        return { spans, end: at, longStrings }
       }
       depth--
     } else if (depth === 1) {
@@ -320,7 +313,7 @@ function outline(bytes: Uint8Array, limits: JsonLimits): Outline {
         valueStart = skipSpace(bytes, at + 1)
         expectKey = false
       } else if (byte === comma) {
-        if (valueStart >= 0) addField(places, key, { keyStart, valueStart, valueEnd: trimEnd(bytes, at) }, limits)
+        if (valueStart >= 0) addField(spans, key, { keyStart, valueStart, valueEnd: trimEnd(bytes, at) }, limits)
         valueStart = -1
         expectKey = true
       }
@@ -360,11 +353,10 @@ function findRepeatedName(bytes: Buffer, from: number): RepeatedName | undefined
   return undefined
 }
 
-function addField(places: FieldPlaces, name: string, place: FieldPlace, limits: JsonLimits): void {
-  if (!places.add(name, place))
-    throw new JsonBodyError(`the field ${JSON.stringify(name)} is given twice`, place.keyStart)
-  if (places.names.length > limits.fields)
-    throw new JsonBodyError(`the body has more than ${limits.fields} top-level fields`, place.keyStart)
+function addField(spans: FieldSpans, name: string, span: FieldSpan, limits: JsonLimits): void {
+  if (!spans.add(name, span)) throw new JsonBodyError(`the field ${JSON.stringify(name)} is given twice`, span.keyStart)
+  if (spans.names.length > limits.fields)
+    throw new JsonBodyError(`the body has more than ${limits.fields} top-level fields`, span.keyStart)
 }
 
 /** Keys of nearly every request, by their length: no string has to be made for them. */

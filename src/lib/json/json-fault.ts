@@ -1,15 +1,8 @@
 /**
  * The offset of a fault in JSON or UTF-8. Slower than the platform's parsers, which do not tell it: for errors only.
  */
+import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-bytes.ts'
 
-const quote = 34
-const backslash = 92
-const comma = 44
-const colon = 58
-const openBrace = 123
-const closeBrace = 125
-const openBracket = 91
-const closeBracket = 93
 const letterU = 117
 
 const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9

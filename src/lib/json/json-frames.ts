@@ -1,15 +1,9 @@
 import type { Frame, FrameSplitter } from '../frame.ts'
 import { FrameTooLargeError } from '../frame.ts'
+import { backslash, closeBrace, closeBracket, comma, openBrace, openBracket, quote } from './json-bytes.ts'
 
 const bytesMax = 8 * 1024 * 1024
 const newline = 10
-const quote = 34
-const comma = 44
-const openBracket = 91
-const backslash = 92
-const closeBracket = 93
-const openBrace = 123
-const closeBrace = 125
 
 /** Bytes held until a frame is complete; never decoded half, so that no character is cut. */
 abstract class HoldingSplitter implements FrameSplitter {

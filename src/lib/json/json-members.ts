@@ -3,7 +3,7 @@
 const space = /\s*/y
 
 /** `name` = undefined for a removed member. */
-interface Cut {
+interface Replacement {
   readonly from: number
   readonly to: number
   readonly text: string
@@ -45,7 +45,7 @@ interface Member {
 
 /** One pass. It goes into objects on the way to a path alone, so its depth is that of the paths. */
 class MemberSearch {
-  readonly cuts: Cut[] = []
+  readonly cuts: Replacement[] = []
   readonly removed = new Set<string>()
   readonly #json: string
   readonly #paths: ReadonlyMap<string, string | undefined>

@@ -1,7 +1,5 @@
 /** A cheap check of a text's first and last character, where parsing the text would cost too much. */
-
-const brace = 123
-const closingBrace = 125
+import { closeBrace, openBrace } from './json-bytes.ts'
 
 const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9
 
@@ -9,8 +7,8 @@ const isSpace = (code: number): boolean => code === 32 || code === 10 || code ==
 export function looksLikeObject(text: string, from = 0): boolean {
   let at = from
   while (isSpace(text.charCodeAt(at))) at++
-  if (text.charCodeAt(at) !== brace) return false
+  if (text.charCodeAt(at) !== openBrace) return false
   let last = text.length - 1
   while (isSpace(text.charCodeAt(last))) last--
-  return last > at && text.charCodeAt(last) === closingBrace
+  return last > at && text.charCodeAt(last) === closeBrace
 }

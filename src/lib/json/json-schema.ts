@@ -248,21 +248,21 @@ class SchemaCheck {
       if (typeof name === 'string' && !Object.hasOwn(value, name)) this.#problem(`${path}.${name}`, 'is missing')
   }
 
-  #property(schema: Json, key: string, value: unknown, place: { path: string; depth: number }): void {
+  #property(schema: Json, key: string, value: unknown, location: { path: string; depth: number }): void {
     const { properties, patternProperties, additionalProperties } = schema
     let isKnown = false
     if (isObject(properties) && Object.hasOwn(properties, key)) {
       isKnown = true
-      this.run(properties[key], value, place.path, place.depth)
+      this.run(properties[key], value, location.path, location.depth)
     }
     for (const [pattern, one] of this.#entries(patternProperties)) {
       const matches = this.#tries(pattern, key)
       // A pattern that was not run may match this property, which then must not be reported as unknown.
       if (matches !== false) isKnown = true
-      if (matches === true) this.run(one, value, place.path, place.depth)
+      if (matches === true) this.run(one, value, location.path, location.depth)
     }
-    if (!isKnown && additionalProperties === false) this.#problem(place.path, 'is not a property of the schema')
-    else if (!isKnown) this.run(additionalProperties, value, place.path, place.depth)
+    if (!isKnown && additionalProperties === false) this.#problem(location.path, 'is not a property of the schema')
+    else if (!isKnown) this.run(additionalProperties, value, location.path, location.depth)
   }
 
   #combinations(schema: Json, value: unknown, path: string, depth: number): void {

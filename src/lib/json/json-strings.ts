@@ -41,9 +41,9 @@ function head(bytes: Buffer, start: number): string {
 function isString(bytes: Buffer, start: number, end: number): boolean {
   const words = wordsOf(bytes)
   for (let at = start; at < end; ) {
-    const place = bytes.byteOffset + at
-    if ((place & 3) === 0) {
-      const word = place >> 2
+    const address = bytes.byteOffset + at
+    if ((address & 3) === 0) {
+      const word = address >> 2
       const plain = plainWords(words, word, (bytes.byteOffset + end) >> 2)
       at += (plain - word) * 4
       if (at >= end) return true

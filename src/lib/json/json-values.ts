@@ -8,6 +8,8 @@ export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 /** Anything but an array is an empty one. */
 export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+/** Anything but an object is an empty one, so that members of unchecked JSON can be read. */
+export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 /** The objects of an array. */
 export const objectsOf = (value: unknown): Json[] => listOf(value).filter(isObject)
 /** Anything but a string is an empty one. */

@@ -15,7 +15,7 @@ export interface Span {
 }
 
 /** What was found; from `open` on it depends on what follows. */
-export interface Found {
+export interface SearchResult {
   readonly spans: readonly Span[]
   /** The length of the text where nothing depends on what follows. */
   readonly open: number
@@ -61,7 +61,7 @@ export class LinearPattern {
   }
 
   /** All matches that do not overlap, from the left, the longest of each place. */
-  find(text: string, search: Search): Found {
+  find(text: string, search: Search): SearchResult {
     const { from, isComplete, check } = search
     if (!this.touches(text, search)) return nothing(text)
     const marks = isComplete ? this.#marks(text) : undefined
@@ -91,7 +91,7 @@ export class LinearPattern {
   }
 }
 
-const nothing = (text: string): Found => ({ spans: [], open: text.length })
+const nothing = (text: string): SearchResult => ({ spans: [], open: text.length })
 
 /** Compiles a pattern of JavaScript's syntax. Throws PatternError. */
 export function linearPattern(pattern: string, flags: Partial<PatternFlags> = {}): LinearPattern {

@@ -42,7 +42,7 @@ interface Change {
 }
 
 /** What a target stands for. */
-interface Place {
+interface PatchTarget {
   /** The object that has the attribute. */
   readonly container: Values
   readonly attribute: Attribute
@@ -56,20 +56,20 @@ function apply(change: Change, text: string, value: unknown): void {
   const whole = extensionNamed(type, text)
   if (whole) return applyExtension(resource, op, whole, value)
   // A key of a value need not be a path: attributes of unknown schemas have any names.
-  const place = isNamed || isPath(text) ? placeOf(change, text) : undefined
-  if (!place) {
+  const target = isNamed || isPath(text) ? targetOf(change, text) : undefined
+  if (!target) {
     if (!isNamed) return
     throw new ScimError('invalidPath', `there is no attribute '${text.slice(0, 200)}'; GET /Schemas lists them`)
   }
-  const { attribute, filter } = place
-  if (attribute.mutability === 'readOnly' || place.sub?.mutability === 'readOnly') {
+  const { attribute, filter } = target
+  if (attribute.mutability === 'readOnly' || target.sub?.mutability === 'readOnly') {
     if (!isNamed) return
     throw new ScimError('mutability', `'${text.slice(0, 200)}' is read only`)
   }
-  if (filter) changeElements(place, filter, value)
-  else if (place.sub) changeSub(place, place.sub, value)
-  else changeWhole(place, value)
-  if (attribute.required && place.container[attribute.name] === undefined)
+  if (filter) changeElements(target, filter, value)
+  else if (target.sub) changeSub(target, target.sub, value)
+  else changeWhole(target, value)
+  if (attribute.required && target.container[attribute.name] === undefined)
     throw new ScimError('mutability', `${attribute.name} is required and cannot be removed`)
 }
 
@@ -80,7 +80,7 @@ function applyExtension(resource: Values, op: Operation['op'], extension: Schema
 }
 
 /** undefined = there is no such attribute. Names without an address may be those of an extension. */
-function placeOf({ type, resource, op }: Change, text: string): Place | undefined {
+function targetOf({ type, resource, op }: Change, text: string): PatchTarget | undefined {
   const { path, filter }: Target = parseTarget(text)
   const { schema, name, sub: subName } = path
   const isCore = schema === undefined || schema.toLowerCase() === type.schema.id.toLowerCase()
@@ -103,7 +103,7 @@ function placeOf({ type, resource, op }: Change, text: string): Place | undefine
 }
 
 /** The elements of a list that fit the filter; where none does, adding and replacing make one that does. */
-function changeElements({ container, attribute, sub, op }: Place, filter: Filter, value: unknown): void {
+function changeElements({ container, attribute, sub, op }: PatchTarget, filter: Filter, value: unknown): void {
   const { name, subAttributes = [] } = attribute
   const list = (container[name] ?? []) as Values[]
   const found = list.filter(one => fits(filter, one, subAttributes))
@@ -125,7 +125,7 @@ function changeElements({ container, attribute, sub, op }: Place, filter: Filter
 }
 
 /** A part of an object, or of each object of a list. */
-function changeSub({ container, attribute, op }: Place, sub: Attribute, value: unknown): void {
+function changeSub({ container, attribute, op }: PatchTarget, sub: Attribute, value: unknown): void {
   const { name, multiValued } = attribute
   const after = op === 'remove' ? undefined : readValue(sub, value)
   if (container[name] === undefined && after === undefined) return
@@ -134,7 +134,7 @@ function changeSub({ container, attribute, op }: Place, sub: Attribute, value: u
   container[name] = existing
 }
 
-function changeWhole({ container, attribute, op }: Place, value: unknown): void {
+function changeWhole({ container, attribute, op }: PatchTarget, value: unknown): void {
   const { name, multiValued, type } = attribute
   const before = container[name]
   const sent = readValue(attribute, value)

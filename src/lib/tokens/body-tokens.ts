@@ -1,6 +1,7 @@
 /** An estimate of the input tokens of a request body in any dialect, for answers without a usage. */
 import { fileTokens, imageTokens, TextCounter } from './count-tokens.ts'
 import type { JsonBody } from '../json/json-body.ts'
+import { backslash, quote } from '../json/json-bytes.ts'
 
 /** Larger bodies are not parsed for an estimate: one pass over their bytes tells files from texts. */
 const parseBytesMax = 256 * 1024
@@ -107,9 +108,6 @@ function inlineFile(text: string): string | undefined {
   if (text.startsWith('data:')) return text.slice(text.indexOf(',') + 1)
   return text.length >= fileCharactersMin && base64Head.test(text.slice(0, fileCharactersMin)) ? text : undefined
 }
-
-const quote = 34
-const backslash = 92
 
 /** Strings of a body that was checked before: those without a space are files, all else is text. */
 function scannedTokens(bytes: Uint8Array): number {

@@ -26,10 +26,10 @@ export type Decoding =
   | { readonly kind: 'unknown-id'; readonly input: number; readonly at: number; readonly id: number }
   | { readonly kind: 'too-long'; readonly charactersMax: number }
 
-type Done = { readonly kind: 'counted'; readonly counts: readonly number[] } | Decoding
+type TokenizerResult = { readonly kind: 'counted'; readonly counts: readonly number[] } | Decoding
 
 /** From the thread: `loaded`, then the result, in the order of the request. Both for every request. */
-export type TokenizerReply = { readonly kind: 'loaded' } | Done
+export type TokenizerReply = { readonly kind: 'loaded' } | TokenizerResult
 
 /**
  * Names of models by vocabulary, as OpenAI publishes them (github.com/openai/tiktoken, tiktoken/model.py). The first
@@ -67,9 +67,9 @@ interface TokenizerOptions {
   readonly waitingMax?: number
 }
 
-interface Waiting {
+interface QueuedRequest {
   readonly request: TokenizerRequest
-  answer(done: Done | undefined): void
+  answer(done: TokenizerResult | undefined): void
 }
 
 const defaults: Required<TokenizerOptions> = {
@@ -86,9 +86,9 @@ const defaults: Required<TokenizerOptions> = {
  */
 export class Tokenizer {
   readonly #limits: Required<TokenizerOptions>
-  readonly #waiting: FairQueue<Waiting>
+  readonly #waiting: FairQueue<QueuedRequest>
   #worker: Worker | undefined
-  #current: Waiting | undefined
+  #current: QueuedRequest | undefined
   /** Ends the thread: it idles, or works for too long. */
   #timer: ReturnType<typeof setTimeout> | undefined
   #stopped = false
@@ -128,7 +128,7 @@ export class Tokenizer {
     return done?.kind === 'counted' ? undefined : done
   }
 
-  #ask(request: TokenizerRequest, owner: string): Promise<Done | undefined> {
+  #ask(request: TokenizerRequest, owner: string): Promise<TokenizerResult | undefined> {
     if (this.#stopped) return Promise.resolve(undefined)
     return new Promise(answer => {
       if (!this.#waiting.add(owner, { request, answer })) return answer(undefined)
@@ -169,7 +169,7 @@ export class Tokenizer {
     return worker
   }
 
-  #answer(done: Done | undefined): void {
+  #answer(done: TokenizerResult | undefined): void {
     const answered = this.#current
     this.#current = undefined
     answered?.answer(done)

@@ -7,28 +7,28 @@ import type { Policy } from '../../core/policy.ts'
 
 type Hook = 'admit' | 'admitAttempt' | 'admitModel' | 'answer' | 'answerTexts' | 'failed' | 'attempted' | 'settled'
 /** Policies that have this method. Called as a method: a bound function costs three times as much. */
-type With<H extends Hook> = readonly (Policy & Required<Pick<Policy, H>>)[]
+type PoliciesWith<H extends Hook> = readonly (Policy & Required<Pick<Policy, H>>)[]
 
 /** The policies grouped by their methods: made once, so that calls skip policies without the method. */
 export interface CallPolicies {
-  readonly head: With<'admit'>
-  readonly body: With<'admit'>
+  readonly head: PoliciesWith<'admit'>
+  readonly body: PoliciesWith<'admit'>
   /** Those of `body` that also apply where nothing is sent: to the lines of a batch's input file, and to previews. */
-  readonly dryRun: With<'admit'>
-  readonly admitAttempt: With<'admitAttempt'>
-  readonly admitModel: With<'admitModel'>
-  readonly answer: With<'answer'>
-  readonly answerTexts: With<'answerTexts'>
-  readonly failed: With<'failed'>
-  readonly attempted: With<'attempted'>
+  readonly dryRun: PoliciesWith<'admit'>
+  readonly admitAttempt: PoliciesWith<'admitAttempt'>
+  readonly admitModel: PoliciesWith<'admitModel'>
+  readonly answer: PoliciesWith<'answer'>
+  readonly answerTexts: PoliciesWith<'answerTexts'>
+  readonly failed: PoliciesWith<'failed'>
+  readonly attempted: PoliciesWith<'attempted'>
   /** In reverse order: the last policy records the call. */
-  readonly settled: With<'settled'>
+  readonly settled: PoliciesWith<'settled'>
 }
 
 /** In the order of the list; see `policies/index.ts`. */
 export function callPolicies(policies: readonly Policy[]): CallPolicies {
-  const having = <H extends Hook>(hook: H, which: (policy: Policy) => boolean = () => true): With<H> =>
-    policies.filter((policy): policy is With<H>[number] => policy[hook] !== undefined && which(policy))
+  const having = <H extends Hook>(hook: H, which: (policy: Policy) => boolean = () => true): PoliciesWith<H> =>
+    policies.filter((policy): policy is PoliciesWith<H>[number] => policy[hook] !== undefined && which(policy))
   return {
     head: having('admit', ({ stage }) => stage === 'head'),
     body: having('admit', ({ stage }) => stage === 'body'),
@@ -67,7 +67,7 @@ export interface AdmissionReceiver {
  * Asks `policies` from number `from` on. Throws what a policy throws synchronously; a rejection is passed to
  * `receiver`.
  */
-export function admitCall(call: Call, policies: With<'admit'>, receiver: AdmissionReceiver, from = 0): void {
+export function admitCall(call: Call, policies: PoliciesWith<'admit'>, receiver: AdmissionReceiver, from = 0): void {
   for (let at = from; at < policies.length; at++) {
     const outcome = policies[at]!.admit(call)
     if (outcome === undefined) continue
@@ -77,14 +77,14 @@ export function admitCall(call: Call, policies: With<'admit'>, receiver: Admissi
   receiver.admitted()
 }
 
-type Waiting = { readonly outcome: Promise<void | Reply>; readonly next: number }
+type PendingAdmission = { readonly outcome: Promise<void | Reply>; readonly next: number }
 
 /** A separate function, so that calls without a promise allocate no closures. */
 function admitLater(
   call: Call,
-  policies: With<'admit'>,
+  policies: PoliciesWith<'admit'>,
   receiver: AdmissionReceiver,
-  { outcome, next }: Waiting,
+  { outcome, next }: PendingAdmission,
 ): void {
   outcome
     .then(reply => {
@@ -104,7 +104,7 @@ function cancelLate(reply: void | Reply): void {
  * As a promise: the Reply of the policy that answered, or undefined when all have let the call pass. Rejects with
  * `client-closed` when the client leaves meanwhile.
  */
-export async function admitted(call: Call, policies: With<'admit'>): Promise<Reply | undefined> {
+export async function admitted(call: Call, policies: PoliciesWith<'admit'>): Promise<Reply | undefined> {
   for (const policy of policies) {
     const reply = await policy.admit(call)
     if (call.client.left) {

@@ -35,7 +35,7 @@ interface RunWatchOptions {
   readonly renewalMs?: number
 }
 
-interface Look {
+interface RunObservation {
   readonly updatedAtMs: number
   readonly atMs: number
   readonly unrenewedMs: number
@@ -43,7 +43,7 @@ interface Look {
 
 type Renewal = Parameters<HeldRun['renew']>[0]
 
-interface Held {
+interface HeldRenewal {
   renewal?: Renewal
   /** Monotonic: the clock may jump meanwhile. */
   endsMs: number
@@ -52,13 +52,13 @@ interface Held {
 /** One per process. */
 export function watchRuns(options: RunWatchOptions): RunWatch {
   const { clock, isAlone, leases } = options
-  const held = new Map<string, Held>()
+  const held = new Map<string, HeldRenewal>()
   const renew = renewalOf(options, held)
   const unrenewed = looksOf(options)
   let timer: ReturnType<typeof setInterval> | undefined
   return {
     hold(runId) {
-      const one: Held = { endsMs: Infinity }
+      const one: HeldRenewal = { endsMs: Infinity }
       held.set(runId, one)
       timer ??= setInterval(renew, options.renewalMs ?? renewalMsDefault)
       return {
@@ -89,7 +89,7 @@ export function watchRuns(options: RunWatchOptions): RunWatch {
 }
 
 /** Renews all runs of this process, in the database, or over Redis while that is in doubt. */
-function renewalOf({ store, clock, leases }: RunWatchOptions, held: ReadonlyMap<string, Held>): () => void {
+function renewalOf({ store, clock, leases }: RunWatchOptions, held: ReadonlyMap<string, HeldRenewal>): () => void {
   let isRenewing = false
   let hasFailed = false
   const keep = () => void leases?.keep([...held.keys()]).catch(() => {})
@@ -130,7 +130,7 @@ type Unrenewed = (run: Parameters<RunWatch['isAbandoned']>[0]) => number
 
 /** How long a run of another process was not renewed, as this process has watched it; Infinity = for a day. */
 function looksOf({ clock, answersSinceMs }: RunWatchOptions): Unrenewed {
-  const looks = new Map<string, Look>()
+  const looks = new Map<string, RunObservation>()
   /** When the database was last seen not to take rows. */
   let awayMs = -Infinity
   return ({ id, updatedAtMs }) => {

@@ -35,7 +35,7 @@ export interface FileReference {
 }
 
 /** The replacement of a reference. */
-type Visit = (reference: FileReference) => unknown
+type ReferenceVisitor = (reference: FileReference) => unknown
 
 /** A type of part that can name a file. */
 interface PartKind {
@@ -80,13 +80,13 @@ export function fileReferences(body: JsonBody): FileReference[] {
 /**
  * The fields of the body with each reference replaced; fields without references are left out.
  */
-export function rewriteReferences(body: JsonBody, visit: Visit): Edit[] {
+export function rewriteReferences(body: JsonBody, visit: ReferenceVisitor): Edit[] {
   const edits: Edit[] = []
-  const rewrite = (field: string, map: (item: Json, path: Path, visit: Visit) => unknown): void => {
+  const rewrite = (field: string, map: (item: Json, path: Path, visit: ReferenceVisitor) => unknown): void => {
     const items = body.get(field)
     if (!Array.isArray(items)) return
     let found = false
-    const noting: Visit = reference => {
+    const noting: ReferenceVisitor = reference => {
       found = true
       return visit(reference)
     }
@@ -100,18 +100,18 @@ export function rewriteReferences(body: JsonBody, visit: Visit): Edit[] {
 }
 
 /** A message, or an item of a Responses body: results of tools have `output`. */
-function mapMessage(message: Json, path: Path, visit: Visit): Json {
+function mapMessage(message: Json, path: Path, visit: ReferenceVisitor): Json {
   const { content, output } = message
   if (Array.isArray(content)) return { ...message, content: mapParts(content, [...path, 'content'], visit) }
   if (Array.isArray(output)) return { ...message, output: mapParts(output, [...path, 'output'], visit) }
   return isObject(output) ? { ...message, output: mapPart(output, [...path, 'output'], visit) } : message
 }
 
-function mapParts(parts: readonly unknown[], path: Path, visit: Visit): unknown[] {
+function mapParts(parts: readonly unknown[], path: Path, visit: ReferenceVisitor): unknown[] {
   return parts.map((part, at) => (isObject(part) ? mapPart(part, [...path, at], visit) : part))
 }
 
-function mapPart(part: Json, path: Path, visit: Visit): unknown {
+function mapPart(part: Json, path: Path, visit: ReferenceVisitor): unknown {
   const kind = kinds.get(part.type)
   if (kind) {
     const { inside } = kind
@@ -145,7 +145,7 @@ function partReference(
 }
 
 /** OpenAI's code interpreter: the initial files of its container. */
-function mapTool(tool: Json, path: Path, visit: Visit): Json {
+function mapTool(tool: Json, path: Path, visit: ReferenceVisitor): Json {
   const { container } = tool
   if (tool.type !== 'code_interpreter' || !isObject(container) || !Array.isArray(container.file_ids)) return tool
   const ids = container.file_ids.map((id: unknown, at) =>

@@ -10,7 +10,7 @@ export function newMark(): string {
   return `modelgate-file-${crypto.randomUUID()}`
 }
 
-interface Place {
+interface Insertion {
   readonly from: number
   readonly placeholder: string
   readonly bytes: Uint8Array
@@ -19,13 +19,13 @@ interface Place {
 /** The pieces as one, with the base64 of the contents in place of their placeholders. */
 export function withContents(pieces: readonly Uint8Array[], contents: ReadonlyMap<string, Uint8Array>): Uint8Array {
   const marked = Buffer.concat(pieces)
-  const places = placesIn(marked, contents)
+  const insertions = insertionsIn(marked, contents)
   const out = Buffer.allocUnsafeSlow(
-    places.reduce((sum, { placeholder, bytes }) => sum - placeholder.length + base64Length(bytes), marked.length),
+    insertions.reduce((sum, { placeholder, bytes }) => sum - placeholder.length + base64Length(bytes), marked.length),
   )
   let read = 0
   let end = 0
-  for (const { from, placeholder, bytes } of places) {
+  for (const { from, placeholder, bytes } of insertions) {
     end += marked.copy(out, end, read, from)
     end = writeBase64(out, end, bytes)
     read = from + placeholder.length
@@ -34,16 +34,16 @@ export function withContents(pieces: readonly Uint8Array[], contents: ReadonlyMa
   return out
 }
 
-function placesIn(marked: Buffer, contents: ReadonlyMap<string, Uint8Array>): Place[] {
-  const places: Place[] = []
+function insertionsIn(marked: Buffer, contents: ReadonlyMap<string, Uint8Array>): Insertion[] {
+  const insertions: Insertion[] = []
   for (const [placeholder, bytes] of contents)
     for (
       let from = marked.indexOf(placeholder);
       from >= 0;
       from = marked.indexOf(placeholder, from + placeholder.length)
     )
-      places.push({ from, placeholder, bytes })
-  return places.sort((a, b) => a.from - b.from)
+      insertions.push({ from, placeholder, bytes })
+  return insertions.sort((a, b) => a.from - b.from)
 }
 
 const base64Length = ({ length }: Uint8Array): number => Math.ceil(length / 3) * 4

@@ -66,13 +66,13 @@ function mentionsFiles({ bytes }: JsonBody): boolean {
 
 const isInProcess = ({ target }: Deployment): boolean => target.provider.answer !== undefined
 
-interface Naming {
+interface FileNamingCall {
   readonly call: Call
   readonly format: Format
   readonly references: readonly FileReference[]
 }
 
-async function placeFiles(parts: NamedFilesParts, naming: Naming): Promise<void> {
+async function placeFiles(parts: NamedFilesParts, naming: FileNamingCall): Promise<void> {
   const { call } = naming
   const placed = new PlacedFiles(parts, naming, await findRecords(parts.files, naming))
   const candidates = await placed.among(call.candidates, call.model)
@@ -84,7 +84,7 @@ async function placeFiles(parts: NamedFilesParts, naming: Naming): Promise<void>
 /** By the gateway's id. The same error for a file of another key and an unknown one. */
 async function findRecords(
   files: NamedFilesParts['files'],
-  { call, references }: Naming,
+  { call, references }: FileNamingCall,
 ): Promise<Map<string, FileRecord>> {
   const { caller } = call
   const first = new Map(references.toReversed().map(reference => [reference.id, reference]))
@@ -112,7 +112,7 @@ type Content = { readonly file: InlineFile; readonly bytes: Uint8Array } | { rea
 class PlacedFiles implements NamedFiles {
   readonly localIds: ReadonlyMap<string, string>
   readonly #parts: NamedFilesParts
-  readonly #naming: Naming
+  readonly #naming: FileNamingCall
   readonly #records: ReadonlyMap<string, FileRecord>
   /** The deployment that stores each file; undefined = it is no longer configured. */
   readonly #homes: ReadonlyMap<string, Deployment | undefined>
@@ -120,7 +120,7 @@ class PlacedFiles implements NamedFiles {
   /** One per deployment that was tried: a failed attempt may still be sending. */
   readonly #bodies = new Map<Deployment, JsonBody>()
 
-  constructor(parts: NamedFilesParts, naming: Naming, records: ReadonlyMap<string, FileRecord>) {
+  constructor(parts: NamedFilesParts, naming: FileNamingCall, records: ReadonlyMap<string, FileRecord>) {
     this.#parts = parts
     this.#naming = naming
     this.#records = records

@@ -105,26 +105,26 @@ const notTexts: ReadonlySet<string> = new Set(
 const partsOfText = ['words', 'segments', 'logprobs']
 
 /** Where texts stand in a value. */
-interface Place {
+interface TextField {
   readonly holder: Record<string, unknown>
   readonly name: string
   readonly text: string
 }
 
-function placesIn(value: unknown, places: Place[] = []): Place[] {
-  if (typeof value !== 'object' || value === null) return places
+function textFieldsIn(value: unknown, fields: TextField[] = []): TextField[] {
+  if (typeof value !== 'object' || value === null) return fields
   for (const [name, one] of Object.entries(value)) {
-    if (typeof one !== 'string') placesIn(one, places)
-    else if (!notTexts.has(name)) places.push({ holder: value as Record<string, unknown>, name, text: one })
+    if (typeof one !== 'string') textFieldsIn(one, fields)
+    else if (!notTexts.has(name)) fields.push({ holder: value as Record<string, unknown>, name, text: one })
   }
-  return places
+  return fields
 }
 
 async function changedJson(value: object, change: Change): Promise<object> {
-  const places = placesIn(value)
-  const texts = await change(places.map(one => one.text))
-  if (texts.every((text, at) => text === places[at]!.text)) return value
-  for (const [at, { holder, name }] of places.entries()) holder[name] = texts[at]
+  const fields = textFieldsIn(value)
+  const texts = await change(fields.map(one => one.text))
+  if (texts.every((text, at) => text === fields[at]!.text)) return value
+  for (const [at, { holder, name }] of fields.entries()) holder[name] = texts[at]
   for (const name of partsOfText) delete (value as Record<string, unknown>)[name]
   return value
 }
@@ -133,10 +133,10 @@ async function changedJson(value: object, change: Change): Promise<object> {
 async function changedEvents(text: string, change: Change): Promise<string> {
   const frames = new SseSplitter(text.length + 1).push(Buffer.from(`${text}\n\n`))
   const values = frames.map(({ data }) => (data === '[DONE]' ? undefined : (JSON.parse(data) as object)))
-  const places = values.flatMap(value => (value ? placesIn(value) : []))
-  const isPiece = ({ name }: Place) => name === 'delta' || name === 'content'
-  const pieces = places.filter(isPiece)
-  const others = places.filter(one => !isPiece(one))
+  const fields = values.flatMap(value => (value ? textFieldsIn(value) : []))
+  const isPiece = ({ name }: TextField) => name === 'delta' || name === 'content'
+  const pieces = fields.filter(isPiece)
+  const others = fields.filter(one => !isPiece(one))
   const joined = pieces.map(one => one.text).join('')
   const [whole, ...rest] = await change([joined, ...others.map(one => one.text)])
   const isChanged = whole !== joined || rest.some((one, at) => one !== others[at]!.text)

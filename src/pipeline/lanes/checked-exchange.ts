@@ -69,7 +69,7 @@ export function checkedExchange(first: UpstreamExchange, context: CheckContext):
 }
 
 /** Waits for silence after a complete answer whose terminal event has not come. */
-class Silence extends TimerEntry {
+class SilenceTimer extends TimerEntry {
   readonly #timers: TimerWheel
   #over: () => void = () => {}
   #ms = 0
@@ -109,14 +109,14 @@ class CheckedBody implements UpstreamBody {
   #cancelled = false
   /** An answer is over, and the next request is not sent yet. */
   #isBetween = false
-  readonly #silence: Silence
+  readonly #silence: SilenceTimer
   /** Ends the current stream as its own end would; undefined = it has ended. */
   #onSilence: (() => void) | undefined
 
   constructor(first: UpstreamExchange, context: CheckContext) {
     this.#exchange = first
     this.#asking = context
-    this.#silence = new Silence(context.timers)
+    this.#silence = new SilenceTimer(context.timers)
     this.#startedMs = context.clock.monotonicMs()
   }
 

@@ -22,7 +22,7 @@ import { TranslatedRelay } from './translate.ts'
 function wordRelay(): StreamRelay {
   const relay = {
     started: false,
-    heard: false,
+    received: false,
     steps: 0,
     complete: false,
     terminated: false,
@@ -33,7 +33,7 @@ function wordRelay(): StreamRelay {
       const text = Buffer.from(bytes)
         .toString()
         .replace(/\[.*?\]/g, '')
-      if (bytes.length > 0) relay.heard = true
+      if (bytes.length > 0) relay.received = true
       if (text !== '') {
         relay.started = true
         relay.steps++

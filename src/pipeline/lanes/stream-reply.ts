@@ -30,12 +30,16 @@ interface StreamSource {
  * Holds the stream back until its first content, then hands it over. The promise rejects with what
  * broke before that point: nothing has been sent and the router may try elsewhere.
  */
-export function openStream(source: StreamSource, control: CallControl, upkeep: Upkeep): Promise<AnswerStream> {
-  const pump = new StreamPump(source, control, upkeep)
+export function openStream(
+  source: StreamSource,
+  control: CallControl,
+  keepAlive: StreamKeepAlive,
+): Promise<AnswerStream> {
+  const pump = new StreamPump(source, control, keepAlive)
   return pump.opened
 }
 
-interface Upkeep {
+interface StreamKeepAlive {
   readonly timers: TimerWheel
   readonly deployment: Deployment
   /** Sent to a client after a while without data; ignored in its dialect. Empty = nothing may be sent. */
@@ -76,7 +80,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
   /** Set after the upstream's terminal event, until its bytes end. */
   #drain: UpstreamDrain | undefined
 
-  constructor(source: StreamSource, control: CallControl, { timers, deployment, heartbeat }: Upkeep) {
+  constructor(source: StreamSource, control: CallControl, { timers, deployment, heartbeat }: StreamKeepAlive) {
     super()
     this.#source = source
     this.#control = control
@@ -204,7 +208,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
   #holdOn(): void {
     const { relay, late } = this.#source
     if (this.#control.left) this.#phase = 'closed'
-    else if ((relay.heard && late?.holds() !== true) || this.#heldMs() >= heartbeatMs) this.#open()
+    else if ((relay.received && late?.holds() !== true) || this.#heldMs() >= heartbeatMs) this.#open()
     else this.#wait(this.#heartbeat ? heartbeatMs - holdMs : Infinity)
   }
 

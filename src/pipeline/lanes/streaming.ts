@@ -2,15 +2,15 @@
 import type { Format } from '../../core/format.ts'
 
 /** `heartbeat` is sent to a client after a while without data; empty = nothing may be sent. */
-export interface Streaming {
+export interface StreamEncoding {
   readonly contentType: string
   readonly heartbeat: string
 }
 
-const eventStream: Streaming = { contentType: 'text/event-stream; charset=utf-8', heartbeat: ': keep-alive\n\n' }
+const eventStream: StreamEncoding = { contentType: 'text/event-stream; charset=utf-8', heartbeat: ': keep-alive\n\n' }
 
 /** `given` = the content type of the upstream, for dialects that pass it on. */
-export function streamingOf({ streaming = eventStream }: Format, given = ''): Streaming {
+export function streamingOf({ streaming = eventStream }: Format, given = ''): StreamEncoding {
   if (streaming !== 'as-upstream') return streaming
   return {
     contentType: given,

@@ -57,7 +57,7 @@ export abstract class SuccessiveStreams implements StreamRelay {
   protected get hasEnd(): boolean {
     return this.#holdsEnd || this.isOver ? this.state.mayEnd : this.state.complete
   }
-  get heard(): boolean {
+  get received(): boolean {
     return this.#steps > 0 || this.state.heard
   }
   get steps(): number {

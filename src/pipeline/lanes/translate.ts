@@ -22,7 +22,7 @@ export class AnswerState {
   #awaited: GatewayError | undefined
   readonly #choices: ChoiceStates
 
-  /** `asked` = the choices that have to finish where no terminal event says that there are fewer. */
+  /** `expectedChoices` = the choices that have to finish where no terminal event says that there are fewer. */
   constructor(expectedChoices = 1) {
     this.#choices = new ChoiceStates(expectedChoices)
   }
@@ -153,7 +153,7 @@ export class TranslatedRelay implements StreamRelay {
   get started(): boolean {
     return this.#state.started
   }
-  get heard(): boolean {
+  get received(): boolean {
     return this.#state.heard
   }
   get steps(): number {

@@ -29,8 +29,8 @@ export abstract class WrappedRelay implements StreamRelay {
     return this.relay.terminated
   }
 
-  get heard(): boolean {
-    return this.relay.heard
+  get received(): boolean {
+    return this.relay.received
   }
 
   get steps(): number {

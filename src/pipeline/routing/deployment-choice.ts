@@ -4,7 +4,7 @@ import type { Deployment } from '../../core/deployment.ts'
 import type { Cooldowns } from './cooldown.ts'
 
 type Group = readonly Deployment[]
-type Tried = ReadonlySet<Deployment>
+type TriedDeployments = ReadonlySet<Deployment>
 
 /** Chooses deployments for calls: `tried` are those of the group that the call has tried. Remembers nothing. */
 export class DeploymentChoice {
@@ -20,7 +20,7 @@ export class DeploymentChoice {
   }
 
   /** One that was not tried and is not in cooldown; undefined = there is none. */
-  available(call: Call, group: Group, tried: Tried): Deployment | undefined {
+  available(call: Call, group: Group, tried: TriedDeployments): Deployment | undefined {
     if (group.length === 1) {
       const only = group[0]!
       return this.#mayServe(only, call, tried) && this.#isAvailable(only) ? only : undefined
@@ -28,7 +28,7 @@ export class DeploymentChoice {
     return this.#availableOf(call, group, tried)
   }
 
-  #availableOf(call: Call, group: Group, tried: Tried): Deployment | undefined {
+  #availableOf(call: Call, group: Group, tried: TriedDeployments): Deployment | undefined {
     const open = group.filter(one => this.#mayServe(one, call, tried) && this.#isAvailable(one))
     // A call that has failed once should not be the probe where it can be answered elsewhere.
     const healthy = tried.size > 0 ? open.filter(one => this.#cooldowns.availability(one) === 'healthy') : open
@@ -36,13 +36,13 @@ export class DeploymentChoice {
   }
 
   /** One that was not tried, in cooldown or not; those whose provider asked for a wait are left out. */
-  evenCooling(call: Call, group: Group, tried: Tried): Deployment | undefined {
+  evenCooling(call: Call, group: Group, tried: TriedDeployments): Deployment | undefined {
     return this.#byWeight(
       group.filter(one => this.#mayServe(one, call, tried) && this.#cooldowns.availability(one) !== 'rate-limited'),
     )
   }
 
-  #mayServe(deployment: Deployment, call: Call, tried: Tried): boolean {
+  #mayServe(deployment: Deployment, call: Call, tried: TriedDeployments): boolean {
     return !tried.has(deployment) && !isDrained(deployment, call) && !this.#isBlocked(deployment.id)
   }
 

@@ -102,7 +102,7 @@ export class Router implements AttemptListener {
 
   readonly #recoverFirst = ({ control, deployment, receiver }: FirstAttempt, thrown: unknown): void => {
     const error = this.#failed(control, deployment, thrown)
-    this.#recoverFor(receiver, control, { deployment, error, isPassedOver: thrown instanceof CannotTake })
+    this.#recoverFor(receiver, control, { deployment, error, isPassedOver: thrown instanceof Unsuitable })
   }
 
   /** The end of the attempt under way, of which nothing was said before: a stream's, or that of a client that left. */
@@ -118,7 +118,7 @@ export class Router implements AttemptListener {
     this.#parts.countAttempt?.(deployment, error?.kind)
   }
 
-  #recoverFor(receiver: ReplyReceiver, control: CallControl, failed: Failed | undefined): void {
+  #recoverFor(receiver: ReplyReceiver, control: CallControl, failed: FailedAttempt | undefined): void {
     this.#recover(control, failed).then(
       reply => receiver.answered(reply),
       thrown => receiver.failed(thrown),
@@ -126,7 +126,7 @@ export class Router implements AttemptListener {
   }
 
   /** Further attempts after the first one failed, or when no deployment was available. */
-  async #recover(control: CallControl, failed: Failed | undefined): Promise<Reply> {
+  async #recover(control: CallControl, failed: FailedAttempt | undefined): Promise<Reply> {
     const { call } = control
     let error: GatewayError
     try {
@@ -208,7 +208,7 @@ export class Router implements AttemptListener {
         return await new Promise((answered, failed) => this.#attempt(control, deployment, { answered, failed }))
       } catch (thrown) {
         const error = this.#failed(control, deployment, thrown)
-        isPassedOver = thrown instanceof CannotTake
+        isPassedOver = thrown instanceof Unsuitable
         if (isPassedOver) refusal ??= error
         else if (error.retry === 'never') throw error
         else last = error
@@ -243,7 +243,7 @@ export class Router implements AttemptListener {
   #failed(control: CallControl, deployment: Deployment, thrown: unknown): GatewayError {
     const { call } = control
     control.failed(this.#parts.clock.monotonicMs())
-    const error = deploymentFault(toGatewayError(thrown instanceof CannotTake ? thrown.error : thrown), deployment)
+    const error = deploymentFault(toGatewayError(thrown instanceof Unsuitable ? thrown.error : thrown), deployment)
     reportAttempt(this.#parts.policies, call, deployment, error)
     // After the end of the call nothing more is counted: its client has left.
     if (!control.attempting) return error
@@ -287,7 +287,7 @@ export class Router implements AttemptListener {
       attempt = planAttempt(call, deployment, this.#parts.policies)
     } catch (thrown) {
       const error = toGatewayError(thrown)
-      return receiver.failed(error.kind === 'internal' || error.retry !== 'never' ? error : new CannotTake(error))
+      return receiver.failed(error.kind === 'internal' || error.retry !== 'never' ? error : new Unsuitable(error))
     }
     call.dropped = attempt.dropped
     call.isSeries = attempt.check?.isSeries === true
@@ -460,7 +460,7 @@ interface Models {
 
 interface Trial extends Models {
   /** The first attempt at the group, if it was made before. */
-  readonly failed: Failed | undefined
+  readonly failed: FailedAttempt | undefined
 }
 
 /** The failure that a repeated attempt may mend; `attempt` counts those at the group. */
@@ -470,7 +470,7 @@ interface Repeat {
 }
 
 /** The previous attempt, and its error. */
-interface Failed {
+interface FailedAttempt {
   readonly deployment: Deployment
   readonly error: GatewayError
   /** It cannot take the request: nothing was sent. */
@@ -478,7 +478,7 @@ interface Failed {
 }
 
 /** Thrown in place of the refusal of a deployment that cannot take the request: others of its name may. */
-class CannotTake {
+class Unsuitable {
   readonly error: GatewayError
 
   constructor(error: GatewayError) {

@@ -13,7 +13,7 @@ import { rateLimitsIn } from './rate-limit-headers.ts'
 const readEveryMs = 250
 const messageLengthMax = 500
 
-interface Noted extends UpstreamNote {
+interface DeploymentNote extends UpstreamNote {
   /** The monotonic time at which headers were read last. */
   readMs: number
   limits: readonly UpstreamRateLimit[]
@@ -24,7 +24,7 @@ interface Noted extends UpstreamNote {
 /** By the id of the deployment: a pattern stands for one account with many models. */
 export class NotesOfUpstreams {
   readonly #clock: Clock
-  readonly #notes = new LRUCache<string, Noted>(entryLimit(10_000))
+  readonly #notes = new LRUCache<string, DeploymentNote>(entryLimit(10_000))
 
   constructor(clock: Clock = tickClock) {
     this.#clock = clock
@@ -43,7 +43,7 @@ export class NotesOfUpstreams {
   }
 
   /** Apart from `answered`: what a closure captures is allocated whenever its function is entered. */
-  #read(id: string, note: Noted | undefined, response: UpstreamResponse, nowMs: number): void {
+  #read(id: string, note: DeploymentNote | undefined, response: UpstreamResponse, nowMs: number): void {
     const atMs = this.#clock.epochMs()
     const limits = rateLimitsIn(name => response.header(name), atMs)
     if (!note) return void this.#notes.set(id, this.#new(nowMs, limits))
@@ -60,7 +60,7 @@ export class NotesOfUpstreams {
     this.#notes.set(id, note)
   }
 
-  #new(readMs: number, limits: readonly UpstreamRateLimit[]): Noted {
+  #new(readMs: number, limits: readonly UpstreamRateLimit[]): DeploymentNote {
     return { readMs, limits, limitsAtMs: limits.length > 0 ? this.#clock.epochMs() : null, failure: null }
   }
 }

@@ -43,7 +43,7 @@ export function settler(parts: SettleParts): Settle {
     const { nanoUsd, source } = isOwnAnswer ? freeCost : costOf(parts, call, times)
     charge(parts, call, nanoUsd)
     call.costSource = source
-    if (call.modelsTaken) call.usedByModel = usedByModel(parts, call, times)
+    if (call.modelReservations) call.usedByModel = usedByModel(parts, call, times)
     const isOwedAny = isOwed(call) || call.sentBefore.length > 0
     if (isOwedAny) call.client.billed?.()
     addEarlierUsage(call)

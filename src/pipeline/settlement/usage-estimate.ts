@@ -84,7 +84,7 @@ function seenOutput({ progress, answerCharacters }: Call): number {
 
 /**
  * The output that the client asked for: its own maximum, else the operator's, else 1,024 tokens an answer. A maximum
- * that budgets set is a part of what is left in them, and nothing that anyone asked for: it only bounds the others.
+ * that budgets set is a part of what is left in them, and no request for so much: it only bounds the others.
  */
 function askedOutput(call: Call): number {
   const { deployment, budgetSetsMaximum } = call

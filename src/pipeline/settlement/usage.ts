@@ -29,9 +29,9 @@ export function recordUnusableAnswer(call: Call, body: Uint8Array, thrown: unkno
 
 /**
  * The current request is over, and another may follow: what it used is kept, and the call has a clean state for the
- * next one. `sent` = the upstream was given something of it.
+ * next one. `sent` false = the upstream was given nothing of it.
  */
-export function endRequest(call: Call, sent: boolean): void {
+export function endRequest(call: Call, sent = true): void {
   call.sent = sent
   const { deployment } = call
   completeRequest(call)

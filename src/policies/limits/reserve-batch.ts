@@ -5,7 +5,7 @@ import { chargeList } from '../../core/tenancy/budget-charge.ts'
 import type { BudgetSettings } from '../../core/tenancy/budgets.ts'
 import type { BatchModel, Call, EndedBatch, Settlement, StartedBatch } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Limiter, LimitScope, LimitTaken } from '../../core/tenancy/limits.ts'
+import type { Limiter, LimitScope, LimitReservation } from '../../core/tenancy/limits.ts'
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { CallLimits } from './call-limits.ts'
@@ -38,7 +38,7 @@ export async function reserveBatch(parts: BatchParts, call: Call, batch: Started
     amounts.values().reduce((sum, one) => sum + one, 0),
     budgetNanoUsdMax,
   )
-  const held: { taken: LimitTaken; scopes: readonly LimitScope[] }[] = []
+  const held: { taken: LimitReservation; scopes: readonly LimitScope[] }[] = []
   const release = () => held.forEach(one => one.taken.release(0))
   const reserved: BatchAmount[] = []
   try {
@@ -64,10 +64,10 @@ export async function reserveBatch(parts: BatchParts, call: Call, batch: Started
     amounts: reserved,
     isClaimed: false,
     release,
-    keep(isCertain) {
+    keep(stored) {
       for (const { taken, scopes } of held) {
         taken.keep()
-        if (!isCertain) parts.limiter.recount(scopes)
+        if (stored === 'unknown') parts.limiter.recount(scopes)
       }
     },
   }

@@ -83,7 +83,7 @@ function rig(maxNanoUsd: number) {
       } as unknown as Call
       const apply = (verdict: LimitVerdict) => {
         if (!verdict.allowed) throw new Error(`refused: ${verdict.kind}`)
-        call.taken = verdict
+        call.limitReservation = verdict
       }
       void admitBudgets({ limiter, clock: systemClock }, call, { plan, scopes: [], tokens: 0, apply })
       return { call, request }
@@ -94,7 +94,7 @@ function rig(maxNanoUsd: number) {
     },
     end(call: Call, costNanoUsd: bigint | null, isOwed = true) {
       charging.settled!({ call, costNanoUsd, isOwed } as Parameters<NonNullable<typeof charging.settled>>[0])
-      call.taken?.release(0, call.charge?.nanoUsd ?? 0)
+      call.limitReservation?.release(0, call.charge?.nanoUsd ?? 0)
     },
   }
 }

@@ -8,7 +8,7 @@ import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { requestedOutput } from '../../core/hub/requested-output.ts'
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
-import type { Limiter, LimitScope, LimitTaken, LimitVerdict } from '../../core/tenancy/limits.ts'
+import type { Limiter, LimitScope, LimitReservation, LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { reserveModelAttempt } from './reserve-model.ts'
 
@@ -23,7 +23,7 @@ const outputTokensMax = 1_048_576
 /** Where nothing is known to be reserved: a budget that is spent has no room for it. Nano-dollars. */
 export const leastNanoUsd = 1
 
-interface BudgetTaking {
+interface BudgetRequest {
   readonly plan: BudgetPlan
   /** Limits that are taken in the same step. */
   readonly scopes: readonly LimitScope[]
@@ -42,18 +42,22 @@ interface BudgetParts {
  * `invalid-request` for a model without a price where the configuration refuses these. A call that asks for no maximum
  * of output tokens, or for more than is left where the configuration says `shrink`, gets one that fits.
  */
-export function admitBudgets({ limiter, clock }: BudgetParts, call: Call, taking: BudgetTaking): void | Promise<void> {
-  const budgets = taking.plan.at(clock.epochMs())
+export function admitBudgets(
+  { limiter, clock }: BudgetParts,
+  call: Call,
+  request: BudgetRequest,
+): void | Promise<void> {
+  const budgets = request.plan.at(clock.epochMs())
   const loading = limiter.prepare(budgets.scopes)
-  if (loading) return loading.then(() => reserve(limiter, call, budgets, taking))
-  return reserve(limiter, call, budgets, taking)
+  if (loading) return loading.then(() => reserve(limiter, call, budgets, request))
+  return reserve(limiter, call, budgets, request)
 }
 
 function reserve(
   limiter: Limiter,
   call: Call,
   budgets: BudgetScopes,
-  { scopes, tokens, apply }: BudgetTaking,
+  { scopes, tokens, apply }: BudgetRequest,
 ): void | Promise<void> {
   const nanoUsd = amountOf(limiter, call, budgets.scopes)
   const money = nanoUsd > 0 ? budgets.scopes : []
@@ -185,13 +189,13 @@ const nanoUsdOf = (cost: bigint | null): number | null =>
  * false = no budget has room for it. The prompts of a list are in the bound of the call.
  */
 export function reserveAttempt(limiter: Limiter, call: Call): boolean | Promise<boolean> {
-  const { reserved, sentBefore, isSeries, modelsTaken, attemptedModel } = call
+  const { reserved, sentBefore, isSeries, modelReservations, attemptedModel } = call
   if (isSeries || sentBefore.length === 0) return true
-  const taking = attemptedModel === '' ? undefined : modelsTaken?.find(one => one.model === attemptedModel)
+  const request = attemptedModel === '' ? undefined : modelReservations?.find(one => one.model === attemptedModel)
   const ofCall = reserved ? reserveMore(limiter, call, reserved) : true
-  if (!taking) return ofCall
+  if (!request) return ofCall
   const owed = reserved ? owedFor(call, reserved, attemptedModel) : 0
-  const ofModel = (isRoom: boolean) => isRoom && reserveModelAttempt(limiter, call, { taking, owed })
+  const ofModel = (isRoom: boolean) => isRoom && reserveModelAttempt(limiter, call, { taking: request, owed })
   return ofCall instanceof Promise ? ofCall.then(ofModel) : ofModel(ofCall)
 }
 
@@ -218,28 +222,31 @@ function reserveMore(limiter: Limiter, call: Call, reserved: BudgetReservation):
 }
 
 /** The budgets of the call's own model have reserved for all that it was sent, once another one is tried. */
-function scopesOfAttempt({ modelsTaken, attemptedModel }: Call, { budgets }: BudgetReservation): readonly LimitScope[] {
-  const own = attemptedModel === '' ? undefined : modelsTaken?.find(one => one.model === '')
+function scopesOfAttempt(
+  { modelReservations, attemptedModel }: Call,
+  { budgets }: BudgetReservation,
+): readonly LimitScope[] {
+  const own = attemptedModel === '' ? undefined : modelReservations?.find(one => one.model === '')
   if (!own) return budgets.scopes
   return budgets.scopes.filter(scope => !own.scopes.some(one => one.id === scope.id))
 }
 
-/** Its end gives back what it has reserved: the cost of the call is counted by its first taking. */
-function addReservation(call: Call, more: LimitTaken, nanoUsd: number): boolean {
-  const { taken, reserved } = call
-  if (!taken || !reserved) {
+/** Its end gives back what it has reserved: the cost of the call is counted by its first reservation. */
+function addReservation(call: Call, more: LimitReservation, nanoUsd: number): boolean {
+  const { limitReservation, reserved } = call
+  if (!limitReservation || !reserved) {
     more.release(0)
     return false
   }
   call.reserved = { ...reserved, nanoUsd: reserved.nanoUsd + nanoUsd }
-  call.taken = {
-    ...taken,
+  call.limitReservation = {
+    ...limitReservation,
     keep() {
-      taken.keep()
+      limitReservation.keep()
       more.release(0)
     },
     release(tokensUsed, nanoUsdUsed, own) {
-      taken.release(tokensUsed, nanoUsdUsed, own)
+      limitReservation.release(tokensUsed, nanoUsdUsed, own)
       more.release(0)
     },
   }

@@ -4,7 +4,7 @@
  */
 import { chargeList } from '../../core/tenancy/budget-charge.ts'
 import type { BudgetCharge } from '../../core/tenancy/budget-charge.ts'
-import type { Call, TakenModel } from '../../core/call.ts'
+import type { Call, ModelReservation } from '../../core/call.ts'
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import type { BudgetAmount, Limiter, LimitScope, OwnUses } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -28,7 +28,7 @@ export async function admitModel(parts: ModelParts, call: Call, model: string): 
   const own = await parts.limits.ofCall(call)
   const scopes = scopesOf(parts, next)
   if (scopes.length === 0 && scopesOf(parts, own).length === 0) return true
-  const known = (call.modelsTaken ??= [
+  const known = (call.modelReservations ??= [
     { model: '', scopes: scopesOf(parts, own), nanoUsd: call.reserved?.nanoUsd ?? 0, taken: [] },
   ])
   if (known.some(one => one.model === model)) return true
@@ -36,9 +36,9 @@ export async function admitModel(parts: ModelParts, call: Call, model: string): 
   const fresh = scopes.filter(scope => !taken.has(scope.id))
   const nanoUsd = boundOf(call)
   if (nanoUsd === null) return false
-  const more: TakenModel = { model, scopes, nanoUsd, taken: [] }
+  const more: ModelReservation = { model, scopes, nanoUsd, taken: [] }
   if (!(await take(parts, call, { into: more, scopes: fresh, tokens: bodyTokens(call), nanoUsd }))) return false
-  call.modelsTaken = [...known, more]
+  call.modelReservations = [...known, more]
   return true
 }
 
@@ -55,8 +55,8 @@ function boundOf(call: Call): number | null {
   return unknownPrice === 'refuse' ? null : unknownPrice === 'allow' ? 1 : reserveNanoUsd
 }
 
-interface ModelTaking {
-  readonly into: TakenModel
+interface ModelReservationRequest {
+  readonly into: ModelReservation
   readonly scopes: readonly LimitScope[]
   readonly tokens: number
   readonly nanoUsd: number
@@ -66,7 +66,7 @@ interface ModelTaking {
 async function take(
   { limiter }: Pick<ModelParts, 'limiter'>,
   call: Call,
-  { into, scopes, tokens, nanoUsd }: ModelTaking,
+  { into, scopes, tokens, nanoUsd }: ModelReservationRequest,
 ): Promise<boolean> {
   if (scopes.length === 0) return true
   try {
@@ -90,7 +90,7 @@ async function take(
 export function reserveModelAttempt(
   limiter: Limiter,
   call: Call,
-  { taking, owed }: { taking: TakenModel; owed: number },
+  { taking, owed }: { taking: ModelReservation; owed: number },
 ): boolean | Promise<boolean> {
   const more = owed + (call.reserved?.boundNanoUsd ?? 0) - taking.nanoUsd
   const budgets = taking.scopes.filter(scope => scope.budget)
@@ -113,7 +113,7 @@ export function chargeByModel(
   const note = ({ id, budget }: LimitScope, cost: number) =>
     budget && amounts.set(id, { scope: id, startMs: budget.startMs, nanoUsd: cost })
   for (const scope of scopes) note(scope, nanoUsd)
-  for (const { model, scopes: ofModel, nanoUsd: reserved } of call.modelsTaken!) {
+  for (const { model, scopes: ofModel, nanoUsd: reserved } of call.modelReservations!) {
     const used = call.usedByModel?.get(model)
     const cost = used ? (used.costNanoUsd === null ? reserved : Number(used.costNanoUsd)) : 0
     for (const id of new Set(ofModel.map(scope => scope.id))) {
@@ -127,7 +127,7 @@ export function chargeByModel(
 }
 
 /** At the end of the call. */
-export function releaseModels(models: readonly TakenModel[], own: OwnUses | undefined): void {
+export function releaseModels(models: readonly ModelReservation[], own: OwnUses | undefined): void {
   for (const { taken } of models)
     for (const [at, one] of taken.splice(0).entries()) {
       // The first reservation counts the whole use; those for further requests are given back uncounted.

@@ -140,10 +140,10 @@ function addCitations(value: unknown, out: ChatEvent[]): void {
 function finish({ stop_reason: reason, stop_sequence: sequence }: Json, calls: number): ChatEvent {
   const ending = endingOf(messagesFinishReasons, textOf(reason))
   if (ending instanceof GatewayError) return { type: 'error', error: ending }
-  const told = ending === 'tool-calls' && calls === 0 ? 'stop' : ending
+  const finishReason = ending === 'tool-calls' && calls === 0 ? 'stop' : ending
   return typeof sequence === 'string'
-    ? { type: 'finish', choice: 0, reason: told, stopSequence: sequence }
-    : { type: 'finish', choice: 0, reason: told }
+    ? { type: 'finish', choice: 0, reason: finishReason, stopSequence: sequence }
+    : { type: 'finish', choice: 0, reason: finishReason }
 }
 
 /** The error of an `error` object, as in bodies and in the stream's `error` event. */

@@ -2,9 +2,10 @@
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { Target, TokenCount, TranslatedCall } from '../../core/provider.ts'
 import { countOf } from '../../core/usage/usage-fields.ts'
-import { broken, objectOf } from '../json.ts'
+import { broken } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
 import { converseBody } from './request.ts'
+import { objectOf } from '../../lib/json/json-values.ts'
 
 /** The prefix of an inference profile across regions: `us.anthropic...`. */
 const profilePrefix = /^(?:us|us-gov|eu|apac|jp|au|ca|global)\.(?=[a-z0-9]+\.)/

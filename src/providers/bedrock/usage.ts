@@ -1,9 +1,8 @@
 /** `TokenUsage` of Converse, and what served it (docs.aws.amazon.com/bedrock, "Converse", "TokenUsage", 2026-11). */
 import type { Usage } from '../../core/usage/usage.ts'
 import { countOf, firstCount, setCount, setServed } from '../../core/usage/usage-fields.ts'
-import { isObject, objectsOf } from '../../lib/json/json-values.ts'
+import { isObject, objectOf, objectsOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { objectOf } from '../json.ts'
 
 /**
  * Of a whole answer, or of the event `metadata` of a stream: `usage`, `serviceTier` and `performanceConfig`. AWS's

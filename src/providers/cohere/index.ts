@@ -45,12 +45,12 @@ export const cohere: Provider = {
   },
   embedsTextOnly: true,
   embeddings: {
-    request: (request, target) => ({ head: headOf(target, embedHead, false), ...embedBody(request, target.model) }),
+    request: (request, target) => ({ head: headOf(target, embedHead), ...embedBody(request, target.model) }),
     result: embedResult,
     inputsMax: () => embedInputsMax,
   },
   rerank: {
-    request: (request, target) => ({ head: headOf(target, rerankHead, false), ...rerankBody(request, target.model) }),
+    request: (request, target) => ({ head: headOf(target, rerankHead), ...rerankBody(request, target.model) }),
     result: rerankResult,
   },
   fault,

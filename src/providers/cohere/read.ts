@@ -8,10 +8,10 @@ import { GatewayError } from '../../core/errors.ts'
 import { cohereFinishReasons, endingOf } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
-import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
+import { isObject, listOf, objectOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { countOf, firstCount, setCount } from '../../core/usage/usage-fields.ts'
-import { broken, objectOf } from '../json.ts'
+import { broken } from '../json.ts'
 import { errorLast } from '../fault.ts'
 
 /** A whole answer. Throws `upstream-broken` on another shape. */

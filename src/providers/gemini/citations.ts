@@ -1,7 +1,6 @@
 /** Sources of an answer as OpenAI's `url_citation` annotations, with positions in UTF-16 units. */
-import { listOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
+import { listOf, objectOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { objectOf } from '../json.ts'
 
 /** Reads `groundingMetadata` and `citationMetadata` of a candidate; `text` = all of its text so far. */
 export function citationsOf(candidate: Json, text: string): Json[] {

@@ -1,9 +1,9 @@
 /** `batchEmbedContents` (ai.google.dev/api/embeddings). */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { isObject, objectOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { broken, objectOf, vectorOf } from '../json.ts'
+import { broken, vectorOf } from '../json.ts'
 import { readGeminiUsage } from '../../core/usage/gemini-usage.ts'
 
 /** The API refuses more: "at most 100 requests can be in one batch". */

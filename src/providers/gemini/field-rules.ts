@@ -35,9 +35,9 @@ interface RequestedThinking {
 }
 
 /** undefined = it is sent as it is. */
-type Fit = (requested: RequestedThinking) => Fitted | undefined
+type Fit = (requested: RequestedThinking) => FittedConfig | undefined
 
-interface Fitted {
+interface FittedConfig {
   /** Absent = none is sent. */
   readonly config?: Json
   /** What was asked for cannot be had: the member of `thinkingConfig`, or '' for all of it. */

@@ -86,7 +86,7 @@ export const gemini: Provider = {
       const input = embeddingInput(request)
       const dropped = [...input.dropped, ...(input.autoTruncate === undefined ? [] : ['auto_truncate'])]
       const body = batchEmbedBody(input, modelPath(target.model))
-      return { head: headOf(target, embeddingsHead, false), body, dropped }
+      return { head: headOf(target, embeddingsHead), body, dropped }
     },
     result: batchEmbedResult,
     inputsMax: () => batchInputsMax,

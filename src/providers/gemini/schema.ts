@@ -117,7 +117,7 @@ function addMissing(into: Map<string, unknown>, values: Json): void {
   for (const [name, value] of Object.entries(values)) if (!into.has(name)) into.set(name, value)
 }
 
-interface Walk {
+interface SchemaWalk {
   readonly root: Json
   readonly lost: Set<string>
   /** For the error message and its `param`. */
@@ -168,13 +168,13 @@ const handled: ReadonlySet<string> = new Set([
 
 /** An OpenAPI 3.0 schema for older models. Throws `invalid-request` where expanding references makes it too large. */
 export function openapiSchema(schema: Json, where: string): CleanSchema {
-  const walk: Walk = { root: schema, lost: new Set(), where, nodes: 0, entries: 0 }
+  const walk: SchemaWalk = { root: schema, lost: new Set(), where, nodes: 0, entries: 0 }
   const out = openapi(schema, walk, [])
   return { schema: out, lost: [...walk.lost] }
 }
 
 /** `trail` = the references followed so far; a circular one is replaced by an object without properties. */
-function openapi(value: unknown, walk: Walk, trail: readonly string[], depth = 0): Json {
+function openapi(value: unknown, walk: SchemaWalk, trail: readonly string[], depth = 0): Json {
   walk.entries += entriesIn(value)
   if (++walk.nodes > nodesMax || walk.entries > entriesMax || depth > depthMax)
     throw new GatewayError(

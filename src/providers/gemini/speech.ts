@@ -1,9 +1,9 @@
 /** Speech by Gemini's TTS models (ai.google.dev/gemini-api/docs/speech-generation). */
 import { GatewayError } from '../../core/errors.ts'
 import type { SpeechRequest, SpeechResult } from '../../core/hub/speech.ts'
-import { objectsOf, textOf } from '../../lib/json/json-values.ts'
+import { objectOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import { errorIn } from './fault.ts'
-import { broken, objectOf } from '../json.ts'
+import { broken } from '../json.ts'
 import type { GeminiBody } from './request.ts'
 import { readGeminiUsage } from '../../core/usage/gemini-usage.ts'
 import { speechConfig } from './voice.ts'

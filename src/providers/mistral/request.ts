@@ -102,7 +102,7 @@ function reasoningFields({ reasoning }: ChatRequest, target: Target, dropped: st
   return {}
 }
 
-/** Thinking without a measure is thinking as the model does it. */
+/** A client that asks for thinking without an effort gets `high`, or the nearest that the model takes. */
 const effortFor = (requestedEffort: string | undefined, taken: readonly string[]): string | undefined =>
   fittedEffort(requestedEffort ?? 'high', taken).effort
 

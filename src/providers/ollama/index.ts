@@ -46,7 +46,7 @@ export const ollama: Provider = {
   },
   embedsTextOnly: true,
   embeddings: {
-    request: (request, target) => ({ head: headOf(target, embedHead, false), ...embedBody(request, target) }),
+    request: (request, target) => ({ head: headOf(target, embedHead), ...embedBody(request, target) }),
     result: embedResult,
   },
   fault: generalFault,

@@ -25,7 +25,7 @@ export function embeddingsAdapter(
 ): UnaryAdapter<EmbeddingsRequest, EmbeddingsResult> {
   return {
     request: (request, target) => ({
-      head: headOf(target, head, false),
+      head: headOf(target, head),
       ...embeddingsBody(request, target.model, row),
     }),
     result: embeddingsResult,

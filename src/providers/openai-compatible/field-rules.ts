@@ -4,8 +4,7 @@ import { fieldRules, noFieldRules, refused } from '../../core/dialects/field-rul
 import type { FieldReader, FieldRule, FieldRules, FieldVerdict, MemberRules } from '../../core/dialects/field-rules.ts'
 import type { ChatRule, FieldRule as FieldRow } from '../../../rules/chat.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'
-import { isObject } from '../../lib/json/json-values.ts'
-import type { Json } from '../../lib/json/json-values.ts'
+import { objectOf } from '../../lib/json/json-values.ts'
 import { narrowRules } from './responses/narrow-rules.ts'
 import type { HostQuirks } from './row.ts'
 
@@ -80,8 +79,6 @@ export function responsesFieldRules(rule: ChatRule | undefined, quirks?: HostQui
   if (rule.efforts) fields.set('reasoning', reasoningRule(rule.efforts))
   return { ...own, fields }
 }
-
-const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 
 /** `reasoning` may hold more than the effort: a summary, a mode. */
 function reasoningRule(taken: readonly string[]): FieldRule {

@@ -16,7 +16,7 @@ export function rerankAdapter(head: MakeHead, dialect: 'jina' | 'voyage'): Unary
   const topField = dialect === 'voyage' ? 'top_k' : 'top_n'
   return {
     request: (request, target) => ({
-      head: headOf(target, head, false),
+      head: headOf(target, head),
       ...rerankBody(request, target.model, topField),
     }),
     result: rerankResult,

@@ -1,10 +1,10 @@
 /** Text embeddings by `predict` (cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api). */
 import type { EmbeddingsResult } from '../../core/hub/embeddings.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { isObject, objectOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { EmbeddingInput } from '../gemini/embeddings.ts'
 import { countOf } from '../../core/usage/usage-fields.ts'
-import { broken, objectOf, vectorOf } from '../json.ts'
+import { broken, vectorOf } from '../json.ts'
 
 /** Texts of one request (cloud.google.com/vertex-ai/docs/generative-ai/embeddings/get-text-embeddings). */
 export const predictInputsMax = 250

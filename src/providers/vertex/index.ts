@@ -98,7 +98,7 @@ export const vertex: Provider = {
   embeddings: {
     request(request, target): TranslatedCall {
       const input = embeddingInput(request)
-      return { head: headOf(target, predictHead, false), body: predictBody(input), dropped: input.dropped }
+      return { head: headOf(target, predictHead), body: predictBody(input), dropped: input.dropped }
     },
     result: predictResult,
     inputsMax: () => predictInputsMax,

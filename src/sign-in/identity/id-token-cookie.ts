@@ -6,14 +6,14 @@
 import { setCookie, shownCookie } from '../../accounts/session-cookie.ts'
 import { KeyRing } from '../../lib/encryption.ts'
 import { Secret } from '../../lib/secret.ts'
-import type { Sign } from '../../accounts/derived-key.ts'
+import type { Signer } from '../../lib/signer.ts'
 
 interface Headers {
   get(name: string): string | null
 }
 
 const names = { secureName: '__Host-modelgate_id_token', plainName: 'modelgate_id_token' }
-const place = 'cookie:id_token'
+const encryptionContext = 'cookie:id_token'
 /** Browsers refuse cookies of more than 4 KB (RFC 6265, 6.1); a longer token is not kept. */
 const sealedLengthMax = 3500
 
@@ -21,13 +21,13 @@ const sealedLengthMax = 3500
 export class IdTokenCookie {
   readonly #ring: KeyRing
 
-  constructor(sign: Sign) {
+  constructor(sign: Signer) {
     this.#ring = new KeyRing([new Secret(sign('cookie of the id token').toString('hex'))])
   }
 
   /** The value of `set-cookie`; null, or a token that is too long, removes the cookie of before. */
   write(idToken: string | null, headers: Headers, baseUrl: string | null): string {
-    const sealed = idToken === null ? '' : this.#ring.seal(idToken, place)
+    const sealed = idToken === null ? '' : this.#ring.seal(idToken, encryptionContext)
     const value = sealed.length > sealedLengthMax ? '' : sealed
     return setCookie(headers, baseUrl, { ...names, value, sameSite: 'Lax' })
   }
@@ -37,7 +37,7 @@ export class IdTokenCookie {
     const value = shownCookie(headers, baseUrl, names)
     if (value === undefined) return undefined
     try {
-      return this.#ring.open(value, place).toString()
+      return this.#ring.open(value, encryptionContext).toString()
     } catch {
       return undefined
     }

@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { fetchProblem } from './provider-fetch.ts'
 import type { ProviderFetch } from './provider-fetch.ts'
 
-/** A key that is not known makes the keys be fetched again, but not more often: anyone can invent key ids. */
+/** A key that is not known makes the keys be fetched again, but not more often: clients can invent key ids. */
 const refetchPauseMs = 30_000
 /** A provider that does not answer is asked again after this. */
 const failurePauseMs = 5000

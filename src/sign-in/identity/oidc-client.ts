@@ -25,7 +25,7 @@ interface ClientParts {
 }
 
 /** What a provider says of a person. */
-interface Told {
+interface VerifiedSignIn {
   readonly issuer: string
   readonly claims: Claims
   readonly idToken: string | null
@@ -99,7 +99,7 @@ export class OidcClient {
     }).href
   }
 
-  async #userOfIdToken(pending: PendingSignIn, returned: URL): Promise<Told> {
+  async #userOfIdToken(pending: PendingSignIn, returned: URL): Promise<VerifiedSignIn> {
     const { authorizationCodeGrant, fetchUserInfo } = await library()
     const configuration = await this.#configuration()
     const tokens = await authorizationCodeGrant(configuration, returned, {
@@ -113,11 +113,11 @@ export class OidcClient {
     await compactVerify(tokens.id_token!, this.#keys.find, { algorithms: signatureAlgorithms })
     this.#checkClock(claims.iat)
     const { userinfo_endpoint: userinfo } = configuration.serverMetadata()
-    const told = { issuer: claims.iss, idToken: tokens.id_token! }
-    if (userinfo === undefined || hasAllClaims(claims, this.provider.claims)) return { ...told, claims }
+    const identity = { issuer: claims.iss, idToken: tokens.id_token! }
+    if (userinfo === undefined || hasAllClaims(claims, this.provider.claims)) return { ...identity, claims }
     const more = await fetchUserInfo(configuration, tokens.access_token, claims.sub)
     // What is signed wins.
-    return { ...told, claims: { ...more, ...claims } }
+    return { ...identity, claims: { ...more, ...claims } }
   }
 
   /** The library takes a token of any age for new: one from the future shows that a clock is wrong. */
@@ -130,7 +130,7 @@ export class OidcClient {
       )
   }
 
-  async #userOfAccessToken(pending: PendingSignIn, returned: URL): Promise<Told> {
+  async #userOfAccessToken(pending: PendingSignIn, returned: URL): Promise<VerifiedSignIn> {
     const { authorizationCodeGrant } = await library()
     const named = returned.searchParams.get('iss')
     if (named !== null)

@@ -4,6 +4,7 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 import { setCookie, shownCookie } from '../../accounts/session-cookie.ts'
+import type { Signer } from '../../lib/signer.ts'
 
 interface Headers {
   get(name: string): string | null
@@ -25,9 +26,6 @@ export interface PendingSignIn {
   readonly endMs: number
 }
 
-/** Signs a text with the installation's secret. */
-export type Sign = (text: string) => Buffer
-
 /** Long enough for a password and a second factor. */
 export const pendingSeconds = 600
 const cookieLengthMax = 4000
@@ -36,14 +34,14 @@ const purpose = 'sign-in-cookie:'
 const names = { secureName: '__Host-modelgate_sign_in', plainName: 'modelgate_sign_in' }
 
 /** The value of `set-cookie`. Lax: the way back comes from another site. Throws `forbidden` as `setCookie` does. */
-export function pendingCookie(pending: PendingSignIn, headers: Headers, baseUrl: string | null, sign: Sign): string {
+export function pendingCookie(pending: PendingSignIn, headers: Headers, baseUrl: string | null, sign: Signer): string {
   const text = Buffer.from(JSON.stringify(pending)).toString('base64url')
   const value = `${text}.${sign(`${purpose}${text}`).toString('base64url')}`
   return setCookie(headers, baseUrl, { ...names, value, sameSite: 'Lax', maxAgeSeconds: pendingSeconds })
 }
 
 /** What a browser's cookie says; undefined = there is none, or this installation has not signed it. */
-export function readPendingCookie(headers: Headers, baseUrl: string | null, sign: Sign): PendingSignIn | undefined {
+export function readPendingCookie(headers: Headers, baseUrl: string | null, sign: Signer): PendingSignIn | undefined {
   const value = shownCookie(headers, baseUrl, names)
   if (value === undefined || value.length > cookieLengthMax) return undefined
   const [text = '', signature = ''] = value.split('.')

@@ -22,7 +22,8 @@ import { IdTokenCookie } from './id-token-cookie.ts'
 import { OidcClient } from './oidc-client.ts'
 import type { ProviderFetch } from './provider-fetch.ts'
 import { pendingCookie, pendingSeconds, readPendingCookie } from './sign-in-cookie.ts'
-import type { PendingSignIn, Sign } from './sign-in-cookie.ts'
+import type { PendingSignIn } from './sign-in-cookie.ts'
+import type { Signer } from '../../lib/signer.ts'
 
 interface SingleSignOnParts {
   /** Read at each use: a reload replaces them. */
@@ -31,7 +32,7 @@ interface SingleSignOnParts {
   readonly returns: SignInReturns
   readonly fetch: ProviderFetch
   readonly clock: Clock
-  readonly sign: Sign
+  readonly sign: Signer
 }
 
 const callbackPath = '/sso/callback'

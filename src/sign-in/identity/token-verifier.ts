@@ -33,7 +33,7 @@ interface TokenVerifierParts {
 }
 
 /** What is known under one set of settings. */
-interface Known {
+interface TrustedIssuer {
   readonly settings: TokenSettings
   readonly keys: KeySet
   /** Whose a token is may change with its user, such as another `sso_user_id`. */
@@ -46,7 +46,7 @@ interface Known {
 /** Verifies nothing, and loads nothing, while tokens are not configured. */
 export class IdentityTokenVerifier implements TokenVerifier {
   readonly #parts: TokenVerifierParts
-  #known: Known | undefined
+  #known: TrustedIssuer | undefined
   #changes = 0
 
   constructor(parts: TokenVerifierParts) {
@@ -79,7 +79,7 @@ export class IdentityTokenVerifier implements TokenVerifier {
     else known.tokens.clear()
   }
 
-  #checkOnce(token: string, hash: string, known: Known): Promise<VerifiedToken> {
+  #checkOnce(token: string, hash: string, known: TrustedIssuer): Promise<VerifiedToken> {
     const changes = this.#changes
     const checking = check(token, known, this.#parts)
       .then(
@@ -104,7 +104,7 @@ export class IdentityTokenVerifier implements TokenVerifier {
   }
 }
 
-function knownUnder(settings: TokenSettings, { fetch, clock, subjectOf }: TokenVerifierParts): Known {
+function knownUnder(settings: TokenSettings, { fetch, clock, subjectOf }: TokenVerifierParts): TrustedIssuer {
   const keys = new KeySet({
     fetch,
     clock,
@@ -131,7 +131,11 @@ async function discoveredKeys(issuer: string, ask: ProviderFetch): Promise<strin
 }
 
 /** Rejects with IdentityRefusal for a token that does not hold, and with `overloaded` without the database. */
-async function check(token: string, { settings, keys }: Known, parts: TokenVerifierParts): Promise<VerifiedToken> {
+async function check(
+  token: string,
+  { settings, keys }: TrustedIssuer,
+  parts: TokenVerifierParts,
+): Promise<VerifiedToken> {
   const claims = await signedClaims(token, { settings, keys }, parts.clock)
   const expiresAtMs = (Number(claims.exp) + settings.clockToleranceSeconds) * 1000
   const machine = serviceAccountOf(claims, settings)
@@ -160,7 +164,7 @@ function serviceAccountOf(
 
 async function signedClaims(
   token: string,
-  { settings, keys }: Pick<Known, 'settings' | 'keys'>,
+  { settings, keys }: Pick<TrustedIssuer, 'settings' | 'keys'>,
   clock: Clock,
 ): Promise<Claims> {
   const { issuer, audiences, clockToleranceSeconds } = settings

@@ -82,8 +82,8 @@ export class RedisAnswers implements SharedAnswers {
       const named = some.map(key => this.#answer(key))
       const given = (await this.#quietly(() => this.#send('MGET', named))) as (string | null)[] | undefined
       if (!given) return undefined
-      for (const [place, sealed] of given.entries())
-        texts.push(sealed === null ? undefined : this.#opened(sealed, `answer:${some[place]}`))
+      for (const [index, sealed] of given.entries())
+        texts.push(sealed === null ? undefined : this.#opened(sealed, `answer:${some[index]}`))
     }
     return texts
   }
@@ -198,9 +198,9 @@ export class RedisAnswers implements SharedAnswers {
   }
 
   /** undefined = written under another secret, or changed: as if it were not there. */
-  #opened(sealed: string, place: string): string | undefined {
+  #opened(sealed: string, context: string): string | undefined {
     try {
-      return this.#options.keys.open(sealed, place).toString('utf8')
+      return this.#options.keys.open(sealed, context).toString('utf8')
     } catch (error) {
       if (error instanceof DecryptionError) return undefined
       throw error

@@ -18,7 +18,7 @@ self.onmessage = ({ data }: MessageEvent<BodyRequest>) => {
       return writer?.keep(data)
     case 'flush':
       return writer?.flush(data.id)
-    case 'upkeep':
-      return writer?.upkeep(data)
+    case 'maintain':
+      return writer?.maintain(data)
   }
 }

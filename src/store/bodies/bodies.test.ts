@@ -152,7 +152,7 @@ for (const server of testServers('stored bodies'))
       const old = [9, 40].map(days => keep(bodiesOf(days)))
       await store.find(kept[0]!.requestId, undefined)
       if (database.kind === 'postgres') expect(await partitions()).toHaveLength(4)
-      await store.upkeep()
+      await store.maintain()
       expect(problems).toEqual([])
       for (const bodies of kept) expect(await isThere(bodies)).toBe(true)
       for (const bodies of old) expect(await isThere(bodies)).toBe(false)
@@ -163,7 +163,7 @@ for (const server of testServers('stored bodies'))
     test('the oldest are deleted beyond the bound of all, the newest stay', async () => {
       settings = { ...usual, storedBytesMax: 60_000 }
       const bodies = [3, 2, 1, 0, 0, 0].flatMap(days => Array.from({ length: 5 }, () => keep(bodiesOf(days, 1000))))
-      await store.upkeep()
+      await store.maintain()
       const [{ bytes }] = (await database.sql`select sum(bytes) as bytes from call_bodies`) as [{ bytes: unknown }]
       expect(Number(bytes)).toBeLessThanOrEqual(60_000)
       expect([await isThere(bodies[0]!), await isThere(bodies.at(-1)!)]).toEqual([false, true])

@@ -37,12 +37,12 @@ interface BodyStoreParts {
 /** The store, whose thread starts with the first body. */
 export interface RunningBodyStore extends BodyStore {
   /** Deletes what is too old or too much. */
-  upkeep(): Promise<void>
+  maintain(): Promise<void>
   close(): Promise<void>
 }
 
 const dayMs = 86_400_000
-const upkeepEveryMs = 10 * 60_000
+const maintenanceIntervalMs = 10 * 60_000
 /** How long readers wait for what is on its way, and the end of the process. */
 const flushMs = 2000
 const closeMs = 3000
@@ -71,7 +71,7 @@ class StoredBodies implements RunningBodyStore {
 
   constructor(parts: BodyStoreParts) {
     this.#parts = parts
-    this.#timer = setInterval(() => void this.upkeep(), upkeepEveryMs)
+    this.#timer = setInterval(() => void this.maintain(), maintenanceIntervalMs)
     this.#timer.unref()
   }
 
@@ -143,12 +143,12 @@ class StoredBodies implements RunningBodyStore {
     await available(transaction(this.#parts.database, tx => writeAudit(tx, entry)))
   }
 
-  async upkeep(): Promise<void> {
+  async maintain(): Promise<void> {
     if (this.#isClosed) return
     const { keptMs, storedBytesMax } = this.#parts.settings()
     if (!this.#worker && !(await this.#hasAny())) return
     const firstDay = Math.floor((this.#parts.clock.epochMs() - keptMs) / dayMs)
-    await this.#ask(id => ({ kind: 'upkeep', id, firstDay, storedBytesMax }), upkeepEveryMs)
+    await this.#ask(id => ({ kind: 'maintain', id, firstDay, storedBytesMax }), maintenanceIntervalMs)
   }
 
   async close(): Promise<void> {
@@ -270,20 +270,20 @@ function conditionOf(
   visible: VisibleUsage | undefined,
 ): { readonly text: string; readonly values: readonly (string | number)[] } | undefined {
   const values: (string | number)[] = []
-  const place = (value: string | number): string => `$${values.push(value)}`
+  const bind = (value: string | number): string => `$${values.push(value)}`
   let text: string
   if ('requestId' in of) {
     const day = dayOfId(of.requestId)
     if (day === undefined) return undefined
-    text = `request_id = ${place(of.requestId)} and day = ${place(day)}`
+    text = `request_id = ${bind(of.requestId)} and day = ${bind(day)}`
   } else {
     const [[name, value]] = Object.entries(of) as [[keyof typeof columns, string]]
     if (value.includes('\0')) return undefined
-    text = `${columns[name]} = ${place(value)}`
+    text = `${columns[name]} = ${bind(value)}`
   }
   if (visible === undefined) return { text, values }
   const seen = Object.entries(visible)
     .filter(([, ids]) => ids.length > 0)
-    .map(([column, ids]) => `${column} in (${ids.map(id => place(id)).join(', ')})`)
+    .map(([column, ids]) => `${column} in (${ids.map(id => bind(id)).join(', ')})`)
   return seen.length === 0 ? undefined : { text: `${text} and (${seen.join(' or ')})`, values }
 }

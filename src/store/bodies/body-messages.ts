@@ -26,7 +26,7 @@ export type BodyRequest =
   /** Answered when everything before it is stored or lost. */
   | { readonly kind: 'flush'; readonly id: number }
   /** Deletes what is older than `firstDay` (since 1970, UTC), and the oldest beyond the bound. Answered when done. */
-  | { readonly kind: 'upkeep'; readonly id: number; readonly firstDay: number; readonly storedBytesMax: number }
+  | { readonly kind: 'maintain'; readonly id: number; readonly firstDay: number; readonly storedBytesMax: number }
 
 /** What the thread answers. */
 export type BodyReply =

@@ -22,7 +22,7 @@ export interface BodyRow {
 }
 
 /** What the encryption binds a content to. */
-const placeOf = (requestId: string): string => `call_bodies:${requestId}`
+const encryptionContext = (requestId: string): string => `call_bodies:${requestId}`
 
 /**
  * The day of a call's id, whose first 48 bits are milliseconds (RFC 9562, 5.7): so that a row is found by its id in one
@@ -36,7 +36,7 @@ export function dayOfId(requestId: string): number | undefined {
 /** The row of a call. */
 export function toBodyRow(ring: KeyRing, bodies: CallBodies): BodyRow {
   const packed = deflateRawSync(JSON.stringify(bodies.said), { level: constants.Z_BEST_SPEED })
-  const content = ring.seal(packed, placeOf(bodies.requestId))
+  const content = ring.seal(packed, encryptionContext(bodies.requestId))
   return {
     request_id: bodies.requestId,
     day: dayOfId(bodies.requestId) ?? 0,
@@ -51,22 +51,22 @@ export function toBodyRow(ring: KeyRing, bodies: CallBodies): BodyRow {
 
 /** What was said in the call of a row. Throws DecryptionError. */
 export function contentOfRow(
-  keys: { open(sealed: string, place: string): Buffer },
+  keys: { open(sealed: string, context: string): Buffer },
   { request_id, content }: Pick<BodyRow, 'request_id' | 'content'>,
 ): CallContent {
-  const packed = keys.open(content, placeOf(request_id))
+  const packed = keys.open(content, encryptionContext(request_id))
   const text = inflateRawSync(packed, { maxOutputLength: unpackedBytesMax }).toString('utf8')
   return JSON.parse(text) as CallContent
 }
 
 /** The same content under the present key. */
 export function resealed(
-  keys: { open(sealed: string, place: string): Buffer },
+  keys: { open(sealed: string, context: string): Buffer },
   ring: KeyRing,
   { request_id, content }: Pick<BodyRow, 'request_id' | 'content'>,
 ): string {
-  const place = placeOf(request_id)
-  return ring.seal(keys.open(content, place), place)
+  const context = encryptionContext(request_id)
+  return ring.seal(keys.open(content, context), context)
 }
 
 /** Whose call a row is of. */

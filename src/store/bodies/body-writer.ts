@@ -7,11 +7,11 @@ import { EncryptionKeys, MissingEncryptionKey } from '../keys/encryption-keys.ts
 import type { BodyReply, BodyRequest, BodyThreadSettings } from './body-messages.ts'
 import { toBodyRow } from './body-rows.ts'
 import type { BodyRow } from './body-rows.ts'
-import { deleteBeyond, deleteOldDays } from './body-upkeep.ts'
+import { deleteBeyond, deleteOldDays } from './body-maintenance.ts'
 import { isMissingDay, makeDay } from './day-partitions.ts'
 
-type Waiting = Extract<BodyRequest, { kind: 'keep' }>
-type Upkeep = Extract<BodyRequest, { kind: 'upkeep' }>
+type KeepRequest = Extract<BodyRequest, { kind: 'keep' }>
+type MaintenanceRequest = Extract<BodyRequest, { kind: 'maintain' }>
 
 /** Of a transaction. */
 const batchRowsMax = 50
@@ -27,7 +27,7 @@ export class BodyWriter {
   readonly #send: (reply: BodyReply) => void
   /** true = with the lowest priority: calls come first. */
   readonly #runInBackground: (isPolite: boolean) => void
-  readonly #queue: Waiting[] = []
+  readonly #queue: KeepRequest[] = []
   readonly #flushes: { readonly id: number; readonly left: () => boolean }[] = []
   /** Since the start: taken in, and stored or lost. */
   #received = 0
@@ -44,7 +44,7 @@ export class BodyWriter {
     this.#runInBackground(true)
   }
 
-  keep(waiting: Waiting): void {
+  keep(waiting: KeepRequest): void {
     this.#received++
     this.#queue.push(waiting)
     void this.#run()
@@ -57,7 +57,7 @@ export class BodyWriter {
     this.#flushes.push({ id, left: () => this.#taken < upTo })
   }
 
-  upkeep({ id, firstDay, storedBytesMax }: Upkeep): void {
+  maintain({ id, firstDay, storedBytesMax }: MaintenanceRequest): void {
     void this.#connect()
       .then(async database => {
         await deleteOldDays(database, firstDay)
@@ -89,7 +89,7 @@ export class BodyWriter {
     this.#isRunning = false
   }
 
-  #nextBatch(): Waiting[] {
+  #nextBatch(): KeepRequest[] {
     let bytes = 0
     let count = 0
     while (count < Math.min(this.#queue.length, batchRowsMax) && (count === 0 || bytes < batchBytesMax))
@@ -107,7 +107,7 @@ export class BodyWriter {
   }
 
   /** Resolves with those that have to be tried again. */
-  async #store(batch: readonly Waiting[]): Promise<readonly Waiting[]> {
+  async #store(batch: readonly KeepRequest[]): Promise<readonly KeepRequest[]> {
     let rows: BodyRow[]
     try {
       // Anew for each batch: `modelgate credentials rotate` may have put another key into the file.
@@ -148,7 +148,7 @@ export class BodyWriter {
       .catch(error => this.#tell(`the oldest bodies of calls cannot be deleted: ${String(error)}`))
   }
 
-  #lose(batch: readonly Waiting[], why: BodyLoss): void {
+  #lose(batch: readonly KeepRequest[], why: BodyLoss): void {
     this.#send({ kind: 'lost', bodies: batch.length, held: heldBy(batch), why })
   }
 
@@ -177,7 +177,7 @@ export class BodyWriter {
   }
 }
 
-const heldBy = (batch: readonly Waiting[]): number => batch.reduce((sum, { held }) => sum + held, 0)
+const heldBy = (batch: readonly KeepRequest[]): number => batch.reduce((sum, { held }) => sum + held, 0)
 
 async function insert({ kind, sql }: Database, rows: readonly BodyRow[]): Promise<void> {
   const store = () => sql`insert into call_bodies ${sql([...rows])} on conflict do nothing`

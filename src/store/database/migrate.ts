@@ -167,14 +167,14 @@ export async function migrationState(sql: SQL): Promise<MigrationState> {
   const rows = (await sql`select id from migrations order by id`) as { id: number }[]
   const done = rows.map(row => Number(row.id))
   const known = new Set(done)
-  const told =
+  const rowsOfOldest =
     done.length === 0
       ? []
       : ((await sql`select value from installation where name = ${oldestUsableName}`) as { value: string }[])
   return {
     done,
     pending: migrations.filter(({ id }) => !known.has(id)),
-    oldestUsable: told[0] && Number(told[0].value),
+    oldestUsable: rowsOfOldest[0] && Number(rowsOfOldest[0].value),
   }
 }
 

@@ -7,6 +7,7 @@ import type { ConfigurationChecks, ConfiguredContent, ConfiguredStore } from '..
 import type { Actor } from '../../core/tenancy/tenancy.ts'
 import type { ImportCount } from './litellm-import.ts'
 import type { LitellmTables } from './litellm-tables.ts'
+import { objectOf } from '../../lib/json/json-values.ts'
 
 interface ModelImport {
   readonly configured: ConfiguredStore
@@ -60,9 +61,6 @@ async function importEach(
   }
   return { made, kept, problems }
 }
-
-const objectOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 
 function opened(value: unknown, saltKey: string | undefined): Readonly<Record<string, unknown>> {
   const found = openFields(objectOf(value), saltKey)

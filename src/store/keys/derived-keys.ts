@@ -3,9 +3,10 @@ import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { entryLimit } from '../../lib/entry-limit.ts'
 import { derivedCaller, derivedPrefix, readDerivedKey } from '../../accounts/derived-key.ts'
-import type { DerivedClaims, Sign } from '../../accounts/derived-key.ts'
+import type { DerivedClaims } from '../../accounts/derived-key.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { KeyDirectory } from '../../core/tenancy/keys.ts'
+import type { Signer } from '../../lib/signer.ts'
 
 const claimsMax = 20_000
 
@@ -18,7 +19,7 @@ interface Directory extends KeyDirectory {
  * A derived key is found as long as the key it comes from is: blocked, expired, deleted or replaced, that key takes all
  * of its derived keys along. Its signature is checked once, not for each call.
  */
-export function withDerivedKeys(stored: Directory, sign: Sign): KeyDirectory {
+export function withDerivedKeys(stored: Directory, sign: Signer): KeyDirectory {
   const claimsOf = new LRUCache<string, DerivedClaims>(entryLimit(claimsMax))
   /** Dropped with the parent's caller, which is replaced when the key or what it belongs to changes. */
   const callers = new WeakMap<Caller, WeakMap<DerivedClaims, Caller>>()

@@ -45,16 +45,16 @@ export class EncryptionKeys {
   }
 
   /** Opens a sealed text; a key that `addKey` of another process made since is found. Throws DecryptionError. */
-  open(sealed: string, place: string): Buffer {
-    const missing = () => new DecryptionError(`${place} is encrypted, and there is no key: ${remedy}`, true)
+  open(sealed: string, context: string): Buffer {
+    const missing = () => new DecryptionError('unknown-key', `${context} is encrypted, and there is no key: ${remedy}`)
     try {
       if (!this.ring) throw missing()
-      return this.ring.open(sealed, place)
+      return this.ring.open(sealed, context)
     } catch (error) {
-      if (!(error instanceof DecryptionError && error.isUnknownKey) || this.#isGiven) throw error
+      if (!(error instanceof DecryptionError && error.reason === 'unknown-key') || this.#isGiven) throw error
       const anew = this.#readFile()
       if (!anew) throw error
-      return anew.open(sealed, place)
+      return anew.open(sealed, context)
     }
   }
 

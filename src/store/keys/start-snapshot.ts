@@ -17,7 +17,7 @@ import type { InstallationSnapshot } from './installation.ts'
 export interface KeySnapshot {
   /** Changes up to this one are in it. */
   readonly revision: number
-  /** What brought the revision. */
+  /** The change that made this revision. */
   readonly newest: string | undefined
   /** By hash of the key, the one used last first. */
   readonly callers: readonly (readonly [hash: string, caller: Caller])[]

@@ -81,19 +81,19 @@ export async function openLedgerDatabase(url: string, opened?: OpenedFile): Prom
 export async function openLedgerSource(url: string, opened?: OpenedFile): Promise<LedgerSource> {
   if (!url.startsWith('sqlite:')) return sourceOf(await answered(openDatabase(url, sourceConnections)))
   const path = url.slice('sqlite:'.length)
-  const place = placeOf(path, opened)
-  const database = connectSqlite(path, place)
+  const fileState = fileStateOf(path, opened)
+  const database = connectSqlite(path, fileState)
   database.run('pragma query_only = on')
-  return sqliteSource(database, place)
+  return sqliteSource(database, fileState)
 }
 
 /** One question does not wait for another that takes long. */
 const sourceConnections = 2
 
 /** The SQLite files that this thread has opened, by path: a later connection may find another file there. */
-const places = new Map<string, SqlitePlace>()
+const fileStates = new Map<string, SqliteFileState>()
 
-interface SqlitePlace {
+interface SqliteFileState {
   readonly file: SqliteFile
   mark: SchemaMark | undefined
   /** Open on a file that is not at the path any more, so that its inode is not reused by the next file. */
@@ -105,14 +105,14 @@ interface SqlitePlace {
  * are for parsing the record; `Bun.SQL` takes 15 % more and `json_each` a third more.
  */
 function openSqlite(path: string, opened: OpenedFile | undefined): LedgerDatabase {
-  const place = placeOf(path, opened)
-  const { file } = place
-  const database = connectSqlite(path, place)
+  const fileState = fileStateOf(path, opened)
+  const { file } = fileState
+  const database = connectSqlite(path, fileState)
   try {
     const insertAll = insertionInto(database)
     let isBulkNow = false
     return {
-      ...sqliteSource(database, place),
+      ...sqliteSource(database, fileState),
       sql: undefined,
       setBulk(isBulk) {
         if (isBulk !== isBulkNow)
@@ -148,28 +148,28 @@ function openSqlite(path: string, opened: OpenedFile | undefined): LedgerDatabas
       },
     }
   } catch (error) {
-    leave(database, place)
+    leave(database, fileState)
     throw error
   }
 }
 
-function placeOf(path: string, opened: OpenedFile | undefined): SqlitePlace {
-  const place = places.get(path) ?? { file: new SqliteFile(path, opened), mark: undefined, left: undefined }
-  places.set(path, place)
-  return place
+function fileStateOf(path: string, opened: OpenedFile | undefined): SqliteFileState {
+  const fileState = fileStates.get(path) ?? { file: new SqliteFile(path, opened), mark: undefined, left: undefined }
+  fileStates.set(path, fileState)
+  return fileState
 }
 
-const sqliteSource = (database: Sqlite, place: SqlitePlace): LedgerSource => ({
+const sqliteSource = (database: Sqlite, fileState: SqliteFileState): LedgerSource => ({
   kind: 'sqlite',
   select: async ({ text, values }) => {
-    place.file.check()
+    fileState.file.check()
     return database.query(text.replaceAll('$', '?')).all(...values) as Record<string, unknown>[]
   },
-  close: async () => leave(database, place),
+  close: async () => leave(database, fileState),
 })
 
-function connectSqlite(path: string, place: SqlitePlace): Sqlite {
-  const { file, left } = place
+function connectSqlite(path: string, fileState: SqliteFileState): Sqlite {
+  const { file, left } = fileState
   const prepared = file.prepare()
   if (prepared.isReplacement) {
     checkpoint(left)
@@ -183,15 +183,15 @@ function connectSqlite(path: string, place: SqlitePlace): Sqlite {
     // The timeout first: later statements may meet the lock of another process.
     database.run(`pragma busy_timeout = ${busyTimeoutMs}`)
     const mark = readMark(database)
-    if (prepared.isReplacement) file.checkSchema(mark, place.mark)
+    if (prepared.isReplacement) file.checkSchema(mark, fileState.mark)
     // NORMAL: a commit does not wait for the disk, see `sync` (sqlite.org/pragma.html#pragma_synchronous).
     for (const pragma of ['journal_mode = wal', 'synchronous = normal', 'journal_size_limit = 67108864'])
       database.run(`pragma ${pragma}`)
     // The first read creates the WAL and its index.
     database.query('select count(*) from sqlite_schema').get()
     file.confirm(prepared)
-    place.mark = mark
-    place.left = undefined
+    fileState.mark = mark
+    fileState.left = undefined
     left?.close()
     return database
   } catch (error) {
@@ -211,15 +211,15 @@ function readMark(database: Sqlite): SchemaMark | undefined {
 }
 
 /** Closes, unless the file is not at its path: then the connection is closed when there is a new one. */
-function leave(database: Sqlite, place: SqlitePlace): void {
+function leave(database: Sqlite, fileState: SqliteFileState): void {
   try {
-    place.file.check()
+    fileState.file.check()
   } catch {
-    place.left ??= database
-    if (place.left === database) return
+    fileState.left ??= database
+    if (fileState.left === database) return
   }
   database.close()
-  place.file.closed()
+  fileState.file.closed()
 }
 
 /** Moves what is only in the WAL to the file that it belongs to, which may have another path now. */
@@ -237,10 +237,10 @@ function insertionInto(database: Sqlite): (rows: readonly (readonly ColumnValue[
     addRollupText(`values (${rollupColumns.map((_, at) => `?${at + 1}`).join(', ')})`),
   )
   const derived = writtenTables.map(table => {
-    const places = derivedColumns(table).map((_, at) => `?${at + 1}`)
+    const placeholders = derivedColumns(table).map((_, at) => `?${at + 1}`)
     return {
       table,
-      add: database.prepare<unknown, RollupValue[]>(addDerivedText(table, `values (${places.join(', ')})`)),
+      add: database.prepare<unknown, RollupValue[]>(addDerivedText(table, `values (${placeholders.join(', ')})`)),
     }
   })
   const budgets = database.prepare<unknown, RollupValue[]>(addBudgetText('values (?1, ?2, ?3, ?4)'))
@@ -300,11 +300,11 @@ const insertionsMax = 40
  * set binds those alone, some thirty values in place of seventy.
  */
 function rowInsertion(database: Sqlite): (row: readonly ColumnValue[]) => boolean {
-  const insertionOf = (places: readonly number[]): Insertion => {
-    const columns = places.map(at => columnList[at]!)
-    const values = places.map((_, at) => `?${at + 1}`).join(', ')
+  const insertionOf = (positions: readonly number[]): Insertion => {
+    const columns = positions.map(at => columnList[at]!)
+    const values = positions.map((_, at) => `?${at + 1}`).join(', ')
     const text = `insert into ledger (${namesOf(columns)}) values (${values}) on conflict (request_id) do nothing`
-    return { ...compileSelection(places), statement: database.prepare(text) as unknown as RowInsertion }
+    return { ...compileSelection(positions), statement: database.prepare(text) as unknown as RowInsertion }
   }
   const insertions: Insertion[] = []
   let whole: Insertion | undefined
@@ -324,17 +324,17 @@ function rowInsertion(database: Sqlite): (row: readonly ColumnValue[]) => boolea
   }
 }
 
-/** The places of the columns that a row has: the first ones, and those of the later ones that are not missing. */
+/** The positions of the columns that a row has: the first ones, and those of the later ones that are not missing. */
 function placesIn(row: readonly ColumnValue[]): readonly number[] {
   return [...columnList.keys()].filter(at => at < firstColumns.length || row[at] !== missingValues[at])
 }
 
-/** Compiled: a loop over seventy places takes 0.7 us a row. */
-function compileSelection(places: readonly number[]): Pick<Insertion, 'fits' | 'bound'> {
+/** Compiled: a loop over seventy columns takes 0.7 us a row. */
+function compileSelection(positions: readonly number[]): Pick<Insertion, 'fits' | 'bound'> {
   const terms = [...columnList.keys()].slice(firstColumns.length).map(at => {
-    return `row[${at}] ${places.includes(at) ? '!==' : '==='} ${JSON.stringify(missingValues[at])}`
+    return `row[${at}] ${positions.includes(at) ? '!==' : '==='} ${JSON.stringify(missingValues[at])}`
   })
-  const bound = places.map(at => `row[${at}]`)
+  const bound = positions.map(at => `row[${at}]`)
   return {
     fits: new Function('row', `return ${terms.join(' && ')}`) as Insertion['fits'],
     bound: new Function('row', `return [${bound.join(', ')}]`) as Insertion['bound'],

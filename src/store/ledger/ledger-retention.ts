@@ -36,10 +36,10 @@ export async function deleteOldRows(
 
 /** The same for sums by day, for those of entities, who spent most, and how long calls took. */
 export async function deleteOldSums(database: LedgerDatabase, { firstDay, rows }: DeletedStep): Promise<boolean> {
-  const place = database.kind === 'sqlite' ? 'rowid' : 'ctid'
-  const old = `select ${place} from ledger_daily where day < $1 limit ${rows}`
-  const statement = { text: `delete from ledger_daily where ${place} in (${old})`, values: [firstDay] }
-  const before = uncounted('ledger_daily', `${place} in (${old})`, [firstDay])
+  const rowAddress = database.kind === 'sqlite' ? 'rowid' : 'ctid'
+  const old = `select ${rowAddress} from ledger_daily where day < $1 limit ${rows}`
+  const statement = { text: `delete from ledger_daily where ${rowAddress} in (${old})`, values: [firstDay] }
+  const before = uncounted('ledger_daily', `${rowAddress} in (${old})`, [firstDay])
   if (await deleteStep(database, { mark: marks.sums, firstDay, rows, old, statement, before })) return true
   const others: readonly { readonly name: string; readonly key: string; readonly condition?: string }[] = [
     ...derivedTables.map(table => ({ name: table.name, key: table.key.join(', ') })),

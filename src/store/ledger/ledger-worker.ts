@@ -23,7 +23,7 @@ self.onmessage = ({ data }: MessageEvent<LedgerRequest>) => {
     case 'rows':
       return writer?.store(data.id, data.texts)
     case 'ranked':
-      return writer?.upkeep.ranked(data.day, data.ranking)
+      return writer?.maintenance.ranked(data.day, data.ranking)
     case 'retention':
       return writer?.keep(data.retention)
     case 'wake':

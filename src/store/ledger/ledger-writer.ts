@@ -11,7 +11,7 @@ import { createSegmentFile, hasReached, segmentPath } from './journal/journal.ts
 import type { JournalPosition } from './journal/journal.ts'
 import { openLedgerDatabase, RefusedRows } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
-import { LedgerUpkeep, upkeepEveryMs } from './ledger-upkeep.ts'
+import { LedgerMaintenance, maintenanceIntervalMs } from './ledger-maintenance.ts'
 import type { LedgerReply, LedgerWriterSettings } from './ledger-messages.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { decodeRecord, firstColumns, interruptedValues } from './journal/ledger-record.ts'
@@ -86,7 +86,7 @@ export class LedgerWriter {
   readonly #batchSize = new BatchSize()
   /** No row was stored since the last sync of the database. */
   #isSynced = true
-  readonly upkeep = new LedgerUpkeep({
+  readonly maintenance = new LedgerMaintenance({
     connect: () => this.#connect(),
     askForRanking: day => this.#send({ kind: 'rank', day }),
     nowMs: () => performance.now(),
@@ -157,7 +157,7 @@ export class LedgerWriter {
 
   /** From the next upkeep on, which is due now. */
   keep(retention: LedgerRetention): void {
-    this.upkeep.keep(retention)
+    this.maintenance.keep(retention)
     this.wake()
   }
 
@@ -258,7 +258,7 @@ export class LedgerWriter {
       if (last) return rows !== undefined && (await this.#leave(tail)) && this.#replay === undefined
       if (rows === undefined) this.#answerFlushes(false)
       // Also between the rows of calls that never stop, then at their pace.
-      const dueInMs = rows !== undefined && this.#failure === null ? await this.upkeep.step() : undefined
+      const dueInMs = rows !== undefined && this.#failure === null ? await this.maintenance.step() : undefined
       if (dueInMs !== undefined) {
         // New rows are looked for meanwhile.
         await this.#pause(rows!.length > 0 ? pollMs : Math.min(pollMs, Math.max(replayPauseMs, dueInMs)))
@@ -294,7 +294,7 @@ export class LedgerWriter {
     this.#send({ kind: 'idle', position })
     if (!(await this.#pause(restAfterMs))) {
       await this.#database?.then(open => open.rest()).catch(() => {})
-      await this.#pause(upkeepEveryMs - restAfterMs)
+      await this.#pause(maintenanceIntervalMs - restAfterMs)
     }
     this.#syncTimer = this.#startSyncing()
   }

@@ -263,7 +263,7 @@ class WorkerLedger implements JournalledLedger {
   }
 
   async topSpenders(query: TopSpendersQuery): Promise<TopSpenders | null> {
-    return this.#reader.ask('dearest', query)
+    return this.#reader.ask('topSpenders', query)
   }
 
   /** Throws `overloaded` while the database is down. */

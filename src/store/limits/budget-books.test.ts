@@ -6,7 +6,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { chargeList } from '../../core/tenancy/budget-charge.ts'
 import type { LedgerRow } from '../../core/ledger/ledger-columns.ts'
-import type { BudgetAmount, LimitTaken } from '../../core/tenancy/limits.ts'
+import type { BudgetAmount, LimitReservation } from '../../core/tenancy/limits.ts'
 import { openDatabase } from '../database/open.ts'
 import { openLedgerDatabase } from '../ledger/ledger-database.ts'
 import { exampleRow, makePlace } from '../ledger/ledger-fixture.ts'
@@ -37,11 +37,11 @@ const raised = 3000
 const ids = ['key:key-1', 'team:team-1', 'user:user-1', 'key:key-1:model:one', 'key:key-1:model:two']
 
 interface Running {
-  readonly taken: LimitTaken
+  readonly taken: LimitReservation
   readonly scopes: readonly BudgetScope[]
   readonly bound: number
   /** Of the model that it was passed on to, if it was. */
-  readonly next?: { readonly taken: LimitTaken; readonly scopes: readonly BudgetScope[] }
+  readonly next?: { readonly taken: LimitReservation; readonly scopes: readonly BudgetScope[] }
 }
 
 interface OpenBatch {
@@ -168,7 +168,7 @@ class Interleaving {
   }
 
   /** undefined = it would wait for the end of others, which is not asked for here, or there is no room. */
-  async #take(scopes: BudgetScope[], bound: number): Promise<LimitTaken | undefined> {
+  async #take(scopes: BudgetScope[], bound: number): Promise<LimitReservation | undefined> {
     const { limiter } = this.#process
     await limiter.prepare(scopes)
     if (scopes.some(one => limiter.budgetLeft(one) < bound)) return undefined

@@ -1,5 +1,5 @@
 /** For tests: budgets over a table in memory, written as the ledger's writer does it. */
-import type { LimitTaken, LimitVerdict } from '../../core/tenancy/limits.ts'
+import type { LimitReservation, LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { BudgetScope, BudgetSpend } from './budget-counters.ts'
 
@@ -70,7 +70,7 @@ export function budgetOf(
 }
 
 /** Throws where the call was refused. */
-export function takenOf(verdict: LimitVerdict): LimitTaken {
+export function takenOf(verdict: LimitVerdict): LimitReservation {
   if (!verdict.allowed) throw new Error(`refused by ${verdict.scope}`)
   return verdict
 }

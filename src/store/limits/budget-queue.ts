@@ -15,7 +15,7 @@ export interface BudgetWaiter {
 
 type Attempt = () => LimitVerdict | BudgetWaiter
 
-interface Waiting {
+interface WaitingAttempt {
   readonly attempt: Attempt
   readonly resolve: (verdict: LimitVerdict) => void
   readonly timer: ReturnType<typeof setTimeout>
@@ -24,13 +24,13 @@ interface Waiting {
 
 /** One queue for each budget that is full, in the order of arrival. */
 export class BudgetQueue {
-  readonly #queues = new Map<BudgetCounter, Waiting[]>()
+  readonly #queues = new Map<BudgetCounter, WaitingAttempt[]>()
 
   /** The verdict when there is room, or at the end of the wait. */
   add(full: BudgetCounter, attempt: Attempt): Promise<LimitVerdict> {
     const { promise, resolve } = Promise.withResolvers<LimitVerdict>()
     const timer = setTimeout(() => this.#decide(waiting, attempt()), waitMs)
-    const waiting: Waiting = { attempt, resolve, timer, isDecided: false }
+    const waiting: WaitingAttempt = { attempt, resolve, timer, isDecided: false }
     if (!this.#enqueue(full, waiting)) this.#decide(waiting, attempt())
     return promise
   }
@@ -52,7 +52,7 @@ export class BudgetQueue {
     if (queue.length === 0) this.#queues.delete(counter)
   }
 
-  #enqueue(full: BudgetCounter, waiting: Waiting): boolean {
+  #enqueue(full: BudgetCounter, waiting: WaitingAttempt): boolean {
     let queue = this.#queues.get(full)
     if (!queue) this.#queues.set(full, (queue = []))
     if (queue.length >= waitersMax) return false
@@ -60,7 +60,7 @@ export class BudgetQueue {
     return true
   }
 
-  #decide(waiting: Waiting, outcome: LimitVerdict | BudgetWaiter): void {
+  #decide(waiting: WaitingAttempt, outcome: LimitVerdict | BudgetWaiter): void {
     if (waiting.isDecided) return
     waiting.isDecided = true
     clearTimeout(waiting.timer)

@@ -25,7 +25,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { keyColumns, membershipColumns, tenantColumns, tenantTables, toRecord } from '../tenancy/columns.ts'
-import type { Row, Stored } from '../tenancy/columns.ts'
+import type { Row, StoredValue } from '../tenancy/columns.ts'
 import { Where } from '../tenancy/where.ts'
 
 /**
@@ -70,7 +70,7 @@ interface Owner {
   readonly fields: SpendingFields
 }
 
-type Found = Awaited<ReturnType<BudgetSurvey['all']>>
+type SurveyResult = Awaited<ReturnType<BudgetSurvey['all']>>
 
 /** To be told of changes of what has budgets. */
 export interface RunningBudgetSurvey extends BudgetSurvey {
@@ -169,23 +169,23 @@ class NearestBudgets {
     this.onFound()
   }
 
-  found(): Found {
+  found(): SurveyResult {
     if (!this.#isSorted) this.#kept = this.#kept.toSorted(byNearness).slice(0, keptMax)
     this.#isSorted = true
     return { budgets: this.#kept, isComplete: this.count <= keptMax }
   }
 }
 
-interface Surveying {
+interface SurveyContext {
   readonly sql: SQL
   readonly settings: BudgetSettings
   readonly nowMs: number
 }
 
-async function surveyAll(of: Surveying, nearest: NearestBudgets, partSize: number): Promise<void> {
+async function surveyAll(of: SurveyContext, nearest: NearestBudgets, partSize: number): Promise<void> {
   nearest.add(await judged(of, ofConfiguration(of.settings)))
   for (const { kind, where, order } of sources(of.settings))
-    for (let after: readonly Stored[] | undefined, isLast = false; !isLast; ) {
+    for (let after: readonly StoredValue[] | undefined, isLast = false; !isLast; ) {
       const rows = await part(of.sql, tables[kind], { where, order, after, limit: partSize })
       // SQLite answers within one turn of the event loop: other work gets its turn here.
       await Bun.sleep(0)
@@ -195,7 +195,7 @@ async function surveyAll(of: Surveying, nearest: NearestBudgets, partSize: numbe
     }
 }
 
-async function surveyOne(of: Surveying, kind: SurveyedKind, id: string): Promise<SurveyedBudget[]> {
+async function surveyOne(of: SurveyContext, kind: SurveyedKind, id: string): Promise<SurveyedBudget[]> {
   if (kind === 'provider' || kind === 'gateway')
     return judged(
       of,
@@ -213,10 +213,10 @@ async function surveyOne(of: Surveying, kind: SurveyedKind, id: string): Promise
 }
 
 /** The nearest to its limit first. */
-function byNearness(one: Nearness, other: Nearness): number {
+function byNearness(one: ShareAndScope, other: ShareAndScope): number {
   return other.share - one.share || (one.scope < other.scope ? -1 : one.scope > other.scope ? 1 : 0)
 }
-type Nearness = Pick<SurveyedBudget, 'share' | 'scope'>
+type ShareAndScope = Pick<SurveyedBudget, 'share' | 'scope'>
 
 /** Rows of one table, newest first. */
 interface Source {
@@ -259,7 +259,7 @@ interface Part {
   readonly where: Source['where']
   readonly order: readonly string[]
   /** The values of `order` in the last row of the part before. */
-  readonly after: readonly Stored[] | undefined
+  readonly after: readonly StoredValue[] | undefined
   readonly limit: number
 }
 
@@ -272,7 +272,7 @@ function part(sql: SQL, table: string, { where, order, after, limit }: Part): Pr
 }
 
 /** What the rows say, with what named budgets, teams and the configuration set. */
-async function owners({ sql, settings }: Surveying, kind: StoredKind, rows: readonly Row[]): Promise<Owner[]> {
+async function owners({ sql, settings }: SurveyContext, kind: StoredKind, rows: readonly Row[]): Promise<Owner[]> {
   const named = await byId<NamedBudget>(sql, 'budget', rows, 'budget_id')
   const own = <Fields extends SpendingFields>(fields: Fields) => withBudget(fields, named.get(fields.budgetId ?? ''))
   if (tables[kind] === 'memberships') {
@@ -342,7 +342,7 @@ function ofConfiguration({ all, providers }: BudgetSettings): Owner[] {
 }
 
 /** The budgets of these, for all models and by model, with the share of each that is spent in its present period. */
-async function judged({ sql, settings, nowMs }: Surveying, of: readonly Owner[]): Promise<SurveyedBudget[]> {
+async function judged({ sql, settings, nowMs }: SurveyContext, of: readonly Owner[]): Promise<SurveyedBudget[]> {
   const found = of.flatMap(owner => {
     const scope = owner.kind === 'gateway' ? 'gateway' : `${owner.kind}:${owner.id}`
     return budgetDefinitions(scope, owner.fields, Object.keys(owner.fields.modelMaxBudget)).map(definition => {

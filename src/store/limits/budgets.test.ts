@@ -1,6 +1,6 @@
 /** Budgets of one process: never exceeded, all of it usable, and what was spent is what the ledger says. */
 import { expect, test } from 'bun:test'
-import type { LimitTaken } from '../../core/tenancy/limits.ts'
+import type { LimitReservation } from '../../core/tenancy/limits.ts'
 import { BudgetCounters } from './budget-counters.ts'
 import type { BudgetScope } from './budget-counters.ts'
 import { budgetOf, takenOf, TestClock, TestLedger } from './budget-fixture.ts'
@@ -12,7 +12,7 @@ const open = (ledger = new TestLedger(), clock = new TestClock(), writer: string
   const softReached = ({ id }: BudgetScope) => alerts.push(id)
   const limiter = new MemoryLimiter(clock, new BudgetCounters({ spend: ledger.spendOf(writer), clock, softReached }))
   /** As the policies do it: the ledger has the row before the limiter hears of the end. */
-  const settle = (taken: LimitTaken, scopes: readonly BudgetScope[], nanoUsd: number) => {
+  const settle = (taken: LimitReservation, scopes: readonly BudgetScope[], nanoUsd: number) => {
     ledger.settle({ writer, scopes, nanoUsd })
     taken.release(0, nanoUsd)
   }

@@ -122,7 +122,7 @@ export class Batch {
 }
 
 /** One call of an exchange that was answered. */
-export interface Settling {
+export interface AnsweredCall {
   readonly batch: Batch
   readonly answer: CallAnswer
   /** When the exchange was sent. */

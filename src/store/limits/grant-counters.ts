@@ -5,13 +5,13 @@ import type { BudgetCounter, BudgetCounters, BudgetScope } from './budget-counte
 import { Counter } from './grant-counter.ts'
 import type { CounterKind, LimitKeys } from './grant-script.ts'
 
-type Kinds = { [kind in CounterKind]?: Counter }
+type CountersByKind = { [kind in CounterKind]?: Counter }
 
 /** By scope and kind, and by key in Redis. */
 export class CounterTable {
   readonly #budgets: BudgetCounters
   readonly #keys: LimitKeys
-  readonly #scopes = new Map<string, Kinds>()
+  readonly #scopes = new Map<string, CountersByKind>()
   readonly #byKey = new Map<string, Counter>()
 
   constructor(budgets: BudgetCounters, keys: LimitKeys) {

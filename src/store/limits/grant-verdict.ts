@@ -46,7 +46,7 @@ export function budgetRefusal(
 }
 
 /** What a call took. */
-export interface Taking {
+export interface ReservedAmounts {
   readonly counters: readonly Counter[]
   readonly need: CallNeed
   /** Monotonic. */
@@ -54,26 +54,26 @@ export interface Taking {
 }
 
 interface Releaser {
-  release(taking: Taking, used: UsedOf): void
+  release(taking: ReservedAmounts, used: UsedAmounts): void
 }
 
 /** What a call used. */
-export interface UsedOf extends CallNeed {
+export interface UsedAmounts extends CallNeed {
   /** The money stays counted as it was taken. */
   readonly isKept: boolean
   readonly own?: OwnUses | undefined
 }
 
 /** The verdict on a call that is let through. */
-export class Taken {
+export class CounterReservation {
   readonly allowed = true
   requests: LimitState | undefined = undefined
   tokens: LimitState | undefined = undefined
   readonly #limiter: Releaser
-  readonly #taking: Taking
+  readonly #taking: ReservedAmounts
   #released = false
 
-  constructor(limiter: Releaser, taking: Taking) {
+  constructor(limiter: Releaser, taking: ReservedAmounts) {
     this.#limiter = limiter
     this.#taking = taking
     for (const { kind, limit, remaining } of taking.counters) {

@@ -10,7 +10,7 @@ import type {
   LimitRefusal,
   LimitScope,
   LimitState,
-  LimitTaken,
+  LimitReservation,
   LimitUse,
   LimitVerdict,
   OwnUses,
@@ -154,7 +154,7 @@ export class MemoryLimiter implements Limiter {
     return this.#taken({ rates, money, need })
   }
 
-  #taken(taking: Taking): LimitVerdict {
+  #taken(taking: ReservedAmounts): LimitVerdict {
     const { rates, money, need } = taking
     for (const { limits, counted } of rates) {
       if (limits.requestsPerMinute !== null) counted.requests?.add(1)
@@ -166,11 +166,11 @@ export class MemoryLimiter implements Limiter {
       counter.reserved += need.nanoUsd
       counter.holders++
     }
-    return new Taken(this, taking)
+    return new MemoryReservation(this, taking)
   }
 
   /** Called once by each verdict. `nanoUsd` undefined = all that was taken stays counted. */
-  release({ rates, money, need }: Taking, { tokens, nanoUsd, own }: Used): void {
+  release({ rates, money, need }: ReservedAmounts, { tokens, nanoUsd, own }: UsedAmounts): void {
     const nowMs = rates.length === 0 ? need.nowMs : this.#clock.monotonicMs()
     for (const { limits, counted } of rates) {
       counted.holders--
@@ -255,27 +255,27 @@ interface Money {
   readonly counter: BudgetCounter
 }
 
-interface Taking {
+interface ReservedAmounts {
   readonly rates: readonly Rate[]
   readonly money: readonly Money[]
   readonly need: Need
 }
 
-interface Used {
+interface UsedAmounts {
   readonly tokens: number
   readonly nanoUsd: number | undefined
   readonly own?: OwnUses | undefined
 }
 
-class Taken implements LimitTaken {
+class MemoryReservation implements LimitReservation {
   readonly allowed = true
   declare requests?: LimitState
   declare tokens?: LimitState
   readonly #limiter: MemoryLimiter
-  readonly #taking: Taking
+  readonly #taking: ReservedAmounts
   #released = false
 
-  constructor(limiter: MemoryLimiter, taking: Taking) {
+  constructor(limiter: MemoryLimiter, taking: ReservedAmounts) {
     this.#limiter = limiter
     this.#taking = taking
     for (const { limits, counted } of taking.rates) {

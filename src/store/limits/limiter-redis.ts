@@ -10,15 +10,15 @@ import type { WithoutRedis } from '../../core/settings.ts'
 import { atEndOfTick } from '../../lib/end-of-tick.ts'
 import type { TickTask } from '../../lib/end-of-tick.ts'
 import { Batch, WaitingCall } from './grant-batch.ts'
-import type { Settling } from './grant-batch.ts'
+import type { AnsweredCall } from './grant-batch.ts'
 import { hasBudget } from './budget-counters.ts'
 import type { BudgetCounters } from './budget-counters.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
 import { CounterTable } from './grant-counters.ts'
 import { exchangeScript, limitKeys, parametersOf, readAnswer, spendMs } from './grant-script.ts'
 import type { ExchangeAnswer, LimitKeys } from './grant-script.ts'
-import { refusal, Taken } from './grant-verdict.ts'
-import type { Taking, UsedOf } from './grant-verdict.ts'
+import { refusal, CounterReservation } from './grant-verdict.ts'
+import type { ReservedAmounts, UsedAmounts } from './grant-verdict.ts'
 import { RedisLink } from './redis-link.ts'
 import { ownShareOf, shownShare, uncheckable } from './without-redis.ts'
 
@@ -204,7 +204,7 @@ export class RedisLimiter implements Limiter, TickTask {
       counter.spend(counter.amount(need), nowMs)
       if (!counter.isBusy && counter.ahead(nowMs) > 0) this.#report(counter)
     }
-    return new Taken(this, { counters, need, takenMs: nowMs })
+    return new CounterReservation(this, { counters, need, takenMs: nowMs })
   }
 
   #report(counter: Counter): void {
@@ -213,7 +213,7 @@ export class RedisLimiter implements Limiter, TickTask {
   }
 
   /** Called once by each verdict. */
-  release({ counters, need, takenMs }: Taking, { tokens, nanoUsd, isKept, own }: UsedOf): void {
+  release({ counters, need, takenMs }: ReservedAmounts, { tokens, nanoUsd, isKept, own }: UsedAmounts): void {
     const nowMs = performance.now()
     for (const counter of counters) {
       if (counter.kind === 'tokens') {
@@ -251,7 +251,7 @@ export class RedisLimiter implements Limiter, TickTask {
     }
     this.#isOverspent = true
     for (const counter of counters) counter.spendBeyond(counter.amount(need), nowMs)
-    return new Taken(this, { counters, need, takenMs: nowMs })
+    return new CounterReservation(this, { counters, need, takenMs: nowMs })
   }
 
   readonly #ownShare = () => ownShareOf(this.#options.withoutRedis(), this.replicas)
@@ -403,14 +403,14 @@ export class RedisLimiter implements Limiter, TickTask {
     if (this.#later.length > 0) this.#retryLater()
   }
 
-  #settle(call: WaitingCall, { batch, answer, sentMs, nowMs }: Settling, redisMs: number): void {
+  #settle(call: WaitingCall, { batch, answer, sentMs, nowMs }: AnsweredCall, redisMs: number): void {
     const { counters, need, reserved } = call
     if (answer.decision === 'taken' && !call.isDecided) {
       call.reserved = []
       for (const counter of counters)
         if (reserved.includes(counter)) counter.spendReserved(counter.amount(need), nowMs)
         else counter.spendBeyond(counter.amount(need), nowMs)
-      return call.decide(new Taken(this, { counters, need, takenMs: nowMs }))
+      return call.decide(new CounterReservation(this, { counters, need, takenMs: nowMs }))
     }
     call.giveBack()
     for (const counter of reserved) this.#dropRecalled(counter, nowMs)

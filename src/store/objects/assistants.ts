@@ -1,4 +1,6 @@
-/** Assistants, threads, messages, runs and steps in the database: JSON objects with an owner, a parent and a place. */
+/**
+ * Assistants, threads, messages, runs and steps in the database: JSON objects with an owner, a parent and a position.
+ */
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import type {
@@ -73,10 +75,10 @@ async function list(sql: SQL, query: AssistantQuery): Promise<AssistantPage | un
   const { kind, keyId, parentId, runId, limit, bytesMax, order, after, before } = query
   const cursor = after ?? before
   const backwards = after === undefined && before !== undefined
-  const place = cursor === undefined ? undefined : await rowOf(sql, kind, cursor)
+  const cursorRow = cursor === undefined ? undefined : await rowOf(sql, kind, cursor)
   const foreign = (row: Row) =>
     (keyId !== null && row.key_id !== keyId) || (parentId !== undefined && row.parent_id !== parentId)
-  if (cursor !== undefined && (!place || foreign(place))) return undefined
+  if (cursor !== undefined && (!cursorRow || foreign(cursorRow))) return undefined
   if (runId !== undefined && !isId(runId)) return { objects: [], hasMore: false, bytes: 0 }
   const ascending = (order === 'asc') !== backwards
   const values: (string | number)[] = []
@@ -85,8 +87,10 @@ async function list(sql: SQL, query: AssistantQuery): Promise<AssistantPage | un
   if (keyId !== null) conditions.push(`key_id = ${value(keyId)}`)
   if (parentId !== undefined) conditions.push(`parent_id = ${value(parentId)}`)
   if (runId !== undefined) conditions.push(`run_id = ${value(runId)}`)
-  if (place)
-    conditions.push(`(position, id) ${ascending ? '>' : '<'} (${value(toNumber(place.position))}, ${value(place.id)})`)
+  if (cursorRow)
+    conditions.push(
+      `(position, id) ${ascending ? '>' : '<'} (${value(toNumber(cursorRow.position))}, ${value(cursorRow.id)})`,
+    )
   const direction = ascending ? 'asc' : 'desc'
   const inOrder = `order by position ${direction}, id ${direction}`
   // The page is chosen by sizes alone. One row more than it says whether there is another.
@@ -143,9 +147,9 @@ async function insert(tx: SQL, objects: readonly AssistantObject[]): Promise<voi
     const { parentId, kind } = object
     let position = object.updatedAtMs
     if (parentId !== null) {
-      const place = `${kind} ${parentId}`
-      position = (last.get(place) ?? (await lastPosition(tx, kind, parentId))) + 1
-      last.set(place, position)
+      const parentKey = `${kind} ${parentId}`
+      position = (last.get(parentKey) ?? (await lastPosition(tx, kind, parentId))) + 1
+      last.set(parentKey, position)
       if (kind === 'message' && position > messagesMax)
         throw new GatewayError('invalid-request', `a thread takes at most ${messagesMax} messages; start a new one`)
     }
@@ -195,9 +199,9 @@ async function replace(tx: SQL, { id, active, updatedAtMs, body, hidden }: Assis
 }
 
 async function renew(sql: SQL, runIds: readonly string[], nowMs: number): Promise<Map<string, string>> {
-  const places = runIds.map((_, at) => `$${at + 2}`).join(', ')
+  const placeholders = runIds.map((_, at) => `$${at + 2}`).join(', ')
   const rows = (await sql.unsafe(
-    `update assistant_objects set updated_at_ms = $1 where id in (${places}) and active = 1 returning id, body`,
+    `update assistant_objects set updated_at_ms = $1 where id in (${placeholders}) and active = 1 returning id, body`,
     [nowMs, ...runIds],
   )) as Pick<Row, 'id' | 'body'>[]
   return new Map(rows.map(({ id, body }) => [id, String((JSON.parse(body) as Record<string, unknown>).status)]))

@@ -80,8 +80,8 @@ const giveBack = (tx: SQL, writer: SpendWriter, row: FileRow): Promise<StoredAmo
 async function add(tx: SQL, writer: string, amounts: readonly BudgetAmount[]): Promise<StoredAmount[]> {
   const sums = new Map<string, BudgetAmount>()
   for (const { scope, startMs, nanoUsd } of amounts) {
-    const place = `${scope}\u0000${startMs}`
-    sums.set(place, { scope, startMs, nanoUsd: nanoUsd + (sums.get(place)?.nanoUsd ?? 0) })
+    const counterKey = `${scope}\u0000${startMs}`
+    sums.set(counterKey, { scope, startMs, nanoUsd: nanoUsd + (sums.get(counterKey)?.nanoUsd ?? 0) })
   }
   const stored: StoredAmount[] = []
   for (const [, { scope, startMs, nanoUsd }] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1))) {

@@ -58,7 +58,7 @@ interface ConfiguredOptions {
 }
 
 /** What the encryption binds the secrets of an object to. */
-const placeOf = ({ kind, id }: Pick<Row, 'kind' | 'id'>): string => `configured_objects:${kind}:${id}`
+const encryptionContext = ({ kind, id }: Pick<Row, 'kind' | 'id'>): string => `configured_objects:${kind}:${id}`
 
 /** The objects of the table, followed by `poll`. */
 export class ConfiguredObjects implements ConfiguredStore {
@@ -167,7 +167,7 @@ export class ConfiguredObjects implements ConfiguredStore {
         const [row] = (await tx`
           select kind, id, secrets from configured_objects where kind = ${kind} and id = ${id}`) as Row[]
         if (!row?.secrets) return
-        const anew = ring.seal(keys.open(row.secrets, placeOf(row)), placeOf(row))
+        const anew = ring.seal(keys.open(row.secrets, encryptionContext(row)), encryptionContext(row))
         await tx`update configured_objects set secrets = ${anew} where kind = ${kind} and id = ${id}`
       })
     return old.length
@@ -180,13 +180,13 @@ export class ConfiguredObjects implements ConfiguredStore {
     body,
     secrets,
   }: ConfiguredContent): Pick<Row, 'kind' | 'id' | 'name' | 'body' | 'secrets'> {
-    const sealed = secrets === null ? null : this.#seal(secrets, placeOf({ kind, id }))
+    const sealed = secrets === null ? null : this.#seal(secrets, encryptionContext({ kind, id }))
     return { kind, id, name, body: JSON.stringify(body), secrets: sealed }
   }
 
-  #seal(secrets: Secret, place: string): string {
+  #seal(secrets: Secret, context: string): string {
     try {
-      return this.#options.keys.ringToEncrypt().seal(secrets.reveal(), place)
+      return this.#options.keys.ringToEncrypt().seal(secrets.reveal(), context)
     } catch (error) {
       if (error instanceof MissingEncryptionKey) throw new GatewayError('invalid-request', error.message)
       throw error
@@ -213,10 +213,10 @@ export class ConfiguredObjects implements ConfiguredStore {
 
   #take(snapshot: ConfiguredSnapshot): void {
     const known = new Map(
-      (this.#snapshot?.rows ?? []).map((row, at) => [placeOf(row), { row, object: this.#objects[at]! }]),
+      (this.#snapshot?.rows ?? []).map((row, at) => [encryptionContext(row), { row, object: this.#objects[at]! }]),
     )
     this.#objects = snapshot.rows.map(row => {
-      const before = known.get(placeOf(row))
+      const before = known.get(encryptionContext(row))
       // An object that did not change stays the same, so that its model is not read again.
       const isSame = before?.row.secrets === row.secrets && toNumber(before.row.version) === toNumber(row.version)
       return isSame && before.object.problem === undefined ? before.object : this.#read(row)
@@ -243,7 +243,7 @@ export class ConfiguredObjects implements ConfiguredStore {
   #open(row: Row): Pick<ConfiguredObject, 'secrets' | 'problem'> {
     if (row.secrets === null) return { secrets: null }
     try {
-      return { secrets: new Secret(this.#options.keys.open(row.secrets, placeOf(row)).toString()) }
+      return { secrets: new Secret(this.#options.keys.open(row.secrets, encryptionContext(row)).toString()) }
     } catch (error) {
       if (error instanceof DecryptionError) return { secrets: null, problem: error.message }
       throw error

@@ -1,11 +1,11 @@
 /** The files of conversations as rows: encrypted, and gone with their conversation. */
 import type { SQL } from 'bun'
-import type { ConversationPlace, NewAttachment, StoredAttachment } from '../../core/objects/conversations.ts'
+import type { ConversationReference, NewAttachment, StoredAttachment } from '../../core/objects/conversations.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { HoldBytes } from '../../core/objects/object-pages.ts'
 import { DecryptionError } from '../../lib/encryption.ts'
 import { toNumber } from '../database/open.ts'
-import { placeOf, seal } from './conversation-rows.ts'
+import { encryptionContext, seal } from './conversation-rows.ts'
 import type { SealingKeys } from './conversation-rows.ts'
 
 interface AttachmentRow {
@@ -20,12 +20,12 @@ const table = 'conversation_attachments'
 export async function insertAttachments(
   tx: SQL,
   keys: SealingKeys,
-  { keyId, id: conversationId }: ConversationPlace,
+  { keyId, id: conversationId }: ConversationReference,
   { attachments, createdAtMs }: { readonly attachments: readonly NewAttachment[]; readonly createdAtMs: number },
 ): Promise<number> {
   let bytes = 0
   for (const { id, mediaType, content } of attachments) {
-    const sealed = seal(keys, content, placeOf(table, id, 'content'))
+    const sealed = seal(keys, content, encryptionContext(table, id, 'content'))
     await tx`insert into conversation_attachments ${tx({
       id,
       conversation_id: conversationId,
@@ -44,7 +44,7 @@ export async function insertAttachments(
 export async function readAttachment(
   sql: SQL,
   keys: SealingKeys,
-  { keyId, id: conversationId }: ConversationPlace,
+  { keyId, id: conversationId }: ConversationReference,
   { id, hold }: { readonly id: string; readonly hold: HoldBytes | undefined },
 ): Promise<StoredAttachment | undefined> {
   const [size] = (await sql`
@@ -56,7 +56,7 @@ export async function readAttachment(
     select id, media_type, content from conversation_attachments where id = ${id}`) as AttachmentRow[]
   if (!row) return undefined
   try {
-    return { mediaType: row.media_type, content: keys.open(row.content, placeOf(table, id, 'content')) }
+    return { mediaType: row.media_type, content: keys.open(row.content, encryptionContext(table, id, 'content')) }
   } catch (error) {
     if (error instanceof DecryptionError) throw new GatewayError('overloaded', error.message, { cause: error })
     throw error

@@ -1,7 +1,7 @@
 /** Encrypts stored conversations under another key. */
 import { keyIdOf } from '../../lib/encryption.ts'
 import type { Database } from '../database/open.ts'
-import { placeOf, sealedColumns } from './conversation-rows.ts'
+import { encryptionContext, sealedColumns } from './conversation-rows.ts'
 import type { SealingKeys } from './conversation-rows.ts'
 
 type Table = keyof typeof sealedColumns
@@ -34,8 +34,8 @@ async function rotateColumn(
         sealed: string
       }[]
       if (!row) continue
-      const place = placeOf(table, id, column)
-      const anew = ring.seal(keys.open(row.sealed, place), place)
+      const context = encryptionContext(table, id, column)
+      const anew = ring.seal(keys.open(row.sealed, context), context)
       // What was changed meanwhile was written under the present key.
       const done = (await sql`
         update ${sql(table)} set ${sql({ [column]: anew })}

@@ -46,13 +46,13 @@ export const sealedColumns = {
 } as const
 
 /** What the encryption binds a text to. */
-export const placeOf = (table: keyof typeof sealedColumns, id: string, column: string): string =>
+export const encryptionContext = (table: keyof typeof sealedColumns, id: string, column: string): string =>
   `${table}:${id}:${column}`
 
 /** Throws `invalid-request` where no key is configured, with the remedy. */
-export function seal(keys: SealingKeys, plain: string | Uint8Array, place: string): string {
+export function seal(keys: SealingKeys, plain: string | Uint8Array, context: string): string {
   try {
-    return keys.ringToEncrypt().seal(plain, place)
+    return keys.ringToEncrypt().seal(plain, context)
   } catch (error) {
     if (error instanceof MissingEncryptionKey)
       throw new GatewayError('invalid-request', `conversations cannot be stored: ${error.message}`, {
@@ -80,8 +80,8 @@ export function sealConversation(
   { id, title, settings }: Pick<Conversation, 'id' | 'title' | 'settings'>,
 ): Pick<ConversationRow, 'title' | 'settings'> & { bytes: number } {
   const sealed = {
-    title: seal(keys, title, placeOf('conversations', id, 'title')),
-    settings: seal(keys, JSON.stringify(settings), placeOf('conversations', id, 'settings')),
+    title: seal(keys, title, encryptionContext('conversations', id, 'title')),
+    settings: seal(keys, JSON.stringify(settings), encryptionContext('conversations', id, 'settings')),
   }
   return { ...sealed, bytes: sealed.title.length + sealed.settings.length }
 }
@@ -89,11 +89,10 @@ export function sealConversation(
 /** A title that cannot be decrypted is empty, and `problem` says why. */
 export function toConversation(keys: SealingKeys, row: ConversationRow): Conversation {
   const read = opened(() => ({
-    title: keys.open(row.title, placeOf('conversations', row.id, 'title')).toString(),
-    settings: JSON.parse(keys.open(row.settings, placeOf('conversations', row.id, 'settings')).toString()) as Record<
-      string,
-      never
-    >,
+    title: keys.open(row.title, encryptionContext('conversations', row.id, 'title')).toString(),
+    settings: JSON.parse(
+      keys.open(row.settings, encryptionContext('conversations', row.id, 'settings')).toString(),
+    ) as Record<string, never>,
   }))
   return {
     id: row.id,
@@ -112,14 +111,14 @@ export function sealMessage(
   keys: SealingKeys,
   { id, content }: Pick<ConversationMessage, 'id' | 'content'>,
 ): { content: string; bytes: number } {
-  const sealed = seal(keys, JSON.stringify(content), placeOf('conversation_messages', id, 'content'))
+  const sealed = seal(keys, JSON.stringify(content), encryptionContext('conversation_messages', id, 'content'))
   return { content: sealed, bytes: sealed.length }
 }
 
 /** What cannot be decrypted has an empty text, and `problem` says why. */
 export function toMessage(keys: SealingKeys, row: MessageRow): ConversationMessage {
   const read = opened(() =>
-    JSON.parse(keys.open(row.content, placeOf('conversation_messages', row.id, 'content')).toString()),
+    JSON.parse(keys.open(row.content, encryptionContext('conversation_messages', row.id, 'content')).toString()),
   )
   return {
     id: row.id,

@@ -6,7 +6,7 @@ import type {
   ConversationChanges,
   ConversationMessage,
   ConversationPage,
-  ConversationPlace,
+  ConversationReference,
   ConversationQuery,
   ConversationStore,
   StoredAttachment,
@@ -85,8 +85,8 @@ class StoredConversations implements RunningConversationStore {
     return available(listConversations(this.#sql, this.#keys, query, this.#life))
   }
 
-  async find(place: ConversationPlace): Promise<Conversation | undefined> {
-    const row = await available(findRow(this.#sql, place, this.#life))
+  async find(reference: ConversationReference): Promise<Conversation | undefined> {
+    const row = await available(findRow(this.#sql, reference, this.#life))
     return row && toConversation(this.#keys, row)
   }
 
@@ -95,14 +95,14 @@ class StoredConversations implements RunningConversationStore {
   }
 
   update(
-    place: ConversationPlace,
+    reference: ConversationReference,
     changes: ConversationChanges,
     version: number | undefined,
   ): Promise<Conversation | undefined> {
-    return this.#change(tx => update(tx, this.#parts, place, { changes, version, life: this.#life }))
+    return this.#change(tx => update(tx, this.#parts, reference, { changes, version, life: this.#life }))
   }
 
-  async delete({ keyId, id }: ConversationPlace): Promise<boolean> {
+  async delete({ keyId, id }: ConversationReference): Promise<boolean> {
     return isId(id) && (await available(deleteOf(this.#sql, keyId, id))) > 0
   }
 
@@ -110,11 +110,11 @@ class StoredConversations implements RunningConversationStore {
     return available(deleteOf(this.#sql, keyId))
   }
 
-  messages(place: ConversationPlace, hold?: HoldBytes): Promise<ConversationMessage[]> {
-    return available(readMessages(this.#sql, this.#keys, place, hold))
+  messages(reference: ConversationReference, hold?: HoldBytes): Promise<ConversationMessage[]> {
+    return available(readMessages(this.#sql, this.#keys, reference, hold))
   }
 
-  async message({ keyId, id }: ConversationPlace, messageId: string): Promise<ConversationMessage | undefined> {
+  async message({ keyId, id }: ConversationReference, messageId: string): Promise<ConversationMessage | undefined> {
     if (!isId(id) || !isId(messageId)) return undefined
     const [row] = await available(
       this.#sql`select * from conversation_messages
@@ -123,13 +123,17 @@ class StoredConversations implements RunningConversationStore {
     return row && toMessage(this.#keys, row)
   }
 
-  async attachment(place: ConversationPlace, id: string, hold?: HoldBytes): Promise<StoredAttachment | undefined> {
-    if (!isId(place.id) || !isId(id)) return undefined
-    return available(readAttachment(this.#sql, this.#keys, place, { id, hold }))
+  async attachment(
+    reference: ConversationReference,
+    id: string,
+    hold?: HoldBytes,
+  ): Promise<StoredAttachment | undefined> {
+    if (!isId(reference.id) || !isId(id)) return undefined
+    return available(readAttachment(this.#sql, this.#keys, reference, { id, hold }))
   }
 
-  add(place: ConversationPlace, addition: ConversationAddition): Promise<boolean> {
-    return this.#change(tx => add(tx, this.#parts, place, { ...addition, life: this.#life }))
+  add(reference: ConversationReference, addition: ConversationAddition): Promise<boolean> {
+    return this.#change(tx => add(tx, this.#parts, reference, { ...addition, life: this.#life }))
   }
 
   async saveProgress(message: ConversationMessage): Promise<void> {
@@ -143,7 +147,7 @@ class StoredConversations implements RunningConversationStore {
     return this.#change(tx => finish(tx, this.#parts, message))
   }
 
-  async stopAnswer({ keyId, id }: ConversationPlace, messageId: string): Promise<boolean> {
+  async stopAnswer({ keyId, id }: ConversationReference, messageId: string): Promise<boolean> {
     if (!isId(id) || !isId(messageId)) return false
     const rows = (await available(this.#sql`
       update conversation_messages set status = 'stopping' where id = ${messageId} and conversation_id = ${id}
@@ -197,7 +201,7 @@ const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('conversat
 
 async function findRow(
   sql: SQL,
-  { keyId, id }: ConversationPlace,
+  { keyId, id }: ConversationReference,
   { nowMs, fromMs }: ConversationLife,
 ): Promise<ConversationRow | undefined> {
   if (!isId(id)) return undefined
@@ -245,10 +249,10 @@ interface Update {
 async function update(
   tx: SQL,
   { guard, keys }: StoreParts,
-  place: ConversationPlace,
+  reference: ConversationReference,
   { changes, version, life }: Update,
 ): Promise<Conversation | undefined> {
-  const row = await lock(tx, place, life)
+  const row = await lock(tx, reference, life)
   if (!row) return undefined
   const before = toConversation(keys, row)
   const { currentMessageId, ...written } = changes
@@ -256,7 +260,7 @@ async function update(
     throw new GatewayError('conflict', `it was changed meanwhile: version ${before.version}, not ${version}`, {
       param: 'version',
     })
-  if (currentMessageId) await checkMessage(tx, place.id, currentMessageId)
+  if (currentMessageId) await checkMessage(tx, reference.id, currentMessageId)
   const isWritten = Object.keys(written).length > 0
   const after = { ...before, ...changes, version: before.version + (isWritten ? 1 : 0) }
   const sealed = isWritten ? sealConversation(keys, after) : { title: row.title, settings: row.settings }
@@ -264,8 +268,8 @@ async function update(
     ...sealed,
     current_message_id: after.currentMessageId,
     version: after.version,
-  })} where id = ${place.id}`
-  if ('bytes' in sealed) await guard.check(tx, place.keyId, sealed.bytes - toNumber(row.bytes))
+  })} where id = ${reference.id}`
+  if ('bytes' in sealed) await guard.check(tx, reference.keyId, sealed.bytes - toNumber(row.bytes))
   return after
 }
 
@@ -279,7 +283,7 @@ async function checkMessage(tx: SQL, conversationId: string, id: string): Promis
 }
 
 /** Puts changes of one conversation one after the other. */
-async function lock(tx: SQL, { keyId, id }: ConversationPlace, life: ConversationLife) {
+async function lock(tx: SQL, { keyId, id }: ConversationReference, life: ConversationLife) {
   if (!isId(id)) return undefined
   await tx`update conversations set version = version where id = ${id} and key_id = ${keyId}`
   return findRow(tx, { keyId, id }, life)
@@ -288,19 +292,19 @@ async function lock(tx: SQL, { keyId, id }: ConversationPlace, life: Conversatio
 async function add(
   tx: SQL,
   { guard, keys }: StoreParts,
-  place: ConversationPlace,
+  reference: ConversationReference,
   addition: ConversationAddition & { readonly life: ConversationLife },
 ): Promise<boolean> {
   const { messages, attachments = [], title, currentMessageId, updatedAtMs, life } = addition
-  const row = await lock(tx, place, life)
+  const row = await lock(tx, reference, life)
   if (!row) return false
   const [counted] = (await tx`
     select count(*) as total, max(position) as last from conversation_messages
-    where conversation_id = ${place.id}`) as { total: unknown; last: unknown }[]
+    where conversation_id = ${reference.id}`) as { total: unknown; last: unknown }[]
   if (toNumber(counted!.total) + messages.length > messagesMax)
     throw new GatewayError('conflict', `a conversation has at most ${messagesMax} messages; begin a new one`)
   let position = toNumber(counted!.last ?? 0)
-  let bytes = await insertAttachments(tx, keys, place, { attachments, createdAtMs: updatedAtMs })
+  let bytes = await insertAttachments(tx, keys, reference, { attachments, createdAtMs: updatedAtMs })
   for (const message of messages) {
     const made = toMessageRow(keys, message, ++position)
     await tx`insert into conversation_messages ${tx(made)}`
@@ -312,9 +316,9 @@ async function add(
     ...(isUntitled && sealConversation(keys, { ...before, title })),
     current_message_id: currentMessageId,
     updated_at_ms: updatedAtMs,
-    expires_at_ms: await endOf(tx, place.keyId, updatedAtMs),
-  })} where id = ${place.id}`
-  await guard.check(tx, place.keyId, bytes)
+    expires_at_ms: await endOf(tx, reference.keyId, updatedAtMs),
+  })} where id = ${reference.id}`
+  await guard.check(tx, reference.keyId, bytes)
   return true
 }
 
@@ -336,7 +340,7 @@ function toMessageRow(keys: SealingKeys, message: ConversationMessage, position:
 async function readMessages(
   sql: SQL,
   keys: SealingKeys,
-  { keyId, id }: ConversationPlace,
+  { keyId, id }: ConversationReference,
   hold: HoldBytes | undefined,
 ): Promise<ConversationMessage[]> {
   if (!isId(id)) return []

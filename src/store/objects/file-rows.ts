@@ -3,12 +3,12 @@ import type { SQL } from 'bun'
 import type { FileKind, FileOwner, FileRecord } from '../../core/objects/file-records.ts'
 import { toNumber } from '../database/open.ts'
 
-type There = Pick<FileRecord, 'kind' | 'keyId' | 'deploymentId' | 'upstreamId'>
+type UpstreamReference = Pick<FileRecord, 'kind' | 'keyId' | 'deploymentId' | 'upstreamId'>
 
 /** The object that a key has under this id of its upstream. */
 export async function findUpstream(
   sql: SQL,
-  { kind, keyId, deploymentId, upstreamId }: There,
+  { kind, keyId, deploymentId, upstreamId }: UpstreamReference,
 ): Promise<FileRecord | undefined> {
   const [row] = (await sql`
     select * from upstream_files

@@ -96,8 +96,8 @@ class StoredOnceRequests implements IdempotentRequests {
   async answered(request: IdempotentRequest, response: KeptResponse): Promise<void> {
     const { id, keyId, fingerprint, owner } = request
     const keys = new KeyRing([request.sealingKey])
-    const body = keys.seal(response.body, placeOf(id, 'body'))
-    const headers = keys.seal(JSON.stringify(response.headers), placeOf(id, 'headers'))
+    const body = keys.seal(response.body, encryptionContext(id, 'body'))
+    const headers = keys.seal(JSON.stringify(response.headers), encryptionContext(id, 'headers'))
     const bytes = recordBytes + body.length + headers.length
     try {
       await transaction(this.#parts.database, async tx => {
@@ -209,7 +209,7 @@ class StoredOnceRequests implements IdempotentRequests {
 
 type Sealed = Pick<IdempotentRequest, 'id' | 'sealingKey'>
 
-const placeOf = (id: string, column: 'headers' | 'body'): string => `idempotent_requests.${column}:${id}`
+const encryptionContext = (id: string, column: 'headers' | 'body'): string => `idempotent_requests.${column}:${id}`
 
 /** undefined = it was changed since it was written. */
 function openedResponse({ status, headers, body }: Row, { id, sealingKey }: Sealed): KeptResponse | undefined {
@@ -217,8 +217,11 @@ function openedResponse({ status, headers, body }: Row, { id, sealingKey }: Seal
   try {
     return {
       status: toNumber(status),
-      headers: JSON.parse(keys.open(headers ?? '', placeOf(id, 'headers')).toString('utf8')) as Record<string, string>,
-      body: new Uint8Array(keys.open(body ?? '', placeOf(id, 'body'))),
+      headers: JSON.parse(keys.open(headers ?? '', encryptionContext(id, 'headers')).toString('utf8')) as Record<
+        string,
+        string
+      >,
+      body: new Uint8Array(keys.open(body ?? '', encryptionContext(id, 'body'))),
     }
   } catch (error) {
     if (error instanceof DecryptionError) return undefined

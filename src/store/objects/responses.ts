@@ -10,6 +10,7 @@ import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { ThrottledReport } from '../ledger/throttled-report.ts'
 import type { StorageGuard } from './storage-guard.ts'
+import { objectsOf } from '../../lib/json/json-values.ts'
 
 /** Rows of one deletion at most, so that no lock is held for long. */
 const deletionBatch = 500
@@ -95,15 +96,15 @@ export function createResponseStore(options: ResponseStoreOptions): RunningRespo
 /** No row holds a NUL, and Postgres refuses it in a parameter. */
 const asStored = (id: string): string => id.replaceAll('\0', '\ufffd')
 
-type Answering = Pick<ResponseStoreOptions, 'databaseReachable'>
+type Reachability = Pick<ResponseStoreOptions, 'databaseReachable'>
 
 /** Asks a database that does not answer nothing: the call would wait for 5 s, and what it asked would wait longer. */
-function answered<T>({ databaseReachable }: Answering, work: () => Promise<T>): Promise<T> {
+function answered<T>({ databaseReachable }: Reachability, work: () => Promise<T>): Promise<T> {
   return databaseReachable() ? answerInTime(work()) : Promise.reject(new Error('the database does not answer'))
 }
 
 /** While the database is away only stored responses fail; other calls go on. */
-function availability(answering: Answering) {
+function availability(answering: Reachability) {
   return <T>(work: () => Promise<T>): Promise<T> =>
     answered(answering, work).catch(cause => {
       throw cause instanceof GatewayError
@@ -180,10 +181,11 @@ async function renew(sql: SQL, names: readonly string[], nowMs: number): Promise
     const space = name.indexOf(' ')
     return [name.slice(0, space), name.slice(space + 1)]
   })
-  const places = names.map((_, at) => `($${2 * at + 2}, $${2 * at + 3})`).join(', ')
+  const placeholders = names.map((_, at) => `($${2 * at + 2}, $${2 * at + 3})`).join(', ')
   const rows = (await sql.unsafe(
     `update responses set updated_at_ms = $1, status = 'in_progress'
-     where (id, key_id) in (values ${places}) and status in ('queued', 'in_progress') returning key_id, id, status`,
+     where (id, key_id) in (values ${placeholders}) and status in ('queued', 'in_progress')
+     returning key_id, id, status`,
     [nowMs, ...parts],
   )) as Pick<Row, 'key_id' | 'id' | 'status'>[]
   return new Map(rows.map(({ key_id: keyId, id, status }) => [responseName({ keyId, id }), status]))
@@ -194,7 +196,7 @@ async function insert(tx: SQL, record: StoredResponse): Promise<void> {
   await tx`delete from responses where key_id = ${record.keyId} and id = ${record.id}`
   await tx`insert into responses ${tx(toRow(record))}`
   const ids = new Set<string>()
-  for (const item of listOf(record.response.output)) if (typeof item.id === 'string' && item.id) ids.add(item.id)
+  for (const item of objectsOf(record.response.output)) if (typeof item.id === 'string' && item.id) ids.add(item.id)
   for (const itemId of ids)
     await tx`
       insert into response_items (key_id, item_id, response_id) values (${record.keyId}, ${itemId}, ${record.id})
@@ -274,7 +276,7 @@ async function readItems(
     where response_items.key_id = ${keyId} and response_items.item_id in ${sql([...wanted])}
       and responses.expires_at_ms > ${clock.epochMs()}`) as Pick<Row, 'response' | 'deployment_id'>[]
   for (const row of rows)
-    for (const item of listOf((JSON.parse(row.response) as Record<string, unknown>).output))
+    for (const item of objectsOf((JSON.parse(row.response) as Record<string, unknown>).output))
       if (typeof item.id === 'string' && wanted.has(item.id))
         found.set(item.id, { item, deploymentId: row.deployment_id })
   return found
@@ -344,8 +346,4 @@ async function toRecord(row: Row): Promise<StoredResponse> {
     updatedAtMs: toNumber(row.updated_at_ms),
     expiresAtMs: toNumber(row.expires_at_ms),
   }
-}
-
-function listOf(value: unknown): Record<string, unknown>[] {
-  return Array.isArray(value) ? value.filter(one => typeof one === 'object' && one !== null) : []
 }

@@ -4,14 +4,14 @@ import { LRUCache } from 'lru-cache'
 import { entryLimit } from '../../lib/entry-limit.ts'
 import { isAccessToken, readAccessToken } from '../../accounts/access-token.ts'
 import type { AccessClaims } from '../../accounts/access-token.ts'
-import type { Sign } from '../../accounts/derived-key.ts'
 import type { DeviceSignInStore } from '../../core/sign-in/device-sign-in.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { TokenVerifier, VerifiedToken } from '../../core/sign-in/sign-in.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { Signer } from '../../lib/signer.ts'
 
 interface AccessTokenOptions {
-  readonly sign: Sign
+  readonly sign: Signer
   readonly signIns: Pick<DeviceSignInStore, 'isLive'>
   readonly clock: Pick<Clock, 'epochMs'>
   /** How long tokens hold that are made now, in milliseconds. */

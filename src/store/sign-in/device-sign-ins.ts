@@ -58,7 +58,7 @@ interface SignInRow {
 }
 
 /** A sign-in that had not ended when it was read. Milliseconds since 1970. */
-interface Live {
+interface LiveSignIn {
   readonly userId: string
   readonly endMs: number
 }
@@ -68,7 +68,7 @@ const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('sign-ins'
 /** Over the tables of migration 19, and `sessions`. `drop` has to be told of every change of tenancy. */
 export class DeviceSignIns implements DeviceSignInStore {
   readonly #options: DeviceSignInOptions
-  readonly #live: DependentCache<Live>
+  readonly #live: DependentCache<LiveSignIn>
   readonly #ended: LRUCache<string, true>
   #generation = 0
 

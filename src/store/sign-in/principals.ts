@@ -31,7 +31,7 @@ export function isKeyHash(name: string): boolean {
   return !name.includes(':')
 }
 
-/** Where callers are read. */
+/** The stores that a caller is read from. */
 export interface CallerSources {
   readonly sessions: Pick<SessionStore, 'find'>
   readonly tenants: {

@@ -14,7 +14,7 @@ import type { Subject } from './changes.ts'
 const tenantsMax = 50_000
 
 /** One object as it was found; `value` undefined = it was not there. */
-interface Found {
+interface LoadedTenant {
   readonly value: Tenants[TenantKind] | undefined
   /** Of a user. */
   readonly memberships: readonly Membership[]
@@ -27,8 +27,8 @@ interface Found {
 /** Loads callers, and the customers and tags that calls name. `drop` has to be told of every change. */
 export class CallerLoader implements TenantDirectory {
   readonly #reader: TenancyReader
-  readonly #found: DependentCache<Found>
-  readonly #loading = new Map<Subject, Promise<Found>>()
+  readonly #found: DependentCache<LoadedTenant>
+  readonly #loading = new Map<Subject, Promise<LoadedTenant>>()
   /**
    * Kinds of which nothing is stored: clients send the ids of end users and tags with every call, and a gateway without
    * any of them does not ask the database about each.
@@ -111,12 +111,12 @@ export class CallerLoader implements TenantDirectory {
     return id === null ? undefined : ((await this.#get(kind, id)).value as Tenants[Kind] | undefined)
   }
 
-  #get(kind: TenantKind, id: string): Found | Promise<Found> {
+  #get(kind: TenantKind, id: string): LoadedTenant | Promise<LoadedTenant> {
     const subject = tenantSubject(kind, id)
     return this.#found.get(subject) ?? this.#loading.get(subject) ?? this.#read(kind, id, subject)
   }
 
-  async #read(kind: TenantKind, id: string, subject: Subject): Promise<Found> {
+  async #read(kind: TenantKind, id: string, subject: Subject): Promise<LoadedTenant> {
     const generation = this.#generation
     const loading = this.#find(kind, id)
     this.#loading.set(subject, loading)
@@ -131,7 +131,7 @@ export class CallerLoader implements TenantDirectory {
     }
   }
 
-  async #find(kind: TenantKind, id: string): Promise<Found> {
+  async #find(kind: TenantKind, id: string): Promise<LoadedTenant> {
     const value = await this.#reader.find(kind, id)
     if (!value) return { value, memberships: [], budgetIds: [], kindUnused: await this.#reader.isUnused(kind) }
     const rows = kind === 'user' ? await this.#reader.memberships({ userId: id }) : []

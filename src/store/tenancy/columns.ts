@@ -12,10 +12,10 @@ import type {
 import { toNumber, toNumberOrNull } from '../database/open.ts'
 
 /** A value as it is bound to a statement; it is JSON, too. */
-export type Stored = string | number | null
+export type StoredValue = string | number | null
 
 interface Codec<Value> {
-  write(value: Value): Stored
+  write(value: Value): StoredValue
   read(stored: unknown): Value
 }
 /** The columns of a record, by its fields. */
@@ -23,7 +23,7 @@ export type Columns<Fields> = {
   readonly [Name in keyof Fields]-?: readonly [column: string, codec: Codec<Fields[Name]>]
 }
 /** One row. */
-export type Row = Readonly<Record<string, Stored>>
+export type Row = Readonly<Record<string, StoredValue>>
 
 /** Rows that an earlier program kept lack later columns. */
 const isAbsent = (stored: unknown): boolean => stored === null || stored === undefined
@@ -185,7 +185,7 @@ export const keyColumns: Columns<KeyRecord> = {
 
 /** The row of a record. */
 export function toRow<Fields extends object>(columns: Columns<Fields>, record: Fields): Row {
-  const row: Record<string, Stored> = {}
+  const row: Record<string, StoredValue> = {}
   for (const name in columns) {
     const [column, { write }] = columns[name]
     row[column] = write(record[name])

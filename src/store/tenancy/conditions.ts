@@ -4,7 +4,7 @@ import type { SearchField, TenantCondition } from '../../core/tenancy/tenancy-st
 import { asciiLower } from '../../lib/ascii.ts'
 import type { Where } from './where.ts'
 
-type Compared = Extract<TenantCondition, { readonly field: SearchField }>
+type FieldComparison = Extract<TenantCondition, { readonly field: SearchField }>
 
 /** The condition for a `where`, which gets its values in their order. */
 export function conditionText(where: Where, kind: TenantKind, condition: TenantCondition): string {
@@ -35,7 +35,7 @@ const columns: Readonly<Partial<Record<SearchField, string>>> = {
 const exact: ReadonlySet<SearchField> = new Set(['id', 'externalId', 'email', 'blocked', 'createdAtMs', 'updatedAtMs'])
 const signs = { eq: '=', gt: '>', ge: '>=', lt: '<', le: '<=' } as const
 
-function comparedText(where: Where, kind: TenantKind, comparison: Compared): string {
+function comparedText(where: Where, kind: TenantKind, comparison: FieldComparison): string {
   const { field, operator } = comparison
   const value = typeof comparison.value === 'boolean' ? Number(comparison.value) : comparison.value
   if (field === 'memberId')

@@ -37,7 +37,7 @@ export async function findRemoval(
   return row && { userId: row.user_id, removedAtMs: toNumber(row.removed_at_ms) }
 }
 
-/** The person has a user again. */
+/** Ends the removal of an identity, whose person has a user again. */
 export async function endRemoval(
   tx: SQL,
   { issuer, subject }: Pick<IdentityLink, 'issuer' | 'subject'>,

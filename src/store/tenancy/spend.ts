@@ -57,7 +57,7 @@ async function offsetsOf(sql: SQL, kind: SpendKind, ids: readonly string[]): Pro
   return new Map(rows.map(row => [row.id, BigInt(row.spend_offset_nano_usd)]))
 }
 
-interface Reset {
+interface ResetTarget {
   readonly kind: 'key' | 'team'
   readonly id: string
   readonly toNanoUsd: bigint
@@ -71,7 +71,7 @@ interface Reset {
  */
 export async function resetSpendOf(
   tx: SQL,
-  { kind, id, toNanoUsd, atMs }: Reset,
+  { kind, id, toNanoUsd, atMs }: ResetTarget,
 ): Promise<{ reset: SpendReset; offsetNanoUsd: bigint }> {
   const beforeNanoUsd = (await spentOf(tx, kind, [id])).get(id) ?? 0n
   if (toNanoUsd > beforeNanoUsd)

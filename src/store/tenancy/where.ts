@@ -2,7 +2,7 @@
 import type { SQL } from 'bun'
 import type { PageQuery } from '../../core/tenancy/tenancy-store.ts'
 import { toNumber } from '../database/open.ts'
-import type { Stored } from './columns.ts'
+import type { StoredValue } from './columns.ts'
 
 const ownBudget = "max_budget_nano_usd is not null or soft_budget_nano_usd is not null or model_max_budget <> '{}'"
 /** A row with a budget of its own or a named one: the condition of the partial indexes of migration 57. */
@@ -11,14 +11,14 @@ const budgetedText = `(${ownBudget} or budget_id is not null)`
 /** Conditions that all hold. Names of tables and columns are those of the program. */
 export class Where {
   readonly #conditions: string[] = []
-  readonly #values: Stored[] = []
+  readonly #values: StoredValue[] = []
 
   /** undefined = no condition, here and below. */
-  equal(column: string, value: Stored | undefined): void {
+  equal(column: string, value: StoredValue | undefined): void {
     this.compare(column, '=', value)
   }
 
-  compare(column: string, operator: '=' | '<' | '>=', value: Stored | undefined): void {
+  compare(column: string, operator: '=' | '<' | '>=', value: StoredValue | undefined): void {
     if (value !== undefined) this.#conditions.push(`${column} ${operator} ${this.bind(value)}`)
   }
 
@@ -48,7 +48,7 @@ export class Where {
   }
 
   /** The place of a value in the statement. Each is used once, in order: SQLite numbers them by their appearance. */
-  bind(value: Stored): string {
+  bind(value: StoredValue): string {
     // No row holds a NUL, and Postgres refuses it in a parameter.
     this.#values.push(typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)
     return `$${this.#values.length}`

@@ -126,13 +126,13 @@ function Bars({ bars }: { readonly bars: readonly Bar[] }) {
   return bars.map((bar, index) => {
     const all = (bar.count / most) * height
     const failed = (bar.failed / most) * height
-    const place = { x: index * step, width: Math.max(gap, step - gap) }
+    const position = { x: index * step, width: Math.max(gap, step - gap) }
     return (
       <g key={bar.fromMs}>
         <title>{barText(bar)}</title>
-        <rect {...place} y={0} height={height} className="fill-transparent" />
-        <rect {...place} y={height - all} height={all} className="fill-line-control" />
-        <rect {...place} y={height - failed} height={failed} className="fill-bad" />
+        <rect {...position} y={0} height={height} className="fill-transparent" />
+        <rect {...position} y={height - all} height={all} className="fill-line-control" />
+        <rect {...position} y={height - failed} height={failed} className="fill-bad" />
       </g>
     )
   })

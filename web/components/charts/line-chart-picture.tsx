@@ -30,12 +30,12 @@ export interface LineChartProps {
 /** Made anew when the data or the theme changes; a canvas takes its colours when it is drawn. */
 export default function LineChartPicture(props: LineChartProps) {
   const { label, timesMs, series, format, isStacked = false, linkOf } = props
-  const place = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const theme = useTheme()
   const navigate = useNavigate()
   // biome-ignore lint/correctness/useExhaustiveDependencies: the theme decides on the colours that are read here
   useEffect(() => {
-    const element = place.current!
+    const element = container.current!
     // The legend stands below the picture; before it is made it has no height, and the observer corrects that.
     const legendHeight = () => element.querySelector('.u-legend')?.clientHeight ?? 0
     const size = () => ({ width: element.clientWidth, height: element.clientHeight - legendHeight() })
@@ -55,7 +55,7 @@ export default function LineChartPicture(props: LineChartProps) {
       chart.destroy()
     }
   }, [timesMs, series, format, isStacked, linkOf, navigate, theme])
-  return <div ref={place} role="img" aria-label={label} className="h-(--chart) w-full" />
+  return <div ref={container} role="img" aria-label={label} className="h-(--chart) w-full" />
 }
 
 /** Each on the sum of those before it. */

@@ -40,9 +40,9 @@ export function StackedBars(props: StackedBarsProps) {
         <span>{bars.at(-1)}</span>
       </div>
       <ul className="flex flex-wrap gap-x-4 gap-y-1">
-        {series.map((one, place) => (
+        {series.map((one, seriesIndex) => (
           <li key={one.label} className="flex min-w-0 items-center gap-2">
-            <span className={clsx('size-2 shrink-0 rounded-full', shadeOf(place))} aria-hidden />
+            <span className={clsx('size-2 shrink-0 rounded-full', shadeOf(seriesIndex))} aria-hidden />
             <span className="truncate">{one.label}</span>
             <span className="numbers text-muted">{format(one.values.reduce((sum, value) => sum + value, 0))}</span>
           </li>
@@ -76,11 +76,11 @@ function BarPicture({ label, bars, series, format, linkOf, totals, top }: BarPic
             follow(at, part === undefined ? undefined : series[Number(part)])
           }}
         >
-          {series.map((one, place) => (
+          {series.map((one, seriesIndex) => (
             <div
               key={one.label}
-              data-part={place}
-              className={shadeOf(place)}
+              data-part={seriesIndex}
+              className={shadeOf(seriesIndex)}
               style={{ height: top === 0 ? 0 : `${(one.values[at]! / top) * 100}%` }}
             />
           ))}

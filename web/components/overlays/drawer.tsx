@@ -14,14 +14,14 @@ interface DrawerProps {
   readonly children: ReactNode
 }
 
-const place = 'drawer floating fixed inset-y-0 right-0 z-30 flex w-full max-w-drawer flex-col outline-none'
+const drawerClass = 'drawer floating fixed inset-y-0 right-0 z-30 flex w-full max-w-drawer flex-col outline-none'
 
 /** Details of a row, beside the list; the list stays usable on wide screens, and the keyboard walks it on. */
 export function Drawer({ open, onClose, title, actions, children }: DrawerProps) {
   return (
     <Base.Root open={open} onOpenChange={next => !next && onClose()} modal={false} disablePointerDismissal>
       <Base.Portal>
-        <Base.Popup className={place}>
+        <Base.Popup className={drawerClass}>
           <div className="flex items-center gap-2 border-b border-line p-3">
             <Base.Title className="min-w-0 grow truncate text-title font-semibold">{title}</Base.Title>
             {actions}

@@ -103,11 +103,11 @@ function BudgetFacts({ budget }: { readonly budget: Budget }) {
 }
 
 function Links({ budget: { kind, id } }: { readonly budget: Budget }) {
-  const place = placeOf[kind]
-  if (!place) return null
+  const link = placeOf[kind]
+  if (!link) return null
   return (
     <div>
-      <Link to={place[0]} search={{ [place[1]]: id }} className={buttonClass()}>
+      <Link to={link[0]} search={{ [link[1]]: id }} className={buttonClass()}>
         {t('budgets.open', { kind: kindName(kind) })}
       </Link>
     </div>

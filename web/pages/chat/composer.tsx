@@ -88,9 +88,9 @@ export function Composer(props: ComposerProps) {
 
 /** Which model does not take one of the files; null = they can be sent. */
 function refusalOf({ files: { files }, models, chosen }: ComposerProps): string | null {
-  const asked = models.filter(one => chosen.includes(one.model_group))
+  const chosenModels = models.filter(one => chosen.includes(one.model_group))
   for (const { kind, file } of files) {
-    const [model] = refusing(kind, asked)
+    const [model] = refusing(kind, chosenModels)
     if (model !== undefined) return t('chat.fileModel', { model, name: file.name })
   }
   return null

@@ -14,11 +14,11 @@ const texts: Readonly<Record<string, StringKey>> = {
 
 /** What guardrails said of a call; a refusal is told by the error in the place of the answer. */
 export function Verdicts({ verdicts }: { readonly verdicts: readonly Verdict[] }) {
-  const told = verdicts.filter(one => texts[one.verdict])
-  if (told.length === 0) return null
+  const shownVerdicts = verdicts.filter(one => texts[one.verdict])
+  if (shownVerdicts.length === 0) return null
   return (
     <ul aria-label={t('chat.verdicts')} className="flex flex-col gap-1">
-      {told.map(({ name, verdict, found }) => (
+      {shownVerdicts.map(({ name, verdict, found }) => (
         <li key={name} className="flex items-start gap-2 text-warn">
           <ShieldAlert size={16} className="mt-px shrink-0" aria-hidden />
           {t(texts[verdict]!, { name, found: foundText(found) })}

@@ -37,8 +37,8 @@ interface CallDrawerProps {
 /** One call: what happened when, what was counted, what it cost. */
 export function CallDrawer({ id, listed, onStep, onOpen, onClose }: CallDrawerProps) {
   useArrows(onStep)
-  const asked = useQuery({ ...callQuery(id), enabled: !listed })
-  const call = listed ?? asked.data
+  const found = useQuery({ ...callQuery(id), enabled: !listed })
+  const call = listed ?? found.data
   const actions = (
     <>
       <Button
@@ -57,9 +57,9 @@ export function CallDrawer({ id, listed, onStep, onOpen, onClose }: CallDrawerPr
   )
   return (
     <Drawer open onClose={onClose} title={call?.model ?? t('logs.call')} actions={actions}>
-      {!call && asked.isPending && <SkeletonRows />}
-      {!call && asked.isError && <ErrorState error={asked.error} onRetry={() => void asked.refetch()} />}
-      {!call && asked.isSuccess && <EmptyState title={t('error.notFound')}>{t('error.notFoundHelp')}</EmptyState>}
+      {!call && found.isPending && <SkeletonRows />}
+      {!call && found.isError && <ErrorState error={found.error} onRetry={() => void found.refetch()} />}
+      {!call && found.isSuccess && <EmptyState title={t('error.notFound')}>{t('error.notFoundHelp')}</EmptyState>}
       {call && <Call call={call} onOpen={onOpen} />}
     </Drawer>
   )

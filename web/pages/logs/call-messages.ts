@@ -60,8 +60,8 @@ export function replayOf(
 export function messagesOf(call: Pick<SpendLog, 'route'>, bodies: CallBodies): Message[] {
   const request = jsonOf(bodies.request)
   const answer = jsonOf(bodies.response)
-  const asked = request === undefined ? [] : askedIn(request)
-  return [...asked, ...(answer === undefined ? [] : answeredIn(call, answer))].filter(one => one.pieces.length > 0)
+  const prompt = request === undefined ? [] : askedIn(request)
+  return [...prompt, ...(answer === undefined ? [] : answeredIn(call, answer))].filter(one => one.pieces.length > 0)
 }
 
 const text = (value: unknown): Piece[] =>

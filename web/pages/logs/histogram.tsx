@@ -9,16 +9,16 @@ import type { Span } from '../../lib/time-range.ts'
 import { t } from '../../strings/index.ts'
 import { withLive } from './live-counts.ts'
 
-type Asked = NonNullable<Calls['GET /spend/logs/histogram']['query']>
+type HistogramQuery = NonNullable<Calls['GET /spend/logs/histogram']['query']>
 
 /** How many calls there were when, of all that a list with the same filter would show. */
-export const histogramQuery = (asked: Asked) => ({
-  queryKey: ['logs', 'histogram', asked],
-  queryFn: ({ signal }: { signal: AbortSignal }) => ask('GET /spend/logs/histogram', { query: asked, signal }),
+export const histogramQuery = (query: HistogramQuery) => ({
+  queryKey: ['logs', 'histogram', query],
+  queryFn: ({ signal }: { signal: AbortSignal }) => ask('GET /spend/logs/histogram', { query, signal }),
 })
 
 interface CallHistogramProps {
-  readonly asked: Asked
+  readonly query: HistogramQuery
   /** The loaded calls, newest first: the times that they took are told. */
   readonly rows: readonly SpendLog[] | undefined
   /** Calls that ended since the page is live: those that the gateway has not counted are added. */
@@ -27,8 +27,8 @@ interface CallHistogramProps {
 }
 
 /** All calls of the filter over time, counted by the gateway. A time of which nothing is known is not drawn. */
-export function CallHistogram({ asked, rows, live, onSelect }: CallHistogramProps) {
-  const counts = useQuery(histogramQuery(asked))
+export function CallHistogram({ query, rows, live, onSelect }: CallHistogramProps) {
+  const counts = useQuery(histogramQuery(query))
   if (counts.isPending) return <Skeleton className="h-24 w-full" />
   if (counts.isError) return <ErrorState isInline error={counts.error} onRetry={() => void counts.refetch()} />
   const {

@@ -9,7 +9,7 @@ const outcomes = ['success', 'error', 'client_closed', 'upstream_cut', 'interrup
 
 interface LogField {
   /** What the ledger calls it. */
-  readonly asked: keyof LogQuery
+  readonly parameter: keyof LogQuery
   readonly about: StringKey
   readonly values?: readonly string[]
   /** What the ledger is asked for a value as it is typed; undefined = it is none. Absent = the same. */
@@ -31,16 +31,16 @@ function readCost(value: string): string | undefined {
 
 /** What may stand before a colon. */
 export const logFields: Readonly<Record<string, LogField>> = {
-  outcome: { asked: 'outcome', about: 'logs.by.outcome', values: outcomes },
-  model: { asked: 'model', about: 'logs.by.model' },
-  key: { asked: 'api_key', about: 'logs.by.key' },
-  user: { asked: 'user_id', about: 'logs.by.user' },
-  team: { asked: 'team_id', about: 'logs.by.team' },
-  customer: { asked: 'end_user', about: 'logs.by.customer' },
-  session: { asked: 'session_id', about: 'logs.by.session' },
-  id: { asked: 'request_id', about: 'logs.by.id' },
-  latency: { asked: 'min_duration_ms', about: 'logs.by.latency', read: readDuration },
-  cost: { asked: 'min_spend', about: 'logs.by.cost', read: readCost },
+  outcome: { parameter: 'outcome', about: 'logs.by.outcome', values: outcomes },
+  model: { parameter: 'model', about: 'logs.by.model' },
+  key: { parameter: 'api_key', about: 'logs.by.key' },
+  user: { parameter: 'user_id', about: 'logs.by.user' },
+  team: { parameter: 'team_id', about: 'logs.by.team' },
+  customer: { parameter: 'end_user', about: 'logs.by.customer' },
+  session: { parameter: 'session_id', about: 'logs.by.session' },
+  id: { parameter: 'request_id', about: 'logs.by.id' },
+  latency: { parameter: 'min_duration_ms', about: 'logs.by.latency', read: readDuration },
+  cost: { parameter: 'min_spend', about: 'logs.by.cost', read: readCost },
 }
 
 /** The terms that the ledger can be asked by, and those that it cannot: an own name, negated, or there twice. */
@@ -51,10 +51,10 @@ export function readLogFilter(text: string): { readonly query: LogQuery; readonl
     // A word alone is a call's id: that is what one has at hand.
     const key = name ?? 'id'
     const field = Object.hasOwn(logFields, key) ? logFields[key] : undefined
-    const isUsable = field && !isNegated && value !== '' && !(field.asked in query)
-    const asked =
+    const isUsable = field && !isNegated && value !== '' && !(field.parameter in query)
+    const parameterValue =
       isUsable && (!field.values || field.values.includes(value)) ? (field.read ?? String)(value) : undefined
-    if (field && asked !== undefined) query[field.asked] = asked
+    if (field && parameterValue !== undefined) query[field.parameter] = parameterValue
     else unread.push(`${isNegated ? '-' : ''}${name === null ? '' : `${name}:`}${value}`)
   }
   return { query: query as LogQuery, unread }

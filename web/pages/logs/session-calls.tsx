@@ -17,10 +17,10 @@ interface SessionCallsProps {
 /** Where a call stands among those of its session, and the ways to the others. */
 export function SessionCalls({ call, sessionId, onOpen }: SessionCallsProps) {
   const queries = useQueryClient()
-  const asked = useQuery(sessionQuery(call, sessionId))
-  if (asked.isPending) return <Skeleton className="h-9 w-full" />
-  if (asked.isError) return <ErrorState isInline error={asked.error} onRetry={() => void asked.refetch()} />
-  const { place, count, earlier, later } = asked.data
+  const session = useQuery(sessionQuery(call, sessionId))
+  if (session.isPending) return <Skeleton className="h-9 w-full" />
+  if (session.isError) return <ErrorState isInline error={session.error} onRetry={() => void session.refetch()} />
+  const { place, count, earlier, later } = session.data
   const open = (other: SpendLog) => {
     // What is shown next is here already.
     queries.setQueryData(callQuery(other.request_id).queryKey, other)

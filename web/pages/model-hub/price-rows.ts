@@ -37,9 +37,9 @@ export function priceRows(prices: Readonly<Record<string, number>>): PriceRow[] 
     }
   })
   const order = [...new Set(rows.map(one => one.key))]
-  const place = ({ key, variant, fromTokens }: PriceRow) => [order.indexOf(key), variant, fromTokens ?? 0] as const
+  const sortKey = ({ key, variant, fromTokens }: PriceRow) => [order.indexOf(key), variant, fromTokens ?? 0] as const
   return rows.toSorted((one, other) => {
-    const [[a, b, c], [x, y, z]] = [place(one), place(other)]
+    const [[a, b, c], [x, y, z]] = [sortKey(one), sortKey(other)]
     return a - x || b.localeCompare(y) || c - z
   })
 }

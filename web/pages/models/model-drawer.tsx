@@ -96,10 +96,10 @@ export function SourceTag({ source, where }: { readonly source: string; readonly
   const word = sources[source]
   const name = word ? t(word) : source
   // Of those made by API it is their own id. Of a file its name and line are enough; the whole path is on hover.
-  const place = source === 'config' ? where?.replace(/^.*\//, '') : source === 'api' ? undefined : where
+  const origin = source === 'config' ? where?.replace(/^.*\//, '') : source === 'api' ? undefined : where
   return (
     <span title={where} className="min-w-0 truncate">
-      <Tag>{place ? `${name} ${place}` : name}</Tag>
+      <Tag>{origin ? `${name} ${origin}` : name}</Tag>
     </span>
   )
 }

@@ -131,7 +131,7 @@ const roleNames = {
 
 function OrganizationMembers({ organization, mayChange }: { organization: OrganizationInfo; mayChange: boolean }) {
   const client = useQueryClient()
-  const place = { organization_id: organization.organization_id }
+  const reference = { organization_id: organization.organization_id }
   return (
     <Members
       members={(organization.members ?? []).map(one => ({ id: one.user_id, role: one.user_role as Role }))}
@@ -139,11 +139,13 @@ function OrganizationMembers({ organization, mayChange }: { organization: Organi
       usualRole="internal_user"
       mayChange={mayChange}
       removeHelp={t('organizations.removeHelp')}
-      add={(member, role) => ask('POST /organization/member_add', { body: { ...place, member: { ...member, role } } })}
-      changeRole={(userId, role) =>
-        ask('PATCH /organization/member_update', { body: { ...place, user_id: userId, role } })
+      add={(member, role) =>
+        ask('POST /organization/member_add', { body: { ...reference, member: { ...member, role } } })
       }
-      remove={userId => ask('DELETE /organization/member_delete', { body: { ...place, user_id: userId } })}
+      changeRole={(userId, role) =>
+        ask('PATCH /organization/member_update', { body: { ...reference, user_id: userId, role } })
+      }
+      remove={userId => ask('DELETE /organization/member_delete', { body: { ...reference, user_id: userId } })}
       onChanged={() => void client.invalidateQueries({ queryKey: ['organizations'] })}
     />
   )

@@ -63,7 +63,7 @@ export interface Operation {
   readonly parameters: readonly Parameter[]
   readonly body: (input: Input) => Body
   /** Where parameters do not simply stand in the body. */
-  readonly place?: (parameters: Parameters) => Body
+  readonly nestParameters?: (parameters: Parameters) => Body
   /** Reads a whole answer; `labels` are the lines that were sent. Absent = the answer is a sound. */
   readonly whole?: (json: unknown, labels: readonly string[]) => Output
   /** Reads one event of a stream; absent = it is never streamed. */
@@ -140,7 +140,7 @@ export const operations = {
     textTitle: 'playground.message',
     parameters: [temperature, topP, tokens('max_output_tokens'), effort],
     body: ({ system, text }) => ({ ...(system !== '' && { instructions: system }), input: text, store: false }),
-    place: ({ reasoning_effort: wanted, ...others }) => ({
+    nestParameters: ({ reasoning_effort: wanted, ...others }) => ({
       ...others,
       ...(wanted !== undefined && { reasoning: { effort: wanted } }),
     }),
@@ -265,7 +265,7 @@ export function requestOf(
   operation: Operation,
   { body, model, parameters, isStream }: { body: Body; model: string; parameters: Parameters; isStream: boolean },
 ): Body {
-  const placed = operation.place?.(parameters) ?? parameters
+  const placed = operation.nestParameters?.(parameters) ?? parameters
   return { model, ...body, ...placed, ...(isStream && operation.streamFields) }
 }
 

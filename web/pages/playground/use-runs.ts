@@ -12,7 +12,7 @@ export interface Run extends Progress {
 }
 
 type Runs = readonly (Run | undefined)[]
-type Asked = Omit<Question, 'signal'>
+type RunRequest = Omit<Question, 'signal'>
 
 interface Slot {
   readonly controller: AbortController
@@ -31,7 +31,7 @@ export function useRuns() {
   // What is under way ends with the page: an answer that is not read costs all the same.
   useEffect(() => () => slots.current.forEach(release), [])
 
-  const start = useCallback(async (at: number, asked: Asked) => {
+  const start = useCallback(async (at: number, request: RunRequest) => {
     release(slots.current[at])
     const slot: Slot = { controller: new AbortController(), sound: null }
     slots.current[at] = slot
@@ -41,8 +41,9 @@ export function useRuns() {
     const show = () => {
       frame = null
       // The columns before it may have been removed meanwhile; another call may have taken its place.
-      const place = slots.current.indexOf(slot)
-      if (place >= 0) setRuns(before => Array.from(slots.current, (_, one) => (one === place ? current : before[one])))
+      const slotIndex = slots.current.indexOf(slot)
+      if (slotIndex >= 0)
+        setRuns(before => Array.from(slots.current, (_, one) => (one === slotIndex ? current : before[one])))
     }
     const progress = (changed: Progress) => {
       current = { ...current, ...changed }
@@ -52,7 +53,7 @@ export function useRuns() {
     }
     show()
     const { signal } = slot.controller
-    const end: Pick<Run, 'state' | 'error'> = await run({ ...asked, signal }, progress).then(
+    const end: Pick<Run, 'state' | 'error'> = await run({ ...request, signal }, progress).then(
       () => ({ state: 'done' as const }),
       (error: unknown) => (signal.aborted ? { state: 'stopped' as const } : { state: 'failed' as const, error }),
     )

@@ -158,7 +158,7 @@ const roles = ['user', 'admin'] as const
 type Role = (typeof roles)[number]
 
 function TeamMembers({ team, mayChange, onChanged }: { team: Team; mayChange: boolean; onChanged: () => void }) {
-  const place = { team_id: team.team_id }
+  const reference = { team_id: team.team_id }
   return (
     <Members
       members={team.members_with_roles.map(one => ({ id: one.user_id, role: one.role as Role }))}
@@ -169,9 +169,9 @@ function TeamMembers({ team, mayChange, onChanged }: { team: Team; mayChange: bo
       usualRole="user"
       mayChange={mayChange}
       removeHelp={t('teams.removeHelp')}
-      add={(member, role) => ask('POST /team/member_add', { body: { ...place, member: { ...member, role } } })}
-      changeRole={(userId, role) => ask('POST /team/member_update', { body: { ...place, user_id: userId, role } })}
-      remove={userId => ask('POST /team/member_delete', { body: { ...place, user_id: userId } })}
+      add={(member, role) => ask('POST /team/member_add', { body: { ...reference, member: { ...member, role } } })}
+      changeRole={(userId, role) => ask('POST /team/member_update', { body: { ...reference, user_id: userId, role } })}
+      remove={userId => ask('POST /team/member_delete', { body: { ...reference, user_id: userId } })}
       onChanged={onChanged}
     />
   )

@@ -78,12 +78,16 @@ async function run(background: BackgroundCall, { record, held, signal }: Backgro
   await untilStored(clock, () => responses.finish({ ...recordOf(kept, response, services, deploymentId), createdAtMs }))
 }
 
-interface Answered {
+interface StoredAnswer {
   readonly response: Json
   readonly deploymentId: string | null
 }
 
-async function answered(background: BackgroundCall, record: StoredResponse, signal: AbortSignal): Promise<Answered> {
+async function answered(
+  background: BackgroundCall,
+  record: StoredResponse,
+  signal: AbortSignal,
+): Promise<StoredAnswer> {
   const { services, call } = background
   const { id, created_at, previous_response_id } = record.response
   const same = { id, created_at, previous_response_id, background: true }

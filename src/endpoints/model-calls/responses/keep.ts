@@ -64,13 +64,13 @@ export async function keepAnswer(answer: Answer, call: KeptCall, services: Servi
   return { ...answer, body: changed ? JSON.stringify(response) : text }
 }
 
-interface Keeping {
+interface KeepContext {
   readonly call: KeptCall
   readonly services: Services
 }
 
 /** true = the object was changed. */
-async function kept(response: Json, { call, services }: Keeping, deploymentId: string | null): Promise<boolean> {
+async function kept(response: Json, { call, services }: KeepContext, deploymentId: string | null): Promise<boolean> {
   let changed = false
   if ((response.previous_response_id ?? null) !== call.previousId) {
     response.previous_response_id = call.previousId
@@ -95,7 +95,7 @@ const terminalEvents = ['event: response.completed\n', 'event: response.incomple
 function keepStream(
   source: ReadableStream<Uint8Array>,
   deploymentId: string | null,
-  keeping: Keeping,
+  keeping: KeepContext,
 ): ReadableStream<Uint8Array> {
   const reader = source.getReader()
   return new ReadableStream<Uint8Array>(
@@ -111,7 +111,7 @@ function keepStream(
   )
 }
 
-async function keptPiece(piece: Uint8Array, keeping: Keeping, deploymentId: string | null): Promise<Uint8Array> {
+async function keptPiece(piece: Uint8Array, keeping: KeepContext, deploymentId: string | null): Promise<Uint8Array> {
   const buffer = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
   const at = Math.max(...terminalEvents.map(event => buffer.lastIndexOf(event)))
   if (at < 0) return piece

@@ -11,9 +11,9 @@ const names = { secureName: '__Host-modelgate_form', plainName: 'modelgate_form'
 const tokenName = 'form_token'
 
 type RequestHeaders = Pick<HttpRequest, 'headers'>
-type Signing = Pick<Services, 'sign' | 'current'>
+type SigningServices = Pick<Services, 'sign' | 'current'>
 
-const tokenOf = ({ sign }: Signing, id: string): Buffer => sign(`form ${id}`)
+const tokenOf = ({ sign }: SigningServices, id: string): Buffer => sign(`form ${id}`)
 
 /**
  * A hidden field that only this gateway makes for this browser, and the cookie that it belongs to: a page elsewhere
@@ -21,7 +21,7 @@ const tokenOf = ({ sign }: Signing, id: string): Buffer => sign(`form ${id}`)
  */
 export function formToken(
   { headers }: RequestHeaders,
-  services: Signing,
+  services: SigningServices,
 ): { readonly field: Html; readonly cookie: string } {
   const id = shownId({ headers }, services) ?? randomBytes(16).toString('base64url')
   const { baseUrl } = services.current.settings.signIn
@@ -31,7 +31,7 @@ export function formToken(
   }
 }
 
-function shownId({ headers }: RequestHeaders, { current }: Signing): string | undefined {
+function shownId({ headers }: RequestHeaders, { current }: SigningServices): string | undefined {
   const id = shownCookie(headers, current.settings.signIn.baseUrl, names)
   return id !== undefined && /^[\w-]{22}$/.test(id) ? id : undefined
 }
@@ -42,7 +42,7 @@ export function isForm({ headers }: RequestHeaders): boolean {
 }
 
 /** The form was shown to this browser by this gateway. */
-export function isOwnForm(request: RequestHeaders, fields: URLSearchParams, services: Signing): boolean {
+export function isOwnForm(request: RequestHeaders, fields: URLSearchParams, services: SigningServices): boolean {
   const id = shownId(request, services)
   if (id === undefined) return false
   const given = Buffer.from(fields.get(tokenName) ?? '', 'base64url')

@@ -46,7 +46,7 @@ export interface Page {
 
 /** An answer with a page. */
 export function pageAnswer({ title, content, message }: Page, status = 200): Answer {
-  const told = message === undefined ? '' : html`<p role="alert">${message}</p>`
+  const notice = message === undefined ? '' : html`<p role="alert">${message}</p>`
   const whole = html`<!doctype html>
 <html lang="en">
 <head>
@@ -58,7 +58,7 @@ export function pageAnswer({ title, content, message }: Page, status = 200): Ans
 <body>
 <main>
 <h1>${title}</h1>
-${told}
+${notice}
 ${content}
 </main>
 </body>

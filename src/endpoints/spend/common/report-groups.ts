@@ -31,7 +31,7 @@ export async function reportGroups(
   const days = { firstDay, lastDay, order: 'day', limit: rowsMax } as const
   const fields = [...new Set(['day', 'team_id', 'key_id', 'model', field] as const)]
   const others = Object.keys(where).filter(name => name !== field)
-  const dearest =
+  const topSpenders =
     others.length > 0 || (field === 'key_id' && where.key_id !== undefined)
       ? null
       : await topSpendersFor(services, caller, {
@@ -40,10 +40,10 @@ export async function reportGroups(
           field,
           ...(where[field] && { entities: where[field] }),
         })
-  if (dearest === null) return usageFor(services, caller, { ...days, scope, where, groups: fields })
-  const entities = dearest.entities.slice(0, where[field] ? undefined : listedMax)
+  if (topSpenders === null) return usageFor(services, caller, { ...days, scope, where, groups: fields })
+  const entities = topSpenders.entities.slice(0, where[field] ? undefined : listedMax)
   const listed = field === 'key_id' ? {} : { [field]: entities }
-  const keys = dearest.keys && { key_id: dearest.keys }
+  const keys = topSpenders.keys && { key_id: topSpenders.keys }
   const lines = await usageFor(services, caller, { ...days, scope, where: { ...listed, ...keys }, groups: fields })
   const ofEntities =
     keys === null || field === 'key_id'

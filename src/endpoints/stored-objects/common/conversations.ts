@@ -3,7 +3,7 @@ import type { Caller } from '../../../core/caller.ts'
 import type {
   Conversation,
   ConversationMessage,
-  ConversationPlace,
+  ConversationReference,
   MessageContent,
 } from '../../../core/objects/conversations.ts'
 import type { EndpointContext, Services } from '../../../core/endpoint.ts'
@@ -25,13 +25,13 @@ export function ownerOf({ key, derived }: Caller): string {
 }
 
 /** The conversation that the path names, if it is the caller's. */
-export function placeOf({ params }: Pick<HttpRequest, 'params'>, caller: Caller): ConversationPlace {
+export function conversationReference({ params }: Pick<HttpRequest, 'params'>, caller: Caller): ConversationReference {
   return { keyId: ownerOf(caller), id: params.conversation_id! }
 }
 
 /** Throws `not-found` for one of another owner as for one that is not there. */
 export async function foundConversation({ request, services, caller }: EndpointContext): Promise<Conversation> {
-  const conversation = await services.conversations.find(placeOf(request, caller))
+  const conversation = await services.conversations.find(conversationReference(request, caller))
   if (!conversation) throw absent('conversation', 'conversation_id')
   return conversation
 }

@@ -89,8 +89,8 @@ export async function userForMembership(
 
 /** The user is in a team or an organization that the caller administers. */
 export async function sharesGroup(reader: TenancyReader, caller: Caller, user: User): Promise<boolean> {
-  const places = await reader.memberships({ userId: user.id })
-  const administered = places.some(({ kind, groupId }) => {
+  const userMemberships = await reader.memberships({ userId: user.id })
+  const administered = userMemberships.some(({ kind, groupId }) => {
     const role = membershipIn(caller, kind, groupId)?.role
     return role === 'admin' || role === 'org_admin'
   })
@@ -99,7 +99,7 @@ export async function sharesGroup(reader: TenancyReader, caller: Caller, user: U
   if (organizations.length === 0) return false
   const teams = await reader.findAll(
     'team',
-    places.filter(one => one.kind === 'team').map(one => one.groupId),
+    userMemberships.filter(one => one.kind === 'team').map(one => one.groupId),
   )
   return teams.some(({ organizationId }) => organizationId !== null && organizations.includes(organizationId))
 }
@@ -118,7 +118,7 @@ export async function checkOrganization(
   await administeredOrganization(tx, caller, organizationId)
 }
 
-/** The user's place in the group. Throws 404 where it has none, and 422 where no user is named. */
+/** The user's membership of the group. Throws 404 where it has none, and 422 where no user is named. */
 export async function memberOf(
   reader: TenancyReader,
   { kind, groupId }: Pick<Membership, 'kind' | 'groupId'>,

@@ -91,15 +91,15 @@ export async function shownBudgets(
   })
 }
 
-/** The place of a budget in the list. */
-type Place = Pick<SurveyedBudget, 'share' | 'scope'>
+/** Where a page of the list ends. */
+type CursorPosition = Pick<SurveyedBudget, 'share' | 'scope'>
 
-const isBehind = (one: Place, { share, scope }: Place): boolean =>
+const isBehind = (one: CursorPosition, { share, scope }: CursorPosition): boolean =>
   one.share < share || (one.share === share && one.scope > scope)
 
-const cursorOf = ({ share, scope }: Place): string => Buffer.from(`${share}:${scope}`).toString('base64url')
+const cursorOf = ({ share, scope }: CursorPosition): string => Buffer.from(`${share}:${scope}`).toString('base64url')
 
-function readCursor(text: string): Place {
+function readCursor(text: string): CursorPosition {
   const written = /^([\d.e+-]+|Infinity):(.+)$/s.exec(Buffer.from(text, 'base64url').toString())
   const share = Number(written?.[1])
   if (written && !Number.isNaN(share)) return { share, scope: written[2]! }

@@ -47,7 +47,7 @@ export async function grantedKey(tx: TenancyTransaction, caller: Caller, request
   checkStorage(requestedKey.storesBodies)
   const team = await teamOf(tx, requestedKey)
   if (requestedKey.teamId !== null && !team) throw absent('team', 'team_id')
-  if (team && administersTeam(caller, team)) return withPlace(tx, caller, requestedKey, team)
+  if (team && administersTeam(caller, team)) return withOwner(tx, caller, requestedKey, team)
   if (requestedKey.userId !== null && requestedKey.userId !== caller.user!.id)
     throw forbidden('you may only make keys for yourself', 'user_id')
   if (requestedKey.organizationId !== null)
@@ -62,7 +62,7 @@ export async function grantedKey(tx: TenancyTransaction, caller: Caller, request
 }
 
 /** Admins of a team make keys for its members, with which these call models, and for no user. */
-async function withPlace(tx: TenancyTransaction, caller: Caller, requestedKey: NewKey, team: Team): Promise<NewKey> {
+async function withOwner(tx: TenancyTransaction, caller: Caller, requestedKey: NewKey, team: Team): Promise<NewKey> {
   const { userId, organizationId } = requestedKey
   const isOther = userId !== null && userId !== caller.user?.id
   if (isOther && !(await tx.memberships({ userId })).some(one => one.kind === 'team' && one.groupId === team.id))

@@ -175,7 +175,7 @@ interface Stamped {
   readonly updatedAtMs: number
 }
 
-interface Listing<Item> {
+interface ListingOptions<Item> {
   readonly type: ResourceType
   readonly request: HttpRequest
   list(condition: TenantCondition | undefined, page: PageQuery): Promise<Page<Item>>
@@ -183,7 +183,7 @@ interface Listing<Item> {
 }
 
 /** One page of a list, oldest first: by number, or by cursor, which stays right while resources are added. */
-export async function listAnswer<Item extends Stamped>(listing: Listing<Item>): Promise<Answer> {
+export async function listAnswer<Item extends Stamped>(listing: ListingOptions<Item>): Promise<Answer> {
   const { type, request } = listing
   const { filter, startIndex, count, cursor } = readQuery(request, listQuery())
   const condition = filter ? conditionOf(type, parseFilter(filter)) : undefined

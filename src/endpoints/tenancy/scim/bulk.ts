@@ -72,13 +72,13 @@ export const scimBulk = scim({
         'too-large',
         `Operations: there are ${operations.length}, and ${bulkLimits.maxOperations} are the most in one request`,
       )
-    const outcomes = await new Bulk(context, operations).run(failOnErrors ?? Infinity)
+    const outcomes = await new BulkRequest(context, operations).run(failOnErrors ?? Infinity)
     return scimAnswer({ schemas: [`${messages}:BulkResponse`], Operations: outcomes })
   },
 })
 
 /** The operations of one request. */
-class Bulk {
+class BulkRequest {
   readonly #context: ScimRequest
   readonly #operations: readonly Operation[]
   readonly #outcomes = new Map<Operation, Outcome>()

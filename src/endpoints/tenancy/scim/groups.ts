@@ -124,8 +124,8 @@ async function presentMembers(
 ): Promise<Set<string>> {
   const named = [...new Set(steps.flatMap(step => (step.kind === 'removeWhere' ? [] : step.userIds)))]
   const namesAll = named.length <= 1000 && steps.every(step => step.kind === 'add' || step.kind === 'remove')
-  const places = await tx.memberships(namesAll ? { userIds: named } : { kind: 'team', groupId })
-  return new Set(places.filter(one => one.kind === 'team' && one.groupId === groupId).map(one => one.userId))
+  const memberships = await tx.memberships(namesAll ? { userIds: named } : { kind: 'team', groupId })
+  return new Set(memberships.filter(one => one.kind === 'team' && one.groupId === groupId).map(one => one.userId))
 }
 
 /** Throws `invalidValue` for the first that is no user of the directory. */

@@ -65,13 +65,13 @@ async function shownUsers(context: Pick<ScimRequest, 'services'>, users: readonl
 }
 
 async function teamsOf(reader: TenancyReader, userIds: readonly string[]): Promise<Map<string, Team[]>> {
-  const places = (await reader.memberships({ userIds })).filter(one => one.kind === 'team')
-  const ids = [...new Set(places.map(one => one.groupId))]
+  const teamMemberships = (await reader.memberships({ userIds })).filter(one => one.kind === 'team')
+  const ids = [...new Set(teamMemberships.map(one => one.groupId))]
   const teams = new Map<string, Team>()
   for (let from = 0; from < ids.length; from += 1000)
     for (const team of await reader.findAll('team', ids.slice(from, from + 1000))) teams.set(team.id, team)
   const found = new Map<string, Team[]>()
-  for (const { userId, groupId } of places) {
+  for (const { userId, groupId } of teamMemberships) {
     const team = teams.get(groupId)
     if (team && team.removedAtMs === null) found.set(userId, [...(found.get(userId) ?? []), team])
   }

@@ -79,7 +79,7 @@ function countLocally({ services, caller }: EndpointContext, request: HttpReques
   })
 }
 
-interface Counted {
+interface CountableCall {
   readonly body: JsonBody
   readonly model: string
   readonly deployments: readonly Deployment[]
@@ -88,7 +88,7 @@ interface Counted {
 async function countHere(
   services: Services,
   caller: Caller,
-  { body, model, deployments: [deployment] }: Counted,
+  { body, model, deployments: [deployment] }: CountableCall,
 ): Promise<TokenCountAnswer> {
   const used = deployment?.target.model ?? model
   const base = deployment?.info.base_model
@@ -129,7 +129,7 @@ function estimateTexts(texts: readonly string[]): number {
 
 async function countThere(
   { services, caller }: EndpointContext,
-  { again, ...counted }: Counted & { readonly again: HttpRequest },
+  { again, ...counted }: CountableCall & { readonly again: HttpRequest },
 ): Promise<Answer> {
   const { model, deployments } = counted
   const answered = await services.callModel(again, caller, { format: tokenCounter, route, exactCount: true })

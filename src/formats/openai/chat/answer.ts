@@ -14,7 +14,7 @@ interface GatheredAudio {
 }
 
 /** A call; its arguments are JSON text as the model wrote it. */
-export interface Called {
+export interface AnswerCall {
   id: string
   name: string
   arguments: string
@@ -31,7 +31,7 @@ export interface GatheredChoice {
   openBlock: string
   signed: boolean
   /** By their index, which the upstream chose. */
-  calls: Map<number, Called> | undefined
+  calls: Map<number, AnswerCall> | undefined
   annotations: Record<string, unknown>[] | undefined
   citations: Record<string, unknown>[] | undefined
   images: Record<string, unknown>[] | undefined

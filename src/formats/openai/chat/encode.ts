@@ -3,7 +3,7 @@ import type { ChatEvent, ChatRequest } from '../../../core/hub/chat.ts'
 import { freeTextOf } from '../../../core/hub/tool-arguments.ts'
 import { callShapeOf } from '../text-tool.ts'
 import { gather } from './answer.ts'
-import type { Called, GatheredChoice } from './answer.ts'
+import type { AnswerCall, GatheredChoice } from './answer.ts'
 import { usesLegacyFunctions } from './decode.ts'
 import { answerId } from '../../common/answer-id.ts'
 import { createdOr, finishReason, usageObject } from '../answer-fields.ts'
@@ -55,7 +55,7 @@ function message(choice: GatheredChoice, request: ChatRequest, legacy: boolean):
   return result
 }
 
-function toolCall({ id, name, arguments: text }: Called, request: ChatRequest): object {
+function toolCall({ id, name, arguments: text }: AnswerCall, request: ChatRequest): object {
   const shape = callShapeOf(request, name)
   if (shape === 'custom') return { id, type: 'custom', custom: { name, input: freeTextOf(text) } }
   return { id, type: 'function', function: { name, arguments: shape ? freeTextOf(text) : text } }

@@ -9,12 +9,14 @@ import { callShapeOf } from '../text-tool.ts'
 import { usesLegacyFunctions } from './decode.ts'
 import {
   annotation,
+  chunkEnd,
   createdOr,
+  doneEvent,
   finishReason,
   imageObject,
   redactedBlock,
   thinkingBlock,
-  usageObject,
+  usageChunk,
 } from '../answer-fields.ts'
 
 /** What a stream remembers of a choice. */
@@ -56,7 +58,7 @@ export class ChatWriter implements EventWriter {
     this.#request = request
     this.#legacy = usesLegacyFunctions(request)
     this.#includeUsage = request.includeUsage
-    this.#tail = request.includeUsage ? '],"usage":null}\n\n' : ']}\n\n'
+    this.#tail = chunkEnd(request)
   }
 
   write(event: ChatEvent): string {
@@ -94,10 +96,9 @@ export class ChatWriter implements EventWriter {
   }
 
   end(): string {
-    const done = 'data: [DONE]\n\n'
-    if (!this.#includeUsage || !this.#usage) return done
+    if (!this.#includeUsage || !this.#usage) return doneEvent
     if (this.#head === '') this.#start('', undefined)
-    return `${this.#head}],"usage":${JSON.stringify(usageObject(this.#usage))}}\n\n${done}`
+    return usageChunk(this.#head, this.#usage) + doneEvent
   }
 
   #start(id: string, createdS: number | undefined): void {

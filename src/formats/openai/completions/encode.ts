@@ -5,12 +5,12 @@ import type { Usage } from '../../../core/usage/usage.ts'
 import { gather } from '../chat/answer.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import { answerId } from '../../common/answer-id.ts'
-import { createdOr, finishReason, usageObject } from '../answer-fields.ts'
+import { chunkEnd, createdOr, doneEvent, finishReason, usageChunk, usageObject } from '../answer-fields.ts'
 import { openaiErrorEvent } from '../error.ts'
 
 /** A completion calls no tools; an answer that ended for a call simply ended. */
 function reasonText(reason: FinishReason): string {
-  return reason === 'tool-calls' ? 'stop' : finishReason(reason, false)
+  return reason === 'tool-calls' ? 'stop' : finishReason(reason)
 }
 
 function completionId(id: string): string {
@@ -86,7 +86,7 @@ export class CompletionsWriter implements EventWriter {
     this.#modelJson = JSON.stringify(model)
     this.#includeUsage = request.includeUsage
     this.#request = request
-    this.#tail = request.includeUsage ? '],"usage":null}\n\n' : ']}\n\n'
+    this.#tail = chunkEnd(request)
   }
 
   write(event: ChatEvent): string {
@@ -116,10 +116,9 @@ export class CompletionsWriter implements EventWriter {
   }
 
   end(): string {
-    const done = 'data: [DONE]\n\n'
-    if (!this.#includeUsage || !this.#usage) return done
+    if (!this.#includeUsage || !this.#usage) return doneEvent
     if (this.#head === '') this.#start('', undefined)
-    return `${this.#head}],"usage":${JSON.stringify(usageObject(this.#usage))}}\n\n${done}`
+    return usageChunk(this.#head, this.#usage) + doneEvent
   }
 
   /** The prompt, the first time. */

@@ -83,7 +83,7 @@ function refuseWhatCannotBeEmulated(fields: Json): void {
   if (fields.echo === true && typeof fields.logprobs === 'number')
     throw refused('echo', 'has no logprobs of its prompt; leave out `echo` or `logprobs`')
   const bestOf = fields.best_of ?? 0
-  // Asking for as many as one gets, or for one, changes nothing.
+  // `best_of` equal to `n`, or 1, changes nothing.
   if (typeof bestOf === 'number' && bestOf > 1 && bestOf !== (fields.n ?? 1))
     throw refused('best_of', 'cannot choose among hidden answers; leave it out, or set `n` to the same number')
   if (fields.max_tokens === 0) throw refused('max_tokens', 'always answers; send at least 1')

@@ -36,12 +36,12 @@ export function decodeItems(items: readonly Json[], names: ToolNames): DecodedIt
   return result
 }
 
-interface Place {
+interface DecodeContext {
   readonly path: Path
   readonly names: ToolNames
 }
 
-function decodeItem(result: DecodedItems, item: Json, { path, names }: Place): void {
+function decodeItem(result: DecodedItems, item: Json, { path, names }: DecodeContext): void {
   // As the inspection has it: an item with nothing but an id stands for a stored one.
   const type = item.type ?? (item.role === undefined && typeof item.id === 'string' ? 'item_reference' : 'message')
   if (vendorItems.has(type)) return void result.dropped.push(`input.${String(type)}`)

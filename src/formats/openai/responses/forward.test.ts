@@ -267,7 +267,7 @@ test('keep-alives are no steps, the stages of a hosted tool are', () => {
   const relay = relayOf()
   const steps = ['keepalive', 'response.web_search_call.searching', 'response.web_search_call.completed'].map(type => {
     relay.push(Buffer.from(`event: ${type}\ndata: {"type":"${type}"}\n\n`))
-    return [relay.heard, relay.steps]
+    return [relay.received, relay.steps]
   })
   expect(steps).toEqual([
     [false, 0],

@@ -2,8 +2,6 @@
 import type { Inspection } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { checkFields, ProblemList, readField, textOf } from '../../common/field-checks.ts'
-import { isObject } from '../../../lib/json/json-values.ts'
-import type { Json } from '../../../lib/json/json-values.ts'
 import { isGiven } from '../../common/field-table.ts'
 import { responsesTable } from './fields.ts'
 
@@ -26,9 +24,4 @@ export function inspectResponses(body: JsonBody): Inspection {
     endUser: textOf(body, 'user') || textOf(body, 'safety_identifier'),
     problems: list.problems,
   }
-}
-
-/** A field as an object; empty when it is absent or something else. */
-export function objectOf(value: unknown): Json {
-  return isObject(value) ? value : {}
 }

@@ -13,7 +13,7 @@ export type ItemStatus = 'completed' | 'incomplete'
 type Send = (type: string, fields: string) => string
 
 /** Where an item stands in the response. */
-interface Place {
+interface OutputPosition {
   readonly id: string
   /** Position in `output`. */
   readonly index: number
@@ -35,7 +35,7 @@ abstract class Item implements OpenItem {
   /** What nearly every event of the item says. */
   protected readonly where: string
 
-  constructor({ id, index }: Place) {
+  constructor({ id, index }: OutputPosition) {
     this.id = id
     this.index = index
     this.where = `"item_id":"${id}","output_index":${index}`
@@ -212,8 +212,8 @@ export class CallItem extends Item {
   readonly #callId: string
   #arguments = ''
 
-  constructor(place: Place, tool: ClientTool, callId: string) {
-    super(place)
+  constructor(position: OutputPosition, tool: ClientTool, callId: string) {
+    super(position)
     this.#tool = tool
     this.#callId = callId
   }

@@ -33,7 +33,7 @@ const wholeEvents = new Set([
  */
 export class ResponsesRelay implements StreamRelay {
   started = false
-  heard = false
+  received = false
   steps = 0
   complete = false
   terminated = false
@@ -96,7 +96,7 @@ export class ResponsesRelay implements StreamRelay {
     if (!isObject(body)) throw new TypeError('an event that is no object')
     const type = typeOf(body, event)
     const isSilent = silentEvents.has(type)
-    if (!isSilent) this.heard = true
+    if (!isSilent) this.received = true
     this.#sequence = typeof body.sequence_number === 'number' ? body.sequence_number : this.#sequence + 1
     if (wholeEvents.has(type)) return this.#whole(type, body)
     if (type === 'error') {

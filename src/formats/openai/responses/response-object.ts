@@ -1,10 +1,9 @@
 /** The Response object, as the API reference describes it ("The response object"). */
 import { GatewayError } from '../../../core/errors.ts'
 import type { FaultKind } from '../../../core/errors.ts'
-import { isObject } from '../../../lib/json/json-values.ts'
+import { isObject, objectOf } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { createdOr } from '../answer-fields.ts'
-import { objectOf } from './inspect.ts'
 
 /** Random: upstreams repeat theirs, and stored answers are found by it. */
 export function newResponseId(): string {

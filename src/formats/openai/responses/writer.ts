@@ -15,7 +15,7 @@ import { newResponse, newResponseId, responseError, sseEvent } from './response-
 import { usageObject } from './usage.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 
-type Of<T extends ChatEvent['type']> = Extract<ChatEvent, { type: T }>
+type EventOfType<T extends ChatEvent['type']> = Extract<ChatEvent, { type: T }>
 
 /**
  * One instance a response, under an id of its own. Throws `upstream-broken` for arguments of a call that is not open.
@@ -131,7 +131,7 @@ export class ResponsesWriter implements EventWriter {
   readonly #send = (type: string, fields: string): string =>
     sseEvent(type, `{"type":"${type}","sequence_number":${this.#sequence++},${fields}}`)
 
-  #place(prefix: string): { id: string; index: number } {
+  #newPosition(prefix: string): { id: string; index: number } {
     const index = this.#items++
     return { id: `${prefix}_${this.#hex}${index.toString(16).padStart(4, '0')}`, index }
   }
@@ -140,13 +140,13 @@ export class ResponsesWriter implements EventWriter {
     const current = this.#current
     if (current instanceof MessageItem) return tell(current)
     const closed = this.#closeCurrent('completed')
-    const item = new MessageItem(this.#place('msg'))
+    const item = new MessageItem(this.#newPosition('msg'))
     this.#current = item
     return closed + item.open(this.#send) + tell(item)
   }
 
   /** A proof closes the item: each block of thinking goes back to its vendor as it was. */
-  #reasoning(event: Of<'reasoning'>): string {
+  #reasoning(event: EventOfType<'reasoning'>): string {
     let out = ''
     const { text, signature, redacted } = event
     if (text || signature !== undefined) {
@@ -171,21 +171,21 @@ export class ResponsesWriter implements EventWriter {
     const current = this.#current
     if (current instanceof ReasoningItem) return { item: current, opened: '' }
     const closed = this.#closeCurrent('completed')
-    const item = new ReasoningItem(this.#place('rs'))
+    const item = new ReasoningItem(this.#newPosition('rs'))
     this.#current = item
     return { item, opened: closed + item.open(this.#send) }
   }
 
-  #callStart(event: Of<'tool-call-start'>): string {
+  #callStart(event: EventOfType<'tool-call-start'>): string {
     const closed = this.#closeCurrent('completed') + this.#callEnd(event.index, 'completed')
     const tool = this.#context.names.find(event.name)
-    const place = this.#place(tool.kind === 'custom' ? 'ctc' : 'fc')
-    const item = new CallItem(place, tool, event.id || `call_${this.#hex.slice(0, 20)}${place.index}`)
+    const position = this.#newPosition(tool.kind === 'custom' ? 'ctc' : 'fc')
+    const item = new CallItem(position, tool, event.id || `call_${this.#hex.slice(0, 20)}${position.index}`)
     this.#calls.set(event.index, item)
     return closed + item.open(this.#send)
   }
 
-  #callArguments({ index, fragment }: Of<'tool-call-arguments'>): string {
+  #callArguments({ index, fragment }: EventOfType<'tool-call-arguments'>): string {
     const item = this.#calls.get(index)
     if (!item)
       throw new GatewayError('upstream-broken', "the upstream's answer goes on with a tool call that has ended")
@@ -231,7 +231,7 @@ export class ResponsesWriter implements EventWriter {
       return this.#inMessage(item => item.text(`![image](${address})`, this.#send))
     }
     const closed = this.#closeCurrent('completed')
-    const { id, index } = this.#place('ig')
+    const { id, index } = this.#newPosition('ig')
     const item = { id, type: 'image_generation_call', status: 'in_progress', result: null }
     const done = { ...item, status: 'completed', result: source.data }
     this.#output[index] = done

@@ -4,10 +4,7 @@ import { refused } from '../../../core/dialects/field-rules.ts'
 import type { FieldRule, FieldRules } from '../../../core/dialects/field-rules.ts'
 import { fittedEffort } from '../../../../rules/efforts.ts'
 import type { ResponsesRule } from '../../../../rules/chat.ts'
-import { isObject, objectsOf } from '../../../lib/json/json-values.ts'
-import type { Json } from '../../../lib/json/json-values.ts'
-
-const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
+import { isObject, objectOf, objectsOf } from '../../../lib/json/json-values.ts'
 
 /** `own` = the rules of the host for all of its dialects. */
 export function narrowRules(rule: ResponsesRule, own: FieldRules): FieldRules {

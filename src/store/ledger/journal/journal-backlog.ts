@@ -12,7 +12,7 @@ export interface Backlog {
   readonly sinceMs: number
 }
 
-/** Nothing waits. */
+/** A journal of which every record is stored. */
 export const noBacklog: Backlog = { bytes: 0, records: 0, sinceMs: Infinity }
 
 /** The sum of two backlogs. */
@@ -94,7 +94,7 @@ function measureSegment(path: string, isLast: boolean): MeasuredSegment {
     if (!isLast) return { bytes: statSync(path).size - reader.offset, beginning, records: 0 }
     const bytes = reader.bytesLeft()
     let records = 0
-    for (let item = reader.peek(true); typeof item === 'object'; item = reader.peek(false)) {
+    for (let item = reader.peekReloaded(); typeof item === 'object'; item = reader.peek()) {
       reader.offset = item.next
       records++
     }

@@ -66,8 +66,7 @@ test('with all segments nothing is missing or lost', () => {
 function recordsIn(sequence: number): number {
   const reader = new SegmentReader(path(sequence))
   let count = 0
-  for (let item = reader.peek(false); typeof item === 'object'; item = reader.peek(false), count++)
-    reader.offset = item.next
+  for (let item = reader.peek(); typeof item === 'object'; item = reader.peek(), count++) reader.offset = item.next
   reader.close()
   return count
 }

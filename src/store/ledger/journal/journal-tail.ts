@@ -120,7 +120,7 @@ export class JournalTail {
       while (rows.length < rowsMax) {
         if (this.#reader === undefined && !this.#openNext()) break
         const reader = this.#reader!
-        const item = reader.peek(again)
+        const item = again ? reader.peekReloaded() : reader.peek()
         again = false
         if (typeof item === 'object') {
           reader.offset = item.next
@@ -225,7 +225,7 @@ export class JournalTail {
     const { directory, start } = this.#options
     if (!existsSync(segmentPath(directory, { start, sequence: this.#sequence + 2 }))) return false
     // The end mark may have been written since it was read.
-    if (this.#reader!.peek(true) !== 'empty') return true
+    if (this.#reader!.peekReloaded() !== 'empty') return true
     this.#damaged = true
     this.#finish(false)
     return true
@@ -263,7 +263,7 @@ export class JournalTail {
     const isJump = next > this.#sequence + 1
     const isGap = isJump && predecessorStored !== true && (!isFirst || predecessorStored === false)
     const from = isGap && isFirst ? this.#storedTo(newest) : this.#sequence + 1
-    // Nothing is known of those that were stored and deleted.
+    // How many records the segments had that were stored and deleted is not known.
     const before = isJump && !isGap ? undefined : this.#records
     const known = isGap && isFirst && from === 1 ? 0 : before
     const records = beginning === undefined || known === undefined ? undefined : beginning.recordsBefore - known

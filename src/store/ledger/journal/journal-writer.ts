@@ -203,7 +203,7 @@ export class JournalWriter {
     this.#options.report(`the journal can be written again${lost > 0 ? `; ${lost} records were lost meanwhile` : ''}`)
   }
 
-  /** The next process would not find it. */
+  /** Gives up a spare whose file was removed: records in it would be lost, since a restart reads files only. */
   #dropLostSpare(): void {
     if (this.#spare === undefined || this.#spare.isInPlace()) return
     this.#spare.close()

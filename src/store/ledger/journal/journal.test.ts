@@ -120,7 +120,7 @@ test('every text comes back as it was, at any offset to the buffer of the reader
   segmentWith(texts, 1, 8 * 1024 * 1024)
   const reader = new SegmentReader(segmentPath(directory, { start, sequence: 1 }))
   const found: string[] = []
-  for (let item = reader.peek(false); typeof item === 'object'; item = reader.peek(false)) {
+  for (let item = reader.peek(); typeof item === 'object'; item = reader.peek()) {
     found.push(item.text)
     reader.offset = item.next
   }

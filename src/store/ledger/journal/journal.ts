@@ -216,12 +216,22 @@ export class SegmentReader {
   }
 
   /**
-   * The record at `offset`, which the caller then advances. `again` = read the file again, because the segment of a
-   * living process may have grown.
+   * The record at `offset` as the file is now: the segment of a living process may have grown. The caller advances
+   * `offset`.
    */
-  peek(again: boolean): SegmentItem {
+  peekReloaded(): SegmentItem {
+    this.#load(this.offset, recordHeaderBytes)
+    return this.#record()
+  }
+
+  /** The record at `offset`, from what is read of the file where it is there. The caller advances `offset`. */
+  peek(): SegmentItem {
+    if (this.offset + recordHeaderBytes > this.#to) this.#load(this.offset, recordHeaderBytes)
+    return this.#record()
+  }
+
+  #record(): SegmentItem {
     const at = this.offset
-    if (again || at + recordHeaderBytes > this.#to) this.#load(at, recordHeaderBytes)
     if (at + recordHeaderBytes > this.#to) return 'empty'
     const length = this.#buffer.readInt32LE(at - this.#from)
     if (length === 0) return 'empty'
@@ -249,7 +259,7 @@ export class SegmentReader {
       if (at + recordHeaderBytes > this.#to) break
       const length = this.#buffer.readInt32LE(at - this.#from)
       if (length < 2 || length > recordBytesMax - recordHeaderBytes) continue
-      if (typeof this.peek(false) === 'object') return true
+      if (typeof this.peek() === 'object') return true
     }
     this.offset = start
     return false

@@ -11,8 +11,9 @@ import type { LedgerColumn, LedgerIntent, LedgerRow } from '../../../core/ledger
 export type ColumnValue = string | number | null
 
 /**
- * The columns that every settlement has. Of those of later versions a list of its own stands behind them: the place in
- * `columnList` and the value of each that is not missing (`missingValue`), which are few. No such list = none is there.
+ * The columns that every settlement has. Of those of later versions a list of its own stands behind them: the position
+ * in `columnList` and the value of each that is not missing (`missingValue`), which are few. No such list = none is
+ * there.
  */
 export const firstColumns = columnList.filter(column => column.since === 1)
 const laterColumns = columnList.filter(column => column.since > 1)
@@ -57,8 +58,8 @@ function isShared({ kind, name }: (typeof columnList)[number]): boolean {
 
 const ownColumns = firstColumns.filter(column => !isShared(column))
 const sharedColumns = firstColumns.filter(isShared)
-const placesOf = (columns: typeof columnList) => columns.map(column => columnList.indexOf(column))
-const [ownPlaces, sharedPlaces] = [placesOf(ownColumns), placesOf(sharedColumns)]
+const positionsOf = (columns: typeof columnList) => columns.map(column => columnList.indexOf(column))
+const [ownPositions, sharedPositions] = [positionsOf(ownColumns), positionsOf(sharedColumns)]
 
 /** Behind the id of the call and the time when it began. */
 const sharedIntentColumns = intentColumnList.slice(2)
@@ -189,15 +190,16 @@ function valuesOfLines(ownText: string, sharedText: string): ColumnValue[] | und
   if (shared === undefined) {
     const read = missingValues.slice()
     const list = parseList(sharedText)
-    if (list === undefined || !place(list, sharedPlaces, { from: 0, text: sharedText, values: read })) return undefined
+    if (list === undefined || !readColumns(list, sharedPositions, { from: 0, text: sharedText, values: read }))
+      return undefined
     if (readShared.size >= readMax) readShared.clear()
     readShared.set(sharedText, (shared = read))
   }
   const values = shared.slice()
-  return place(own, ownPlaces, { from: 1, text: ownText, values }) ? values : undefined
+  return readColumns(own, ownPositions, { from: 1, text: ownText, values }) ? values : undefined
 }
 
-interface Placing {
+interface ColumnsRead {
   /** Where the first value stands in the list. */
   readonly from: number
   /** The list as it was written. */
@@ -206,20 +208,24 @@ interface Placing {
 }
 
 /**
- * Puts what a list has of the first columns, and the places and values that may stand at its end, where they belong;
+ * Puts what a list has of the first columns, and the positions and values that may stand at its end, where they belong;
  * false = a newer version wrote it, or it is none of ours.
  */
-function place(list: readonly unknown[], places: readonly number[], { from, text, values }: Placing): boolean {
-  const end = from + places.length
-  const later = list.length === end + 1 ? list[end] : noPlaces
+function readColumns(
+  list: readonly unknown[],
+  positions: readonly number[],
+  { from, text, values }: ColumnsRead,
+): boolean {
+  const end = from + positions.length
+  const later = list.length === end + 1 ? list[end] : noPositions
   if (list.length < end || list.length > end + 1 || !Array.isArray(later)) return false
   const areTextsClean = isClean(text)
-  for (let at = 0; at < places.length; at++)
-    values[places[at]!] = storableValue(list[from + at], columnList[places[at]!]!, areTextsClean)
-  return placeLater(later, values, areTextsClean)
+  for (let at = 0; at < positions.length; at++)
+    values[positions[at]!] = storableValue(list[from + at], columnList[positions[at]!]!, areTextsClean)
+  return readLaterColumns(later, values, areTextsClean)
 }
 
-const noPlaces: readonly unknown[] = []
+const noPositions: readonly unknown[] = []
 
 /** NUL and lone surrogates are escaped in JSON: without an escape the texts need not be searched for them. */
 const isClean = (text: string): boolean => !text.includes('\\u')
@@ -235,17 +241,17 @@ function valuesOfLine(text: string): readonly ColumnValue[] | undefined {
   if (count < firstColumns.length || count > columnList.length) return undefined
   const [values, areTextsClean] = [missingValues.slice(), isClean(text)]
   for (let at = 0; at < count; at++) values[at] = storableValue(list[at + 1], columnList[at]!, areTextsClean)
-  return !hasPlaces || placeLater(later, values, areTextsClean) ? values : undefined
+  return !hasPlaces || readLaterColumns(later, values, areTextsClean) ? values : undefined
 }
 
-/** Each value at the place before it; false = a newer version has more columns, or the list is none of ours. */
-function placeLater(later: readonly unknown[], values: ColumnValue[], areTextsClean: boolean): boolean {
+/** Each value at the position before it; false = a newer version has more columns, or the list is none of ours. */
+function readLaterColumns(later: readonly unknown[], values: ColumnValue[], areTextsClean: boolean): boolean {
   for (let at = 0; at + 1 < later.length; at += 2) {
-    const place: unknown = later[at]
-    if (typeof place !== 'number' || !(place >= firstColumns.length)) return false
-    const column = columnList[place]
+    const position: unknown = later[at]
+    if (typeof position !== 'number' || !(position >= firstColumns.length)) return false
+    const column = columnList[position]
     if (column === undefined) return false
-    values[place] = storableValue(later[at + 1], column, areTextsClean)
+    values[position] = storableValue(later[at + 1], column, areTextsClean)
   }
   return true
 }

@@ -29,11 +29,11 @@ const daysFromMs = 2 * dayMs
 
 /** A condition that has an index, with the moment behind it. */
 interface Condition {
-  readonly text: (place: Place) => string
+  readonly text: (bind: Bind) => string
   /** What has to be selected to test it elsewhere. */
   readonly columns: readonly string[]
 }
-type Place = (value: string | number) => string
+type Bind = (value: string | number) => string
 
 /** What all calls have: they are found by their moment. */
 const anyCall: Condition = { columns: [], text: () => '1 = 1' }
@@ -74,10 +74,10 @@ async function readDays(
   newest: NewestCounted,
 ): Promise<UsageGroup[]> {
   const values = [...sums.values]
-  const place: Place = value => `$${values.push(value)}`
+  const bind: Bind = value => `$${values.push(value)}`
   // The sums of today have calls that began after the question, too.
   const span = { fromMs, toMs: toMs >= nowMs ? Number.MAX_SAFE_INTEGER : toMs }
-  const ids = newestText(database.kind, calls, span, newest.left, place)
+  const ids = newestText(database.kind, calls, span, newest.left, bind)
   // A day without a call has no row of sums.
   const text = `select sums.*, newest.* from ${ids} as newest left join (${sums.text}) as sums on 1 = 1`
   const rows = await database.select({ text, values })
@@ -86,7 +86,7 @@ async function readDays(
 }
 
 type Span = Pick<HistogramBar, 'fromMs' | 'toMs'>
-type Counted = Pick<CallHistogram, 'bars' | 'countedFromMs'>
+type CountedBars = Pick<CallHistogram, 'bars' | 'countedFromMs'>
 
 function equalBars({ fromMs, toMs, bars }: HistogramQuery): Span[] {
   const count = Math.max(1, Math.min(bars, toMs - fromMs))
@@ -108,7 +108,7 @@ async function countBars(
   spans: readonly Span[],
   bounds: ReadBounds,
   newest: NewestCounted | undefined,
-): Promise<Counted> {
+): Promise<CountedBars> {
   const bars: HistogramBar[] = []
   // One column is in its index with the moment.
   const isIndexed = (part: Part) => part.length < 2 && (part[0]?.columns.length ?? 1) < 2
@@ -137,7 +137,7 @@ function outcomeCounts(outcome: string | undefined, calls: number, failed: numbe
 }
 
 /** What one statement may read. */
-interface Left {
+interface NewestCalls {
   readonly calls: number
   readonly failed: number
   /** Of the newest calls, whose ids are told. */
@@ -149,22 +149,22 @@ export function barStatement(
   kind: LedgerSource['kind'],
   { calls, failed }: Parts,
   { fromMs, toMs }: Span,
-  left: Left,
+  left: NewestCalls,
 ): LedgerStatement {
   const values: (string | number)[] = []
-  const place: Place = value => `$${values.push(value)}`
+  const bind: Bind = value => `$${values.push(value)}`
   const counted = (name: string, part: Part, limit: number) => {
     const [first, ...others] = part
     const columns = [...new Set(others.flatMap(one => one.columns))]
-    const span = `started_at_ms >= ${place(fromMs)} and started_at_ms < ${place(toMs)}`
+    const span = `started_at_ms >= ${bind(fromMs)} and started_at_ms < ${bind(toMs)}`
     const read = `select ${columns.join(', ') || '1'} from ledger
-      where ${first ? `${first.text(place)} and ` : ''}${span} limit ${place(limit)}`
-    const tested = others.map(one => one.text(place)).join(' and ')
+      where ${first ? `${first.text(bind)} and ` : ''}${span} limit ${bind(limit)}`
+    const tested = others.map(one => one.text(bind)).join(' and ')
     const matching = tested === '' ? 'count(*)' : `coalesce(sum(case when ${tested} then 1 else 0 end), 0)`
     return `(select count(*) as read_${name}, ${matching} as ${name} from (${read}) as rows_${name}) as of_${name}`
   }
   const counts = [counted('calls', calls, left.calls), counted('failed', failed, left.failed)]
-  const ids = left.newest > 0 ? [`${newestText(kind, calls, { fromMs, toMs }, left.newest, place)} as newest`] : []
+  const ids = left.newest > 0 ? [`${newestText(kind, calls, { fromMs, toMs }, left.newest, bind)} as newest`] : []
   return { text: `select * from ${[...counts, ...ids].join(', ')}`, values }
 }
 
@@ -202,14 +202,14 @@ function failureCondition(outcome: string | undefined): Condition {
   const wanted = isFailure(outcome) ? [outcome!] : failures
   return {
     columns: ['outcome'],
-    text: place => `outcome in (${wanted.map(place).join(', ')}) and outcome <> 'success'`,
+    text: bind => `outcome in (${wanted.map(bind).join(', ')}) and outcome <> 'success'`,
   }
 }
 
 function conditionsOf(query: HistogramQuery): Condition[] {
   const { visible, hits } = query
   const equal = (column: string, value: string | undefined): Condition[] =>
-    value === undefined ? [] : [{ columns: [column], text: place => `${column} = ${place(storableParameter(value))}` }]
+    value === undefined ? [] : [{ columns: [column], text: bind => `${column} = ${bind(storableParameter(value))}` }]
   return [
     ...equal('request_id', query.requestId),
     ...equal('session_id', query.sessionId),
@@ -217,7 +217,7 @@ function conditionsOf(query: HistogramQuery): Condition[] {
     ...equal('end_user', query.endUser),
     ...equal('user_id', query.userId),
     ...equal('team_id', query.teamId),
-    ...(visible ? [{ columns: Object.keys(visible), text: (place: Place) => visibleCondition(visible, place) }] : []),
+    ...(visible ? [{ columns: Object.keys(visible), text: (bind: Bind) => visibleCondition(visible, bind) }] : []),
     ...(hits ? [{ columns: ['guardrails', 'cache_hit_kind'], text: () => hitConditions[hits] }] : []),
     ...equal('model', query.model),
   ]
@@ -253,8 +253,8 @@ function usageQuery(query: HistogramQuery): UsageQuery | undefined {
 async function countDays(
   { fromMs, toMs, bars, nowMs, outcome }: HistogramQuery,
   groups: readonly UsageGroup[],
-  countRows: (spans: readonly Span[]) => Promise<Counted>,
-): Promise<Counted & Pick<CallHistogram, 'unit'>> {
+  countRows: (spans: readonly Span[]) => Promise<CountedBars>,
+): Promise<CountedBars & Pick<CallHistogram, 'unit'>> {
   const sums = new Map(groups.map(group => [group.day, group]))
   const firstDay = Math.ceil(fromMs / dayMs)
   // A span that reaches the present counts the whole of today: no call is later than now.

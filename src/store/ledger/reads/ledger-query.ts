@@ -60,22 +60,22 @@ const orders: Readonly<Record<CallOrder, { readonly columns: readonly string[]; 
 /** Rows that one question looks at, where no index or sum answers it: a tenth of a second of SQLite. */
 export const lookedAtMax = 40_000
 
-type Place = (value: string | number) => string
+type Bind = (value: string | number) => string
 
-/** Those that an index knows, but for the place of the page. */
-function foundConditions(query: ShownQuery, place: Place): string[] {
+/** Those that an index knows, but for the cursor of the page. */
+function foundConditions(query: ShownQuery, bind: Bind): string[] {
   const conditions: string[] = []
   const equal = (column: string, value: string | undefined) => {
-    if (value !== undefined) conditions.push(`${column} = ${place(storableParameter(value))}`)
+    if (value !== undefined) conditions.push(`${column} = ${bind(storableParameter(value))}`)
   }
-  if (query.visible !== undefined) conditions.push(visibleCondition(query.visible, place))
+  if (query.visible !== undefined) conditions.push(visibleCondition(query.visible, bind))
   equal('key_id', query.keyId)
   equal('user_id', query.userId)
   equal('team_id', query.teamId)
   equal('end_user', query.endUser)
   equal('request_id', query.requestId)
   equal('session_id', query.sessionId)
-  if (query.keyIds !== undefined) conditions.push(amongKeys(query.keyIds, place))
+  if (query.keyIds !== undefined) conditions.push(amongKeys(query.keyIds, bind))
   const [model, outcome] = searchedColumns(query)
   equal(model, query.model)
   equal(outcome, query.outcome)
@@ -83,36 +83,36 @@ function foundConditions(query: ShownQuery, place: Place): string[] {
   const isFailed = query.isFailed || query.errorStatus !== undefined
   if (isFailed || (outcome === 'outcome' && query.outcome !== 'success')) conditions.push("outcome <> 'success'")
   if (query.hits !== undefined) conditions.push(hitConditions[query.hits])
-  if (query.fromMs !== undefined) conditions.push(`started_at_ms >= ${place(Math.ceil(query.fromMs))}`)
-  if (query.toMs !== undefined) conditions.push(`started_at_ms < ${place(Math.ceil(query.toMs))}`)
+  if (query.fromMs !== undefined) conditions.push(`started_at_ms >= ${bind(Math.ceil(query.fromMs))}`)
+  if (query.toMs !== undefined) conditions.push(`started_at_ms < ${bind(Math.ceil(query.toMs))}`)
   return conditions
 }
 
 /** One key alone is in the order of its calls in the index: of several all calls would be sorted. */
-function amongKeys(ids: readonly string[], place: Place): string {
+function amongKeys(ids: readonly string[], bind: Bind): string {
   if (ids.length === 0) return '1 = 0'
-  return ids.length === 1 ? `key_id = ${place(ids[0]!)}` : `key_id in (${ids.map(place).join(', ')})`
+  return ids.length === 1 ? `key_id = ${bind(ids[0]!)}` : `key_id in (${ids.map(bind).join(', ')})`
 }
 
 /** Throws `invalid-request` on a cursor that this program did not make. */
 export function ledgerStatement(query: ShownQuery, lookedAt = lookedAtMax): PageStatement {
   const values: (string | number)[] = []
-  const place = (value: string | number) => `$${values.push(value)}`
-  const conditions = foundConditions(query, place)
+  const bind = (value: string | number) => `$${values.push(value)}`
+  const conditions = foundConditions(query, bind)
   const counted = query.isCounted ? { conditions: [...conditions], values: [...values], lookedAt } : undefined
   const count = counted && { count: countStatement(query, counted) }
   if (query.cursor !== undefined) {
     const { startedAtMs, requestId } = readCursor(query.cursor)
     const after = query.isOldestFirst ? '>' : '<'
     // The first condition is for the index, which an `or` alone would not use.
-    conditions.push(`started_at_ms ${after}= ${place(startedAtMs)}`)
-    conditions.push(`(started_at_ms ${after} ${place(startedAtMs)} or request_id ${after} ${place(requestId)})`)
+    conditions.push(`started_at_ms ${after}= ${bind(startedAtMs)}`)
+    conditions.push(`(started_at_ms ${after} ${bind(startedAtMs)} or request_id ${after} ${bind(requestId)})`)
   }
   const pageRows = Math.max(1, Math.min(pageRowsMax, Math.trunc(query.limit) || 1))
   const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''
   const ordered = `order by ${timeOrder(query)}`
   // One row more than the page says whether there is another page.
-  const limitOf = () => `limit ${place(pageRows + 1)}${query.offset ? ` offset ${place(query.offset)}` : ''}`
+  const limitOf = () => `limit ${bind(pageRows + 1)}${query.offset ? ` offset ${bind(query.offset)}` : ''}`
   const tested = testedConditions(query)
   const order = query.sortBy && orders[query.sortBy]
   if (tested.length === 0 && order === undefined) {
@@ -127,8 +127,8 @@ export function ledgerStatement(query: ShownQuery, lookedAt = lookedAtMax): Page
     text: `select started_at_ms, request_id from ledger ${where} ${newest} limit 2 offset $${values.length + 1}`,
     values: [...values, lookedAt - 1],
   }
-  const looked = `select ${[...columns].join(', ')} from ledger ${where} ${newest} limit ${place(lookedAt)}`
-  const matching = tested.length > 0 ? `where ${tested.map(one => one.text(place)).join(' and ')}` : ''
+  const looked = `select ${[...columns].join(', ')} from ledger ${where} ${newest} limit ${bind(lookedAt)}`
+  const matching = tested.length > 0 ? `where ${tested.map(one => one.text(bind)).join(' and ')}` : ''
   const direction = query.isOldestFirst ? 'asc' : 'desc'
   const sorted = order ? `order by ${order.text} ${direction} nulls last, ${timeOrder({})}` : ordered
   const found = `select request_id from (${looked}) as looked ${matching} ${sorted} ${limitOf()}`
@@ -148,14 +148,14 @@ function countStatement(
   selection: { conditions: readonly string[]; values: readonly (string | number)[]; lookedAt: number },
 ): LedgerStatement {
   const values = [...selection.values]
-  const place = (value: string | number) => `$${values.push(value)}`
+  const bind = (value: string | number) => `$${values.push(value)}`
   const conditions = testedConditions(query)
   const where = selection.conditions.length > 0 ? `where ${selection.conditions.join(' and ')}` : ''
   const columns = [...new Set(conditions.flatMap(one => one.columns))].join(', ') || '1'
   const isOldestFirst = query.isOldestFirst && !query.sortBy
   const ordered = conditions.length > 0 ? `order by started_at_ms ${isOldestFirst ? 'asc' : 'desc'}` : ''
-  const looked = `select ${columns} from ledger ${where} ${ordered} limit ${place(selection.lookedAt + 1)}`
-  const tested = conditions.map(one => one.text(place)).join(' and ')
+  const looked = `select ${columns} from ledger ${where} ${ordered} limit ${bind(selection.lookedAt + 1)}`
+  const tested = conditions.map(one => one.text(bind)).join(' and ')
   const found = tested === '' ? 'count(*)' : `coalesce(sum(case when ${tested} then 1 else 0 end), 0)`
   return { text: `select count(*) as looked_at, ${found} as found from (${looked}) as counted`, values }
 }
@@ -163,16 +163,16 @@ function countStatement(
 /** The spending since a moment, of the newest calls. */
 function recentSpendStatement({ visible, fromMs }: RecentSpendQuery, rowsMax = lookedAtMax): LedgerStatement {
   const values: (string | number)[] = []
-  const place = (value: string | number) => `$${values.push(value)}`
+  const bind = (value: string | number) => `$${values.push(value)}`
   const conditions = [
-    `started_at_ms >= ${place(Math.ceil(fromMs))}`,
-    ...(visible ? [visibleCondition(visible, place)] : []),
+    `started_at_ms >= ${bind(Math.ceil(fromMs))}`,
+    ...(visible ? [visibleCondition(visible, bind)] : []),
   ]
   const text = `select count(*) as calls, min(started_at_ms) as from_ms,
     cast(coalesce(sum(cost_nano_usd), 0) as text) as cost_nano_usd,
     coalesce(sum(case when cost_nano_usd is null and attempts > 0 then 1 else 0 end), 0) as unpriced
     from (select started_at_ms, cost_nano_usd, attempts from ledger where ${conditions.join(' and ')}
-      order by started_at_ms desc limit ${place(rowsMax)}) as recent`
+      order by started_at_ms desc limit ${bind(rowsMax)}) as recent`
   return { text, values }
 }
 
@@ -213,7 +213,7 @@ export async function readLedger(database: LedgerSource, statement: PageStatemen
   if (found.length > rows.length && last !== undefined) return { rows, nextCursor: writeCursor(last) }
   if (statement.lastLookedAt === undefined) return { rows, nextCursor: null }
   const [looked] = await database.select(statement.lastLookedAt)
-  return { rows, nextCursor: looked === undefined ? null : writeCursor(readPlace(looked)) }
+  return { rows, nextCursor: looked === undefined ? null : writeCursor(readPosition(looked)) }
 }
 
 /** When the oldest of the calls began that were ordered; null = there are no others. */
@@ -222,9 +222,9 @@ async function sortedFromMs(database: LedgerSource, { lastLookedAt }: PageStatem
   return last && next ? Number(last.started_at_ms) : null
 }
 
-type RowPlace = Pick<LedgerRow, 'started_at_ms' | 'request_id'>
+type CursorPosition = Pick<LedgerRow, 'started_at_ms' | 'request_id'>
 
-const readPlace = (found: Record<string, unknown>): RowPlace => ({
+const readPosition = (found: Record<string, unknown>): CursorPosition => ({
   started_at_ms: Number(found.started_at_ms),
   request_id: String(found.request_id),
 })
@@ -282,7 +282,7 @@ function listOf(stored: string): readonly string[] | null {
   }
 }
 
-function writeCursor(row: RowPlace): string {
+function writeCursor(row: CursorPosition): string {
   return Buffer.from(JSON.stringify([row.started_at_ms, row.request_id])).toString('base64url')
 }
 
@@ -302,21 +302,21 @@ function readCursor(cursor: string): { startedAtMs: number; requestId: string } 
   })
 }
 
-/** A condition on rows of the ledger. `place` gives a value its place in the statement. */
-export function visibleCondition(visible: VisibleUsage, place: (value: string) => string): string {
-  const alternatives = visibleAlternatives(visible, place)
+/** A condition on rows of the ledger. `bind` adds a value to the statement's, and returns its placeholder. */
+export function visibleCondition(visible: VisibleUsage, bind: (value: string) => string): string {
+  const alternatives = visibleAlternatives(visible, bind)
   return alternatives.length === 0 ? '1 = 0' : `(${alternatives.join(' or ')})`
 }
 
-/** Conditions of which one has to hold, on rows of the ledger or on its sums. `place` as in `visibleCondition`. */
+/** Conditions of which one has to hold, on rows of the ledger or on its sums. `bind` as in `visibleCondition`. */
 export function visibleAlternatives(
   visible: VisibleUsage,
-  place: (value: string) => string,
+  bind: (value: string) => string,
   columnOf: (field: string) => string = field => field,
 ): string[] {
   return Object.entries(visible)
     .filter(([, values]) => values.length > 0)
     .map(
-      ([field, values]) => `${columnOf(field)} in (${values.map(value => place(storableParameter(value))).join(', ')})`,
+      ([field, values]) => `${columnOf(field)} in (${values.map(value => bind(storableParameter(value))).join(', ')})`,
     )
 }

@@ -58,7 +58,7 @@ export class LedgerReader {
   }
 
   /** What the first of the two threads answers. */
-  async #first(of: ReadKind, query: unknown): Promise<Answered> {
+  async #first(of: ReadKind, query: unknown): Promise<ReadResult> {
     if (this.#idle.hasWaitedMs > secondThreadAfterMs) return this.#second.ask(of, query, answerTimeoutMs)
     const answered = this.#idle.ask(of, query, answerTimeoutMs)
     const late = Promise.withResolvers<'late'>()
@@ -71,9 +71,9 @@ export class LedgerReader {
 }
 
 /** undefined = no answer in time, or the thread has ended. */
-type Answered = Extract<ReadReply, { id: number }> | undefined
+type ReadResult = Extract<ReadReply, { id: number }> | undefined
 
-async function thereIs(answer: Promise<Answered>): Promise<Answered> {
+async function thereIs(answer: Promise<ReadResult>): Promise<ReadResult> {
   const found = await answer
   if (found === undefined) throw new Error('no answer')
   return found
@@ -81,7 +81,7 @@ async function thereIs(answer: Promise<Answered>): Promise<Answered> {
 
 interface PendingRead {
   readonly sinceMs: number
-  answer(reply: Answered): void
+  answer(reply: ReadResult): void
 }
 
 interface ThreadParts {
@@ -109,12 +109,12 @@ class ReadThread {
     return oldest === undefined ? 0 : performance.now() - oldest.sinceMs
   }
 
-  ask(of: ReadKind, query: unknown, timeoutMs: number): Promise<Answered> {
+  ask(of: ReadKind, query: unknown, timeoutMs: number): Promise<ReadResult> {
     if (this.#isClosed) return Promise.resolve(undefined)
     clearTimeout(this.#endTimer)
     const id = ++this.#lastId
     return new Promise(resolve => {
-      const answer = (reply: Answered) => {
+      const answer = (reply: ReadResult) => {
         clearTimeout(timer)
         this.#pendingReads.delete(id)
         if (this.#pendingReads.size === 0) this.#endLater()

@@ -40,7 +40,8 @@ export const ledgerReads = {
     countCalls(source, query, usage => sumsOf(source, usage)),
   recentSpend: (source: LedgerSource, query: RecentSpendQuery): Promise<RecentSpend> => readRecentSpend(source, query),
   usage: usageOf,
-  dearest: (source: LedgerSource, query: TopSpendersQuery): Promise<TopSpenders | null> => topSpendersOf(source, query),
+  topSpenders: (source: LedgerSource, query: TopSpendersQuery): Promise<TopSpenders | null> =>
+    topSpendersOf(source, query),
   latency: async (source: LedgerSource, query: LatencyQuery): Promise<LatencyGroup[]> =>
     readLatency(await source.select(latencyStatement(query))),
   /** Of a day, by its number since 1970. */

@@ -2,18 +2,21 @@
 import type { LedgerQuery } from '../../../core/ledger/ledger.ts'
 import { storableParameter } from './storable-parameter.ts'
 
-/** `text` gives the values their places in a statement. */
+/** `text` binds the values of the statement. */
 export interface TestedCondition {
   readonly columns: readonly string[]
-  readonly text: (place: (value: number | string) => string) => string
+  readonly text: (bind: (value: number | string) => string) => string
 }
 
-type Tested = Pick<LedgerQuery, 'minDurationMs' | 'minCostNanoUsd' | 'maxCostNanoUsd' | 'deploymentId' | 'errorStatus'>
+type TestedFields = Pick<
+  LedgerQuery,
+  'minDurationMs' | 'minCostNanoUsd' | 'maxCostNanoUsd' | 'deploymentId' | 'errorStatus'
+>
 
 /** Those of the query. `tail/tail-match.ts` says the same in memory. */
-export function testedConditions(query: Tested): readonly TestedCondition[] {
+export function testedConditions(query: TestedFields): readonly TestedCondition[] {
   const compared = (column: string, sign: string, value: number | string | undefined): TestedCondition[] =>
-    value === undefined ? [] : [{ columns: [column], text: place => `${column} ${sign} ${place(value)}` }]
+    value === undefined ? [] : [{ columns: [column], text: bind => `${column} ${sign} ${bind(value)}` }]
   const failed = compared('status', '=', query.errorStatus)
   return [
     ...compared('duration_ms', '>=', query.minDurationMs),

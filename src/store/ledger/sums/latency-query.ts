@@ -17,11 +17,11 @@ export function latencyStatement({ unit, first, last, groups }: LatencyQuery): L
   }
   const fields = [...groups.map(name => `${columns[name]} as ${name}`), 'measure'].join(', ')
   const counts = bucketColumns.map(name => `cast(sum(${name}) as bigint) as ${name}`)
-  const places = [...groups, 'measure'].map((_, at) => String(at + 1)).join(', ')
+  const ordinals = [...groups, 'measure'].map((_, at) => String(at + 1)).join(', ')
   return {
     text: `select ${fields}, ${counts.join(', ')} from ledger_latency
       where (${ofHours})${unit === 'day' ? ` or (unit = 'day' and start >= $1 and start <= $2)` : ''}
-      group by ${places} order by ${places} limit ${groupsMax}`,
+      group by ${ordinals} order by ${ordinals} limit ${groupsMax}`,
     values: [first, last],
   }
 }

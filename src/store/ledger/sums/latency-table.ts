@@ -58,7 +58,7 @@ const measures: Readonly<Record<LatencyMeasure, { readonly value: string; readon
   first_byte: { value: 'first_byte_ms', condition: 'and stream = 1 and first_byte_ms is not null' },
 }
 
-const place = latencyKey.slice(2).join(', ')
+const columns = latencyKey.slice(2).join(', ')
 /** SQL: `$1`, and the hours of this day. */
 const day = 'cast($1 as bigint)'
 const ofDay = `((unit = 'day' and start = ${day})
@@ -75,15 +75,15 @@ export function expectedLatencyText(): string {
   const counts = bucketColumns.map(
     (name, bucket) => `cast(sum(case when bucket = ${bucket} then calls else 0 end) as integer) as ${name}`,
   )
-  return `select 'day' as unit, cast($1 as integer) as start, ${place}, ${counts.join(', ')} from
-    (select ${place}, bucket, count(*) as calls from (${timed.join(' union all ')}) as timed group by ${place}, bucket)
-    as counted group by ${place}`
+  return `select 'day' as unit, cast($1 as integer) as start, ${columns}, ${counts.join(', ')} from
+    (select ${columns}, bucket, count(*) as calls from (${timed.join(' union all ')}) as timed
+    group by ${columns}, bucket) as counted group by ${columns}`
 }
 
 /** The same as it is stored. */
 export function storedLatencyText(): string {
-  return `select 'day' as unit, cast($1 as integer) as start, ${place}, ${sums} from ledger_latency where ${ofDay}
-    group by ${place}`
+  return `select 'day' as unit, cast($1 as integer) as start, ${columns}, ${sums} from ledger_latency where ${ofDay}
+    group by ${columns}`
 }
 
 const sums = bucketColumns.map(name => `cast(sum(${name}) as integer) as ${name}`).join(', ')
@@ -93,8 +93,8 @@ export const deleteLatencyText = `delete from ledger_latency where ${ofDay}`
 
 /** Adds the hours before a day to their days; then `deleteHoursText`, in the same transaction. `$1` = the day. */
 export const foldLatencyText = addLatencyText(
-  `select 'day' as unit, start / ${hoursPerDay} as start, ${place}, ${sums} from ledger_latency
-    where unit = 'hour' and start < ${day} * ${hoursPerDay} group by start / ${hoursPerDay}, ${place}`,
+  `select 'day' as unit, start / ${hoursPerDay} as start, ${columns}, ${sums} from ledger_latency
+    where unit = 'hour' and start < ${day} * ${hoursPerDay} group by start / ${hoursPerDay}, ${columns}`,
 )
 /** Deletes the hours before a day. */
 export const deleteHoursText = `delete from ledger_latency where unit = 'hour' and start < ${day} * ${hoursPerDay}`

@@ -104,7 +104,7 @@ function groupName(row: readonly ColumnValue[]): string {
 }
 
 function groupOf(row: readonly ColumnValue[], cells: Map<string, Cell>): Group {
-  const textsOf = (places: readonly number[]) => places.map(at => row[at] ?? '') as string[]
+  const textsOf = (positions: readonly number[]) => positions.map(at => row[at] ?? '') as string[]
   const [day, owner, call] = [dayOf(row), textsOf(owners), textsOf(called)]
   const cellOf = (scope: UsageScope, entity: ColumnValue): Cell => {
     const values = [scope, day, String(entity), ...(unowned.has(scope) ? noOwner : owner), ...call]

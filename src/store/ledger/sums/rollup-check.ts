@@ -14,9 +14,9 @@ import type { DaySpan } from './rollup-table.ts'
 export interface RollupDifference {
   readonly day: number
   readonly scope: UsageScope | `${DerivedScope} in ${string}` | 'latency'
-  /** Sums that the rows do not have, or have otherwise. */
+  /** Stored sums that do not follow from the rows. */
   readonly wrong: number
-  /** Sums of the rows that are missing, or stand there otherwise. */
+  /** Sums that follow from the rows and are not stored so. */
   readonly missing: number
 }
 

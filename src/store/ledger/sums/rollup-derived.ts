@@ -112,7 +112,7 @@ export function expectedDerivedText(kind: Database['kind'], table: DerivedTable,
   return summedText(table, scope, `(${expectedRollupText(kind, sources[scope].scope)}) as rows_of_day`)
 }
 
-const placeOf = (name: string): number => rollupColumns.indexOf(name)
+const positionOf = (name: string): number => rollupColumns.indexOf(name)
 const separator = '\u0000'
 
 /** What cells of `rollupCells` add to the table, sorted by key: replicas take their locks in one order. */
@@ -120,7 +120,7 @@ export function derivedCells(
   table: DerivedTable,
   cells: readonly (readonly RollupValue[])[],
 ): readonly (readonly RollupValue[])[] {
-  const { parts, kept } = placesOf(table)
+  const { parts, kept } = positionsOf(table)
   const found = new Map<string, RollupValue[]>()
   for (const cell of cells)
     for (const { scope, from, at } of parts) {
@@ -128,17 +128,17 @@ export function derivedCells(
       const entity = at === undefined ? '' : (cell[at] as string)
       if (at !== undefined && entity === '') continue
       let name = scope + separator + entity
-      for (const place of kept) name += separator + cell[place]
+      for (const position of kept) name += separator + cell[position]
       const known = found.get(name)
       if (known) addSums(known, kept.length + 2, cell)
-      else found.set(name, [scope, entity, ...kept.map(place => cell[place]!), ...cell.slice(rollupKey.length)])
+      else found.set(name, [scope, entity, ...kept.map(position => cell[position]!), ...cell.slice(rollupKey.length)])
     }
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, values]) => values)
 }
 
-const scopeAt = placeOf('scope')
+const scopeAt = positionOf('scope')
 
-interface Places {
+interface ColumnPositions {
   readonly parts: readonly {
     readonly scope: DerivedScope
     readonly from: UsageScope
@@ -148,17 +148,17 @@ interface Places {
   readonly kept: readonly number[]
 }
 
-const places = new Map<DerivedTable, Places>()
+const positionsByTable = new Map<DerivedTable, ColumnPositions>()
 
-function placesOf(table: DerivedTable): Places {
-  const known = places.get(table)
+function positionsOf(table: DerivedTable): ColumnPositions {
+  const known = positionsByTable.get(table)
   if (known) return known
   const parts = table.scopes.map(scope => {
     const source: Source = sources[scope]
-    return { scope, from: source.scope, at: source.column && placeOf(source.column) }
+    return { scope, from: source.scope, at: source.column && positionOf(source.column) }
   })
-  const made = { parts, kept: table.key.slice(2).map(placeOf) }
-  places.set(table, made)
+  const made = { parts, kept: table.key.slice(2).map(positionOf) }
+  positionsByTable.set(table, made)
   return made
 }
 

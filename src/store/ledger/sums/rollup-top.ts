@@ -1,5 +1,5 @@
 /**
- * Table `ledger_daily_top`: who spent most on each day (UTC) that has many sums, so that a report of everybody reads
+ * Table `ledger_daily_top`: who spent most on each day (UTC) that has many sums, so that a report of all callers reads
  * the sums of those alone. It chooses, the amounts are always those of `ledger_daily`: a day may be some minutes old
  * here. Kept by the ledger's worker beside storing rows (docs/decisions/0056).
  */
@@ -11,7 +11,7 @@ import { totals } from './rollup-derived.ts'
 import type { DerivedScope } from './rollup-derived.ts'
 import { areTotalsFilled } from './rollup-fill.ts'
 
-/** Of a day and field that are kept. */
+/** Entities that are kept for a day and field. */
 const keptMax = 100
 /** A day of fewer sums has no rows here. */
 const rankedSumsMin = 1000
@@ -115,42 +115,42 @@ export async function dayToRank(source: LedgerSource, nowMs: number, small: Set<
 
 /** What is chosen for a day: for `ledger_daily_top` and `ledger_daily_top_keys`, without the day. */
 export interface DayRanking {
-  readonly dearest: readonly (readonly [scope: string, field: string, entity: string, costNanoUsd: string])[]
+  readonly top: readonly (readonly [scope: string, field: string, entity: string, costNanoUsd: string])[]
   readonly keys: readonly (readonly [owner: string, entity: string, keyId: string, costNanoUsd: string])[]
 }
 
 /** Reads all sums of a day: some tenths of a second on SQLite. */
 export async function rankingOf(source: LedgerSource, day: number): Promise<DayRanking> {
-  const dearest: [string, string, string, string][] = []
+  const top: [string, string, string, string][] = []
   for (const { scope, field, source: sums } of choices) {
     const order = `order by cost desc, entity limit ${keptMax}`
     const text = `select entity, cast(cost as text) as total from (${sums}) as sums ${order}`
     for (const row of await source.select({ text, values: [day] }))
-      dearest.push([scope, field, String(row.entity), String(row.total)])
+      top.push([scope, field, String(row.entity), String(row.total)])
   }
   const keys: [string, string, string, string][] = []
   for (const [owner, sums] of Object.entries(owners))
     for (const row of await source.select({ text: topKeysText(sums), values: [day] }))
       keys.push([owner, String(row.entity), String(row.key_id), String(row.cost)])
-  return { dearest, keys }
+  return { top, keys }
 }
 
 /** Stores what was chosen for a day at a moment, in place of what was. */
 export async function storeRanking(
   database: LedgerDatabase,
   { day, nowMs }: { readonly day: number; readonly nowMs: number },
-  { dearest, keys }: DayRanking,
+  { top, keys }: DayRanking,
 ): Promise<void> {
-  const places = dearest.map((_, at) => `(${[1, 2, 3, 4, 5].map(one => `$${5 * at + one}`).join(', ')})`)
-  const dearestRows = dearest.flatMap(([scope, field, entity, cost]) => [scope, field, day, entity, cost])
+  const placeholders = top.map((_, at) => `(${[1, 2, 3, 4, 5].map(one => `$${5 * at + one}`).join(', ')})`)
+  const topValues = top.flatMap(([scope, field, entity, cost]) => [scope, field, day, entity, cost])
   const keyRows = keys.map(([owner, entity, keyId, cost]) => [owner, entity, day, keyId, cost])
   await database.change([
     { text: 'delete from ledger_daily_top where day = $1', values: [day] },
     { text: 'delete from ledger_daily_top_keys where day = $1', values: [day] },
     { text: addTopKeysText(database.kind), values: [JSON.stringify(keyRows)] },
-    ...(dearest.length === 0
+    ...(top.length === 0
       ? []
-      : [{ text: `insert into ledger_daily_top values ${places.join(', ')}`, values: dearestRows }]),
+      : [{ text: `insert into ledger_daily_top values ${placeholders.join(', ')}`, values: topValues }]),
     {
       text: `insert into ledger_daily_ranked values ($1, $2)
         on conflict (day) do update set ranked_at_ms = excluded.ranked_at_ms`,

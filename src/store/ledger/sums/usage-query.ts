@@ -57,14 +57,12 @@ export function usageStatement(query: UsageQuery, narrow?: NarrowSums): LedgerSt
   if (narrow?.table === totals.name) return totalsStatement(query, narrow)
   const { firstDay, lastDay } = query
   const values: (string | number)[] = []
-  const place = (value: string | number) => `$${values.push(value)}`
+  const bind = (value: string | number) => `$${values.push(value)}`
   const isListed = (narrow !== undefined || query.where?.key_id !== undefined) && lastDay - firstDay < listedDaysMax
   const days = isListed ? Array.from({ length: Math.max(1, lastDay - firstDay + 1) }, (_, at) => firstDay + at) : []
   const conditions = [
-    `scope = ${place(narrow?.scope ?? query.scope)}`,
-    ...(isListed
-      ? [`day in (${days.map(place).join(', ')})`]
-      : [`day >= ${place(firstDay)}`, `day <= ${place(lastDay)}`]),
+    `scope = ${bind(narrow?.scope ?? query.scope)}`,
+    ...(isListed ? [`day in (${days.map(bind).join(', ')})`] : [`day >= ${bind(firstDay)}`, `day <= ${bind(lastDay)}`]),
     ...(narrow !== undefined && narrow.owner === undefined ? ["entity = ''"] : []),
   ]
   const columnOf = (field: string) => {
@@ -77,10 +75,10 @@ export function usageStatement(query: UsageQuery, narrow?: NarrowSums): LedgerSt
   const sought = (column: string) => (isByKey && column !== 'entity' ? `coalesce(${column}, '')` : column)
   for (const [field, wanted] of Object.entries(query.where ?? {})) {
     if (values.length + wanted.length > valuesMax) throw new RangeError(`more than ${valuesMax} values are asked for`)
-    const places = wanted.map(value => place(storableParameter(value)))
-    conditions.push(places.length === 0 ? '1 = 0' : `${sought(columnOf(field))} in (${places.join(', ')})`)
+    const placeholders = wanted.map(value => bind(storableParameter(value)))
+    conditions.push(placeholders.length === 0 ? '1 = 0' : `${sought(columnOf(field))} in (${placeholders.join(', ')})`)
   }
-  const visible = query.visible && visibleAlternatives(query.visible, place, columnOf)
+  const visible = query.visible && visibleAlternatives(query.visible, bind, columnOf)
   if (visible?.length === 0) conditions.push('1 = 0')
   const sums = sumNames.map(name => `cast(coalesce(sum(${name}), 0) as text) as ${name}`)
   const groups = query.groups.map(columnOf).join(', ')
@@ -90,21 +88,21 @@ export function usageStatement(query: UsageQuery, narrow?: NarrowSums): LedgerSt
   const rows = rowsText(narrow?.table ?? 'ledger_daily', conditions, visible)
   const text = `select ${[...named, ...sums].join(', ')} from ${rows}
     ${groups === '' ? '' : `group by ${groups} order by ${order}, ${groups}`}
-    limit ${place(Math.max(1, Math.min(groupsMax, Math.trunc(query.limit))))}`
+    limit ${bind(Math.max(1, Math.min(groupsMax, Math.trunc(query.limit))))}`
   return { text, values }
 }
 
-/** Rows are what is shown, in the order of an index. */
+/** A row of the table is a row of the report, and an index has them in its order: nothing is summed or sorted. */
 function totalsStatement({ where, groups, limit }: UsageQuery, { scope, owner }: NarrowSums): LedgerStatement {
   const values: (string | number)[] = [scope]
-  const place = (value: string | number) => `$${values.push(value)}`
+  const bind = (value: string | number) => `$${values.push(value)}`
   const wanted = owner && where?.[owner]
   const conditions = wanted
-    ? [`entity in (${wanted.map(one => place(storableParameter(one))).join(', ') || 'null'})`]
+    ? [`entity in (${wanted.map(one => bind(storableParameter(one))).join(', ') || 'null'})`]
     : []
   const named = groups.map(field => `entity as ${field}`)
   const sums = sumNames.map(name => `cast(${name} as text) as ${name}`)
-  const most = place(Math.max(1, Math.min(groupsMax, Math.trunc(limit))))
+  const most = bind(Math.max(1, Math.min(groupsMax, Math.trunc(limit))))
   const text = `select ${[...named, ...sums].join(', ')} from ${totals.name}
     where ${['scope = $1', 'requests > 0', ...conditions].join(' and ')}
     order by ${totals.name}.cost_nano_usd desc, entity limit ${most}`

@@ -10,7 +10,7 @@ import type { TailExchange } from './tail.ts'
 
 const channel = 'modelgate:ledger-tail'
 /** What binds the texts to the channel. */
-const place = 'ledger-tail'
+const encryptionContext = 'ledger-tail'
 /** Whether another replica follows is asked so often. */
 const askMs = 500
 const reconnectMs = 1000
@@ -81,7 +81,7 @@ export class RedisTail implements TailExchange {
   send(rows: readonly LedgerRow[]): void {
     for (let at = 0; at < rows.length; at += rowsAtOnce) {
       const message: Message = { from: this.#id, rows: rows.slice(at, at + rowsAtOnce) }
-      void this.#publish(this.#options.keys.seal(JSON.stringify(message), place))
+      void this.#publish(this.#options.keys.seal(JSON.stringify(message), encryptionContext))
     }
   }
 
@@ -143,7 +143,7 @@ export class RedisTail implements TailExchange {
     this.#heardMs = performance.now()
     if (text === '') return
     try {
-      const { from, rows } = JSON.parse(this.#options.keys.open(text, place).toString()) as Message
+      const { from, rows } = JSON.parse(this.#options.keys.open(text, encryptionContext).toString()) as Message
       if (from !== this.#id) this.#received?.(rows)
     } catch {
       // Of another installation in the same Redis.

@@ -34,7 +34,7 @@ export interface TailExchange {
   send(rows: readonly LedgerRow[]): void
 }
 
-interface Following {
+interface Subscription {
   readonly follower: TailFollower
   /** The number of the last row that it was given. */
   at: number
@@ -57,7 +57,7 @@ export class MemoryTail implements LedgerTail {
   readonly #exchange: TailExchange | undefined
   /** Positions of another process, or of an earlier time of this one, mean nothing. */
   #name = ''
-  #followers = new Set<Following>()
+  #followers = new Set<Subscription>()
   /** Rows of this process that no follower was given and no other replica was sent. */
   #own: LedgerRow[] = []
   #kept: NumberedRow[] = []
@@ -97,7 +97,7 @@ export class MemoryTail implements LedgerTail {
     clearTimeout(this.#closeTimer)
     if (!this.#isOpen) this.#open()
     const at = this.#numberOf(position)
-    const following: Following = { follower, at: at ?? this.#number, hasGap: at === undefined }
+    const following: Subscription = { follower, at: at ?? this.#number, hasGap: at === undefined }
     this.#followers.add(following)
     this.#waitForPiece()
     return () => this.#leave(following)
@@ -134,7 +134,7 @@ export class MemoryTail implements LedgerTail {
       })
   }
 
-  #leave(following: Following): void {
+  #leave(following: Subscription): void {
     if (!this.#followers.delete(following) || this.#followers.size > 0) return
     this.#closeTimer = setTimeout(() => this.#forget(), keptMs)
     this.#closeTimer.unref()
@@ -178,8 +178,8 @@ export class MemoryTail implements LedgerTail {
     for (const following of this.#followers) this.#give(following, given)
   }
 
-  /** `given` = to others before it. */
-  #give(following: Following, given: TailPiece[]): void {
+  /** `given` = pieces that other followers have got in this round: equal ones are shared. */
+  #give(following: Subscription, given: TailPiece[]): void {
     const { follower, at } = following
     const first = this.#kept[0]?.number ?? this.#number + 1
     const query = follower.rows()

@@ -20,7 +20,7 @@ export interface FileCredential {
 }
 
 /** What an entry of the API takes from the file: defaults, proxies, credentials. */
-export interface EntrySurroundings {
+export interface EntryContext {
   readonly context: Omit<BuildContext, 'origin'>
   readonly proxies: ProxySettings
   readonly credentials: readonly FileCredential[]

@@ -8,7 +8,7 @@ import { internalJsonRequest, SignalClient } from '../core/internal-request.ts'
 import type { Transport } from '../core/transport.ts'
 import { openaiChat } from '../formats/openai/chat/index.ts'
 import { openaiModerations } from '../formats/openai/moderations.ts'
-import type { JudgeContext, Askers, ModerationVerdict } from '../guardrails/check.ts'
+import type { JudgeContext, JudgeClients, ModerationVerdict } from '../guardrails/check.ts'
 import { guardrailCaller } from '../guardrails/policies.ts'
 import type { Json } from '../lib/json/json-values.ts'
 
@@ -16,13 +16,13 @@ const answerBytesMax = 8 * 1024 * 1024
 /** Tokens of a verdict: a word, and the categories that some classifiers list after it. */
 const verdictTokensMax = 64
 
-interface AskerParts {
+interface JudgeClientParts {
   readonly transport: Transport
   callModel(): Services['callModel']
 }
 
 /** `callModel` is asked for late: the calls of guardrails pass the same policies as all others. */
-export function createAskers({ transport, callModel }: AskerParts): Askers {
+export function createJudgeClients({ transport, callModel }: JudgeClientParts): JudgeClients {
   const ask = (format: Format, path: string, body: Json, context: JudgeContext): Promise<Json> =>
     callOf(callModel(), { format, path, body, context: context })
   return {

@@ -14,7 +14,7 @@ import { dayOf, pendingDay, rebuildRollup } from './sums/rollup-check.ts'
 import type { ThrottledReport } from './throttled-report.ts'
 
 /** How long the thread rests after everything is done, and after a failure. */
-export const upkeepEveryMs = 600_000
+export const maintenanceIntervalMs = 600_000
 
 /**
  * Of deletions. The only write lock of SQLite is taken for some milliseconds in each tenth of a second, and calls have
@@ -34,7 +34,7 @@ const rankingPollMs = 100
 const restMsMax = 500
 
 /** One per ledger's worker. Steps of several replicas do each other no harm. */
-export class LedgerUpkeep {
+export class LedgerMaintenance {
   readonly #connect: () => Promise<LedgerDatabase>
   readonly #nowMs: () => number
   readonly #failures: ThrottledReport
@@ -92,7 +92,7 @@ export class LedgerUpkeep {
       this.#failures.failed(error)
     }
     this.#isMore = restMs !== undefined
-    this.#dueMs = this.#nowMs() + (restMs ?? upkeepEveryMs)
+    this.#dueMs = this.#nowMs() + (restMs ?? maintenanceIntervalMs)
     return restMs
   }
 
