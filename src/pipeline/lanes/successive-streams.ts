@@ -58,7 +58,7 @@ export abstract class SuccessiveStreams implements StreamRelay {
     return this.#holdsEnd || this.isOver ? this.state.mayEnd : this.state.complete
   }
   get received(): boolean {
-    return this.#steps > 0 || this.state.heard
+    return this.#steps > 0 || this.state.received
   }
   get steps(): number {
     return this.#steps + this.state.steps

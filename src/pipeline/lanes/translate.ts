@@ -11,7 +11,7 @@ import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 /** The state of an answer as a whole, from its events. */
 export class AnswerState {
   started = false
-  heard = false
+  received = false
   steps = 0
   usage: Usage | undefined
   failure: GatewayError | undefined
@@ -29,7 +29,7 @@ export class AnswerState {
 
   /** false = a repetition, or a failure that is not settled yet: it must not reach the client. */
   see(event: ChatEvent): boolean {
-    this.heard = true
+    this.received = true
     if (this.#awaited) {
       if (event.type === 'usage') this.usage = event.usage
       this.failure = this.#awaited
@@ -154,7 +154,7 @@ export class TranslatedRelay implements StreamRelay {
     return this.#state.started
   }
   get received(): boolean {
-    return this.#state.heard
+    return this.#state.received
   }
   get steps(): number {
     return this.#state.steps

@@ -136,8 +136,8 @@ export function isAway(error: unknown): boolean {
  */
 export async function isReadOnly({ kind, sql }: Database): Promise<boolean> {
   if (kind === 'sqlite') return false
-  const asked = sql`select current_setting('transaction_read_only') as state`
-  const [found] = await answerInTime<{ state: string }[]>(asked)
+  const stateQuery = sql`select current_setting('transaction_read_only') as state`
+  const [found] = await answerInTime<{ state: string }[]>(stateQuery)
   return found?.state === 'on'
 }
 

@@ -18,13 +18,13 @@ export function newestText(
   [first, ...others]: readonly TestedCondition[],
   { fromMs, toMs }: Pick<HistogramBar, 'fromMs' | 'toMs'>,
   limit: number,
-  place: (value: string | number) => string,
+  bind: (value: string | number) => string,
 ): string {
   const columns = [...new Set(['request_id', 'started_at_ms', ...others.flatMap(one => one.columns)])]
-  const span = `started_at_ms >= ${place(fromMs)} and started_at_ms < ${place(toMs)}`
-  const rows = `select ${columns.join(', ')} from ledger where ${first ? `${first.text(place)} and ` : ''}${span}
-    order by started_at_ms desc limit ${place(limit)}`
-  const tested = others.map(one => one.text(place)).join(' and ')
+  const span = `started_at_ms >= ${bind(fromMs)} and started_at_ms < ${bind(toMs)}`
+  const rows = `select ${columns.join(', ')} from ledger where ${first ? `${first.text(bind)} and ` : ''}${span}
+    order by started_at_ms desc limit ${bind(limit)}`
+  const tested = others.map(one => one.text(bind)).join(' and ')
   const id = tested === '' ? 'request_id' : `case when ${tested} then request_id end`
   const list = kind === 'sqlite' ? `json_group_array(${id})` : `cast(json_agg(${id}) as text)`
   return `(select count(*) as newest_read, min(started_at_ms) as newest_from_ms, ${list} as newest_ids
