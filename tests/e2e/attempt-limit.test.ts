@@ -110,7 +110,7 @@ for (const counts of ['calls', 'requests'])
         const body = { model: 'claude', prompt: ['say: a', 'say: b', 'say: c'], stream }
         const response = await ask(key, body, limited, '/v1/completions')
         expect([response.status, asked(limited)]).toEqual([stream ? 200 : 429, ['claude', 'claude']])
-        expect(await response.text()).toContain('send fewer prompts')
+        expect(await response.text()).toContain('send fewer of them')
         const row = (await limited.rows())[0]!
         const { truth } = limited.simulator
         expect(row).toMatchObject({

@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)('files in the chat', () => {
   test('a file that no model, or not this one, takes is refused before it is sent, with the reason', async () => {
     const { page, close, faults } = await openChat('?model=reader')
     await pick(page, { name: 'film.mp4', mimeType: 'video/mp4', buffer: Buffer.from('x') })
-    await page.getByText(/film\.mp4 is no picture/).waitFor()
+    await page.getByText(/film\.mp4 is not a picture/).waitFor()
     await pick(page, { name: 'long.txt', mimeType: 'text/plain', buffer: Buffer.alloc(1_100_000, 'a') })
     await page.getByText(/long\.txt is larger than 1 MB/).waitFor()
     await pick(page, picture)

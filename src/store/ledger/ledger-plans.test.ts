@@ -163,7 +163,7 @@ const questions: Readonly<Record<string, readonly [ReadKind, query: unknown]>> =
         more =>
           [
             `whose sums are shown of ${scope} by ${field}, ${Object.keys(more).join() || 'everybody'}`,
-            ['dearest', { scope, field, firstDay: today - 29, lastDay: today, ...more }],
+            ['topSpenders', { scope, field, firstDay: today - 29, lastDay: today, ...more }],
           ] as const,
       ),
     ),
