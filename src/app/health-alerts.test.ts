@@ -65,18 +65,22 @@ test('a trouble is told once when it has lasted for a minute, and its end where 
   expect(replica.logged).toEqual(['a fails', ...ends])
 })
 
-test('of replicas that see the same one tells of its beginning, and the last one of its end', async () => {
-  const clock = { nowMs: 1_000_000 }
+/** Two replicas that agree over one database: Redis is away, as nothing listens on port 1. */
+async function claimsOfTwo(clock: { readonly nowMs: number }) {
   const database = await openDatabase('sqlite::memory:')
   await migrate(database)
-  // Redis is away: nothing listens on port 1. Its own trouble is agreed on over the database.
   const options = {
     redisUrl: 'redis://127.0.0.1:1',
     installation: 'x',
     database,
     clock: { epochMs: () => clock.nowMs },
   }
-  const claims = [createTroubleClaims(options), createTroubleClaims(options)]
+  return { database, claims: [createTroubleClaims(options), createTroubleClaims(options)] }
+}
+
+test('of replicas that see the same one tells of its beginning, and the last one of its end', async () => {
+  const clock = { nowMs: 1_000_000 }
+  const { database, claims } = await claimsOfTwo(clock)
   const [one, two] = claims.map(claim => replicaOf(claim, clock)) as [Replica, Replica]
   for (const replica of [one, two]) expect(await replica.sees([slow, down, disk])).toEqual([])
   clock.nowMs += toldAfterMs
@@ -92,15 +96,7 @@ type Replica = ReturnType<typeof replicaOf>
 
 test('a replica that has told of a trouble and dies leaves its end to another one, which never had it', async () => {
   const clock = { nowMs: 1_000_000 }
-  const database = await openDatabase('sqlite::memory:')
-  await migrate(database)
-  const options = {
-    redisUrl: 'redis://127.0.0.1:1',
-    installation: 'x',
-    database,
-    clock: { epochMs: () => clock.nowMs },
-  }
-  const claims = [createTroubleClaims(options), createTroubleClaims(options)]
+  const { database, claims } = await claimsOfTwo(clock)
   const [dead, living] = claims.map(claim => replicaOf(claim, clock)) as [Replica, Replica]
   expect(await dead.sees([slow])).toEqual([])
   clock.nowMs += toldAfterMs

@@ -168,7 +168,7 @@ test('with a session nothing is read for the page of another site, unless it lea
   expect(await identified({ ...own, origin: 'https://evil.example' })).toContain('403: the page of another site')
   expect(await identified({ ...own, origin: 'https://gateway.example' })).toBe('user:ann')
   expect(await identified({ ...own, 'sec-fetch-site': 'cross-site' }, 'GET', true)).toBe('user:ann')
-  // A key is no cookie: its page has it, whatever site that is of.
+  // A key is no cookie: its page has it, on any site.
   expect(await identified({ ...own, 'sec-fetch-site': 'cross-site', 'x-api-key': 'sk-known' })).toBe('k')
 })
 

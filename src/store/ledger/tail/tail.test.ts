@@ -128,20 +128,26 @@ test('when the process stops all followers are told, and no further one is taken
 })
 
 const redisUrl = process.env.TEST_REDIS_URL
+
+/** Two replicas, of which the own one reaches Redis over the wire. */
+async function tailsOfTwo(answerMs?: number) {
+  const near = new URL(redisUrl!)
+  const wire = await startTcpProxy(near.hostname, Number(near.port || 6379))
+  cleanups.push(() => wire.close())
+  near.host = `127.0.0.1:${wire.port}`
+  const keys = new KeyRing([new Secret('k'.repeat(40))])
+  const [own, other] = [near.href, redisUrl!].map(url => {
+    const exchange = new RedisTail({ url, keys, ...(answerMs !== undefined && { answerMs }) })
+    cleanups.push(() => exchange.stop())
+    return openTail(exchange)
+  }) as [MemoryTail, MemoryTail]
+  return { wire, own, other }
+}
+
 test.skipIf(!redisUrl)(
   'while Redis is away own calls come; when it is back there is a gap, and those of others come again',
   async () => {
-    const there = new URL(redisUrl!)
-    const wire = await startTcpProxy(there.hostname, Number(there.port || 6379))
-    cleanups.push(() => wire.close())
-    const near = new URL(redisUrl!)
-    near.host = `127.0.0.1:${wire.port}`
-    const keys = new KeyRing([new Secret('k'.repeat(40))])
-    const [own, other] = [near.href, redisUrl!].map(url => {
-      const exchange = new RedisTail({ url, keys })
-      cleanups.push(() => exchange.stop())
-      return openTail(exchange)
-    }) as [MemoryTail, MemoryTail]
+    const { wire, own, other } = await tailsOfTwo()
     const follower = await following(own)
     let sent = 0
     /** Calls of the other replica, until one comes: it may still have to learn that it is followed. */
@@ -167,17 +173,7 @@ test.skipIf(!redisUrl)(
 test.skipIf(!redisUrl)(
   'connections to Redis that fall silent are replaced: calls go on in both directions, behind a gap',
   async () => {
-    const there = new URL(redisUrl!)
-    const wire = await startTcpProxy(there.hostname, Number(there.port || 6379))
-    cleanups.push(() => wire.close())
-    const near = new URL(redisUrl!)
-    near.host = `127.0.0.1:${wire.port}`
-    const keys = new KeyRing([new Secret('k'.repeat(40))])
-    const [own, other] = [near.href, redisUrl!].map(url => {
-      const exchange = new RedisTail({ url, keys, answerMs: 300 })
-      cleanups.push(() => exchange.stop())
-      return openTail(exchange)
-    }) as [MemoryTail, MemoryTail]
+    const { wire, own, other } = await tailsOfTwo(300)
     const [here, far] = await Promise.all([following(own), following(other)])
     wire.mute()
     let sent = 0
