@@ -236,7 +236,7 @@ function fixedParts({ environment }: ServeOptions): Pick<Services, 'pages' | 'cl
 
 function openTransport(logger: Logger) {
   return createHttp1Transport({
-    clock,
+    clock: tickClock,
     unsolicited: (upstream, closed) =>
       logger.warn('an upstream sent bytes that no request asked for; its idle connections were closed', {
         upstream,

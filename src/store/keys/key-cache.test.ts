@@ -15,13 +15,17 @@ const subject = `key:${hash}`
 function rig() {
   const stored = new Map([[hash, caller]])
   const changes: { subject: string; revision: number }[] = []
+  const hashed: string[] = []
   let finds = 0
   let gate: Promise<void> = Promise.resolve()
   let failure: Error | undefined
   const reports: [boolean, string | undefined][] = []
   const directory = new KeyCache({
     clock: systemClock,
-    hashKey: text => `h:${text}`,
+    hashKey: text => {
+      hashed.push(text)
+      return `h:${text}`
+    },
     async load(asked) {
       finds++
       const found = stored.get(asked)
@@ -43,6 +47,7 @@ function rig() {
     stored,
     changes,
     reports,
+    hashed,
     finds: () => finds,
     hold: () => {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -53,6 +58,16 @@ function rig() {
     mendDatabase: () => (failure = undefined),
   }
 }
+
+test('a valid key is hashed no more once it is known; texts that are no keys are not kept', async () => {
+  const { directory, hashed } = rig()
+  await directory.lookup('sk-1')
+  for (let call = 0; call < 3; call++) expect(directory.lookup('sk-1')).toBe(caller)
+  expect(hashed).toEqual(['sk-1', 'sk-1'])
+  await directory.lookup('sk-none')
+  for (let call = 0; call < 3; call++) expect(directory.lookup('sk-none')).toBeUndefined()
+  expect(hashed.filter(text => text === 'sk-none')).toHaveLength(4)
+})
 
 test('the first lookup asks the database once, later ones do not', async () => {
   const { directory, finds } = rig()

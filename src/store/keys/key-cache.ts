@@ -12,6 +12,7 @@ import { DependentCache } from '../../lib/dependent-cache.ts'
 import { DatabaseMoved } from '../../platform/sqlite-file-guard.ts'
 import { isKeyHash, serviceAccountPrincipal, sessionPrincipal, userPrincipal } from '../sign-in/principals.ts'
 import type { Changes, Subject } from '../tenancy/changes.ts'
+import { RecentHashes } from './recent-hashes.ts'
 import type { KeySnapshot } from './start-snapshot.ts'
 
 const knownMax = 50_000
@@ -53,6 +54,7 @@ export class KeyCache implements KeyDirectory {
   readonly #known: DependentCache<Caller>
   readonly #unknown: LRUCache<string, true>
   readonly #loading = new Map<string, Promise<Caller | undefined>>()
+  readonly #hashes: RecentHashes
   #revision = 0
   /** Changes of this process that no poll has seen yet, with the newest revision of their transaction. */
   readonly #own = new Map<Subject, number>()
@@ -73,6 +75,7 @@ export class KeyCache implements KeyDirectory {
     this.#options = options
     this.#known = new DependentCache(knownMax, options.subjectsOf)
     this.#unknown = new LRUCache<string, true>({ ...entryLimit(unknownMax), ttl: unknownMs })
+    this.#hashes = new RecentHashes(options.clock)
     this.#polledMs = options.clock.monotonicMs()
     if (options.restored) this.#restore(options.restored)
   }
@@ -96,7 +99,12 @@ export class KeyCache implements KeyDirectory {
   }
 
   lookup(keyText: string): Caller | undefined | Promise<Caller | undefined> {
-    return this.#find(this.#options.hashKey(keyText), keyText)
+    const recent = this.#hashes.get(keyText)
+    if (recent !== undefined) return this.#find(recent, keyText)
+    const hash = this.#options.hashKey(keyText)
+    const caller = this.#find(hash, keyText)
+    if (caller && !(caller instanceof Promise)) this.#hashes.set(keyText, hash)
+    return caller
   }
 
   lookupUser(userId: string, teamId?: string): Caller | undefined | Promise<Caller | undefined> {
@@ -168,6 +176,7 @@ export class KeyCache implements KeyDirectory {
 
   async #poll(): Promise<void> {
     const { clock, reportReachable } = this.#options
+    this.#hashes.forgetOld()
     const loaded = [...this.#unconfirmed]
     try {
       await this.#follow()
