@@ -3,7 +3,7 @@ import type { Deployment } from '../core/deployment.ts'
 import type { FallbackLists, RouterSettings, Settings } from '../core/settings.ts'
 import { budgetSettingsOf, healthAlertsOf, newKeysOf, newUsersOf } from './budgets.ts'
 import { keyRotationOf } from './key-rotation.ts'
-import { buildDeployment, environmentDeployments, localDeployments } from './models/deployments.ts'
+import { buildDeployment, environmentDeployments, isEveryVendor, localDeployments } from './models/deployments.ts'
 import type { Environment } from './environment.ts'
 import { fileGuardrails } from './guardrails.ts'
 import type { BuildContext, EnvironmentOffer, Providers } from './models/deployments.ts'
@@ -22,7 +22,7 @@ import { publicModelsOf } from './public-models.ts'
 import { entryProblems } from './file/entry-checks.ts'
 import { accessGroups, missingPriceWarnings } from './models/deployment-lists.ts'
 import { pricesWithoutEffect } from './file/price-entries.ts'
-import { EntryIds } from './models/deployment-ids.ts'
+import { ListedDeployments } from './models/listed-deployments.ts'
 import type { EntryContext, FileCredential } from './models/entry-context.ts'
 import { idMistakes, mistakeAt, modelAliasesOf, nameFindings } from './file/name-checks.ts'
 import type { BuiltDeployments, FallbackField } from './file/name-checks.ts'
@@ -311,28 +311,58 @@ function buildDeployments(
     forwardUnknownFields: common.forward_unknown_fields,
     proxies,
   }
-  const entries = new Map<number, Deployment>()
-  const ids = new EntryIds()
+  const list = new ListedDeployments(reading, text => void warnings.push(text))
   const add = (at: number, { path, message }: { readonly path: readonly string[]; readonly message: string }) =>
     void mistakes.push(mistakeAt(reading, ['model_list', at, ...path], message))
   for (const { at, entry, removed } of reading.entries ?? []) {
     if (!entry) continue
     for (const problem of entryProblems(entry)) add(at, problem)
+    if (isEveryVendor(entry)) continue
     const where = reading.lineOf(['model_list', at])
     const built = buildDeployment(entry, { ...context, origin: { kind: 'config', where } })
     if (!('message' in built)) {
       for (const { path, message } of pricesWithoutEffect(entry, { mode: built.mode }))
         warnings.push(mistakeAt(reading, ['model_list', at, ...path], message))
       // The id of a partial entry may equal that of another entry, so it is not compared.
-      if (removed.length === 0 || entry.model_info?.id !== undefined) entries.set(at, { ...built, id: ids.idOf(entry) })
+      if (removed.length === 0 || entry.model_info?.id !== undefined) list.add(at, entry, built)
     } else if (removed.length === 0 || (isAboutProvider(built.path) && !removed.some(path => providerFields.has(path))))
       add(at, built)
   }
-  const offer =
-    reading.entries === undefined ? environmentDeployments(context, text => void warnings.push(text)) : undefined
-  const others = offer ? [...offer.deployments, ...discoveredDeployments(input.discovered ?? [], context)] : []
+  const offer = environmentOffer(reading, context, warnings)
+  const others = [...(offer?.deployments ?? [])]
+  if (reading.entries === undefined) others.push(...discoveredDeployments(input.discovered ?? [], context))
   if (!general.disable_local_models) others.push(...localDeployments(context))
-  return { entries, others, missing: offer?.missing, context }
+  return { ...list.result, others, missing: offer?.missing, context }
+}
+
+/** What keys of the environment offer: without a model list, or for an entry that stands for every vendor. */
+function environmentOffer(
+  reading: ConfigReading,
+  context: Omit<BuildContext, 'origin'>,
+  warnings: string[],
+): EnvironmentOffer | undefined {
+  const warn = (text: string) => void warnings.push(text)
+  if (reading.entries === undefined) return environmentDeployments(context, warn)
+  const listed = reading.entries ?? []
+  const [first, ...more] = listed.flatMap(({ at, entry }) => (entry && isEveryVendor(entry) ? [{ at, entry }] : []))
+  if (!first) return undefined
+  const where = (at: number) => reading.lineOf(['model_list', at])
+  for (const { at } of more) warn(mistakeAt(reading, ['model_list', at], `has no effect beside ${where(first.at)}`))
+  const offer = environmentDeployments(context, warn, {
+    entry: first.entry,
+    origin: { kind: 'config', where: where(first.at) },
+    otherNames: new Set(listed.flatMap(({ name }) => name ?? [])),
+  })
+  if (offer.deployments.length === 0)
+    warn(
+      mistakeAt(
+        reading,
+        ['model_list', first.at],
+        'offers no model: the environment has no key of a vendor without an entry of its own; set one, as ' +
+          'OPENAI_API_KEY',
+      ),
+    )
+  return offer
 }
 
 /** The fields that decide the provider. Other mistakes of a partial entry may be consequences of its missing parts. */

@@ -73,6 +73,9 @@ export const otherModes: ReadonlySet<unknown> = new Set([
   'video_generation',
 ])
 
+/** Spellings of modes that LiteLLM lets pass, with the mode that is meant. */
+export const modeSpellings: ReadonlyMap<unknown, string> = new Map([['embeddings', 'embedding']])
+
 const remedies = {
   none: '',
   limits: 'limit keys (`rpm_limit`, `tpm_limit`, `max_parallel_requests`), and share calls by `weight`',

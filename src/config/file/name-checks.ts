@@ -15,6 +15,8 @@ export type FallbackField = (typeof fallbackFields)[number]
 export interface BuiltDeployments {
   /** By index in the model list. */
   readonly entries: ReadonlyMap<number, Deployment>
+  /** Indexes of entries that another one stands for. */
+  readonly repeated: ReadonlySet<number>
   /** Deployments without an entry: from the environment, local servers, built-in. */
   readonly others: readonly Deployment[]
 }
@@ -31,10 +33,11 @@ export function mistakeAt(reading: ConfigReading, path: Path, message: string): 
 }
 
 /** Ids must be unique, including those of invalid entries. */
-export function idMistakes(reading: ConfigReading, { entries, others }: BuiltDeployments): string[] {
+export function idMistakes(reading: ConfigReading, { entries, repeated, others }: BuiltDeployments): string[] {
   const owners = new Map(others.map(one => [one.id, one.origin.where]))
   const mistakes: string[] = []
   for (const { at, entry } of reading.entries ?? []) {
+    if (repeated.has(at)) continue
     const given = entry?.model_info?.id
     const id = given ?? entries.get(at)?.id
     if (id === undefined) continue

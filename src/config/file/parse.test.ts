@@ -252,8 +252,8 @@ test('bare names of models belong to their vendor; a name of no vendor and a wro
     'text_completion_openai gpt-3.5-turbo-instruct',
   )
   expect(of('model: my-own-name')).toStartWith('`provider/model`, for example `openai/my-own-name`')
-  expect(read(model('model: "*"').replace('model_name: m', 'model_name: "*"')).mistakes[0]).toContain(
-    'model: names no vendor: give an entry for each (`openai/*`, ...), or no `model_list`',
+  expect(read(model('model: "*", api_key: k').replace('model_name: m', 'model_name: "*"')).mistakes[0]).toContain(
+    'model: names no vendor: give an entry for each (`openai/*`, ...)',
   )
   expect(of('model: vllm/x')).toBe('`vllm`, did you mean `hosted_vllm`?')
   expect(of('model: google/x')).toBe('`google`, did you mean `gemini`?')

@@ -77,6 +77,7 @@ export function readFile(
   return {
     // A duplicate key is an error, but its last value is checked like any other.
     ...(isWhole && all.length === 0 ? complete(checked.data, unpriced) : withOwnPrices(valid(), unpriced)),
+    isPeers: names.isPeers,
     mistakes: all.sort((a, b) => locationOf(a).offset - locationOf(b).offset).map(line),
     warnings: warnings.map(line),
     problems: all.map(({ path, message }) => ({ path: names.writtenPath(path), message })),

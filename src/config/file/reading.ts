@@ -70,6 +70,8 @@ export interface ReadFile {
   readonly config: Config | undefined
   /** The model list; undefined = there is none; null = it is not a list. */
   readonly entries: PartialConfig['entries']
+  /** The file is written in LiteLLM's names. */
+  readonly isPeers: boolean
   /** `file:line:col path: message`, in the order of the file. */
   readonly mistakes: readonly string[]
   readonly warnings: readonly string[]
@@ -118,6 +120,7 @@ export function readingOf({ locations, written, ...file }: ReadFile): ConfigRead
 export const nothingRead: ReadFile = {
   config: undefined,
   entries: undefined,
+  isPeers: false,
   mistakes: [],
   warnings: [],
   problems: [],

@@ -4,12 +4,7 @@
  */
 import { z } from 'zod'
 import { agentSettings } from './sections/agent-settings.ts'
-import {
-  budgetSettings,
-  commonBudgetSettings,
-  newUserSettings,
-  providerBudgetSettings,
-} from './sections/budget-settings.ts'
+import { budgetSettings, commonBudgetSettings, newUserSettings } from './sections/budget-settings.ts'
 import { cacheSettings } from './sections/cache-settings.ts'
 import { identitySettings } from './sections/identity-settings.ts'
 import { guardrailList } from './sections/guardrail-settings.ts'
@@ -22,6 +17,7 @@ import { newKeySettings } from './sections/new-key-settings.ts'
 import { modelHubSettings } from './sections/model-hub-settings.ts'
 import { priceTermSettings } from './sections/price-term-settings.ts'
 import { checkedText } from './checked-text.ts'
+import { fallbackSettings, routerSettings } from './sections/router-settings.ts'
 import { storageSettings } from './sections/storage-settings.ts'
 import { storedSettings } from './sections/stored-settings.ts'
 import {
@@ -30,7 +26,6 @@ import {
   infoExamples,
   limitExamples,
   paramExamples,
-  routerExamples,
   withExamples,
 } from './key-examples.ts'
 import { priceExamples, prices, priceSource } from './sections/price-settings.ts'
@@ -292,71 +287,6 @@ export const modelEntrySchema = z.strictObject({
   model_info: modelInfo.optional().describe('What is known about the model.'),
 })
 
-const fallbackList = z.array(z.record(z.string(), z.array(text).min(1)))
-/** In `router_settings`, and in `settings` as well. */
-const fallbacks = {
-  fallbacks: fallbackList
-    .optional()
-    .describe('`{model: [models to try in order]}` when its deployments fail; `*` = every model without its own list.'),
-  context_window_fallbacks: fallbackList
-    .optional()
-    .describe('The same for conversations that are too long for the model.'),
-  content_policy_fallbacks: fallbackList
-    .optional()
-    .describe("The same for calls that the provider's content policy refuses."),
-  default_fallbacks: z
-    .array(text)
-    .min(1)
-    .optional()
-    .describe('Models to try for every model without a list in `fallbacks`: the same as its `*`.'),
-}
-
-const routerSettings = z.strictObject(
-  withExamples(
-    {
-      num_retries: z
-        .number()
-        .int()
-        .min(0)
-        .max(10)
-        .optional()
-        .describe('Attempts after the first at the deployments of a name; 2 when left out.'),
-      max_attempts: z.number().int().min(1).max(100).optional().describe('Requests to upstreams of one call (6).'),
-      allowed_fails: z
-        .number()
-        .int()
-        .min(0)
-        .max(1_000_000)
-        .optional()
-        .describe('Failures in a row after which a deployment cools down; 3 when left out.'),
-      cooldown_time: z
-        .number()
-        .min(0)
-        .max(86_400)
-        .optional()
-        .describe(
-          'Seconds of the first cooldown of a deployment that fails, at most 60; each probe that fails doubles it. ' +
-            '0 = none.',
-        ),
-      timeout: seconds
-        .optional()
-        .describe(
-          'Seconds until the first byte of a whole answer, for models without their own `timeout`; 600 when left out.',
-        ),
-      stream_timeout: seconds
-        .optional()
-        .describe('Seconds until the first byte of a stream, for models without their own; 60 when left out.'),
-      ...fallbacks,
-      model_group_alias: z
-        .record(modelName, z.union([text, z.strictObject({ model: text, hidden: z.boolean().optional() })]))
-        .optional()
-        .describe('Other names for models: `{alias: model_name}`, or `{alias: {model, hidden}}` as in LiteLLM.'),
-      ...providerBudgetSettings,
-    },
-    routerExamples,
-  ),
-)
-
 const limits = z.strictObject(
   withExamples(
     {
@@ -382,7 +312,7 @@ const commonSettings = z.strictObject(
         .optional()
         .describe('The same as `router_settings.num_retries`, which wins.'),
       ...fieldSettings,
-      ...fallbacks,
+      ...fallbackSettings,
       ...commonBudgetSettings,
       ...cacheSettings,
       ...priceTermSettings,

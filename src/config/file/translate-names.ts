@@ -5,6 +5,7 @@ import { closestMatch, isMisspelt } from '../../lib/closest-match.ts'
 import {
   asksForNothing,
   keysWithoutFunction,
+  modeSpellings,
   openSections,
   otherModes,
   otherNames,
@@ -100,6 +101,7 @@ function withoutUnused(value: unknown, path: Path, reading: PruningOptions): unk
       warnings.push({ path: inside, message: `${noEffect}: \`${one}\` is no mode of this gateway` })
     else if (isPeers && (one === null || one === '') && sectionsWithDefaults.has(pattern))
       warnings.push({ path: inside, message: 'is empty, and counts as not given', atKey: true })
+    else if (patternOf(inside) === modePattern) out[key] = modeSpellings.get(one) ?? one
     else out[key] = withoutUnused(one, inside, reading)
   }
   return out

@@ -143,8 +143,8 @@ function speakingFor(provider: Provider, mode: string | undefined): Provider {
 }
 
 const everyVendor =
-  'names no vendor: give an entry for each (`openai/*`, ...), or no `model_list`, and every vendor with a key in the ' +
-  'environment is served'
+  'names no vendor: give an entry for each (`openai/*`, ...), or one of `model_name: "*"` without a key and an ' +
+  'address, and every vendor with a key in the environment is served'
 
 function unknownProvider(model: string, given: string | undefined) {
   const word = given ?? (model.includes('/') ? model.split('/')[0]! : undefined)
@@ -236,13 +236,27 @@ export interface EnvironmentOffer {
   readonly missing: Readonly<Record<string, string>>
 }
 
+/** Whether an entry stands for the models of every vendor: calls name the vendor, and its key is in the environment. */
+export function isEveryVendor({ model_name: name, proxy_params: params }: ModelEntry): boolean {
+  const { model, custom_llm_provider: provider, api_base: address, api_key: key } = params
+  return name === '*' && model === '*' && (provider ?? address ?? key) === undefined
+}
+
+/** An entry for the models of every vendor (`isEveryVendor`), and the names that have an entry of their own. */
+export interface EveryVendor {
+  readonly entry: ModelEntry
+  readonly origin: Origin
+  readonly otherNames: ReadonlySet<string>
+}
+
 /**
- * Without a model list: `provider/*` for every provider with a key in the environment. `warn` is called for unusable
- * keys.
+ * Without a model list, or for an entry that stands for every vendor: `provider/*` for every provider with a key in the
+ * environment. `warn` is called for unusable keys.
  */
 export function environmentDeployments(
   context: Omit<BuildContext, 'origin'>,
   warn: (text: string) => void,
+  every?: EveryVendor,
 ): EnvironmentOffer {
   const deployments: Deployment[] = []
   const missing: Record<string, string> = {}
@@ -255,8 +269,16 @@ export function environmentDeployments(
       warn(`${missing[provider.name]}; ${provider.name}/* is not offered`)
       continue
     }
-    const entry: ModelEntry = { model_name: `${provider.name}/*`, proxy_params: { model: `${provider.name}/*` } }
-    const built = buildDeployment(entry, { ...context, origin: { kind: 'environment', where: variable } })
+    const name = `${provider.name}/*`
+    if (every?.otherNames.has(name)) continue
+    const { id: _, ...info } = every?.entry.model_info ?? {}
+    const entry: ModelEntry = {
+      model_name: name,
+      proxy_params: { ...every?.entry.proxy_params, model: name },
+      ...(every?.entry.model_info && { model_info: info }),
+    }
+    const origin: Origin = every?.origin ?? { kind: 'environment', where: variable }
+    const built = buildDeployment(entry, { ...context, origin })
     // Some providers need more than a key (a region, a project); that is no mistake unless an entry names the provider.
     if ('message' in built) missing[provider.name] = built.message
     else deployments.push(built)

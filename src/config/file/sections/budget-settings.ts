@@ -4,7 +4,8 @@ import { isTimeZone, readBudgetDuration } from '../../../accounts/limits/budget-
 import { checkedText } from '../checked-text.ts'
 
 const alertUrl = z.url({ protocol: /^https?$/ })
-const usd = z.number().min(0).max(9_000_000)
+/** In dollars, up to what the API takes (accounts/fields/money.ts); more than nine million count as nine million. */
+export const budgetUsd = z.number().min(0).max(1_000_000_000)
 const duration = checkedText(z.string(), text => {
   const read = readBudgetDuration(text)
   return 'problem' in read ? read.problem : undefined
@@ -26,7 +27,10 @@ export const budgetSettings = {
       'Calls of a model without a price where a budget holds: `refuse` them, the default; charge `budget_reserve` ' +
         'for each; or `allow` them, uncounted.',
     ),
-  budget_reserve: usd
+  budget_reserve: z
+    .number()
+    .min(0)
+    .max(9_000_000)
     .optional()
     .describe(
       'In US dollars: reserved for a call of which it is not known how much it can cost, and charged where it is not ' +
@@ -85,9 +89,9 @@ export const commonBudgetSettings = {
   timezone: checkedText(z.string(), name => (isTimeZone(name) ? undefined : 'is no time zone of the IANA database'))
     .optional()
     .describe('Of the days, weeks and months after which budgets begin anew; UTC when left out.'),
-  max_budget: usd.optional().describe('In US dollars: what all calls with virtual keys together may cost.'),
+  max_budget: budgetUsd.optional().describe('In US dollars: what all calls with virtual keys together may cost.'),
   budget_duration: duration.optional().describe('After which `max_budget` begins anew: 30d, 1mo, ...; else never.'),
-  max_end_user_budget: usd
+  max_end_user_budget: budgetUsd
     .optional()
     .describe('In US dollars: of each end user (`user` of a call) without a budget of its own.'),
   end_user_budget_duration: duration.optional().describe('After which `max_end_user_budget` begins anew.'),
@@ -100,14 +104,14 @@ export const newUserSettings = {
     .optional()
     .describe('Of users who are made without a role; `internal_user` when left out.'),
   models: z.array(z.string()).max(1000).optional().describe('Of users who are made without a list of models.'),
-  max_budget: usd.optional().describe('In US dollars: of users who are made without a budget.'),
+  max_budget: budgetUsd.optional().describe('In US dollars: of users who are made without a budget.'),
   budget_duration: duration.optional().describe('Of that budget.'),
 }
 
 /** Keys of `router_settings`. */
 export const providerBudgetSettings = {
   provider_budget_config: z
-    .record(z.string(), z.strictObject({ budget_limit: usd, time_period: duration.optional() }))
+    .record(z.string(), z.strictObject({ budget_limit: budgetUsd, time_period: duration.optional() }))
     .optional()
     .describe(
       'What all calls at a provider may cost, in US dollars: `{openai: {budget_limit: 100, time_period: 1d}}`. Its ' +

@@ -1,16 +1,16 @@
 /** Keys of `settings` about the keys and users that are made by API, in LiteLLM's names. */
 import { z } from 'zod'
 import { checkedText } from '../checked-text.ts'
+import { budgetUsd } from './budget-settings.ts'
 import { readDuration } from '../../../accounts/key.ts'
 
-const usd = z.number().min(0).max(9_000_000)
 const count = z.number().int().min(0).max(1_000_000_000)
 const duration = checkedText(z.string(), text => {
   const read = readDuration(text)
   return 'problem' in read ? read.problem : undefined
 })
 const limitFields = {
-  max_budget: usd
+  max_budget: budgetUsd
     .optional()
     .describe('In US dollars.')
     .meta({ examples: [10] }),
@@ -77,7 +77,7 @@ export const newKeySettings = {
         'administrators. A key that is made without a field gets its bound, unless its default is less. Tokens of ' +
         'directories, and keys that are brought from LiteLLM, are not bound.',
     ),
-  max_internal_user_budget: usd
+  max_internal_user_budget: budgetUsd
     .optional()
     .describe('The same as `max_budget` of `default_internal_user_params`, which wins.'),
   internal_user_budget_duration: duration

@@ -1,0 +1,80 @@
+/** What LiteLLM takes in its files, and starts with. */
+import { expect, test } from 'bun:test'
+import { fallbacksOf } from '../../core/settings.ts'
+import { providers } from '../../providers/index.ts'
+import { readSettings } from '../read-settings.ts'
+
+const read = (text: string, environment: Record<string, string> = {}) =>
+  readSettings({ text, file: 'c.yaml', environment, providers })
+const entry = (params: string, name = 'm', more = '') =>
+  `  - { model_name: "${name}", litellm_params: { ${params} }${more} }\n`
+const plain = 'model: openai/gpt-4o, api_key: k'
+const listed = (...entries: string[]) => `model_list:\n${entries.join('')}`
+
+function served(text: string, environment: Record<string, string> = {}) {
+  const { settings, mistakes } = read(text, environment)
+  expect(mistakes).toEqual([])
+  return { settings: settings!, deployments: settings!.deployments.filter(one => one.origin.kind === 'config') }
+}
+
+test('`mode: embeddings` is that of embeddings', () => {
+  const { deployments, settings } = served(listed(entry(plain, 'm', ', model_info: { mode: embeddings }')))
+  expect([deployments[0]!.mode, settings.warnings]).toEqual(['embedding', []])
+})
+
+test('an empty list of fallbacks is none, also where every other model has some', () => {
+  const router = (lists: string) => `${listed(entry(plain), entry(plain, 'n'))}router_settings: { ${lists} }\n`
+  const { settings } = served(router('fallbacks: [{ m: [] }, { "*": [n] }], context_window_fallbacks: [{ m: [] }]'))
+  expect(fallbacksOf(settings.router.fallbacks, 'm', settings)).toEqual([])
+  expect(fallbacksOf(settings.router.fallbacks, 'other', settings)).toEqual(['n'])
+  const { router: empty } = served(router('fallbacks: [], default_fallbacks: []')).settings
+  expect(empty.fallbacks).toEqual({ '*': [] })
+})
+
+test('a repeated entry counts with the weights of all; one of the same id and other settings is a mistake', () => {
+  const { deployments, settings } = served(listed(entry(plain), entry(`${plain}, order: 1`), entry(plain)))
+  expect(deployments.map(one => [one.order, one.weight])).toEqual([
+    [0, 2],
+    [1, 1],
+  ])
+  expect(settings.warnings).toContain(
+    'c.yaml:4:5 model_list.2: is the same as c.yaml:2: both are one deployment, with the weights of both; take one out',
+  )
+  const named = (params: string) => entry(params, 'm', ', model_info: { id: one }')
+  expect(served(listed(named(plain), named(plain))).deployments.length).toBe(1)
+  expect(read(listed(named(plain), named('model: openai/gpt-5, api_key: k'))).mistakes).toEqual([
+    expect.stringContaining('`one` is also the id of c.yaml:2; ids must differ'),
+  ])
+})
+
+test('budgets are taken up to a billion dollars', () => {
+  const budget = (usd: string) =>
+    `${listed(entry(plain))}litellm_settings: { max_budget: ${usd}, max_internal_user_budget: ${usd} }\n`
+  const { budgets, newUsers } = served(budget('1000000000')).settings
+  expect([budgets.all?.maxBudgetNanoUsd, newUsers.maxBudgetNanoUsd]).toEqual([10n ** 18n, 10n ** 18n])
+  expect(read(budget('1000000001')).mistakes[0]).toContain('must be a number of at most 1000000000')
+})
+
+const keys = { OPENAI_API_KEY: 'o', ANTHROPIC_API_KEY: 'a', GROQ_API_KEY: 'g' }
+
+test('`model: "*"` stands for every vendor with a key in the environment and without an entry of its own', () => {
+  const every = entry('model: "*", timeout: 7', '*')
+  const { deployments } = served(listed(every, entry('model: groq/*, api_key: own', 'groq/*')), keys)
+  const shown = deployments.map(one => [one.modelName, one.target.apiKey!.reveal(), one.timeouts.firstByteMs])
+  expect(shown.sort()).toEqual([
+    ['anthropic/*', 'a', 7000],
+    ['groq/*', 'own', 600_000],
+    ['openai/*', 'o', 7000],
+    ['text_completion_openai/*', 'o', 7000],
+  ])
+  expect(deployments.find(one => one.modelName === 'openai/*')!.origin.where).toBe('c.yaml:2')
+  const { settings } = served(listed(every, every))
+  expect(settings.warnings).toEqual([
+    'c.yaml:3:5 model_list.1: has no effect beside c.yaml:2',
+    expect.stringMatching(/^c\.yaml:2:5 model_list\.0: offers no model: the environment has no key of a vendor/),
+  ])
+  // One key would go to every vendor that a client names.
+  expect(read(listed(entry('model: "*", api_key: k', '*')), keys).mistakes).toEqual([
+    expect.stringContaining('model: names no vendor: give an entry for each'),
+  ])
+})

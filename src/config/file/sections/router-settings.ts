@@ -1,0 +1,77 @@
+/** Retries, cooldowns, fallbacks, and how deployments are chosen. */
+import { z } from 'zod'
+import { routerExamples, withExamples } from '../key-examples.ts'
+import { isModelName } from '../value-checks.ts'
+import { providerBudgetSettings } from './budget-settings.ts'
+
+const text = z.string().min(1)
+const seconds = z.number().positive().max(86_400)
+const modelName = text.refine(isModelName, 'must not be blank or have line breaks and other control characters')
+
+const fallbackList = z.array(z.record(z.string(), z.array(text)))
+/** Keys of `router_settings`, and of `settings` as well. */
+export const fallbackSettings = {
+  fallbacks: fallbackList
+    .optional()
+    .describe(
+      '`{model: [models to try in order]}` when its deployments fail; `*` = every model without its own list, ' +
+        'of which an empty one is none.',
+    ),
+  context_window_fallbacks: fallbackList
+    .optional()
+    .describe('The same for conversations that are too long for the model.'),
+  content_policy_fallbacks: fallbackList
+    .optional()
+    .describe("The same for calls that the provider's content policy refuses."),
+  default_fallbacks: z
+    .array(text)
+    .optional()
+    .describe('Models to try for every model without a list in `fallbacks`: the same as its `*`.'),
+}
+
+/** The section `router_settings`. */
+export const routerSettings = z.strictObject(
+  withExamples(
+    {
+      num_retries: z
+        .number()
+        .int()
+        .min(0)
+        .max(10)
+        .optional()
+        .describe('Attempts after the first at the deployments of a name; 2 when left out.'),
+      max_attempts: z.number().int().min(1).max(100).optional().describe('Requests to upstreams of one call (6).'),
+      allowed_fails: z
+        .number()
+        .int()
+        .min(0)
+        .max(1_000_000)
+        .optional()
+        .describe('Failures in a row after which a deployment cools down; 3 when left out.'),
+      cooldown_time: z
+        .number()
+        .min(0)
+        .max(86_400)
+        .optional()
+        .describe(
+          'Seconds of the first cooldown of a deployment that fails, at most 60; each probe that fails doubles it. ' +
+            '0 = none.',
+        ),
+      timeout: seconds
+        .optional()
+        .describe(
+          'Seconds until the first byte of a whole answer, for models without their own `timeout`; 600 when left out.',
+        ),
+      stream_timeout: seconds
+        .optional()
+        .describe('Seconds until the first byte of a stream, for models without their own; 60 when left out.'),
+      ...fallbackSettings,
+      model_group_alias: z
+        .record(modelName, z.union([text, z.strictObject({ model: text, hidden: z.boolean().optional() })]))
+        .optional()
+        .describe('Other names for models: `{alias: model_name}`, or `{alias: {model, hidden}}` as in LiteLLM.'),
+      ...providerBudgetSettings,
+    },
+    routerExamples,
+  ),
+)
