@@ -72,18 +72,24 @@ const looks: ReadonlyMap<string, (value: unknown) => FoundPath> = new Map([
 
 /** Smaller fields are parsed anyway. */
 const parsedBytesMax = 256 * 1024
-/** One of these is in every field that names an object. `\u00`: an ASCII letter may be written as an escape. */
-const marks = ['file', 'gs:', 's3:', 'vector_store', 'container', 'skill', 'Search', 'rag', '\\u00'].map(text =>
+/** One of these is in every field that names an object, or an address. `\u00`: an ASCII letter may be an escape. */
+const marks = ['file', 'vector_store', 'container', 'skill', 'Search', 'rag', '\\u00'].map(text =>
   Buffer.from(text, 'latin1'),
 )
+/** As in `storage`, in any case. */
+const addressMark = /(?:gs|s3|files?|abfss?|azureml)[:/]|generativelanguage/i
+
+const hasMark = (part: Buffer): boolean =>
+  marks.some(mark => part.includes(mark)) || addressMark.test(part.toString('latin1'))
+
+/**
+ * Of the beginning of a long string: whether its mark may come later. An address has spaces, escapes or a scheme there;
+ * `data:` holds what it is about.
+ */
+const mayBeAddress = (beginning: string): boolean => !/^(?:data:|[!-[\]-~][^:\\]*$)/.test(beginning)
 
 function isWorthALook(body: JsonBody, field: string): boolean {
-  return body.sizeOf(field) <= parsedBytesMax || hasMark(body)
-}
-
-function hasMark({ bytes }: JsonBody): boolean {
-  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return marks.some(mark => buffer.includes(mark))
+  return body.sizeOf(field) <= parsedBytesMax || body.mentions(hasMark, mayBeAddress)
 }
 
 function under(step: string | number, found: FoundPath): FoundPath {

@@ -126,6 +126,26 @@ describe("objects named by the provider's own ids", () => {
     expect((await ask(chatPath, part('x'.repeat(300_000)).replace('\\u0069', 'i'))).status).toBe(403)
   })
 
+  test('no way of writing an address hides it in a large body', async () => {
+    const spaces = ' '.repeat(5000)
+    const addresses = [
+      'GS://bucket/x.png',
+      `${spaces}s3://bucket/x.png`,
+      `\n\t${spaces}file:///etc/x`,
+      `\u3000${spaces}abfss://c@account/x`,
+      'AzureML://datastores/x',
+      `https://${'u'.repeat(5000)}@generativelanguage.googleapis.com/v1beta/files/x`,
+      `gs://bucket/${'x'.repeat(5000)}`,
+    ]
+    for (const url of addresses) {
+      const body = chat({ type: 'text', text: 'x'.repeat(300_000) }, { type: 'image_url', image_url: { url } })
+      const at = url.trim().slice(0, 20)
+      expect([at, await ask(chatPath, body)]).toMatchObject([at, { status: 403 }])
+    }
+    const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(300_000)}` } }
+    expect(await ask(chatPath, chat(image))).toMatchObject({ status: 200 })
+  })
+
   test('public addresses, ids of the gateway, function schemas and history pass', async () => {
     const passing: readonly (readonly [string, object])[] = [
       [chatPath, chat({ type: 'image_url', image_url: { url: 'https://example.com/gs:x.png' } })],

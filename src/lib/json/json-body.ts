@@ -148,6 +148,24 @@ export class JsonBody {
     return this.#whole
   }
 
+  /**
+   * Whether `isFound` says so of a part of the body. Parts are all but what lies behind the first 4096 bytes of longer
+   * strings, unless `isSearched` says so of the 16 characters (Latin-1) that one begins with: texts and images are most
+   * of a large body, and a search through them is what it costs.
+   */
+  mentions(isFound: (part: Buffer) => boolean, isSearched: (beginning: string) => boolean): boolean {
+    const bytes = asBuffer(this.bytes)
+    const strings = this.#longStrings
+    let from = 0
+    for (let next = 0; next < strings.length; next += 2) {
+      const start = strings[next]!
+      if (isSearched(bytes.toString('latin1', start + 1, start + 17))) continue
+      if (isFound(bytes.subarray(from, start + longStringBytes))) return true
+      from = strings[next + 1]!
+    }
+    return isFound(from === 0 ? bytes : bytes.subarray(from))
+  }
+
   /** The value's bytes, a view of those of the body; undefined = the field is absent. */
   rawBytes(field: string): Uint8Array | undefined {
     const span = this.#spans.get(field)

@@ -117,6 +117,22 @@ test('files count by what they are, never by their length', () => {
   ).toBe(320)
 })
 
+test('large bodies: pages and sounds as in small ones', () => {
+  const part = (data: string) => ({
+    messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: data } }] }],
+  })
+  const page = Buffer.from('1 0 obj << /Type\n  /Page >> endobj /Type /Pages /Type/PageLabel /Type ')
+  const pdf = Buffer.concat([Buffer.from('%PDF-1.7 '), ...Array.from({ length: 7 }, () => page), Buffer.alloc(300_000)])
+  const sound = Buffer.concat([Buffer.from('RIFF....WAVEfmt '), Buffer.alloc(300_000 - 16)]).toString('base64')
+  const others = 40
+  for (const [data, expected] of [
+    [`data:application/pdf;base64,${pdf.toString('base64')}`, 7 * 2250],
+    [pdf.toString('base64'), 7 * 2250],
+    [sound, Math.ceil((400_000 / 10_000) * 32)],
+  ] as const)
+    expect(tokens(part(data))).toBeWithin(expected, expected + others)
+})
+
 test('large bodies: files apart from texts, without parsing, in little time', () => {
   const text = words.repeat(5000)
   const asked = (url: string) => ({

@@ -92,8 +92,8 @@ class Reading {
   #addString(text: string, key: string): void {
     if (text.startsWith('data:text/'))
       return this.#texts.add(Buffer.from(text.slice(text.indexOf(',') + 1), 'base64').toString('utf8'))
-    const data = inlineFile(text)
-    if (data !== undefined) this.#others += fileTokens(data)
+    const offset = base64Offset(text.slice(0, fileCharactersMin), text.length)
+    if (offset >= 0) this.#others += fileTokens(text.slice(offset))
     else if (addressKeys.has(key)) this.#others += imageTokens(undefined)
     else this.#texts.add(text)
   }
@@ -103,10 +103,27 @@ class Reading {
 const fileCharactersMin = 256
 const base64Head = /^[A-Za-z0-9+/_-]+={0,2}$/
 
-/** The base64 of a file inside a string; undefined = it is a text. */
-function inlineFile(text: string): string | undefined {
-  if (text.startsWith('data:')) return text.slice(text.indexOf(',') + 1)
-  return text.length >= fileCharactersMin && base64Head.test(text.slice(0, fileCharactersMin)) ? text : undefined
+/** Where in a string of `length` the base64 of a file begins, by the first 256 characters; -1 = it is a text. */
+function base64Offset(start: string, length: number): number {
+  if (start.startsWith('data:')) return start.indexOf(',') + 1
+  return length >= fileCharactersMin && base64Head.test(start) ? 0 : -1
+}
+
+/** Base64 in the bytes of a body; not copied as a whole. */
+class Base64Bytes {
+  readonly length: number
+  readonly #buffer: Buffer
+  readonly #start: number
+
+  constructor(buffer: Buffer, start: number, end: number) {
+    this.#buffer = buffer
+    this.#start = start
+    this.length = end - start
+  }
+
+  slice(from = 0, to = this.length): string {
+    return this.#buffer.toString('latin1', this.#start + from, this.#start + Math.min(to, this.length))
+  }
 }
 
 /** Strings of a body that was checked before: those without a space are files, all else is text. */
@@ -117,13 +134,13 @@ function scannedTokens(bytes: Uint8Array): number {
   for (let start = buffer.indexOf(quote); start >= 0; ) {
     const end = stringEnd(buffer, start)
     if (end < 0) break
-    // Texts are looked at by their beginning alone.
-    if (
-      end - start > fileCharactersMin &&
-      inlineFile(buffer.toString('latin1', start + 1, start + 1 + fileCharactersMin)) !== undefined
-    ) {
-      fileBytes += end - start
-      tokens += fileTokens(inlineFile(buffer.toString('latin1', start + 1, end))!)
+    if (end - start > fileCharactersMin) {
+      const text = new Base64Bytes(buffer, start + 1, end)
+      const offset = base64Offset(text.slice(0, fileCharactersMin), text.length)
+      if (offset >= 0) {
+        fileBytes += end - start
+        tokens += fileTokens(new Base64Bytes(buffer, start + 1 + offset, end))
+      }
     }
     start = buffer.indexOf(quote, end + 1)
   }

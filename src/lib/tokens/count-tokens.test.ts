@@ -31,6 +31,12 @@ test('files that are cut, empty or something else have no size, and nothing is r
   expect(imageSize(Buffer.concat([bytes('ffd8'), Buffer.alloc(100_000, 0xff)]))).toBeUndefined()
 })
 
+test('the size of a photograph stands behind its metadata', () => {
+  const segment = Buffer.concat([bytes('ffe1 ffff'), Buffer.alloc(0xffff - 2)])
+  const photograph = Buffer.concat([heads.jpeg.subarray(0, 2), segment, heads.jpeg.subarray(2), Buffer.alloc(200_000)])
+  expect(imageTokens(photograph.toString('base64'))).toBe(Math.ceil((1000 * 500) / 750))
+})
+
 test('pictures by their area', () => {
   const png = (width: number, height: number) => {
     const head = Buffer.from(heads.png)

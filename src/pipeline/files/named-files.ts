@@ -27,7 +27,7 @@ import { newMark, withContents } from './inlined-body.ts'
 const filesMax = 100
 /** Of all files whose content is sent with one call. */
 const inlineBytesMax = 16 * 1024 * 1024
-/** A body without these bytes names no file. */
+/** A body without this name names no file. */
 const idField = Buffer.from('file_id')
 
 interface NamedFilesParts {
@@ -49,7 +49,7 @@ export function createPlaceFiles(parts: NamedFilesParts): PlaceFiles {
   return call => {
     const { format } = call
     if (!format || (call.operation !== 'chat' && call.operation !== 'count-tokens')) return undefined
-    if (!mentionsFiles(call.body!)) return undefined
+    if (!call.body!.mentions(namesFile, () => false)) return undefined
     const references = fileReferences(call.body!)
     // Estimates of tokens need no files.
     if (references.length === 0 || (call.operation === 'count-tokens' && call.candidates.every(isInProcess)))
@@ -58,11 +58,7 @@ export function createPlaceFiles(parts: NamedFilesParts): PlaceFiles {
   }
 }
 
-function mentionsFiles({ bytes }: JsonBody): boolean {
-  return (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).includes(
-    idField,
-  )
-}
+const namesFile = (part: Buffer): boolean => part.includes(idField)
 
 const isInProcess = ({ target }: Deployment): boolean => target.provider.answer !== undefined
 
