@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
+import { gatewayProgram } from '../../tests/support/gateway-process.ts'
 
 let folder: string
 beforeEach(() => {
@@ -15,7 +16,7 @@ const pepper = 'a-pepper-of-more-than-thirty-two-characters'
 
 function spawn(words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
   const { DATABASE_URL: _, MODELGATE_MASTER_KEY: __, ...own } = process.env
-  return Bun.spawn([process.execPath, `${import.meta.dir}/../main.ts`, ...words], {
+  return Bun.spawn([process.execPath, gatewayProgram, ...words], {
     stdout: 'pipe',
     stderr: 'pipe',
     env: { ...own, MODELGATE_DATA_DIR: folder, MODELGATE_DISCOVER: '0', MODELGATE_DRAIN_DELAY_MS: '0', ...environment },

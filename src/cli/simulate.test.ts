@@ -1,9 +1,10 @@
 /** Usage errors of `modelgate simulate`: one line that names the flag and the remedy. */
 import { expect, test } from 'bun:test'
 import { startSimulator } from '../../simulator/index.ts'
+import { gatewayProgram } from '../../tests/support/gateway-process.ts'
 
 async function run(...words: string[]) {
-  const child = Bun.spawn([process.execPath, `${import.meta.dir}/../main.ts`, 'simulate', ...words], {
+  const child = Bun.spawn([process.execPath, gatewayProgram, 'simulate', ...words], {
     stdout: 'pipe',
     stderr: 'pipe',
     timeout: 8000,

@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util'
 import { coreOfLoad, coreUnderTest, median, memoryMb } from '../bench/machine.ts'
 import { connectionPhases } from '../support/network/connection-phases.ts'
 import type { ConnectionPhase } from '../support/network/connection-phases.ts'
-import { startGatewayProcess } from '../support/gateway-process.ts'
+import { gatewayProgram, startGatewayProcess } from '../support/gateway-process.ts'
 import type { GatewayProcess } from '../support/gateway-process.ts'
 import { attacks } from './attacks.ts'
 import type { Attack } from './attacks.ts'
@@ -96,15 +96,7 @@ model_list:
 
 /** The upstream. A process of its own: what the bench itself does would count as the time of calls. */
 async function startSimulatorProcess(): Promise<{ url: string; stop(): void }> {
-  const program = [
-    process.execPath,
-    join(import.meta.dir, '../../src/main.ts'),
-    'simulate',
-    '--port',
-    '0',
-    '--seed',
-    '1',
-  ]
+  const program = [process.execPath, gatewayProgram, 'simulate', '--port', '0', '--seed', '1']
   const child = Bun.spawn([...onCore(coreOfLoad), ...program], { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
   let heard = ''
   for await (const piece of child.stdout as unknown as AsyncIterable<Uint8Array>) {

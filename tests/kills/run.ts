@@ -15,6 +15,7 @@ import { migrate } from '../../src/store/database/migrate.ts'
 import { openDatabase } from '../../src/store/database/open.ts'
 import { exampleRow, leaveJournal } from '../../src/store/ledger/ledger-fixture.ts'
 import { masterKey } from '../e2e/harness.ts'
+import { gatewayProgram } from '../support/gateway-process.ts'
 
 /** How long a new row may take to be visible after a start. */
 const visibleMsMax = 2000
@@ -23,7 +24,6 @@ const callBytes = 440
 const costNanoUsd = 1000
 /** The backlog is what so many processes left. */
 const processes = 3
-const root = join(import.meta.dir, '../..')
 const headers = { authorization: `Bearer ${masterKey}` }
 
 const { values: flags } = parseArgs({
@@ -108,7 +108,7 @@ function leaveBacklog(data: string): number {
 
 function startGateway({ folder, data, port }: Place) {
   const flagsOfServe = ['--config', join(folder, 'config.yaml'), '--port', String(port), '--data-dir', data]
-  return Bun.spawn([process.execPath, join(root, 'src/main.ts'), 'serve', ...flagsOfServe], {
+  return Bun.spawn([process.execPath, gatewayProgram, 'serve', ...flagsOfServe], {
     stdout: 'ignore',
     stderr: 'inherit',
     env: { ...process.env, MODELGATE_MASTER_KEY: masterKey, DATABASE_URL: '', REDIS_URL: '' },
