@@ -83,8 +83,8 @@ async function advance(work: RunWork, held: HeldRun, signal: AbortSignal): Promi
   let isExpired = false
   held.renew({
     expiresAtMs: Number(run.body.expires_at) * 1000,
-    ended(expired) {
-      isExpired = expired
+    ended(reason) {
+      isExpired = reason === 'expired'
       services.detached.cancel(workId(run))
     },
   })

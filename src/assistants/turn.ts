@@ -212,7 +212,11 @@ export class Turn {
     const message = { ...open.message, body: { ...open.message.body, ...state, content: this.#content } }
     // An answer that stopped at its maximum length counts as written.
     const written = end.status === 'requires_action' || end.status === 'incomplete'
-    const step = endedStep(this.#withUsage(open.step, !this.#toolStep), written ? { status: 'completed' } : end, atS)
+    const step = endedStep(
+      this.#withUsage(open.step, { isCounted: !this.#toolStep }),
+      written ? { status: 'completed' } : end,
+      atS,
+    )
     result.put.push(message, step)
     result.events.push(
       [`thread.message.${state.status}`, message.body],
@@ -227,7 +231,7 @@ export class Turn {
       function: { name: call.name, arguments: call.arguments, output: null },
     }))
     const body = { ...open.body, step_details: { type: 'tool_calls', tool_calls } }
-    const step = this.#withUsage({ ...open, body, hidden: { message: this.#chatMessage() } }, true)
+    const step = this.#withUsage({ ...open, body, hidden: { message: this.#chatMessage() } }, { isCounted: true })
     if (end.status === 'requires_action') return void result.put.push(step)
     const ended = endedStep(step, end, atS)
     result.put.push(ended)
@@ -235,9 +239,9 @@ export class Turn {
   }
 
   /** A turn with text and calls has two steps; the usage is counted on one of them. */
-  #withUsage(step: AssistantObject, counts: boolean): AssistantObject {
+  #withUsage(step: AssistantObject, { isCounted }: { readonly isCounted: boolean }): AssistantObject {
     const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
-    return { ...step, body: { ...step.body, usage: this.usage && (counts ? this.usage : none) } }
+    return { ...step, body: { ...step.body, usage: this.usage && (isCounted ? this.usage : none) } }
   }
 
   /**

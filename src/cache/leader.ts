@@ -80,8 +80,8 @@ export class Leader implements ReplyWatch, StreamTap {
     else if (this.#pieces) this.#gather(piece)
   }
 
-  ended(isWhole: boolean): void {
-    if (!isWhole || this.#settlement?.outcome !== 'success') return this.#finish(undefined)
+  ended(how: 'complete' | 'cut'): void {
+    if (how === 'cut' || this.#settlement?.outcome !== 'success') return this.#finish(undefined)
     if (this.#reader) {
       this.#parts.flight.add(this.#reader.end())
       const { events } = this.#parts.flight

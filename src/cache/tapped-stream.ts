@@ -4,8 +4,8 @@ import type { AnswerSink, AnswerStream } from '../core/answer.ts'
 /** Receives a copy of every piece of a stream. */
 export interface StreamTap {
   piece(piece: Uint8Array | string): void
-  /** `isWhole` = the answer ended normally. */
-  ended(isWhole: boolean): void
+  /** `complete` = the answer ended normally; `cut` = its source was aborted. */
+  ended(how: 'complete' | 'cut'): void
   /** Others follow: the stream goes on without its own client, and does not wait for it. */
   readonly isFollowed: boolean
 }
@@ -45,7 +45,7 @@ export class TappedStream implements AnswerStream {
       write: piece => this.#write(piece),
       end: () => this.#end(),
       abort: () => {
-        this.#tap.ended(false)
+        this.#tap.ended('cut')
         this.#sink?.abort()
       },
     })
@@ -79,7 +79,7 @@ export class TappedStream implements AnswerStream {
   }
 
   #end(): void {
-    this.#tap.ended(true)
+    this.#tap.ended('complete')
     if (this.#waiting.length > 0) this.#endsLater = true
     else this.#sink?.end()
   }

@@ -171,7 +171,7 @@ export interface Services {
    */
   admitAgain(request: HttpRequest, endpoint: Pick<Endpoint, 'auth' | 'paths'>): Promise<Caller>
   /** What counts against limits and budgets now. */
-  readonly limiter: Pick<Limiter, 'prepare' | 'use' | 'stored'>
+  readonly limiter: Pick<Limiter, 'refresh' | 'use' | 'stored'>
   readonly budgetSurvey: BudgetSurvey
   readonly responses: ResponseStore
   readonly assistants: AssistantStore

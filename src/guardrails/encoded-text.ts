@@ -24,8 +24,8 @@ const digitUnits = Uint8Array.from({ length: 128 }, (_, unit) => Number(digitCod
 /** All of them; `isComplete` = nothing follows the text around them. */
 export function* encodedTexts(text: string, isComplete: boolean): Generator<EncodedText> {
   const openFrom = isComplete ? text.length : runBefore(text, text.length)
-  for (const { start, end } of longRuns(text, openFrom)) yield* textsOf(text, start, end, false)
-  if (openFrom < text.length) yield* textsOf(text, openFrom, text.length, true)
+  for (const { start, end } of longRuns(text, openFrom)) yield* textsOf(text, { start, end, isOpen: false })
+  if (openFrom < text.length) yield* textsOf(text, { start: openFrom, end: text.length, isOpen: true })
 }
 
 function codeOf(sign: string): number {
@@ -58,8 +58,14 @@ function* longRuns(text: string, before: number): Generator<{ readonly start: nu
   }
 }
 
-/** Of a run of digits. */
-function* textsOf(text: string, start: number, end: number, isOpen: boolean): Generator<EncodedText> {
+/** A run of digits of base64 in a text; `isOpen` = what follows may continue it. */
+interface DigitRun {
+  readonly start: number
+  readonly end: number
+  readonly isOpen: boolean
+}
+
+function* textsOf(text: string, { start, end, isOpen }: DigitRun): Generator<EncodedText> {
   const run = text.slice(start, end)
   for (let skipped = 0; skipped < 4; skipped++) yield* textsIn(run.slice(skipped), start + skipped, isOpen, skipped)
 }

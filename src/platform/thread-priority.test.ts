@@ -5,30 +5,30 @@ import { getPriority } from 'node:os'
 import { ownPriority, raised, sharedPriority } from './thread-priority.ts'
 
 const shared = sharedPriority()
-const runInBackground = ownPriority(shared)
+const setPriority = ownPriority(shared)
 const mayRaise = shared[0] !== 0
 if (!mayRaise) console.log('skipped: priorities of threads (needs Linux, and CAP_SYS_NICE or RLIMIT_NICE)')
 const now = () => getPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)))
 
-afterEach(() => runInBackground(false))
+afterEach(() => setPriority('usual'))
 
 test.skipIf(!mayRaise)('what another thread waits for is done with the usual priority, and cannot be put off', () => {
-  runInBackground(true)
+  setPriority('lowest')
   expect(now()).toBe(19)
   const [first, second] = [raised(shared), raised(shared)]
   expect(now()).toBe(0)
   first()
-  runInBackground(true)
+  setPriority('lowest')
   expect(now()).toBe(0)
   second()
-  runInBackground(true)
+  setPriority('lowest')
   expect(now()).toBe(19)
 })
 
 test.skipIf(!mayRaise)('a thread that takes the place of another begins with the usual priority', () => {
-  runInBackground(true)
+  setPriority('lowest')
   const next = ownPriority(shared)
   expect(now()).toBe(0)
-  next(true)
+  next('lowest')
   expect(now()).toBe(19)
 })

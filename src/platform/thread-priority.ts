@@ -11,7 +11,7 @@ import { setPriority } from 'node:os'
 
 const usual = 0
 /** The lowest of Linux: such a thread runs when no other is ready. */
-const polite = 19
+const lowest = 19
 /** Kept where the system lets a thread lower its priority but not raise it: a quarter of a busy processor. */
 const modest = 5
 
@@ -30,7 +30,7 @@ export function idleCommand(): readonly string[] {
 /** Gives the calling thread the lowest priority for good, which every system allows that has one per thread (Linux). */
 export function lowestPriority(): void {
   try {
-    setPriority(ownThread(), polite)
+    setPriority(ownThread(), lowest)
   } catch {
     // It goes on with the usual one.
   }
@@ -60,7 +60,10 @@ export type SharedPriority = Int32Array<SharedArrayBuffer>
 
 /** Places in `SharedPriority`: the thread at the system (0 = none yet, or it cannot be raised), its state, waiting. */
 const [threadAt, stateAt, waitingAt] = [0, 1, 2]
-const [atUsual, atPolite] = [0, 1]
+const [atUsual, atLowest] = [0, 1]
+
+/** `usual` is that of calls, `lowest` gets the time that they leave. */
+type OwnPriority = 'usual' | 'lowest'
 
 /** For a worker that is to be raised from outside; its threads come and go. */
 export function sharedPriority(): SharedPriority {
@@ -83,7 +86,7 @@ export function raised(shared: SharedPriority): () => void {
  * raise it again. Linux has a priority per thread; elsewhere, and where the system refuses, the returned function does
  * nothing.
  */
-export function ownPriority(shared: SharedPriority): (isPolite: boolean) => void {
+export function ownPriority(shared: SharedPriority): (priority: OwnPriority) => void {
   Atomics.store(shared, threadAt, 0)
   Atomics.store(shared, stateAt, atUsual)
   let thread: number
@@ -101,12 +104,12 @@ export function ownPriority(shared: SharedPriority): (isPolite: boolean) => void
   const isAwaited = () => Atomics.load(shared, waitingAt) > 0
   const set = (state: number) => {
     if (state === Atomics.load(shared, stateAt)) return
-    if (trySetting(thread, state === atPolite ? polite : usual)) Atomics.store(shared, stateAt, state)
+    if (trySetting(thread, state === atLowest ? lowest : usual)) Atomics.store(shared, stateAt, state)
   }
-  return isPolite => {
-    set(isPolite && !isAwaited() ? atPolite : atUsual)
+  return priority => {
+    set(priority === 'lowest' && !isAwaited() ? atLowest : atUsual)
     // Another thread may have begun to wait in between.
-    if (isPolite && isAwaited()) set(atUsual)
+    if (priority === 'lowest' && isAwaited()) set(atUsual)
   }
 }
 

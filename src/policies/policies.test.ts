@@ -112,6 +112,7 @@ describe('rate limit', () => {
     const asked: { scopes: readonly LimitScope[]; tokens: number }[] = []
     const limiter: Limiter = {
       prepare: () => undefined,
+      refresh: () => undefined,
       budgetLeft: () => Infinity,
       use: () => ({ requests: 0, tokens: 0, parallelRequests: 0, spentNanoUsd: null, reservedNanoUsd: null }),
       charge() {},

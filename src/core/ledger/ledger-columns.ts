@@ -51,24 +51,27 @@ type Define<Value> = <Source = Settlement>(
 ) => LedgerColumn<Value, Source>
 
 const define =
-  <Value>(kind: ColumnKind, nullable: boolean): Define<Value> =>
-  (since, description, columnValue, options) => ({ kind, nullable, since, description, columnValue, ...options })
-const text = define<string>('text', false)
-const textOrNull = define<string | null | undefined>('text', true)
-const integer = define<number>('integer', false)
-const integer32 = define<number>('integer32', false)
-const number = define<number>('number', false)
-const numberOrNull = define<number | null | undefined>('number', true)
-const boolean = define<boolean>('boolean', false)
-const decimalOrNull = define<string | null | undefined>('decimal', true)
+  <Value>(kind: ColumnKind): Define<Value> =>
+  (since, description, columnValue, options) => ({ kind, nullable: false, since, description, columnValue, ...options })
+const defineNullable =
+  <Value>(kind: ColumnKind): Define<Value | null | undefined> =>
+  (since, description, columnValue, options) => ({ kind, nullable: true, since, description, columnValue, ...options })
+const text = define<string>('text')
+const textOrNull = defineNullable<string>('text')
+const integer = define<number>('integer')
+const integer32 = define<number>('integer32')
+const number = define<number>('number')
+const numberOrNull = defineNullable<number>('number')
+const boolean = define<boolean>('boolean')
+const decimalOrNull = defineNullable<string>('decimal')
 /** A bigint as the text of its column. */
 const decimal = (value: bigint | null): string | null => (value === null ? null : bigintText(value))
-const jsonOrNull = define<string | null | undefined>('json', true)
-const listOrNull = define<readonly string[] | null | undefined>('list', true)
+const jsonOrNull = defineNullable<string>('json')
+const listOrNull = defineNullable<readonly string[]>('list')
 /** What the model used, as far as it was counted. */
 const used =
   (kind: ColumnKind) => (since: number, description: string, countOf: (usage: Usage) => number | null | undefined) =>
-    define<number | null | undefined>(kind, true)(since, description, ({ call }: Settlement) => {
+    defineNullable<number>(kind)(since, description, ({ call }: Settlement) => {
       return call.usage && countOf(call.usage)
     })
 const count = used('integer')

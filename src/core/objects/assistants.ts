@@ -102,9 +102,9 @@ export interface RunWatch {
 /** A run that this process works on. */
 export interface HeldRun {
   /**
-   * From now on the stored run is renewed every second. `ended` is called when it was cancelled or deleted, or, with
-   * true, at `expiresAtMs` (milliseconds since 1970).
+   * From now on the stored run is renewed every second. `ended` is called when it was cancelled or deleted, and at
+   * `expiresAtMs` (milliseconds since 1970).
    */
-  renew(until: { readonly expiresAtMs: number; ended(expired: boolean): void }): void
+  renew(until: { readonly expiresAtMs: number; ended(reason: 'cancelled' | 'expired'): void }): void
   release(): void
 }

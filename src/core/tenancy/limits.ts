@@ -108,10 +108,14 @@ export interface Limiter {
    */
   take(scopes: readonly LimitScope[], tokens: number, nanoUsd?: number): LimitVerdict | Promise<LimitVerdict>
   /**
-   * Reads what was spent of budgets that are not known yet; undefined = all are. Rejects with `overloaded`. `isShown` =
-   * people look at them: what was read more than two seconds ago is read again, where the database answers.
+   * Reads what was spent of budgets that are not known yet; undefined = all are. Rejects with `overloaded`.
    */
-  prepare(scopes: readonly LimitScope[], isShown?: boolean): Promise<void> | undefined
+  prepare(scopes: readonly LimitScope[]): Promise<void> | undefined
+  /**
+   * The same for budgets that are shown to people: what was read more than two seconds ago is read again, where the
+   * database answers.
+   */
+  refresh(scopes: readonly LimitScope[]): Promise<void> | undefined
   /** Nano-dollars of a budget that is known, beside everything spent and reserved; Infinity = it has none. */
   budgetLeft(scope: LimitScope): number
   /** For people who look at a limit; of a budget after `prepare`. Counts nothing. */

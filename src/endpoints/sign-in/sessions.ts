@@ -30,11 +30,17 @@ const shown = (session: Session, caller: Caller) => ({
   client_address: session.clientAddress,
 })
 
-/** Whose sessions a caller means: its own, or with the right to it those of another. Throws 403. */
-function ownerOf(caller: Caller, userId: string | undefined, mayOther: boolean): SessionOwner {
-  if (userId !== undefined && mayOther) return { userId: userId === operatorId ? null : userId }
-  if (userId !== undefined && !(caller.session && userId === caller.session.userId))
+/** Whose sessions a caller means; `mayOthers` = it has the right to those of other users. Throws 403. */
+function ownerOf(caller: Caller, userId: string | undefined, mayOthers: boolean): SessionOwner {
+  if (userId === undefined) return ownSessions(caller)
+  if (mayOthers) return { userId: userId === operatorId ? null : userId }
+  if (userId !== caller.session?.userId)
     throw forbidden('only administrators see and end the sessions of others', 'user_id')
+  return ownSessions(caller)
+}
+
+/** Throws 403 for a caller that is not signed in. */
+function ownSessions(caller: Caller): SessionOwner {
   if (!caller.session) throw forbidden('a key has no sessions; sign in, or name a `user_id` as an administrator')
   return caller.session
 }
@@ -103,7 +109,7 @@ const revoke = withQuery(() => z.strictObject({}), {
   summary: 'End one session, on every replica within a second',
   failures: [403, 404],
   async handle(_, { services, caller, request }) {
-    const owner = isAdministrator(caller) ? undefined : ownerOf(caller, undefined, false)
+    const owner = isAdministrator(caller) ? undefined : ownSessions(caller)
     if (!(await services.sessions.revoke(request.params.id!, actorOf(caller), owner)))
       throw new GatewayError('not-found', 'there is no such session', { param: 'id' })
     return { revoked: 1 }

@@ -126,8 +126,8 @@ async function infoOf(services: Services, record: KeyRecord): Promise<object> {
   return { ...shown, litellm_budget_table: budget ? shownTenant(budget) : null }
 }
 
-/** What a caller may list; undefined = everything. */
-function visibleTo(caller: Caller, withTeams: boolean): KeyQuery['visible'] {
+/** The keys that a caller may list; undefined = all. `withTeams` = also those of teams and organizations of its own. */
+function visibleTo(caller: Caller, { withTeams }: { readonly withTeams: boolean }): KeyQuery['visible'] {
   if (mayReadAll(caller)) return undefined
   if (!caller.user || caller.role === 'key') throw forbidden('this key belongs to no user, whose keys it could list')
   return {
@@ -157,7 +157,7 @@ export const keyList: Endpoint = {
       search: query.search,
       hash: query.key_hash,
       deleted: query.status === 'deleted',
-      visible: visibleTo(caller!, query.include_team_keys),
+      visible: visibleTo(caller!, { withTeams: query.include_team_keys }),
       ...page,
     })
     const shown = query.return_full_object ? await listedKeys(services, keys) : keys.map(record => record.hash)
@@ -186,7 +186,7 @@ export const keyAliases: Endpoint = {
   async handle(request, services, caller) {
     const { page, size } = readQuery(request, aliasQuery())
     const { keys, total } = await services.keys.list({
-      visible: visibleTo(caller!, true),
+      visible: visibleTo(caller!, { withTeams: true }),
       ...pageOf(page, size, undefined),
     })
     return jsonAnswer({

@@ -9,6 +9,7 @@ import type { KeyFields } from '../../accounts/fields/key-fields.ts'
 import { modelWarnings } from '../../accounts/key-warnings.ts'
 import { keyName, without } from '../../accounts/fields/spending-fields.ts'
 import { jsonAnswer } from '../../core/answer.ts'
+import type { Answer } from '../../core/answer.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
@@ -88,11 +89,16 @@ export const serviceAccountGenerate: Endpoint = {
     const fields = await readJsonAs(request, keyBody())
     if (fields.team_id == null) throw wrongField('team_id', 'is missing; a service account belongs to a team')
     if (fields.user_id != null) throw wrongField('user_id', 'cannot be set; a service account belongs to no user')
-    return create(services, caller!, fields, true)
+    return create(services, caller!, fields, { isService: true })
   },
 }
 
-async function create(services: Services, caller: Caller, fields: KeyFields, isService = false) {
+async function create(
+  services: Services,
+  caller: Caller,
+  fields: KeyFields,
+  { isService = false }: { readonly isService?: boolean } = {},
+): Promise<Answer> {
   if (fields.key != null && !isAdministrator(caller))
     throw forbidden('only administrators choose the text of a key', 'key')
   const keyText = fields.key ?? mintKey()
@@ -101,7 +107,7 @@ async function create(services: Services, caller: Caller, fields: KeyFields, isS
   const made = newKey({ id: randomUUIDv7(), keyText, fields, nowMs, settings })
   const requestedKey = { ...made, hash: services.hashKey(keyText) }
   const record = await services.tenancy.change(actorOf(caller), async tx =>
-    tx.insertKey(await grantedNew(tx, caller, requestedKey, isService), keysPerUser),
+    tx.insertKey(await grantedNew(tx, caller, requestedKey, { isService }), keysPerUser),
   )
   return jsonAnswer({
     key: keyText,
@@ -116,7 +122,7 @@ async function grantedNew(
   tx: TenancyTransaction,
   caller: Caller,
   requestedKey: NewKey,
-  isService: boolean,
+  { isService }: { readonly isService: boolean },
 ): Promise<NewKey> {
   const granted = await grantedKey(tx, caller, requestedKey)
   if (isService && granted.userId !== null)

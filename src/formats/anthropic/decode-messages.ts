@@ -15,6 +15,9 @@ const serverBlock = /^(?:server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/
 /** What only Claude can make sense of in the result of a tool. */
 const claudeOnly: ReadonlySet<unknown> = new Set(['tool_reference', 'browser_state'])
 
+/** Whose content blocks are decoded. */
+type Turn = 'user' | 'assistant'
+
 const withCache = <P extends Part>(part: P, cache: CacheControl | undefined): P => (cache ? { ...part, cache } : part)
 
 /** `dropped` takes the names of what is left out. Throws `unprocessable` for what no other vendor has. */
@@ -43,7 +46,7 @@ export class MessagesDecoder {
 
   /** A turn that holds only what other models cannot be sent leaves no message. */
   #answer(content: unknown, path: Path): Message[] {
-    const parts = this.#content(content, path, true)
+    const parts = this.#content(content, path, 'assistant')
     return parts.length > 0 ? [{ role: 'assistant', parts }] : []
   }
 
@@ -57,12 +60,12 @@ export class MessagesDecoder {
 
   /** Results first, each in a message of its own: they answer the calls of the message before. */
   #user(content: unknown, path: Path): Message[] {
-    if (!Array.isArray(content)) return [{ role: 'user', parts: this.#content(content, path, false) }]
+    if (!Array.isArray(content)) return [{ role: 'user', parts: this.#content(content, path, 'user') }]
     const results: Message[] = []
     const rest: Part[] = []
     content.forEach((block: Json, at) => {
       if (block.type === 'tool_result') results.push({ role: 'tool', parts: [this.#result(block, [...path, at])] })
-      else rest.push(...this.#block(block, [...path, at], false))
+      else rest.push(...this.#block(block, [...path, at], 'user'))
     })
     return rest.length === 0 && results.length > 0 ? results : [...results, { role: 'user', parts: rest }]
   }
@@ -70,18 +73,22 @@ export class MessagesDecoder {
   #result(block: Json, path: Path): Part {
     const callId = String(block.tool_use_id)
     const name = this.#calls.get(callId)
-    const part: Part = { type: 'tool-result', callId, parts: this.#content(block.content, [...path, 'content'], false) }
+    const part: Part = {
+      type: 'tool-result',
+      callId,
+      parts: this.#content(block.content, [...path, 'content'], 'user'),
+    }
     if (name !== undefined) part.name = name
     if (block.is_error === true) part.isError = true
     return withCache(part, readCacheControl(block.cache_control))
   }
 
-  #content(content: unknown, path: Path, isAnswer: boolean): Part[] {
+  #content(content: unknown, path: Path, role: Turn): Part[] {
     if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-    return objectsOf(content).flatMap((block, at) => this.#block(block, [...path, at], isAnswer))
+    return objectsOf(content).flatMap((block, at) => this.#block(block, [...path, at], role))
   }
 
-  #block(block: Json, path: Path, isAnswer: boolean): Part[] {
+  #block(block: Json, path: Path, role: Turn): Part[] {
     const cache = readCacheControl(block.cache_control)
     switch (block.type) {
       case 'text':
@@ -103,7 +110,7 @@ export class MessagesDecoder {
         return [withCache({ type: 'tool-call', id, name, arguments: JSON.stringify(block.input) }, cache)]
       }
     }
-    if ((isAnswer && serverBlock.test(String(block.type))) || claudeOnly.has(block.type)) {
+    if ((role === 'assistant' && serverBlock.test(String(block.type))) || claudeOnly.has(block.type)) {
       this.#dropped.add(`messages.content.${String(block.type)}`)
       return []
     }
@@ -117,7 +124,7 @@ export class MessagesDecoder {
     const parts: Part[] = typeof context === 'string' && context !== '' ? [{ type: 'text', text: context }] : []
     if (isObject(source) && source.type === 'content') {
       if (typeof title === 'string' && title !== '') parts.push({ type: 'text', text: title })
-      parts.push(...this.#content(source.content, [...path, 'source', 'content'], false))
+      parts.push(...this.#content(source.content, [...path, 'source', 'content'], 'user'))
       return parts
     }
     const part: Part = { type: 'document', source: sourceOf(source as Json, [...path, 'source']) }

@@ -97,7 +97,7 @@ function renewalOf({ store, clock, leases }: RunWatchOptions, held: ReadonlyMap<
     const nowMs = clock.epochMs()
     for (const one of held.values())
       if (one.renewal && clock.monotonicMs() >= one.endsMs) {
-        one.renewal.ended(true)
+        one.renewal.ended('expired')
         delete one.renewal
       }
     const ids = [...held].filter(([, { renewal }]) => renewal !== undefined).map(([id]) => id)
@@ -105,7 +105,7 @@ function renewalOf({ store, clock, leases }: RunWatchOptions, held: ReadonlyMap<
     const statuses = await store.renew(ids, nowMs)
     for (const id of ids) {
       const status = statuses.get(id)
-      if (status === undefined || status === 'cancelling') held.get(id)?.renewal?.ended(false)
+      if (status === undefined || status === 'cancelling') held.get(id)?.renewal?.ended('cancelled')
     }
   }
   return () => {

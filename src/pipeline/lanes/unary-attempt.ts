@@ -78,7 +78,7 @@ export function embeddingsAttempt(
       isSeries: true,
       whole(bytes, head) {
         const next = readPart(call, adapter, series, bytes, head)
-        if (next) endRequest(call, true)
+        if (next) endRequest(call)
         return next && sent(next)
       },
       isOver: () => true,

@@ -104,18 +104,18 @@ function usageEvent(body: Json): ChatEvent | undefined {
 /** A whole message. `thinking_blocks` carry signatures and replace the plain reasoning, which repeats their text. */
 function messageEvents(choice: number, message: Json, calls: CallNumbers): ChatEvent[] {
   const { thinking_blocks: blocks, ...rest } = message
-  const thinking = thinkingEvents(choice, blocks)
+  const thinking = thinkingEvents(choice, blocks, 'all')
   if (thinking.length === 0) return deltaEvents(choice, rest, calls)
   const { reasoning_content: _, reasoning: __, ...answer } = rest
   return [...thinking, ...deltaEvents(choice, answer, calls)]
 }
 
-/** `thinking_blocks` as in LiteLLM's and this gateway's answers; `signaturesOnly` = without their text. */
-function thinkingEvents(choice: number, blocks: unknown, signaturesOnly = false): ChatEvent[] {
+/** `thinking_blocks` as in LiteLLM's and this gateway's answers; `signatures` = without their text. */
+function thinkingEvents(choice: number, blocks: unknown, which: 'all' | 'signatures'): ChatEvent[] {
   return listOf(blocks).flatMap((block): ChatEvent[] => {
     if (!isObject(block)) return []
     const [text, signature, redacted] = [
-      signaturesOnly ? '' : textOf(block.thinking),
+      which === 'signatures' ? '' : textOf(block.thinking),
       textOf(block.signature),
       textOf(block.data),
     ]
@@ -133,7 +133,7 @@ function deltaEvents(choice: number, delta: Json, calls: CallNumbers): ChatEvent
   const reasoning = textOf(delta.reasoning_content) || textOf(delta.reasoning)
   if (reasoning) events.push({ type: 'reasoning', choice, text: reasoning })
   // The text of a streamed block was sent as `reasoning_content`.
-  events.push(...thinkingEvents(choice, delta.thinking_blocks, true))
+  events.push(...thinkingEvents(choice, delta.thinking_blocks, 'signatures'))
   events.push(...contentEvents(choice, delta.content))
   if (textOf(delta.refusal)) events.push({ type: 'refusal', choice, text: textOf(delta.refusal) })
   for (const citation of listOf(delta.annotations))

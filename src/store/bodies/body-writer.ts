@@ -25,8 +25,7 @@ const boundParts = 50
 export class BodyWriter {
   readonly #settings: BodyThreadSettings
   readonly #send: (reply: BodyReply) => void
-  /** true = with the lowest priority: calls come first. */
-  readonly #runInBackground: (isPolite: boolean) => void
+  readonly #setPriority: ReturnType<typeof ownPriority>
   readonly #queue: KeepRequest[] = []
   readonly #flushes: { readonly id: number; readonly left: () => boolean }[] = []
   /** Since the start: taken in, and stored or lost. */
@@ -40,8 +39,8 @@ export class BodyWriter {
   constructor(settings: BodyThreadSettings, send: (reply: BodyReply) => void) {
     this.#settings = settings
     this.#send = send
-    this.#runInBackground = ownPriority(settings.priority)
-    this.#runInBackground(true)
+    this.#setPriority = ownPriority(settings.priority)
+    this.#setPriority('lowest')
   }
 
   keep(waiting: KeepRequest): void {
@@ -53,7 +52,7 @@ export class BodyWriter {
   flush(id: number): void {
     const upTo = this.#received
     if (!this.#isRunning) return this.#send({ kind: 'done', id })
-    this.#runInBackground(false)
+    this.#setPriority('usual')
     this.#flushes.push({ id, left: () => this.#taken < upTo })
   }
 
@@ -85,7 +84,7 @@ export class BodyWriter {
         retryMs = Math.min(retryMs * 2, retryMsMax)
       }
     }
-    this.#runInBackground(true)
+    this.#setPriority('lowest')
     this.#isRunning = false
   }
 

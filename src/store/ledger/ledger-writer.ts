@@ -58,7 +58,7 @@ export class LedgerWriter {
   readonly #settings: LedgerWriterSettings
   readonly #send: (reply: LedgerReply) => void
   /** true = with the lowest priority: calls come first, because rows in the journal are safe and can wait. */
-  readonly #runInBackground: (isPolite: boolean) => void
+  readonly #setPriority: ReturnType<typeof ownPriority>
   readonly #flushes = new Map<number, { readonly position: JournalPosition; readonly withReplay: boolean }>()
   /** Records that came as messages because the journal has no room; each batch is answered. */
   readonly #unjournalled: { readonly id: number; readonly texts: readonly string[] }[] = []
@@ -99,7 +99,7 @@ export class LedgerWriter {
   constructor(settings: LedgerWriterSettings, send: (reply: LedgerReply) => void) {
     this.#settings = settings
     this.#send = send
-    this.#runInBackground = ownPriority(settings.priority)
+    this.#setPriority = ownPriority(settings.priority)
     const { directory, start } = settings
     this.#refused = new RefusedRowFile(directory, text => this.#report(text))
     this.#sync = new JournalSync({
@@ -141,7 +141,7 @@ export class LedgerWriter {
   flush(id: number, position: JournalPosition): void {
     const withReplay = this.#replay !== undefined && this.#replay.backlog.bytes <= awaitedBytesMax
     this.#flushes.set(id, { position, withReplay })
-    this.#runInBackground(false)
+    this.#setPriority('usual')
     this.wake()
   }
 
@@ -151,7 +151,7 @@ export class LedgerWriter {
    */
   store(id: number, texts: readonly string[]): void {
     this.#unjournalled.push({ id, texts })
-    this.#runInBackground(false)
+    this.#setPriority('usual')
     this.wake()
   }
 
@@ -227,7 +227,7 @@ export class LedgerWriter {
         this.#unjournalled.length === 0 &&
         this.#replay === undefined &&
         !this.#isFarBehind(before.sequence)
-      this.#runInBackground(isBackground)
+      this.#setPriority(isBackground ? 'lowest' : 'usual')
       await this.#storeUnjournalled()
       const rowsMax = this.#batchSize.rowsMax(isBackground)
       const readAtMs = systemClock.epochMs()

@@ -129,15 +129,15 @@ test('who looks at a budget is shown what other processes have spent, also where
   there.settle(takenOf(await there.take([scope], 600)), [scope], 600)
   ledger.store()
   clock.nowMs += 60_000
-  await here.limiter.prepare([scope], true)
+  await here.limiter.refresh([scope])
   expect(here.limiter.use(scope).spentNanoUsd).toBe(700)
   there.settle(takenOf(await there.take([scope], 50)), [scope], 50)
   ledger.store()
   clock.nowMs += 1000
-  await here.limiter.prepare([scope], true)
+  await here.limiter.refresh([scope])
   expect(here.limiter.use(scope).spentNanoUsd).toBe(700)
   clock.nowMs += 1001
-  await here.limiter.prepare([scope], true)
+  await here.limiter.refresh([scope])
   expect(here.limiter.use(scope).spentNanoUsd).toBe(750)
 })
 

@@ -3,6 +3,7 @@ import type { GatewayError } from '../../core/errors.ts'
 import type { LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
 import type { CallAnswer, CallReport, CounterReport } from './grant-script.ts'
+import { counterRefusal } from './grant-verdict.ts'
 
 /** Redis works on nothing else while a script runs: 12 ms for so many counters with full windows on three replicas. */
 const countersMax = 100
@@ -45,6 +46,12 @@ export class WaitingCall {
   refuse(error: GatewayError): void {
     this.#end()
     this.#reject(error)
+  }
+
+  /** After other replicas did not say whether they have room. That Redis does not answer is not decided here. */
+  refuseForShortage(): void {
+    const { isDecided, short } = this
+    if (!isDecided && short) this.decide(counterRefusal(short.counter, short.waitMs, { isReserved: true }))
   }
 
   #end(): void {

@@ -6,10 +6,14 @@ import { systemClock } from '../../lib/clock.ts'
 import { windowMs } from './sliding-window.ts'
 
 /**
- * A call that a counter has no room for. `waitMs` = until there can be room; `isReserved` = what is in the way is
- * reserved, not spent.
+ * The verdict on a call that a counter has no room for. `waitMs` = until there can be room; `isReserved` = what is in
+ * the way is reserved, not spent.
  */
-export function refusal(counter: Counter, waitMs: number, isReserved = false): LimitVerdict {
+export function counterRefusal(
+  counter: Counter,
+  waitMs: number,
+  { isReserved = false }: { readonly isReserved?: boolean } = {},
+): LimitVerdict {
   const { scope, kind, limit, remaining, money } = counter
   if (money) return budgetRefusal(money.scope, remaining, { isReserved, nowMs: systemClock.epochMs() })
   const retryAfterMs = Math.max(Math.ceil(waitMs), 1)

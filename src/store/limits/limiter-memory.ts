@@ -90,8 +90,12 @@ export class MemoryLimiter implements Limiter {
     return this.#queue.add(full, () => this.#attempt(scopes, tokens, nanoUsd))
   }
 
-  prepare(scopes: readonly LimitScope[], isShown = false): Promise<void> | undefined {
-    return isShown ? this.#budgets.upToDate(scopes) : this.#budgets.missing(scopes)
+  prepare(scopes: readonly LimitScope[]): Promise<void> | undefined {
+    return this.#budgets.missing(scopes)
+  }
+
+  refresh(scopes: readonly LimitScope[]): Promise<void> | undefined {
+    return this.#budgets.upToDate(scopes)
   }
 
   budgetLeft(scope: LimitScope): number {

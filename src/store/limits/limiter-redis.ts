@@ -17,7 +17,7 @@ import type { CallNeed, Counter } from './grant-counter.ts'
 import { CounterTable } from './grant-counters.ts'
 import { exchangeScript, limitKeys, parametersOf, readAnswer, spendMs } from './grant-script.ts'
 import type { ExchangeAnswer, LimitKeys } from './grant-script.ts'
-import { refusal, CounterReservation } from './grant-verdict.ts'
+import { counterRefusal, CounterReservation } from './grant-verdict.ts'
 import type { ReservedAmounts, UsedAmounts } from './grant-verdict.ts'
 import { RedisLink } from './redis-link.ts'
 import { ownShareOf, shownShare, uncheckable } from './without-redis.ts'
@@ -128,7 +128,7 @@ export class RedisLimiter implements Limiter, TickTask {
       return reading?.then(() => this.take(scopes, tokens, nanoUsd)) ?? this.#withoutRedis(counters, need, nowMs)
     }
     const certain = counters.find(one => nowMs < one.refusedUntilMs && one.refusedLimit === one.limit)
-    if (certain) return refusal(certain, certain.refusedUntilMs - nowMs)
+    if (certain) return counterRefusal(certain, certain.refusedUntilMs - nowMs)
     const call = new WaitingCall(counters, need, nowMs)
     this.#enqueue(call)
     return call.verdict
@@ -153,8 +153,12 @@ export class RedisLimiter implements Limiter, TickTask {
     for (const call of [...this.#queue, ...this.#later]) this.#decideWithoutRedis(call)
   }
 
-  prepare(scopes: readonly LimitScope[], isShown = false): Promise<void> | undefined {
-    return isShown ? this.#options.budgets.upToDate(scopes) : this.#options.budgets.missing(scopes)
+  prepare(scopes: readonly LimitScope[]): Promise<void> | undefined {
+    return this.#options.budgets.missing(scopes)
+  }
+
+  refresh(scopes: readonly LimitScope[]): Promise<void> | undefined {
+    return this.#options.budgets.upToDate(scopes)
   }
 
   /** As far as it was learned from Redis; before the first call, as far as the database knows. */
@@ -247,7 +251,7 @@ export class RedisLimiter implements Limiter, TickTask {
     for (const counter of counters) {
       const amount = counter.amount(need)
       if (!counter.fitsShare(amount, share, nowMs))
-        return refusal(counter, counter.shareWaitMs(amount, share, nowMs), true)
+        return counterRefusal(counter, counter.shareWaitMs(amount, share, nowMs), { isReserved: true })
     }
     this.#isOverspent = true
     for (const counter of counters) counter.spendBeyond(counter.amount(need), nowMs)
@@ -428,7 +432,7 @@ export class RedisLimiter implements Limiter, TickTask {
       counter.refusedUntilMs = sentMs + answer.waitMs
       counter.refusedLimit = counter.limit
     }
-    call.decide(refusal(counter, answer.waitMs))
+    call.decide(counterRefusal(counter, answer.waitMs))
   }
 
   /** What was recalled since it was asked for, or set aside, goes back. */
@@ -479,7 +483,7 @@ export class RedisLimiter implements Limiter, TickTask {
   #tick(): void {
     const nowMs = performance.now()
     this.#options.budgets.sweep()
-    for (const call of [...this.#queue, ...this.#later]) this.#giveUp(call, nowMs)
+    for (const call of [...this.#queue, ...this.#later]) if (nowMs - call.sinceMs > decisionMs) call.refuseForShortage()
     for (const counter of this.#counters.values()) {
       if (counter.tick(nowMs)) this.#urgent.add(counter)
       if (counter.isEmpty(nowMs) && !this.#urgent.has(counter)) this.#counters.delete(counter)
@@ -490,11 +494,5 @@ export class RedisLimiter implements Limiter, TickTask {
       // Behind the reports, which also tell that this replica lives.
       setImmediate(() => setImmediate(() => void (nowMs - this.#sentMs > tickMs * 0.9 && this.#send(new Batch()))))
     }
-  }
-
-  /** Other replicas do not say whether they have room. That Redis does not answer is up to the link. */
-  #giveUp(call: WaitingCall, nowMs: number): void {
-    const { isDecided, short, sinceMs } = call
-    if (!isDecided && short && nowMs - sinceMs > decisionMs) call.decide(refusal(short.counter, short.waitMs, true))
   }
 }

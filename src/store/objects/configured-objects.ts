@@ -118,7 +118,8 @@ export class ConfiguredObjects implements ConfiguredStore {
       const counted = (await tx`select count(*) as total from configured_objects`) as { total: unknown }[]
       if (toNumber(counted[0]!.total) >= objectsMax)
         throw new GatewayError('conflict', `there are ${objectsMax} objects made by API, the limit; delete some first`)
-      await checkFree(tx, content, true)
+      await checkIdIsFree(tx, content)
+      await checkNameIsFree(tx, content)
       await tx`insert into configured_objects ${tx(row)}`
       await writeAudit(tx, { ...auditOf(row, actor, nowMs), action: 'created', before: null, after: shown(content) })
     })
@@ -135,7 +136,7 @@ export class ConfiguredObjects implements ConfiguredStore {
     }
     return this.#change(change, async tx => {
       const before = this.#read(await presentRow(tx, change))
-      await checkFree(tx, change, false)
+      await checkNameIsFree(tx, change)
       await tx`update configured_objects set ${tx(row)} where kind = ${kind} and id = ${id}`
       const changed = before.secrets?.reveal() !== change.secrets?.reveal() && { secrets_changed: true }
       const values = { before: shown(before), after: { ...shown(change), ...changed } }
@@ -263,12 +264,14 @@ async function revisionOf(sql: SQL): Promise<string> {
   return rows[0]?.value ?? ''
 }
 
-/** `isNew` = its id must be free too. */
-async function checkFree(tx: SQL, { kind, id, name }: ConfiguredContent, isNew: boolean): Promise<void> {
-  if (isNew) {
-    const known = (await tx`select id from configured_objects where kind = ${kind} and id = ${id}`) as unknown[]
-    if (known.length > 0) throw conflict(`there is a ${wordOf(kind)} with this id already; choose another`)
-  }
+/** Throws `conflict`. */
+async function checkIdIsFree(tx: SQL, { kind, id }: ConfiguredContent): Promise<void> {
+  const known = (await tx`select id from configured_objects where kind = ${kind} and id = ${id}`) as unknown[]
+  if (known.length > 0) throw conflict(`there is a ${wordOf(kind)} with this id already; choose another`)
+}
+
+/** Throws `conflict` where another object of the kind has the name; names of models may repeat. */
+async function checkNameIsFree(tx: SQL, { kind, id, name }: ConfiguredContent): Promise<void> {
   if (kind === 'model') return
   const taken = (await tx`
     select id from configured_objects where kind = ${kind} and name = ${name} and id <> ${id}`) as unknown[]

@@ -24,10 +24,7 @@ export async function budgetStates(
     const [scope] = new BudgetPlan([definition], { timeZone, writer: '' }).at(nowMs).scopes
     return { scope: scope!, duration }
   })
-  await limiter.prepare(
-    present.map(({ scope }) => scope),
-    true,
-  )
+  await limiter.refresh(present.map(({ scope }) => scope))
   return present.map(({ scope, duration }) => {
     const { spentNanoUsd, reservedNanoUsd } = limiter.use(scope)
     const use = { spentNanoUsd: spentNanoUsd ?? 0, reservedNanoUsd: reservedNanoUsd ?? 0 }

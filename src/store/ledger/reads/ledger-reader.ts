@@ -32,10 +32,11 @@ export class LedgerReader {
   readonly #ranking: ReadThread
 
   constructor({ settings, report }: ReaderParts) {
-    const thread = (isIdle: boolean) => new ReadThread({ settings: () => ({ ...settings(), isIdle }), report })
-    this.#idle = thread(true)
-    this.#second = thread(false)
-    this.#ranking = thread(true)
+    const thread = ({ isIdle }: { readonly isIdle: boolean }) =>
+      new ReadThread({ settings: () => ({ ...settings(), isIdle }), report })
+    this.#idle = thread({ isIdle: true })
+    this.#second = thread({ isIdle: false })
+    this.#ranking = thread({ isIdle: true })
   }
 
   /** Throws `overloaded` where it cannot be answered. */

@@ -117,8 +117,9 @@ export class RedisTail implements TailExchange {
     client.close()
   }
 
-  /** Resolves when it receives; tries again while Redis is away, until it is closed. */
-  async #subscribe(isLate = false): Promise<void> {
+  /** Resolves when it receives; tries again while Redis is away, until it is closed. `isAgain` = rows were missed. */
+  async #subscribe({ isAgain = false } = {}): Promise<void> {
+    let isLate = isAgain
     while (this.#received) {
       const client = this.#newClient()
       this.#subscriber = client
@@ -126,7 +127,7 @@ export class RedisTail implements TailExchange {
         await redisAnswer(client.connect(), connectMs)
         await redisAnswer(client.subscribe(channel, text => this.#receive(text)) as Promise<unknown>, this.#answerMs)
         this.#heardMs = performance.now()
-        client.onclose = () => void (this.#subscriber === client && this.#subscribe(true))
+        client.onclose = () => void (this.#subscriber === client && this.#subscribe({ isAgain: true }))
         // What was sent until now is missed.
         if (isLate) this.#received?.(null)
         return
