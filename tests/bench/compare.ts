@@ -9,12 +9,13 @@
  * Two processes of the same checkout differ by up to 4 %, and the last compiler is at work for the first 15 seconds of
  * load: differences below that need `--starts 3 --warm-up 15`.
  *
- *   npm run bench:compare -- DIR [--rounds N] [--seconds N] [--starts N] [--warm-up N] [--only calls,streams,translate]
+ *   npm run bench:compare -- DIR [--rounds N] [--seconds N] [--starts N] [--warm-up N] [--only calls,streams,translate,bodies]
  */
 import { existsSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { measureBodies } from './body-load.ts'
 import { measureCalls, measureStreams } from './loads.ts'
 import { memoryMb, percentile, runIn, threadCpuUs } from './machine.ts'
 import type { ThreadKind } from './machine.ts'
@@ -28,7 +29,7 @@ const usage = `npm run bench:compare -- DIR [flags]
   --seconds N          Seconds of a turn (1)
   --starts N           Processes of each checkout, whose turns count together (1)
   --warm-up N          Seconds of load on each before its turns (3)
-  --only PARTS         Some of calls,translate,streams (all)
+  --only PARTS         Some of calls,translate,streams,bodies (all)
   --help               Show this`
 
 /** Memory is read this long after the load. */
@@ -41,7 +42,7 @@ type Figures = Readonly<Record<string, number>>
 /** By how much a figure may be worse. */
 const worseMax = 0.03
 /** Figures of which more is better. */
-const gains: ReadonlySet<string> = new Set(['requestsPerS', 'eventsPerS'])
+const gains: ReadonlySet<string> = new Set(['requestsPerS', 'eventsPerS', 'bodiesPerS'])
 /** Label -> the load of one turn. */
 const loads: Readonly<Record<string, readonly [string, (subject: Subject, seconds: number) => Promise<Figures>][]>> = {
   calls: [['small calls', async (one, seconds) => callFigures(one, seconds)]],
@@ -50,6 +51,10 @@ const loads: Readonly<Record<string, readonly [string, (subject: Subject, second
     ['translated streams', async (one, seconds) => streamFigures(one, seconds, foreignStreamPath)],
   ],
   streams: [['500 streams', async (one, seconds) => streamFigures(one, seconds)]],
+  bodies: [1, 10].map(mib => [
+    `${mib} MiB bodies`,
+    async (one, seconds) => ({ ...(await measureBodies(one, mib << 20, seconds)) }),
+  ]),
 }
 
 async function callFigures(one: Subject, seconds: number, path?: string): Promise<Figures> {

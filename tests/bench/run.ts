@@ -9,12 +9,13 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { measureBodyMemory } from './body-load.ts'
 import { measureBudgets } from './budgets.ts'
-import { largeBody, requestBody, requestOf } from './fixtures.ts'
+import { requestOf } from './fixtures.ts'
 import { PacedTokens, windowedRules } from './guarded-stream.ts'
 import { measureAlone, measureCalls, measureStreams } from './loads.ts'
 import type { CallFigures, StreamFigures } from './loads.ts'
-import { median, memoryMb, percentile, resetPeak, runIn } from './machine.ts'
+import { median, memoryMb, runIn } from './machine.ts'
 import { ports, quietMs, runningPeer, settled, startGateway, startNginx, startUpstreams } from './subjects.ts'
 import type { Subject } from './subjects.ts'
 
@@ -81,53 +82,6 @@ if (values.peer !== undefined && !URL.canParse(values.peer)) calledWrongly(`--pe
 const peerPid = values['peer-pid'] === undefined ? undefined : wholeNumber('peer-pid', values['peer-pid'], 7)
 const root = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-bench-'))
-
-interface BodyFigures {
-  memoryPerBody: number
-  smallP99Ms: number
-  smallP99AloneMs: number
-}
-
-/** Ten large calls in flight all the time: memory per byte of them, and what small calls feel meanwhile. */
-async function measureBodies(subject: Subject, bytes: number): Promise<BodyFigures> {
-  const body = largeBody(bytes)
-  const headers = { authorization: `Bearer ${subject.key}`, 'content-type': 'application/json' }
-  const alone = await smallLatencies(subject, seconds * 1000)
-  const before = memoryMb(subject.pids, 'now')
-  resetPeak(subject.pids)
-  let running = true
-  const senders = Array.from({ length: 10 }, async () => {
-    while (running) {
-      const response = await fetch(`${subject.base}${subject.bodyPath}`, { method: 'POST', headers, body })
-      if (response.status !== 200) throw new Error(`${subject.name}: ${response.status} ${await response.text()}`)
-      await response.arrayBuffer()
-    }
-  })
-  const beside = await smallLatencies(subject, seconds * 1000)
-  running = false
-  await Promise.all(senders)
-  const peak = memoryMb(subject.pids, 'peak')
-  return {
-    memoryPerBody: ((peak - before) * 1024 * 1024) / (10 * bytes),
-    smallP99Ms: percentile(beside, 0.99),
-    smallP99AloneMs: percentile(alone, 0.99),
-  }
-}
-
-/** One small call after another from this process, at a modest pace. */
-async function smallLatencies(subject: Subject, durationMs: number): Promise<number[]> {
-  const headers = { authorization: `Bearer ${subject.key}`, 'content-type': 'application/json' }
-  const times: number[] = []
-  const until = performance.now() + durationMs
-  while (performance.now() < until) {
-    const from = performance.now()
-    const response = await fetch(`${subject.base}/v1/chat/completions`, { method: 'POST', headers, body: requestBody })
-    await response.arrayBuffer()
-    times.push(performance.now() - from)
-    await Bun.sleep(2)
-  }
-  return times.sort((a, b) => a - b)
-}
 
 type Line = (label: string, figures: number[], ratio: number, digits?: number) => void
 
@@ -324,7 +278,7 @@ async function main(): Promise<void> {
     for (const mib of [1, 10]) {
       const figures = []
       for (const one of subjects.filter(subject => subject.pids.length > 0))
-        figures.push(await measureBodies(one, mib << 20))
+        figures.push(await measureBodyMemory(one, mib << 20, seconds))
       const memory = figures.map(one => one.memoryPerBody)
       line(`${mib} MiB bodies: memory / (size x in flight)`, memory, memory[1]! / memory[0]!, 2)
       const slow = figures.map(one => one.smallP99Ms / one.smallP99AloneMs)
