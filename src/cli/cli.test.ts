@@ -241,15 +241,15 @@ describe('check', () => {
   })
 
   test('warnings are reported beside mistakes', async () => {
-    const file = config('model_list: 5\nrouter_settings: { routing_strategy: least-busy }\n')
+    const file = config('model_list: 5\nrouter_settings: { retry_after: 5 }\n')
     const { error } = await run(['check', file])
     expect(error.trim().split('\n')).toEqual([
       expect.stringContaining('model_list: must be a list'),
-      `warning: ${file}:2:20 router_settings.routing_strategy: has no effect here: calls are shared by \`weight\` and \`order\``,
+      `warning: ${file}:2:20 router_settings.retry_after: has no effect here: \`num_retries\` counts for every kind of error`,
     ])
     expect(JSON.parse((await run(['check', '--json', file])).out)).toMatchObject({
       ok: false,
-      warnings: [expect.stringContaining('routing_strategy')],
+      warnings: [expect.stringContaining('retry_after')],
     })
   })
 

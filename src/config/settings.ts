@@ -12,6 +12,7 @@ import { discoveredDeployments } from './models/local-servers.ts'
 import type { DiscoveredModel } from './models/local-servers.ts'
 import { priceListVersion } from './prices/catalogue.ts'
 import { cacheSettingsOf } from './cache.ts'
+import { routingStrategyOf } from './routing-strategy.ts'
 import { readPriceTerms } from './price-terms.ts'
 import { agentSettingsOf } from './agents.ts'
 import { readIdentitySettings } from './identity-providers.ts'
@@ -177,21 +178,14 @@ function settingsOf(
   config: Config,
   { deployments, missing, signIn, identity, publicModels, file, warnings }: SettingsParts,
 ): Settings {
-  const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
+  const { settings: common = {}, general_settings: general = {} } = config
   const limits = common.default_internal_user_params ?? {}
   const aliases = modelAliasesOf(config)
   return {
     deployments,
     aliases: aliases.models,
     hiddenAliases: aliases.hidden,
-    router: {
-      retries: router.num_retries ?? common.num_retries ?? 2,
-      attemptsMax: router.max_attempts ?? attemptsMaxDefault,
-      // 0 is LiteLLM's word for a cooldown at the first failure.
-      allowedFails: Math.max(1, router.allowed_fails ?? 3),
-      cooldownMs: Math.min(router.cooldown_time ?? 5, cooldownSecondsMax) * 1000,
-      ...fallbackLists(config),
-    },
+    router: routerSettingsOf(config),
     userLimits: {
       requestsPerMinute: limits.rpm_limit ?? null,
       tokensPerMinute: limits.tpm_limit ?? null,
@@ -241,6 +235,19 @@ function settingsOf(
     batchPollMs: (general.batch_poll_seconds ?? batchPollSecondsDefault) * 1000,
     file: file ?? null,
     warnings,
+  }
+}
+
+function routerSettingsOf(config: Config): RouterSettings {
+  const { settings: common = {}, router_settings: router = {} } = config
+  return {
+    ...routingStrategyOf(router),
+    retries: router.num_retries ?? common.num_retries ?? 2,
+    attemptsMax: router.max_attempts ?? attemptsMaxDefault,
+    // 0 is LiteLLM's word for a cooldown at the first failure.
+    allowedFails: Math.max(1, router.allowed_fails ?? 3),
+    cooldownMs: Math.min(router.cooldown_time ?? 5, cooldownSecondsMax) * 1000,
+    ...fallbackLists(config),
   }
 }
 

@@ -144,8 +144,21 @@ export interface KeyRotationSettings {
   readonly alertEmails: readonly string[]
 }
 
+/** By what deployments are chosen that are otherwise as good as each other, in LiteLLM's words. */
+export type RoutingStrategy =
+  | { readonly by: 'least-busy' | 'cost-based-routing' }
+  | {
+      readonly by: 'latency-based-routing'
+      /** Deployments count as the fastest that take longer by at most this part of its time. */
+      readonly bufferShare: number
+      /** After so long without an answer the time of a deployment is forgotten, and it is tried again. */
+      readonly forgetMs: number
+    }
+
 /** Retries, cooldowns and fallbacks. */
 export interface RouterSettings {
+  /** Chooses among deployments of one `order`; absent = by their weights. */
+  readonly strategy?: RoutingStrategy
   /** Further attempts after the first, on other deployments where there are any. */
   readonly retries: number
   /** Requests to upstreams for one call: first attempt, retries, fallbacks and corrections together. */

@@ -3,6 +3,7 @@
  * off, or without a limit. A test writes each into a file and compares the settings with those of an empty one.
  */
 export const defaultValues: Readonly<Record<string, unknown>> = {
+  'router_settings.routing_strategy': 'simple-shuffle',
   'router_settings.num_retries': 2,
   'router_settings.max_attempts': 6,
   'router_settings.allowed_fails': 3,

@@ -116,6 +116,8 @@ const fallbackExamples = {
 
 /** Of `router_settings`. */
 export const routerExamples = {
+  routing_strategy: 'least-busy',
+  routing_strategy_args: { lowest_latency_buffer: 0.5 },
   num_retries: 2,
   max_attempts: 6,
   allowed_fails: 3,

@@ -78,3 +78,22 @@ test('`model: "*"` stands for every vendor with a key in the environment and wit
     expect.stringContaining('model: names no vendor: give an entry for each'),
   ])
 })
+
+test('strategies of the router are read; those that are none here are warnings', () => {
+  const router = (keys: string) => served(`${listed(entry(plain))}router_settings: { ${keys} }\n`).settings
+  const strategyOf = (keys: string) => router(keys).router.strategy
+  expect(strategyOf('num_retries: 1')).toBeUndefined()
+  expect(strategyOf('routing_strategy: simple-shuffle')).toBeUndefined()
+  expect(strategyOf('routing_strategy: least-busy')).toEqual({ by: 'least-busy' })
+  const args = 'routing_strategy_args: { lowest_latency_buffer: 0.5, ttl: 10, max_latency_list_size: 5 }'
+  const timed = router(`routing_strategy: latency-based-routing, ${args}`)
+  expect(timed.router.strategy).toEqual({ by: 'latency-based-routing', bufferShare: 0.5, forgetMs: 10_000 })
+  expect(timed.warnings).toEqual([
+    expect.stringContaining('routing_strategy_args.max_latency_list_size: has no effect'),
+  ])
+  const other = router('routing_strategy: usage-based-routing-v2')
+  expect([other.router.strategy, other.warnings]).toEqual([
+    undefined,
+    [expect.stringContaining('routing_strategy: has no effect here: calls are shared by `weight`')],
+  ])
+})

@@ -29,7 +29,12 @@ export const otherNames: ReadonlyMap<string, string> = new Map([
 export const openSections: ReadonlySet<string> = new Set(['litellm_params', 'litellm_settings', 'model_info'])
 
 /** Patterns of sections of one name at LiteLLM and here; in its files they take any key. '' = the file itself. */
-export const sharedSections: ReadonlySet<string> = new Set(['', 'general_settings', 'router_settings'])
+export const sharedSections: ReadonlySet<string> = new Set([
+  '',
+  'general_settings',
+  'router_settings',
+  'router_settings.routing_strategy_args',
+])
 
 /** Patterns of sections in which an empty value of a file of LiteLLM is one that is not given. */
 export const sectionsWithDefaults: ReadonlySet<string> = new Set([
@@ -44,7 +49,6 @@ const isInMetrics = (value: unknown): boolean => [value].flat().every(isPromethe
 
 /** By pattern: whether a value of a key without a function asks for what is so here in any case. */
 const fulfilled: Readonly<Record<string, (value: unknown) => boolean>> = {
-  'router_settings.routing_strategy': value => value === 'simple-shuffle',
   'settings.callbacks': isInMetrics,
   'settings.success_callback': isInMetrics,
   'settings.failure_callback': isInMetrics,
@@ -73,6 +77,9 @@ export const otherModes: ReadonlySet<unknown> = new Set([
   'video_generation',
 ])
 
+/** Strategies of LiteLLM's that are none here. */
+export const otherStrategies: ReadonlySet<unknown> = new Set(['usage-based-routing', 'usage-based-routing-v2'])
+
 /** Spellings of modes that LiteLLM lets pass, with the mode that is meant. */
 export const modeSpellings: ReadonlyMap<unknown, string> = new Map([['embeddings', 'embedding']])
 
@@ -83,7 +90,6 @@ const remedies = {
   everyModel: 'set it for all models in `router_settings`',
   client: 'clients send it with their calls',
   upstream: 'fields beyond those of the API are not sent; extra headers are (`extra_headers`)',
-  strategy: 'calls are shared by `weight` and `order`',
   redis: 'set REDIS_URL where the gateway runs, and replicas share limits',
   logging: 'read calls in the ledger (GET /spend/logs), in the log and in /metrics',
   logLevel: 'set MODELGATE_LOG_LEVEL; the log is JSON',
@@ -159,7 +165,9 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
   [
     'router_settings.',
     {
-      strategy: 'routing_strategy routing_strategy_args default_priority polling_interval',
+      none:
+        'default_priority polling_interval enable_pre_call_checks enable_pre_call_check optional_pre_call_checks ' +
+        'client_ttl search_tools',
       redis: 'redis_host redis_port redis_password redis_url redis_db cache_kwargs',
       cache: 'cache_responses caching_groups',
       retries: 'retry_after retry_policy model_group_retry_policy max_fallbacks',
@@ -170,7 +178,6 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       logLevel: 'set_verbose debug_level',
       alerts: 'alerting_config',
       policies: 'guardrail_list',
-      none: 'enable_pre_call_checks enable_pre_call_check optional_pre_call_checks client_ttl search_tools',
     },
   ],
   [

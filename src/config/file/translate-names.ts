@@ -9,6 +9,7 @@ import {
   openSections,
   otherModes,
   otherNames,
+  otherStrategies,
   sectionsWithDefaults,
   sharedSections,
 } from './litellm-keys.ts'
@@ -99,6 +100,8 @@ function withoutUnused(value: unknown, path: Path, reading: PruningOptions): unk
         warnings.push({ path: inside, message: remedy ? `${noEffect}: ${remedy}` : noEffect, atKey: true })
     } else if (patternOf(inside) === modePattern && otherModes.has(one))
       warnings.push({ path: inside, message: `${noEffect}: \`${one}\` is no mode of this gateway` })
+    else if (patternOf(inside) === 'router_settings.routing_strategy' && otherStrategies.has(one))
+      warnings.push({ path: inside, message: `${noEffect}: calls are shared by \`weight\`; \`least-busy\` is near` })
     else if (isPeers && (one === null || one === '') && sectionsWithDefaults.has(pattern))
       warnings.push({ path: inside, message: 'is empty, and counts as not given', atKey: true })
     else if (patternOf(inside) === modePattern) out[key] = modeSpellings.get(one) ?? one

@@ -136,7 +136,8 @@ export class Cooldowns {
   /** An answer is complete. */
   completed(deployment: Deployment, attempt: AttemptAt): void {
     const health = this.#find(deployment)
-    if (health && (health.probe === attempt || attempt.sentMs >= health.beganMs)) this.#health.delete(keyOf(deployment))
+    if (health && (health.probe === attempt || attempt.sentMs >= health.beganMs))
+      this.#health.delete(upstreamKey(deployment))
   }
 
   /** The attempt ended without telling anything about the deployment: its client left, or set a timeout of its own. */
@@ -153,7 +154,7 @@ export class Cooldowns {
     const { error, settings } = failure
     const nowMs = this.#clock.monotonicMs()
     const health = this.#find(deployment) ?? newHealth(deployment)
-    this.#health.set(keyOf(deployment), health)
+    this.#health.set(upstreamKey(deployment), health)
     health.failsInARow++
     health.cutsAnswers ||= failure.cut === true
     const isProbe = health.probe === attempt
@@ -173,7 +174,7 @@ export class Cooldowns {
   }
 
   #find(deployment: Deployment): Health | undefined {
-    return this.#health.size === 0 ? undefined : this.#health.get(keyOf(deployment))
+    return this.#health.size === 0 ? undefined : this.#health.get(upstreamKey(deployment))
   }
 }
 
@@ -206,6 +207,7 @@ function extend(health: Health, error: GatewayError, nowMs: number): void {
     health.untilMs = Math.max(health.untilMs, nowMs + Math.min(error.retryAfterMs, cooldownMsMax))
 }
 
-function keyOf(deployment: Deployment): string {
+/** A deployment with its upstream model: a wildcard stands for many models. */
+export function upstreamKey(deployment: Deployment): string {
   return `${deployment.id} ${deployment.target.model}`
 }

@@ -1,20 +1,37 @@
-/** Which deployment of a group is tried next: by order, then by weight, among those that may be tried. */
+/**
+ * Which deployment of a group is tried next: by order, then by the strategy, then by weight, among those that may be
+ * tried.
+ */
+import { allBlocked } from '../../core/blocked-model.ts'
 import type { Call } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
+import { GatewayError } from '../../core/errors.ts'
 import type { Cooldowns } from './cooldown.ts'
+import type { DeploymentLoads } from './deployment-loads.ts'
+import { bestOf } from './routing-strategy.ts'
 
 type Group = readonly Deployment[]
 type TriedDeployments = ReadonlySet<Deployment>
 
+interface ChoiceParts {
+  readonly cooldowns: Cooldowns
+  readonly loads: DeploymentLoads
+  /** A number in [0, 1). */
+  readonly random: () => number
+  /** Tells of this moment: a call may have found its deployments a while ago. */
+  readonly isBlocked: (deploymentId: string) => boolean
+}
+
 /** Chooses deployments for calls: `tried` are those of the group that the call has tried. Remembers nothing. */
 export class DeploymentChoice {
   readonly #cooldowns: Cooldowns
+  readonly #loads: DeploymentLoads
   readonly #random: () => number
   readonly #isBlocked: (deploymentId: string) => boolean
 
-  /** `isBlocked` tells of this moment: a call may have found its deployments a while ago. */
-  constructor(cooldowns: Cooldowns, random: () => number, isBlocked: (deploymentId: string) => boolean) {
+  constructor({ cooldowns, loads, random, isBlocked }: ChoiceParts) {
     this.#cooldowns = cooldowns
+    this.#loads = loads
     this.#random = random
     this.#isBlocked = isBlocked
   }
@@ -32,13 +49,31 @@ export class DeploymentChoice {
     const open = group.filter(one => this.#mayServe(one, call, tried) && this.#isAvailable(one))
     // A call that has failed once should not be the probe where it can be answered elsewhere.
     const healthy = tried.size > 0 ? open.filter(one => this.#cooldowns.availability(one) === 'healthy') : open
-    return this.#byWeight(healthy.length > 0 ? healthy : open)
+    return this.#best(call, healthy.length > 0 ? healthy : open)
   }
 
   /** One that was not tried, in cooldown or not; those whose provider asked for a wait are left out. */
   evenCooling(call: Call, group: Group, tried: TriedDeployments): Deployment | undefined {
-    return this.#byWeight(
+    return this.#best(
+      call,
       group.filter(one => this.#mayServe(one, call, tried) && this.#cooldowns.availability(one) !== 'rate-limited'),
+    )
+  }
+
+  /** Why there is none to try. */
+  refusal(call: Call, candidates: readonly Deployment[]): GatewayError {
+    const group = candidates.filter(one => !this.#isBlocked(one.id))
+    if (group.length === 0) return allBlocked(call.model)
+    if (group.every(one => isDrained(one, call)))
+      return new GatewayError(
+        'upstream-overloaded',
+        `every deployment of '${call.model}' is drained (\`weight: 0\`); ask for another model`,
+      )
+    const waits = group.map(one => this.#cooldowns.remainingMs(one))
+    return new GatewayError(
+      'upstream-rate-limited',
+      `every deployment of '${call.model}' is rate limited by its provider; try again later`,
+      { retryAfterMs: Math.max(Math.min(...waits), 1000) },
     )
   }
 
@@ -51,16 +86,22 @@ export class DeploymentChoice {
     return availability === 'healthy' || availability === 'half-open'
   }
 
-  #byWeight(open: readonly Deployment[]): Deployment | undefined {
+  #best(call: Call, open: readonly Deployment[]): Deployment | undefined {
     if (open.length <= 1) return open[0]
     const first = Math.min(...open.map(one => one.order))
     const level = open.filter(one => one.order === first)
+    const { strategy } = call.models.settings.router
+    if (strategy === undefined) return this.#byWeight(level)
+    return this.#byWeight(bestOf(level, strategy, { loads: this.#loads, isStream: call.stream }))
+  }
+
+  #byWeight(level: readonly Deployment[]): Deployment | undefined {
     let at = this.#random() * level.reduce((sum, one) => sum + one.weight, 0)
     return level.find(one => (at -= one.weight) < 0) ?? level.at(-1)
   }
 }
 
 /** Calls that are for this deployment alone still reach it: by its id, or for a file that is stored there. */
-export function isDrained(deployment: Deployment, call: Call): boolean {
+function isDrained(deployment: Deployment, call: Call): boolean {
   return deployment.weight === 0 && call.namedFiles === undefined && call.model !== deployment.id
 }

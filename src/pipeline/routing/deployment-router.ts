@@ -1,5 +1,4 @@
 /** Chooses deployments and tries them until one answers. */
-import { allBlocked } from '../../core/blocked-model.ts'
 import type { Call, FallbackModel } from '../../core/call.ts'
 import type { Deployment, Timeouts } from '../../core/deployment.ts'
 import type { Reply } from '../../core/answer.ts'
@@ -19,7 +18,8 @@ import { Authorizer } from '../upstream-authorization.ts'
 import type { AttemptListener, CallControl } from '../call-control.ts'
 import { Cooldowns } from './cooldown.ts'
 import type { Cooldown } from './cooldown.ts'
-import { DeploymentChoice, isDrained } from './deployment-choice.ts'
+import { DeploymentChoice } from './deployment-choice.ts'
+import { DeploymentLoads } from './deployment-loads.ts'
 import { FirstAttempt } from '../reply-receiver.ts'
 import type { ReplyReceiver } from '../reply-receiver.ts'
 import { RetryBudgets } from './retry-budget.ts'
@@ -64,6 +64,7 @@ export class Router implements AttemptListener {
   readonly #parts: RouterParts
   readonly #cooldowns: Cooldowns
   readonly #notes: NotesOfUpstreams
+  readonly #loads: DeploymentLoads
   readonly #choice: DeploymentChoice
   readonly #budgets: RetryBudgets
   readonly #authorizer: Authorizer
@@ -72,7 +73,9 @@ export class Router implements AttemptListener {
     this.#parts = parts
     this.#cooldowns = new Cooldowns(parts.clock, parts.reportCooldown)
     this.#notes = new NotesOfUpstreams()
-    this.#choice = new DeploymentChoice(this.#cooldowns, parts.random, parts.isBlocked)
+    this.#loads = new DeploymentLoads(parts.clock)
+    const { random, isBlocked } = parts
+    this.#choice = new DeploymentChoice({ cooldowns: this.#cooldowns, loads: this.#loads, random, isBlocked })
     this.#budgets = new RetryBudgets(parts.clock)
     this.#authorizer = new Authorizer(parts.transport, parts.clock)
   }
@@ -115,7 +118,12 @@ export class Router implements AttemptListener {
       this.#cooldowns.failed(deployment, control, { error, settings: control.call.models.settings.router, cut: true })
       this.#notes.failed(deployment, error)
     } else this.#cooldowns.released(deployment, control)
-    this.#parts.countAttempt?.(deployment, error?.kind)
+    this.#over(control, deployment, error?.kind)
+  }
+
+  #over(control: CallControl, deployment: Deployment, error: FaultKind | undefined): void {
+    this.#loads.ended(control, error)
+    this.#parts.countAttempt?.(deployment, error)
   }
 
   #recoverFor(receiver: ReplyReceiver, control: CallControl, failed: FailedAttempt | undefined): void {
@@ -215,7 +223,7 @@ export class Router implements AttemptListener {
         if (isPassedOver && isNew) attempt--
       }
     }
-    throw last ?? refusal ?? this.#nothingAvailable(call, group)
+    throw last ?? refusal ?? this.#choice.refusal(call, group)
   }
 
   /**
@@ -255,24 +263,9 @@ export class Router implements AttemptListener {
       error.retryAfterMs = this.#cooldowns.waitMs(deployment, error)
       this.#notes.failed(deployment, error)
     } else this.#cooldowns.released(deployment, control)
-    this.#parts.countAttempt?.(deployment, error.kind)
+    if (ownTimeout) this.#loads.ended(control, 'client-closed')
+    this.#over(control, deployment, error.kind)
     return error
-  }
-
-  #nothingAvailable(call: Call, candidates: readonly Deployment[]): GatewayError {
-    const group = candidates.filter(one => !this.#parts.isBlocked(one.id))
-    if (group.length === 0) return allBlocked(call.model)
-    if (group.every(one => isDrained(one, call)))
-      return new GatewayError(
-        'upstream-overloaded',
-        `every deployment of '${call.model}' is drained (\`weight: 0\`); ask for another model`,
-      )
-    const waits = group.map(one => this.#cooldowns.remainingMs(one))
-    return new GatewayError(
-      'upstream-rate-limited',
-      `every deployment of '${call.model}' is rate limited by its provider; try again later`,
-      { retryAfterMs: Math.max(Math.min(...waits), 1000) },
-    )
   }
 
   #attempt(control: CallControl, deployment: Deployment, receiver: ReplyReceiver): void {
@@ -282,6 +275,7 @@ export class Router implements AttemptListener {
     call.attempts++
     control.attempting = this
     this.#cooldowns.begin(deployment, control)
+    if (call.models.settings.router.strategy) this.#loads.begin(deployment, control, call.stream)
     let attempt: Attempt
     try {
       attempt = planAttempt(call, deployment, this.#parts.policies)
@@ -413,7 +407,8 @@ export class Router implements AttemptListener {
     control.answered(nowMs)
     control.attempting = undefined
     this.#cooldowns.completed(deployment, control)
-    this.#parts.countAttempt?.(deployment, undefined)
+    this.#loads.answered(control, answer.usage?.outputTokens ?? 0)
+    this.#over(control, deployment, undefined)
     reportAttempt(this.#parts.policies, call, deployment)
     return { status: 200, contentType: answer.contentType ?? 'application/json', body: answer.body }
   }
@@ -438,6 +433,7 @@ export class Router implements AttemptListener {
       heartbeat,
     })
     control.answered(this.#parts.clock.monotonicMs())
+    this.#loads.answered(control, 0)
     // Its end is told by `ended`; a short stream is already over.
     if (control.attempting) this.#cooldowns.began(deployment, control)
     reportAttempt(this.#parts.policies, call, deployment)

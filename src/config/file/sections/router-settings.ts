@@ -33,6 +33,30 @@ export const fallbackSettings = {
 export const routerSettings = z.strictObject(
   withExamples(
     {
+      routing_strategy: z
+        .enum(['simple-shuffle', 'least-busy', 'latency-based-routing', 'cost-based-routing'])
+        .optional()
+        .describe(
+          'Which of the deployments with the smallest `order` gets a call: `simple-shuffle` (when left out) by ' +
+            '`weight`, `least-busy` the one with the fewest calls under way, `latency-based-routing` the one that ' +
+            'answers fastest, `cost-based-routing` the cheapest. Of equals, by `weight` (docs/routing.md).',
+        ),
+      routing_strategy_args: z
+        .strictObject({
+          lowest_latency_buffer: z
+            .number()
+            .min(0)
+            .max(100)
+            .optional()
+            .describe('Deployments share the calls that are slower than the fastest by at most this part of its time.')
+            .meta({ examples: [0.5] }),
+          ttl: seconds
+            .optional()
+            .describe('Seconds without an answer after which a deployment is tried again; 60 when left out.')
+            .meta({ examples: [60] }),
+        })
+        .optional()
+        .describe('Of `latency-based-routing`.'),
       num_retries: z
         .number()
         .int()

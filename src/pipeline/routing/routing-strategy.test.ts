@@ -1,0 +1,172 @@
+/** Which deployment calls reach by each strategy, through the router. */
+import { expect, test } from 'bun:test'
+import type { Reply } from '../../core/answer.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import type { Provider } from '../../core/provider.ts'
+import type { RoutingStrategy } from '../../core/settings.ts'
+import type { Transport, UpstreamResponse } from '../../core/transport.ts'
+import { openaiSpeech } from '../../formats/openai/speech.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
+import { TimerWheel } from '../../lib/timer-wheel.ts'
+import { callPolicies } from '../admission/admission.ts'
+import { CallControl } from '../call-control.ts'
+import { CallRecord } from '../call-record.ts'
+import { Router } from './deployment-router.ts'
+
+/** Whole answers, as JSON from the upstream. */
+const provider = {
+  name: 'p',
+  speaks: {},
+  speech: {
+    request: () => ({ head: { url: 'http://x/speech', headers: {} }, body: {}, dropped: [] }),
+    result: () => ({ audio: Buffer.from('RIFF'), mediaType: 'audio/wav' }),
+  },
+} as unknown as Provider
+
+const noTimeouts = {
+  connectMs: 0,
+  firstByteMs: 0,
+  streamFirstByteMs: 0,
+  idleMs: 0,
+  firstContentMs: 0,
+  contentMs: 0,
+  totalMs: 0,
+}
+
+const deployment = (id: string, fields: Partial<Deployment> = {}): Deployment =>
+  ({
+    id,
+    modelName: 'm',
+    target: { provider, model: id, headers: {}, options: {} },
+    mode: 'audio_speech',
+    weight: 1,
+    order: 0,
+    timeouts: noTimeouts,
+    prices: null,
+    dropParams: true,
+    info: {},
+    profile: { toolCalling: 'native', thinking: 'separate', structuredOutput: 'native' },
+    ...fields,
+  }) as Deployment
+
+/** A call that has reached an upstream. */
+interface Sent {
+  /** The deployment that was chosen. */
+  readonly at: string
+  /** The upstream answers with this status; resolves when the call is over. */
+  answer(status?: number): Promise<unknown>
+}
+
+/** Calls to a group; those of equal deployments go to the first one. */
+function group(candidates: readonly Deployment[], strategy?: RoutingStrategy) {
+  const clock = { nowMs: 1_000_000, epochMs: () => clock.nowMs, monotonicMs: () => clock.nowMs }
+  let respond: ((response: UpstreamResponse) => void) | undefined
+  const transport: Transport = {
+    send() {
+      const response = new Promise<UpstreamResponse>(resolve => (respond = resolve))
+      return { response, sent: true, cancel() {} }
+    },
+    connections: () => ({ busy: 0, idle: 0 }),
+    close() {},
+  }
+  const router = new Router({
+    transport,
+    timers: new TimerWheel(clock, 50),
+    clock,
+    random: () => 0,
+    policies: callPolicies([]),
+    isBlocked: () => false,
+  })
+  const settings = { router: { strategy, retries: 0, attemptsMax: 6, allowedFails: 3, cooldownMs: 0, fallbacks: {} } }
+  const call = (): Sent => {
+    const record = new CallRecord({ clock, current: undefined as never, boundsOf: () => undefined as never }, {
+      id: 'c',
+      operation: 'speech',
+      route: '/v1/audio/speech',
+      caller: {},
+      client: { clientAddress: '', left: false, onLeft() {} },
+      userAgent: '',
+      clientAddress: '',
+      format: openaiSpeech,
+      options: {},
+      announcedBytes: undefined,
+      models: { settings },
+    } as unknown as ConstructorParameters<typeof CallRecord>[1])
+    record.body = JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', input: 'hello', voice: 'v' })))
+    record.model = 'm'
+    record.candidates = candidates
+    const over = Promise.withResolvers<Reply | unknown>()
+    router.run(new CallControl(record, () => {}), { answered: over.resolve, failed: over.resolve })
+    const answered = respond!
+    const body = { bytes: async () => Buffer.from('{}'), pipe() {}, pause() {}, resume() {} }
+    const header = (name: string) => (name === 'content-type' ? 'application/json' : undefined)
+    return {
+      at: record.deployment!.id,
+      answer: (status = 200) => {
+        answered({ status, header, body } as UpstreamResponse)
+        return over.promise
+      },
+    }
+  }
+  return { call, pass: (ms: number) => void (clock.nowMs += ms) }
+}
+
+test('without a strategy only weights decide', () => {
+  const { call } = group([deployment('a'), deployment('b')])
+  expect([call().at, call().at, call().at]).toEqual(['a', 'a', 'a'])
+})
+
+test('least-busy: the fewest calls under way, by weight; every end of an attempt counts', async () => {
+  const { call } = group([deployment('a'), deployment('b')], { by: 'least-busy' })
+  const [first, second, third] = [call(), call(), call()]
+  expect([first.at, second.at, third.at]).toEqual(['a', 'b', 'a'])
+  await third.answer()
+  await first.answer(400)
+  expect(call().at).toBe('a')
+  await second.answer(500)
+  const [fourth, fifth] = [call(), call()]
+  expect([fourth.at, fifth.at]).toEqual(['b', 'a'])
+
+  const weighed = group([deployment('a'), deployment('b', { weight: 2 })], { by: 'least-busy' })
+  expect(Array.from({ length: 6 }, () => weighed.call().at).sort()).toEqual(['a', 'a', 'b', 'b', 'b', 'b'])
+})
+
+test('latency-based-routing: the fastest; what is not known is tried by one call at a time', async () => {
+  const by = 'latency-based-routing'
+  const { call, pass } = group([deployment('a'), deployment('b')], { by, bufferShare: 0, forgetMs: 60_000 })
+  const [slow, fast, unknown] = [call(), call(), call()]
+  // While nothing is known of any, weights decide.
+  expect([slow.at, fast.at, unknown.at]).toEqual(['a', 'b', 'a'])
+  pass(100)
+  await fast.answer()
+  pass(300)
+  await slow.answer()
+  await unknown.answer()
+  expect([call().at, call().at]).toEqual(['b', 'b'])
+  pass(60_000)
+  const [again, meanwhile] = [call(), call()]
+  expect([again.at, meanwhile.at]).toEqual(['a', 'a'])
+})
+
+test('latency-based-routing: within the buffer weights decide, and a timeout counts as slow', async () => {
+  const by = 'latency-based-routing'
+  const { call, pass } = group([deployment('a'), deployment('b')], { by, bufferShare: 1, forgetMs: 600_000 })
+  const [a, b] = [call(), call()]
+  pass(100)
+  await b.answer()
+  pass(80)
+  await a.answer()
+  expect(call().at).toBe('a')
+  const late = call()
+  pass(30_000)
+  await late.answer(408)
+  expect(call().at).toBe('b')
+})
+
+test('cost-based-routing: the cheapest of the first order; an unknown price goes last', () => {
+  const price = (usd: bigint) => ({ prices: { input: usd, output: usd } })
+  const chosen = (...group_: Deployment[]) => group(group_, { by: 'cost-based-routing' }).call().at
+  expect(chosen(deployment('a', price(2n)), deployment('b', price(1n)), deployment('c'))).toBe('b')
+  expect(chosen(deployment('a', price(2n)), deployment('b', { ...price(1n), order: 1 }))).toBe('a')
+  expect(chosen(deployment('a'), deployment('b'))).toBe('a')
+})
