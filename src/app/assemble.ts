@@ -159,7 +159,7 @@ export function assemble(assembling: AssemblyParts) {
 function useObjects({ source, store, logger }: AssemblyParts, use: () => void): void {
   const merged = () => {
     use()
-    tellNotServed(logger, source)
+    logNotServed(logger, source)
     // Another replica may have made a model with secrets that were never read here.
     void source.readSecrets('new', (secret, reason) => logger.warn('a secret cannot be read', { secret, reason }))
   }
@@ -429,16 +429,16 @@ function useSettings(
   metrics.configured(current.settings.deployments)
 }
 
-/** What was told of models that are not served; each reason is told once. */
-const toldReasons = new WeakMap<SettingsSource, ReadonlyMap<string, string>>()
+/** The reasons why models are not served, as last logged: each is logged once. */
+const reportedReasons = new WeakMap<SettingsSource, ReadonlyMap<string, string>>()
 
-function tellNotServed(logger: Logger, source: SettingsSource): void {
+function logNotServed(logger: Logger, source: SettingsSource): void {
   const { notServed } = source.merged
-  const reported = toldReasons.get(source)
+  const reported = reportedReasons.get(source)
   for (const [model, reason] of notServed)
     if (reported?.get(model) !== reason)
       logger.warn('a model that was made by API is not served', { deployment: model, reason })
-  toldReasons.set(source, notServed)
+  reportedReasons.set(source, notServed)
 }
 
 function cooldownFields({ deployment, cooldownMs, failsInARow, error }: Cooldown): LogFields {

@@ -3,7 +3,7 @@ import type { TroubleClaims } from '../core/trouble-claims.ts'
 import { migrate } from '../store/database/migrate.ts'
 import { openDatabase } from '../store/database/open.ts'
 import { createTroubleClaims } from '../store/health/trouble-claims.ts'
-import { look, toldAfterMs } from './health-alerts.ts'
+import { look, reportedAfterMs } from './health-alerts.ts'
 import type { Trouble } from './health-alerts.ts'
 import type { DatabaseState } from './store.ts'
 import { diskFullness, troublesOf } from './troubles.ts'
@@ -52,14 +52,14 @@ test('a trouble is told once when it has lasted for a minute, and its end where 
     return replica.sees(now, ending)
   }
   expect(await after(0, [down, slow])).toEqual([])
-  expect(await after(toldAfterMs - 1, [down])).toEqual([])
+  expect(await after(reportedAfterMs - 1, [down])).toEqual([])
   expect(await after(1, [down])).toEqual(['trouble_began deployment:a'])
-  expect(await after(toldAfterMs * 10, [down, slow])).toEqual([])
+  expect(await after(reportedAfterMs * 10, [down, slow])).toEqual([])
   expect(await after(1, [slow])).toEqual(['trouble_ended deployment:a'])
   expect(await after(1, [])).toEqual([])
   // It begins anew: the time before does not count.
   expect(await after(1, [down])).toEqual([])
-  expect(await after(toldAfterMs, [down])).toEqual(['trouble_began deployment:a'])
+  expect(await after(reportedAfterMs, [down])).toEqual(['trouble_began deployment:a'])
   expect(await after(1, [], 'was switched off')).toEqual(['trouble_ended deployment:a'])
   const ends = ['deployment:a is well again', 'a fails', 'deployment:a was switched off']
   expect(replica.logged).toEqual(['a fails', ...ends])
@@ -83,7 +83,7 @@ test('of replicas that see the same one tells of its beginning, and the last one
   const { database, claims } = await claimsOfTwo(clock)
   const [one, two] = claims.map(claim => replicaOf(claim, clock)) as [Replica, Replica]
   for (const replica of [one, two]) expect(await replica.sees([slow, down, disk])).toEqual([])
-  clock.nowMs += toldAfterMs
+  clock.nowMs += reportedAfterMs
   const own = ['trouble_began deployment:a', 'trouble_began disk']
   expect(await one.sees([slow, down, disk])).toEqual(['trouble_began redis', ...own])
   expect(await two.sees([slow, down, disk])).toEqual(own)
@@ -99,7 +99,7 @@ test('a replica that has told of a trouble and dies leaves its end to another on
   const { database, claims } = await claimsOfTwo(clock)
   const [dead, living] = claims.map(claim => replicaOf(claim, clock)) as [Replica, Replica]
   expect(await dead.sees([slow])).toEqual([])
-  clock.nowMs += toldAfterMs
+  clock.nowMs += reportedAfterMs
   expect(await dead.sees([slow])).toEqual(['trouble_began redis'])
   expect(await living.sees([])).toEqual([])
   clock.nowMs += 60_001

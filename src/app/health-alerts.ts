@@ -7,8 +7,8 @@ import type { Logger } from '../telemetry/log.ts'
 import type { DeliverAlert } from './alert-delivery.ts'
 
 const lookMs = 15_000
-/** What passes by itself sooner wakes no one. */
-export const toldAfterMs = 60_000
+/** How long a trouble has lasted when it is reported; shorter ones pass by themselves. */
+export const reportedAfterMs = 60_000
 
 /** Something that is not as it should be now. */
 export interface Trouble {
@@ -36,8 +36,8 @@ interface HealthParts {
 interface Lasting {
   readonly sinceMs: number
   trouble: Trouble
-  isTold: boolean
-  /** The other replicas could not be asked when it began: this one tells of the end, too. */
+  isReported: boolean
+  /** The other replicas could not be reached when it began: this one reports the end, too. */
   isAlone: boolean
 }
 
@@ -58,8 +58,8 @@ export function watchHealth(parts: HealthParts): { stop(): Promise<void> } {
 }
 
 /**
- * Tells of a trouble once when it has lasted for a minute, and of its end where it was told. What other replicas see
- * too one of them tells. `lasting` is kept. Never rejects.
+ * Reports a trouble once when it has lasted for a minute, and its end where it was reported. Of the replicas that see
+ * the same trouble one reports it. `lasting` is kept. Never rejects.
  */
 export async function look(parts: HealthParts, lasting: Map<string, Lasting>): Promise<void> {
   const nowMs = parts.clock.epochMs()
@@ -67,18 +67,18 @@ export async function look(parts: HealthParts, lasting: Map<string, Lasting>): P
   for (const [id, one] of [...lasting])
     if (!present.has(id)) {
       lasting.delete(id)
-      if (one.isTold) await tell(parts, one, nowMs)
+      if (one.isReported) await tell(parts, one, nowMs)
     }
   for (const [id, trouble] of present) {
-    const one = lasting.get(id) ?? { sinceMs: nowMs, trouble, isTold: false, isAlone: false }
+    const one = lasting.get(id) ?? { sinceMs: nowMs, trouble, isReported: false, isAlone: false }
     one.trouble = trouble
     lasting.set(id, one)
   }
   // At once: each waits for seconds where Redis is away.
   await Promise.all([...lasting.values()].map(one => stillHas(parts, one)))
   for (const one of lasting.values()) {
-    if (one.isTold || nowMs - one.sinceMs < toldAfterMs) continue
-    one.isTold = true
+    if (one.isReported || nowMs - one.sinceMs < reportedAfterMs) continue
+    one.isReported = true
     await tell(parts, one, null)
   }
   await tellLeft(parts, nowMs)
@@ -86,24 +86,24 @@ export async function look(parts: HealthParts, lasting: Map<string, Lasting>): P
 
 const hasReceivers = ({ webhookUrls, alertEmails }: HealthAlertSettings) => webhookUrls.length + alertEmails.length > 0
 
-/** Also before it is told: another replica may have told of it, and died. Never rejects. */
+/** Also before it is reported: another replica may have reported it, and died. Never rejects. */
 async function stillHas({ claims, settings }: HealthParts, { trouble, isAlone }: Lasting): Promise<void> {
   if (claims && !trouble.isOwn && !isAlone && hasReceivers(settings())) await claims.lasts(trouble.id).catch(() => {})
 }
 
-/** Tells of the end of what a replica has told that is dead now, and no other one has. */
+/** Reports the end of what a replica has reported that is dead now, and no other one has. */
 async function tellLeft(parts: HealthParts, nowMs: number): Promise<void> {
   const { claims, settings } = parts
   if (!claims || !hasReceivers(settings())) return
   for (const { trouble: id, sinceMs } of await claims.takeLeft()) {
     const message = `${id} is seen by no replica any more; the one that told of it has ended`
-    const told = { id, sinceMs, endMs: nowMs, message }
-    logTold(parts, told)
-    deliverTold(parts, told)
+    const report = { id, sinceMs, endMs: nowMs, message }
+    logReport(parts, report)
+    deliverReport(parts, report)
   }
 }
 
-/** Whether this replica tells. While the others cannot be asked it does: better told twice than never. */
+/** Whether this replica reports. While the others cannot be reached it does: better reported twice than never. */
 async function isTeller({ claims, logger, settings }: HealthParts, one: Lasting, what: 'began' | 'ended') {
   if (!hasReceivers(settings())) return false
   if (claims === undefined || one.trouble.isOwn || one.isAlone) return true
@@ -121,12 +121,12 @@ async function isTeller({ claims, logger, settings }: HealthParts, one: Lasting,
 async function tell(parts: HealthParts, one: Lasting, endMs: number | null): Promise<void> {
   const { id, message } = one.trouble
   const text = endMs === null ? message : `${id} ${parts.endOf(id) ?? 'is well again'}`
-  const told = { id, sinceMs: one.sinceMs, endMs, message: text }
-  logTold(parts, told)
-  if (await isTeller(parts, one, endMs === null ? 'began' : 'ended')) deliverTold(parts, told)
+  const report = { id, sinceMs: one.sinceMs, endMs, message: text }
+  logReport(parts, report)
+  if (await isTeller(parts, one, endMs === null ? 'began' : 'ended')) deliverReport(parts, report)
 }
 
-interface Told {
+interface TroubleReport {
   readonly id: string
   readonly sinceMs: number
   readonly endMs: number | null
@@ -135,13 +135,13 @@ interface Told {
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
-function logTold({ logger }: HealthParts, { id, sinceMs, endMs, message }: Told): void {
+function logReport({ logger }: HealthParts, { id, sinceMs, endMs, message }: TroubleReport): void {
   const fields = { subject: id, since: iso(sinceMs) }
   if (endMs === null) logger.error(message, fields)
   else logger.info(message, fields)
 }
 
-function deliverTold({ deliver, settings }: HealthParts, { id, sinceMs, endMs, message }: Told): void {
+function deliverReport({ deliver, settings }: HealthParts, { id, sinceMs, endMs, message }: TroubleReport): void {
   const host = hostname()
   const since = iso(sinceMs)
   const event = {

@@ -10,7 +10,7 @@ export interface Printed {
 
 /** Runs `modelgate WORDS` with this environment, and nothing of the test's own. */
 export async function runCommand(
-  words: readonly string[],
+  args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<Printed> {
   const printed = { out: '', error: '' }
@@ -23,7 +23,7 @@ export async function runCommand(
   stdout.write = keep('out') as typeof stdout.write
   stderr.write = keep('error') as typeof stderr.write
   try {
-    return { code: await main(words, environment), ...printed }
+    return { code: await main(args, environment), ...printed }
   } finally {
     stdout.write = writeOut
     stderr.write = writeError

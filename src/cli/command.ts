@@ -88,8 +88,8 @@ export function helpOf(command: Command): string {
 type Parsed = Pick<CommandInput, 'flags' | 'positionals'>
 
 /** Throws UsageError for an unknown flag or an extra word. */
-export function parseFlags(command: Command, words: readonly string[]): Parsed {
-  const parsed = parseWords(command, words)
+export function parseFlags(command: Command, args: readonly string[]): Parsed {
+  const parsed = parseCommandLine(command, args)
   const accepted = command.arguments === undefined ? 0 : 1
   const extra = parsed.positionals[accepted]
   if (extra !== undefined)
@@ -97,13 +97,13 @@ export function parseFlags(command: Command, words: readonly string[]): Parsed {
   return parsed
 }
 
-function parseWords(command: Command, words: readonly string[]): Parsed {
+function parseCommandLine(command: Command, args: readonly string[]): Parsed {
   const options = Object.fromEntries(
     Object.entries(command.flags).map(([name, flag]) => [name, { type: flag.type, multiple: flag.multiple ?? false }]),
   )
   try {
     const { values, positionals } = parseArgs({
-      args: withNumbers(command, words),
+      args: withNumbers(command, args),
       options,
       allowPositionals: true,
       strict: true,
@@ -115,9 +115,9 @@ function parseWords(command: Command, words: readonly string[]): Parsed {
 }
 
 /** Keeps negative numbers as values (`--port -1`), so that the command reports the invalid value. */
-function withNumbers(command: Command, words: readonly string[]): string[] {
+function withNumbers(command: Command, args: readonly string[]): string[] {
   const merged: string[] = []
-  for (const word of words) {
+  for (const word of args) {
     const flag = merged.at(-1)
     const takesValue = flag?.startsWith('--') === true && command.flags[flag.slice(2)]?.type === 'string'
     if (takesValue && /^-\d/.test(word)) merged.splice(-1, 1, `${flag}=${word}`)

@@ -6,17 +6,17 @@ import { serve } from './serve.ts'
 
 /** Returns the exit code: 0 success, 1 failure, 2 usage error. */
 export async function main(
-  words: readonly string[],
+  args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
-  const [first, second] = words
+  const [first, second] = args
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
     print((await import('./commands.ts')).overview())
     return first === undefined ? 2 : 0
   }
   const command = await commandOf(first === '--version' ? 'version' : first, second)
   if (!command) return (await import('./commands.ts')).unknown(first, second)
-  const rest = words.slice(command.name.split(' ').length)
+  const rest = args.slice(command.name.split(' ').length)
   if (rest.includes('--help') || rest.includes('-h')) {
     print(helpOf(command))
     return 0

@@ -10,7 +10,7 @@ type RequestPart = 'body' | 'query'
 const problemsMax = 20
 const shownLengthMax = 60
 /** The beginnings of the library's default messages. */
-const ownWords = /^(?:Invalid|Too|Unrecognized)\b/
+const defaultMessages = /^(?:Invalid|Too|Unrecognized)\b/
 
 /**
  * One entry per problem, as 422 answers list them. `value` = what the schema was given, `known` = its outermost fields.
@@ -60,7 +60,7 @@ function problemsOf(issue: Issue, value: unknown, requestPart: RequestPart): Pro
     return [
       {
         loc: [requestPart, ...path],
-        msg: wordsFor(kinds, given),
+        msg: problemText(kinds, given),
         type: given === undefined ? 'missing' : 'invalid_type',
       },
     ]
@@ -75,7 +75,7 @@ function problemsOf(issue: Issue, value: unknown, requestPart: RequestPart): Pro
       type: 'unknown_field',
     }))
   const given = valueAt(value, path)
-  const msg = ownWords.test(issue.message) ? wordsFor(typeWanted(issue), given) : issue.message
+  const msg = defaultMessages.test(issue.message) ? problemText(typeWanted(issue), given) : issue.message
   return [{ loc: [requestPart, ...path], msg, type: given === undefined ? 'missing' : issue.code }]
 }
 
@@ -109,10 +109,10 @@ function closestOf(branches: readonly Issue[][]): Issue[] | undefined {
  * The expected value, such as `a number of at least 1`; undefined where the schema does not provide a short one.
  */
 export function wantedBy(issue: Issue): string | undefined {
-  return ownWords.test(issue.message) ? typeWanted(issue) : undefined
+  return defaultMessages.test(issue.message) ? typeWanted(issue) : undefined
 }
 
-function wordsFor(wanted: string | undefined, given: unknown): string {
+function problemText(wanted: string | undefined, given: unknown): string {
   if (wanted === undefined) return `has a form that is not taken; got ${shown(given)}`
   return given === undefined ? `is missing; send ${wanted}` : `must be ${wanted}; got ${shown(given)}`
 }

@@ -5,8 +5,8 @@ import { PathHints } from './unknown-path.ts'
 
 /** Endpoints with a module of their own, whose code is not held before the first request for one of them. */
 export interface LazyGroup {
-  /** One of them is a part of each of its paths. */
-  readonly words: readonly string[]
+  /** Each of its paths has one of these as a segment. */
+  readonly segments: readonly string[]
   load(): Promise<readonly Endpoint[]>
 }
 
@@ -37,7 +37,7 @@ export class EndpointTable {
   loadFor(path: string): Promise<unknown> | undefined {
     if (this.#lazyGroups.size === 0) return undefined
     const parts = new Set(path.split('/'))
-    const matching = [...this.#lazyGroups.keys()].filter(({ words }) => words.some(word => parts.has(word)))
+    const matching = [...this.#lazyGroups.keys()].filter(({ segments }) => segments.some(word => parts.has(word)))
     return matching.length === 0 ? undefined : Promise.all(matching.map(group => this.#load(group)))
   }
 

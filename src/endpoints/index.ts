@@ -82,16 +82,16 @@ const calls: readonly Endpoint[] = [
 ]
 
 /**
- * `words`: of the paths in it, the first part that tells them from others (`/v1/files/{file_id}`: files). A lazy
- * group has no path that another one has, or that fits a pattern of another one (lazy/lazy-groups.test.ts).
+ * `segments`: of the paths in it, the first segment that distinguishes them from others (`/v1/files/{file_id}`: files).
+ * A lazy group has no path that another one has, or that fits a pattern of another one (lazy/lazy-groups.test.ts).
  */
 const lazyGroups: readonly LazyGroup[] = [
   {
-    words: ['assistants', 'threads', 'chat', 'files', 'batches'],
+    segments: ['assistants', 'threads', 'chat', 'files', 'batches'],
     load: async () => (await import('./lazy/stored-objects.ts')).endpoints,
   },
   {
-    words: [
+    segments: [
       'access_group',
       'unified_access_group',
       'audit',
@@ -108,7 +108,7 @@ const lazyGroups: readonly LazyGroup[] = [
     load: async () => (await import('./lazy/tenancy.ts')).endpoints,
   },
   {
-    words: [
+    segments: [
       'cache',
       'config',
       'credentials',
@@ -123,11 +123,11 @@ const lazyGroups: readonly LazyGroup[] = [
     load: async () => (await import('./lazy/operation.ts')).endpoints,
   },
   {
-    words: ['cost', 'customer', 'end_user', 'global', 'organization', 'spend', 'tag', 'team', 'user'],
+    segments: ['cost', 'customer', 'end_user', 'global', 'organization', 'spend', 'tag', 'team', 'user'],
     load: async () => (await import('./lazy/spend.ts')).endpoints,
   },
   {
-    words: [
+    segments: [
       '.well-known',
       'device',
       'fallback',

@@ -18,8 +18,8 @@ interface Bucket {
   level: number
   /** Monotonic. */
   atMs: number
-  /** A refusal was told since it had an attempt. */
-  isTold: boolean
+  /** A refusal was reported since it had an attempt. */
+  isReported: boolean
 }
 
 /** One bucket for each name. A name that was pushed out begins with a full one. */
@@ -38,7 +38,7 @@ export class AttemptLimit {
     const waitMs = this.#waitMs(bucket, 1)
     if (waitMs > 0) return waitMs
     bucket.level--
-    bucket.isTold = false
+    bucket.isReported = false
     return 0
   }
 
@@ -53,11 +53,11 @@ export class AttemptLimit {
     return this.#waitMs(this.#bucket(name), level)
   }
 
-  /** Notes that a refusal is told. true = it is the first since the name had an attempt. */
+  /** Notes that a refusal is reported. true = it is the first since the name had an attempt. */
   tellsFirst(name: string): boolean {
     const bucket = this.#bucket(name)
-    if (bucket.isTold) return false
-    bucket.isTold = true
+    if (bucket.isReported) return false
+    bucket.isReported = true
     return true
   }
 
@@ -70,7 +70,7 @@ export class AttemptLimit {
       known.atMs = nowMs
       return known
     }
-    const made = { level: max, atMs: nowMs, isTold: false }
+    const made = { level: max, atMs: nowMs, isReported: false }
     this.#buckets.set(name, made)
     return made
   }

@@ -67,8 +67,8 @@ export function generalFault(status: number, body: unknown): UpstreamFault {
 export function accountFault(status: number, { message, code }: ErrorBody): UpstreamFault | undefined {
   const isSaid = accountCodes.has(code?.toLowerCase() ?? '') || accountMessage.test(message)
   if (status !== 402 && !(isSaid && status >= 400 && status < 500)) return undefined
-  const words = message || `the status ${status}`
-  return { kind: 'upstream-credentials', message: `the gateway's account at the upstream cannot pay: ${words}` }
+  const text = message || `the status ${status}`
+  return { kind: 'upstream-credentials', message: `the gateway's account at the upstream cannot pay: ${text}` }
 }
 
 function kindOf(status: number, { message, code }: ErrorBody): FaultKind {

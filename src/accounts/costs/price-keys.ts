@@ -43,13 +43,13 @@ export const alwaysShownKeys = [
   'cache_creation_input_token_cost',
 ] as const satisfies readonly (keyof typeof tokenKeys)[]
 
-/** LiteLLM's word at the end of a key for a variant of `Prices.variants`, where it is another. */
-const variantWords: Readonly<Record<string, string>> = { batch: 'batches' }
+/** LiteLLM's suffix of a price key for a variant of `Prices.variants`, where it has another name. */
+const variantSuffixes: Readonly<Record<string, string>> = { batch: 'batches' }
 const nanoUsdPerMillion = 1e15
 
-/** The variant of `Prices.variants` that a word at the end of a key means: `batch` for `batches`. */
-export function variantOf(word: string): string {
-  return Object.keys(variantWords).find(variant => variantWords[variant] === word) ?? word
+/** The variant of `Prices.variants` that the suffix of a key means: `batch` for `batches`. */
+export function variantOf(suffix: string): string {
+  return Object.keys(variantSuffixes).find(variant => variantSuffixes[variant] === suffix) ?? suffix
 }
 
 /** Prices in dollars per unit by LiteLLM's names. `makesAudio` = the price of seconds is one of audio output. */
@@ -63,7 +63,7 @@ export function priceFields(prices: Prices | null, makesAudio: boolean): Record<
   }
   addTiers(fields, prices, '')
   for (const [variant, given] of Object.entries(prices.variants ?? {})) {
-    const suffix = `_${variantWords[variant] ?? variant}`
+    const suffix = `_${variantSuffixes[variant] ?? variant}`
     addTokenPrices(fields, given, suffix)
     addTiers(fields, given, suffix)
   }

@@ -10,10 +10,17 @@ export interface PriceTerms {
   readonly endedAtMs?: number | undefined
 }
 
-/** The vendors' words for the normal service: OpenAI, Anthropic, Groq, Gemini. Other words name variants. */
-const standardWords: ReadonlySet<string> = new Set(['', 'default', 'standard', 'standard_only', 'on_demand', 'normal'])
+/** The vendors' names of the normal service: OpenAI, Anthropic, Groq, Gemini. Other names are those of variants. */
+const standardServices: ReadonlySet<string> = new Set([
+  '',
+  'default',
+  'standard',
+  'standard_only',
+  'on_demand',
+  'normal',
+])
 /** Nowhere in particular: prices are as listed (platform.claude.com, "Data residency", 2026-11). */
-const unplacedWords: ReadonlySet<string> = new Set(['', 'global', 'not_available'])
+const unspecifiedPlaces: ReadonlySet<string> = new Set(['', 'global', 'not_available'])
 
 /** The prices in force at `atMs` (epoch milliseconds), hours of the week included. `later` is sorted by `fromMs`. */
 export function pricesAt(prices: Prices, atMs: number): Prices {
@@ -61,14 +68,14 @@ function tierPrices(prices: Prices, inputTokens: number): Prices {
 
 function variantPrices(prices: Prices, served: Served | undefined): Prices | null {
   const { speed = '', serviceTier: tier = '' } = served ?? {}
-  if (standardWords.has(speed)) return tierVariant(prices, tier)
+  if (standardServices.has(speed)) return tierVariant(prices, tier)
   // No vendor lists prices for a speed within another tier.
-  return standardWords.has(tier) || tier === 'auto' ? (prices.variants?.[speed] ?? null) : null
+  return standardServices.has(tier) || tier === 'auto' ? (prices.variants?.[speed] ?? null) : null
 }
 
 /** null = the variant has no known price. */
 function tierVariant(prices: Prices, tier: string): Prices | null {
-  if (standardWords.has(tier)) return prices
+  if (standardServices.has(tier)) return prices
   const { variants } = prices
   // The vendor chose the tier and does not say which. The price is known only if there is no tier but batches.
   if (tier === 'auto') return Object.keys(variants ?? {}).every(name => name === 'batch') ? prices : null
@@ -83,12 +90,12 @@ function tierVariant(prices: Prices, tier: string): Prices | null {
  */
 export function placePercent(prices: Prices, served: Served | undefined, atMs: number): number | null {
   const place = served?.place
-  if (place === undefined || unplacedWords.has(place)) return 100
+  if (place === undefined || unspecifiedPlaces.has(place)) return 100
   return pricesAt(prices, atMs).placePercent?.[place] ?? null
 }
 
 /** Tiers that a call may be served by without asking: the vendor's project or contract decides (OpenAI, Anthropic). */
-const unaskedTiers = ['priority', 'scale'] as const
+const unrequestedTiers = ['priority', 'scale'] as const
 
 /**
  * All prices that a call may be charged at when it asks to be served so; a tier above its limits falls back to the
@@ -96,9 +103,9 @@ const unaskedTiers = ['priority', 'scale'] as const
  */
 export function variantsFor(prices: Prices, { serviceTier, speed }: Served): Prices[] | null {
   const applicable: (Prices | null)[] = [prices]
-  if (speed !== undefined && !standardWords.has(speed)) applicable.push(prices.variants?.[speed] ?? null)
+  if (speed !== undefined && !standardServices.has(speed)) applicable.push(prices.variants?.[speed] ?? null)
   if (serviceTier !== undefined) applicable.push(tierVariant(prices, serviceTier))
-  else for (const tier of unaskedTiers) if (prices.variants?.[tier]) applicable.push(prices.variants[tier])
+  else for (const tier of unrequestedTiers) if (prices.variants?.[tier]) applicable.push(prices.variants[tier])
   return applicable.every(one => one !== null) ? applicable : null
 }
 

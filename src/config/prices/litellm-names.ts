@@ -4,8 +4,8 @@
  */
 import { listName } from './model-names.ts'
 
-/** Words of `litellm_provider` for a provider of ours that has another name, or several there. */
-const otherWords: Readonly<Record<string, RegExp>> = {
+/** The `litellm_provider` of each of our providers that has another name there, or several. */
+const providerPatterns: Readonly<Record<string, RegExp>> = {
   openai: /^(?:text-completion-)?openai$/,
   vertex_ai: /^vertex_ai(?:-.*)?$/,
   bedrock: /^bedrock(?:_converse)?$/,
@@ -19,7 +19,7 @@ const otherWords: Readonly<Record<string, RegExp>> = {
 
 /** Whether `litellm_provider` of an entry means this provider of ours. */
 export function isListedAs(provider: string, word: string): boolean {
-  return word === provider || (Object.hasOwn(otherWords, provider) && otherWords[provider]!.test(word))
+  return word === provider || (Object.hasOwn(providerPatterns, provider) && providerPatterns[provider]!.test(word))
 }
 
 /** The name (as of `listName`) of an entry with this key: keys begin with a name of the provider, or with nothing. */

@@ -21,7 +21,7 @@ export function priceRows(prices: Prices, when: readonly string[] = []): PriceRo
     const per = unitScales[unit]
     return [{ unit, dollars: Number(price) / (per === 'million' ? 1e9 : 1e15), per, when: when.join(', ') }]
   })
-  const inner = (others: Prices, words: string) => priceRows(others, [...when, words])
+  const inner = (others: Prices, condition: string) => priceRows(others, [...when, condition])
   return [
     ...own,
     ...(prices.tiers ?? []).flatMap(({ fromInputTokens, prices: above }) =>

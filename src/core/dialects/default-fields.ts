@@ -34,15 +34,15 @@ export const defaultFieldNames = [
   'reasoning_effort',
 ] as const
 
-type Words = Readonly<
+type FieldTranslations = Readonly<
   Partial<Record<(typeof defaultFieldNames)[number], (value: unknown) => readonly [field: string, value: unknown]>>
 >
 
-const same = (...names: (typeof defaultFieldNames)[number][]): Words =>
+const same = (...names: (typeof defaultFieldNames)[number][]): FieldTranslations =>
   Object.fromEntries(names.map(name => [name, (value: unknown) => [name, value]]))
 
 /** Where they differ from OpenAI's chats, a field is under another name, or inside another one. */
-const words: Partial<Record<Dialect, Words>> = {
+const translations: Partial<Record<Dialect, FieldTranslations>> = {
   'openai-chat': same(...defaultFieldNames),
   'openai-completions': same('temperature', 'top_p', 'top_k', 'frequency_penalty', 'presence_penalty', 'seed', 'stop'),
   'openai-responses': { ...same('temperature', 'top_p'), reasoning_effort: effort => ['reasoning', { effort }] },
@@ -67,7 +67,7 @@ export function fieldDefaults({ extra_body: extra = {}, ...given }: GivenDefault
     const list = defaults.get(dialect) ?? []
     defaults.set(dialect, [...list, { edit: { set: field, json: JSON.stringify(value) }, unless }])
   }
-  for (const [dialect, said] of Object.entries(words) as [Dialect, Words][])
+  for (const [dialect, said] of Object.entries(translations) as [Dialect, FieldTranslations][])
     for (const name of defaultFieldNames) {
       const value = given[name]
       const say = said[name]

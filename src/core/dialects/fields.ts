@@ -56,8 +56,8 @@ export const textMap: PlainSchema = { type: 'object', additionalProperties: { ty
 /** Any value: nothing is checked. */
 export const anything: OtherSchema = {}
 
-/** One of a few words. */
-export const oneOf = (...words: readonly string[]): PlainSchema => ({ type: 'string', enum: words })
+/** One of these values. */
+export const oneOf = (...values: readonly string[]): PlainSchema => ({ type: 'string', enum: values })
 
 /** One of several shapes. */
 export const anyOf = (...schemas: readonly object[]): OtherSchema => ({ anyOf: schemas })

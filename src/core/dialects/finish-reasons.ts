@@ -7,7 +7,7 @@ import type { FinishReason } from '../hub/chat.ts'
 import { GatewayError } from '../errors.ts'
 import type { FaultKind } from '../errors.ts'
 
-/** What a word means: the reason that clients are told, or the kind of the upstream's failure. */
+/** What a finish reason means: the reason that clients get, or the kind of the upstream's failure. */
 export type Ending =
   | FinishReason
   | Extract<FaultKind, 'upstream-failed' | 'upstream-overloaded' | 'upstream-timeout' | 'upstream-credentials'>
@@ -15,7 +15,7 @@ export type Ending =
 /** What the finish reasons of one dialect mean. */
 export type FinishReasonTable = ReadonlyMap<string, Ending>
 
-const wordsOf = (words: Record<string, Ending>): FinishReasonTable => new Map(Object.entries(words))
+const tableOf = (words: Record<string, Ending>): FinishReasonTable => new Map(Object.entries(words))
 
 /**
  * OpenAI's `finish_reason` and what hosts of its dialect write there; no word has two meanings. Sources, all read on
@@ -24,7 +24,7 @@ const wordsOf = (words: Record<string, Ending>): FinishReasonTable => new Map(Ob
  * docs.z.ai/api-reference/llm/chat-completion; vllm/v1/engine (`FINISH_REASON_STRINGS`); sglang's protocol.py;
  * text-generation-inference's `FinishReason`.
  */
-export const openaiFinishReasons: FinishReasonTable = wordsOf({
+export const openaiFinishReasons: FinishReasonTable = tableOf({
   stop: 'stop',
   length: 'length',
   tool_calls: 'tool-calls',
@@ -60,7 +60,7 @@ export const openaiFinishReasons: FinishReasonTable = wordsOf({
 })
 
 /** `incomplete_details.reason` of a Response: types of openai 7.55 (2026-11). A steered one is continued by another. */
-export const responsesFinishReasons: FinishReasonTable = wordsOf({
+export const responsesFinishReasons: FinishReasonTable = tableOf({
   max_output_tokens: 'length',
   max_messages: 'length',
   steered: 'length',
@@ -71,7 +71,7 @@ export const responsesFinishReasons: FinishReasonTable = wordsOf({
  * `stop_reason` of the Messages API: `BetaStopReason` of @anthropic-ai/sdk 1.11 (2026-11). A paused turn and a
  * compaction are to be continued by another request: no `stop`, where a client would take the answer for whole.
  */
-export const messagesFinishReasons: FinishReasonTable = wordsOf({
+export const messagesFinishReasons: FinishReasonTable = tableOf({
   end_turn: 'stop',
   stop_sequence: 'stop',
   max_tokens: 'length',
@@ -83,7 +83,7 @@ export const messagesFinishReasons: FinishReasonTable = wordsOf({
 })
 
 /** `FinishReason` of @google/genai 3.1 and google-genai 3.4 (2026-11); ai.google.dev/api/generate-content. */
-export const geminiFinishReasons: FinishReasonTable = wordsOf({
+export const geminiFinishReasons: FinishReasonTable = tableOf({
   STOP: 'stop',
   MAX_TOKENS: 'length',
   // The limit of one request; the rest has to be asked for.
@@ -117,7 +117,7 @@ export function geminiFinishReason({ finishReason: word }: Json): string {
 }
 
 /** `StopReason` of Bedrock's Converse: botocore 1.44, service model bedrock-runtime (2026-11). */
-export const converseFinishReasons: FinishReasonTable = wordsOf({
+export const converseFinishReasons: FinishReasonTable = tableOf({
   end_turn: 'stop',
   stop_sequence: 'stop',
   tool_use: 'tool-calls',
@@ -130,7 +130,7 @@ export const converseFinishReasons: FinishReasonTable = wordsOf({
 })
 
 /** `ChatFinishReason` of cohere-ai 8.1 (2026-11), and `FinishReason` of its API of before. */
-export const cohereFinishReasons: FinishReasonTable = wordsOf({
+export const cohereFinishReasons: FinishReasonTable = tableOf({
   COMPLETE: 'stop',
   STOP_SEQUENCE: 'stop',
   MAX_TOKENS: 'length',
@@ -144,7 +144,7 @@ export const cohereFinishReasons: FinishReasonTable = wordsOf({
 })
 
 /** `done_reason`: `DoneReason` in Ollama's llm/server.go, and those of requests that generate nothing (2026-11). */
-export const ollamaFinishReasons: FinishReasonTable = wordsOf({
+export const ollamaFinishReasons: FinishReasonTable = tableOf({
   stop: 'stop',
   length: 'length',
   load: 'upstream-failed',
@@ -158,9 +158,9 @@ const wordLengthMax = 100
  * What the upstream's word means; a failure as an error that has the word as its code. `detail` = the upstream's own
  * sentence about it; '' = it wrote none.
  */
-export function endingOf(words: FinishReasonTable, word: string, detail = ''): FinishReason | GatewayError {
+export function endingOf(table: FinishReasonTable, word: string, detail = ''): FinishReason | GatewayError {
   // Some hosts write their words in capitals, or add their own reason after a colon.
-  const ending = words.get(word) ?? words.get(word.toLowerCase().split(':', 1)[0]!)
+  const ending = table.get(word) ?? table.get(word.toLowerCase().split(':', 1)[0]!)
   if (ending && !isFailure(ending)) return ending
   const shown = word.slice(0, wordLengthMax).toWellFormed()
   const kind = ending ?? 'upstream-failed'

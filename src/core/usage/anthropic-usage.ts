@@ -114,11 +114,11 @@ function hasRedeemed(value: Json): boolean {
 export function mergeAnthropicUsage(before: Json, report: unknown): Json {
   if (!isObject(report)) return before
   const merged = { ...before }
-  for (const name in report) if (!isUntold(report[name], before[name])) merged[name] = report[name]
+  for (const name in report) if (!isUnreported(report[name], before[name])) merged[name] = report[name]
   return merged
 }
 
-function isUntold(count: unknown, before: unknown): boolean {
+function isUnreported(count: unknown, before: unknown): boolean {
   if (count === null || count === undefined) return true
   if (isObject(count) && isObject(before)) return Object.values(count).every(one => one === 0)
   return count === 0 && typeof before === 'number'

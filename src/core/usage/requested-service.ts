@@ -1,8 +1,8 @@
-/** How a client asks to be served, in the words of all dialects. */
+/** Which service (tier, speed, place) a client requests, by the field names of all dialects. */
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import type { Served } from './usage.ts'
 
-const askedFields = {
+const requestFields = {
   serviceTier: ['service_tier', 'serviceTier'],
   speed: ['speed'],
   place: ['inference_geo'],
@@ -17,7 +17,7 @@ export function requestedService(
   name: keyof Served,
 ): string | undefined {
   if (!body) return undefined
-  for (const field of askedFields[name]) {
+  for (const field of requestFields[name]) {
     if (!body.has(field) || dropped.includes(field)) continue
     const value = body.get(field)
     if (typeof value === 'string' && !undecided.has(value.toLowerCase())) return value.toLowerCase()

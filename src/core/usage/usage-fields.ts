@@ -31,9 +31,9 @@ export function setCount(usage: UsageCounts, name: keyof UsageCounts, count: num
   if (count > 0 && most > 0) usage[name] = Math.min(count, most)
 }
 
-/** Sets what served the call, from words of the answer; what is no short text is not said. */
-export function setServed(usage: Usage, words: { readonly [name in keyof Served]?: unknown }): void {
-  const { serviceTier, speed, place } = words
+/** Sets what served the call, from fields of the answer; values that are no short texts are left out. */
+export function setServed(usage: Usage, reported: { readonly [name in keyof Served]?: unknown }): void {
+  const { serviceTier, speed, place } = reported
   const said: { -readonly [name in keyof Served]: Served[name] } = {}
   if (isWord(serviceTier)) said.serviceTier = serviceTier.toLowerCase()
   if (isWord(speed)) said.speed = speed.toLowerCase()

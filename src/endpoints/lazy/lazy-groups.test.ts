@@ -5,16 +5,16 @@ import { EndpointTable } from '../endpoint-table.ts'
 import { allEndpoints, publicPaths } from '../index.ts'
 
 const { endpoints: firstEndpoints, lazyGroups } = publicPaths
-const loaded = await Promise.all(lazyGroups.map(async ({ words, load }) => ({ words, endpoints: await load() })))
+const loaded = await Promise.all(lazyGroups.map(async ({ segments, load }) => ({ segments, endpoints: await load() })))
 const all = await allEndpoints()
 /** A request's path for a pattern. */
 const pathOf = (pattern: string) => pattern.replaceAll(/\{[^}]*\}/g, 'x')
 
-test('every path of a lazy group has one of its words, and every word is the first of a path', () => {
-  for (const { words, endpoints } of loaded) {
+test('every path of a lazy group has one of its segments, and every segment is the first of a path', () => {
+  for (const { segments, endpoints } of loaded) {
     const paths = endpoints.flatMap(endpoint => endpoint.paths)
     const parts = paths.map(path => path.split('/').filter(part => !['', 'v1', 'v2', 'openai'].includes(part)))
-    expect([...new Set(parts.map(([first]) => first!))].toSorted()).toEqual(words.toSorted())
+    expect([...new Set(parts.map(([first]) => first!))].toSorted()).toEqual(segments.toSorted())
   }
 })
 
@@ -50,7 +50,7 @@ test('a path of calls and one that has no word of a lazy group load nothing', ()
 test('a lazy group whose module could not be loaded is loaded by the next request', async () => {
   let tries = 0
   const group = {
-    words: ['late'],
+    segments: ['late'],
     load: () => (++tries === 1 ? Promise.reject(new Error('the disk is away')) : Promise.resolve([])),
   }
   const table = new EndpointTable(firstEndpoints, [group])

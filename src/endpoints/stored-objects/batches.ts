@@ -164,7 +164,7 @@ const listQuery = lazy(() =>
   z.object({ after: z.string().optional(), limit: z.coerce.number().int().min(1).max(100).default(20) }),
 )
 /** Requests to upstreams at once, for one list. */
-const askedAtOnceMax = 8
+const parallelRequestsMax = 8
 
 const list: Endpoint = {
   method: 'GET',
@@ -191,10 +191,10 @@ const list: Endpoint = {
           throw unprocessable([{ loc: ['query', 'after'], msg: 'no batch of this key has this id', type: 'invalid' }])
         request.body.hold(found.bytes)
         const data: Json[] = []
-        for (let at = 0; at < found.records.length; at += askedAtOnceMax)
+        for (let at = 0; at < found.records.length; at += parallelRequestsMax)
           data.push(
             ...(await Promise.all(
-              found.records.slice(at, at + askedAtOnceMax).map(record => listedBatch(services, call, record)),
+              found.records.slice(at, at + parallelRequestsMax).map(record => listedBatch(services, call, record)),
             )),
           )
         return jsonAnswer({

@@ -95,14 +95,16 @@ export const modelInfoPages: Endpoint = {
   },
   handle(request, services, caller) {
     const query = readQuery(request, pagesQuery())
-    const words = query.search?.toLowerCase()
+    const searchText = query.search?.toLowerCase()
     const own = caller!.key.userId ?? caller!.key.id
     const stored = storedModels(services)
     const found = visible(services, caller!).filter(
       one =>
         (query.model === undefined || one.modelName === query.model) &&
         (query.modelId === undefined || one.id === query.modelId) &&
-        (words === undefined || one.modelName.toLowerCase().includes(words) || one.id.toLowerCase().includes(words)) &&
+        (searchText === undefined ||
+          one.modelName.toLowerCase().includes(searchText) ||
+          one.id.toLowerCase().includes(searchText)) &&
         (!query.user_models_only || stored.get(one.id)?.createdBy === own),
     )
     const { sortBy, sortOrder, page, size } = query

@@ -24,8 +24,8 @@ const types: Readonly<Partial<Record<FaultKind, string>>> = {
   'upstream-overloaded': 'overloaded_error',
 }
 
-/** Claude Code shortens its conversation when it reads these words: all providers' errors of this kind need them. */
-const tooLongWords = 'prompt is too long'
+/** Claude Code shortens its conversation when it reads this text: all providers' errors of this kind need it. */
+const tooLongText = 'prompt is too long'
 
 /** The code for a thread that the upstream cannot keep: Anthropic's clients then send the whole conversation. */
 export const unsupportedThread = 'thread_unsupported_request'
@@ -37,8 +37,8 @@ export const unsupportedThread = 'thread_unsupported_request'
 export function anthropicErrorBody(error: GatewayError, requestId?: string): object {
   const type =
     types[error.kind] ?? (error.status >= 500 || error.kind === 'client-closed' ? 'api_error' : 'invalid_request_error')
-  const needsWords = error.kind === 'context-too-long' && !error.message.toLowerCase().includes(tooLongWords)
-  const message = needsWords ? `${tooLongWords}: ${error.message}` : error.message
+  const needsText = error.kind === 'context-too-long' && !error.message.toLowerCase().includes(tooLongText)
+  const message = needsText ? `${tooLongText}: ${error.message}` : error.message
   const details = error.code?.startsWith('thread_') ? { details: { error_code: error.code } } : {}
   return {
     type: 'error',
@@ -61,8 +61,8 @@ export function namedEvent(name: string, json: string): string {
 export function failureOf(value: unknown): GatewayError {
   const { type, message } = isObject(value) ? value : {}
   const code = typeof type === 'string' ? type : undefined
-  const words = typeof message === 'string' && message !== '' ? message : 'the upstream failed'
-  return new GatewayError(anthropicErrorKinds.get(code ?? '') ?? 'upstream-failed', words, { code })
+  const text = typeof message === 'string' && message !== '' ? message : 'the upstream failed'
+  return new GatewayError(anthropicErrorKinds.get(code ?? '') ?? 'upstream-failed', text, { code })
 }
 
 /** The upstream's answer is not what its protocol says. */

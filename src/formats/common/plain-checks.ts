@@ -103,10 +103,10 @@ function stringMap(path: Path): Check {
   }
 }
 
-/** One of a few words, at any place of a body. */
-export function oneOf(path: Path, words: readonly string[]): Check {
-  const known = new Set<unknown>(words)
-  const what = `one of ${words.map(word => JSON.stringify(word)).join(', ')}`
+/** Checks that a value is one of `values`; `path` = where it stands in the body. */
+export function oneOf(path: Path, values: readonly string[]): Check {
+  const known = new Set<unknown>(values)
+  const what = `one of ${values.map(word => JSON.stringify(word)).join(', ')}`
   return (value, problems) => {
     if (known.has(value)) return
     if (typeof value === 'string') problems.unknownValue(path, what, value)

@@ -63,6 +63,6 @@ export function errorOfEvent(event: Readonly<Record<string, unknown>>): GatewayE
   if (!isObject(event.error)) return undefined
   const { message, status } = event.error
   const code = typeof status === 'string' ? status : undefined
-  const words = typeof message === 'string' && message !== '' ? message : 'the upstream failed'
-  return new GatewayError(kinds.get(code ?? '') ?? 'upstream-failed', words, { code })
+  const text = typeof message === 'string' && message !== '' ? message : 'the upstream failed'
+  return new GatewayError(kinds.get(code ?? '') ?? 'upstream-failed', text, { code })
 }

@@ -31,10 +31,10 @@ export function guardModel({ settings, judges }: CheckParts): Check {
     async judge(subject, context) {
       const texts = messages(subject).filter(one => one.trim() !== '')
       const answers = await Promise.all(texts.map(text => judges.complete(params.model!, text, context)))
-      const words = answers.map(one => /^\W*(safe|unsafe)\b/i.exec(one)?.[1]?.toLowerCase())
-      if (words.includes(undefined))
+      const verdicts = answers.map(one => /^\W*(safe|unsafe)\b/i.exec(one)?.[1]?.toLowerCase())
+      if (verdicts.includes(undefined))
         throw new GatewayError('upstream-broken', `the guard model '${params.model}' answered neither safe nor unsafe`)
-      if (!words.includes('unsafe')) return { verdict: 'pass' }
+      if (!verdicts.includes('unsafe')) return { verdict: 'pass' }
       return { verdict, reason: 'a safety model calls it unsafe', found: ['UNSAFE'] }
     },
   }

@@ -12,8 +12,8 @@ import type { Clock } from '../../lib/clock.ts'
 const renewalMsDefault = 1000
 /** Without a renewal for so long, as this process has watched it: clocks of replicas may differ by more. */
 const unrenewedMsMax = 3000
-/** The same where Redis cannot be asked, too: its process may have lost both, and comes back. */
-const unaskedMsMax = 30_000
+/** The same where Redis cannot be reached, too: its process may have lost both, and comes back. */
+const unverifiedMsMax = 30_000
 /** What two looks at a run add to that at most: in a longer time the database may have been away for both processes. */
 const lookMsMax = 1500
 /** Of a database that is back, by every process. */
@@ -82,7 +82,7 @@ export function watchRuns(options: RunWatchOptions): RunWatch {
       try {
         return !(await leases?.isKept(run.id))
       } catch {
-        return unrenewedMs >= unaskedMsMax
+        return unrenewedMs >= unverifiedMsMax
       }
     },
   }

@@ -13,10 +13,10 @@ import { writtenCharacters } from './written-characters.ts'
 
 const charactersPerToken = 4
 /**
- * Output tokens of one answer that was not asked for in a number, where the upstream may go on computing it. Above
+ * Output tokens of one answer where the request sets no maximum and the upstream may go on computing it. Above
  * nearly all chats; the models' own limits (up to 128,000) would take a key's whole limit for one lost answer.
  */
-const unaskedOutputTokens = 1024
+const defaultOutputTokens = 1024
 /** Longer tokens exist (runs of spaces, dashes), but no answer of such tokens alone. */
 const charactersPerTokenMax = 32
 /** Shorter answers are not compared with their report. */
@@ -34,9 +34,9 @@ export function estimatedUsage(call: Call): Usage | undefined {
       return undefined
     case 'images':
       // Not their tokens: without those of the output, the input alone would look like the whole cost.
-      return { inputTokens: 0, outputTokens: 0, images: askedImages(call) }
+      return { inputTokens: 0, outputTokens: 0, images: requestedImages(call) }
     case 'speech':
-      return { inputTokens: 0, outputTokens: 0, characters: askedCharacters(call) }
+      return { inputTokens: 0, outputTokens: 0, characters: requestedCharacters(call) }
     case 'count-tokens':
       // Vendors' counters are free.
       return { inputTokens: 0, outputTokens: 0 }
@@ -73,7 +73,7 @@ function outputTokens(call: Call): number {
   if (call.progress || call.answerCharacters >= 0) return seenOutput(call)
   // A stream ends with its connection. What is no stream is computed to its end, also for a client that has left.
   const isCancelled = call.stream && call.upstreamStatus === 0
-  return isCancelled ? 0 : askedOutput(call)
+  return isCancelled ? 0 : requestedOutputTokens(call)
 }
 
 /** One event per token is counted; with more text per event the tokens are estimated from the characters. */
@@ -83,19 +83,19 @@ function seenOutput({ progress, answerCharacters }: Call): number {
 }
 
 /**
- * The output that the client asked for: its own maximum, else the operator's, else 1,024 tokens an answer. A maximum
+ * The output that the client requested: its own maximum, else the operator's, else 1,024 tokens an answer. A maximum
  * that budgets set is a part of what is left in them, and no request for so much: it only bounds the others.
  */
-function askedOutput(call: Call): number {
+function requestedOutputTokens(call: Call): number {
   const { deployment, budgetSetsMaximum } = call
-  const { answers, tokens } = askedAnswers(call)
-  const unasked = positiveCount(deployment?.target.options.max_tokens) ?? unaskedOutputTokens
-  const each = tokens === undefined ? unasked : budgetSetsMaximum ? Math.min(tokens, unasked) : tokens
+  const { answers, tokens } = requestedAnswers(call)
+  const defaultTokens = positiveCount(deployment?.target.options.max_tokens) ?? defaultOutputTokens
+  const each = tokens === undefined ? defaultTokens : budgetSetsMaximum ? Math.min(tokens, defaultTokens) : tokens
   const able = positiveCount(deployment?.info.max_output_tokens) ?? each
   return Math.min(each, able) * answers
 }
 
-function askedAnswers(call: Call): RequestedOutput {
+function requestedAnswers(call: Call): RequestedOutput {
   try {
     const input = call.input()
     if (input.kind !== 'chat') return { answers: 1, tokens: undefined }
@@ -107,13 +107,13 @@ function askedAnswers(call: Call): RequestedOutput {
   }
 }
 
-function askedImages(call: Call): number {
+function requestedImages(call: Call): number {
   const count = call.body?.get('n')
   return Number(count) > 0 ? Number(count) : 1
 }
 
 /** Speech is billed as a whole, also when the client leaves early. */
-function askedCharacters(call: Call): number {
+function requestedCharacters(call: Call): number {
   const input = call.body?.get('input')
   return typeof input === 'string' ? input.length : 0
 }
@@ -162,5 +162,6 @@ export function noteWholeAnswer(call: Call, body: Uint8Array | string, usage: Us
 export function noteUnusableAnswer(call: Call, body: Uint8Array): void {
   const isText = call.operation === 'chat' || call.operation === 'completions'
   if (!isText) return
-  call.answerCharacters = writtenCharacters(body) ?? Math.min(body.length, askedOutput(call) * charactersPerToken)
+  call.answerCharacters =
+    writtenCharacters(body) ?? Math.min(body.length, requestedOutputTokens(call) * charactersPerToken)
 }

@@ -88,7 +88,7 @@ export function leastAmount(call: Call): number {
   if (call.operation === 'count-tokens') return leastNanoUsd
   const bound = nanoUsdOf(call.bounds().costNanoUsdMax)
   if (bound === 0) return 0
-  const chat = askedMaximum(call)
+  const chat = requestedMaximum(call)
   const isFixed = !chat || (chat.tokens !== undefined && call.models.settings.budgets.fit === 'refuse')
   const least = isFixed ? bound : leastOf(call, chat.tokens)
   return least ?? bound ?? leastNanoUsd
@@ -100,7 +100,7 @@ const leastOf = (call: Call, requestedTokens: number | undefined): number | null
 
 /** undefined = the call's maximum of output tokens stays as it is, or does not decide what it costs. */
 function fittedAmount(call: Call, bound: number | null, left: number): number | undefined {
-  const chat = askedMaximum(call)
+  const chat = requestedMaximum(call)
   if (!chat) return undefined
   const requestedTokens = chat.tokens
   if (requestedTokens !== undefined && call.models.settings.budgets.fit === 'refuse') return undefined
@@ -128,7 +128,7 @@ function fittedAmount(call: Call, bound: number | null, left: number): number | 
 }
 
 /** Of a chat, also of one that only its upstream can read; undefined = it is no chat. */
-function askedMaximum(call: Call): { readonly tokens: number | undefined } | undefined {
+function requestedMaximum(call: Call): { readonly tokens: number | undefined } | undefined {
   if (!call.format || !('withMaximum' in call.format)) return undefined
   try {
     const input = call.input()

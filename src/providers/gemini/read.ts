@@ -49,8 +49,8 @@ class AnswerReader {
     const error = errorIn(body)
     if (error) return [{ type: 'error', error }]
     if (!isObject(body)) throw broken('no object')
-    const words = body.candidates === undefined ? frameworkError(body) : undefined
-    if (words) return [{ type: 'error', error: words }]
+    const failure = body.candidates === undefined ? frameworkError(body) : undefined
+    if (failure) return [{ type: 'error', error: failure }]
     const candidates = objectsOf(body.candidates)
     const refusal = candidates.length === 0 ? promptRefusal(body.promptFeedback) : undefined
     const events: ChatEvent[] = refusal ? [{ type: 'error', error: refusal }] : this.#start(body)

@@ -8,8 +8,8 @@ import { objectOf } from '../../lib/json/json-values.ts'
 import { narrowRules } from './responses/narrow-rules.ts'
 import type { HostQuirks } from './row.ts'
 
-/** Other words for `reasoning_effort` and `tools`: the decoder of chats reads them, so the translation says them. */
-const otherWords = ['thinking', 'reasoning', 'functions', 'function_call']
+/** Other names of `reasoning_effort` and `tools`: the decoder of chats reads them, so the translation says them. */
+const aliasFields = ['thinking', 'reasoning', 'functions', 'function_call']
 
 /** The rules of a host for dialects other than chat, and where no table knows it. */
 export function quirkRules({ drop, rename, streamOptions, noDeveloperRole }: HostQuirks = {}): FieldRules {
@@ -36,7 +36,7 @@ export function chatFieldRules(rule: ChatRule | undefined, quirks?: HostQuirks):
     fields.set('top_logprobs', () => 'omit')
   }
   const inside = insideRules(rule)
-  const translated = otherWords.filter(name => rule.unsupported?.includes(name))
+  const translated = aliasFields.filter(name => rule.unsupported?.includes(name))
   const streams = rule.unsupported?.includes('stream_options') ? false : own.streamOptions
   return {
     ...own,
@@ -105,9 +105,9 @@ const onlyAtValue =
     value === allowed ? 'keep' : value === null ? 'omit' : 'drop'
 
 const wordRule =
-  (words: Readonly<Record<string, string>>): FieldRule =>
+  (values: Readonly<Record<string, string>>): FieldRule =>
   value =>
-    typeof value === 'string' && Object.hasOwn(words, value) ? { value: words[value] } : 'keep'
+    typeof value === 'string' && Object.hasOwn(values, value) ? { value: values[value] } : 'keep'
 
 const inList: FieldRule = value => (typeof value === 'string' ? { value: [value] } : 'keep')
 

@@ -37,7 +37,7 @@ export class OidcClient {
   readonly #ask: ProviderFetch
   readonly #clock: Clock
   readonly #keys: KeySet
-  #known: { readonly configuration: Configuration; readonly askedMs: number } | undefined
+  #known: { readonly configuration: Configuration; readonly loadedMs: number } | undefined
   #asking: Promise<Configuration> | undefined
 
   constructor({ provider, fetch, clock }: ClientParts) {
@@ -154,7 +154,7 @@ export class OidcClient {
 
   /** Rejects with IdentityRefusal. What is known goes on while it is asked for again. */
   async #configuration(): Promise<Configuration> {
-    const ageMs = this.#known ? this.#clock.monotonicMs() - this.#known.askedMs : Infinity
+    const ageMs = this.#known ? this.#clock.monotonicMs() - this.#known.loadedMs : Infinity
     if (ageMs < metadataMaxAgeMs) return this.#known!.configuration
     this.#asking ??= this.#learn().finally(() => (this.#asking = undefined))
     if (!this.#known) return this.#asking
@@ -165,7 +165,7 @@ export class OidcClient {
   async #learn(): Promise<Configuration> {
     try {
       const configuration = this.provider.issuer === null ? await this.#explicit() : await this.#discovered()
-      this.#known = { configuration, askedMs: this.#clock.monotonicMs() }
+      this.#known = { configuration, loadedMs: this.#clock.monotonicMs() }
       return configuration
     } catch (thrown) {
       throw explainProblem(thrown, `the provider '${this.provider.name}' could not be asked: `)

@@ -65,8 +65,8 @@ function sentenceOf(thrown: unknown): string {
 
 /** The error of the provider itself: `access_denied` where a person said no, `invalid_client` for a wrong secret. */
 function answered(error: string, description: unknown): string {
-  const words = typeof description === 'string' ? `: ${printable(description)}` : ''
-  return `the provider answered '${printable(error)}'${words}`
+  const detail = typeof description === 'string' ? `: ${printable(description)}` : ''
+  return `the provider answered '${printable(error)}'${detail}`
 }
 
 /** openid-client names the claim in what caused its error. */

@@ -60,14 +60,12 @@ function facade(connection: SqliteConnection): SQL {
   }) as unknown as SQL
 }
 
-/**
- * By path, of a thread that was told what another one has open: several attempts see how long a file is unchanged.
- */
-const toldFiles = new Map<string, SqliteFile>()
+/** By path, for a thread that opens what another one has open: several attempts see how long a file is unchanged. */
+const sharedFiles = new Map<string, SqliteFile>()
 
-function toldFile(path: string, opened: OpenedFile): SqliteFile {
-  const known = toldFiles.get(path) ?? new SqliteFile(path, opened)
-  toldFiles.set(path, known)
+function sharedFile(path: string, opened: OpenedFile): SqliteFile {
+  const known = sharedFiles.get(path) ?? new SqliteFile(path, opened)
+  sharedFiles.set(path, known)
   return known
 }
 
@@ -80,7 +78,7 @@ class SqliteConnection {
 
   constructor(path: string, opened: OpenedFile | undefined) {
     this.#path = path
-    this.#file = opened ? toldFile(path, opened) : new SqliteFile(path)
+    this.#file = opened ? sharedFile(path, opened) : new SqliteFile(path)
   }
 
   get current(): SQL {

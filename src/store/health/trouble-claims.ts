@@ -1,6 +1,6 @@
-/** Replicas agree over Redis who tells of a trouble; over the database where it is Redis that is away. */
+/** Replicas agree over Redis which one reports a trouble; over the database where it is Redis that is away. */
 import { randomUUIDv7 } from 'bun'
-import type { ToldTrouble, TroubleClaims } from '../../core/trouble-claims.ts'
+import type { ReportedTrouble, TroubleClaims } from '../../core/trouble-claims.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
@@ -9,7 +9,7 @@ import { OccasionalRedis } from '../redis/occasional-redis.ts'
 /** A replica that has not said for so long that it has a trouble is dead, or well. */
 const seenForMs = 60_000
 const answerMs = 3000
-/** What was told is forgotten when no replica has asked for so long. */
+/** What was reported is forgotten when no replica has asked for so long. */
 const keptMs = 7 * 86_400_000
 
 interface ClaimOptions {
@@ -27,7 +27,7 @@ export function createTroubleClaims(options: ClaimOptions): TroubleClaims {
   const overDatabase = databaseClaims(options, replica)
   const claimsOf = (trouble: string) => (trouble === 'redis' ? overDatabase : overRedis)
   return {
-    began: told => claimsOf(told.trouble).began(told),
+    began: reported => claimsOf(reported.trouble).began(reported),
     lasts: trouble => claimsOf(trouble).lasts(trouble),
     ended: trouble => claimsOf(trouble).ended(trouble),
     async takeLeft() {
@@ -39,9 +39,9 @@ export function createTroubleClaims(options: ClaimOptions): TroubleClaims {
   }
 }
 
-// KEYS: who has which trouble, by when it said so, and since when troubles last that were told. ARGV: for how long a
-// replica counts as living, how long this is kept, both in milliseconds, and what the script names. The clock is that
-// of Redis.
+// KEYS: which replica has which trouble, by when it said so, and since when troubles last that were reported. ARGV: for
+// how long a replica counts as living, how long this is kept, both in milliseconds, and what the script names. The
+// clock is that of Redis.
 const now = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
@@ -95,8 +95,8 @@ function redisClaims({ redisUrl, installation }: ClaimOptions, replica: string):
 }
 
 function databaseClaims({ database: { sql }, clock }: ClaimOptions, replica: string): Omit<TroubleClaims, 'close'> {
-  /** The row without a replica: the operator was told. It has the time since when the trouble lasts. */
-  const told = ''
+  /** The row without a replica: the trouble was reported. It has the time since when the trouble lasts. */
+  const reportedRow = ''
   const livingMs = () => clock.epochMs() - seenForMs
   const lasts = async (trouble: string) => {
     const nowMs = clock.epochMs()
@@ -108,7 +108,7 @@ function databaseClaims({ database: { sql }, clock }: ClaimOptions, replica: str
     async began({ trouble, sinceMs }) {
       await lasts(trouble)
       const own = (await sql`
-        insert into health_troubles (trouble, replica, seen_ms) values (${trouble}, ${told}, ${sinceMs})
+        insert into health_troubles (trouble, replica, seen_ms) values (${trouble}, ${reportedRow}, ${sinceMs})
         on conflict (trouble, replica) do nothing returning trouble`) as unknown[]
       return own.length > 0
     },
@@ -116,19 +116,19 @@ function databaseClaims({ database: { sql }, clock }: ClaimOptions, replica: str
       // Each statement by itself: of two replicas that end at once the later one sees that it is the last.
       await sql`delete from health_troubles where trouble = ${trouble} and replica = ${replica}`
       const others = (await sql`select replica from health_troubles where trouble = ${trouble}
-        and replica <> ${told} and seen_ms >= ${livingMs()} limit 1`) as unknown[]
+        and replica <> ${reportedRow} and seen_ms >= ${livingMs()} limit 1`) as unknown[]
       if (others.length > 0) return false
       const ended = (await sql`delete from health_troubles where trouble = ${trouble} returning replica`) as {
         replica: string
       }[]
-      return ended.some(row => row.replica === told)
+      return ended.some(row => row.replica === reportedRow)
     },
     async takeLeft() {
-      const left = (await sql`delete from health_troubles where replica = ${told} and not exists (
+      const left = (await sql`delete from health_troubles where replica = ${reportedRow} and not exists (
           select 1 from health_troubles as other where other.trouble = health_troubles.trouble
-            and other.replica <> ${told} and other.seen_ms >= ${livingMs()}
+            and other.replica <> ${reportedRow} and other.seen_ms >= ${livingMs()}
         ) returning trouble, seen_ms`) as { trouble: string; seen_ms: unknown }[]
-      return left.map((row): ToldTrouble => ({ trouble: row.trouble, sinceMs: toNumber(row.seen_ms) }))
+      return left.map((row): ReportedTrouble => ({ trouble: row.trouble, sinceMs: toNumber(row.seen_ms) }))
     },
   }
 }

@@ -53,7 +53,7 @@ export class Counter {
   /** Of money alone. */
   money: CounterMoney | undefined = undefined
   /** What other processes spent, as Redis was told; undefined = Redis does not know. */
-  #toldOthers: ReadonlyMap<string, number> | undefined
+  #reportedOthers: ReadonlyMap<string, number> | undefined
   /** Of money, when Redis answered last: settled here and reserved by running calls. Before, settled at the start. */
   #usedAtAnswer = 0
   /** Of money, likewise: held here. */
@@ -187,7 +187,7 @@ export class Counter {
 
   /** Redis has lost, or never had, what other processes spent. */
   forgetBase(): void {
-    this.#toldOthers = undefined
+    this.#reportedOthers = undefined
     this.isChanged = true
   }
 
@@ -243,9 +243,9 @@ export class Counter {
     const state = [this.kind, this.#limit, this.unspent + this.reserved, wanted, eager, rest] as const
     if (!this.money) return state
     const { budget, writer } = this.money
-    const isTold = this.#toldOthers === budget.others
-    this.#toldOthers = budget.others
-    return [...state, writer, budget.own, isTold ? 0 : [...budget.others].flat()]
+    const isReported = this.#reportedOthers === budget.others
+    this.#reportedOthers = budget.others
+    return [...state, writer, budget.own, isReported ? 0 : [...budget.others].flat()]
   }
 
   /** Adds a grant. */
@@ -280,7 +280,7 @@ export class Counter {
     }
     const sinceMs = nowMs - this.#reportedMs
     // So that others know what was spent, and so does a Redis that has lost it.
-    if (this.money && this.#toldOthers !== this.money.budget.others) return (this.isChanged = true)
+    if (this.money && this.#reportedOthers !== this.money.budget.others) return (this.isChanged = true)
     return (this.isChanged && sinceMs > reportMs) || (this.running > 0 && sinceMs > renewMs)
   }
 

@@ -14,9 +14,9 @@ export async function refusalOfRedis(url: string): Promise<string | undefined> {
   const scheme = /^(?:redis|valkey)(s?):$/.exec(protocol)
   if (!scheme) return undefined
   const credentials = [username, password].map(plain).filter(part => part !== '')
-  const words = password === '' ? [] : [['AUTH', ...credentials]]
+  const authentication = password === '' ? [] : [['AUTH', ...credentials]]
   const address = { hostname: hostname.replace(/^\[|\]$/g, ''), port: Number(port || portDefault) }
-  return ask(address, scheme[1] === 's', [...words, ['PING']].map(command).join(''))
+  return ask(address, scheme[1] === 's', [...authentication, ['PING']].map(command).join(''))
 }
 
 async function ask(
@@ -68,6 +68,6 @@ function plain(part: string): string {
   }
 }
 
-function command(words: readonly string[]): string {
-  return `*${words.length}\r\n${words.map(word => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`
+function command(parts: readonly string[]): string {
+  return `*${parts.length}\r\n${parts.map(word => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`
 }

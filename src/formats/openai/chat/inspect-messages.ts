@@ -4,7 +4,7 @@ import type { Json } from '../../../lib/json/json-values.ts'
 import type { Path, ProblemList } from '../../common/field-checks.ts'
 
 const roles = new Set<unknown>(['user', 'assistant', 'tool', 'system', 'function', 'developer'])
-const roleWords = '"system", "developer", "user", "assistant", "tool" or "function"'
+const quotedRoles = '"system", "developer", "user", "assistant", "tool" or "function"'
 
 /** Checks the `messages` field; stops when enough problems are known. */
 export function checkMessages(value: unknown, problems: ProblemList): void {
@@ -18,8 +18,8 @@ function checkMessage(message: unknown, at: number, problems: ProblemList): void
   if (!isObject(message)) return problems.wrong(['messages', at], 'an object with `role` and `content`', message)
   const { role, content } = message
   if (!roles.has(role)) {
-    if (typeof role === 'string') problems.unknownValue(['messages', at, 'role'], roleWords, role)
-    else problems.wrong(['messages', at, 'role'], roleWords, role)
+    if (typeof role === 'string') problems.unknownValue(['messages', at, 'role'], quotedRoles, role)
+    else problems.wrong(['messages', at, 'role'], quotedRoles, role)
   }
   if (typeof content !== 'string' && content != null) {
     if (Array.isArray(content)) checkParts(content, at, problems)

@@ -4,7 +4,7 @@ import type { Json } from '../../../lib/json/json-values.ts'
 import type { Path, ProblemList } from '../../common/field-checks.ts'
 
 const roles = new Set<unknown>(['user', 'assistant', 'system', 'developer'])
-const roleWords = '"user", "assistant", "system" or "developer"'
+const quotedRoles = '"user", "assistant", "system" or "developer"'
 
 /** Checks the `input` field; stops when enough problems are known. */
 export function checkInput(value: unknown, problems: ProblemList): void {
@@ -53,8 +53,8 @@ function checkStrings(item: Json, names: readonly string[], path: Path, problems
 function checkMessage(item: Json, path: Path, problems: ProblemList): void {
   const { role, content } = item
   if (!roles.has(role)) {
-    if (typeof role === 'string') problems.unknownValue([...path, 'role'], roleWords, role)
-    else problems.wrong([...path, 'role'], roleWords, role)
+    if (typeof role === 'string') problems.unknownValue([...path, 'role'], quotedRoles, role)
+    else problems.wrong([...path, 'role'], quotedRoles, role)
   }
   if (typeof content === 'string') return
   if (!Array.isArray(content)) return problems.wrong([...path, 'content'], 'a string or an array of parts', content)
