@@ -12,8 +12,8 @@ import { openDatabase } from '../store/database/open.ts'
 import type { Database } from '../store/database/open.ts'
 import { createTenancyStore } from '../store/tenancy/store.ts'
 import { createKeyReminderStore } from '../store/keys/key-reminders.ts'
+import { dayMs } from '../lib/clock.ts'
 
-const dayMs = 86_400_000
 const actor = { id: 'admin', keyHash: 'hash' }
 
 for (const server of testServers('key reminders'))

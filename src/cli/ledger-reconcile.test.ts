@@ -2,12 +2,12 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { exampleRow, ledgerRig, record } from '../store/ledger/ledger-fixture.ts'
 import { runCommand } from './cli-fixture.ts'
+import { dayMs } from '../lib/clock.ts'
 
 const rig = ledgerRig()
 afterEach(() => rig.end())
 
 const firstMs = Date.parse('2026-11-20T00:00:00Z')
-const dayMs = 86_400_000
 const asked: { url: URL; headers: Headers }[] = []
 
 /** An upstream that answers with these pages, one a request. */

@@ -1,13 +1,13 @@
 /** Compares what a vendor says that it charged with what the ledger says that calls cost there. */
 import { nanoUsdToText } from '../accounts/costs/cost.ts'
 import type { LedgerDatabase } from '../store/ledger/ledger-database.ts'
-import { dayMs } from '../store/ledger/sums/rollup-table.ts'
 import type { Command } from './command.ts'
 import { print, table, UsageError } from './command.ts'
 import { momentsOf, spanFlags, withLedger } from './ledger.ts'
 import { jsonFlag, nonEmpty, text } from './options.ts'
 import { vendorCosts, vendorReports } from './vendor-costs.ts'
 import type { DailyCost, ReportSpan } from './vendor-costs.ts'
+import { dayMs } from '../lib/clock.ts'
 
 const toleranceDefault = 1
 

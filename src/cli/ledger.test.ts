@@ -3,12 +3,12 @@ import { afterEach, expect, test } from 'bun:test'
 import { Database } from 'bun:sqlite'
 import { exampleRow, ledgerRig, record } from '../store/ledger/ledger-fixture.ts'
 import { runCommand } from './cli-fixture.ts'
+import { dayMs } from '../lib/clock.ts'
 
 const rig = ledgerRig()
 afterEach(() => rig.end())
 
 const noonMs = Date.parse('2026-11-20T12:00:00Z')
-const dayMs = 86_400_000
 
 /** Rows at noon of two days, and a way to run commands on their database. */
 async function ledgerOfTwoDays() {

@@ -1,9 +1,8 @@
 /** The settings for coding agents, from a checked configuration. */
 import type { AgentSettings } from '../core/agents.ts'
 import type { Config } from './file/schema.ts'
+import { dayMs, minuteMs } from '../lib/clock.ts'
 
-const dayMs = 86_400_000
-const minuteMs = 60_000
 const tokenMinutesDefault = 60
 const idleDaysDefault = 14
 const signInDaysDefault = 90

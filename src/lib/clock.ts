@@ -6,6 +6,13 @@ export interface Clock {
   monotonicMs(): number
 }
 
+/** Milliseconds of a minute. */
+export const minuteMs = 60_000
+/** Milliseconds of an hour. */
+export const hourMs = 3_600_000
+/** Milliseconds of a day of 24 hours. */
+export const dayMs = 86_400_000
+
 /** The machine's own; tests bring one that they can set. */
 export const systemClock: Clock = {
   epochMs: () => Date.now(),

@@ -2,8 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Authorization, Target } from '../core/provider.ts'
 import type { Transport, UpstreamRequest } from '../core/transport.ts'
 import { Authorizer } from './upstream-authorization.ts'
-
-const hourMs = 3_600_000
+import { hourMs } from '../lib/clock.ts'
 
 test('a token is fetched anew when its lifetime is over by either clock: one is set back, the other sleeps', async () => {
   const now = { epochMs: 100 * hourMs, monotonicMs: 0 }

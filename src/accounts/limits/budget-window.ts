@@ -1,5 +1,6 @@
 /** The periods of budgets: when the present one began and ends, computed from the definition alone. */
 import type { BudgetDuration } from '../../core/tenancy/budgets.ts'
+import { dayMs } from '../../lib/clock.ts'
 
 /** One period of a budget, milliseconds since 1970; the end is not part of it. */
 export interface BudgetWindow {
@@ -20,7 +21,6 @@ export interface BudgetCalendar {
 }
 
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000 }
-const dayMs = 86_400_000
 const daysMax = 36_500
 /** 1 January 1970 was a Thursday. */
 const mondayDay = 4

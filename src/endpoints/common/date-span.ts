@@ -4,8 +4,8 @@ import type { EndpointDoc } from '../../core/endpoint.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { parseIsoDate } from '../../lib/iso-date.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { dayMs } from '../../lib/clock.ts'
 
-const dayMs = 86_400_000
 /** Three years. */
 const spanDaysMax = 1100
 const daysUsual = 30

@@ -6,6 +6,7 @@ import type { CacheAdministration, CacheHour } from '../../core/cache/answer-cac
 import { dayText } from '../common/date-span.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { dayMs } from '../../lib/clock.ts'
 
 const nothing = lazy(() => z.strictObject({}))
 const keysMax = 1000
@@ -115,7 +116,6 @@ const redisInfo = withQuery(nothing, {
   },
 })
 
-const dayMs = 86_400_000
 const hoursADay = 24
 const activityQuery = lazy(() =>
   z.strictObject({

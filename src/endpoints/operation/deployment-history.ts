@@ -7,9 +7,8 @@ import { shownBlock } from './common/model-blocks.ts'
 import { latencyFigures } from './common/latency-figures.ts'
 import { dayText } from '../common/date-span.ts'
 import { withQuery } from '../common/json-endpoint.ts'
+import { dayMs, hourMs } from '../../lib/clock.ts'
 
-const dayMs = 86_400_000
-const hourMs = 3_600_000
 const days = 14
 const groupsMax = 50_000
 

@@ -13,9 +13,8 @@ import { latencyFigures } from './common/latency-figures.ts'
 import type { LatencyFigures } from './common/latency-figures.ts'
 import { dayText } from '../common/date-span.ts'
 import { withQuery } from '../common/json-endpoint.ts'
+import { dayMs, hourMs } from '../../lib/clock.ts'
 
-const dayMs = 86_400_000
-const hourMs = 3_600_000
 const days = 30
 const groupsMax = 50_000
 /** Further models are summed up. */

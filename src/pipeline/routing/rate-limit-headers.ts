@@ -4,6 +4,7 @@
  * `anthropic-ratelimit-...` (platform.claude.com/docs/en/api/rate-limits, "Response headers").
  */
 import type { UpstreamRateLimit, RateLimitKind } from '../../core/upstream-notes.ts'
+import { dayMs } from '../../lib/clock.ts'
 
 type Header = (name: string) => string | undefined
 
@@ -43,7 +44,6 @@ function countOf(text: string | undefined): number | null {
   return Number(text)
 }
 
-const dayMs = 86_400_000
 /** A limit that comes back later is a mistake of the upstream. */
 const aheadMsMax = 31 * dayMs
 const unitsMs: Readonly<Record<string, number>> = { d: dayMs, h: 3_600_000, m: 60_000, s: 1000, ms: 1 }

@@ -6,8 +6,7 @@ import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { countCacheHours } from './cache-hours.ts'
 import type { RunningCacheHours } from './cache-hours.ts'
-
-const hourMs = 3_600_000
+import { hourMs } from '../../lib/clock.ts'
 
 for (const server of testServers('sums of the cache by hour'))
   describe(server.name, () => {

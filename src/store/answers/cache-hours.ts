@@ -7,8 +7,8 @@ import type { CacheHour, CacheHours } from '../../core/cache/answer-cache.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { answerInTime, toNumber, transactionUnsynced, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
+import { hourMs } from '../../lib/clock.ts'
 
-const hourMs = 3_600_000
 const writeEveryMs = 10_000
 /** Sums older than this are deleted. */
 const keptHours = 400 * 24

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomUUIDv7 } from 'bun'
 import type { BodySettings, CallBodies } from '../../core/ledger/call-bodies.ts'
-import { systemClock } from '../../lib/clock.ts'
+import { dayMs, systemClock } from '../../lib/clock.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { openDatabase } from '../database/open.ts'
@@ -17,7 +17,6 @@ import { rotateBodies } from './body-rotation.ts'
 import { dayOfId } from './body-rows.ts'
 import { dropOldestDay } from './day-partitions.ts'
 
-const dayMs = 86_400_000
 const usual: BodySettings = {
   isOn: true,
   clientsMayRefuse: true,

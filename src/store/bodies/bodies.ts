@@ -23,6 +23,7 @@ import { writeAudit } from '../tenancy/audit.ts'
 import type { BodyReply, BodyRequest, BodyWriterSettings } from './body-messages.ts'
 import { dayOfId, ownerOfRow, contentOfRow } from './body-rows.ts'
 import type { BodyRow } from './body-rows.ts'
+import { dayMs } from '../../lib/clock.ts'
 
 interface BodyStoreParts {
   readonly database: Database
@@ -41,7 +42,6 @@ export interface RunningBodyStore extends BodyStore {
   close(): Promise<void>
 }
 
-const dayMs = 86_400_000
 const maintenanceIntervalMs = 10 * 60_000
 /** How long readers wait for what is on its way, and the end of the process. */
 const flushMs = 2000

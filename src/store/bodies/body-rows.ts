@@ -2,8 +2,8 @@
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { CallBodies, CallOwner, CallContent } from '../../core/ledger/call-bodies.ts'
 import type { KeyRing } from '../../lib/encryption.ts'
+import { dayMs } from '../../lib/clock.ts'
 
-const dayMs = 86_400_000
 /** No packed text of this program is larger when it is unpacked. */
 const unpackedBytesMax = 512 * 1024 * 1024
 

@@ -9,9 +9,9 @@ import { fillStep, noteMissed } from './sums/rollup-fill.ts'
 import { dayToRank, storeRanking } from './sums/rollup-top.ts'
 import type { DayRanking } from './sums/rollup-top.ts'
 import { fillTotalsStep } from './sums/rollup-totals.ts'
-import { dayMs } from './sums/rollup-table.ts'
 import { dayOf, pendingDay, rebuildRollup } from './sums/rollup-check.ts'
 import type { ThrottledReport } from './throttled-report.ts'
+import { dayMs } from '../../lib/clock.ts'
 
 /** How long the thread rests after everything is done, and after a failure. */
 export const maintenanceIntervalMs = 600_000

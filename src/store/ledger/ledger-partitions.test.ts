@@ -14,7 +14,7 @@ import { isPartitioned, keepPartitions, sweptTables, takeOver } from './ledger-p
 import { deleteOldRows, firstWholeDay } from './ledger-retention.ts'
 import { ledgerStatement, readLedger } from './reads/ledger-query.ts'
 import { dayOf, rollupDifferences } from './sums/rollup-check.ts'
-import { dayMs } from './sums/rollup-table.ts'
+import { dayMs } from '../../lib/clock.ts'
 
 const today = dayOf(Date.now())
 /** A call so many days ago; `id` of another time or kind than its own. */

@@ -4,7 +4,7 @@
  * writes as it did. Ids of other kinds (of ended batches) are anywhere, mostly in the default partition.
  */
 import type { SQL } from 'bun'
-import { dayMs } from './sums/rollup-table.ts'
+import { dayMs } from '../../lib/clock.ts'
 
 /** Any number; the same for all replicas: one of them changes partitions at a time. */
 const advisoryLock = 7_203_612

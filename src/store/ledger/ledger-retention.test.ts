@@ -1,12 +1,11 @@
 /** Old rows and sums are deleted step by step, and what is kept stays checked. */
 import { afterEach, expect, test } from 'bun:test'
-import { systemClock } from '../../lib/clock.ts'
+import { dayMs, systemClock } from '../../lib/clock.ts'
 import { openLedgerDatabase } from './ledger-database.ts'
 import { exampleRow, ledgerRig, record } from './ledger-fixture.ts'
 import { deleteOldRows, deleteOldSums, firstWholeDay } from './ledger-retention.ts'
 import { openLedger } from './ledger.ts'
 import { dayOf, daysWithin, rollupDifferences } from './sums/rollup-check.ts'
-import { dayMs } from './sums/rollup-table.ts'
 import { until } from '../../../tests/support/until.ts'
 
 const rig = ledgerRig()

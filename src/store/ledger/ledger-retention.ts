@@ -1,9 +1,9 @@
 /** Deletes what the ledger keeps no longer, in steps of so many rows as the caller says. */
 import type { LedgerDatabase, LedgerStatement } from './ledger-database.ts'
-import { deleteHoursText, foldLatencyText, hourMs, latencyKey } from './sums/latency-table.ts'
+import { deleteHoursText, foldLatencyText, latencyKey } from './sums/latency-table.ts'
 import { derivedTables } from './sums/rollup-derived.ts'
-import { dayMs } from './sums/rollup-table.ts'
 import { lockRows, uncounted } from './sums/rollup-totals.ts'
+import { dayMs, hourMs } from '../../lib/clock.ts'
 
 /** Rows of `installation`: days from which on rows, and sums, are complete. */
 const marks = { rows: 'ledger_rows_from_day', sums: 'ledger_sums_from_day' } as const

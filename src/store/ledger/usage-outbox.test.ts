@@ -2,8 +2,7 @@ import { expect, test } from 'bun:test'
 import { testServers } from '../database/database-fixture.ts'
 import { openDatabase } from '../database/open.ts'
 import { createUsageOutbox } from './usage-outbox.ts'
-
-const hourMs = 3_600_000
+import { hourMs } from '../../lib/clock.ts'
 
 for (const server of testServers('the usage outbox'))
   test(`${server.name}: what waits for a date that a clock has gone back from is due, after the rest`, async () => {

@@ -20,6 +20,7 @@ import { budgetOf, TestClock } from './budget-fixture.ts'
 import { openBudgetSpend } from './budget-table.ts'
 import { MemoryLimiter } from './limiter-memory.ts'
 import { until } from '../../../tests/support/until.ts'
+import { dayMs } from '../../lib/clock.ts'
 
 const servers = [
   { name: 'SQLite', url: undefined },
@@ -31,7 +32,6 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-const dayMs = 86_400_000
 const raised = 3000
 /** The last two are those of single models of the key, which count what these models cost. */
 const ids = ['key:key-1', 'team:team-1', 'user:user-1', 'key:key-1:model:one', 'key:key-1:model:two']

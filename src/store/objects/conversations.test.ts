@@ -10,8 +10,8 @@ import type { Database } from '../database/open.ts'
 import { rotateConversations } from './conversation-rotation.ts'
 import { createConversationStore } from './conversations.ts'
 import type { RunningConversationStore } from './conversations.ts'
+import { dayMs } from '../../lib/clock.ts'
 
-const dayMs = 86_400_000
 const ringOf = (...texts: string[]) => {
   const ring = new KeyRing(texts.map(text => new Secret(text.repeat(40))))
   return { open: (sealed: string, place: string) => ring.open(sealed, place), ringToEncrypt: () => ring }

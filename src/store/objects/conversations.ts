@@ -24,8 +24,8 @@ import type { ConversationLife } from './conversation-search.ts'
 import { sealConversation, sealMessage, toConversation, toMessage } from './conversation-rows.ts'
 import type { ConversationRow, MessageRow, SealingKeys } from './conversation-rows.ts'
 import type { StorageGuard } from './storage-guard.ts'
+import { dayMs } from '../../lib/clock.ts'
 
-const dayMs = 86_400_000
 /** Beyond it a page would be slow; a new conversation takes more. */
 const messagesMax = 2000
 /** Rows of one deletion at most, so that no lock is held for long. */

@@ -3,10 +3,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { readAccessToken, readRefreshToken, writeAccessToken, writeRefreshToken } from '../../accounts/access-token.ts'
 import type { AccessClaims } from '../../accounts/access-token.ts'
 import { createAccessTokenVerifier } from './access-tokens.ts'
+import { hourMs } from '../../lib/clock.ts'
 
 const sign = (text: string) => createHmac('sha256', 'the secret of a test').update(text).digest()
 const other = (text: string) => createHmac('sha256', 'the secret of another').update(text).digest()
-const hourMs = 3_600_000
 const startMs = 1_800_000_000_000
 const claims = {
   userId: 'ada',

@@ -9,8 +9,8 @@ import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { DeviceSignIns } from './device-sign-ins.ts'
 import { createSessionStore } from './sessions.ts'
+import { dayMs } from '../../lib/clock.ts'
 
-const dayMs = 86_400_000
 const graceMs = 60_000
 const owner = { userId: 'ada', teamId: null }
 

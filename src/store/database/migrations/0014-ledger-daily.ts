@@ -1,5 +1,6 @@
-import { createRollupTexts, dayMs } from '../../ledger/sums/rollup-table.ts'
+import { createRollupTexts } from '../../ledger/sums/rollup-table.ts'
 import type { Migration } from '../migration.ts'
+import { dayMs } from '../../../lib/clock.ts'
 
 /**
  * Daily sums of the ledger. The days of rows that are there already are noted as pending: the ledger's worker sums them

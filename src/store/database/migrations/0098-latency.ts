@@ -1,7 +1,7 @@
 import { createLatencyText } from '../../ledger/sums/latency-table.ts'
 import { latencyFromDayMark } from '../../ledger/ledger-retention.ts'
-import { dayMs } from '../../ledger/sums/rollup-table.ts'
 import type { Migration } from '../migration.ts'
+import { dayMs } from '../../../lib/clock.ts'
 
 /**
  * How long calls took, by hour and day. Counts begin with the upgrade: `ledger verify` compares from the day after it,

@@ -11,9 +11,9 @@ import { exampleRow, makePlace } from '../ledger-fixture.ts'
 import type { LedgerPlace } from '../ledger-fixture.ts'
 import { decodeRecord, encodeSettlement } from '../journal/ledger-record.ts'
 import { ledgerStatement, readLedger, readRecentSpend } from './ledger-query.ts'
-import { dayMs } from '../sums/rollup-table.ts'
 import { isFollowed } from '../tail/tail-match.ts'
 import { usageStatement } from '../sums/usage-query.ts'
+import { dayMs } from '../../../lib/clock.ts'
 
 const firstMs = 20_000 * dayMs
 /** In the midst of the eleventh day. */

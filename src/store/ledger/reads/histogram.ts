@@ -13,7 +13,7 @@ import { lookedAtMax, visibleCondition } from './ledger-query.ts'
 import { NewestCounted, newestText } from './newest-counted.ts'
 import { storableParameter } from './storable-parameter.ts'
 import { testedConditions } from './tested-conditions.ts'
-import { dayMs } from '../sums/rollup-table.ts'
+import { dayMs } from '../../../lib/clock.ts'
 
 /** What may be read for one histogram: entries of an index alone, and those whose rows are looked at too. */
 export interface ReadBounds {

@@ -3,7 +3,8 @@ import { latencyBucketOf, latencyBuckets } from '../../../core/ledger/latency.ts
 import type { LatencyMeasure } from '../../../core/ledger/latency.ts'
 import { columnIndex } from '../../../core/ledger/ledger-columns.ts'
 import type { ColumnValue } from '../journal/ledger-record.ts'
-import { hourMs, latencyKey } from './latency-table.ts'
+import { latencyKey } from './latency-table.ts'
+import { hourMs } from '../../../lib/clock.ts'
 
 const startedAt = columnIndex('started_at_ms')
 const outcome = columnIndex('outcome')

@@ -1,8 +1,8 @@
 /** Reads how long calls took from table `ledger_latency`. */
 import type { LatencyField, LatencyGroup, LatencyMeasure, LatencyQuery } from '../../../core/ledger/latency.ts'
-import { bucketColumns, hourMs } from './latency-table.ts'
+import { bucketColumns } from './latency-table.ts'
 import type { LedgerStatement } from '../ledger-database.ts'
-import { dayMs } from './rollup-table.ts'
+import { dayMs, hourMs } from '../../../lib/clock.ts'
 
 const groupsMax = 20_000
 

@@ -8,10 +8,8 @@
 import { latencyBuckets, latencyEdgesMs } from '../../../core/ledger/latency.ts'
 import type { LatencyMeasure } from '../../../core/ledger/latency.ts'
 import type { Database } from '../../database/open.ts'
-import { dayMs } from './rollup-table.ts'
+import { dayMs, hourMs } from '../../../lib/clock.ts'
 
-/** Milliseconds; hours are counted since 1970-01-01 in UTC. */
-export const hourMs = 3_600_000
 const hoursPerDay = dayMs / hourMs
 
 /** The primary key, in the order in which a span is read. */

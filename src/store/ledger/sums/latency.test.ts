@@ -13,7 +13,7 @@ import type { LedgerPlace } from '../ledger-fixture.ts'
 import { decodeRecord, encodeSettlement } from '../journal/ledger-record.ts'
 import { deleteOldSums, foldLatency } from '../ledger-retention.ts'
 import { rebuildRollup, rollupDifferences } from './rollup-check.ts'
-import { dayMs } from './rollup-table.ts'
+import { dayMs, hourMs } from '../../../lib/clock.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -25,7 +25,6 @@ const servers = [
   ...(process.env.TEST_DATABASE_URL ? [{ name: 'Postgres', url: process.env.TEST_DATABASE_URL }] : []),
 ]
 const firstDay = 20_000
-const hourMs = 3_600_000
 
 async function open(url: string | undefined): Promise<{ place: LedgerPlace; database: LedgerDatabase }> {
   const place = await makePlace(url)

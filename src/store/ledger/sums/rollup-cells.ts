@@ -3,8 +3,9 @@ import { columnIndex } from '../../../core/ledger/ledger-columns.ts'
 import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
 import type { UsageScope } from '../../../core/ledger/usage-report.ts'
 import type { ColumnValue } from '../journal/ledger-record.ts'
-import { callColumns, countMax, dayMs, nanoUsdMax, ownerColumns, rollupKey, sumNames } from './rollup-table.ts'
+import { callColumns, countMax, nanoUsdMax, ownerColumns, rollupKey, sumNames } from './rollup-table.ts'
 import type { RollupSum } from './rollup-table.ts'
+import { dayMs } from '../../../lib/clock.ts'
 
 /** A value as it is bound to a column of `ledger_daily`, in the order of `rollupColumns`. */
 export type RollupValue = string | number | bigint

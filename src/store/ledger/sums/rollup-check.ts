@@ -7,8 +7,9 @@ import { derivedColumns, derivedTables, expectedDerivedText } from './rollup-der
 import type { DerivedScope } from './rollup-derived.ts'
 import { refillStatements } from './rollup-fill.ts'
 import { counted, lockRows } from './rollup-totals.ts'
-import { addRollupText, dayMs, expectedRollupText, rollupColumns, rollupScopes } from './rollup-table.ts'
+import { addRollupText, expectedRollupText, rollupColumns, rollupScopes } from './rollup-table.ts'
 import type { DaySpan } from './rollup-table.ts'
+import { dayMs } from '../../../lib/clock.ts'
 
 /** How the sums of a day and scope differ from the rows. */
 export interface RollupDifference {

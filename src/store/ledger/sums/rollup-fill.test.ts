@@ -10,9 +10,9 @@ import { decodeRecord, encodeSettlement } from '../journal/ledger-record.ts'
 import { rebuildRollup, rollupDifferences } from './rollup-check.ts'
 import { derivedTables } from './rollup-derived.ts'
 import { areTotalsFilled, fillStep, isFilled, noteMissed } from './rollup-fill.ts'
-import { dayMs } from './rollup-table.ts'
 import { fillTotalsStep, totalsDifferences } from './rollup-totals.ts'
 import { narrowSums, readUsage, usageStatement } from './usage-query.ts'
+import { dayMs } from '../../../lib/clock.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {

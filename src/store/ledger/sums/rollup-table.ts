@@ -4,9 +4,7 @@
  */
 import type { UsageScope } from '../../../core/ledger/usage-report.ts'
 import type { Database } from '../../database/open.ts'
-
-/** Milliseconds of a day; days are counted since 1970-01-01 in UTC. */
-export const dayMs = 86_400_000
+import { dayMs } from '../../../lib/clock.ts'
 
 /** Days since 1970-01-01 in UTC, both included. */
 export interface DaySpan {

@@ -10,6 +10,7 @@ import { storableParameter } from '../reads/storable-parameter.ts'
 import { totals } from './rollup-derived.ts'
 import type { DerivedScope } from './rollup-derived.ts'
 import { areTotalsFilled } from './rollup-fill.ts'
+import { dayMs } from '../../../lib/clock.ts'
 
 /** Entities that are kept for a day and field. */
 const keptMax = 100
@@ -21,7 +22,6 @@ const readMax = 10_000
 const shownSumsMax = 2000
 /** How old the choice of a day may be that can still change. */
 const changingMs = 600_000
-const dayMs = 86_400_000
 
 /** Keys of an entity that are kept for a day, and of how many sums the entity has to have on it. */
 const keptKeys = 20

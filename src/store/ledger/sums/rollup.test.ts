@@ -8,7 +8,7 @@ import { readRow } from '../reads/ledger-query.ts'
 import { decodeRecord, encodeSettlement } from '../journal/ledger-record.ts'
 import type { ColumnValue } from '../journal/ledger-record.ts'
 import { dayOf, daysWithin, pendingDay, rebuildRollup, rollupDifferences } from './rollup-check.ts'
-import { dayMs } from './rollup-table.ts'
+import { dayMs } from '../../../lib/clock.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
