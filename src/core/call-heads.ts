@@ -7,7 +7,7 @@ const heads = new WeakMap<Target, Map<MakeHead, [whole?: CallHead, streamed?: Ca
 
 /**
  * What `make` makes of the target, always the same object: the transport knows by its identity what it has derived from
- * a head. `stream` = its answer is asked for as a stream. `make` must not be a function that is made for the call.
+ * a head. `stream` = its answer is requested as a stream. `make` must not be a function that is made for the call.
  * Throws what `make` throws.
  */
 export function headOf(target: Target, make: MakeHead, stream = false): CallHead {

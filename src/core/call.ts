@@ -172,7 +172,7 @@ export interface Call {
   readonly headers: RequestHeaders | undefined
   /** Client headers that are sent along on the forward lane, by lower-case name. */
   forwardedHeaders: Readonly<Record<string, string>> | undefined
-  /** The public name asked for; empty until the body is read. */
+  /** The public name requested; empty until the body is read. */
   model: string
   stream: boolean
   /** The client's end user (`user` of the body). */
@@ -224,7 +224,7 @@ export interface Call {
   /** Of the current request to an upstream; from the settlement on, of all of them together. */
   usage: Usage | undefined
   usageSource: UsageSource
-  /** Earlier requests to upstreams (failed attempts, answers that were asked for again) that used something. */
+  /** Earlier requests to upstreams (failed attempts, answers that were requested again) that used something. */
   sentBefore: readonly SentRequest[]
   /** Set at settlement: what the vendor charges by the price list; null = price or usage unknown. */
   listCostNanoUsd: bigint | null

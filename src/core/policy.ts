@@ -80,7 +80,7 @@ export interface Policy {
    */
   answerTexts?(call: Call): ChangeAnswerTexts | undefined
   /**
-   * Asked before each further request of a call to an upstream (a retry, a fallback, an answer asked for again, the
+   * Asked before each further request of a call to an upstream (a retry, a fallback, an answer requested again, the
    * next prompt of a list): false = it is not sent, and the call ends with what it has. Must not throw.
    */
   admitAttempt?(call: Call): boolean | Promise<boolean>

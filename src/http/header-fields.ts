@@ -26,7 +26,7 @@ const numbersPerLine = 4
 type HeadErrorFactory = (why: string, status: number) => Error
 
 /**
- * Looks up headers by lower-case name in constant time; values become strings only when asked for. Keeps a reference
+ * Looks up headers by lower-case name in constant time; values become strings only when read. Keeps a reference
  * to the bytes it was read from, which must not change.
  */
 export class HeaderFields {

@@ -11,7 +11,7 @@ export class DependentCache<Value extends object> {
   /** The names of the values that were made from a subject. */
   readonly #dependents = new Map<Subject, Set<string>>()
   readonly #subjectsOf: (name: string, value: Value) => readonly Subject[]
-  /** What was asked for last, mostly asked for again within the same call; '' = nothing. */
+  /** What was requested last, mostly requested again within the same call; '' = nothing. */
   #lastName = ''
   #last: Value | undefined
 

@@ -19,7 +19,7 @@ export interface FieldChange {
   readonly name?: string
   /** Absent = what the client sent. */
   readonly value?: unknown
-  /** It is not what was asked for, and reported: by its name, or by this path. */
+  /** It is not what was requested, and reported: by its name, or by this path. */
   readonly lost?: boolean | string
 }
 

@@ -86,7 +86,7 @@ export const messagesFinishReasons: FinishReasonTable = tableOf({
 export const geminiFinishReasons: FinishReasonTable = tableOf({
   STOP: 'stop',
   MAX_TOKENS: 'length',
-  // The limit of one request; the rest has to be asked for.
+  // The limit of one request; the rest has to be requested.
   CONTINUATION: 'length',
   SAFETY: 'content-filter',
   RECITATION: 'content-filter',

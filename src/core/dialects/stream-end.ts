@@ -29,7 +29,7 @@ export class ChoiceStates {
   #openCount = 0
   #finishedCount = 0
 
-  /** `expectedChoices` = how many the client asked for. */
+  /** `expectedChoices` = how many the client requested. */
   constructor(expectedChoices = 1) {
     this.#expectedChoices = expectedChoices
   }

@@ -79,7 +79,7 @@ export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | '
 
 /** A call of a chat model: every dialect is decoded into it, every provider encodes from it. */
 export interface ChatRequest {
-  /** The name the client asked for; providers send `Target.model` instead. */
+  /** The name the client requested; providers send `Target.model` instead. */
   model: string
   messages: Message[]
   stream: boolean

@@ -60,7 +60,7 @@ export interface TopSpendersQuery {
 
 /** Those that spent most, the dearest first. */
 export interface TopSpenders {
-  /** Values of the field; those that were asked for. */
+  /** Values of the field; those that were requested. */
   readonly entities: readonly string[]
   /** Whose sums are shown for themselves; null = those of all keys of the entities. */
   readonly keys: readonly string[] | null

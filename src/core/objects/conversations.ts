@@ -1,7 +1,7 @@
 /** Conversations that the gateway keeps for the persons who chat: a tree of messages each. */
 import type { HoldBytes } from './object-pages.ts'
 
-/** How the answers of a conversation are asked for; absent = the default of the model. */
+/** How the answers of a conversation are requested; absent = the default of the model. */
 export interface ConversationSettings {
   readonly system_prompt?: string | undefined
   readonly temperature?: number | undefined
@@ -93,7 +93,7 @@ export interface MessageContent {
   readonly attachments?: readonly Attachment[]
   /** Of an answer, from here on. The public name that was asked. */
   readonly model?: string
-  /** The same for answers that were asked for together, side by side. */
+  /** The same for answers that were requested together, side by side. */
   readonly group?: string
   readonly thinking?: string
   readonly tool_calls?: readonly AnswerToolCall[]
@@ -208,7 +208,7 @@ export interface ConversationStore {
   /** Keeps what has come of an answer that is still running. */
   saveProgress(message: ConversationMessage): Promise<void>
   /**
-   * Ends a running answer: with the status `stopped` where that was asked for meanwhile. One that counts as interrupted
+   * Ends a running answer: with the status `stopped` where that was requested meanwhile. One that counts as interrupted
    * takes its end all the same: its process was only away. undefined = it has ended, or it is gone. Kept also beyond
    * the quota, as it is paid for.
    */

@@ -18,7 +18,7 @@ export interface KeyReminder {
   readonly stageMs: number
 }
 
-/** Which keys are asked for. Moments are milliseconds since 1970. */
+/** Which keys are requested. Moments are milliseconds since 1970. */
 export interface KeyReminderQuery extends Pick<KeyReminder, 'kind' | 'stageMs'> {
   /** The moment is after this one ... */
   readonly fromMs: number

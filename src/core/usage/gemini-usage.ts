@@ -78,7 +78,7 @@ export class GeminiUsage {
   }
 }
 
-/** Only where the cached tokens are told apart: else it is not known how much of them is audio. */
+/** Only where the cached tokens are distinguished: else it is not known how much of them is audio. */
 function setCachedKinds(usage: Usage, details: unknown): void {
   const cached = objectsOf(details)
   if (cached.length === 0) return

@@ -10,7 +10,7 @@ const requestFields = {
 /** They ask for nothing in particular. */
 const undecided: ReadonlySet<string> = new Set(['auto', 'unspecified', 'service_tier_unspecified'])
 
-/** undefined = the body does not ask for it. What was left out of the request (`dropped`) was not asked for. */
+/** undefined = the body does not ask for it. What was left out of the request (`dropped`) was not requested. */
 export function requestedService(
   body: JsonBody | undefined,
   dropped: readonly string[],

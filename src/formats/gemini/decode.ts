@@ -122,7 +122,7 @@ function readTools(value: unknown, request: ChatRequest, dropped: Set<string>): 
     for (const [kind, one] of Object.entries(tool)) {
       if (kind === 'functionDeclarations')
         for (const declaration of objectsOf(one)) tools.push(readDeclaration(camel(declaration), dropped))
-      // What Google runs itself (search, code, maps) no other vendor can be asked for.
+      // What Google runs itself (search, code, maps) no other vendor offers.
       else if (one != null) dropped.add(`tools.${kind}`)
     }
   if (tools.length > 0) request.tools = tools

@@ -48,7 +48,7 @@ export function usageObject(usage: Usage): Record<string, unknown> {
 }
 
 /**
- * The end of each chunk of a stream, from behind its choices: where usage is asked for, it is null until the last one.
+ * The end of each chunk of a stream, from behind its choices: where usage is requested, it is null until the last one.
  */
 export const chunkEnd = ({ includeUsage }: ChatRequest): string => (includeUsage ? '],"usage":null}\n\n' : ']}\n\n')
 

@@ -1,6 +1,6 @@
 /**
  * The forward lane of OpenAI's dialects: the client's bytes go to the upstream and back, and only what
- * must change is touched (the model's name, usage asked for, gateway-only fields removed).
+ * must change is touched (the model's name, usage requested, gateway-only fields removed).
  */
 import { defaultEffort } from '../../core/hub/chat-fields.ts'
 import { GatewayError } from '../../core/errors.ts'

@@ -33,7 +33,7 @@ interface RelayOptions {
   readonly publicModel: string
   /** The client asked for the usage event; else it is held back. */
   readonly showUsage: boolean
-  /** So many the client asked for; each has its finish reason. Absent = one. */
+  /** So many the client requested; each has its finish reason. Absent = one. */
   readonly choices?: number
   readonly errorEvent: (error: GatewayError) => string
 }
@@ -295,7 +295,7 @@ export class OpenaiRelay implements StreamRelay {
 }
 
 /**
- * Where usage is asked for, every chunk but the last says `"usage":null`. It was the gateway that asked: a client that
+ * Where usage is requested, every chunk but the last says `"usage":null`. It was the gateway that asked: a client that
  * did not gets none, and at least one refuses it (@mistralai/mistralai 2.7). `at` is where the key stands.
  */
 function withoutNullUsage(event: string, at: number): string {

@@ -32,7 +32,7 @@ export abstract class ClientSocket<Connection> extends TimerEntry implements Dis
     this.socket = socket
   }
 
-  /** Of the peer; empty when it has left before it was asked for. */
+  /** Of the peer; empty when it has left before it was requested. */
   get address(): string {
     return (this.#address ??= this.socket.remoteAddress ?? '')
   }

@@ -10,7 +10,7 @@ type Listener = (why: GatewayError) => void
 
 const noParams: Readonly<Record<string, string>> = {}
 
-/** Made when the head is complete; valid until `complete` or `abort`. What few requests need is made when asked for. */
+/** Made when the head is complete; valid until `complete` or `abort`. What few requests need is made at first use. */
 export class ServerRequest implements IncomingRequest {
   readonly method: string
   /** Set by the router, below a prefix; see `IncomingRequest`. */

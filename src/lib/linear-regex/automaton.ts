@@ -33,7 +33,7 @@ class Alphabet {
   readonly members: readonly Uint8Array[]
   readonly size: number
 
-  /** Words and lines are told apart for assertions alone. */
+  /** Words and lines are distinguished for assertions alone. */
   constructor(sets: readonly CharSet[], hasAssertions: boolean) {
     const words = hasAssertions ? wordUnits() : []
     const edges = new Set<number>(hasAssertions ? [0, 1, 10, 11, 13, 14] : [0, 1])

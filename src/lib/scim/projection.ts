@@ -17,7 +17,7 @@ function namesOf(attributes: readonly Attribute[]): string[] {
   return attributes.filter(one => one.returned === 'always').map(one => one.name)
 }
 
-/** Leaves out what is not asked for. Unknown names are ignored; throws `invalidPath` for what is no name. */
+/** Leaves out what is not requested. Unknown names are ignored; throws `invalidPath` for what is no name. */
 export function projection(type: ResourceType, requested: RequestedAttributes): (resource: Values) => Values {
   const wanted = pathsIn(requested.attributes)
   const unwanted = pathsIn(requested.excludedAttributes)

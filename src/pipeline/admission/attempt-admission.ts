@@ -1,4 +1,4 @@
-/** Bounds what one call may cause at upstreams: retries, fallbacks and answers asked for again, all together. */
+/** Bounds what one call may cause at upstreams: retries, fallbacks and answers requested again, all together. */
 import type { Call } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { CallPolicies } from './admission.ts'

@@ -22,7 +22,7 @@ interface NextCall {
 
 /** Checks finished answers of one attempt. */
 export interface AnswerCheck {
-  /** The requests are the prompts of a list; else the same is asked for again. */
+  /** The requests are the prompts of a list; else the same is requested again. */
   readonly isSeries: boolean
   /** For a whole answer: the next request; undefined = the answer is accepted. Throws after the last try. */
   whole(bytes: Uint8Array, head: AnswerHead): NextCall | undefined

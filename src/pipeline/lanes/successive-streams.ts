@@ -30,7 +30,7 @@ export abstract class SuccessiveStreams implements StreamRelay {
   /** Of the streams before the current one. */
   #steps = 0
 
-  /** `onNext` is called when an answer is over and the next one is asked for: usage and content then begin anew. */
+  /** `onNext` is called when an answer is over and the next one is requested: usage and content then begin anew. */
   constructor(stream: TranslatedStream, onNext: () => void) {
     const { adapter, format, publicModel, request } = stream
     this.stream = stream
@@ -41,7 +41,7 @@ export abstract class SuccessiveStreams implements StreamRelay {
     this.#read = adapter.reader()
   }
 
-  /** false while another answer may be asked for. */
+  /** false while another answer may be requested. */
   abstract get complete(): boolean
   /** A new event of the current stream. Throws when the answer cannot be used. */
   protected abstract take(event: ChatEvent): void

@@ -115,7 +115,7 @@ const endsSilently = ({ isLast, endsSilently: some }: ChatAdapter): boolean => i
 export const quietMsOf = (adapter: ChatAdapter, isCounted: boolean): number =>
   endsSilently(adapter) ? silentEndMs : endWaitMs(isCounted)
 
-/** The state of one stream. Where nothing marks its end, an upstream may answer with fewer choices than asked for. */
+/** The state of one stream. Where nothing marks its end, an upstream may answer with fewer choices than requested. */
 export const answerState = (adapter: ChatAdapter, { choices }: ChatRequest): AnswerState =>
   new AnswerState(endsSilently(adapter) ? 1 : choices)
 

@@ -20,7 +20,7 @@ const atOnce: ReadonlySet<FaultKind> = new Set([
 
 /**
  * `half-open`: a cooldown is over, and the next call is the probe. `cooling`: in a cooldown, or a probe is under way.
- * `rate-limited`: in a cooldown that its provider asked for.
+ * `rate-limited`: in a cooldown that its provider requested.
  */
 export type Availability = 'healthy' | 'half-open' | 'cooling' | 'rate-limited'
 

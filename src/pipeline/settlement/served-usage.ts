@@ -6,7 +6,7 @@ import type { Usage } from '../../core/usage/usage.ts'
 
 /**
  * The usage with what served the current request: as its usage says, or as the head of its answer does; else as was
- * asked for.
+ * requested.
  */
 export function withServed({ body, dropped, answeredTier }: Call, usage: Usage): Usage {
   const { served } = usage

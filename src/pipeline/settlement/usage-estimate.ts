@@ -50,7 +50,7 @@ export function estimatedUsage(call: Call): Usage | undefined {
 
 /**
  * Input of the current request: that of the client's body, or of what was made of it, where that is more (instructions
- * for what a model lacks, the answer before that is asked for again). One prompt of a list is all of its request.
+ * for what a model lacks, the answer before that is requested again). One prompt of a list is all of its request.
  */
 export function sentInput(call: Call): number {
   const { body, sentBody = [], isSeries } = call

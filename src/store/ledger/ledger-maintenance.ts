@@ -72,7 +72,7 @@ export class LedgerMaintenance {
     this.#dueMs = 0
   }
 
-  /** The answer of `askForRanking`; undefined = it could not be read, and is asked for again after `upkeepEveryMs`. */
+  /** The answer of `askForRanking`; undefined = it could not be read, and is requested again after `upkeepEveryMs`. */
   ranked(day: number, ranking: DayRanking | undefined): void {
     if (this.#chosen?.day === day) this.#chosen.ranking = ranking ?? null
   }

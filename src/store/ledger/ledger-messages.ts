@@ -24,7 +24,7 @@ export type LedgerRequest =
   | { readonly kind: 'flush'; readonly id: number; readonly position: JournalPosition }
   /** Records as they would stand in the journal. */
   | { readonly kind: 'rows'; readonly id: number; readonly texts: readonly string[] }
-  /** Of a day that it asked for; absent = it could not be read. */
+  /** Of a day that it requested; absent = it could not be read. */
   | { readonly kind: 'ranked'; readonly day: number; readonly ranking: DayRanking | undefined }
   /** Sent at the start and when the settings change. */
   | { readonly kind: 'retention'; readonly retention: LedgerRetention }

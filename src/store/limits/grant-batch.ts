@@ -91,7 +91,7 @@ export class Batch {
   }
 
   /**
-   * What the call lacks is asked for, and what is left of it given up; the rest is set aside. false = a counter that it
+   * What the call lacks is requested, and what is left of it given up; the rest is set aside. false = a counter that it
    * lacks is in another exchange.
    */
   add(call: WaitingCall, mayUseHeld: boolean): boolean {

@@ -7,7 +7,7 @@ import { SlidingWindow } from './sliding-window.ts'
 const grantSeconds = 3
 /** After a recall every change is reported at once, and nothing is asked for ahead. */
 const eagerMs = 5000
-/** What was not granted in full is not asked for again before. */
+/** What was not granted in full is not requested again before. */
 const aheadPauseMs = 250
 /** A report of what changed here waits for others that long: what is held counts in full meanwhile. */
 const reportMs = 5000

@@ -435,7 +435,7 @@ export class RedisLimiter implements Limiter, TickTask {
     call.decide(counterRefusal(counter, answer.waitMs))
   }
 
-  /** What was recalled since it was asked for, or set aside, goes back. */
+  /** What was recalled since it was requested, or set aside, goes back. */
   #dropRecalled(counter: Counter, nowMs: number): void {
     if (counter.unspent === 0 || nowMs >= counter.eagerUntilMs) return
     counter.drop()

@@ -1,5 +1,5 @@
 /**
- * Counts calls over time: rows by the index of what is asked for, newest first, as many as are read quickly; where
+ * Counts calls over time: rows by the index of what is requested, newest first, as many as are read quickly; where
  * there are more, the sums of days. Nothing is estimated: what is not counted is not in the answer.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'

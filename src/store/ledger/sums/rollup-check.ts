@@ -39,7 +39,7 @@ export async function daysWithin(database: LedgerDatabase, { firstDay, lastDay }
 /** Days since 1970 of a moment, in UTC. */
 export const dayOf = (epochMs: number): number => Math.floor(epochMs / dayMs)
 
-/** The first such day from this one on. A row with a wrong time must not make all days be asked for. */
+/** The first such day from this one on. A row with a wrong time must not make all days be requested. */
 async function nextDay(database: LedgerDatabase, fromDay: number): Promise<number | undefined> {
   const [found] = await database.select({
     text: `select (select min(started_at_ms) from ledger where started_at_ms >= $1) as ms,

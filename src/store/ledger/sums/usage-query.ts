@@ -39,7 +39,7 @@ const narrowScopes: Readonly<Record<string, DerivedScope>> = {
 const everyDay = 100_000_000
 const ownerFields: ReadonlySet<string> = new Set(['entity', ...ownerColumns])
 
-/** The fewest rows that have what is asked for; undefined = `ledger_daily` alone has it. */
+/** The fewest rows that have what is requested; undefined = `ledger_daily` alone has it. */
 export function narrowSums({ scope, groups, where, visible, firstDay, lastDay }: UsageQuery): NarrowSums | undefined {
   if (visible !== undefined) return undefined
   const fields = [...new Set([...groups, ...Object.keys(where ?? {})])].filter(field => field !== 'day')
