@@ -217,7 +217,7 @@ function served({ settings }: CurrentConfiguration, router: Router): Deployment[
   return router.unwell().filter(one => open.has(one.id))
 }
 
-/** Loaded when it is asked for: it needs the schema of the configuration file. */
+/** Loaded when it is requested: it needs the schema of the configuration file. */
 async function effectiveOf({ options, source }: AssemblyParts) {
   const { effectiveValues } = await import('../config/effective/effective-values.ts')
   const { names, where } = source.current().publicModels

@@ -95,7 +95,7 @@ export class RunningAnswerCache implements AnswerCache {
     return { hits: this.#hits, misses, savedNanoUsd, answers, bytes, followers }
   }
 
-  /** These keys, and those of the embeddings that were asked for in one list under one of them. */
+  /** These keys, and those of the embeddings that were requested in one list under one of them. */
   async withInputs(keys: readonly string[], shared: SharedAnswers | undefined): Promise<readonly string[]> {
     const texts = (await shared?.readMany(keys)) ?? []
     return keys.flatMap((key, at) => {

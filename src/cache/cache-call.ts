@@ -39,7 +39,7 @@ export function lacksVerdict({ guardrailOutcomes = [] }: Call): boolean {
   return guardrailOutcomes.some(({ isUnanswered }) => isUnanswered)
 }
 
-/** Headers of an answer that no upstream was asked for. */
+/** Headers of an answer for which no upstream was called. */
 export function markHit({ responseHeaders, models }: Call, ageMs: number): void {
   responseHeaders[`${models.settings.headerPrefix}-cache-hit`] = 'true'
   responseHeaders.age = String(Math.floor(ageMs / 1000))

@@ -18,7 +18,7 @@ export interface Form {
   vectorsOf(answer: Json): readonly unknown[] | undefined
   /** How many tokens an answer says that the inputs have; undefined = it says nothing. */
   tokensOf(answer: Json): unknown
-  /** Fields of an answer that no upstream was asked for, in their order. */
+  /** Fields of an answer for which no upstream was called, in their order. */
   about(model: string): Json
   /** The fields of an answer, with these vectors (as JSON) and tokens in place of its own. */
   written(answer: Json, vectors: readonly string[], tokens: number): ReadonlyMap<string, string>
@@ -88,7 +88,7 @@ function textsOf(answer: Json, vectorField: string, vectors: string): Map<string
   )
 }
 
-/** undefined = inputs of the dialect are not told apart. */
+/** undefined = inputs of the dialect are not distinguished. */
 export function formOf({ format, body }: Call): Form | undefined {
   if (format?.dialect === 'openai-embeddings') return openai
   if (format?.dialect !== 'gemini-named-inside') return undefined

@@ -1,4 +1,4 @@
-/** Embeddings are kept input by input: what of a list is known is not asked for again. */
+/** Embeddings are kept input by input: what of a list is known is not requested again. */
 import type { Reply } from '../core/answer.ts'
 import type { CacheSettings } from '../core/cache/cache-settings.ts'
 import type { Call } from '../core/call.ts'
@@ -67,7 +67,7 @@ export function cachedReply(call: Call, inputs: RequestedInputs, known: Readonly
   return { status: 200, contentType: 'application/json', body: written(inputs.form.about(call.model), inputs, known) }
 }
 
-/** The upstream's embeddings, by key, and the other fields of its answer; undefined = it is not what was asked for. */
+/** The upstream's embeddings, by key, and the other fields of its answer; undefined = it is not what was requested. */
 export function vectorsOf(
   reply: Reply,
   { form }: RequestedInputs,

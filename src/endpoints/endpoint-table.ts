@@ -1,4 +1,4 @@
-/** Finds the endpoints of a path; loads those that are not needed for calls when they are first asked for. */
+/** Finds the endpoints of a path; loads those that are not needed for calls at the first request for them. */
 import type { Endpoint } from '../core/endpoint.ts'
 import { PathTable } from '../lib/path-table.ts'
 import { PathHints } from './unknown-path.ts'

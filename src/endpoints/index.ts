@@ -1,4 +1,4 @@
-/** Every public path: what calls need from the start, and groups that are loaded when they are first asked for. */
+/** Every public path: what calls need from the start, and groups that are loaded at the first request for them. */
 import type { Endpoint } from '../core/endpoint.ts'
 import { keyDerive } from './tenancy/derived-keys.ts'
 import { liveliness, readiness, metrics } from './operation/health.ts'

@@ -40,7 +40,7 @@ export function openapiEndpoints(all: () => Promise<readonly Endpoint[]>): Endpo
 
 /** Takes a fifth of a second, and 30 MB for a while. */
 async function documentOf(all: Promise<readonly Endpoint[]>, naming: DocumentOptions): Promise<FixedContent> {
-  // Loaded when it is first asked for: the schemas of all answers are a megabyte of heap.
+  // Loaded at the first request for it: the schemas of all answers are a megabyte of heap.
   const { openapiDocument } = await import('./openapi/document.ts')
   const bytes = Buffer.from(JSON.stringify(openapiDocument(await all, naming)))
   // A new release may change it: clients ask each time, and get 304.

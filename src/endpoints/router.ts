@@ -20,7 +20,7 @@ interface RequestRouterParts {
   /** `/prefix` where a proxy passes it on; absent = none. Requests without it are served as well. */
   readonly rootPath?: string | undefined
   readonly endpoints: readonly Endpoint[]
-  /** More endpoints, which are loaded when they are first asked for. */
+  /** More endpoints, which are loaded at the first request for them. */
   readonly lazyGroups?: readonly LazyGroup[]
   readonly services: Services
   /** Asked in order for every request that needs a key. */

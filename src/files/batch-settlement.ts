@@ -40,7 +40,7 @@ const passing: ReadonlySet<FaultKind> = new Set([
   'upstream-timeout',
   'upstream-unreachable',
 ])
-/** So long after the end of a batch its file is asked for again. */
+/** So long after the end of a batch its file is requested again. */
 const outputWaitMs = 6 * 3_600_000
 /** A batch ends within a day (`completion_window`), also where its upstream reports another time. */
 const lastsMsMax = 24 * 3_600_000

@@ -17,7 +17,7 @@ const leaseMs = 300_000
 const batchesAtOnce = 8
 /** While the database is away it is asked so often whether it is back: an end has to come into the ledger soon then. */
 const retryMsDefault = 1000
-/** A batch whose end could not be stored is asked for again after this time, however old it is. */
+/** A batch whose end could not be stored is requested again after this time, however old it is. */
 const unstoredPauseMs = 5000
 /** The interval for one batch grows with its age up to this: batches run for hours. */
 const pauseMsMax = 15 * 60_000

@@ -337,7 +337,7 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
   out.value(connections, { state: 'busy' }, busy)
   out.value(connections, { state: 'idle' }, idle)
   const inCooldown = gauge('modelgate_deployment_cooldown', '1 for each deployment that is in cooldown after failures.')
-  // A wildcard's deployment has one cooldown for each model that was asked for, but one series.
+  // A wildcard's deployment has one cooldown for each model that was requested, but one series.
   const byId = new Map(gauges.deploymentsInCooldown().map(one => [one.id, one]))
   for (const { id, modelName } of byId.values()) out.value(inCooldown, { model: modelName, deployment: id }, 1)
   out.value(

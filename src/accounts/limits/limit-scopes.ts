@@ -50,7 +50,7 @@ export class CallerLimits {
   readonly #settings: LimitSettings
   readonly #writer: string
   readonly #models = new Map<string, Compiled>()
-  /** What was found last with `others`: mostly it is asked for again. */
+  /** What was found last with `others`: mostly it is requested again. */
   #last: Compiled | undefined
 
   constructor(caller: Caller, settings: LimitSettings, writer: string) {

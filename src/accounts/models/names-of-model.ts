@@ -4,7 +4,7 @@ import type { ModelDirectory } from '../../core/model-directory.ts'
 import { modelAliases } from './model-access.ts'
 
 /**
- * `model` is the name that was asked for, after the caller's aliases. With it: the public name behind an alias or the
+ * `model` is the name that was requested, after the caller's aliases. With it: the public name behind an alias or the
  * id of a deployment, the name without or with its vendor where both find the same deployment, and the aliases of the
  * configuration, the key and the team.
  */

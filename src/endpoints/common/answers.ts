@@ -51,7 +51,7 @@ export function forbidden(why: string, param?: string): GatewayError {
   return new GatewayError('forbidden', why, { param })
 }
 
-/** The same for what does not exist and what is not the caller's: neither can be told from the other. */
+/** The same for what does not exist and what is not the caller's: neither can be distinguished from the other. */
 export function absent(kind: string, param: string): GatewayError {
   return new GatewayError('not-found', `there is no such ${kind}, or it is not yours`, { param })
 }

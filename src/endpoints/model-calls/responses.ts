@@ -69,7 +69,7 @@ async function readKept(call: Call, request: HttpRequest, services: Services): P
   const background = body.get('background') === true
   if (background) checkBackground(body.get('stream'), body.get('store'))
   const keyId = call.caller.key.id
-  // Where it was not asked for, an answer that is not stored says so (`store: false`).
+  // Where it was not requested, an answer that is not stored says so (`store: false`).
   if (background || body.get('store') === true) await services.responses.admit(keyId)
   const { input, previousId, bytes } = await readConversation(body, { keyId, request, services })
   if (bytes !== body.bytes) call.body = readJsonBody(bytes)

@@ -102,7 +102,7 @@ export const mediaAnswerSchemas: Readonly<Record<string, Schema>> = {
   ),
 }
 
-/** Sound in the format that was asked for, or events with `stream_format: "sse"`. */
+/** Sound in the format that was requested, or events with `stream_format: "sse"`. */
 export const speechSuccess: Success = { 'audio/*': bytes, 'text/event-stream': reference('SpeechStream') }
 
 /** JSON with `json`, `verbose_json` and `diarized_json`; the text itself with `text`, `srt` and `vtt`. */

@@ -108,7 +108,7 @@ export const deviceAuthorization: Endpoint = {
   },
 }
 
-/** Behind a proxy of the operator's its clients are told apart: one must not use up the tries of all. */
+/** Behind a proxy of the operator's its clients are distinguished: one must not use up the tries of all. */
 const clientOf = (request: HttpRequest, { current }: Services): string =>
   clientAddressOf(request, current.settings.signIn.isTrustedProxy)
 

@@ -39,7 +39,7 @@ function shown(services: Services, rows: readonly LedgerRow[]): Promise<string[]
         keys.then(found => shownCall(row, found.get(row.key_id)?.hash ?? row.key_id)),
       )
     keys.catch(() => {
-      // The database is away: they are asked for again.
+      // The database is away: they are requested again.
       for (const row of fresh) shownRows.delete(row)
     })
   }

@@ -17,7 +17,7 @@ import { lazy } from '../../lib/lazy.ts'
 
 const outcomes = ledgerColumns.outcome.values!
 const word = lazy(() => z.string().min(1).max(255))
-/** Which rows are asked for. */
+/** Which rows are requested. */
 export const rowFilter = lazy(() =>
   z.strictObject({
     key_id: word().optional(),

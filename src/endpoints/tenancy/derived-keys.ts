@@ -115,7 +115,7 @@ function newLink(fields: DeriveBody, { key }: Caller, nowMs: number): DerivedLin
   }
 }
 
-/** All limits of the keys before hold anyway; what could never be used is refused where it is asked for. */
+/** All limits of the keys before hold anyway; what could never be used is refused where it is requested. */
 function checkNarrower(
   fields: DeriveBody,
   link: DerivedLink,

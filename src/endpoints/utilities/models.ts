@@ -160,7 +160,7 @@ interface ModelPage {
   readonly hasMore: boolean
 }
 
-/** The whole list unless a page is asked for: OpenAI's clients do not page. */
+/** The whole list unless a page is requested: OpenAI's clients do not page. */
 function pageOf(
   ids: readonly string[],
   { limit = ids.length, after_id: after, before_id: before }: z.infer<ReturnType<typeof pageQuery>>,

@@ -55,7 +55,7 @@ function requestedBudget({ reasoning }: ChatRequest): number {
   )
 }
 
-/** Thinking as asked for. What the model or the call does not allow is added to `dropped`. */
+/** Thinking as requested. What the model or the call does not allow is added to `dropped`. */
 export function claudeThinking(request: ChatRequest, context: ClaudeThinkingContext): ClaudeThinking {
   const { maxTokens, dropped } = context
   const plain: ClaudeThinking = { maxTokens, on: false }

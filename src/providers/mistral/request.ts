@@ -97,7 +97,7 @@ function reasoningFields({ reasoning }: ChatRequest, target: Target, dropped: st
   if (budgetTokens !== undefined) dropped.push('reasoning.budget_tokens')
   if (rule.by === 'effort') return { reasoning_effort: isOn ? effortFor(effort, rule.efforts) : 'none' }
   if (isOn && rule.by === 'prompt-mode') return { prompt_mode: 'reasoning' }
-  // A model that never thinks does what was asked for.
+  // A model that never thinks does what was requested.
   if (isOn || rule.by === 'prompt-mode') dropped.push('reasoning_effort')
   return {}
 }

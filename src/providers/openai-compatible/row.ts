@@ -31,7 +31,7 @@ export interface CompatibleRow {
   readonly embeddings?: boolean | 'plain'
   /** Has `/responses`; otherwise responses are translated to chat. */
   readonly responses?: boolean
-  /** Fields of a Response by the model's name, for models that are asked for otherwise there. */
+  /** Fields of a Response by the model's name, for models that need others there. */
   readonly responsesModels?: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** Has `/moderations`. */
   readonly moderations?: boolean

@@ -152,7 +152,7 @@ export class OidcClient {
     return { issuer, claims: claims as Claims, idToken: null }
   }
 
-  /** Rejects with IdentityRefusal. What is known goes on while it is asked for again. */
+  /** Rejects with IdentityRefusal. What is known goes on while it is requested again. */
   async #configuration(): Promise<Configuration> {
     const ageMs = this.#known ? this.#clock.monotonicMs() - this.#known.loadedMs : Infinity
     if (ageMs < metadataMaxAgeMs) return this.#known!.configuration

@@ -1,5 +1,5 @@
 /**
- * The cookie of a browser on its way to a provider and back: what was asked for, signed. Every replica of the gateway
+ * The cookie of a browser on its way to a provider and back: what was requested, signed. Every replica of the gateway
  * can read it, and none keeps anything.
  */
 import { timingSafeEqual } from 'node:crypto'

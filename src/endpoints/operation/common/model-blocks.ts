@@ -36,7 +36,7 @@ export async function block(services: Services, caller: Caller, { id, reason }: 
     if (before) await configured.update({ ...content, version: before.version }, actorOf(caller))
     else await configured.insert(content, actorOf(caller))
   } catch (thrown) {
-    // Another request was faster: it is blocked, which is what was asked for.
+    // Another request was faster: it is blocked, which is what was requested.
     await accept(services, thrown, () => blockOf(services, id) !== undefined)
   }
 }
@@ -54,7 +54,7 @@ export async function unblock(services: Services, caller: Caller, id: string): P
   }
 }
 
-/** Rethrows, unless another change at the same moment has brought about what was asked for. */
+/** Rethrows, unless another change at the same moment has brought about what was requested. */
 async function accept({ configured }: Services, thrown: unknown, isDone: () => boolean): Promise<void> {
   if (!(thrown instanceof GatewayError) || (thrown.kind !== 'conflict' && thrown.kind !== 'not-found')) throw thrown
   await configured.refresh()

@@ -11,7 +11,7 @@ export interface SentLink {
   readonly email_problem: string | null
 }
 
-/** No mail was asked for, or there is none to send. */
+/** No mail was requested, or there is none to send. */
 export const notSent: SentLink = { email_sent: false, email_problem: null }
 
 interface LinkMail {

@@ -82,7 +82,7 @@ class BulkRequest {
   readonly #context: ScimRequest
   readonly #operations: readonly Operation[]
   readonly #outcomes = new Map<Operation, Outcome>()
-  /** Those that have begun: one that is asked for again is part of a circle. */
+  /** Those that have begun: one that is requested again is part of a circle. */
   readonly #begun = new Set<Operation>()
   readonly #named = new Map<string, Operation>()
   readonly #ids = new Map<string, string>()

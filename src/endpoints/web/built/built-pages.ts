@@ -1,4 +1,4 @@
-/** The built pages: a folder of files that never change, read when they are first asked for. */
+/** The built pages: a folder of files that never change, read at the first request for them. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'

@@ -40,7 +40,7 @@ function effortAlone(taken: readonly string[]): FieldRule {
   }
 }
 
-/** `text.format` with a schema as the `response_format` of chats. A JSON object of any form cannot be asked for. */
+/** `text.format` with a schema as the `response_format` of chats. A JSON object of any form cannot be requested. */
 const chatFormat: FieldRule = value => {
   const { format, verbosity } = objectOf(value)
   const { type, name, schema, strict, description } = objectOf(format)

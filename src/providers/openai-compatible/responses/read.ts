@@ -87,7 +87,7 @@ interface OpenItem {
   summaries: number
 }
 
-/** The state of one answer. Items are told apart by their place in the output. */
+/** The state of one answer. Items are distinguished by their place in the output. */
 class ResponseEvents {
   readonly #account: string
   readonly #items = new Map<unknown, OpenItem>()
