@@ -4,7 +4,7 @@ import { encodeThoughts } from './thought-signature.ts'
 import type { SignedThought } from './thought-signature.ts'
 import { showsThoughts } from './decode.ts'
 import { usageMetadata } from './usage.ts'
-import { broken, objectsOf } from './json-names.ts'
+import { broken, objectsOrOne } from './json-names.ts'
 import { isObject, parsedObject, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 
@@ -83,7 +83,7 @@ export class Candidate {
     const tokens = this.#logprobs
     if (tokens.length === 0) return {}
     this.#logprobs = []
-    const topCandidates = tokens.map(token => ({ candidates: objectsOf(token.top_logprobs).map(logprob) }))
+    const topCandidates = tokens.map(token => ({ candidates: objectsOrOne(token.top_logprobs).map(logprob) }))
     return { logprobsResult: { chosenCandidates: tokens.map(logprob), topCandidates } }
   }
 

@@ -6,7 +6,7 @@ import type { Path } from '../common/field-checks.ts'
 import { untranslatable } from '../common/untranslatable.ts'
 import { decodeThoughts } from './thought-signature.ts'
 import { partKinds } from './inspect-contents.ts'
-import { camel, entryPath, objectsOf } from './json-names.ts'
+import { camel, entryPath, objectsOrOne } from './json-names.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { textOf } from '../../lib/json/json-values.ts'
 
@@ -19,13 +19,13 @@ interface DecodedContents {
 /** The messages in order. Throws `unprocessable` for parts and results that no other vendor has. */
 export function decodeContents(value: unknown): DecodedContents {
   const conversation = new Conversation()
-  objectsOf(value).forEach((content, at) => conversation.add(content, entryPath(['contents'], value, at)))
+  objectsOrOne(value).forEach((content, at) => conversation.add(content, entryPath(['contents'], value, at)))
   return conversation
 }
 
 /** The texts of a system instruction. Throws `unprocessable` for anything but text. */
 export function decodeSystem(value: Json): Message | undefined {
-  const texts = objectsOf(value.parts).map((part, at): Part => {
+  const texts = objectsOrOne(value.parts).map((part, at): Part => {
     if (typeof part.text !== 'string')
       throw untranslatable(
         entryPath(['systemInstruction', 'parts'], value.parts, at),
@@ -87,7 +87,7 @@ class Conversation implements DecodedContents {
   #opened = new Set<string>()
 
   add(content: Json, path: Path): void {
-    const parts = objectsOf(content.parts).map((part, at) => ({
+    const parts = objectsOrOne(content.parts).map((part, at) => ({
       part: camel(part),
       path: entryPath([...path, 'parts'], content.parts, at),
     }))
@@ -168,7 +168,7 @@ class Conversation implements DecodedContents {
     for (const lost of ['willContinue', 'scheduling'])
       if (response[lost] != null) this.dropped.add(`contents.parts.functionResponse.${lost}`)
     const mediaPath = [...path, 'functionResponse', 'parts']
-    const media = objectsOf(response.parts).flatMap((part, at) => plainPart(camel(part), [...mediaPath, at]))
+    const media = objectsOrOne(response.parts).flatMap((part, at) => plainPart(camel(part), [...mediaPath, at]))
     const { text, isError } = resultText((response.response ?? {}) as Json, name)
     const part: Part = { type: 'tool-result', callId, name, parts: [{ type: 'text', text }, ...media] }
     if (isError) part.isError = true

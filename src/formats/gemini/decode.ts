@@ -9,7 +9,7 @@ import { untranslatable } from '../common/untranslatable.ts'
 import { decodeContents, decodeSystem } from './decode-contents.ts'
 import { configTable, generateTable } from './fields.ts'
 import { jsonSchemaOf } from './schema.ts'
-import { camel, enumWord, listOf, objectsOf } from './json-names.ts'
+import { camel, enumWord, listOrOne, objectsOrOne } from './json-names.ts'
 
 /** Marks requests whose client wants to see thoughts. A symbol is copied with the request and never becomes JSON. */
 const wantsThoughts = Symbol('wants thoughts')
@@ -70,7 +70,7 @@ function readConfig(config: Json, request: MarkedRequest, dropped: Set<string>):
     reasoning: isObject(config.thinkingConfig) ? readThinking(camel(config.thinkingConfig), request) : undefined,
   }
   setPresent(request, converted)
-  const modalities = listOf(config.responseModalities).map(enumWord)
+  const modalities = listOrOne(config.responseModalities).map(enumWord)
   if (modalities.some(word => word !== 'TEXT')) dropped.add('generationConfig.responseModalities')
   for (const name of Object.keys(config))
     if (!configTable.uses.has(name) && config[name] != null) dropped.add(`generationConfig.${name}`)
@@ -118,10 +118,10 @@ function readThinking(thinking: Json, request: MarkedRequest): ChatRequest['reas
 
 function readTools(value: unknown, request: ChatRequest, dropped: Set<string>): void {
   const tools: Tool[] = []
-  for (const tool of objectsOf(value).map(camel))
+  for (const tool of objectsOrOne(value).map(camel))
     for (const [kind, one] of Object.entries(tool)) {
       if (kind === 'functionDeclarations')
-        for (const declaration of objectsOf(one)) tools.push(readDeclaration(camel(declaration), dropped))
+        for (const declaration of objectsOrOne(one)) tools.push(readDeclaration(camel(declaration), dropped))
       // What Google runs itself (search, code, maps) no other vendor offers.
       else if (one != null) dropped.add(`tools.${kind}`)
     }
@@ -152,7 +152,7 @@ function readToolConfig({ functionCallingConfig, ...others }: Json, request: Cha
   if (word === 'VALIDATED') dropped.add('toolConfig.functionCallingConfig.mode')
   const choice = toolChoice(word)
   if (choice) request.toolChoice = choice
-  const allowed = new Set(listOf(allowedFunctionNames))
+  const allowed = new Set(listOrOne(allowedFunctionNames))
   if (allowed.size === 0 || choice === 'none') return
   const tools = request.tools.filter(tool => allowed.has(tool.name))
   const path = ['toolConfig', 'functionCallingConfig', 'allowedFunctionNames']

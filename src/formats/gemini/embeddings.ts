@@ -12,7 +12,7 @@ import { untranslatable } from '../common/untranslatable.ts'
 import { geminiErrorBody } from './error.ts'
 import { noForward } from './inner-model-name.ts'
 import { checkContent } from './inspect-contents.ts'
-import { broken, camel, checkSpelling, entryPath, listOf, objectsOf, snakeName } from './json-names.ts'
+import { broken, camel, checkSpelling, entryPath, listOrOne, objectsOrOne, snakeName } from './json-names.ts'
 
 const requestsMax = 2048
 
@@ -28,7 +28,7 @@ function checkRequest(fields: Json, path: Path, problems: ProblemList): void {
 }
 
 function checkRequests(value: unknown, problems: ProblemList): void {
-  const list = listOf(value)
+  const list = listOrOne(value)
   if (list.length === 0 || list.length > requestsMax)
     return problems.add(
       ['requests'],
@@ -97,7 +97,7 @@ function settingsOf(fields: Json): { settings: Settings; extra: Json } {
 /** The parts of a content make one vector. */
 function textOf(fields: Json, path: Path): string {
   const { content } = fields
-  const parts = objectsOf(isObject(content) ? content.parts : undefined)
+  const parts = objectsOrOne(isObject(content) ? content.parts : undefined)
   const texts = parts.map((part, at) => {
     if (typeof part.text === 'string') return part.text
     throw untranslatable([...path, 'content', 'parts', at], 'only texts can be embedded here')
@@ -143,7 +143,7 @@ export const geminiBatchEmbedContents: EmbeddingsFormat = {
   inspect: inspectBatch,
   decode(body) {
     const { requests } = parseChecked(body)
-    return decodeRequests(objectsOf(requests).map((fields, at) => ({ fields, path: ['requests', at] })))
+    return decodeRequests(objectsOrOne(requests).map((fields, at) => ({ fields, path: ['requests', at] })))
   },
   encode: (result, _model, request) => ({ embeddings: values(result, request), ...metadata(result) }),
 }

@@ -6,7 +6,7 @@ import type { CheckedField, Path, ProblemList } from '../common/field-checks.ts'
 import { fieldTable } from '../common/field-table.ts'
 import { plainCheck } from '../common/plain-checks.ts'
 import { checkContent, checkContents } from './inspect-contents.ts'
-import { camel, checkSpelling, entryPath, enumWord, listOf, snakeName } from './json-names.ts'
+import { camel, checkSpelling, entryPath, enumWord, listOrOne, snakeName } from './json-names.ts'
 
 const configPath: Path = ['generationConfig']
 
@@ -76,7 +76,7 @@ function checkSystem(value: unknown, problems: ProblemList): void {
 }
 
 function checkTools(value: unknown, problems: ProblemList): void {
-  const list = listOf(value)
+  const list = listOrOne(value)
   for (let at = 0; at < list.length && !problems.full; at++) {
     const path = entryPath(['tools'], value, at)
     const tool = list[at]
@@ -84,7 +84,7 @@ function checkTools(value: unknown, problems: ProblemList): void {
     else {
       checkSpelling(tool, path, problems)
       const declarations = camel(tool).functionDeclarations
-      listOf(declarations).forEach((one, index) => {
+      listOrOne(declarations).forEach((one, index) => {
         if (!problems.full)
           checkDeclaration(one, entryPath([...path, 'functionDeclarations'], declarations, index), problems)
       })
@@ -122,13 +122,13 @@ function checkToolConfig(value: unknown, problems: ProblemList): void {
 }
 
 function checkSafety(value: unknown, problems: ProblemList): void {
-  listOf(value).forEach((one, at) => {
+  listOrOne(value).forEach((one, at) => {
     if (!isObject(one))
       problems.wrong(entryPath(['safetySettings'], value, at), 'an object with `category` and `threshold`', one)
   })
 }
 
-/** One entry may stand without the brackets of its list (`listOf`). */
+/** One entry may stand without the brackets of its list (`listOrOne`). */
 const oneOrMany = type.anyOf(type.objects, { type: 'object' })
 
 const generateFields: readonly CheckedField<ChatRequest>[] = [

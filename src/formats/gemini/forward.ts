@@ -9,7 +9,7 @@ import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import type { MakeFraming } from './stream-framing.ts'
 import { GenerateRelay } from './relay.ts'
 import { isObject, textOf } from '../../lib/json/json-values.ts'
-import { broken, objectsOf } from './json-names.ts'
+import { broken, objectsOrOne } from './json-names.ts'
 
 /**
  * `framing` = what streams are wrapped in; whole answers have none. `answer` throws `upstream-broken` for what is no
@@ -38,7 +38,7 @@ const usageOf = (body: JsonBody) =>
 
 function readAnswer(bytes: Uint8Array): JsonBody {
   const body = readWholeAnswer(bytes)
-  const candidates = body.has('candidates') ? objectsOf(body.get('candidates')) : []
+  const candidates = body.has('candidates') ? objectsOrOne(body.get('candidates')) : []
   const feedback = body.has('promptFeedback') ? body.get('promptFeedback') : undefined
   // A blocked prompt has feedback and no candidates.
   if (candidates.length === 0 && !(isObject(feedback) && feedback.blockReason != null))

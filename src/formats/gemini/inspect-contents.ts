@@ -2,7 +2,7 @@
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { Path, ProblemList } from '../common/field-checks.ts'
-import { camel, checkSpelling, entryPath, listOf } from './json-names.ts'
+import { camel, checkSpelling, entryPath, listOrOne } from './json-names.ts'
 
 const roles: ReadonlySet<unknown> = new Set(['user', 'model', 'function'])
 /** One of these is what a part is; other kinds are left to the upstream. */
@@ -19,7 +19,7 @@ const contentExample = '{"role": "user", "parts": [{"text": ...}]}'
 
 /** A list of contents or one without its brackets, looked into until `problems` is full. */
 export function checkContents(value: unknown, problems: ProblemList): void {
-  const list = listOf(value)
+  const list = listOrOne(value)
   if (list.length === 0)
     return problems.add(['contents'], `\`contents\` must not be empty; send [${contentExample}]`, 'out_of_range')
   for (let at = 0; at < list.length && !problems.full; at++)
@@ -34,7 +34,7 @@ export function checkContent(value: unknown, path: Path, problems: ProblemList):
     const hint = role === 'system' ? '; instructions go into `systemInstruction`' : ''
     problems.unknownValue([...path, 'role'], `"user" or "model"${hint}`, role)
   }
-  const list = listOf(parts)
+  const list = listOrOne(parts)
   for (let at = 0; at < list.length && !problems.full; at++)
     checkPart(list[at], entryPath([...path, 'parts'], parts, at), problems)
 }

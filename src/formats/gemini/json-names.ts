@@ -36,13 +36,13 @@ export function checkSpelling(fields: Json, path: Path, problems: ProblemList): 
 }
 
 /** An array as it is, an object as a list of one (Google's examples: `"parts": {"text": ...}`), nothing as none. */
-export function listOf(value: unknown): unknown[] {
+export function listOrOne(value: unknown): unknown[] {
   if (Array.isArray(value)) return value
   return value === undefined || value === null ? [] : [value]
 }
 
-/** As `listOf`, without entries that are no objects. */
-export const objectsOf = (value: unknown): Json[] => listOf(value).filter(isObject)
+/** As `listOrOne`, without entries that are no objects. */
+export const objectsOrOne = (value: unknown): Json[] => listOrOne(value).filter(isObject)
 
 /** The path of an entry: lists of one without brackets have no numbers. */
 export function entryPath(path: Path, list: unknown, at: number): Path {

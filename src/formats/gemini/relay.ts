@@ -17,7 +17,7 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { answerLimits } from '../common/whole-answer.ts'
 import type { StreamFraming } from './stream-framing.ts'
 import { errorOfEvent, geminiErrorBody } from './error.ts'
-import { broken, objectsOf } from './json-names.ts'
+import { broken, objectsOrOne } from './json-names.ts'
 
 /** An event may hold a picture in base64. */
 const eventBytesMax = 64 * 1024 * 1024
@@ -114,7 +114,7 @@ export class GenerateRelay implements StreamRelay {
   }
 
   #see(event: Json): void {
-    const candidates = objectsOf(event.candidates)
+    const candidates = objectsOrOne(event.candidates)
     for (const candidate of candidates) this.#seeCandidate(candidate)
     // A prompt that is blocked gets no candidate: this is the whole answer.
     if (candidates.length === 0 && isObject(event.promptFeedback) && event.promptFeedback.blockReason != null) {
@@ -127,7 +127,7 @@ export class GenerateRelay implements StreamRelay {
 
   #seeCandidate(candidate: Json): void {
     const index = typeof candidate.index === 'number' ? candidate.index : 0
-    const parts = isObject(candidate.content) ? objectsOf(candidate.content.parts) : []
+    const parts = isObject(candidate.content) ? objectsOrOne(candidate.content.parts) : []
     let characters = 0
     for (const part of parts) characters += charactersOf(part)
     // Sources and empty parts also follow the end; only content has to be finished again.

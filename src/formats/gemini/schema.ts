@@ -1,7 +1,7 @@
 /** Gemini's OpenAPI schemas as JSON Schema (ai.google.dev/api/caching, "Schema"). */
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { camel, objectsOf } from './json-names.ts'
+import { camel, objectsOrOne } from './json-names.ts'
 
 /** Google writes 64-bit integers as text. */
 const integers: ReadonlySet<string> = new Set([
@@ -40,7 +40,7 @@ export function jsonSchemaOf(value: Json): Json {
     out.enum = nullable && !schema.enum.includes(null) ? [...schema.enum, null] : schema.enum
   if (isObject(schema.items)) out.items = jsonSchemaOf(schema.items)
   if (isObject(schema.properties)) out.properties = ordered(schema.properties, schema.propertyOrdering)
-  const alternatives = objectsOf(schema.anyOf).map(jsonSchemaOf)
+  const alternatives = objectsOrOne(schema.anyOf).map(jsonSchemaOf)
   if (alternatives.length > 0)
     out.anyOf = nullable && out.type === undefined ? [...alternatives, { type: 'null' }] : alternatives
   return out
