@@ -37,6 +37,7 @@ const sections: readonly (readonly [title: string, path: readonly string[]])[] =
   ['An entry of `topics` of a guardrail', ['guardrails', 'proxy_params', 'topics']],
   ['`prices`', ['prices']],
   ['`router_settings`', ['router_settings']],
+  ['`routing_strategy_args` of `router_settings`', ['router_settings', 'routing_strategy_args']],
   ['`settings`', ['settings']],
   ['`cost_terms` of `settings`', ['settings', 'cost_terms']],
   ['`cache_params` of `settings`', ['settings', 'cache_params']],
