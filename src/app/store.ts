@@ -160,8 +160,7 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
   const runLeases = redisUrl === undefined ? undefined : createRunLeases({ redisUrl, installation: name })
   const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
   const cacheHours = countCacheHours({ database, clock, counts: () => answerCache.answers.counts() })
-  const { databaseReachable } = keys
-  const objects = objectStores({ database, secrets, databaseReachable, writer: limits.spendWriter }, settings, logger)
+  const objects = objectStores({ database, secrets, writer: limits.spendWriter }, settings, logger)
   const bodies = openBodiesOf(options, logger, { database, secrets, settings: () => settings().bodies })
   return {
     database,
@@ -292,12 +291,7 @@ function tellReadOnly(logger: Logger, readOnly: boolean): void {
 }
 
 function objectStores(
-  {
-    database,
-    secrets,
-    databaseReachable,
-    writer,
-  }: { database: Database; secrets: EncryptionKeys; databaseReachable: () => boolean; writer: string },
+  { database, secrets, writer }: { database: Database; secrets: EncryptionKeys; writer: string },
   settings: () => Pick<Settings, 'storageQuota' | 'chatRetentionMs'>,
   logger: Logger,
 ) {
@@ -307,7 +301,6 @@ function objectStores(
       database,
       clock,
       guard,
-      databaseReachable,
       report: problem => logger.error('the response store reports a problem', { problem }),
     }),
     assistants: createAssistantStore(database, guard),

@@ -16,6 +16,8 @@ export interface Database {
   openedFile?(): OpenedFile | undefined
   /** Of SQLite: see `transactionUnsynced`. */
   beginUnsynced?<T>(work: (tx: SQL) => Promise<T>): Promise<T>
+  /** Of Postgres: it is known to answer nothing at all; see `unlessSilent`. */
+  isSilent?(): boolean
   close(): Promise<void>
 }
 
@@ -47,8 +49,8 @@ async function openPostgres(url: string, connectionsMax: number): Promise<Databa
 
 /** Postgres that cannot be reached now: statements fail until it can. */
 export function openPostgresLater(url: string, connectionsMax = 4): Database {
-  const { sql, close } = openPool(url, connectionsMax)
-  return { sql, kind: 'postgres', close: () => close(closeTimeoutS) }
+  const { sql, isSilent, close } = openPool(url, connectionsMax)
+  return { sql, kind: 'postgres', isSilent, close: () => close(closeTimeoutS) }
 }
 
 /**
@@ -96,6 +98,14 @@ export async function answerInTime<T>(work: Promise<T>): Promise<T> {
     clearTimeout(timer)
     work.catch(() => {})
   }
+}
+
+/**
+ * What a request asks that does not insist: of a database that is known to be silent nothing, so that no request
+ * waits to learn it anew. What has to be stored or kept alive asks without it.
+ */
+export function unlessSilent<T>({ isSilent }: Pick<Database, 'isSilent'>, work: () => Promise<T>): Promise<T> {
+  return isSilent?.() ? Promise.reject(new Error('the database does not answer')) : work()
 }
 
 /**

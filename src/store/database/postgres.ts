@@ -2,33 +2,44 @@
  * The connections to Postgres. A server that vanishes without closing them (a failover whose packets are dropped, a
  * host that lost its network) leaves connections that never answer: TCP notices after a quarter of an hour, and
  * Bun.SQL has no timeout for queries. The server ends each statement after ten seconds: what has no answer by then has
- * none, and where a new connection gets one the pool is replaced.
+ * none, and where a new connection gets one the pool is replaced. Where a new connection gets none either, the server
+ * is silent, and requests ask it nothing (`unlessSilent`) until a connection of the pool's own has an answer.
  */
 import { SQL } from 'bun'
 
 const statementTimeoutMs = 10_000
-/** Longer than the server lets a statement run. */
-const silentMsDefault = 12_000
-/** So often in this time it is looked whether something waits. */
-const looks = 12
-/** A new connection has to answer within this time. */
-const probeMs = 3000
+/** How often within `replaceMs` the statements that wait are looked at. */
+const looks = 24
 const connectTimeoutS = 5
 /** What still runs on a pool that was replaced has so long to end. */
 const leaveTimeoutS = 30
 
+/** When a server that gives no answer is doubted, and given up. */
+export interface PoolTimes {
+  /** A statement without an answer for so long has none; longer than the server lets a statement run. */
+  readonly replaceMs: number
+  /** Where no statement has had an answer for so long, a new connection is tried. */
+  readonly doubtMs: number
+  /** A new connection has to answer within this time. */
+  readonly probeMs: number
+}
+
+const timesDefault: PoolTimes = { replaceMs: 12_000, doubtMs: 1500, probeMs: 3000 }
+
 interface Pool {
   readonly sql: SQL
+  /** No statement has an answer, and a new connection got none: it is tried again until it gets one. */
+  isSilent(): boolean
   close(timeoutS: number): Promise<void>
 }
 
 /**
  * Connects when it is used. `sql` stays valid when the connections behind it are replaced: where a statement has no
- * answer for `silentMs`, and a new connection has.
+ * answer for `replaceMs`, and a new connection has. It asks a silent server, too: only `unlessSilent` does not.
  */
-export function openPool(url: string, connectionsMax: number, silentMs: number = silentMsDefault): Pool {
-  const pool = new PostgresPool(url, connectionsMax, silentMs)
-  return { sql: facade(pool), close: timeoutS => pool.close(timeoutS) }
+export function openPool(url: string, connectionsMax: number, times: PoolTimes = timesDefault): Pool {
+  const pool = new PostgresPool(url, connectionsMax, times)
+  return { sql: facade(pool), isSilent: () => pool.isSilent, close: timeoutS => pool.close(timeoutS) }
 }
 
 /** The part of `SQL` that the stores use. */
@@ -53,17 +64,21 @@ type BeginParameters = readonly [...words: string[], work: Work]
 class PostgresPool {
   readonly #url: string
   readonly #connectionsMax: number
-  readonly #silentMs: number
+  readonly #times: PoolTimes
   #sql: SQL
   /** Since when the statements of the present pool wait, in the order in which they began. */
   #waiting = new Set<{ readonly sinceMs: number }>()
   #timer: ReturnType<typeof setInterval> | undefined
   #isProbing = false
+  #probedMs = -Infinity
+  /** When a statement last had an answer. */
+  #answeredMs = -Infinity
+  #isSilent = false
   #closed = false
 
-  constructor(url: string, connectionsMax: number, silentMs: number) {
+  constructor(url: string, connectionsMax: number, times: PoolTimes) {
     this.#url = url
-    this.#silentMs = silentMs
+    this.#times = times
     this.#connectionsMax = connectionsMax
     this.#sql = this.#connect(connectionsMax)
   }
@@ -72,27 +87,34 @@ class PostgresPool {
     return this.#sql
   }
 
+  get isSilent(): boolean {
+    return this.#isSilent
+  }
+
   async use<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
-    const answered = this.#waits()
+    const ended = this.#waits()
     try {
-      return await work(this.#sql)
+      const answer = await work(this.#sql)
+      this.#answered()
+      return answer
     } finally {
-      answered()
+      ended()
     }
   }
 
   /** BEGIN is waited for; how long the transaction takes is up to it. */
   async begin(parameters: BeginParameters): Promise<unknown> {
-    const answered = this.#waits()
+    const ended = this.#waits()
     const work = parameters.at(-1) as Work
     const run: Work = tx => {
-      answered()
+      ended()
+      this.#answered()
       return work(tx)
     }
     try {
       return await (this.#sql.begin as (...all: unknown[]) => Promise<unknown>)(...parameters.slice(0, -1), run)
     } finally {
-      answered()
+      ended()
     }
   }
 
@@ -111,13 +133,18 @@ class PostgresPool {
     })
   }
 
-  /** To be called when it is answered. */
+  #answered(): void {
+    this.#answeredMs = performance.now()
+    this.#isSilent = false
+  }
+
+  /** To be called when it has ended. */
   #waits(): () => void {
     const waiting = this.#waiting
     const one = { sinceMs: performance.now() }
     waiting.add(one)
     if (!this.#timer && !this.#closed) {
-      this.#timer = setInterval(() => void this.#look(), this.#silentMs / looks)
+      this.#timer = setInterval(() => void this.#look(), this.#times.replaceMs / looks)
       this.#timer.unref()
     }
     return () => void waiting.delete(one)
@@ -130,24 +157,40 @@ class PostgresPool {
 
   async #look(): Promise<void> {
     const [oldest] = this.#waiting
-    if (!oldest) return this.#rest()
-    if (this.#isProbing || performance.now() - oldest.sinceMs < this.#silentMs) return
+    if (!oldest && !this.#isSilent) return this.#rest()
+    if (this.#isProbing) return
+    const nowMs = performance.now()
+    const waitedMs = oldest ? nowMs - oldest.sinceMs : 0
+    const { replaceMs, doubtMs } = this.#times
+    const isOld = waitedMs >= replaceMs
+    const isDoubtful = waitedMs >= doubtMs && this.#hasNoAnswerSince(oldest) && nowMs - this.#probedMs >= doubtMs
+    if (!isOld && !isDoubtful && !this.#isSilent) return
     this.#isProbing = true
-    if ((await this.#answersAnew()) && this.#waiting.has(oldest) && !this.#closed) this.#replace()
+    const found = await this.#probe()
     this.#isProbing = false
+    this.#probedMs = performance.now()
+    if (this.#closed) return
+    this.#isSilent = found === 'nothing' && (this.#isSilent || this.#hasNoAnswerSince(oldest))
+    if (found === 'usable' && isOld && this.#waiting.has(oldest!)) this.#replace()
   }
 
-  async #answersAnew(): Promise<boolean> {
+  /** It still waits, and no statement after it was answered: a slow statement alone is no sign of a silent server. */
+  #hasNoAnswerSince(one: { readonly sinceMs: number } | undefined): boolean {
+    return one !== undefined && this.#waiting.has(one) && this.#answeredMs < one.sinceMs
+  }
+
+  /** What a new connection gets. A server that refuses it, having too many or none of this name, is there. */
+  async #probe(): Promise<'usable' | 'refused' | 'nothing'> {
     const probe = this.#connect(1)
-    const isThere = await Promise.race([
+    const found = await Promise.race([
       probe`select 1`.then(
-        () => true,
-        () => false,
+        () => 'usable' as const,
+        (error: unknown) => (hasSqlState(error) ? 'refused' : 'nothing'),
       ),
-      Bun.sleep(probeMs).then(() => false),
+      Bun.sleep(this.#times.probeMs).then(() => 'nothing' as const),
     ])
     void probe.close({ timeout: 0 }).catch(() => {})
-    return isThere
+    return found
   }
 
   #replace(): void {
@@ -156,4 +199,9 @@ class PostgresPool {
     this.#waiting = new Set()
     void left.close({ timeout: leaveTimeoutS }).catch(() => {})
   }
+}
+
+/** The server has said it (postgresql.org/docs/current/errcodes-appendix.html); errors of connections have no state. */
+function hasSqlState(error: unknown): boolean {
+  return /^[0-9A-Z]{5}$/.test(String((error as { errno?: unknown }).errno))
 }

@@ -11,11 +11,10 @@ import type {
   AssistantQuery,
   AssistantStore,
 } from '../../core/objects/assistants.ts'
-import { toNumber, transaction } from '../database/open.ts'
+import { answerInTime, toNumber, transaction, unlessSilent } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import type { StorageGuard } from './storage-guard.ts'
 
-const answerTimeoutMs = 5000
 /** OpenAI's own limit (Assistants guide, "Managing Threads and Messages"). */
 const messagesMax = 100_000
 
@@ -25,30 +24,25 @@ const messagesMax = 100_000
  */
 export function createAssistantStore(database: Database, guard: StorageGuard): AssistantStore {
   const { sql } = database
+  const available = <T>(work: () => Promise<T>): Promise<T> => insisting(unlessSilent(database, work))
   return {
-    find: (kind, id, keyId) => available(findOne(sql, kind, { id, keyId })),
-    list: query => available(list(sql, query)),
-    insert: objects => available(transaction(database, tx => insertWithin(tx, guard, objects))),
-    append: (threadId, objects) => available(transaction(database, tx => append(tx, guard, { threadId, objects }))),
-    change: (id, edit) => available(transaction(database, tx => change(tx, guard, { id, edit }))),
-    renew: (runIds, nowMs) => available(renew(sql, runIds, nowMs)),
-    delete: id => available(remove(sql, id)),
+    find: (kind, id, keyId) => available(() => findOne(sql, kind, { id, keyId })),
+    list: query => available(() => list(sql, query)),
+    insert: objects => available(() => transaction(database, tx => insertWithin(tx, guard, objects))),
+    append: (threadId, objects) =>
+      available(() => transaction(database, tx => append(tx, guard, { threadId, objects }))),
+    change: (id, edit) => available(() => transaction(database, tx => change(tx, guard, { id, edit }))),
+    renew: (runIds, nowMs) => insisting(renew(sql, runIds, nowMs)),
+    delete: id => available(() => remove(sql, id)),
   }
 }
 
 /** While the database is away only assistants and threads fail; other calls go on. */
-async function available<T>(work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`no answer within ${answerTimeoutMs} ms`)), answerTimeoutMs)
-  try {
-    return await Promise.race([work, late.promise])
-  } catch (cause) {
+function insisting<T>(work: Promise<T>): Promise<T> {
+  return answerInTime(work).catch(cause => {
     if (cause instanceof GatewayError) throw cause
     throw new GatewayError('overloaded', 'assistants and threads cannot be reached now; try again later', { cause })
-  } finally {
-    clearTimeout(timer)
-    work.catch(() => {})
-  }
+  })
 }
 
 /** Clients may send bytes as an id that a database refuses; the gateway's ids are words. */

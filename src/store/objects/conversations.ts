@@ -15,7 +15,7 @@ import { userKeyId } from '../../core/caller.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { HoldBytes } from '../../core/objects/object-pages.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { toNumber, toNumberOrNull, transaction, whileAvailable } from '../database/open.ts'
+import { toNumber, toNumberOrNull, transaction, unlessSilent, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { MissingEncryptionKey } from '../keys/encryption-keys.ts'
 import { insertAttachments, readAttachment } from './conversation-attachments.ts'
@@ -82,11 +82,11 @@ class StoredConversations implements RunningConversationStore {
   }
 
   list(query: ConversationQuery): Promise<ConversationPage> {
-    return available(listConversations(this.#sql, this.#keys, query, this.#life))
+    return this.#available(() => listConversations(this.#sql, this.#keys, query, this.#life))
   }
 
   async find(reference: ConversationReference): Promise<Conversation | undefined> {
-    const row = await available(findRow(this.#sql, reference, this.#life))
+    const row = await this.#available(() => findRow(this.#sql, reference, this.#life))
     return row && toConversation(this.#keys, row)
   }
 
@@ -103,21 +103,22 @@ class StoredConversations implements RunningConversationStore {
   }
 
   async delete({ keyId, id }: ConversationReference): Promise<boolean> {
-    return isId(id) && (await available(deleteOf(this.#sql, keyId, id))) > 0
+    return isId(id) && (await this.#available(() => deleteOf(this.#sql, keyId, id))) > 0
   }
 
   deleteAll(keyId: string): Promise<number> {
-    return available(deleteOf(this.#sql, keyId))
+    return this.#available(() => deleteOf(this.#sql, keyId))
   }
 
   messages(reference: ConversationReference, hold?: HoldBytes): Promise<ConversationMessage[]> {
-    return available(readMessages(this.#sql, this.#keys, reference, hold))
+    return this.#available(() => readMessages(this.#sql, this.#keys, reference, hold))
   }
 
   async message({ keyId, id }: ConversationReference, messageId: string): Promise<ConversationMessage | undefined> {
     if (!isId(id) || !isId(messageId)) return undefined
-    const [row] = await available(
-      this.#sql`select * from conversation_messages
+    const [row] = await this.#available(
+      () =>
+        this.#sql`select * from conversation_messages
         where id = ${messageId} and conversation_id = ${id} and key_id = ${keyId}` as Promise<MessageRow[]>,
     )
     return row && toMessage(this.#keys, row)
@@ -129,7 +130,7 @@ class StoredConversations implements RunningConversationStore {
     hold?: HoldBytes,
   ): Promise<StoredAttachment | undefined> {
     if (!isId(reference.id) || !isId(id)) return undefined
-    return available(readAttachment(this.#sql, this.#keys, reference, { id, hold }))
+    return this.#available(() => readAttachment(this.#sql, this.#keys, reference, { id, hold }))
   }
 
   add(reference: ConversationReference, addition: ConversationAddition): Promise<boolean> {
@@ -138,25 +139,27 @@ class StoredConversations implements RunningConversationStore {
 
   async saveProgress(message: ConversationMessage): Promise<void> {
     const { content, bytes } = sealMessage(this.#keys, message)
-    await available(this.#sql`
+    await insisting(this.#sql`
       update conversation_messages set content = ${content}, bytes = ${bytes}
       where id = ${message.id} and status in ('running', 'stopping')`)
   }
 
   finish(message: ConversationMessage): Promise<ConversationMessage | undefined> {
-    return this.#change(tx => finish(tx, this.#parts, message))
+    return insisting(transaction(this.#parts.database, tx => finish(tx, this.#parts, message)))
   }
 
   async stopAnswer({ keyId, id }: ConversationReference, messageId: string): Promise<boolean> {
     if (!isId(id) || !isId(messageId)) return false
-    const rows = (await available(this.#sql`
+    const rows = (await this.#available(
+      () => this.#sql`
       update conversation_messages set status = 'stopping' where id = ${messageId} and conversation_id = ${id}
-        and key_id = ${keyId} and status in ('running', 'stopping') returning id`)) as unknown[]
+        and key_id = ${keyId} and status in ('running', 'stopping') returning id`,
+    )) as unknown[]
     return rows.length > 0
   }
 
   async renew(ids: readonly string[], nowMs: number): Promise<ReadonlyMap<string, string>> {
-    const rows = (await available(this.#sql`
+    const rows = (await insisting(this.#sql`
       update conversation_messages set updated_at_ms = ${nowMs}
       where id in ${this.#sql([...ids])} and status in ('running', 'stopping') returning id, status`)) as Pick<
       MessageRow,
@@ -166,7 +169,7 @@ class StoredConversations implements RunningConversationStore {
   }
 
   retentionDays(keyId: string): Promise<number | null> {
-    return available(retentionDaysOf(this.#sql, keyId))
+    return this.#available(() => retentionDaysOf(this.#sql, keyId))
   }
 
   setRetentionDays(keyId: string, days: number | null): Promise<void> {
@@ -192,12 +195,16 @@ class StoredConversations implements RunningConversationStore {
   }
 
   #change<T>(work: (tx: SQL) => Promise<T>): Promise<T> {
-    return available(transaction(this.#parts.database, work))
+    return this.#available(() => transaction(this.#parts.database, work))
+  }
+
+  #available<T>(work: () => Promise<T>): Promise<T> {
+    return insisting(unlessSilent(this.#parts.database, work))
   }
 }
 
-/** While the database is away only stored conversations fail; other calls go on. */
-const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('conversations', work)
+/** While the database is away only stored conversations fail; other calls go on. Answers under way insist. */
+const insisting = <T>(work: Promise<T>): Promise<T> => whileAvailable('conversations', work)
 
 async function findRow(
   sql: SQL,

@@ -12,7 +12,7 @@ import type {
   FileStore,
 } from '../../core/objects/file-records.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { answerInTime, toNumber, transaction } from '../database/open.ts'
+import { answerInTime, toNumber, transaction, unlessSilent } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { batchRecords } from './batch-records.ts'
 import { fileEndMs, findUpstream, toRecord, toRow } from './file-rows.ts'
@@ -48,6 +48,7 @@ export interface RunningFileStore extends FileStore {
  */
 export function createFileStore({ database, guard, writer, clock, report }: FileStoreParts): RunningFileStore {
   const { sql } = database
+  const available = <T>(work: () => Promise<T>): Promise<T> => insisting(unlessSilent(database, work))
   const batches = batchRecords({ database, guard, writer })
   const deleteExpired = () => deleteOld(sql, clock)
   const timer = setInterval(() => {
@@ -55,28 +56,31 @@ export function createFileStore({ database, guard, writer, clock, report }: File
   }, deletionIntervalMs)
   timer.unref()
   return {
-    find: (kind, id, keyId) => available(findOne(sql, clock, { kind, id, keyId })),
-    findUpstream: of => available(findUpstream(sql, of)),
-    admit: keyId => available(guard.admit(keyId)),
-    put: (record, options) => available(options?.withinQuota ? putWithin(database, guard, record) : put(sql, record)),
-    beginBatch: (record, lease) => available(batches.begin(record, lease)),
-    batchBegun: (id, upstreamId) => available(batches.begun(id, upstreamId)),
-    giveUpBatch: id => available(batches.giveUp(id)),
-    batchSettled: (id, body) => available(batches.settled(id, body)),
-    update: (id, changes) => available(update(sql, id, changes)),
-    list: query => available(list(sql, clock, query)),
-    delete: id => available(remove(sql, id)),
-    leaseOpenBatches: lease => available(leaseOpenBatches(database, lease)),
-    leaseBatch: (id, lease) => available(leaseBatch(sql, id, lease)),
-    releaseBatch: (id, release) => available(releaseBatch(sql, id, release)),
-    releaseBatches: owner => available(releaseBatches(sql, owner)),
+    find: (kind, id, keyId) => available(() => findOne(sql, clock, { kind, id, keyId })),
+    findUpstream: of => available(() => findUpstream(sql, of)),
+    admit: keyId => available(() => guard.admit(keyId)),
+    put: (record, options) => insisting(options?.withinQuota ? putWithin(database, guard, record) : put(sql, record)),
+    beginBatch: (record, lease) => available(() => batches.begin(record, lease)),
+    batchBegun: (id, upstreamId) => insisting(batches.begun(id, upstreamId)),
+    giveUpBatch: id => insisting(batches.giveUp(id)),
+    batchSettled: (id, body) => insisting(batches.settled(id, body)),
+    update: (id, changes) => available(() => update(sql, id, changes)),
+    list: query => available(() => list(sql, clock, query)),
+    delete: id => available(() => remove(sql, id)),
+    leaseOpenBatches: lease => insisting(leaseOpenBatches(database, lease)),
+    leaseBatch: (id, lease) => insisting(leaseBatch(sql, id, lease)),
+    releaseBatch: (id, release) => insisting(releaseBatch(sql, id, release)),
+    releaseBatches: owner => insisting(releaseBatches(sql, owner)),
     deleteExpired,
     stop: () => clearInterval(timer),
   }
 }
 
-/** While the database is away files and batches fail; other calls go on. */
-function available<T>(work: Promise<T>): Promise<T> {
+/**
+ * While the database is away files and batches fail; other calls go on. Leases, and records of what an upstream has
+ * done already, ask a silent database all the same.
+ */
+function insisting<T>(work: Promise<T>): Promise<T> {
   return answerInTime(work).catch(cause => {
     if (cause instanceof GatewayError) throw cause
     throw new GatewayError('overloaded', 'files and batches cannot be reached now; try again later', { cause })

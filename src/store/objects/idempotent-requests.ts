@@ -9,7 +9,7 @@ import type {
 } from '../../core/objects/idempotency.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DecryptionError, KeyRing } from '../../lib/encryption.ts'
-import { toNumber, transaction, whileAvailable } from '../database/open.ts'
+import { toNumber, transaction, unlessSilent, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import type { StorageGuard } from './storage-guard.ts'
 
@@ -75,12 +75,12 @@ class StoredOnceRequests implements IdempotentRequests {
   }
 
   async claim(request: IdempotentRequest): Promise<IdempotentClaim> {
-    const claimed = this.#claim(request)
+    let claimed: Promise<IdempotentClaim> | undefined
     try {
-      return await this.#available(claimed)
+      return await this.#available(() => (claimed = this.#claim(request)))
     } catch (error) {
       // It may be stored now or later, of a request that is refused: the next one with its key would wait for it.
-      if (error instanceof GatewayError && error.kind === 'overloaded') {
+      if (claimed && error instanceof GatewayError && error.kind === 'overloaded') {
         this.#undo(request)
         const forget = () => void this.forget(request).catch(() => {})
         void claimed.then(forget, forget)
@@ -90,7 +90,7 @@ class StoredOnceRequests implements IdempotentRequests {
   }
 
   look(request: Sealed): Promise<Exclude<IdempotentClaim, { state: 'first' }> | undefined> {
-    return this.#available(this.#find(request))
+    return this.#available(() => this.#find(request))
   }
 
   async answered(request: IdempotentRequest, response: KeptResponse): Promise<void> {
@@ -148,8 +148,9 @@ class StoredOnceRequests implements IdempotentRequests {
       this.#undone.set(owner, { id, untilMs: this.#parts.clock.monotonicMs() + doubtMs })
   }
 
-  #available<T>(work: Promise<T>): Promise<T> {
-    return whileAvailable('the record of requests with an `Idempotency-Key`', work)
+  #available<T>(work: () => Promise<T>): Promise<T> {
+    const asked = unlessSilent(this.#parts.database, work)
+    return whileAvailable('the record of requests with an `Idempotency-Key`', asked)
   }
 
   /** The record is stored when this resolves with `first`: so a request is done once, also where a process dies. */

@@ -14,7 +14,7 @@ for (const server of testServers('stored responses'))
     let database: Database
     let store: RunningResponseStore
     let nowMs = 1000
-    let isReachable = true
+    let isSilent = false
     const problems: string[] = []
     const record = (fields: Partial<StoredResponse> & { id: string }): StoredResponse => ({
       keyId: 'key',
@@ -36,16 +36,15 @@ for (const server of testServers('stored responses'))
 
     beforeEach(async () => {
       nowMs = 1000
-      isReachable = true
+      isSilent = false
       problems.length = 0
       made = await server.createMigrated()
       database = await openDatabase(made.url)
       const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs }
       store = createResponseStore({
-        database,
+        database: { ...database, isSilent: () => isSilent },
         clock,
         guard: guardOf(database),
-        databaseReachable: () => isReachable,
         report: problem => problems.push(problem),
       })
     })
@@ -187,10 +186,10 @@ for (const server of testServers('stored responses'))
     })
 
     test('while it is known that the database does not answer nothing waits for it, and an outage is told once', async () => {
-      isReachable = false
+      isSilent = true
       for (let at = 0; at < 3; at++) expect(await store.save(record({ id: `r${at}` }))).toBe('failed')
       await expect(store.find('key', 'r0')).rejects.toMatchObject({ kind: 'overloaded', status: 503 })
-      isReachable = true
+      isSilent = false
       // Not even later: what is refused is not stored behind its back.
       expect(await store.find('key', 'r0')).toBeUndefined()
       expect(await store.save(record({ id: 'r' }))).toBe('saved')

@@ -6,7 +6,7 @@ import { responseName } from '../../core/objects/responses.ts'
 import type { ResponseStore, StoredAnswer, StoredItem, StoredResponse } from '../../core/objects/responses.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { parseListInTurns } from '../../lib/json/list-in-turns.ts'
-import { answerInTime, toNumber, transaction } from '../database/open.ts'
+import { answerInTime, toNumber, transaction, unlessSilent } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { ThrottledReport } from '../ledger/throttled-report.ts'
 import type { StorageGuard } from './storage-guard.ts'
@@ -21,8 +21,6 @@ interface ResponseStoreOptions {
   readonly database: Database
   readonly clock: Clock
   readonly guard: StorageGuard
-  /** false = it is known that the database does not answer: nothing waits to learn it once more. */
-  databaseReachable(): boolean
   /** Called when an answer could not be kept, or old ones could not be deleted. */
   report(problem: string): void
 }
@@ -39,7 +37,7 @@ export interface RunningResponseStore extends ResponseStore {
 export function createResponseStore(options: ResponseStoreOptions): RunningResponseStore {
   const { database, clock, guard, report } = options
   const { sql } = database
-  const available = availability(options)
+  const available = availability(database)
   const failures = new ThrottledReport({
     failing: 'a response could not be stored',
     recovered: 'responses are stored again',
@@ -61,7 +59,7 @@ export function createResponseStore(options: ResponseStoreOptions): RunningRespo
     },
     async save(record) {
       try {
-        await answered(options, () => transaction(database, tx => insertWithin(tx, guard, record)))
+        await answerInTime(unlessSilent(database, () => transaction(database, tx => insertWithin(tx, guard, record))))
         failures.succeeded()
         return 'saved'
       } catch (error) {
@@ -96,17 +94,10 @@ export function createResponseStore(options: ResponseStoreOptions): RunningRespo
 /** No row holds a NUL, and Postgres refuses it in a parameter. */
 const asStored = (id: string): string => id.replaceAll('\0', '\ufffd')
 
-type Reachability = Pick<ResponseStoreOptions, 'databaseReachable'>
-
-/** Asks a database that does not answer nothing: the call would wait for 5 s, and what it asked would wait longer. */
-function answered<T>({ databaseReachable }: Reachability, work: () => Promise<T>): Promise<T> {
-  return databaseReachable() ? answerInTime(work()) : Promise.reject(new Error('the database does not answer'))
-}
-
 /** While the database is away only stored responses fail; other calls go on. */
-function availability(answering: Reachability) {
+function availability(database: Database) {
   return <T>(work: () => Promise<T>): Promise<T> =>
-    answered(answering, work).catch(cause => {
+    answerInTime(unlessSilent(database, work)).catch(cause => {
       throw cause instanceof GatewayError
         ? cause
         : new GatewayError('overloaded', 'stored responses cannot be reached now; try again later', { cause })

@@ -81,7 +81,7 @@ for (const server of testServers('storage quotas'))
       const guard = guardOf(of, { objectsMax, bytesMax })
       const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs }
       const report = (problem: string) => expect(problem).toBe('')
-      const store = createResponseStore({ database: of, clock, guard, databaseReachable: () => true, report })
+      const store = createResponseStore({ database: of, clock, guard, report })
       const files = createFileStore({ database: of, guard, writer: 'one', clock, report })
       running.push(store, files)
       return {
