@@ -17,6 +17,7 @@ import type { CallNeed, Counter } from './grant-counter.ts'
 import { CounterTable } from './grant-counters.ts'
 import { exchangeScript, limitKeys, parametersOf, readAnswer, spendMs } from './grant-script.ts'
 import type { ExchangeAnswer, LimitKeys } from './grant-script.ts'
+import { GrantRetries, retryPauseMaxMs } from './grant-retries.ts'
 import { counterRefusal, CounterReservation } from './grant-verdict.ts'
 import type { ReservedAmounts, UsedAmounts } from './grant-verdict.ts'
 import { RedisLink } from './redis-link.ts'
@@ -26,9 +27,6 @@ import { ownShareOf, shownShare, uncheckable } from './without-redis.ts'
 const tickMs = 1000
 /** A call waits so long for what other replicas hold. For Redis itself it waits less: see `RedisLink`. */
 const decisionMs = 5000
-/** Pauses between questions of a call that waits for other replicas. */
-const retryMinMs = 10
-const retryMaxMs = 100
 /** Time to give back what is held at the end. */
 const leaveMs = 1000
 const leavePollMs = 5
@@ -59,8 +57,10 @@ export class RedisLimiter implements Limiter, TickTask {
   /** To be reported by the next exchange. */
   readonly #urgent = new Set<Counter>()
   #queue: WaitingCall[] = []
-  #later: WaitingCall[] = []
-  #laterTimer: ReturnType<typeof setTimeout> | undefined
+  readonly #retries = new GrantRetries(calls => {
+    this.#queue.unshift(...calls)
+    this.#schedule()
+  })
   #isScheduled = false
   #replica = crypto.randomUUID()
   #number = 0
@@ -148,9 +148,9 @@ export class RedisLimiter implements Limiter, TickTask {
         if (isReported() && this.#heardMs >= from) break
     }
     this.#closed = true
-    clearTimeout(this.#laterTimer)
+    this.#retries.close()
     this.#link.close()
-    for (const call of [...this.#queue, ...this.#later]) this.#decideWithoutRedis(call)
+    for (const call of [...this.#queue, ...this.#retries.calls]) this.#decideWithoutRedis(call)
   }
 
   prepare(scopes: readonly LimitScope[]): Promise<void> | undefined {
@@ -305,9 +305,8 @@ export class RedisLimiter implements Limiter, TickTask {
   }
 
   #drainQueue(): void {
-    const waiting = [...this.#queue, ...this.#later]
+    const waiting = [...this.#queue, ...this.#retries.take()]
     this.#queue = []
-    this.#later = []
     for (const call of waiting) this.#decideWithoutRedis(call)
   }
 
@@ -387,7 +386,7 @@ export class RedisLimiter implements Limiter, TickTask {
   #failed(batch: Batch, error: unknown): void {
     if (this.#closed) return
     this.#again(batch)
-    if (this.#link.failed(error)) setTimeout(() => this.#schedule(), retryMaxMs)
+    if (this.#link.failed(error)) setTimeout(() => this.#schedule(), retryPauseMaxMs)
     else this.#schedule()
   }
 
@@ -404,7 +403,7 @@ export class RedisLimiter implements Limiter, TickTask {
     batch.waiting.forEach((call, at) =>
       this.#settle(call, { batch, answer: answer.calls[at]!, sentMs, nowMs }, answer.nowMs),
     )
-    if (this.#later.length > 0) this.#retryLater()
+    this.#retries.schedule()
   }
 
   #settle(call: WaitingCall, { batch, answer, sentMs, nowMs }: AnsweredCall, redisMs: number): void {
@@ -425,7 +424,7 @@ export class RedisLimiter implements Limiter, TickTask {
       call.firstRequestedMs ||= redisMs
       call.attempts++
       call.short = { counter, waitMs: answer.waitMs }
-      this.#later.push(call)
+      this.#retries.add(call)
       return
     }
     if (answer.isCertain) {
@@ -440,20 +439,6 @@ export class RedisLimiter implements Limiter, TickTask {
     if (counter.unspent === 0 || nowMs >= counter.eagerUntilMs) return
     counter.drop()
     this.#report(counter)
-  }
-
-  #retryLater(): void {
-    if (this.#laterTimer !== undefined) return
-    const attempts = Math.min(...this.#later.map(call => call.attempts))
-    this.#laterTimer = setTimeout(
-      () => {
-        this.#laterTimer = undefined
-        this.#queue.unshift(...this.#later)
-        this.#later = []
-        this.#schedule()
-      },
-      Math.min(retryMinMs * 2 ** attempts, retryMaxMs),
-    )
   }
 
   /** Other replicas run short of these: what is held and not spent goes back at once. */
@@ -483,7 +468,8 @@ export class RedisLimiter implements Limiter, TickTask {
   #tick(): void {
     const nowMs = performance.now()
     this.#options.budgets.sweep()
-    for (const call of [...this.#queue, ...this.#later]) if (nowMs - call.sinceMs > decisionMs) call.refuseForShortage()
+    for (const call of [...this.#queue, ...this.#retries.calls])
+      if (nowMs - call.sinceMs > decisionMs) call.refuseForShortage()
     for (const counter of this.#counters.values()) {
       if (counter.tick(nowMs)) this.#urgent.add(counter)
       if (counter.isEmpty(nowMs) && !this.#urgent.has(counter)) this.#counters.delete(counter)
