@@ -34,6 +34,18 @@ test('what JSON forbids is found wherever it stands in a large body, at every al
   expect(refused(cut)).toBe(true)
 })
 
+test('what JSON forbids is found behind characters of any language, in any order', () => {
+  const random = new Random(11)
+  const pieces = ['plain text, ', 'é', '☃', '\u{1f600}', '\\n', '\\u00e9', '\u001f', '\\x', '\u0080']
+  for (let round = 0; round < 200; round++) {
+    const piece = () => pieces[random.int(pieces.length - 1)]!.repeat(1 + random.int(9))
+    const text = `{"a":"${large}${Array.from({ length: random.int(8) }, piece).join('')}${'z'.repeat(random.int(40))}"}`
+    const bytes = Buffer.from(`${' '.repeat(random.int(3))}${text}`)
+    const cut = random.chance(0.2) ? Buffer.concat([bytes.subarray(0, -3), bytes.subarray(-2)]) : bytes
+    expect([round, refused(cut)]).toEqual([round, !isJson(cut)])
+  }
+})
+
 test('around long strings a large body is read as strictly as a small one', () => {
   for (const rest of ['tru', '01', '1.', '[1,]', '{"x" 1}', "'x'", 'NaN', '"a" "b"', '{"x":1,}', '', '-'])
     for (const text of [`{"b":${rest},"a":"${large}"}`, `{"a":["${large}",${rest}]}`])
