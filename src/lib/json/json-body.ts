@@ -57,13 +57,14 @@ export class JsonBody {
   readonly bytes: Uint8Array
   /** Bytes. */
   readonly size: number
+  /** Strings of more than 4096 bytes, in their order. */
+  readonly longStrings: LongStrings
   readonly #spans: FieldSpans
   /** Offset of the closing brace. */
   readonly #end: number
   /** Where `bytes` begin in what was sent. */
   readonly #start: number
   #whole: Record<string, unknown> | undefined
-  readonly #longStrings: LongStrings
   #shape: Record<string, unknown> | undefined
   /** null = it was looked for, and there is none. */
   #repeated: RepeatedName | null | undefined
@@ -73,7 +74,7 @@ export class JsonBody {
     this.size = bytes.length
     this.#spans = spans
     this.#end = end
-    this.#longStrings = longStrings
+    this.longStrings = longStrings
     this.#start = start
   }
 
@@ -102,7 +103,7 @@ export class JsonBody {
 
   /** Throws as `parse`, in as much time as the long strings need to be searched for what JSON forbids. */
   #readShape(): Record<string, unknown> {
-    const text = shortened(asBuffer(this.bytes), this.#longStrings)
+    const text = shortened(asBuffer(this.bytes), this.longStrings)
     if (text !== undefined)
       try {
         return JSON.parse(text) as Record<string, unknown>
@@ -155,7 +156,7 @@ export class JsonBody {
    */
   mentions(isFound: (part: Buffer) => boolean, isSearched: (beginning: string) => boolean): boolean {
     const bytes = asBuffer(this.bytes)
-    const strings = this.#longStrings
+    const strings = this.longStrings
     let from = 0
     for (let next = 0; next < strings.length; next += 2) {
       const start = strings[next]!

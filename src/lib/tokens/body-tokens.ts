@@ -59,7 +59,7 @@ const addressKeys: ReadonlySet<string> = new Set(['url', 'image_url', 'file_url'
  * large pictures. A body of more than 256 KiB is not parsed, only looked through.
  */
 export function bodyTokens(body: JsonBody): number {
-  if (body.size > parseBytesMax) return scannedTokens(body.bytes)
+  if (body.size > parseBytesMax) return scannedTokens(body)
   const reading = new Reading()
   for (const field of textFields) reading.add(body.get(field))
   for (const field of jsonFields) if (body.get(field)) reading.addText(JSON.stringify(body.get(field)))
@@ -127,12 +127,15 @@ class Base64Bytes {
 }
 
 /** Strings of a body that was checked before: those without a space are files, all else is text. */
-function scannedTokens(bytes: Uint8Array): number {
+function scannedTokens({ bytes, longStrings }: JsonBody): number {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let fileBytes = 0
   let tokens = 0
+  let long = 0
   for (let start = buffer.indexOf(quote); start >= 0; ) {
-    const end = stringEnd(buffer, start)
+    const isLong = longStrings[long] === start
+    const end = isLong ? longStrings[long + 1]! : stringEnd(buffer, start)
+    if (isLong) long += 2
     if (end < 0) break
     if (end - start > fileCharactersMin) {
       const text = new Base64Bytes(buffer, start + 1, end)
