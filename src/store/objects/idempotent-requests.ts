@@ -9,7 +9,7 @@ import type {
 } from '../../core/objects/idempotency.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DecryptionError, KeyRing } from '../../lib/encryption.ts'
-import { toNumber, transaction, unlessSilent, whileAvailable } from '../database/open.ts'
+import { answerInTime, toNumber, transaction, unlessSilent, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import type { StorageGuard } from './storage-guard.ts'
 
@@ -93,7 +93,31 @@ class StoredOnceRequests implements IdempotentRequests {
     return this.#available(() => this.#find(request))
   }
 
-  async answered(request: IdempotentRequest, response: KeptResponse): Promise<void> {
+  answered(request: IdempotentRequest, response: KeptResponse): Promise<void> {
+    return this.#recorded(this.#answered(request, response))
+  }
+
+  lost(request: IdempotentRequest): Promise<void> {
+    return this.#recorded(this.#lost(request))
+  }
+
+  forget(request: IdempotentRequest): Promise<void> {
+    return this.#recorded(this.#forget(request))
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearInterval(timer)
+  }
+
+  // ---- inside
+
+  /** The end of a request insists, but its answer does not wait for a silent database, and for a late one 5 s. */
+  #recorded(work: Promise<void>): Promise<void> {
+    work.catch(() => {})
+    return answerInTime(unlessSilent(this.#parts.database, () => work))
+  }
+
+  async #answered(request: IdempotentRequest, response: KeptResponse): Promise<void> {
     const { id, keyId, fingerprint, owner } = request
     const keys = new KeyRing([request.sealingKey])
     const body = keys.seal(response.body, encryptionContext(id, 'body'))
@@ -108,21 +132,21 @@ class StoredOnceRequests implements IdempotentRequests {
       })
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
-      await this.lost(request)
+      await this.#lost(request)
     } finally {
       // Without a record of its end it is lost when its lease ends.
       this.#release(request)
     }
   }
 
-  async lost(request: IdempotentRequest): Promise<void> {
+  async #lost(request: IdempotentRequest): Promise<void> {
     const { id, fingerprint, owner } = request
     this.#release(request)
     await this.#sql`update idempotent_requests set state = 'lost', fingerprint = ${fingerprint}
       where id = ${id} and owner = ${owner}`
   }
 
-  async forget(request: IdempotentRequest): Promise<void> {
+  async #forget(request: IdempotentRequest): Promise<void> {
     const { id, owner } = request
     this.#release(request)
     try {
@@ -132,12 +156,6 @@ class StoredOnceRequests implements IdempotentRequests {
       throw error
     }
   }
-
-  stop(): void {
-    for (const timer of this.#timers) clearInterval(timer)
-  }
-
-  // ---- inside
 
   #release({ id, owner }: IdempotentRequest): void {
     if (this.#held.get(id) === owner) this.#held.delete(id)

@@ -35,15 +35,16 @@ function start() {
   return { files, conversations, idempotent, responses, assistants, stop, asked: () => asked }
 }
 
+const request = {
+  id: 'id',
+  keyId: 'key',
+  fingerprint: 'print',
+  owner: 'owner',
+  sealingKey: new Secret('0'.repeat(64)),
+}
+
 test('requests for stored objects are refused at once, with a time to come again, and ask nothing', async () => {
   const { files, conversations, idempotent, responses, assistants, stop, asked } = start()
-  const request = {
-    id: 'id',
-    keyId: 'key',
-    fingerprint: 'print',
-    owner: 'owner',
-    sealingKey: new Secret('0123456789abcdef'),
-  }
   const refused = [
     () => files.find('file', 'file-1', 'key'),
     () => files.admit('key'),
@@ -60,7 +61,11 @@ test('requests for stored objects are refused at once, with a time to come again
     () => responses.find('key', 'resp_1'),
   ]
   for (const ask of refused)
-    await expect(ask()).rejects.toMatchObject({ kind: 'overloaded', status: 503, retryAfterMs: 1000 })
+    expect(await (ask() as Promise<unknown>).catch((error: unknown) => error)).toMatchObject({
+      kind: 'overloaded',
+      status: 503,
+      retryAfterMs: 1000,
+    })
   expect(asked()).toBe(0)
   stop()
 })
@@ -71,5 +76,18 @@ test('leases ask a silent database all the same', () => {
   void assistants.renew(['run_1'], 0).catch(() => {})
   void conversations.renew(['msg_1'], 0).catch(() => {})
   expect(asked()).toBeGreaterThanOrEqual(3)
+  stop()
+})
+
+test('an answer does not wait until its record is stored, which is asked for all the same', async () => {
+  const { idempotent, stop, asked } = start()
+  const answer = { status: 200, headers: {}, body: new Uint8Array(1) }
+  const ends = [
+    () => idempotent.answered(request, answer),
+    () => idempotent.lost(request),
+    () => idempotent.forget(request),
+  ]
+  for (const end of ends) expect(String(await end().catch(String))).toContain('the database does not answer')
+  expect(asked()).toBe(ends.length)
   stop()
 })
