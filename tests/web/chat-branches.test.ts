@@ -82,6 +82,8 @@ describe.skipIf(!hasChromium)('the chat', () => {
     await page.keyboard.press('Enter')
     const other = page.getByRole('article', { name: 'claude-model' })
     await other.getByText('2 / 2').waitFor()
+    // `networkidle` was reached by the first answer, and says nothing about this one.
+    await page.locator('article[aria-busy=false]').and(other).waitFor()
     await page.waitForLoadState('networkidle')
     await page.reload()
     await other.getByText('2 / 2').waitFor()

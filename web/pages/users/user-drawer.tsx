@@ -105,12 +105,13 @@ interface UserActionsProps {
 function UserActions({ user, onEdit, onDeleted }: UserActionsProps) {
   const client = useQueryClient()
   const name = user.user_email ?? user.user_id
-  const changed = () => void client.invalidateQueries({ queryKey: ['users'] })
+  const changed = () => client.invalidateQueries({ queryKey: ['users'] })
   const update = useMutation({
     mutationFn: (change: { user_role?: UserRole; blocked?: boolean }) =>
       ask('POST /user/update', { body: { user_id: user.user_id, version: user.version, ...change } }),
     onSuccess: () => toast(t('users.changed.toast', { name })),
-    // Also after a conflict: what is shown is then what is stored.
+    // Also after a conflict: what is shown is then what is stored. Until it is, a further change would be one of an old
+    // version, so that its button stays busy.
     onSettled: changed,
   })
   return (
@@ -129,7 +130,7 @@ function UserActions({ user, onEdit, onDeleted }: UserActionsProps) {
           onDone={() => {
             toast(t('users.deleted.toast', { name }))
             onDeleted()
-            changed()
+            void changed()
           }}
         />
       </div>
