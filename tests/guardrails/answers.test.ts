@@ -108,6 +108,8 @@ for (const upstream of Object.keys(upstreamAnswers))
   })
 
 const card = '4111 1111 1111 1111'
+/** As words: the digits of an id may be the same by chance. */
+const groupsIn = (text: string): string[] => text.match(/\b(4111|1111)\b/g) ?? []
 const quiet = (text: string): ModelAnswer => ({ reasoning: 'Hm.', text: 'Look it up.', args: text })
 const places: Record<string, ModelAnswer> = {
   text: { ...quiet('{"city":"Rome"}'), text: `It is ${card}, I think.` },
@@ -122,13 +124,13 @@ describe('a card number that is refused', () => {
         for (const [cut, split] of splitsOf(card)) {
           const response = await ask({ guardrail: 'cards', dialect, upstream: 'openai', stream: true, answer, split })
           const text = await response.text()
-          expect([cut, text.includes('4111'), text.includes('1111')]).toEqual([cut, false, false])
+          expect([cut, groupsIn(text)]).toEqual([cut, []])
           expect(text).toContain("guardrail 'cards'")
           const [row] = await gateway.rows(`&request_id=${response.headers.get('x-request-id')}`)
           expect(row).toMatchObject({ error_kind: 'content-policy', guardrails: 'cards:block(CREDIT_CARD=1)' })
         }
         const whole = await ask({ guardrail: 'cards', dialect, upstream: 'openai', stream: false, answer })
-        expect([whole.status, (await whole.text()).includes('1111')]).toEqual([400, false])
+        expect([whole.status, groupsIn(await whole.text())]).toEqual([400, []])
       })
 })
 
@@ -164,6 +166,6 @@ test('a card number that goes on after thinking came between is found as a whole
     body: JSON.stringify(client.body('openai', true, 'Hi')),
   })
   const text = await response.text()
-  expect(text).not.toContain('4111')
+  expect(groupsIn(text)).toEqual([])
   expect(text).toContain("guardrail 'cards'")
 })
