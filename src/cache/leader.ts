@@ -8,6 +8,7 @@ import type { CachedContent } from './entry.ts'
 import type { Flight } from './flight.ts'
 import { TappedStream } from './tapped-stream.ts'
 import type { StreamTap } from './tapped-stream.ts'
+import { utf8Bytes } from '../lib/utf8-bytes.ts'
 
 interface LeaderParts {
   readonly call: Call
@@ -95,7 +96,7 @@ export class Leader implements ReplyWatch, StreamTap {
   #wholeContent(body: Uint8Array | string, contentType: string): CachedContent | undefined {
     const { dialect } = this.#parts
     this.#contentType = contentType
-    if (!dialect) return this.#bytesContent(typeof body === 'string' ? Buffer.from(body, 'utf8') : body)
+    if (!dialect) return this.#bytesContent(utf8Bytes(body))
     const events = wholeEvents(dialect, body)
     return events && { kind: 'chat', events }
   }
@@ -105,7 +106,7 @@ export class Leader implements ReplyWatch, StreamTap {
   }
 
   #gather(piece: Uint8Array | string): void {
-    const bytes = typeof piece === 'string' ? Buffer.from(piece, 'utf8') : piece
+    const bytes = utf8Bytes(piece)
     this.#bytes += bytes.length
     // Pieces belong to the connection of the upstream, which uses their memory again.
     if (this.#bytes <= this.#parts.bytesMax) this.#pieces?.push(Uint8Array.from(bytes))

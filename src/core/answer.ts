@@ -1,3 +1,6 @@
+/** Answers to clients, and their bodies: texts, bytes and streams. */
+import { utf8Bytes } from '../lib/utf8-bytes.ts'
+
 /** The answer to a client. A plain object: a `Response` costs four microseconds more (measured). */
 export interface Answer {
   readonly status: number
@@ -79,7 +82,7 @@ function toReadable(stream: AnswerStream): ReadableStream<Uint8Array> {
           get full() {
             return (controller.desiredSize ?? 1) <= 0
           },
-          write: piece => controller.enqueue(typeof piece === 'string' ? Buffer.from(piece, 'utf8') : piece),
+          write: piece => controller.enqueue(utf8Bytes(piece)),
           end: () => controller.close(),
           abort: () => controller.error(new Error('the answer was cut')),
         }),

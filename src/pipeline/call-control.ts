@@ -101,7 +101,7 @@ export class CallControl {
     this.call.upstreamMs += nowMs - this.sentMs
     exchange.cancel()
     this.#exchange = undefined
-    if (!this.#settled) endRequest(this.call, exchange.sent)
+    if (!this.#settled) endRequest(this.call, exchange)
   }
 
   /** The client closed its connection: the upstream exchange is cancelled at once. */

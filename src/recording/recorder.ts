@@ -8,6 +8,7 @@ import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import { ledgerIntent } from '../core/ledger/ledger-columns.ts'
 import { AssembledEvents } from './assembled-events.ts'
 import { storedBody, storedHeaders } from './stored-text.ts'
+import { utf8Bytes } from '../lib/utf8-bytes.ts'
 
 /** What recorders work with. */
 export interface RecorderParts {
@@ -128,7 +129,7 @@ export class Recorder implements CallRecorder {
   // ---- inside
 
   #gather(stream: StreamText, piece: Uint8Array | string): void {
-    const bytes = typeof piece === 'string' ? Buffer.from(piece, 'utf8') : piece
+    const bytes = utf8Bytes(piece)
     const room = this.#settings.bytesMax + 1 - stream.rawBytes
     stream.rawBytes += bytes.length
     if (room <= 0) return

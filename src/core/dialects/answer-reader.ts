@@ -4,6 +4,7 @@ import type { ChatAdapter, Dialect } from '../provider.ts'
 import { frameSplitter, framingMediaTypes } from '../../lib/frame-splitter.ts'
 import type { FrameSplitter } from '../../lib/frame.ts'
 import type { Frame } from '../../lib/frame.ts'
+import { utf8Bytes } from '../../lib/utf8-bytes.ts'
 
 /** How an answer of a dialect is read: upstreams write the same dialects. */
 export type AnswerDialect = Pick<ChatAdapter, 'result' | 'reader'>
@@ -38,7 +39,7 @@ export class StreamReader {
   }
 
   push(piece: Uint8Array | string): readonly ChatEvent[] {
-    return this.#events(() => this.#splitter.push(typeof piece === 'string' ? Buffer.from(piece, 'utf8') : piece))
+    return this.#events(() => this.#splitter.push(utf8Bytes(piece)))
   }
 
   end(): readonly ChatEvent[] {

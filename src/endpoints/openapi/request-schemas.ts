@@ -10,9 +10,8 @@ import { editTable, generationTable, variationTable } from '../../formats/openai
 import { moderationTable } from '../../formats/openai/moderations.ts'
 import { speechTable } from '../../formats/openai/speech.ts'
 import { transcriptionTable, translationTable } from '../../formats/openai/transcriptions.ts'
+import { listOf, text } from './schema.ts'
 
-const text = { type: 'string' }
-const listOf = (items: object) => ({ type: 'array', items })
 const object = (properties: object, required: string[] = []) => ({ type: 'object', properties, required })
 
 const utilitySchemas: Readonly<Record<string, object>> = {

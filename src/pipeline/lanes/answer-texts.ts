@@ -12,6 +12,7 @@ import { SseSplitter } from '../../lib/sse.ts'
 import type { CallPolicies } from '../admission/admission.ts'
 import type { LateAnswer } from './filtered-format.ts'
 import { WrappedRelay } from './wrapped-relay.ts'
+import { utf8Bytes } from '../../lib/utf8-bytes.ts'
 
 type Output = Uint8Array | string
 
@@ -63,7 +64,7 @@ class CollectingRelay extends WrappedRelay {
 
   /** Of the whole stream. */
   text(): string {
-    return textOf(Buffer.concat(this.#pieces.map(one => (typeof one === 'string' ? Buffer.from(one) : one))))
+    return textOf(Buffer.concat(this.#pieces.map(utf8Bytes)))
   }
 
   push(bytes: Uint8Array): string {

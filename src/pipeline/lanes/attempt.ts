@@ -259,7 +259,7 @@ function readSeveral(call: Call, adapter: ChatAdapter, bytes: Uint8Array): Retur
 /** The same relay reads the stream of the next request. */
 function nextStream(call: Call): void {
   const { progress } = call
-  endRequest(call)
+  endRequest(call, { sent: true })
   call.progress = progress
 }
 
@@ -277,7 +277,7 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): At
       whole(bytes) {
         const { events, state } = readSeveral(call, adapter, bytes)
         const next = gathered.take(events, state.usage)
-        if (next) endRequest(call)
+        if (next) endRequest(call, { sent: true })
         return next && sent(next)
       },
       isOver: () => relay.isOver,
@@ -333,7 +333,7 @@ function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
       whole(bytes) {
         const { events } = readSeveral(call, adapter, bytes)
         if (dialogue.accepts(events)) return undefined
-        endRequest(call)
+        endRequest(call, { sent: true })
         return sent(dialogue.call())
       },
       isOver: () => relay.isOver,

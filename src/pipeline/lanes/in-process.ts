@@ -4,6 +4,7 @@ import type { InProcessAnswer, InProcessFile, Provider } from '../../core/provid
 import type { BodySink, UpstreamBody, UpstreamExchange, UpstreamResponse } from '../../core/transport.ts'
 import type { UploadPart } from '../../core/upload.ts'
 import type { Attempt } from './attempt-parts.ts'
+import { utf8Bytes } from '../../lib/utf8-bytes.ts'
 
 /** Bytes of a file that an in-process provider is given. */
 const fileHeadBytes = 64 * 1024
@@ -62,7 +63,7 @@ class InProcessBody implements UpstreamBody {
   }
 
   async bytes(): Promise<Uint8Array> {
-    return Buffer.concat(this.#pieces.map(bytesOf))
+    return Buffer.concat(this.#pieces.map(utf8Bytes))
   }
 
   pipe(sink: BodySink): void {
@@ -100,10 +101,7 @@ class InProcessBody implements UpstreamBody {
       this.#sink = undefined
       return sink.end()
     }
-    sink.data(bytesOf(piece))
+    sink.data(utf8Bytes(piece))
     this.#schedule()
   }
 }
-
-const bytesOf = (piece: string | Uint8Array): Uint8Array =>
-  typeof piece === 'string' ? Buffer.from(piece, 'utf8') : piece

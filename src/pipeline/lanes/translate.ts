@@ -202,7 +202,7 @@ export class TranslatedRelay implements StreamRelay {
         }
         // The bytes may go on: an upstream may keep its connection open.
         if (!this.#adapter.isLast?.(frame)) continue
-        if (!this.#state.mayEnd || this.#state.usage) return out + this.#finish(this.#state.mayEnd)
+        if (!this.#state.mayEnd || this.#state.usage) return out + this.#finish({ isComplete: this.#state.mayEnd })
         this.#holdsEnd = true
       }
     } catch (cause) {
@@ -216,7 +216,7 @@ export class TranslatedRelay implements StreamRelay {
     const usage = usageIn(frame, this.#read)
     if (!usage) return ''
     this.#state.see(usage)
-    return this.#writer.write(usage) + this.#finish(true)
+    return this.#writer.write(usage) + this.#finish({ isComplete: true })
   }
 
   end(): string {
@@ -224,7 +224,7 @@ export class TranslatedRelay implements StreamRelay {
     const last = this.#translate()
     if (this.#isOver) return last
     try {
-      return last + this.#finish(this.complete)
+      return last + this.#finish({ isComplete: this.complete })
     } catch (cause) {
       this.#state.failure = unreadable(cause)
       return last
@@ -237,7 +237,7 @@ export class TranslatedRelay implements StreamRelay {
   }
 
   /** The upstream has sent its terminal event, or its bytes have ended. */
-  #finish(isComplete: boolean): string {
+  #finish({ isComplete }: { readonly isComplete: boolean }): string {
     if (!isComplete) {
       this.#state.failure = this.#state.unfinished
       return ''

@@ -78,7 +78,7 @@ export function embeddingsAttempt(
       isSeries: true,
       whole(bytes, head) {
         const next = readPart(call, adapter, series, bytes, head)
-        if (next) endRequest(call)
+        if (next) endRequest(call, { sent: true })
         return next && sent(next)
       },
       isOver: () => true,

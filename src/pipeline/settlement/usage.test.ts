@@ -103,14 +103,14 @@ test('an answer with a status of failure, or to a request that was never sent, o
     const call = callOf(given)
     completeRequest(call)
     expect([call.usage, call.usageSource, countedTokens(call)]).toEqual([undefined, 'none', 0])
-    endRequest(call, given.sent)
+    endRequest(call, { sent: given.sent !== false })
     expect(call.sentBefore).toEqual([])
   }
 })
 
 test('requests are summed, with the word of the least certain, and none is counted twice', () => {
   const call = callOf({ usage: tokens(9, 20) })
-  endRequest(call)
+  endRequest(call, { sent: true })
   expect([call.usage, call.usageSource, call.progress, call.answerCharacters]).toEqual([
     undefined,
     'none',
@@ -118,7 +118,7 @@ test('requests are summed, with the word of the least certain, and none is count
     -1,
   ])
   call.upstreamStatus = 200
-  endRequest(call)
+  endRequest(call, { sent: true })
   call.upstreamStatus = 200
   call.sent = true
   call.usage = { ...tokens(9, 3), cachedInputTokens: 4 }

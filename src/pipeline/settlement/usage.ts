@@ -29,9 +29,9 @@ export function recordUnusableAnswer(call: Call, body: Uint8Array, thrown: unkno
 
 /**
  * The current request is over, and another may follow: what it used is kept, and the call has a clean state for the
- * next one. `sent` false = the upstream was given nothing of it.
+ * next one. Without `sent` the upstream was given nothing of it, and is owed nothing.
  */
-export function endRequest(call: Call, sent = true): void {
+export function endRequest(call: Call, { sent }: { readonly sent: boolean }): void {
   call.sent = sent
   const { deployment } = call
   completeRequest(call)

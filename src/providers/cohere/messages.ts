@@ -6,6 +6,7 @@ import type { Message, Part } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { address } from '../openai-compatible/request.ts'
+import { textOrParts } from '../openai-compatible/texts.ts'
 
 interface Conversation {
   readonly messages: Json[]
@@ -36,14 +37,7 @@ function inputMessages(message: Message, documents: Json[]): Json[] {
     else rest.push(contentPart(part))
   }
   if (rest.length === 0 && (results.length > 0 || documents.length > before)) return results
-  return [...results, { role: message.role === 'developer' ? 'system' : message.role, content: plain(rest) }]
-}
-
-/** A single text becomes a string; several stay parts, because joining them could merge words. */
-function plain(parts: readonly Json[]): unknown {
-  const filled = parts.filter(part => part.type !== 'text' || part.text !== '')
-  if (filled.length === 0) return ''
-  return filled.length === 1 && filled[0]!.type === 'text' ? filled[0]!.text : filled
+  return [...results, { role: message.role === 'developer' ? 'system' : message.role, content: textOrParts(rest) }]
 }
 
 function contentPart(part: Part): Json {
@@ -83,7 +77,7 @@ function documentData(part: Extract<Part, { type: 'document' }>): Json {
 }
 
 function resultContent(parts: readonly Part[]): unknown {
-  if (!parts.some(part => part.type === 'document')) return plain(parts.map(resultPart))
+  if (!parts.some(part => part.type === 'document')) return textOrParts(parts.map(resultPart))
   return parts.map(part =>
     part.type === 'document' ? { type: 'document', document: { data: documentData(part) } } : resultPart(part),
   )
@@ -112,7 +106,7 @@ function assistant(parts: readonly Part[]): Json[] {
   const content = texts.map(part =>
     part.type === 'reasoning' ? { type: 'thinking', thinking: part.text } : contentPart(part),
   )
-  if (calls.length === 0) return [{ role: 'assistant', content: plain(content) }]
+  if (calls.length === 0) return [{ role: 'assistant', content: textOrParts(content) }]
   const plan = texts.map(part => ('text' in part ? part.text : '')).join('\n')
   return [
     {

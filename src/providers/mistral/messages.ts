@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import type { Message, Part } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { address } from '../openai-compatible/request.ts'
-import { joinTexts } from '../openai-compatible/texts.ts'
+import { joinTexts, textOrParts } from '../openai-compatible/texts.ts'
 
 interface MistralMessage extends Json {
   role: 'system' | 'user' | 'assistant' | 'tool'
@@ -92,7 +92,9 @@ function assistant(parts: readonly Part[], { thinking }: Context): MistralMessag
     {
       role: 'assistant',
       content:
-        thoughts === '' ? plain(texts) : [{ type: 'thinking', thinking: [{ type: 'text', text: thoughts }] }, ...texts],
+        thoughts === ''
+          ? textOrParts(texts)
+          : [{ type: 'thinking', thinking: [{ type: 'text', text: thoughts }] }, ...texts],
       ...(calls.length > 0 && {
         tool_calls: calls.map(call => ({
           id: callId(call.id),
@@ -104,14 +106,7 @@ function assistant(parts: readonly Part[], { thinking }: Context): MistralMessag
   ]
 }
 
-const content = (parts: readonly Part[]): unknown =>
-  plain(parts.filter(part => part.type !== 'text' || part.text !== '').map(contentPart))
-
-/** A single text becomes a string; several stay parts, because joining them could merge words. */
-function plain(parts: readonly Json[]): unknown {
-  if (parts.length === 0) return ''
-  return parts.length === 1 && parts[0]!.type === 'text' ? parts[0]!.text : parts
-}
+const content = (parts: readonly Part[]): unknown => textOrParts(parts.map(contentPart))
 
 function contentPart(part: Part): Json {
   switch (part.type) {

@@ -236,7 +236,7 @@ export class LedgerWriter {
       if (rows !== undefined && rows.length > 0 && !(await this.#batchSize.timed(() => this.#commit(rows))))
         return false
       this.#committed = tail.position
-      this.#answerFlushes(true)
+      this.#answerFlushes({ committed: true })
       const nowMs = performance.now()
       const isBehind = rows?.length === rowsMax
       if (!hasReached(sent.position, tail.position) && (!isBehind || nowMs - sent.ms > progressMs)) {
@@ -256,7 +256,7 @@ export class LedgerWriter {
       }
       if (isBehind) continue
       if (last) return rows !== undefined && (await this.#leave(tail)) && this.#replay === undefined
-      if (rows === undefined) this.#answerFlushes(false)
+      if (rows === undefined) this.#answerFlushes({ committed: false })
       // Also between the rows of calls that never stop, then at their pace.
       const dueInMs = rows !== undefined && this.#failure === null ? await this.maintenance.step() : undefined
       if (dueInMs !== undefined) {
@@ -386,7 +386,7 @@ export class LedgerWriter {
       return true
     } catch (error) {
       this.#reportFailure(String(error))
-      this.#answerFlushes(false)
+      this.#answerFlushes({ committed: false })
       this.#refuseUnjournalled()
       await this.#disconnect()
       return false
@@ -455,7 +455,7 @@ export class LedgerWriter {
     await database?.then(open => open.close()).catch(() => {})
   }
 
-  #answerFlushes(committed: boolean): void {
+  #answerFlushes({ committed }: { readonly committed: boolean }): void {
     for (const [id, { position, withReplay }] of this.#flushes) {
       if (committed && (!hasReached(this.#committed, position) || (withReplay && this.#replay !== undefined))) continue
       this.#flushes.delete(id)

@@ -126,7 +126,7 @@ export class JournalTail {
           reader.offset = item.next
           this.#badLooks = 0
           this.#take(item.text, rows)
-        } else if (item === 'end') this.#finish(true)
+        } else if (item === 'end') this.#finish({ ended: true })
         else if (!this.#isDamage(reader, item)) break
       }
     } catch (error) {
@@ -216,7 +216,7 @@ export class JournalTail {
     if (live) return this.#isOvertaken()
     // A crash tears one record at most. More than that is damage, and is kept for an operator.
     if (reader.bytesLeft() > recordBytesMax) this.#damaged = true
-    this.#finish(false)
+    this.#finish({ ended: false })
     return true
   }
 
@@ -227,11 +227,11 @@ export class JournalTail {
     // The end mark may have been written since it was read.
     if (this.#reader!.peekReloaded() !== 'empty') return true
     this.#damaged = true
-    this.#finish(false)
+    this.#finish({ ended: false })
     return true
   }
 
-  #finish(ended: boolean): void {
+  #finish({ ended }: Pick<FinishedSegment, 'ended'>): void {
     const { directory, start } = this.#options
     this.#reader?.close()
     this.#reader = undefined
