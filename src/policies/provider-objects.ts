@@ -68,12 +68,24 @@ const looks: ReadonlyMap<string, (value: unknown) => FoundPath> = new Map([
   ['cachedContent', asId],
   ['cached_content', asId],
   ['vector_store_ids', asIds],
+  ['generateContentRequest', inGenerateRequest],
+  ['generate_content_request', inGenerateRequest],
 ])
+
+/** The request whose tokens Gemini's `countTokens` counts: fields of the top level, one level deeper. */
+function inGenerateRequest(value: unknown): FoundPath {
+  if (!isObject(value)) return undefined
+  for (const field of Object.keys(value)) {
+    const found = under(field, looks.get(field)?.(value[field]))
+    if (found) return found
+  }
+  return undefined
+}
 
 /** Smaller fields are parsed anyway. */
 const parsedBytesMax = 256 * 1024
 /** One of these is in every field that names an object, or an address. `\u00`: an ASCII letter may be an escape. */
-const marks = ['file', 'vector_store', 'container', 'skill', 'Search', 'rag', '\\u00'].map(text =>
+const marks = ['file', 'vector_store', 'container', 'skill', 'tunnel', 'retrieval', 'cached', '\\u00'].map(text =>
   Buffer.from(text, 'latin1'),
 )
 /** As in `storage`, in any case. */
@@ -89,7 +101,9 @@ const hasMark = (part: Buffer): boolean =>
 const mayBeAddress = (beginning: string): boolean => !/^(?:data:|[!-[\]-~][^:\\]*$)/.test(beginning)
 
 function isWorthALook(body: JsonBody, field: string): boolean {
-  return body.sizeOf(field) <= parsedBytesMax || body.mentions(hasMark, mayBeAddress)
+  if (body.sizeOf(field) <= parsedBytesMax) return true
+  // A stored prompt has no mark but its kind: all other prompts are texts or lists.
+  return field === 'prompt' ? body.beginningOf(field, 1) === '{' : body.mentions(hasMark, mayBeAddress)
 }
 
 function under(step: string | number, found: FoundPath): FoundPath {
@@ -106,15 +120,19 @@ function first(list: unknown, look: (value: Json) => FoundPath): FoundPath {
   return undefined
 }
 
-/** Messages of chats, and items of Responses, whose results have `output`. */
+/** Messages of chats, and items of Responses, whose results have `output`; some bring `tools`. */
 function inMessages(list: unknown): FoundPath {
   return first(list, inMessage)
 }
 
 function inMessage(message: Json): FoundPath {
-  const { content, output } = message
-  if (typeof content === 'string' && output === undefined) return undefined
-  return inPart(message) ?? under('output', isObject(output) ? inPart(output) : first(output, inPart))
+  const { content, output, tools } = message
+  if (typeof content === 'string' && output === undefined && tools === undefined) return undefined
+  return (
+    inPart(message) ??
+    under('output', isObject(output) ? inPart(output) : first(output, inPart)) ??
+    (tools === undefined ? undefined : under('tools', inTools(tools)))
+  )
 }
 
 /** Blocks in which the provider itself names what it has made: they are history, and give access to nothing. */
@@ -166,6 +184,10 @@ function asIds(list: unknown): FoundPath {
   return at < 0 ? undefined : [at]
 }
 
+/** Skills of an account, at Anthropic and at OpenAI, which names its own with the same type. */
+const isOwnSkill = ({ type, skill_id: id }: Json): boolean =>
+  type === 'custom' || (type === 'skill_reference' && !(typeof id === 'string' && id.startsWith('openai-')))
+
 /** A container: an id, or an object with one, with files and skills; the vendor's own skills are for all accounts. */
 function inContainer(value: unknown): FoundPath {
   if (!isObject(value)) return asId(value)
@@ -175,7 +197,7 @@ function inContainer(value: unknown): FoundPath {
     under('file_ids', asIds(value.file_ids)) ??
     under(
       'skills',
-      first(value.skills, skill => (skill.type === 'custom' ? idIn(skill, 'skill_id') : undefined)),
+      first(value.skills, skill => (isOwnSkill(skill) ? idIn(skill, 'skill_id') : undefined)),
     )
   )
 }
@@ -190,6 +212,7 @@ function inTool(tool: Json): FoundPath {
   const { environment, input_image_mask: mask } = tool
   return (
     under('vector_store_ids', asIds(tool.vector_store_ids)) ??
+    idIn(tool, 'tunnel_id') ??
     under('container', inContainer(tool.container)) ??
     (isObject(environment) ? under('environment', inContainer(environment)) : undefined) ??
     (isObject(mask) ? under('input_image_mask', rawFile(mask)) : undefined) ??

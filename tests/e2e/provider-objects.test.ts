@@ -68,7 +68,38 @@ const naming: readonly (readonly [string, string, object])[] = [
     '/v1/responses',
     respond({ tools: [{ type: 'shell', environment: { type: 'container_reference', container_id: 'cntr_1' } }] }),
   ],
+  [
+    'tools.0.environment.skills.0.skill_id',
+    '/v1/responses',
+    respond({
+      tools: [
+        {
+          type: 'shell',
+          environment: { type: 'container_auto', skills: [{ type: 'skill_reference', skill_id: 's_1' }] },
+        },
+      ],
+    }),
+  ],
+  [
+    'tools.0.tunnel_id',
+    '/v1/responses',
+    respond({ tools: [{ type: 'mcp', server_label: 'a', tunnel_id: `tunnel_${'1'.repeat(32)}` }] }),
+  ],
+  ...['additional_tools', 'tool_search_output'].map(
+    type =>
+      [
+        'input.0.tools.0.vector_store_ids.0',
+        '/v1/responses',
+        respond({
+          input: [
+            { type, role: 'developer', tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] },
+            { role: 'user', content: 'x' },
+          ],
+        }),
+      ] as const,
+  ),
   ['prompt.id', '/v1/responses', { model: 'chat', prompt: { id: 'pmpt_1' } }],
+  ['prompt.id', '/v1/responses', { model: 'chat', prompt: { id: 'pmpt_1', variables: { a: 'x'.repeat(300_000) } } }],
   [
     'messages.0.content.0.source.file_id',
     '/v1/messages',
@@ -105,6 +136,24 @@ const naming: readonly (readonly [string, string, object])[] = [
     'tools.0.fileSearch',
     geminiPath,
     gemini({ text: 'x' }, { tools: [{ fileSearch: { fileSearchStoreNames: ['fileSearchStores/1'] } }] }),
+  ],
+  [
+    'tools.1.retrieval',
+    geminiPath,
+    gemini(
+      { text: 'x' },
+      {
+        tools: [
+          { functionDeclarations: [{ name: 'f', description: 'x'.repeat(300_000) }] },
+          { retrieval: { vertex_ai_search: { datastore: 'projects/p/x' } } },
+        ],
+      },
+    ),
+  ],
+  [
+    'generateContentRequest.contents.0.parts.0.fileData.fileUri',
+    '/v1beta/models/gemini:countTokens',
+    { generateContentRequest: gemini({ fileData: { fileUri: 'gs://bucket/x.pdf' } }) },
   ],
 ]
 
@@ -165,6 +214,17 @@ describe("objects named by the provider's own ids", () => {
         },
       ],
       ['/v1/messages', claude([text], { container: { skills: [{ type: 'anthropic', skill_id: 'pptx' }] } })],
+      [
+        '/v1/responses',
+        respond({
+          tools: [
+            {
+              type: 'shell',
+              environment: { type: 'container_auto', skills: [{ type: 'skill_reference', skill_id: 'openai-pdfs' }] },
+            },
+          ],
+        }),
+      ],
       [geminiPath, gemini({ fileData: { fileUri: 'https://www.youtube.com/watch?v=1' } })],
     ]
     for (const [path, body] of passing) expect({ body, ...(await ask(path, body)) }).toMatchObject({ status: 200 })
